@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { loadConfig, type Config } from '../src/config.ts';
 import { localDate } from '../src/core/full-pull-time.ts';
-import { windowAround, type DayWindow } from '../src/core/schedules/window.ts';
+import { windowAround, type DayWindow } from '../src/core/lessons/window.ts';
 import { describeError } from '../src/errors.ts';
 import { STATE_TOPIC } from '../src/model/collections.ts';
 import { assemble } from '../src/pipeline/assemble.ts';

@@ -27,6 +27,7 @@ const CODES = {
   HUB_RESPONSE_TOO_LARGE: { source: 'hub', reaction: 'retry' },
   HUB_PAGE_TOO_LONG: { source: 'hub', reaction: 'retry' },
   HUB_BODY_INVALID: { source: 'hub', reaction: 'retry' },
+  HUB_LESSONS_UNREADABLE: { source: 'hub', reaction: 'person' },
   HUB_PAGING_BROKEN: { source: 'hub', reaction: 'retry' },
   HUB_TOKEN_UNAVAILABLE: { source: 'hub', reaction: 'retry' },
   HUB_TOKEN_REFUSED: { source: 'hub', reaction: 'person' },

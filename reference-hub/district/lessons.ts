@@ -64,7 +64,7 @@ function lessonAt(
     title: peekAt(district.listings.classes.store, row, 'title') ?? '',
     start: new Date(startMs).toISOString(),
     end: new Date(endMs).toISOString(),
-    classes: [refer('class', classId)],
+    class: refer('class', classId),
     teachers: [refer('user', at(plan.ids.teachers, teacherOfClass(plan, index)))],
     rooms: [peekAt(district.listings.classes.store, row, 'location') ?? ''],
     cancelled: mix(plan.seed, ID.lesson, index, number) % 61 === 0,

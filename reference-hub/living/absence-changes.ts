@@ -34,7 +34,7 @@ function register(district: District, random: Random): boolean {
     return true;
   }
   const lesson = random.pick(lessons);
-  const [reference] = Array.isArray(lesson['classes']) ? lesson['classes'] : [];
+  const [reference] = [lesson['class']].flat();
   registerAbsence(district, {
     student: student.id,
     fromTime: textOf(lesson['start']),

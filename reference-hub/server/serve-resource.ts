@@ -81,7 +81,7 @@ function studentsOf(district: District, classId: string): Listing {
   return createListing(students.store, rows);
 }
 
-/** Spec 4.4; the body's shape is not shown there, so a fault chooses between those that hubs are seen to use. */
+/** Spec 4.4; the body's shape is not shown there, so a fault chooses another one. */
 function serveSchedules(district: District, options: { url: URL; faults: readonly MetFault[] }): Reply {
   const query = readScheduleQuery(options.url.searchParams);
   const named = (name: string): MetFault | undefined =>
@@ -109,14 +109,6 @@ function shaped(lessons: JsonObject[], options: { shape: string; url: URL }): Js
       return { schedules: lessons };
     case 'odata':
       return more ? { value: page, '@odata.nextLink': next.toString() } : { value: page };
-    case 'hal':
-      return {
-        _embedded: { schedules: page },
-        _links: {
-          self: { href: options.url.toString() },
-          next: more ? { href: next.toString() } : undefined,
-        },
-      };
     default:
       return lessons;
   }

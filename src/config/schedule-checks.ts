@@ -1,4 +1,3 @@
-import { DEFAULT_LESSON_FIELDS } from '../core/schedules/lesson-fields.ts';
 import { collectionOf, type WhichStudents } from '../core/schedules/which-students.ts';
 import { listOf, mapOf, type Finding } from './loose-shape.ts';
 
@@ -53,12 +52,12 @@ function studentFindings(tenant: Readonly<Record<string, unknown>>, index: numbe
 
 /** Rollcall needs the start of a lesson to know its day. */
 function fieldFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
-  const given = listOf(mapOf(mapOf(tenant['schedules'])['fields'])['start']);
-  const starts = new Set((given.length > 0 ? given : DEFAULT_LESSON_FIELDS.start).map(firstPart));
+  const name = mapOf(mapOf(tenant['schedules'])['fields'])['start'] ?? 'start';
+  const [start] = typeof name === 'string' ? name.split('.') : [];
   const settings = mapOf(mapOf(tenant['collections'])['schedules']);
   return ['drop', 'pseudonymise'].flatMap((kind) =>
     listOf(settings[kind]).flatMap((field, position) =>
-      starts.has(field)
+      field === start
         ? [
             {
               path: [index, 'collections', 'schedules', kind, position],
@@ -68,10 +67,6 @@ function fieldFindings(tenant: Readonly<Record<string, unknown>>, index: number)
         : [],
     ),
   );
-}
-
-function firstPart(name: unknown): unknown {
-  return typeof name === 'string' ? name.split('.')[0] : name;
 }
 
 function isMirrored(collections: unknown, name: string): boolean {

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { DEFAULT_LESSON_FIELDS, type LessonPart } from '../core/schedules/lesson-fields.ts';
+import type { LessonPart } from '../core/lessons/read-lesson.ts';
 import { text, wholeNumber } from './fields.ts';
 
-function names(part: LessonPart, what: string) {
-  return z
-    .array(text(200))
-    .min(1, { error: 'names no field' })
-    .max(50)
-    .prefault([...DEFAULT_LESSON_FIELDS[part]])
+/** By default, a part of a lesson is the field of the same name. */
+function field(part: LessonPart, what: string) {
+  return text(200)
+    .regex(/^[^.]+(\.[^.]+)*$/, { error: 'must be the name of a field, or names with one dot between them' })
+    .prefault(part)
     .describe(what);
 }
 
@@ -24,19 +23,18 @@ export const schedules = z
     daysAhead: wholeNumber({ min: 0, max: 366 }).prefault(14).describe('Days after today.'),
     fields: z
       .strictObject({
-        id: names('id', 'Identifier.'),
-        title: names('title', 'Title.'),
-        date: names('date', 'The day, if start and end are times of day.'),
-        start: names('start', 'Start: a timestamp, or a time of day.'),
-        end: names('end', 'End: a timestamp, or a time of day.'),
-        classes: names('classes', 'Teaching groups: references or ids, one or a list.'),
-        teachers: names('teachers', 'Teachers: references or ids, one or a list.'),
-        rooms: names('rooms', 'Rooms: references or ids, one or a list.'),
-        cancelled: names('cancelled', 'Whether it is cancelled: a boolean, or a word for its state.'),
+        id: field('id', 'Identifier.'),
+        title: field('title', 'Title.'),
+        start: field('start', 'Start, which gives the day: a timestamp, or a date alone.'),
+        end: field('end', 'End: a timestamp.'),
+        class: field('class', 'Teaching group: a reference or an id, or a list of them.'),
+        teachers: field('teachers', 'Teachers: a reference or an id, or a list of them.'),
+        rooms: field('rooms', 'Rooms: a text, or a list of texts.'),
+        cancelled: field('cancelled', 'Whether it is cancelled: a boolean.'),
       })
       .prefault({})
       .describe(
-        "The hub's field names for the parts of a lesson, in the order in which Rollcall tries them; they replace the defaults. `a.b`: member `b` of `a`.",
+        "The hub's field for each part of a lesson. `a.b`: member `b` of `a`, or of each element of the list `a`.",
       ),
   })
   .prefault({})

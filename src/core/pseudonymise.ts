@@ -6,7 +6,7 @@ import { canonicalText } from './json-text.ts';
  * Replaces a value with a keyed pseudonym. A text becomes its HMAC-SHA256 in hex; a reference keeps its `type`, gets a
  * pseudonym as `sourcedId` and loses the rest, `href` included; an array is treated element by element; any other value
  * becomes the HMAC of its canonical JSON text. Equal values have equal pseudonyms under the same key. Rows are masked in
- * row-reader.ts, rejected ones in unreadable-row.ts, lessons in schedules/read-days.ts; fields are dropped there, too.
+ * row-reader.ts, rejected ones and lessons by {@link createMask}; fields are dropped there, too.
  */
 export function pseudonymise(value: unknown, key: string): unknown {
   if (value === null) return null;
@@ -16,6 +16,27 @@ export function pseudonymise(value: unknown, key: string): unknown {
   if (reference === null) return hmac(canonicalText(value), key);
   const sourcedId = hmac(reference.sourcedId, key);
   return typeof reference.type === 'string' ? { sourcedId, type: reference.type } : { sourcedId };
+}
+
+/** Removes the top-level fields `drop` of an object and masks those of `pseudonymise`. */
+export function createMask(options: {
+  readonly drop: readonly string[];
+  readonly pseudonymise: readonly string[];
+  readonly pseudonymiseKey?: string | undefined;
+}): (object: object) => Readonly<Record<string, unknown>> {
+  const dropped = new Set(options.drop);
+  const masked = new Set(options.pseudonymise);
+  const { pseudonymiseKey: key = '' } = options;
+  if (masked.size > 0 && key === '') throw new Error('pseudonyms need a key');
+  if (dropped.size === 0 && masked.size === 0) return (object) => object as Record<string, unknown>;
+  return (object) => {
+    // Without a prototype, `__proto__` is an ordinary key.
+    const copy = Object.create(null) as Record<string, unknown>;
+    for (const [name, value] of Object.entries(object)) {
+      if (!dropped.has(name)) copy[name] = masked.has(name) ? pseudonymise(value, key) : value;
+    }
+    return copy;
+  };
 }
 
 function hmac(text: string, key: string): string {

@@ -3,7 +3,7 @@ import { hash as digest } from 'node:crypto';
 import { mappingDigest, type RowMapping, shortDigest } from './content-hash.ts';
 import { canonicalText, jsonText } from './json-text.ts';
 import { SET_FIELDS } from './mapping.ts';
-import { pseudonymise } from './pseudonymise.ts';
+import { createMask } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import type { UnreadableRow } from './decoded-row.ts';
 import { modifiedTimeOf } from './timestamps.ts';
@@ -20,26 +20,16 @@ export function createRejectReader(options: {
   readonly maxRecordBytes: number;
 }): RejectReader {
   const { mapping, pseudonymiseKey, maxRecordBytes } = options;
-  const dropped = new Set(mapping.drop);
-  const pseudonymised = new Set(mapping.pseudonymise);
+  const isMasked = mapping.drop.length > 0 || mapping.pseudonymise.length > 0;
+  const mask = createMask({ ...mapping, pseudonymiseKey });
   const prefix = mappingDigest(mapping).toString('hex');
-
-  function mask(row: object): Record<string, unknown> {
-    // Without a prototype, `__proto__` is an ordinary key.
-    const copy = Object.create(null) as Record<string, unknown>;
-    for (const [name, value] of Object.entries(row)) {
-      if (!dropped.has(name))
-        copy[name] = pseudonymised.has(name) ? pseudonymise(value, pseudonymiseKey) : value;
-    }
-    return copy;
-  }
 
   return (row, { sourcedId, reason }) => {
     const masked = isJsonObject(row) ? mask(row) : null;
     const shown = masked ?? row;
     const text = jsonText(shown);
     // A row that is not an object has no fields to mask, so its text may contain data that the mapping takes out.
-    const mayShow = masked !== null || (dropped.size === 0 && pseudonymised.size === 0);
+    const mayShow = masked !== null || !isMasked;
     const fits = mayShow && Buffer.byteLength(text) <= maxRecordBytes;
     const content = masked === null ? row : withoutModifiedTime(masked);
     return {
@@ -55,6 +45,6 @@ export function createRejectReader(options: {
 }
 
 /** Canonical text omits null members. */
-function withoutModifiedTime(row: Record<string, unknown>): object {
+function withoutModifiedTime(row: object): object {
   return Object.assign(Object.create(null) as object, row, { dateLastModified: null });
 }

@@ -17,7 +17,7 @@ export interface CoreApi {
   readonly concurrency: number;
   /**
    * Reads all pages of a student's lessons, or throws. Errors are `RollcallError`s with a `HUB_…` code; a body without
-   * a list and a listing without end are errors too.
+   * a list of lessons and a listing without end are errors too.
    */
   readSchedule(options: {
     readonly student: string;

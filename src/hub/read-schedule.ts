@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { jsonText } from '../core/json-text.ts';
-import { readLessonPage } from '../core/schedules/lesson-page.ts';
+import { readLessonPage } from '../core/lessons/lesson-page.ts';
 import { collectionNamed } from '../model/collections.ts';
 import type { CoreApi, ScheduleAnswer } from './core-api.ts';
 import type { HubEvent } from './hub-events.ts';
@@ -80,23 +80,15 @@ function endless(where: string, why: string): HubError {
   });
 }
 
-/** Throws HUB_BODY_INVALID for a body without a list, since that does not mean "no lessons". */
 function readPage(context: ScheduleContext, answer: HubAnswer, where: string): Page {
-  const page = readLessonPage(answer.status === 204 ? undefined : answer.body);
-  if (page === null) {
-    throw new HubError('HUB_BODY_INVALID', `Cannot read ${where}: the answer has no list of lessons`, {
-      remedy: 'Compare the answer of the hub with the shapes that docs/schedules.md lists.',
-      retryable: false,
-    });
-  }
-  const { baseUrl } = context;
-  const { requested } = answer;
-  const byHeader = readLinks(answer.link, { requested, baseUrl });
-  const next = page.next === null ? (byHeader.next?.url ?? null) : followed(context, page.next, requested);
-  if (next === null && (page.saysMore || byHeader.nextOffered)) {
+  const { link, requested, status } = answer;
+  const { lessons, next: address } = readLessonPage(status === 204 ? [] : answer.body);
+  const byHeader = readLinks(link, { requested, baseUrl: context.baseUrl });
+  const next = address === null ? (byHeader.next?.url ?? null) : followed(context, address, requested);
+  if (next === null && (address !== null || byHeader.nextOffered)) {
     throw endless(where, 'the hub has more pages but gives no usable address for the next one');
   }
-  return { lessons: page.lessons, next, answer };
+  return { lessons, next, answer };
 }
 
 /**

@@ -10,8 +10,8 @@ import {
   type Config,
   type TenantConfig,
 } from '../config.ts';
-import { createZoneClock } from '../core/schedules/zone-clock.ts';
-import { createDayReader } from '../core/schedules/read-days.ts';
+import { createZoneClock } from '../core/lessons/zone-clock.ts';
+import { DayReader } from '../core/lessons/read-days.ts';
 import type { CoreApi } from '../hub/core-api.ts';
 import type { Hub } from '../hub/hub.ts';
 import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
@@ -241,7 +241,7 @@ function scheduleSettings(
   const settings = collectionSettings(tenantConfig, 'schedules');
   if (!settings.enabled) return undefined;
   const { fields, ...rest } = tenantConfig.schedules;
-  const reader = createDayReader({
+  const reader = new DayReader({
     fields,
     timeZone: settings.fullPull.timeZone,
     drop: settings.drop,

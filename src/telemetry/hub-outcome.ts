@@ -11,6 +11,7 @@ const OUTCOMES: Readonly<Record<HubErrorCode, HubOutcome>> = {
   HUB_RESPONSE_TOO_LARGE: 'too-large',
   HUB_PAGE_TOO_LONG: 'too-large',
   HUB_BODY_INVALID: 'invalid',
+  HUB_LESSONS_UNREADABLE: 'invalid',
   HUB_PAGING_BROKEN: 'invalid',
   HUB_TOKEN_UNAVAILABLE: 'unavailable',
   HUB_TOKEN_REFUSED: 'unauthorised',

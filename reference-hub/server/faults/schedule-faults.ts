@@ -7,8 +7,8 @@ export const SCHEDULE_FAULTS: readonly Fault[] = [
   {
     name: 'schedules-shape',
     summary:
-      'body of /api/core/schedules: array, schedules, odata or hal; the last two in pages of 50 lessons',
-    value: { meaning: 'shape', byDefault: 'hal' },
+      'body of /api/core/schedules: array, odata (in pages of 50 lessons) or schedules (which is neither)',
+    value: { meaning: 'shape', byDefault: 'odata' },
   },
   {
     name: 'schedules-status',

@@ -1,10 +1,9 @@
 import { collectionSettings, type TenantConfig } from '../../config.ts';
 import { localDate } from '../../core/full-pull-time.ts';
 import { collectionOf } from '../../core/schedules/which-students.ts';
-import { readLesson } from '../../core/schedules/read-lesson.ts';
-import { windowAround } from '../../core/schedules/window.ts';
-import { createZoneClock } from '../../core/schedules/zone-clock.ts';
-import { isJsonObject } from '../../core/raw-json.ts';
+import { fieldNames } from '../../core/lessons/lesson-page.ts';
+import { createLessonReader } from '../../core/lessons/read-lesson.ts';
+import { windowAround } from '../../core/lessons/window.ts';
 import { RollcallError } from '../../errors.ts';
 import type { HubProbe } from '../../hub/probe-hub.ts';
 import { collectionNamed, sourceOf, type CollectionName } from '../../model/collections.ts';
@@ -23,7 +22,6 @@ export async function scheduleFindings(
   const settings = collectionSettings(tenant, NAME);
   // When no collection could be read, one more failure says nothing new.
   if (!settings.enabled || (probed.length > 0 && probed.every((each) => each.probe === undefined))) return [];
-  const { timeZone } = settings.fullPull;
   const parent = parentNotOffered(options);
   if (parent !== null) {
     return [
@@ -45,9 +43,9 @@ export async function scheduleFindings(
         ),
       ];
     }
-    const window = windowAround(localDate(Date.now(), timeZone), tenant.schedules);
+    const window = windowAround(localDate(Date.now(), settings.fullPull.timeZone), tenant.schedules);
     const { lessons } = await probe.readSchedule({ student, ...window, signal });
-    return [findingOf(lessons, tenant, timeZone)];
+    return [findingOf(lessons, tenant)];
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED')
@@ -93,28 +91,33 @@ async function studentToTest(
   }
 }
 
-function findingOf(lessons: readonly unknown[], { schedules }: TenantConfig, timeZone: string): Finding {
+/** Throws where no lesson has the configured start. */
+function findingOf(lessons: readonly unknown[], tenant: TenantConfig): Finding {
   if (lessons.length === 0) return ok(NAME, 'answers; no lessons of the tested student in these days');
-  const mapping = { fields: schedules.fields, zone: createZoneClock(timeZone) };
-  const decoded = lessons.map((lesson) => (isJsonObject(lesson) ? readLesson(lesson, mapping) : null));
-  const unreadable = decoded.filter((each) => each?.kind !== 'lesson');
-  const count = `${countOf(lessons.length, 'lesson')} of the tested student`;
-  const [first] = unreadable;
-  if (first !== undefined) {
-    const why = first?.kind === 'unreadable' ? first.reason : 'it is not an object';
+  const { fields } = tenant.schedules;
+  const { timeZone } = collectionSettings(tenant, NAME).fullPull;
+  const read = createLessonReader({ fields, timeZone })(lessons);
+  const problems = read.flatMap((lesson) => (lesson.date === null ? [lesson.problem] : []));
+  const values = read.flatMap((lesson) => (lesson.date === null ? [] : [lesson.values]));
+  const missing = (['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] as const).filter(
+    (part) => values.every((lesson) => lesson[part === 'class' ? 'classes' : part] === null),
+  );
+  const met = `${countOf(lessons.length, 'lesson')} of the tested student, with the fields ${fieldNames(lessons)}`;
+  const [problem] = problems;
+  if (problem !== undefined) {
     return failure(
       NAME,
-      `${count}; ${unreadable.length} cannot be read: ${why}`,
-      "Set the hub's names of start, end and date in schedules.fields (docs/schedules.md).",
+      `${met}; ${problems.length} cannot be read: ${problem}`,
+      "Set schedules.fields.start to the hub's name of it (docs/schedules.md).",
     );
   }
-  const isWithoutClasses = decoded.every((each) => each?.kind === 'lesson' && each.values.classes === null);
-  if (isWithoutClasses) {
-    return warning(
-      NAME,
-      `${count}, none with a class`,
-      "Set the hub's name of classes in schedules.fields (docs/schedules.md).",
-    );
-  }
-  return ok(NAME, `${count}, all readable`);
+  if (missing.length === 0) return ok(NAME, `${met}; every part is found`);
+  const text = `${met}; none has: ${missing.join(', ')}`;
+  return missing.includes('class') || missing.includes('end')
+    ? warning(
+        NAME,
+        text,
+        `Name the hub's field of each in schedules.fields. Without class and end, absences cannot be joined to lessons.`,
+      )
+    : ok(NAME, text);
 }

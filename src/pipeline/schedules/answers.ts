@@ -1,7 +1,7 @@
 import type { PageTally } from '../../core/row-changes.ts';
-import type { DayReader } from '../../core/schedules/read-days.ts';
-import { studentRejectKey } from '../../core/schedules/read-days.ts';
-import { askedDays, type DayWindow } from '../../core/schedules/window.ts';
+import type { DayReader } from '../../core/lessons/read-days.ts';
+import { studentRejectKey } from '../../core/lessons/read-days.ts';
+import { askedDays, type DayWindow } from '../../core/lessons/window.ts';
 import type { CoreApi, ScheduleAnswer } from '../../hub/core-api.ts';
 import type { ActiveSync } from '../active-sync.ts';
 import type { CollectionWriter } from '../collection-writer.ts';

@@ -110,6 +110,7 @@ function isAboutRequest({ code }: RollcallError): boolean {
 
 /** The reason of the reject. It is published, so it names no student and no content. */
 function reasonOf(error: RollcallError): string {
+  if (error.code === 'HUB_LESSONS_UNREADABLE') return error.message;
   const status = error instanceof HubError && error.status !== null ? ` (HTTP ${error.status})` : '';
   return `the hub does not give the student's lessons: ${error.code}${status}`;
 }

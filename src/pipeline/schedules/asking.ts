@@ -1,7 +1,7 @@
 import { lastFullPullDue, type FullPullTime } from '../../core/full-pull-time.ts';
 import type { AskQueue } from '../../core/schedules/ask-queue.ts';
 import { nextDue } from '../../core/schedules/round-time.ts';
-import { overlap } from '../../core/schedules/window.ts';
+import { overlap } from '../../core/lessons/window.ts';
 import { RollcallError } from '../../errors.ts';
 import type { Emit } from '../pipeline-events.ts';
 import type { Offer } from '../offer.ts';

@@ -1,4 +1,4 @@
-import type { DayReader } from '../../core/schedules/read-days.ts';
+import type { DayReader } from '../../core/lessons/read-days.ts';
 import type { WhichStudents } from '../../core/schedules/which-students.ts';
 import type { CoreApi } from '../../hub/core-api.ts';
 import type { AbsentStudents } from './absent-students.ts';

@@ -1,4 +1,4 @@
-import { isInWindow, type DayWindow } from '../../core/schedules/window.ts';
+import { isInWindow, type DayWindow } from '../../core/lessons/window.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { SyncMode } from '../../model/progress.ts';

@@ -1,5 +1,5 @@
 import type { WhichStudents } from '../../core/schedules/which-students.ts';
-import type { DayWindow } from '../../core/schedules/window.ts';
+import type { DayWindow } from '../../core/lessons/window.ts';
 import type { AbsentStudents } from './absent-students.ts';
 
 export interface WantedParts {

@@ -1,7 +1,7 @@
 import { enabledCollections } from '../../config.ts';
 import { changeHash } from '../../core/absence-change.ts';
 import { classStudentsHash, type ClassStudents } from '../../core/class-students.ts';
-import type { DaySchedule } from '../../core/schedules/read-days.ts';
+import type { DaySchedule } from '../../core/lessons/read-days.ts';
 import { RollcallError, isFromHub } from '../../errors.ts';
 import {
   isChainCollection,
@@ -182,7 +182,7 @@ function hashes(parts: TenantParts): (topic: TopicSuffix, value: object, body: B
       case 'class-students':
         return classStudentsHash(value as ClassStudents);
       case 'schedules':
-        return parts.schedules?.reader.hashOf?.(value as DaySchedule) ?? null;
+        return parts.schedules?.reader.hashOf(value as DaySchedule) ?? null;
       default:
         return readers.get(sourceOf(topic))?.hashOf?.(value) ?? null;
     }

@@ -78,7 +78,7 @@ function dayDifferences(key: string, lessons: readonly Row[], value: Row): strin
       there['start'] === Date.parse(String(lesson['start'])) &&
       there['end'] === Date.parse(String(lesson['end'])) &&
       there['cancelled'] === lesson['cancelled'] &&
-      sameText(there['classes'], lesson['classes']) &&
+      sameText(there['classes'], [lesson['class']].flat()) &&
       sameText(there['teachers'], lesson['teachers']) &&
       sameText(there['rooms'], lesson['rooms']) &&
       sameText(raw, lesson);

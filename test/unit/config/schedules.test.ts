@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { enabledCollections } from '../../../src/config.ts';
-import { DEFAULT_LESSON_FIELDS } from '../../../src/core/schedules/lesson-fields.ts';
+import { DEFAULT_LESSON_FIELDS } from '../core/support/lesson-fields.ts';
 import { load, yamlWith } from './config-text.ts';
 
 function tenantWith(text: string) {
@@ -15,7 +15,7 @@ const isMirrored = (text: string): boolean =>
 const NO_ABSENCES = '{ absences: { enabled: false }, absence-changes: { enabled: false } }';
 
 describe('schedules', () => {
-  it('default to absent students, a week back, two weeks ahead and all default field names', () => {
+  it('default to absent students, a week back, two weeks ahead and each part of a lesson under its own name', () => {
     expect(tenantWith('deltaEvery: 1m').schedules).toEqual({
       students: 'absent',
       daysBack: 7,
@@ -24,9 +24,9 @@ describe('schedules', () => {
     });
   });
 
-  it('take the configured names of a field instead of its default names, and keep the other fields', () => {
-    const { fields } = tenantWith('schedules: { fields: { start: [begynner, tid.fra] } }').schedules;
-    expect(fields).toEqual({ ...DEFAULT_LESSON_FIELDS, start: ['begynner', 'tid.fra'] });
+  it('take the configured name of a part instead of its own, and keep the others', () => {
+    const { fields } = tenantWith('schedules: { fields: { start: tid.fra } }').schedules;
+    expect(fields).toEqual({ ...DEFAULT_LESSON_FIELDS, start: 'tid.fra' });
   });
 
   it('are left out, not refused, where no collection names the students and no setting asks for schedules', () => {
@@ -49,11 +49,11 @@ describe('schedules', () => {
   });
 
   it.each([
-    'schedules: { fields: { start: [] } }',
+    'schedules: { fields: { start: [start] } }',
+    'schedules: { fields: { start: tid..fra } }',
     'schedules: { fields: { begin: [start] } }',
-    'schedules: { fields: { start: from } }',
-    'collections: { schedules: { drop: [startTime] } }',
-    'schedules: { fields: { start: [tid.fra] } }\ncollections: { schedules: { pseudonymise: [tid] } }',
+    'collections: { schedules: { drop: [start] } }',
+    'schedules: { fields: { start: tid.fra } }\ncollections: { schedules: { pseudonymise: [tid] } }',
   ])('are refused with a mapping that can find no start: %s', (text) => {
     expect(() => tenantWith(text)).toThrow(/rollcall\.yaml/);
   });

@@ -7,7 +7,7 @@ import {
   type Days,
   type Lesson,
 } from '../../../examples/absence-lessons/absence-lessons.ts';
-import { createZoneClock } from '../../../src/core/schedules/zone-clock.ts';
+import { createZoneClock } from '../../../src/core/lessons/zone-clock.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 
 const ZONE = 'Europe/Oslo';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { encodeAbsent } from '../../../src/core/chains/absent-entry.ts';
-import { createZoneClock } from '../../../src/core/schedules/zone-clock.ts';
+import { createZoneClock } from '../../../src/core/lessons/zone-clock.ts';
 import { createAbsentIndex } from '../../../src/pipeline/chains/absent-index.ts';
 import type { IndexEntry } from '../../../src/state/index-store.ts';
 

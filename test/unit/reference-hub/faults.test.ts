@@ -247,10 +247,10 @@ const PROOFS: Record<string, () => Promise<void>> = {
   'deep-nesting=5000': seen((page) => {
     expect(page.text).toContain('['.repeat(5000));
   }),
-  'schedules-shape=hal': async () => {
+  'schedules-shape=odata': async () => {
     const student = test.hub.district.ids('students')[0]!;
     const page = await test.get('/api/core/schedules', { student, from: '2026-11-16', to: '2026-11-16' });
-    expect(page.body).toHaveProperty('_embedded.schedules');
+    expect(page.body).toHaveProperty('value');
   },
   'schedules-status=404:x': async () => {
     const days = { from: '2026-11-16', to: '2026-11-16' };

@@ -9,7 +9,7 @@ interface SchoolLesson {
   readonly id: string;
   readonly start: string;
   readonly end: string;
-  readonly classes: Reference[];
+  readonly class: Reference;
 }
 
 /** A Tuesday: the clocks of Oslo go back in the night to the Sunday after, 25 October 2026, at 01:00 UTC. */
@@ -99,7 +99,7 @@ function registerEdges(mirror: ScheduleMirror): Registered | undefined {
   const { student } = found;
   const register = (fromTime: string, toTime: string, classId?: string): string =>
     district.registerAbsence({ student, fromTime, toTime, ...(classId === undefined ? {} : { classId }) });
-  const classId = first.classes[0]?.sourcedId ?? '';
+  const classId = first.class.sourcedId;
   // From the end of a lesson to the beginning of another: it touches neither.
   register(first.end, second.start);
   // Several days, most of them ahead; over a Saturday and the night in which the clocks change, if today is before it.
@@ -111,7 +111,7 @@ function registerEdges(mirror: ScheduleMirror): Registered | undefined {
   // Without a real end.
   register(third.start, '9999-12-31T23:59:59.000Z');
   // A class that is taught twice.
-  district.changeLesson(third.id, { classes: first.classes.map(({ sourcedId }) => ({ sourcedId })) });
+  district.changeLesson(third.id, { class: { sourcedId: first.class.sourcedId } });
   return { stays: register(first.start, third.end), withdrawn: register(first.start, first.end) };
 }
 

@@ -7,7 +7,8 @@ import { collectionNamed } from '../../../../src/model/collections.ts';
 import { load, yamlWith } from '../../config/config-text.ts';
 
 const signal = new AbortController().signal;
-const LESSON = { id: 'l', start: '2026-11-20T08:15', end: '2026-11-20T09:00', classes: ['k'] };
+const LESSON = { id: 'l', start: '2026-11-20T08:15', end: '2026-11-20T09:00', class: 'k' };
+const WHOLE = { ...LESSON, title: 'Norsk', teachers: ['t'], rooms: ['R'], cancelled: false };
 
 function probeOf(firstId: string | null): CollectionProbe {
   return {
@@ -65,19 +66,38 @@ describe('check of schedules', () => {
   });
 
   it.each([
-    [[LESSON], 'ok', '1 lesson of the tested student, all readable'],
     [[], 'ok', 'answers; no lessons of the tested student in these days'],
-    [[{ ...LESSON, classes: null }], 'warning', '1 lesson of the tested student, none with a class'],
+    [[WHOLE], 'ok', /^1 lesson of the tested student, with the fields .*, title; every part is found$/],
+    [
+      [LESSON, LESSON],
+      'ok',
+      '2 lessons of the tested student, with the fields class, end, id, start; none has: title, teachers, rooms, cancelled',
+    ],
+    [
+      [
+        { ...LESSON, class: { id: 'k' } },
+        { ...LESSON, class: null },
+      ],
+      'warning',
+      /^2 lessons of .*, with the fields class, end, id, start; none has: class, title/,
+    ],
     [
       [LESSON, { begynner: '2026-11-20T08:15' }],
       'failure',
-      /^2 lessons of the tested student; 1 cannot be read: it has no start under any of start, startTime/,
+      /with the fields begynner, class, end, id, start; 1 cannot be read: `start` of a lesson is missing$/,
     ],
-    [['a text'], 'failure', /1 cannot be read: it is not an object/],
-  ])('%j is reported as %s', async (lessons, level, text) => {
+    [
+      [{ begynner: '2026-11-20T08:15', elev: 'Kari' }],
+      'failure',
+      'Cannot read the lessons of a student: no lesson has the field `start`. Its fields: begynner, elev',
+    ],
+    [['a text'], 'failure', /no lesson has the field `start`. Its fields: none$/],
+  ])('%j is reported as %s, with the names of the fields', async (lessons, level, text) => {
     const { findings } = await check(lessons);
     expect(findings).toMatchObject([{ subject: 'schedules', level }]);
     expect(findings[0]?.text).toEqual(typeof text === 'string' ? text : expect.stringMatching(text));
+    if (level !== 'ok') expect(findings[0]?.remedy).toContain('schedules.fields');
+    expect(JSON.stringify(findings)).not.toContain('Kari');
   });
 
   it("where the hub does not offer absences, asks for no student's lessons and warns that absent students get no schedules", async () => {
@@ -111,8 +131,11 @@ describe('check of schedules', () => {
   });
 
   it('finds lessons by the field names of the configuration', async () => {
-    const tenant = 'schedules: { fields: { start: [begynner], classes: [gruppe] } }';
-    const { findings } = await check([{ begynner: '2026-11-20T08:15', gruppe: 'k' }], { tenant });
+    const tenant = 'schedules: { fields: { start: begynner, class: gruppe, end: slutt } }';
+    const { findings } = await check(
+      [{ begynner: '2026-11-20T08:15', slutt: '2026-11-20T09:00', gruppe: 'k' }],
+      { tenant },
+    );
     expect(findings).toMatchObject([{ level: 'ok' }]);
   });
 

@@ -176,7 +176,7 @@ describe('lost rights: an answer without lessons for every student', () => {
         id: `lesson of ${day}`,
         start: `${day}T08:15:00`,
         end: `${day}T09:00:00`,
-        classes: ['k'],
+        class: 'k',
       }));
     expect(await pull(made)).toMatchObject({ withheld: 0, stats: { rowsUnchanged: 160 } });
     expect(await withheld(made)).toBe(0);

@@ -1,6 +1,5 @@
 import { TransactionSize } from '../../../../src/core/transaction-size.ts';
-import { createDayReader, type DaySchedule } from '../../../../src/core/schedules/read-days.ts';
-import { DEFAULT_LESSON_FIELDS } from '../../../../src/core/schedules/lesson-fields.ts';
+import { DayReader, type DaySchedule } from '../../../../src/core/lessons/read-days.ts';
 import { localDate } from '../../../../src/core/full-pull-time.ts';
 import type { CoreApi } from '../../../../src/hub/core-api.ts';
 import { HubError } from '../../../../src/hub/hub-error.ts';
@@ -14,6 +13,7 @@ import { wantedStudents } from '../../../../src/pipeline/schedules/wanted-studen
 import type { WhichStudents } from '../../../../src/core/schedules/which-students.ts';
 import type { Committed, Transaction } from '../../../../src/log/log.ts';
 import { createMemoryStore } from '../../../../src/state/memory-store.ts';
+import { DEFAULT_LESSON_FIELDS } from '../../core/support/lesson-fields.ts';
 import type { VirtualTime } from '../../../simulation/parts/virtual-time.ts';
 
 const TENANT = 'north';
@@ -133,7 +133,7 @@ export class ScheduleBench {
     const emit = (event: PipelineEvent): void => void this.events.push(event);
     return new ScheduleRunner({
       api: this.#api(),
-      reader: createDayReader({
+      reader: new DayReader({
         fields: DEFAULT_LESSON_FIELDS,
         timeZone: FULL_PULL.timeZone,
         drop: [],
@@ -224,7 +224,7 @@ export class ScheduleBench {
 }
 
 export function lessonOn(day: string): object {
-  return { id: `lesson of ${day}`, start: `${day}T08:15:00`, end: `${day}T09:00:00`, classes: ['k'] };
+  return { id: `lesson of ${day}`, start: `${day}T08:15:00`, end: `${day}T09:00:00`, class: 'k' };
 }
 
 export function hubTrouble(

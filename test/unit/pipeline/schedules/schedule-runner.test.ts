@@ -13,6 +13,8 @@ const WEEK = ['2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20'];
 
 const never = new AbortController().signal;
 
+const TOO_LARGE = 'x'.repeat(460_000);
+
 /** Makes students `s01`… with lessons on all days of the week. */
 function bench(count: number, options: BenchOptions = {}): ScheduleBench {
   const made = new ScheduleBench(new VirtualTime(NOON), options);
@@ -337,7 +339,7 @@ describe('a window that moves on', () => {
   it('removes the rejects of days that are over', async () => {
     const made = bench(1);
     made.answer = (_, days) =>
-      days.map((day) => (day === '2026-11-17' ? { ...lessonOn(day), end: 'x' } : lessonOn(day)));
+      days.map((day) => (day === '2026-11-17' ? { ...lessonOn(day), note: TOO_LARGE } : lessonOn(day)));
     await pull(made);
     expect([...made.view('rejects').keys()]).toEqual(['schedules|s01%7C2026-11-17']);
     await made.time.run(() => made.time.sleep(DAY));
@@ -351,7 +353,7 @@ describe('lessons that cannot be decoded', () => {
     const made = bench(1);
     await pull(made);
     made.answer = (_, days) =>
-      days.map((day) => (day === '2026-11-19' ? { ...lessonOn(day), end: 'x' } : lessonOn(day)));
+      days.map((day) => (day === '2026-11-19' ? { ...lessonOn(day), note: TOO_LARGE } : lessonOn(day)));
     made.lessons.get('s01')?.add('2026-11-21');
     await pull(made);
     expect(made.view().get('s01|2026-11-19')).toBe(1);

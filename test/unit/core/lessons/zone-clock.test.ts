@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createZoneClock } from '../../../../src/core/schedules/zone-clock.ts';
+import { createZoneClock } from '../../../../src/core/lessons/zone-clock.ts';
 
 const wall = (text: string): number => Date.parse(`${text}Z`);
 const instant = (zone: string, text: string): string =>

@@ -1,0 +1,52 @@
+import { RollcallError } from '../../errors.ts';
+import { isJsonObject } from '../raw-json.ts';
+
+/** One page of a student's lessons. */
+export interface LessonPage {
+  readonly lessons: readonly unknown[];
+  /** Address of the next page, absolute or relative; null where the body names none. */
+  readonly next: string | null;
+}
+
+/**
+ * Reads a body of `/api/core/schedules`, which the specification does not show (4.4): a list, or a list under `value`
+ * with the next page under `@odata.nextLink`. Any other body throws: it does not say that there are no lessons.
+ */
+export function readLessonPage(body: unknown): LessonPage {
+  if (Array.isArray(body)) return { lessons: body, next: null };
+  const { value, '@odata.nextLink': next } = isJsonObject(body) ? body : {};
+  if (Array.isArray(value)) return { lessons: value, next: typeof next === 'string' ? next : null };
+  throw unreadableLessons("the hub's answer is no list, and has none under `value`", {
+    met: [body],
+    remedy:
+      'Rollcall reads no other body: let the hub or a proxy send one of the two (docs/schedules.md), or leave schedules out with collections.schedules.enabled: false.',
+  });
+}
+
+/** `what`: what does not fit the configuration. `met`: the objects whose field names help to mend it. */
+export function unreadableLessons(
+  what: string,
+  { met, remedy }: { readonly met: readonly unknown[]; readonly remedy: string },
+): RollcallError {
+  const text = `Cannot read the lessons of a student: ${what}. Its fields: ${fieldNames(met)}`;
+  return new RollcallError('HUB_LESSONS_UNREADABLE', text, { remedy });
+}
+
+const MOST_NAMES = 20;
+/** Letters alone, and not many. An object may also have names of pupils or their ids as keys: these are only counted. */
+const FIELD_NAME = /^@?[\p{L}_]{1,30}(?:\.[\p{L}_]{1,30})?$/u;
+
+/** The names of the top-level fields that have a value, in alphabetical order. */
+export function fieldNames(objects: readonly unknown[]): string {
+  const all = new Set<string>();
+  for (const object of objects) {
+    if (isJsonObject(object))
+      for (const [name, value] of Object.entries(object)) if (value !== null) all.add(name);
+  }
+  const shown = [...all]
+    .filter((name) => FIELD_NAME.test(name))
+    .toSorted()
+    .slice(0, MOST_NAMES);
+  const others = all.size - shown.length;
+  return [...shown, ...(others > 0 ? [`${others} more`] : [])].join(', ') || 'none';
+}

@@ -1,0 +1,177 @@
+import { createMask } from '../pseudonymise.ts';
+import { isJsonObject } from '../raw-json.ts';
+import type { KeyedRow } from '../row-changes.ts';
+import { jsonText } from '../json-text.ts';
+import { parseLossless } from '../lossless-json.ts';
+import { parseDate } from '../timestamps.ts';
+import { compositeKey } from '../../model/keys.ts';
+import { DayHash, type LessonMapping } from './day-hash.ts';
+import { createLessonReader, type DecodedLesson, type LessonValues } from './read-lesson.ts';
+import { daysOf, isInWindow, type DayWindow } from './window.ts';
+
+/** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
+const MAX_RECORD_BYTES = 900_000;
+const DAY_MS = 86_400_000;
+/** Stands for the day of a lesson whose day is unknown. */
+const ANY_DAY = '*';
+
+/** Value of a record in `schedules` (contract). */
+export interface DaySchedule {
+  readonly student: string;
+  /** Days since 1970-01-01. */
+  readonly date: number;
+  readonly lessons: readonly PublishedLesson[];
+}
+
+interface PublishedLesson extends LessonValues {
+  readonly raw: string;
+}
+
+export interface StudentLessons {
+  readonly student: string;
+  readonly window: DayWindow;
+  /** From the hub; those outside the window are skipped. */
+  readonly lessons: readonly unknown[];
+  /** False when U+FFFD replaced bytes that are not UTF-8. */
+  readonly isUtf8: boolean;
+}
+
+/** A student's lessons, day by day. */
+export type StudentDays =
+  | {
+      readonly kind: 'days';
+      /** Days with lessons; one that cannot be published is a reject. */
+      readonly filled: readonly KeyedRow[];
+      /** The window's other days, as values without lessons. */
+      readonly empty: readonly KeyedRow[];
+      /** The answer has no lesson at all, inside or outside of the window. */
+      readonly isBlank: boolean;
+    }
+  /** The day of a lesson is unknown. It can be any day, so no day is known to be complete. */
+  | { readonly kind: 'unreadable'; readonly row: KeyedRow };
+
+/** Key in `rejects`, after `schedules|`, of a reject that concerns a student and no single day. */
+export function studentRejectKey(student: string): string {
+  return compositeKey(student, ANY_DAY);
+}
+
+interface Day {
+  readonly lessons: { readonly lesson: PublishedLesson; readonly content: string }[];
+  readonly problems: Set<string>;
+  /** All lessons of the day, masked. */
+  readonly shown: unknown[];
+}
+
+function dayWith(...problems: string[]): Day {
+  return { lessons: [], problems: new Set(problems), shown: [] };
+}
+
+/** Reads lessons into days (contract, "Values of Rollcall's own"). */
+export class DayReader {
+  readonly #readLessons: (lessons: readonly unknown[]) => DecodedLesson[];
+  readonly #mask: ReturnType<typeof createMask>;
+  readonly #hash: DayHash;
+  readonly #takesOut: boolean;
+
+  /** `pseudonymiseKey` is required when anything is pseudonymised. */
+  constructor(options: LessonMapping & { readonly pseudonymiseKey?: string | undefined }) {
+    this.#readLessons = createLessonReader(options);
+    this.#mask = createMask(options);
+    this.#hash = new DayHash(options);
+    this.#takesOut = options.drop.length > 0 || options.pseudonymise.length > 0;
+  }
+
+  /** Throws HUB_LESSONS_UNREADABLE where no lesson has the configured start. */
+  read(answer: StudentLessons): StudentDays {
+    const { student, window, lessons } = answer;
+    const days = this.#byDay(answer);
+    const undated = days.get(ANY_DAY);
+    if (undated !== undefined) return { kind: 'unreadable', row: this.#rowOf(student, ANY_DAY, undated) };
+    const all = daysOf(window);
+    const rowsOf = (dates: readonly string[]): KeyedRow[] =>
+      dates.map((date) => this.#rowOf(student, date, days.get(date) ?? dayWith()));
+    return {
+      kind: 'days',
+      filled: rowsOf(all.filter((date) => days.has(date))),
+      empty: rowsOf(all.filter((date) => !days.has(date))),
+      isBlank: lessons.length === 0,
+    };
+  }
+
+  /** A reject for a student whose lessons alone the hub does not return; `reason` holds no content. */
+  rejectStudent(student: string, reason: string): KeyedRow {
+    return this.#rowOf(student, ANY_DAY, dayWith(reason));
+  }
+
+  /** The hash that a day read back from a record must have. */
+  hashOf({ student, date, lessons }: DaySchedule): Buffer {
+    const day = new Date(date * DAY_MS).toISOString().slice(0, 10);
+    return this.#hash.of([
+      student,
+      day,
+      ...lessons.map(({ raw }) => this.#hash.contentOf(parseLossless(raw))),
+    ]);
+  }
+
+  #byDay({ window, lessons, isUtf8 }: StudentLessons): Map<string, Day> {
+    const masked = lessons.map((lesson) => (isJsonObject(lesson) ? this.#mask(lesson) : lesson));
+    const days = new Map<string, Day>();
+    for (const [at, read] of this.#readLessons(masked).entries()) {
+      const date = read.date ?? ANY_DAY;
+      if (date !== ANY_DAY && !isInWindow(date, window)) continue;
+      const day = days.get(date) ?? dayWith();
+      days.set(date, day);
+      const raw = jsonText(masked[at]);
+      day.shown.push(masked[at]);
+      if (read.date === null) day.problems.add(read.problem);
+      else day.lessons.push({ lesson: { ...read.values, raw }, content: this.#hash.contentOf(masked[at]) });
+      if (!isUtf8 && raw.includes('\uFFFD')) day.problems.add('the text of a lesson is not UTF-8');
+    }
+    return days;
+  }
+
+  #rowOf(student: string, date: string, { lessons, problems, shown }: Day): KeyedRow {
+    const key = compositeKey(student, date);
+    const sorted = lessons.toSorted(byTime);
+    const distinct = sorted.filter(({ content }, at) => content !== sorted[at - 1]?.content);
+    const size = distinct.reduce((sum, { lesson }) => sum + Buffer.byteLength(lesson.raw) * 2, 0);
+    if (size > MAX_RECORD_BYTES) problems.add('the day is too large for a record');
+    const common = { sourcedId: key, modifiedAtMs: null };
+    if (problems.size > 0) {
+      const reason = [...problems].toSorted().join('; ');
+      // A lesson that is not an object has no fields to mask, so its text may contain data that the mapping takes out.
+      const mayShow = shown.length > 0 && (!this.#takesOut || shown.every(isJsonObject));
+      const all = mayShow ? jsonText(shown) : null;
+      const text = all === null || Buffer.byteLength(all) > MAX_RECORD_BYTES ? null : all;
+      const hash = this.#hash.ofReject(reason, shown);
+      return {
+        key,
+        rejectKey: key,
+        decoded: { kind: 'reject', ...common, rejectId: key, reason, text, hash },
+      };
+    }
+    const value: DaySchedule = {
+      student,
+      date: parseDate(date),
+      lessons: distinct.map(({ lesson }) => lesson),
+    };
+    const hash = this.#hash.of([student, date, ...distinct.map(({ content }) => content)]);
+    const decoded = { kind: 'row', ...common, value, hash } as const;
+    return { key, rejectKey: key, decoded, becameEmpty: distinct.length === 0 };
+  }
+}
+
+/** By start, end, id and finally content, so that the order does not depend on the hub's. */
+function byTime(one: Day['lessons'][number], other: Day['lessons'][number]): number {
+  const [a, b] = [one.lesson, other.lesson];
+  return (
+    (a.start ?? 0) - (b.start ?? 0) ||
+    (a.end ?? 0) - (b.end ?? 0) ||
+    compareTexts(a.id ?? '', b.id ?? '') ||
+    compareTexts(one.content, other.content)
+  );
+}
+
+function compareTexts(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
+}

@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import {
+  createLessonReader,
+  type LessonFields,
+  type LessonValues,
+} from '../../../../src/core/lessons/read-lesson.ts';
+import { parseLossless } from '../../../../src/core/lossless-json.ts';
+import { DEFAULT_LESSON_FIELDS } from '../support/lesson-fields.ts';
+
+const AT = { start: '2026-11-20T07:15:00Z', end: '2026-11-20T08:00:00Z' };
+
+function readerOf(fields: Partial<LessonFields> = {}) {
+  return createLessonReader({ fields: { ...DEFAULT_LESSON_FIELDS, ...fields }, timeZone: 'Europe/Oslo' });
+}
+
+/** Beside a lesson that can be read: where none has a start, the reader throws. */
+function read(lesson: unknown) {
+  const [decoded] = readerOf()([lesson, AT]);
+  if (decoded === undefined) throw new Error('not read');
+  return decoded;
+}
+
+function valuesOf(lesson: object, fields: Partial<LessonFields> = {}): LessonValues {
+  const [decoded] = readerOf(fields)([{ ...AT, ...lesson }]);
+  if (decoded === undefined || decoded.date === null) throw new Error('not read');
+  return decoded.values;
+}
+
+/** Gives the date, start and end of a lesson, the latter two in UTC. */
+function times(lesson: Record<string, unknown>): unknown[] {
+  const decoded = read(lesson);
+  if (decoded.date === null) return [decoded.problem];
+  const { start, end } = decoded.values;
+  return [decoded.date, ...[start, end].map((ms) => (ms === null ? null : new Date(ms).toISOString()))];
+}
+
+describe('the time of a lesson', () => {
+  const winter = ['2026-11-20', '2026-11-20T07:15:00.000Z', '2026-11-20T08:00:00.000Z'];
+
+  it.each([
+    ['in UTC', AT],
+    ['with an offset', { start: '2026-11-20T08:15:00+01:00', end: '2026-11-20T09:00+01' }],
+    ['with another offset', { start: '2026-11-20T02:15:00-05:00', end: '2026-11-20T12:45:00+04:45' }],
+    ["by the clock in the tenant's zone", { start: '2026-11-20T08:15:00', end: '2026-11-20 09:00' }],
+    ['with any fraction', { start: '2026-11-20T08:15:00.0000000', end: '2026-11-20T09:00:00,000' }],
+  ])('is read %s', (_, lesson) => {
+    expect(times(lesson)).toEqual(winter);
+  });
+
+  it.each([
+    ['in summer', '2026-06-01', '2026-06-01T06:15:00.000Z', '2026-06-01T07:00:00.000Z'],
+    ['on the day spring skips an hour', '2026-03-29', '2026-03-29T06:15:00.000Z', '2026-03-29T07:00:00.000Z'],
+    ['the day before', '2026-03-28', '2026-03-28T07:15:00.000Z', '2026-03-28T08:00:00.000Z'],
+    [
+      'on the day autumn has an hour twice',
+      '2026-10-25',
+      '2026-10-25T07:15:00.000Z',
+      '2026-10-25T08:00:00.000Z',
+    ],
+  ])('is right %s', (_, date, start, end) => {
+    expect(times({ start: `${date}T08:15:00`, end: `${date}T09:00:00` })).toEqual([date, start, end]);
+  });
+
+  it("keeps the hub's offsets over the hour that autumn repeats", () => {
+    expect(times({ start: '2026-10-25T02:30:00+02:00', end: '2026-10-25T02:30:00+01:00' })).toEqual([
+      '2026-10-25',
+      '2026-10-25T00:30:00.000Z',
+      '2026-10-25T01:30:00.000Z',
+    ]);
+  });
+
+  it('is on the local day of its start', () => {
+    expect(times({ start: '2026-11-19T23:30:00Z', end: '2026-11-20T23:30:00Z' })[0]).toBe('2026-11-20');
+    expect(times({ start: '2026-06-01T21:59:00Z' })[0]).toBe('2026-06-01');
+    expect(times({ start: '2026-06-01T22:00:00Z' })[0]).toBe('2026-06-02');
+  });
+
+  it('may be a day alone, which gives no instant', () => {
+    expect(times({ start: '2026-11-20', end: '2026-11-20' })).toEqual(['2026-11-20', null, null]);
+  });
+
+  it.each([
+    'at eight',
+    '08:15',
+    '',
+    1795158900000,
+    { dateTime: '2026-11-20T08:15' },
+    '2026-02-30T08:15',
+    '2026-11-20T24:00',
+    '2026-11-20T08:15+01:00[Europe/Oslo]',
+    ['2026-11-20T08:15'],
+  ])('that cannot be read leaves its day unknown as a start, and is null as an end: %o', (time) => {
+    expect(times({ start: time })).toEqual(['`start` of a lesson cannot be read as a time']);
+    expect(times({ ...AT, end: time })).toEqual([...winter.slice(0, 2), null]);
+  });
+});
+
+describe('a lesson without a start', () => {
+  it('is unreadable beside others that have one', () => {
+    expect(read({ id: 'x' })).toEqual({ date: null, problem: '`start` of a lesson is missing' });
+    expect(read({ start: null })).toEqual({ date: null, problem: '`start` of a lesson is missing' });
+    expect(read('a text')).toEqual({ date: null, problem: 'a lesson is not an object' });
+  });
+
+  it('is an error with the names of the fields it met and the setting, and no value, where no lesson has one', () => {
+    const [met, other] = [{ begynner: AT.start, elev: 'Kari' }, { slutt: AT.end }];
+    expect(() => readerOf()([met, other])).toThrow(
+      expect.objectContaining({
+        code: 'HUB_LESSONS_UNREADABLE',
+        message:
+          'Cannot read the lessons of a student: no lesson has the field `start`. Its fields: begynner, elev, slutt',
+        remedy: expect.stringContaining('schedules.fields.start') as string,
+      }) as Error,
+    );
+    expect(readerOf({ start: 'begynner' })([met, other])).toMatchObject([
+      { date: '2026-11-20' },
+      { date: null },
+    ]);
+    expect(readerOf()([])).toEqual([]);
+  });
+});
+
+describe('the parts of a lesson', () => {
+  it('hold all that the reference hub sends', () => {
+    const reference = { href: 'https://h/classes/k', sourcedId: 'k', type: 'class' };
+    const teacher = { href: 'https://h/users/t', sourcedId: 't', type: 'user' };
+    const lesson = {
+      id: 'l',
+      title: '8A Norsk',
+      class: reference,
+      teachers: [teacher],
+      rooms: ['R1'],
+      cancelled: true,
+    };
+    expect(valuesOf(lesson)).toEqual({
+      id: 'l',
+      title: '8A Norsk',
+      start: Date.parse(AT.start),
+      end: Date.parse(AT.end),
+      classes: [reference],
+      teachers: [teacher],
+      rooms: ['R1'],
+      cancelled: true,
+    });
+  });
+
+  const nothing = { id: null, title: null, classes: null, teachers: null, rooms: null, cancelled: null };
+
+  it('are null where the hub sends nothing, or something under a name that is not configured', () => {
+    expect(valuesOf({})).toMatchObject(nothing);
+    const others = {
+      sourcedId: 'x',
+      name: 'x',
+      classes: ['x'],
+      group: 'x',
+      teacher: 'x',
+      room: 'x',
+      status: 'cancelled',
+    };
+    expect(valuesOf(others)).toMatchObject(nothing);
+  });
+
+  it.each([
+    { id: true, title: 12, class: { id: 'k' }, teachers: ['a', null], rooms: ['A', {}], cancelled: 'avlyst' },
+    { id: '', title: '\ud800', class: 1.5, teachers: [{}], rooms: [''], cancelled: 2 },
+    { id: {}, title: { name: 'x' }, class: [['k']], teachers: true, rooms: { name: 'A' }, cancelled: {} },
+  ])('are null where they do not fit, all or none of a list: %o', (lesson) => {
+    expect(valuesOf(lesson)).toMatchObject(nothing);
+  });
+
+  it('are found under the configured names, also inside an object and in each element of a list', () => {
+    const fields = {
+      id: 'nr',
+      title: 'fag.navn',
+      class: 'grupper.id',
+      teachers: 'ansatt',
+      rooms: 'sted.rom',
+      end: 'tid.til',
+    };
+    const lesson = {
+      nr: 7,
+      fag: { navn: 'Norsk' },
+      grupper: [{ id: 'a' }, { id: 'b' }],
+      ansatt: 't',
+      sted: { rom: 'A1' },
+      tid: { til: AT.end },
+    };
+    expect(valuesOf(lesson, fields)).toMatchObject({
+      id: '7',
+      title: 'Norsk',
+      classes: [ref('a'), ref('b')],
+      teachers: [ref('t')],
+      rooms: ['A1'],
+      end: Date.parse(AT.end),
+    });
+    expect(valuesOf({ ...lesson, grupper: [{ id: 'a' }, {}] }, fields).classes).toBeNull();
+    expect(valuesOf({ 'fag.navn': 'Norsk', fag: 'x' }, fields).title).toBeNull();
+  });
+
+  it('take one reference or id as well as a list, and an empty list as a list', () => {
+    expect(valuesOf({ class: 'a' }).classes).toEqual([ref('a')]);
+    expect(valuesOf({ class: { sourcedId: 'a' } }).classes).toEqual([ref('a')]);
+    expect(valuesOf({ class: ['a', { sourcedId: 8 }] }).classes).toEqual([ref('a'), ref('8')]);
+    expect(valuesOf({ class: [], rooms: [] })).toMatchObject({ classes: [], rooms: [] });
+    expect(valuesOf({ rooms: ['A1', 12] }).rooms).toEqual(['A1', '12']);
+  });
+
+  it('keep every digit of ids that are numbers', () => {
+    const lesson = parseLossless(`{"id": 12345678901234567890, "class": [98765432109876543210]}`) as object;
+    expect(valuesOf(lesson)).toMatchObject({
+      id: '12345678901234567890',
+      classes: [ref('98765432109876543210')],
+    });
+    expect(valuesOf(parseLossless(`{"id": 1.00000000000000000001}`) as object).id).toBeNull();
+  });
+
+  it.each([
+    [true, true],
+    ['false', false],
+    [1, true],
+  ])('read a boolean as in every schema: %o', (cancelled, expected) => {
+    expect(valuesOf({ cancelled }).cancelled).toBe(expected);
+  });
+});
+
+function ref(sourcedId: string) {
+  return { sourcedId, type: null, href: null };
+}
