@@ -9,7 +9,7 @@ export interface ScheduleOptions extends MirrorOptions {
   readonly students: 'absent' | 'all' | readonly string[];
   readonly daysBack?: number | undefined;
   readonly daysAhead?: number | undefined;
-  readonly fields?: Record<string, readonly string[]> | undefined;
+  readonly fields?: Record<string, string> | undefined;
 }
 
 export interface ScheduleMirror extends Mirror {
