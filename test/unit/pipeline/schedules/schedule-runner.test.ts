@@ -501,6 +501,18 @@ describe('a student for whom the hub has no answer', () => {
     expect(made.view('rejects').size).toBe(0);
   });
 
+  it('whose lessons have no configured start is rejected with the names of their fields', async () => {
+    const made = bench(20);
+    await pull(made);
+    made.answer = (student, days) =>
+      student === 's07' ? days.map((day) => ({ begynner: day, elev: 'Kari' })) : days.map(lessonOn);
+    expect(await pull(made)).toMatchObject({ kind: 'complete', stats: { rowsRejected: 1 } });
+    expect([...made.view('rejects').values()]).toEqual([
+      'Cannot read the lessons of a student: no lesson has the field `start`. Its fields: begynner, elev',
+    ]);
+    expect(made.view().size).toBe(80);
+  });
+
   it.each([
     ['HUB_NOT_OFFERED', 404],
     ['HUB_FORBIDDEN', 403],
