@@ -97,27 +97,17 @@ function findingOf(lessons: readonly unknown[], tenant: TenantConfig): Finding {
   const { fields } = tenant.schedules;
   const { timeZone } = collectionSettings(tenant, NAME).fullPull;
   const read = createLessonReader({ fields, timeZone })(lessons);
-  const problems = read.flatMap((lesson) => (lesson.date === null ? [lesson.problem] : []));
-  const values = read.flatMap((lesson) => (lesson.date === null ? [] : [lesson.values]));
-  const missing = (['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] as const).filter(
-    (part) => values.every((lesson) => lesson[part === 'class' ? 'classes' : part] === null),
-  );
   const met = `${countOf(lessons.length, 'lesson')} of the tested student, with the fields ${fieldNames(lessons)}`;
-  const [problem] = problems;
+  const problem = read.find((lesson) => lesson.date === null)?.problem;
   if (problem !== undefined) {
-    return failure(
-      NAME,
-      `${met}; ${problems.length} cannot be read: ${problem}`,
-      "Set schedules.fields.start to the hub's name of it (docs/schedules.md).",
-    );
+    return failure(NAME, `${met}; ${problem}`, "Set schedules.fields.start to the hub's name of it.");
   }
+  const missing = (['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] as const).filter(
+    (part) => read.every(({ values }) => values?.[part === 'class' ? 'classes' : part] == null),
+  );
   if (missing.length === 0) return ok(NAME, `${met}; every part is found`);
   const text = `${met}; none has: ${missing.join(', ')}`;
-  return missing.includes('class') || missing.includes('end')
-    ? warning(
-        NAME,
-        text,
-        `Name the hub's field of each in schedules.fields. Without class and end, absences cannot be joined to lessons.`,
-      )
-    : ok(NAME, text);
+  const remedy =
+    "Set the hub's names in schedules.fields: without class and end, absences cannot be joined to lessons.";
+  return missing.includes('class') || missing.includes('end') ? warning(NAME, text, remedy) : ok(NAME, text);
 }

@@ -31,9 +31,9 @@ export interface LessonValues {
 }
 
 export type DecodedLesson =
-  | { readonly date: string; readonly values: LessonValues }
+  | { readonly date: string; readonly values: LessonValues; readonly problem?: undefined }
   /** Its start, and with it its day, is unknown. `problem` names fields and shapes, no values. */
-  | { readonly date: null; readonly problem: string };
+  | { readonly date: null; readonly values?: undefined; readonly problem: string };
 
 /**
  * Compiles the reader of lessons. A lesson is unreadable without a start, which gives its day; any other part that does

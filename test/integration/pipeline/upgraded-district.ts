@@ -9,7 +9,7 @@ export const UPGRADED: ScheduleOptions = {
   daysBack: 1,
   daysAhead: 1,
   topicPrefix: 'recorded',
-  collections: ['students', 'courses', 'absence-versions', 'absences', 'absence-changes', 'schedules'],
+  collections: ['students', 'courses', 'absence-versions', 'absences', 'absence-changes'],
   // The hub's clock stands still, so that its times are those of the recording.
   hubOptions: { students: 6, now: () => 0 },
 };

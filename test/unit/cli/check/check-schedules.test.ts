@@ -84,7 +84,7 @@ describe('check of schedules', () => {
     [
       [LESSON, { begynner: '2026-11-20T08:15' }],
       'failure',
-      /with the fields begynner, class, end, id, start; 1 cannot be read: `start` of a lesson is missing$/,
+      /with the fields begynner, class, end, id, start; `start` of a lesson is missing$/,
     ],
     [
       [{ begynner: '2026-11-20T08:15', elev: 'Kari' }],
