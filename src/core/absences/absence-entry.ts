@@ -1,0 +1,85 @@
+/**
+ * An absence is a list of version ids of one student, oldest first. A link says "a stands right before b", and is
+ * followed only if that keeps every list a list; see version-lists.ts.
+ */
+
+/** A version as the hub has it. */
+export interface VersionRow {
+  readonly id: string;
+  readonly replaces: string | null;
+  readonly replacedBy: string | null;
+  readonly isDeleted: boolean;
+  /** See student-fingerprint.ts; null if the record names no student. */
+  readonly student: number | null;
+}
+
+/**
+ * - `awaited`: referred to, never seen
+ * - `present`: at the hub
+ * - `gone`: it has left the hub
+ * - `foreign`: the hub gave it to another student
+ */
+export type MemberState = 'awaited' | 'present' | 'gone' | 'foreign';
+
+export interface Member {
+  readonly id: string;
+  readonly state: MemberState;
+  readonly isDeleted: boolean;
+  /** A version of another absence replaces it. */
+  readonly isContinued: boolean;
+  /** A link that its record names was not followed, or one that names this awaited id. */
+  readonly isOdd: boolean;
+  /** Its record names a successor: by the spec it is not current. */
+  readonly namesSuccessor: boolean;
+}
+
+/** The last event of an absence. */
+export interface Published {
+  /** 0: forgotten. */
+  readonly step: number;
+  readonly versionId: string;
+  readonly isDeleted: boolean;
+}
+
+/** The state of an absence; its key is the absence id. */
+export interface AbsenceEntry {
+  readonly student: number | null;
+  readonly members: readonly Member[];
+  readonly published: Published | null;
+  /** The end of a sync settles it again. */
+  readonly isOpen: boolean;
+  /** The version of the same student's other absence that continues this one, until that is published. */
+  readonly continuedBy: string | null;
+}
+
+export interface AbsenceStep {
+  readonly absenceId: string;
+  readonly step: number;
+  readonly operation: 'CREATED' | 'REPLACED' | 'DELETED' | 'RESTORED';
+  readonly versionId: string;
+  readonly previousVersionId: string | null;
+  readonly cause: 'HUB' | 'VANISHED' | 'MERGED';
+  readonly mergedInto: string | null;
+}
+
+/** What the hub says of an absence that does not fit: links that were not followed, and versions of another student. */
+export interface Oddities {
+  readonly links: number;
+  readonly students: number;
+}
+
+export function odditiesOf({ members }: Pick<AbsenceEntry, 'members'>): Oddities {
+  let links = 0;
+  let students = 0;
+  for (const { isOdd, state } of members) {
+    if (state === 'foreign') students += 1;
+    else if (isOdd) links += 1;
+  }
+  return { links, students };
+}
+
+/** The entry of an absence whose key in `absence-changes` was nulled. */
+export function forgotten(entry: AbsenceEntry): AbsenceEntry {
+  const { published } = entry;
+  return published === null ? entry : { ...entry, published: { ...published, step: 0 } };
+}

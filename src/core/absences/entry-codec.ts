@@ -1,0 +1,148 @@
+import type { AbsenceEntry, Member, MemberState, Published } from './absence-entry.ts';
+
+/*
+ * entry   := head (1 byte) · [student: 4] · [step: varint · position of the version published last: varint] ·
+ *            [version that continues it: id] · [members]
+ * members := count: varint · (flags: 1 byte · [id])…      an id is left out where it is the key
+ * id      := 0 · 16 bytes of a UUID   |   1 + length: varint · UTF-8
+ * A lone version (present, own id, no flag) has neither position nor members.
+ */
+const HEAD = { student: 1, published: 2, deleted: 4, lone: 8, open: 16, continued: 32 } as const;
+const FLAG = { deleted: 4, continued: 8, odd: 16, own: 32, successor: 64 } as const;
+const STATE_BITS = 3;
+const STATES: readonly MemberState[] = ['awaited', 'present', 'gone', 'foreign'];
+const PRESENT = STATES.indexOf('present');
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const UUID_BYTES = 16;
+const STUDENT_BYTES = 4;
+
+export function encodeEntry(key: string, entry: AbsenceEntry): Buffer {
+  const { student, members, published, isOpen, continuedBy } = entry;
+  const [only] = members;
+  const isLone = members.length === 1 && only !== undefined && flagsOf(only, key) === (PRESENT | FLAG.own);
+  const parts: Buffer[] = [
+    Buffer.from([
+      (student === null ? 0 : HEAD.student) |
+        (published === null ? 0 : HEAD.published) |
+        (published?.isDeleted === true ? HEAD.deleted : 0) |
+        (isLone ? HEAD.lone : 0) |
+        (isOpen ? HEAD.open : 0) |
+        (continuedBy === null ? 0 : HEAD.continued),
+    ]),
+  ];
+  if (student !== null) {
+    const bytes = Buffer.alloc(STUDENT_BYTES);
+    bytes.writeUInt32BE(student);
+    parts.push(bytes);
+  }
+  if (published !== null) {
+    parts.push(varint(published.step));
+    if (!isLone) parts.push(varint(members.findIndex(({ id }) => id === published.versionId)));
+  }
+  if (continuedBy !== null) parts.push(idBytes(continuedBy));
+  if (isLone) return Buffer.concat(parts);
+  parts.push(varint(members.length));
+  for (const member of members) {
+    parts.push(Buffer.from([flagsOf(member, key)]));
+    if (member.id !== key) parts.push(idBytes(member.id));
+  }
+  return Buffer.concat(parts);
+}
+
+function flagsOf(member: Member, key: string): number {
+  return (
+    STATES.indexOf(member.state) |
+    (member.isDeleted ? FLAG.deleted : 0) |
+    (member.isContinued ? FLAG.continued : 0) |
+    (member.isOdd ? FLAG.odd : 0) |
+    (member.id === key ? FLAG.own : 0) |
+    (member.namesSuccessor ? FLAG.successor : 0)
+  );
+}
+
+function idBytes(id: string): Buffer {
+  if (UUID.test(id)) return Buffer.concat([Buffer.from([0]), Buffer.from(id.replaceAll('-', ''), 'hex')]);
+  const text = Buffer.from(id, 'utf8');
+  return Buffer.concat([varint(text.length + 1), text]);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+  bytes.push(rest);
+  return Buffer.from(bytes);
+}
+
+/** Throws `RangeError` for bytes that are no entry. */
+export function decodeEntry(key: string, bytes: Buffer): AbsenceEntry {
+  const reader = new EntryReader(bytes);
+  const head = reader.byte();
+  const isLone = (head & HEAD.lone) !== 0;
+  const student = (head & HEAD.student) === 0 ? null : reader.take(STUDENT_BYTES).readUInt32BE();
+  const step = (head & HEAD.published) === 0 ? null : reader.varint();
+  const position = step === null || isLone ? 0 : reader.varint();
+  const continuedBy = (head & HEAD.continued) === 0 ? null : reader.id();
+  const members: Member[] = [];
+  const count = isLone ? 1 : reader.varint();
+  for (let each = 0; each < count; each += 1)
+    members.push(memberOf(isLone ? PRESENT | FLAG.own : reader.byte(), { key, reader }));
+  reader.end();
+  let published: Published | null = null;
+  if (step !== null) {
+    const version = members[position];
+    if (version === undefined) throw new RangeError('the version published last is no member of the absence');
+    published = { step, versionId: version.id, isDeleted: (head & HEAD.deleted) !== 0 };
+  }
+  return { student, members, published, isOpen: (head & HEAD.open) !== 0, continuedBy };
+}
+
+function memberOf(flags: number, { key, reader }: { key: string; reader: EntryReader }): Member {
+  return {
+    id: (flags & FLAG.own) === 0 ? reader.id() : key,
+    state: STATES[flags & STATE_BITS] as MemberState,
+    isDeleted: (flags & FLAG.deleted) !== 0,
+    isContinued: (flags & FLAG.continued) !== 0,
+    isOdd: (flags & FLAG.odd) !== 0,
+    namesSuccessor: (flags & FLAG.successor) !== 0,
+  };
+}
+
+class EntryReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  take(length: number): Buffer {
+    if (this.#at + length > this.#bytes.length) throw new RangeError('an entry ends too early');
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
+  byte(): number {
+    return this.take(1).readUInt8();
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const next = this.byte();
+      value += (next & 127) * scale;
+      if (next < 128) return value;
+    }
+  }
+
+  id(): string {
+    const length = this.varint();
+    if (length > 0) return this.take(length - 1).toString('utf8');
+    const hex = this.take(UUID_BYTES).toString('hex');
+    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  }
+
+  end(): void {
+    if (this.#at !== this.#bytes.length) throw new RangeError('an entry is longer than it says');
+  }
+}

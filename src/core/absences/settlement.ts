@@ -1,0 +1,189 @@
+import type { AbsenceStep, Published } from './absence-entry.ts';
+import { mayBeOne, membersOf, type Version, type VersionList, type VersionLists } from './version-lists.ts';
+
+export interface SettlementInput {
+  /**
+   * `page`: an absence is published up to its first awaited id, and no deletion beyond it. `final`: the end of a sync,
+   * after the hub was asked for awaited ids: these are ignored.
+   */
+  readonly mode: 'page' | 'final';
+  /** Ids of the rows of this derivation. */
+  readonly changed: ReadonlySet<string>;
+  /** Versions whose records are not at hand: their absences stay open. */
+  readonly held: ReadonlySet<string>;
+}
+
+/** What an absence's list says before its events. */
+interface Plan {
+  readonly list: VersionList;
+  readonly before: Published | null;
+  /** The version published last. */
+  readonly last: Version | null;
+  readonly tail: Version | null;
+  readonly isOver: boolean;
+  isBlocked: boolean;
+}
+
+/** Finds the events of changed lists, what `absences` shows, and what has to wait. */
+export class Settlement {
+  readonly steps: AbsenceStep[] = [];
+  readonly shown = new Map<string, string | null>();
+  readonly ended: string[] = [];
+  readonly waiting: string[] = [];
+  readonly reread: string[] = [];
+  /** Versions whose records a later derivation publishes, also of earlier derivations. */
+  readonly stillWaiting = new Set<string>();
+  readonly #input: SettlementInput;
+  readonly #lists: VersionLists;
+
+  constructor(input: SettlementInput, lists: VersionLists) {
+    this.#input = input;
+    this.#lists = lists;
+  }
+
+  /** Publishes all new versions before any deletion: an absence that another one continues waits for that one's id. */
+  settle(): void {
+    const plans = [...this.#lists.touched].map((list) => this.#publishNew(list));
+    for (const plan of plans) this.#finish(plan);
+  }
+
+  #publishNew(list: VersionList): Plan {
+    const { mode, held } = this.#input;
+    const before = list.published;
+    const last = before === null ? null : (this.#lists.versions.get(before.versionId) ?? null);
+    const fresh: Version[] = [];
+    let isHeld = false;
+    let isAwaiting = false;
+    for (const version of membersOf(list)) isHeld ||= held.has(version.id);
+    for (let version = last === null ? list.first : last.after; version !== null; version = version.after) {
+      if (version.state === 'awaited' && mode === 'page') isAwaiting = true;
+      if (isAwaiting) break;
+      if (version.state === 'present') fresh.push(version);
+    }
+    const tail = tailOf(list);
+    const isLost = last !== null && !isEnd(last) && fresh.length === 0;
+    const isLeftBehind = isLost && tail?.namesSuccessor === true;
+    const isOver = tail === null || tail.isDeleted || tail.isContinued || isLeftBehind;
+    const isForgottenAndOver = before?.step === 0 && isOver;
+    // What left the hub waits for the end of the sync.
+    const isBlocked = isHeld || isAwaiting || (isLost && mode === 'page');
+    if (!isHeld && !isForgottenAndOver) for (const { id } of fresh) this.#emit(list, id, 'HUB');
+    return { list, before, last, tail, isOver, isBlocked };
+  }
+
+  #finish(plan: Plan): void {
+    const { list, before } = plan;
+    if (!plan.isBlocked && !(before?.step === 0 && plan.isOver)) this.#end(plan);
+    if (!plan.isBlocked && this.#dropIfEmpty(list)) return;
+    list.isOpen = plan.isBlocked;
+    if (plan.isBlocked) this.#noteWaiting(list);
+    this.#show(plan);
+  }
+
+  #end(plan: Plan): void {
+    const { list, tail, last } = plan;
+    const { published } = list;
+    if (published === null) return;
+    const isVanished = last !== null && !isEnd(last) && published.versionId === last.id;
+    if (!plan.isOver && tail !== null) {
+      if (published.isDeleted) this.#emit(list, tail.id, 'HUB');
+      else if (published.versionId !== tail.id) this.#emit(list, tail.id, 'VANISHED');
+      return;
+    }
+    if (published.isDeleted) return;
+    if (isVanished) this.#emit(list, published.versionId, 'VANISHED', { isDeletion: true });
+    else if (tail?.isContinued === true && list.continuedBy !== null)
+      this.#merge(plan, tail, list.continuedBy);
+    else this.#emit(list, tail?.id ?? published.versionId, 'HUB', { isDeletion: true });
+  }
+
+  #merge(plan: Plan, tail: Version, continuedBy: string): void {
+    const other = this.#lists.versions.get(continuedBy)?.list;
+    const isOurs = other !== undefined && other !== plan.list && mayBeOne(other.student, plan.list.student);
+    const isPublished = isOurs && other.published !== null;
+    if (!isPublished && (isOurs || other === undefined) && this.#input.mode === 'page') {
+      plan.isBlocked = true;
+      return;
+    }
+    const how = { isDeletion: true, mergedInto: isPublished ? other.key : null };
+    this.#emit(plan.list, tail.id, isPublished ? 'MERGED' : 'HUB', how);
+    plan.list.continuedBy = null;
+  }
+
+  #show({ list, before }: Plan): void {
+    const { published } = list;
+    if (published === null || (published === before && !this.#input.changed.has(published.versionId))) return;
+    const current = this.#lists.versions.get(published.versionId);
+    const isDeleted = published.isDeleted || current?.isDeleted === true;
+    if (isDeleted) this.shown.set(list.key, null);
+    // What has left the hub stays until the end of the sync.
+    else if (current?.state === 'present') this.shown.set(list.key, current.id);
+  }
+
+  #noteWaiting({ published, first }: VersionList): void {
+    // The version published last waits too: its deletion may follow.
+    const last = published === null ? null : (this.#lists.versions.get(published.versionId) ?? null);
+    for (let version = last ?? first; version !== null; version = version.after as Version) {
+      if (version === last && published?.isDeleted === true) continue;
+      if (version.state !== 'present') continue;
+      this.stillWaiting.add(version.id);
+      if (this.#input.changed.has(version.id)) this.waiting.push(version.id);
+    }
+  }
+
+  #emit(
+    list: VersionList,
+    versionId: string,
+    cause: AbsenceStep['cause'],
+    how: { isDeletion?: boolean; mergedInto?: string | null } = {},
+  ): void {
+    const { published } = list;
+    const { isDeletion = false, mergedInto = null } = how;
+    if (published === null) list.key = oldestPresent(list)?.id ?? list.key;
+    const isPrevious = published !== null && published.step > 0 && published.versionId !== versionId;
+    const step = (published?.step ?? 0) + 1;
+    this.steps.push({
+      absenceId: list.key,
+      step,
+      operation: isDeletion ? 'DELETED' : operationAfter(published),
+      versionId,
+      previousVersionId: isPrevious ? published.versionId : null,
+      cause,
+      mergedInto,
+    });
+    list.published = { step, versionId, isDeleted: isDeletion };
+  }
+
+  #dropIfEmpty(list: VersionList): boolean {
+    const rejected: string[] = [];
+    for (const { id, state } of membersOf(list)) {
+      if (state === 'present') return false;
+      if (state === 'foreign') rejected.push(id);
+    }
+    this.#lists.all.delete(list);
+    this.reread.push(...rejected);
+    if (list.published !== null && list.published.step > 0) this.ended.push(list.key);
+    return true;
+  }
+}
+
+function operationAfter(published: Published | null): AbsenceStep['operation'] {
+  if (published === null || published.step === 0) return 'CREATED';
+  return published.isDeleted ? 'RESTORED' : 'REPLACED';
+}
+
+function oldestPresent(list: VersionList): Version | null {
+  for (const version of membersOf(list)) if (version.state === 'present') return version;
+  return null;
+}
+
+/** The last version at the hub, or one that left it while deleted or continued: that is no revival of an older one. */
+function tailOf(list: VersionList): Version | null {
+  let tail: Version | null = list.last;
+  while (tail !== null && !isEnd(tail)) tail = tail.before;
+  return tail;
+}
+
+function isEnd({ state, isDeleted, isContinued }: Version): boolean {
+  return state === 'present' || (state === 'gone' && (isDeleted || isContinued));
+}

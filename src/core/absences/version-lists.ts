@@ -1,0 +1,228 @@
+import type { AbsenceEntry, Member, MemberState, Published, VersionRow } from './absence-entry.ts';
+
+/** A member of a list during a derivation. */
+export interface Version {
+  readonly id: string;
+  state: MemberState;
+  isDeleted: boolean;
+  isContinued: boolean;
+  isOdd: boolean;
+  namesSuccessor: boolean;
+  before: Version | null;
+  after: Version | null;
+  list: VersionList;
+}
+
+/** An absence during a derivation. */
+export interface VersionList {
+  key: string;
+  student: number | null;
+  first: Version;
+  last: Version;
+  size: number;
+  published: Published | null;
+  isOpen: boolean;
+  continuedBy: string | null;
+}
+
+const NEW = { isDeleted: false, isContinued: false, isOdd: false, namesSuccessor: false } as const;
+
+/**
+ * The lists of a derivation: places versions, and follows their links.
+ *
+ * A link `a` → `b` is followed if `a` is the last of its list and `b` the first of its list, both are of one student, and
+ * not both are published: then the lists become one. Every other link (to itself, a fork, a join, a loop, to another
+ * student) is not followed, and counted. A version never leaves its list because links change.
+ */
+export class VersionLists {
+  readonly versions = new Map<string, Version>();
+  readonly all = new Set<VersionList>();
+  /** Lists to settle. */
+  readonly touched = new Set<VersionList>();
+  /** Lists that changed without a reason to settle them. */
+  readonly marked = new Set<VersionList>();
+  /** Versions of another student than their list's. */
+  readonly rejected: string[] = [];
+  /** Links of awaited versions that turned out to be another student's; the first names the record that said so. */
+  readonly #links: { by: string; before: string; after: string }[] = [];
+
+  load(key: string, entry: AbsenceEntry): void {
+    let list: VersionList | null = null;
+    for (const member of entry.members) list = this.#append(list, member, { key, ...entry });
+    if (list !== null) this.all.add(list);
+  }
+
+  /** Places all versions before it follows any link: otherwise joins would depend on the order of the rows. */
+  take(rows: readonly VersionRow[]): void {
+    const placed = rows.filter((row) => this.#place(row));
+    for (const row of placed) this.#follow(row);
+    for (const { by, before, after } of this.#links) {
+      const version = this.versions.get(by);
+      if (version !== undefined && !this.#link(before, after)) version.isOdd = true;
+    }
+  }
+
+  /** The versions have left the hub. */
+  leave(ids: readonly string[]): void {
+    for (const id of ids) {
+      const version = this.versions.get(id);
+      if (version === undefined || version.state === 'awaited') continue;
+      version.state = 'gone';
+      this.touched.add(version.list);
+    }
+  }
+
+  #append(list: VersionList | null, member: Member, entry: Omit<AbsenceEntry, 'members'> & { key: string }) {
+    const version = { ...member, before: list?.last ?? null, after: null } as unknown as Version;
+    this.versions.set(version.id, version);
+    if (list === null) {
+      const { key, student, published, isOpen, continuedBy } = entry;
+      list = { key, student, published, isOpen, continuedBy, first: version, last: version, size: 1 };
+    } else {
+      list.last.after = version;
+      list.last = version;
+      list.size += 1;
+    }
+    version.list = list;
+    return list;
+  }
+
+  #begin({ id, student }: VersionRow): Version {
+    const entry = { key: id, student, published: null, isOpen: false, continuedBy: null };
+    const list = this.#append(null, { id, state: 'present', ...NEW }, entry);
+    this.all.add(list);
+    return list.first;
+  }
+
+  /** Whether the version is now a member of an absence of its student. */
+  #place(row: VersionRow): boolean {
+    let version = this.versions.get(row.id);
+    if (version !== undefined && !mayBeOne(version.list.student, row.student)) {
+      this.touched.add(version.list);
+      if (version.state !== 'awaited') {
+        version.state = 'foreign';
+        this.rejected.push(row.id);
+        return false;
+      }
+      this.#takeOut(version);
+      version = undefined;
+    }
+    version ??= this.#begin(row);
+    version.state = 'present';
+    version.isDeleted = row.isDeleted;
+    version.isOdd = false;
+    version.namesSuccessor = row.replacedBy !== null && row.replacedBy !== row.id;
+    version.list.student ??= row.student;
+    this.touched.add(version.list);
+    return true;
+  }
+
+  /** An awaited version is another student's. The records of its neighbours named it. */
+  #takeOut({ id, list, before, after }: Version): void {
+    if (before === null) list.first = after as Version;
+    else before.after = after;
+    if (after === null) list.last = before as Version;
+    else after.before = before;
+    list.size -= 1;
+    this.versions.delete(id);
+    if (before !== null) this.#links.push({ by: before.id, before: before.id, after: id });
+    if (after !== null) this.#links.push({ by: after.id, before: id, after: after.id });
+  }
+
+  #follow({ id, replaces, replacedBy }: VersionRow): void {
+    const version = this.versions.get(id);
+    // Another row of the batch may have been of another student.
+    if (version?.state !== 'present') return;
+    if (replaces !== null && !this.#link(replaces, id)) version.isOdd = true;
+    if (replacedBy !== null && !this.#link(id, replacedBy)) version.isOdd = true;
+  }
+
+  /** Whether `a` now stands right before `b`. One of the two is a version; the other is awaited if its place is free. */
+  #link(a: string, b: string): boolean {
+    if (a === b) return false;
+    const before = this.versions.get(a);
+    const after = this.versions.get(b);
+    if (before === undefined) return after !== undefined && this.#await(a, after, 'before');
+    if (after === undefined) return this.#await(b, before, 'after');
+    if (before.after === after) return true;
+    const [one, two] = [before.list, after.list];
+    const isFree = before.after === null && after.before === null;
+    if (one !== two && isFree && mayBeOne(one.student, two.student)) {
+      const isNew = one.published === null || two.published === null;
+      if (isNew && !isPlaceholder(before) && !isPlaceholder(after)) {
+        this.#join(one, two);
+        return true;
+      }
+    }
+    this.#refuse(before, after);
+    return false;
+  }
+
+  #refuse(before: Version, after: Version): void {
+    const [one, two] = [before.list, after.list];
+    const isReplaced = before.after === null && before.state === 'present' && after.state === 'present';
+    if (one !== two && isReplaced) {
+      before.isContinued = true;
+      // Nobody learns of one child's record by another's.
+      one.continuedBy = mayBeOne(one.student, two.student) ? after.id : null;
+      this.touched.add(one);
+    }
+    // Nothing joins at an id that more versions refer to than can stand beside it.
+    for (const version of [before, after]) {
+      if (version.state !== 'awaited') continue;
+      version.isOdd = true;
+      this.marked.add(version.list);
+    }
+  }
+
+  #await(id: string, beside: Version, side: 'before' | 'after'): boolean {
+    if (beside[side] !== null) return false;
+    const { list } = beside;
+    const version: Version = { id, state: 'awaited', ...NEW, before: null, after: null, list };
+    this.versions.set(id, version);
+    beside[side] = version;
+    if (side === 'before') {
+      version.after = beside;
+      list.first = version;
+    } else {
+      version.before = beside;
+      list.last = version;
+    }
+    list.size += 1;
+    return true;
+  }
+
+  #join(one: VersionList, two: VersionList): void {
+    const keepsOne = one.published !== null || (two.published === null && one.size >= two.size);
+    const [kept, lost] = keepsOne ? [one, two] : [two, one];
+    for (const version of membersOf(lost)) version.list = kept;
+    one.last.after = two.first;
+    two.first.before = one.last;
+    kept.first = one.first;
+    kept.last = two.last;
+    kept.size = one.size + two.size;
+    kept.student ??= lost.student;
+    kept.continuedBy ??= lost.continuedBy;
+    this.all.delete(lost);
+    this.touched.delete(lost);
+    this.marked.delete(lost);
+    this.touched.add(kept);
+  }
+}
+
+/** Oldest first. */
+export function* membersOf({ first, last }: VersionList): Generator<Version> {
+  for (let version: Version | null = first; version !== null; version = version.after) {
+    yield version;
+    if (version === last) return;
+  }
+}
+
+function isPlaceholder({ state, isOdd }: Version): boolean {
+  return state === 'awaited' && isOdd;
+}
+
+/** A record without a student fits any. */
+export function mayBeOne(one: number | null, other: number | null): boolean {
+  return one === null || other === null || one === other;
+}

@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { VersionRow } from '../../../../src/core/absences/absence-entry.ts';
+import { decodeEntry, encodeEntry } from '../../../../src/core/absences/entry-codec.ts';
+import { AbsenceIndex } from './support/absence-index.ts';
+import { expectLivesInOrder } from './support/events.ts';
+
+const numRuns = Number(process.env['RUNS'] ?? 400);
+const id = fc.constantFrom<string>('A', 'B', 'C', 'D', 'E', 'F');
+const anyRow: fc.Arbitrary<VersionRow> = fc.record({
+  id,
+  replaces: fc.option(id),
+  replacedBy: fc.option(id),
+  isDeleted: fc.boolean(),
+  student: fc.constantFrom(1, 1, 2, null),
+});
+const action = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('rows' as const),
+      rows: fc.array(anyRow, { maxLength: 4 }),
+      isFinal: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('vanished' as const),
+      ids: fc.uniqueArray(id, { maxLength: 4 }),
+      isFinal: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('forget' as const) }) },
+);
+
+test('any hub: what is shown exists and is not deleted, steps have no gap, and no life of a key has two students', () => {
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 14 }), (actions) => {
+      const index = new AbsenceIndex();
+      const hub = new Map<string, VersionRow>();
+      for (const each of actions) {
+        if (each.kind === 'forget') index.forgetDeleted();
+        else if (each.kind === 'rows') {
+          for (const row of each.rows) hub.set(row.id, row);
+          index[each.isFinal ? 'final' : 'page'](each.rows);
+        } else {
+          const gone = each.ids.filter((one) => hub.delete(one));
+          index[each.isFinal ? 'final' : 'page']([], gone);
+        }
+        index.check();
+        for (const shown of index.shown.values())
+          expect(hub.get(shown)?.isDeleted === true && !index.foreign.has(shown)).toBe(false);
+      }
+      index.final();
+      index.check();
+      expectLivesInOrder(index);
+      expect(new Set(index.shown.values()).size).toBe(index.shown.size);
+      for (const [key, shown] of index.shown) {
+        const row = hub.get(shown);
+        expect(row).toMatchObject({ isDeleted: false });
+        const { student = null } = index.entries.get(key) ?? {};
+        expect(row?.student === null || row?.student === student).toBe(true);
+      }
+      const students = new Map<string, number>();
+      for (const { absenceId, life, student } of index.studentsOfEvents) {
+        if (student === null) continue;
+        const name = `${absenceId} ${life}`;
+        expect(students.get(name) ?? student).toBe(student);
+        students.set(name, student);
+      }
+      // A link that was refused once may be free now, so only the second repetition gives no event.
+      index.page([...hub.values()]);
+      index.final();
+      const { length } = index.events;
+      index.page([...hub.values()]);
+      index.final();
+      expect(index.events.length).toBe(length);
+    }),
+    { numRuns },
+  );
+});
+
+test('any hub: the same batch again at once gives no event', () => {
+  const page = fc.uniqueArray(anyRow, { selector: (row) => row.id, maxLength: 4 });
+  fc.assert(
+    fc.property(fc.array(fc.tuple(page, fc.boolean()), { maxLength: 8 }), (pages) => {
+      const index = new AbsenceIndex();
+      for (const [rows, isFinal] of pages) {
+        const name = isFinal ? 'final' : 'page';
+        // Versions that are to be read as new give events when they come again.
+        if (index[name](rows).reread.length > 0) continue;
+        const { length } = index.events;
+        index[name](rows);
+        expect(index.events.length).toBe(length);
+      }
+    }),
+    { numRuns },
+  );
+});
+
+test('any hub: an absence whose records are held back is settled later, without a lost or doubled step', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.array(anyRow, { maxLength: 4 }), fc.uniqueArray(id)), { maxLength: 8 }),
+      (pages) => {
+        const index = new AbsenceIndex();
+        for (const [rows, held] of pages) {
+          const { steps } = index.page(rows, [], new Set(held));
+          expect(steps.filter(({ versionId }) => held.includes(versionId))).toEqual([]);
+          index.check();
+        }
+        index.final();
+        expectLivesInOrder(index);
+        expect([...index.entries.values()].filter(({ isOpen }) => isOpen)).toEqual([]);
+      },
+    ),
+    { numRuns },
+  );
+});
+
+test('any hub: an entry that is encoded and decoded is the same', () => {
+  const ids = fc.constantFrom('A', 'B', 'C', 'Ä', '3f2504e0-4f89-41d3-9a0c-0305e82c3301');
+  const rows = fc.array(
+    fc.record({
+      id: ids,
+      replaces: fc.option(ids),
+      replacedBy: fc.option(ids),
+      isDeleted: fc.boolean(),
+      student: fc.constantFrom(0, 0xffffffff, null),
+    }),
+    { maxLength: 4 },
+  );
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(rows, fc.uniqueArray(ids, { maxLength: 2 })), { maxLength: 6 }),
+      (pages) => {
+        const index = new AbsenceIndex();
+        for (const [page, gone] of pages) {
+          index.page(page, gone);
+          for (const [key, entry] of index.entries)
+            expect(decodeEntry(key, encodeEntry(key, entry))).toEqual(entry);
+        }
+      },
+    ),
+    { numRuns },
+  );
+});
