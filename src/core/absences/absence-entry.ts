@@ -83,3 +83,15 @@ export function forgotten(entry: AbsenceEntry): AbsenceEntry {
   const { published } = entry;
   return published === null ? entry : { ...entry, published: { ...published, step: 0 } };
 }
+
+/** Whether `absences` shows it: a deleted version is hidden at once, one that left the hub at the end of a sync. */
+export function isShown({ published, members }: AbsenceEntry): boolean {
+  if (published === null || published.step === 0 || published.isDeleted) return false;
+  return members.find(({ id }) => id === published.versionId)?.isDeleted !== true;
+}
+
+/** The ids that keep an absence open: what stands before the version published last is never published. */
+export function awaitedIn({ published, members }: AbsenceEntry): string[] {
+  const from = members.findIndex(({ id }) => id === published?.versionId) + 1;
+  return members.slice(from).flatMap(({ id, state }) => (state === 'awaited' ? [id] : []));
+}

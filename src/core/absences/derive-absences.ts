@@ -31,8 +31,6 @@ export interface DerivedAbsences {
   readonly published: readonly string[];
   /** Versions of another student than their absence's. */
   readonly rejected: readonly string[];
-  /** Versions that were rejected once, and whose absence is gone: to be read as new. */
-  readonly reread: readonly string[];
 }
 
 /** A list may not grow without bounds: its entry must fit into a record. */
@@ -65,7 +63,7 @@ export function deriveAbsences(input: DeriveInput): DerivedAbsences {
   const { mode, held = NONE } = input;
   const settlement = new Settlement({ mode, changed, held }, lists);
   settlement.settle();
-  const { steps, shown, ended, waiting, reread, stillWaiting } = settlement;
+  const { steps, shown, ended, waiting, stillWaiting } = settlement;
   const published: string[] = [];
   for (const [key, { isOpen, members }] of input.entries) {
     const isSettled = loaded.get(key);
@@ -73,7 +71,7 @@ export function deriveAbsences(input: DeriveInput): DerivedAbsences {
     for (const { id } of members) if (!stillWaiting.has(id)) published.push(id);
   }
   const { rejected } = lists;
-  return { steps, shown, ended, waiting, published, rejected, reread, ...changesOf(lists, input.entries) };
+  return { steps, shown, ended, waiting, published, rejected, ...changesOf(lists, input.entries) };
 }
 
 function isUnsettled({ all, touched }: VersionLists, list: VersionList): boolean {

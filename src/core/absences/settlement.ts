@@ -30,7 +30,6 @@ export class Settlement {
   readonly shown = new Map<string, string | null>();
   readonly ended: string[] = [];
   readonly waiting: string[] = [];
-  readonly reread: string[] = [];
   /** Versions whose records a later derivation publishes, also of earlier derivations. */
   readonly stillWaiting = new Set<string>();
   readonly #input: SettlementInput;
@@ -155,13 +154,8 @@ export class Settlement {
   }
 
   #dropIfEmpty(list: VersionList): boolean {
-    const rejected: string[] = [];
-    for (const { id, state } of membersOf(list)) {
-      if (state === 'present') return false;
-      if (state === 'foreign') rejected.push(id);
-    }
+    for (const { state } of membersOf(list)) if (state === 'present') return false;
     this.#lists.all.delete(list);
-    this.reread.push(...rejected);
     if (list.published !== null && list.published.step > 0) this.ended.push(list.key);
     return true;
   }

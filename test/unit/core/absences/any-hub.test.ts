@@ -14,12 +14,13 @@ const anyRow: fc.Arbitrary<VersionRow> = fc.record({
   isDeleted: fc.boolean(),
   student: fc.constantFrom(1, 1, 2, null),
 });
+const page = fc.uniqueArray(anyRow, { selector: (row) => row.id, maxLength: 4 });
 const action = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
       kind: fc.constant('rows' as const),
-      rows: fc.array(anyRow, { maxLength: 4 }),
+      rows: page,
       isFinal: fc.boolean(),
     }),
   },
@@ -82,14 +83,13 @@ test('any hub: what is shown exists and is not deleted, steps have no gap, and n
 });
 
 test('any hub: the same batch again at once gives no event', () => {
-  const page = fc.uniqueArray(anyRow, { selector: (row) => row.id, maxLength: 4 });
   fc.assert(
     fc.property(fc.array(fc.tuple(page, fc.boolean()), { maxLength: 8 }), (pages) => {
       const index = new AbsenceIndex();
       for (const [rows, isFinal] of pages) {
         const name = isFinal ? 'final' : 'page';
-        // Versions that are to be read as new give events when they come again.
-        if (index[name](rows).reread.length > 0) continue;
+        // Where nothing of an absence was left, its versions are new when they come again.
+        if ([...index[name](rows).entries.values()].includes(null)) continue;
         const { length } = index.events;
         index[name](rows);
         expect(index.events.length).toBe(length);
@@ -101,20 +101,17 @@ test('any hub: the same batch again at once gives no event', () => {
 
 test('any hub: an absence whose records are held back is settled later, without a lost or doubled step', () => {
   fc.assert(
-    fc.property(
-      fc.array(fc.tuple(fc.array(anyRow, { maxLength: 4 }), fc.uniqueArray(id)), { maxLength: 8 }),
-      (pages) => {
-        const index = new AbsenceIndex();
-        for (const [rows, held] of pages) {
-          const { steps } = index.page(rows, [], new Set(held));
-          expect(steps.filter(({ versionId }) => held.includes(versionId))).toEqual([]);
-          index.check();
-        }
-        index.final();
-        expectLivesInOrder(index);
-        expect([...index.entries.values()].filter(({ isOpen }) => isOpen)).toEqual([]);
-      },
-    ),
+    fc.property(fc.array(fc.tuple(page, fc.uniqueArray(id)), { maxLength: 8 }), (pages) => {
+      const index = new AbsenceIndex();
+      for (const [rows, held] of pages) {
+        const { steps } = index.page(rows, [], new Set(held));
+        expect(steps.filter(({ versionId }) => held.includes(versionId))).toEqual([]);
+        index.check();
+      }
+      index.final();
+      expectLivesInOrder(index);
+      expect([...index.entries.values()].filter(({ isOpen }) => isOpen)).toEqual([]);
+    }),
     { numRuns },
   );
 });

@@ -244,7 +244,7 @@ describe('rule 8, another student', () => {
     ];
     expect(index.page(moved).rejected).toEqual(['v1', 'v2']);
     expect(eventsOf(index)).toHaveLength(2);
-    expect(index.final().reread).toEqual(['v1', 'v2']);
+    expect(index.final().ended).toEqual(['v1']);
     expect(eventsOf(index).at(-1)).toBe('v1/3 DELETED v2 VANISHED');
     index.final(moved);
     expect(eventsOf(index).slice(-2)).toEqual(['v1/1 CREATED v1', 'v1/2 REPLACED v2']);

@@ -1,5 +1,7 @@
 import {
+  awaitedIn,
   forgotten,
+  isShown,
   odditiesOf,
   type AbsenceEntry,
   type AbsenceStep,
@@ -43,9 +45,7 @@ export class AbsenceIndex {
 
   /** Ids that open absences await. */
   awaited(): string[] {
-    return [...this.entries.values()].flatMap(({ isOpen, members }) =>
-      isOpen ? members.filter(({ state }) => state === 'awaited').map(({ id }) => id) : [],
-    );
+    return [...this.entries.values()].flatMap((entry) => (entry.isOpen ? awaitedIn(entry) : []));
   }
 
   forgetDeleted(): void {
@@ -119,6 +119,8 @@ export class AbsenceIndex {
     for (const [key, { members, published }] of this.entries) {
       const own = members.find(({ id }) => id === key);
       if (own === undefined || own.state === 'awaited') throw new Error(`${key} is no seen member of itself`);
+      if (isShown(this.entries.get(key) as AbsenceEntry) !== this.shown.has(key))
+        throw new Error(`${key} is shown, and its entry says otherwise, or the other way round`);
       if (published !== null && !members.some(({ id }) => id === published.versionId))
         throw new Error(`the version that ${key} published last is no member`);
       for (const { id } of members) {
