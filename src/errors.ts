@@ -42,6 +42,7 @@ const CODES = {
   KAFKA_TOPIC_MISMATCH: { source: 'log', reaction: 'person' },
   KAFKA_TOPIC_MISSING: { source: 'log', reaction: 'restart' },
   KAFKA_RECORDS_LOST: { source: 'log', reaction: 'restart' },
+  ABSENCES_LOST: { source: 'log', reaction: 'person' },
   OWNERSHIP_LOST: { source: 'owner', reaction: 'person' },
   OWNER_BUSY: { source: 'owner', reaction: 'person' },
   REGISTRY_UNREACHABLE: { source: 'registry', reaction: 'retry' },
@@ -95,6 +96,11 @@ export class RollcallError extends Error {
 /** Whether the hub failed: log and index are as before, and the tenant's other collections continue. */
 export function isFromHub(error: unknown): error is RollcallError {
   return error instanceof RollcallError && error.source === 'hub';
+}
+
+/** Whether one collection failed, and the tenant's others continue: the hub failed, or absences need a decision. */
+export function isOfOneCollection(error: unknown): error is RollcallError {
+  return isFromHub(error) || (error instanceof RollcallError && error.code === 'ABSENCES_LOST');
 }
 
 /**

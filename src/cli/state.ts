@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
 import { formatCount } from '../core/words.ts';
+import { RollcallError } from '../errors.ts';
 import { readKnownProgress } from '../log/progress-reader.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
@@ -15,6 +16,11 @@ import { quietAssembly, withAdmin, withAssembly } from './with-assembly.ts';
 interface StateFlags {
   readonly tenant?: string;
   readonly collection?: string[];
+}
+
+interface RebuildFlags extends StateFlags {
+  readonly anew?: boolean;
+  readonly yes?: boolean;
 }
 
 /** `rollcall state`: where the index and the log stand, and the request to rebuild the index. */
@@ -38,6 +44,11 @@ export function stateCommand(): Command {
             'process runs for the tenant, that process does it, and mirrors the other collections meanwhile; ' +
             'otherwise this command owns the tenant meanwhile.',
         )
+        .option(
+          '--anew',
+          'with "--collection absences": null all absences and their changes, and derive them again',
+        )
+        .option('--yes', 'confirm "--anew"')
         .addHelpText(
           'after',
           wrapped(`
@@ -46,15 +57,19 @@ For an index that differs from the topics although it stands where the log does:
 
 Examples:
   rollcall state rebuild --tenant north
-  rollcall state rebuild --collection users enrollments`),
+  rollcall state rebuild --collection users enrollments
+  rollcall state rebuild --tenant north --collection absences --anew --yes
+
+"--anew" is the way out of ABSENCES_LOST, and only for it: it nulls every key of absences and absence-changes and runs
+a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.`),
         ),
     );
 }
 
-function subcommand(
+function subcommand<Flags extends StateFlags>(
   name: string,
   summary: string,
-  work: (context: VerbContext, input: VerbInput<StateFlags>) => Promise<void>,
+  work: (context: VerbContext, input: VerbInput<Flags>) => Promise<void>,
 ): Command {
   return new Command(name)
     .summary(summary)
@@ -70,14 +85,28 @@ interface Chosen {
 }
 
 /** Throws `USAGE_INVALID`. Null, with a line that says so, where no index is stored. */
-function chosen({ output }: VerbContext, config: Config, flags: StateFlags): Chosen | null {
+function chosen({ output }: VerbContext, config: Config, flags: RebuildFlags): Chosen | null {
   const tenants = chooseTenants(config, flags.tenant);
   const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
   requireMirrored(tenants, collections);
-  if (config.redis !== undefined) return { tenants, collections };
+  if (flags.anew === true) requireConfirmed(flags, collections);
+  if (config.redis !== undefined || flags.anew === true) return { tenants, collections };
   output.line('There is no stored index: no Redis is configured, so each start builds it from the topics.');
   output.data({ collections: [] });
   return null;
+}
+
+/** Throws `USAGE_INVALID`. */
+function requireConfirmed({ yes }: RebuildFlags, collections: readonly CollectionName[]): void {
+  if (collections.length !== 1 || collections[0] !== 'absence-versions') {
+    throw new RollcallError('USAGE_INVALID', '--anew is only for absences', {
+      remedy: 'Add "--collection absences".',
+    });
+  }
+  if (yes === true) return;
+  throw new RollcallError('USAGE_INVALID', '--anew nulls every key of absences and absence-changes', {
+    remedy: 'Add "--yes" if that is what you want: consumers see all absences again, as a first load.',
+  });
 }
 
 interface Position {
@@ -164,7 +193,7 @@ function show(output: Output, positions: readonly Positions[]): void {
   output.data({ collections: positions });
 }
 
-async function rebuild(context: VerbContext, { options }: VerbInput<StateFlags>): Promise<void> {
+async function rebuild(context: VerbContext, { options }: VerbInput<RebuildFlags>): Promise<void> {
   const { output, signal } = context;
   const config = context.loadConfig();
   const wanted = chosen(context, config, options);
@@ -176,7 +205,7 @@ async function rebuild(context: VerbContext, { options }: VerbInput<StateFlags>)
     const indexes = await asOwner(assembly, {
       tenantId: tenant,
       request: REBUILD,
-      parameters: { collections: [...wanted.collections] },
+      parameters: { collections: [...wanted.collections], anew: options.anew === true },
       progress,
       onReport: (report) => progress.update(`${tenant}: ${(report as { collection: string }).collection}`),
       signal,

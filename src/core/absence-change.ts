@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { AbsenceVersionValue } from './chains/chain-row.ts';
-import type { ChainStep } from './chains/chain-steps.ts';
+import type { AbsenceStep } from './absences/absence-entry.ts';
+import type { AbsenceVersionValue } from './absences/absence-version.ts';
 import type { AbsenceOperation } from './cloud-events.ts';
 
 const HASH_HEX_DIGITS = 32;
@@ -9,18 +9,18 @@ const HASH_HEX_DIGITS = 32;
 export interface AbsenceChangeValue {
   readonly absenceId: string;
   readonly step: number;
-  readonly operation: ChainStep['operation'];
+  readonly operation: AbsenceStep['operation'];
   readonly version: AbsenceVersionValue;
   readonly previousVersion: AbsenceVersionValue | null;
   readonly snapshot: boolean;
-  readonly cause: ChainStep['cause'];
+  readonly cause: AbsenceStep['cause'];
   readonly mergedInto: string | null;
   /** ms since the epoch */
   readonly detectedAt: number;
 }
 
 /** The last part of an event's `ce_type`. */
-export function operationOf(step: Pick<ChainStep, 'operation'>): AbsenceOperation {
+export function operationOf(step: Pick<AbsenceStep, 'operation'>): AbsenceOperation {
   return step.operation.toLowerCase() as AbsenceOperation;
 }
 

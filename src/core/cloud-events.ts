@@ -6,13 +6,6 @@ export type ChangeKind = 'created' | 'updated' | 'deleted';
 export type AbsenceOperation = 'created' | 'replaced' | 'deleted' | 'restored';
 
 /**
- * Rollcall's own attribute of events of `absence-changes`: the number of the transaction that first published the
- * absence. The order of first publications decides which absence is merged into which, and a compacted topic
- * preserves that order only through this header.
- */
-export const FIRST_SEQUENCE_HEADER = 'ce_firstsequence';
-
-/**
  * Rollcall's own attribute: the id of what the mapping drops and pseudonymises (core/mapping-id.ts). Records of rows
  * and of derived values name the mapping they were written under; `progress` names the one that all rows of the
  * collection were published under. Absent when the mapping takes nothing out.
@@ -26,8 +19,8 @@ export const MAPPING_HEADER = 'ce_mapping';
 export const FIRST_LOAD_HEADER = 'ce_firstload';
 
 /**
- * Rollcall's own attribute of the record of `absence-versions` in `progress`: `absence-state` holds the complete chain
- * index. See {@link Progress.absenceState} in model/progress.ts.
+ * Rollcall's own attribute of the record of `absence-versions` in `progress`: `absence-state` holds the complete
+ * index of absences. See {@link Progress.absenceState} in model/progress.ts.
  */
 export const STATE_HEADER = 'ce_absencestate';
 
@@ -82,13 +75,10 @@ export function absenceChangeHeaders(change: {
   modifiedAtMs: number | null;
   /** 16 bytes; null for a removal. */
   hash: Buffer | null;
-  /** Null for a removal. */
-  firstSequence: number | null;
   /** See {@link MAPPING_HEADER}. */
   mapping?: string | null | undefined;
 }): Record<string, string> {
   const headers = changeHeaders({ ...change, topic: 'absence-changes', kind: 'updated' });
   headers['ce_type'] = `rollcall.absence.${change.operation}`;
-  if (change.firstSequence !== null) headers[FIRST_SEQUENCE_HEADER] = String(change.firstSequence);
   return headers;
 }

@@ -8,6 +8,8 @@ export interface ReadableRow {
   readonly hash: Buffer;
   /** `dateLastModified` as ms since the epoch, null when it is missing or unreadable. */
   readonly modifiedAtMs: number | null;
+  /** The id of its student, before `drop` and `pseudonymise`; only for versions of absences. */
+  readonly studentId?: string | null | undefined;
 }
 
 /** A row that cannot be published and goes to `rejects`. */
@@ -34,6 +36,8 @@ export interface RowReader {
   read(row: unknown): DecodedRow;
   /** Rejects a row that is readable and still must not be published; `reason` names no value. */
   reject(row: unknown, reason: string): UnreadableRow;
+  /** Like {@link reject}, for a value that `read` returned. */
+  readonly rejectValue?: ((value: object, reason: string) => UnreadableRow) | undefined;
   /** Avro body (unframed) of a value that `read` returned. */
   encode(value: object): Buffer;
   /** The hash that a value read back from a record must have; throws when it does not have the schema's shape. */

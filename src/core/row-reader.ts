@@ -41,6 +41,8 @@ export interface RowReaderOptions {
   /** Top-level fields that are published; a change of these alone is no change of the row. */
   readonly ignore?: readonly string[] | undefined;
   readonly mappingVersion?: number | undefined;
+  /** Whether rows keep their student's own id; see {@link ReadableRow.studentId}. */
+  readonly keepsStudent?: boolean | undefined;
   /** Rows whose Avro body is larger go to `rejects`. */
   readonly maxRecordBytes?: number | undefined;
 }
@@ -84,6 +86,8 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const template = { ...emptyRecord(schema.fields), additionalFields: NO_ADDITIONAL_FIELDS };
   const contentHash = createContentHash(schema, mapping);
   const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
+  const rejectMapped = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes, isMapped: true });
+  const studentOf = options.keepsStudent === true ? createStudentReader(schema) : null;
   const encodeIntoSlab = createSlabEncoder(schema);
   const rawRow = createRawRow(schema);
   const known = new Set(schema.fields.map(({ name }) => name).filter((name) => name !== 'additionalFields'));
@@ -111,16 +115,29 @@ export function createRowReader(options: RowReaderOptions): RowReader {
       value,
       hash: contentHash(value, additional ?? NONE),
       modifiedAtMs: value['dateLastModified'] as number | null,
+      studentId: studentOf?.(row),
     };
   }
 
   return {
     read,
     reject: (row, reason) => reject(row, { sourcedId: isJsonObject(row) ? readableId(row) : null, reason }),
+    rejectValue: (value, reason) =>
+      rejectMapped(rawRow(value), { sourcedId: readableId({ ...value }), reason }),
     encode: (value) => Buffer.from(encodeIntoSlab(value)),
     hashOf: (value) => contentHash({ ...template, ...value }, additionalFieldsOf(value, known)),
     readAgain: (value) => read(rawRow(value)),
     mapping: mappingIdOf({ ...mapping, pseudonymiseKey }),
+  };
+}
+
+/** Reads the student of a row as if no mapping existed. */
+function createStudentReader(schema: AvroRecord): (row: Readonly<Record<string, unknown>>) => string | null {
+  const read = compileFieldReaders(schema, { lossy: false, bytesAtMost: 0 }).get('student');
+  return (row) => {
+    const raw = row['student'] ?? null;
+    const student = raw === null || read === undefined ? MISFIT : read(raw);
+    return student === MISFIT ? null : ((student as { sourcedId?: string } | null)?.sourcedId ?? null);
   };
 }
 

@@ -14,14 +14,19 @@ export type RejectReader = (
   problem: { sourcedId: string | null; reason: string },
 ) => UnreadableRow;
 
+const NO_MASK = { drop: [], pseudonymise: [] } as const;
+
 export function createRejectReader(options: {
   readonly mapping: RowMapping;
   readonly pseudonymiseKey: string;
   readonly maxRecordBytes: number;
+  /** The mapping has been applied to the rows. */
+  readonly isMapped?: boolean | undefined;
 }): RejectReader {
-  const { mapping, pseudonymiseKey, maxRecordBytes } = options;
-  const isMasked = mapping.drop.length > 0 || mapping.pseudonymise.length > 0;
-  const mask = createMask({ ...mapping, pseudonymiseKey });
+  const { mapping, pseudonymiseKey, maxRecordBytes, isMapped = false } = options;
+  const { drop, pseudonymise } = isMapped ? NO_MASK : mapping;
+  const isMasked = drop.length > 0 || pseudonymise.length > 0;
+  const mask = createMask({ drop, pseudonymise, pseudonymiseKey });
   const prefix = mappingDigest(mapping).toString('hex');
 
   return (row, { sourcedId, reason }) => {

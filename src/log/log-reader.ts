@@ -1,5 +1,5 @@
 import type { Kafka, KafkaMessage } from 'kafkajs';
-import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../core/cloud-events.ts';
+import { MAPPING_HEADER } from '../core/cloud-events.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topic-names.ts';
@@ -48,7 +48,6 @@ export async function readUpTo(options: {
 
 function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMessage): LoggedRecord {
   const hash = headerOf(message, 'content-hash');
-  const first = headerOf(message, FIRST_SEQUENCE_HEADER);
   const mapping = headerOf(message, MAPPING_HEADER);
   return {
     topic,
@@ -58,7 +57,6 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMes
     key: message.key?.toString('utf8') ?? '',
     value: message.value,
     hash: hash === undefined ? null : Buffer.from(hash.toString('latin1'), 'hex'),
-    firstSequence: first === undefined ? null : Number(first),
     mapping: mapping === undefined ? null : String(mapping),
     // A getter in a literal would cost ten times the rest of the object.
     headers: () => message.headers,

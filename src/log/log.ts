@@ -59,8 +59,6 @@ export interface LoggedRecord {
   readonly value: Buffer | null;
   /** The `content-hash` header, 16 bytes; null without one. */
   readonly hash: Buffer | null;
-  /** The `ce_firstsequence` header; null without one. */
-  readonly firstSequence: number | null;
   /** The `ce_mapping` header; null without one. */
   readonly mapping: string | null;
   /** Decodes all headers, for a check of records; a log may leave them out. */

@@ -52,8 +52,8 @@ export interface Progress {
    */
   readonly firstLoad?: 'over' | undefined;
   /**
-   * Only for `absence-versions`: at this transaction `absence-state` holds the complete chain index, made under the
-   * mapping that {@link stateMark} names. Undefined: it does not. The log writes this as a header of the record.
+   * Only for `absence-versions`: {@link STATE_COMPLETE} if `absence-state` holds the complete index of absences at this
+   * transaction. The log writes this as a header of the record.
    */
   readonly absenceState?: string | undefined;
   /**
@@ -63,23 +63,8 @@ export interface Progress {
   readonly schemaIds?: readonly number[] | undefined;
 }
 
-/**
- * The value of {@link Progress.absenceState} for a changelog made under a mapping (core/mapping-id.ts). It also names the
- * format of the entries, so that a version of Rollcall that does not know the format imports the chain index anew.
- */
-export function stateMark(mapping: string | null | undefined): string {
-  return `${firstStateMark(mapping)};2`;
-}
-
-/** Whether a mark is of a changelog made under a mapping, with entries of this format or the first. */
-export function isStateMark(mark: string | undefined, mapping: string | null | undefined): boolean {
-  return mark === stateMark(mapping) || mark === firstStateMark(mapping);
-}
-
-/** The mark of a changelog that has only entries of the first format. */
-function firstStateMark(mapping: string | null | undefined): string {
-  return mapping ?? 'plain';
-}
+/** The value of {@link Progress.absenceState}. */
+export const STATE_COMPLETE = 'complete';
 
 /** Schema ids that the registry has lost: nobody can read the records under them until they are published again. */
 export function lostSchemaIds(progress: Progress | null): readonly number[] {

@@ -4,7 +4,7 @@ import { PageMemory } from '../core/pages/page-memory.ts';
 import { TransactionSize } from '../core/transaction-size.ts';
 import type { TenantLog } from '../log/log.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
-import { createChainParts } from './chains/create-chain-parts.ts';
+import { createAbsenceView } from './create-absence-view.ts';
 import { CollectionRunner } from './collection-runner.ts';
 import { CollectionWriter } from './collection-writer.ts';
 import { createSource } from './create-source.ts';
@@ -64,8 +64,8 @@ export function addRunner(session: SessionParts, own: OwnParts): void {
       index: parts.state.collection(name),
       commit,
       ...parts.runtime,
-      chains:
-        name === 'absence-versions' ? createChainParts({ parts, collection, source, signal }) : undefined,
+      viewed:
+        name === 'absence-versions' ? createAbsenceView({ parts, collection, source, signal }) : undefined,
       isWanted: source.isWanted,
     },
     start,

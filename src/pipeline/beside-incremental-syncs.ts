@@ -1,4 +1,4 @@
-import { isFromHub } from '../errors.ts';
+import { isOfOneCollection } from '../errors.ts';
 import type { SyncAttempt } from './sync-attempt.ts';
 import type { SyncParts } from './sync-parts.ts';
 import type { SyncTimetable } from './sync-timetable.ts';
@@ -26,7 +26,7 @@ export async function besideIncrementalSyncs<T>(
     return await work(both);
   } catch (error) {
     // An error that concerns the tenant ends the running incremental sync as well.
-    if (!isFromHub(error)) broken.abort(error);
+    if (!isOfOneCollection(error)) broken.abort(error);
     throw error;
   } finally {
     done.abort();
@@ -45,7 +45,7 @@ async function runUntil(parts: BesideParts, done: AbortSignal, signal: AbortSign
       // An oversized delta, such as a nightly re-stamp: the running full sync brings all these rows.
       if ((await attempt.run('DELTA', { signal })).kind === 'oversized') return;
     } catch (error) {
-      if (!isFromHub(error)) throw error;
+      if (!isOfOneCollection(error)) throw error;
     }
   }
 }

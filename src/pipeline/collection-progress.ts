@@ -1,5 +1,6 @@
+import type { RollcallError } from '../errors.ts';
 import type { ChainCollection, CollectionName } from '../model/collections.ts';
-import { allOffsets, offsetsOf, stateMark, type Offsets, type Progress } from '../model/progress.ts';
+import { allOffsets, offsetsOf, STATE_COMPLETE, type Offsets, type Progress } from '../model/progress.ts';
 import {
   derivedProgress,
   endsFirstLoad,
@@ -16,18 +17,17 @@ export class CollectionProgress {
   /** Id of the mapping in force. */
   readonly mapping: string | null;
   readonly #offsetsAtStart: Offsets;
-  readonly #lastSequence: number;
   #last: Progress | null = null;
   #derived: ReadonlyMap<ChainCollection, Progress | null> = new Map();
   #firstOffsets: Offsets | undefined;
   #isFirstLoadOver = false;
   #isChangelogComplete = false;
+  #lost: RollcallError | undefined;
 
   constructor(collection: CollectionName, mapping: string | null, start: WriterStart) {
     this.#collection = collection;
     this.mapping = mapping;
     this.#offsetsAtStart = start.offsets;
-    this.#lastSequence = start.lastSequence ?? 0;
     this.restart(start);
   }
 
@@ -38,6 +38,7 @@ export class CollectionProgress {
     this.#isFirstLoadOver = start.isFirstLoadOver ?? this.#isFirstLoadOver;
     this.#isChangelogComplete = start.isChangelogComplete ?? false;
     this.#firstOffsets = start.firstOffsets;
+    this.#lost = start.lost;
   }
 
   /** The record of the last transaction; null if none was ever committed. */
@@ -60,6 +61,11 @@ export class CollectionProgress {
     return allOffsets([{ offsets: offsetsOf(this.#offsetsAtStart, 'rejects') }, ...progress]);
   }
 
+  /** Why the collection needs a decision before it can go on. */
+  get lost(): RollcallError | undefined {
+    return this.#lost;
+  }
+
   /** First offsets of partitions that do not begin at 0. */
   get firstOffsets(): Offsets | undefined {
     return this.#firstOffsets;
@@ -67,7 +73,7 @@ export class CollectionProgress {
 
   /** Sequence number of the next transaction. */
   get nextSequence(): number {
-    return (this.#last?.sequence ?? this.#lastSequence) + 1;
+    return (this.#last?.sequence ?? 0) + 1;
   }
 
   /** Whether the first load of absences is over: later events are news, not snapshots. */
@@ -75,7 +81,7 @@ export class CollectionProgress {
     return this.#isFirstLoadOver;
   }
 
-  /** Whether `absence-state` holds the complete chain index. */
+  /** Whether `absence-state` holds the complete index of absences. */
   get isChangelogComplete(): boolean {
     return this.#isChangelogComplete;
   }
@@ -111,7 +117,7 @@ export class CollectionProgress {
       offsetsAtStart: this.#offsetsAtStart,
       sequence: this.nextSequence,
       mapping: this.mapping,
-      absenceState: this.#isChangelogComplete ? stateMark(this.mapping) : undefined,
+      absenceState: this.#isChangelogComplete ? STATE_COMPLETE : undefined,
     });
   }
 

@@ -1,4 +1,4 @@
-import { isFromHub } from '../errors.ts';
+import { isOfOneCollection } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
 import type { FullSyncs } from './full-syncs.ts';
@@ -88,7 +88,7 @@ export class CollectionRunner implements SyncRunner {
       request.done.resolve(await this.once(request.mode, { ...request.options, signal }));
     } catch (error) {
       request.done.reject(asError(error));
-      if (!isFromHub(error)) throw error;
+      if (!isOfOneCollection(error)) throw error;
     }
   }
 
@@ -109,7 +109,7 @@ export class CollectionRunner implements SyncRunner {
       await syncWithFollowUps(this.#syncing, next.mode, { signal });
     } catch (error) {
       // The time of the next attempt is set; until then another sync may be due.
-      if (signal.aborted || !isFromHub(error)) throw error;
+      if (signal.aborted || !isOfOneCollection(error)) throw error;
     }
   }
 

@@ -4,20 +4,30 @@ import type { OutgoingRecord } from '../log/log.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import { keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.ts';
-import { AbsenceEmitter, type ChainParts } from './chains/absence-emitter.ts';
-import { fillChangelog } from './chains/fill-changelog.ts';
+import type { View, ViewedSync, ViewedTransaction } from '../table/view.ts';
 import { CollectionProgress } from './collection-progress.ts';
 import { KnownRows } from './known-rows.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
-import { syncEndOf, type SyncCompletion } from './sync-completion.ts';
+import type { FetchedRows } from './source.ts';
+import type { SyncCompletion } from './sync-completion.ts';
 import { Table, type IsEnough, type RowPage, type TableParts } from './table.ts';
 import { TaskQueue } from './task-queue.ts';
 import { UnitOfWork, type CommitParts } from './unit-of-work.ts';
 
-export interface WriterParts extends Omit<TableParts, 'hasChains'>, Pick<CommitParts, 'commit'> {
-  /** Only for `absence-versions`: derives absences and their changes. */
-  readonly chains?: ChainParts | undefined;
+export interface ViewParts {
+  readonly view: View;
+  /** Asks the hub for single rows; null if it does not answer at present. */
+  readonly fetchRows: (ids: readonly string[], readVersion: () => number) => Promise<FetchedRows | null>;
+  /** The records that make the changelog equal to the index. `at` returns the transaction that the index reflects. */
+  readonly changelog: (at: () => string) => AsyncIterable<readonly OutgoingRecord[]>;
 }
+
+export interface WriterParts extends Omit<TableParts, 'hasView'>, Pick<CommitParts, 'commit'> {
+  /** Only for `absence-versions`: derives absences and their changes. */
+  readonly viewed?: ViewParts | undefined;
+}
+
+const NONE_SEEN_BEFORE: ReadonlySet<string> = new Set();
 
 /**
  * The only place where a collection's rows become records: its {@link Table} decides, its {@link UnitOfWork} commits.
@@ -29,16 +39,15 @@ export class CollectionWriter {
   readonly #queue = new TaskQueue();
   readonly #table: Table;
   readonly #unitOfWork: UnitOfWork;
-  readonly #chains: AbsenceEmitter | null;
   readonly known: KnownRows;
   readonly committed: CollectionProgress;
 
   constructor(parts: WriterParts, start: WriterStart) {
     this.#parts = parts;
     this.committed = new CollectionProgress(parts.collection, parts.reader.mapping ?? null, start);
-    this.#table = new Table({ ...parts, hasChains: parts.chains !== undefined }, start);
-    this.#unitOfWork = new UnitOfWork(parts, this.#table, this.committed);
-    this.#chains = parts.chains === undefined ? null : new AbsenceEmitter(parts.chains, this.#unitOfWork);
+    const view = parts.viewed?.view;
+    this.#table = new Table({ ...parts, hasView: view !== undefined }, start);
+    this.#unitOfWork = new UnitOfWork({ ...parts, view }, this.#table, this.committed);
     this.known = new KnownRows(this.#table, this.#queue);
   }
 
@@ -91,7 +100,7 @@ export class CollectionWriter {
   acceptKnown(sync: ActiveSync, page: RememberedPage, readVersion: number): Promise<PageTally | null> {
     // Where what follows from unchanged rows is asked for too, each row is decided.
     return this.#queue.run(async () =>
-      this.#chains?.republishes(sync) === true ? null : this.#table.acceptKnown(sync, page, readVersion),
+      this.#keepsUnchanged(sync) ? null : this.#table.acceptKnown(sync, page, readVersion),
     );
   }
 
@@ -108,7 +117,7 @@ export class CollectionWriter {
     seenBefore: ReadonlySet<string>,
     hashes?: ReadonlyMap<string, Buffer | null>,
   ): Promise<PageTally> {
-    const keepsUnchanged = this.#chains?.republishes(sync) === true;
+    const keepsUnchanged = this.#keepsUnchanged(sync);
     return this.#table.decide(sync, page, { seenBefore, hashes, keepsUnchanged });
   }
 
@@ -130,14 +139,78 @@ export class CollectionWriter {
   async #flush(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null): Promise<void> {
     const { now, size } = this.#parts;
     const rows = this.#table.staged.size;
-    await this.#chains?.emitChanges(sync, syncEndOf(completion));
+    const { rowsRejected } = sync.stats;
+    await this.#derive(sync, completion);
     if (!this.hasPending && completion === null) return;
+    const rejected = sync.stats.rowsRejected - rowsRejected;
     const startedAtMs = now();
     try {
-      await this.#unitOfWork.commit(sync, completion);
+      await this.#unitOfWork.commit(sync, rejected === 0 ? completion : withRejected(completion, rejected));
     } finally {
       size.note(rows, now() - startedAtMs);
     }
+  }
+
+  async #derive(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null): Promise<void> {
+    const { viewed } = this.#parts;
+    if (viewed === undefined) return;
+    const isFirstLoad = !this.committed.isFirstLoadOver;
+    const isIncremental = sync.seen === null;
+    const isComplete = completion !== 'incomplete' && completion?.lastCompleteFull != null;
+    const facts: ViewedSync = {
+      isFirstLoad,
+      isBesideFull: isIncremental && (isFirstLoad || this.#table.isFullSyncRunning),
+      end: completion === null ? null : { isComplete },
+      republishes: sync.republication?.absences,
+    };
+    await viewed.view.derive(this.#viewedTransaction(sync, viewed), facts);
+  }
+
+  /**
+   * Whether unchanged rows are derived from, too: the derived records were never published completely, or are requested
+   * again. A full sync reads the rows anyway, so nothing has to be read back from the log.
+   */
+  #keepsUnchanged(sync: ActiveSync): boolean {
+    if (this.#parts.viewed === undefined || sync.seen === null) return false;
+    const isWhole = this.committed.derived.every((each) => each?.lastCompleteFull != null);
+    return !isWhole || sync.republication?.absences !== undefined;
+  }
+
+  #viewedTransaction(sync: ActiveSync, { fetchRows }: ViewParts): ViewedTransaction {
+    const table = this.#table;
+    return {
+      get isEmpty() {
+        return table.staged.isEmpty;
+      },
+      get isFull() {
+        return table.isFull;
+      },
+      get place() {
+        return table.staged.next;
+      },
+      takeRows: () => table.staged.takeRows(),
+      bodyOf: (value) => table.staged.bodies.get(value),
+      hashesOf: (keys) => table.hashesOf(keys),
+      lookUp: table.lookUpCommitted,
+      changedKeys: (area) => table.staged.keysOf(area),
+      add: (derived) => {
+        table.staged.add(derived);
+        for (const [kind, count] of Object.entries(derived.tally))
+          sync.stats.chains[kind as keyof typeof derived.tally] += count;
+      },
+      reject: (rows, reason) => table.reject(sync, rows, reason),
+      ask: async (keys) => {
+        const found = await fetchRows(keys, this.readVersion);
+        const options = { seenBefore: NONE_SEEN_BEFORE, keepsUnchanged: true };
+        // The scan may still read these rows, with newer content.
+        for (const page of found?.pages ?? [])
+          await table.decide(sync, { ...page, isAskedFor: true }, options);
+        const answered = new Set(found?.gone);
+        for (const { rows } of found?.pages ?? []) for (const { key } of rows) answered.add(key ?? '');
+        return keys.every((key) => answered.has(key));
+      },
+      commit: () => this.#unitOfWork.commit(sync),
+    };
   }
 
   /** Reads the index while no task writes or rebuilds it, so that a part of it is not taken for all of it. */
@@ -159,15 +232,26 @@ export class CollectionWriter {
     });
   }
 
-  /** Publishes the chain index to `absence-state`, unless the topic holds it already. Called before the first sync. */
+  /** Publishes the index of absences to `absence-state`, unless the topic holds it already. Called before the first sync. */
   importChangelog(): Promise<void> {
     return this.#queue.run(() => this.#importChangelog());
   }
 
   async #importChangelog(): Promise<void> {
-    const { chains } = this.#parts;
-    if (chains === undefined || this.committed.isChangelogComplete) return;
-    await fillChangelog(this.#unitOfWork, chains.importedRecords, this.#syncOfItsOwn());
+    const { viewed } = this.#parts;
+    if (viewed === undefined || this.committed.isChangelogComplete) return;
+    const sync = this.#syncOfItsOwn();
+    let isEmpty = true;
+    for await (const records of viewed.changelog(() => this.#table.indexed)) {
+      // Withdraws the mark of a lost changelog from `progress`, before `progress` has offsets of the new changelog.
+      if (isEmpty && this.progress !== null) await this.#unitOfWork.commit(sync);
+      isEmpty = false;
+      this.#table.staged.reissue(records);
+      await this.#unitOfWork.commit(sync);
+    }
+    // The next transaction records it. For an empty index any later transaction may.
+    this.committed.markChangelogComplete();
+    if (!isEmpty) await this.#unitOfWork.commit(sync);
   }
 
   /** Decides rows outside a scan, under a sync of its own, and commits the changes. */
@@ -223,4 +307,20 @@ export class CollectionWriter {
     });
     if (failure !== null) throw failure.error;
   }
+}
+
+/** Readable rows that became rejects at the very end. */
+function withRejected(
+  completion: SyncCompletion | 'incomplete' | null,
+  rejected: number,
+): SyncCompletion | 'incomplete' | null {
+  if (completion === null || completion === 'incomplete' || completion.lastCompleteFull === null)
+    return completion;
+  const { rows, rowsRejected } = completion.lastCompleteFull;
+  const lastCompleteFull = {
+    ...completion.lastCompleteFull,
+    rows: rows - rejected,
+    rowsRejected: rowsRejected + rejected,
+  };
+  return { ...completion, lastCompleteFull };
 }

@@ -1,5 +1,5 @@
 import type { AbsenceChangeValue } from '../core/absence-change.ts';
-import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
+import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/decoded-row.ts';
 import { createEventEncoder } from '../core/event-encoder.ts';
 import { strictFieldsOf } from '../core/mapping.ts';
@@ -48,6 +48,7 @@ export function compileSchemas(pseudonymiseKey: string | undefined): CompiledSch
           pseudonymise,
           pseudonymiseKey,
           ignore,
+          keepsStudent: name === 'absence-versions',
         });
       readers.set(key, reader);
       return reader;

@@ -75,7 +75,6 @@ export async function completeSync(
   if (!byOffset || countAgrees({ ...stats, distinctRows: sync.seen.size })) await clearRejects(writer, sync);
   await writer.flush(sync, {
     watermarkMs,
-    isProven: completeness.kind === 'proven' || isBelieved,
     lastCompleteFull: {
       passId: stats.passId,
       startedAtMs: stats.startedAtMs,

@@ -13,7 +13,7 @@ import {
   type Offsets,
   type Progress,
 } from '../model/progress.ts';
-import type { ChainTally } from './chains/chain-task.ts';
+import type { DerivedTally } from '../table/view.ts';
 import type { SyncStats } from './sync-stats.ts';
 
 export type Completion =
@@ -83,7 +83,7 @@ export function derivedProgress(options: {
   next: Progress;
   before: ReadonlyMap<ChainCollection, Progress | null>;
   offsetsAtStart: Offsets;
-  tally: Readonly<ChainTally>;
+  tally: Readonly<DerivedTally>;
   /** The first load of `absence-changes` was over before the transaction. */
   isFirstLoadOver: boolean;
   /** Number of keys of each after the transaction. */

@@ -1,4 +1,3 @@
-import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { changeHeaders } from '../core/cloud-events.ts';
 import type { Change } from '../core/row-changes.ts';
 import type { ReadableRow, RowReader } from '../core/decoded-row.ts';
@@ -6,7 +5,7 @@ import type { CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexArea, IndexChange } from '../state/index-store.ts';
-import type { ChainOutcome, RecordPlace } from './chains/chain-task.ts';
+import type { Derived, RecordPlace, StagedRows } from '../table/view.ts';
 
 /** Value of a record in `rejects` (avro/rejects.avsc). */
 export interface RejectValue {
@@ -21,12 +20,12 @@ export interface RejectValue {
 export interface RenderParts {
   readonly tenantId: string;
   readonly collection: CollectionName;
-  readonly reader: Pick<RowReader, 'encode' | 'mapping'>;
+  readonly reader: Pick<RowReader, 'encode' | 'mapping' | 'rejectValue'>;
   readonly encodeReject: (value: RejectValue) => Buffer;
   readonly now: () => number;
   readonly randomId: () => string;
-  /** Whether the rows are versions of chains. */
-  readonly hasChains?: boolean | undefined;
+  /** Whether something is derived from the rows. */
+  readonly hasView?: boolean | undefined;
 }
 
 /** The records to commit together, and the resulting changes of the index. */
@@ -39,12 +38,15 @@ export class PendingTransaction {
     rows: new Map(),
     rejects: new Map(),
   };
-  /** The results of the chains of its versions, for observers after the commit. */
-  readonly outcomes: ChainOutcome[] = [];
-  /** Avro bodies of its versions, by their values. */
+  /** What was derived from its rows, for observers after the commit. */
+  readonly derived: Derived[] = [];
+  /** Avro bodies of its rows, by their values, if something is derived from them. */
   readonly bodies = new Map<object, Buffer>();
-  #versions = new Map<string, AbsenceVersionValue | null>();
-  #chainRecords = 0;
+  /** Rows of which nothing was derived yet; null for a removed one. */
+  #rows = new Map<string, ReadableRow | null>();
+  #unchanged = new Set<string>();
+  #derivedRecords = 0;
+  #ownRecords = 0;
   #bytes = 0;
 
   constructor(parts: RenderParts) {
@@ -52,13 +54,13 @@ export class PendingTransaction {
     this.transactionId = parts.randomId();
   }
 
-  /** Number of records, or of versions if that is larger. */
+  /** Number of records, or of rows to derive from if that is larger. */
   get size(): number {
-    return Math.max(this.records.length, this.#versions.size);
+    return Math.max(this.records.length, this.#rows.size);
   }
 
   get isEmpty(): boolean {
-    return this.records.length === 0 && this.changes.length === 0 && this.#versions.size === 0;
+    return this.records.length === 0 && this.changes.length === 0 && this.#rows.size === 0;
   }
 
   /** Bytes of the values, without keys and headers. */
@@ -78,67 +80,95 @@ export class PendingTransaction {
 
   /** Transaction and number of the next record of `absences` or `absence-changes`, whose ids have a count of their own. */
   get next(): RecordPlace {
-    return { transactionId: this.transactionId, firstRecord: this.#chainRecords };
+    return { transactionId: this.transactionId, firstRecord: this.#derivedRecords };
   }
 
-  /** Versions noted since the last call: present values, and ids of departed versions. */
-  takeVersions(): { versions: readonly AbsenceVersionValue[]; vanished: readonly string[] } {
-    const versions: AbsenceVersionValue[] = [];
-    const vanished: string[] = [];
-    for (const [id, value] of this.#versions) {
-      if (value === null) vanished.push(id);
-      else versions.push(value);
+  /** Rows noted since the last call. */
+  takeRows(): StagedRows {
+    const rows: ReadableRow[] = [];
+    const gone: string[] = [];
+    for (const [id, row] of this.#rows) {
+      if (row === null) gone.push(id);
+      else rows.push(row);
     }
-    this.#versions = new Map();
-    return { versions, vanished };
+    const unchanged = this.#unchanged;
+    this.#rows = new Map();
+    this.#unchanged = new Set();
+    return { rows, unchanged, gone };
   }
 
-  /** Adds the result of the chains of noted versions. */
-  add(outcome: ChainOutcome): void {
-    for (const record of outcome.records) {
+  /** Adds what was derived from noted rows. */
+  add(derived: Derived): void {
+    for (const record of derived.records) {
       this.records.push(record);
       this.#bytes += record.body?.length ?? 0;
     }
-    for (const change of outcome.changes) this.changes.push(change);
-    this.#chainRecords += outcome.records.length;
-    this.outcomes.push(outcome);
+    for (const change of derived.changes) this.changes.push(change);
+    this.#derivedRecords += derived.records.length;
+    this.derived.push(derived);
   }
 
-  /** Adds records of published absences, which no version in the transaction causes. */
+  /** Adds records of published absences, which no row in the transaction causes. */
   reissue(records: readonly OutgoingRecord[]): void {
     for (const record of records) this.records.push(record);
-    this.#chainRecords += records.length;
+    this.#derivedRecords += records.length;
   }
 
-  /** Notes an unchanged version, whose chain is derived nevertheless. */
-  noteUnchanged({ sourcedId, value }: ReadableRow): void {
-    if (!this.#versions.has(sourcedId)) this.#versions.set(sourcedId, value as AbsenceVersionValue);
+  /** Notes an unchanged row, of which something is derived nevertheless. */
+  noteUnchanged(row: ReadableRow): void {
+    if (this.#rows.has(row.sourcedId)) return;
+    this.#rows.set(row.sourcedId, row);
+    this.#unchanged.add(row.sourcedId);
+  }
+
+  /** Takes a change back; returns whether there was one. */
+  withdraw(area: Change['area'], key: string): boolean {
+    if (!this.#hashes[area].delete(key)) return false;
+    const topic = area === 'rows' ? this.#parts.collection : 'rejects';
+    const recordKey = this.#recordKey(area, key);
+    const at = this.records.findLastIndex((record) => record.topic === topic && record.key === recordKey);
+    this.records.splice(at, 1);
+    this.changes.splice(
+      this.changes.findLastIndex((change) => change.area === area && change.key === key),
+      1,
+    );
+    return true;
   }
 
   note(change: Change): void {
     const { topic, body, hash, modifiedAtMs } = this.#render(change);
     this.records.push({
       topic,
-      key: change.area === 'rows' ? change.key : compositeKey(this.#parts.collection, change.key),
+      key: this.#recordKey(change.area, change.key),
       body,
       headers: changeHeaders({
         tenantId: this.#parts.tenantId,
         topic,
-        id: `${this.transactionId}-${this.records.length}`,
+        id: `${this.transactionId}-${this.#ownRecords}`,
         kind: change.kind,
         modifiedAtMs,
         hash,
         mapping: this.#parts.reader.mapping,
       }),
     });
+    this.#ownRecords += 1;
     this.#bytes += body?.length ?? 0;
     this.changes.push({ area: change.area, key: change.key, value: hash });
     this.#hashes[change.area].set(change.key, hash);
-    if (change.area === 'rows' && this.#parts.hasChains === true) {
-      const version = change.kind === 'deleted' ? null : (change.row.value as AbsenceVersionValue);
-      this.#versions.set(change.key, version);
-      if (version !== null && body !== null) this.bodies.set(version, body);
-    }
+    if (change.area !== 'rows' || this.#parts.hasView !== true) return;
+    const row = change.kind === 'deleted' ? null : change.row;
+    this.#rows.set(change.key, row);
+    this.#unchanged.delete(change.key);
+    if (row !== null && body !== null) this.bodies.set(row.value, body);
+  }
+
+  /** Nothing is to be derived from a row's removal. */
+  forgetRow(key: string): void {
+    this.#rows.delete(key);
+  }
+
+  #recordKey(area: Change['area'], key: string): string {
+    return area === 'rows' ? key : compositeKey(this.#parts.collection, key);
   }
 
   #render(change: Change): {

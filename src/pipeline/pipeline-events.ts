@@ -3,7 +3,7 @@ import type { HubEvent } from '../hub/hub-events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PageTally } from '../core/row-changes.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
-import type { ChainTally } from './chains/chain-task.ts';
+import type { DerivedTally } from '../table/view.ts';
 import type { DeletionEvent } from './withheld-deletions.ts';
 import type { SyncStats } from './sync-stats.ts';
 
@@ -83,10 +83,10 @@ export type PipelineEvent =
   /** The events of absences in a committed transaction. */
   | {
       readonly type: 'chains-published';
-      readonly tally: Readonly<ChainTally>;
-      /** Chains published while open, because the hub did not answer for a reference. */
+      readonly tally: Readonly<DerivedTally>;
+      /** Absences published although the hub did not answer for ids that they await. */
       readonly publishedOpen: number;
-      /** Index entries of contradictory absences now; null when no chain was examined. */
+      /** Number of contradictory absences now; null if it is unchanged. */
       readonly contradictions: number | null;
     }
   /** A person purged what the configuration no longer wants: a collection, or an afterschool's rows. */

@@ -6,8 +6,6 @@ export interface Republication {
   readonly rows?: ((key: string) => boolean) | undefined;
   /** Whether to republish a current absence, by absence id, in syncs of `absence-versions`. */
   readonly absences?: ((absenceId: string) => boolean) | undefined;
-  /** Removes records of `absences` that have no version and no event: another program wrote them. */
-  readonly hidesWithoutEvent?: boolean | undefined;
 }
 
 /** A function that returns true once for each wanted key, or for every key. `seed`: any 32-bit integer, new each time. */

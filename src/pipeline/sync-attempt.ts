@@ -1,5 +1,5 @@
 import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
-import { isFromHub, RollcallError } from '../errors.ts';
+import { isOfOneCollection, RollcallError } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
@@ -50,6 +50,7 @@ export class SyncAttempt {
     const startedAtMs = now();
     emit({ type: 'pass-started', collection, mode });
     try {
+      if (sync.writer.committed.lost !== undefined) throw sync.writer.committed.lost;
       this.#requireParents();
       const result = await runSync(sync, mode, options);
       // Retry an inconclusive sync like a failed one, with growing pauses.
@@ -98,7 +99,7 @@ export class SyncAttempt {
       return;
     }
     const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
-    const retryInMs = isFromHub(error) ? this.#retries.postpone(sync.mode, askedMs) : null;
+    const retryInMs = isOfOneCollection(error) ? this.#retries.postpone(sync.mode, askedMs) : null;
     emit({ type: 'pass-failed', collection, error, ...sync, retryInMs });
   }
 }

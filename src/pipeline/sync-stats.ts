@@ -1,6 +1,6 @@
 import type { LateRows } from '../core/late-rows.ts';
 import type { KeyedRow, PageTally } from '../core/row-changes.ts';
-import { noTally, type ChainTally } from './chains/chain-task.ts';
+import { noTally, type DerivedTally } from '../table/view.ts';
 import type { SyncMode } from '../model/progress.ts';
 
 /** The numbers of one sync, which its progress records contain. */
@@ -28,7 +28,7 @@ export interface SyncStats {
   /** Rows that incremental syncs missed, after a complete full sync; null when there is nothing to judge by. */
   late: LateRows | null;
   /** The derived events, for versions of absences. */
-  readonly chains: ChainTally;
+  readonly chains: DerivedTally;
 }
 
 export function newSyncStats(options: { passId: string; mode: SyncMode; startedAtMs: number }): SyncStats {

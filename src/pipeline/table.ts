@@ -10,7 +10,8 @@ import {
 import type { CollectionIndex } from '../state/index-store.ts';
 import type { HubPage } from '../hub/hub.ts';
 import { hasSeen, markAllSeen, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
-import type { LookUp } from './chains/chain-lookup.ts';
+import type { ReadableRow } from '../core/decoded-row.ts';
+import type { LookUp } from '../table/view.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { addTally, countRejects } from './sync-stats.ts';
 import { UnwantedRows } from './unwanted-rows.ts';
@@ -149,7 +150,7 @@ export class Table {
 
   /**
    * Decides the rows of a page and stages the changes. `isAskedFor`: the rows were requested by id, so the scan may
-   * still read them. `keepsUnchanged`: also stages unchanged versions of absences, to derive records from them.
+   * still read them. `keepsUnchanged`: also stages unchanged rows, to derive records from them.
    */
   async decide(
     sync: ActiveSync,
@@ -263,6 +264,31 @@ export class Table {
       if (hasSeen(sync, area, key) || this.#hashOf(area, key, hashes) === null) continue;
       this.#stage({ area, key, kind: 'deleted' }, null);
       if (area === 'rows') sync.stats.rowsRemoved += 1;
+    }
+  }
+
+  /** Takes readable rows out of the staged batch, and puts them among the rejects. */
+  async reject(sync: ActiveSync, rows: readonly ReadableRow[], reason: string): Promise<void> {
+    const keys = rows.map(({ sourcedId }) => sourcedId);
+    const known = await this.lookUpCommitted('rows', keys);
+    const rejects = await this.lookUpCommitted('rejects', keys);
+    for (const [at, { sourcedId: key, value }] of rows.entries()) {
+      const isNew = (known[at] ?? null) === null;
+      if (this.#staged.withdraw('rows', key)) {
+        if (isNew) this.#known.rows -= 1;
+        sync.stats[isNew ? 'rowsCreated' : 'rowsUpdated'] -= 1;
+      }
+      const before = rejects[at] ?? null;
+      if (this.#staged.withdraw('rejects', key) && before !== null) this.#known.rejects += 1;
+      if (!isNew) this.#stage({ area: 'rows', key, kind: 'deleted' }, null);
+      this.#staged.forgetRow(key);
+      const reject = this.#parts.reader.rejectValue?.(value, reason);
+      if (reject === undefined) throw new Error('the reader of this collection rejects no value');
+      if (before?.equals(reject.hash) !== true)
+        this.#stage({ area: 'rejects', key, kind: before === null ? 'created' : 'updated', reject }, null);
+      this.#parts.pages?.noteChanged(key);
+      for (const active of this.#syncs) active.seenRejects?.add(key);
+      sync.stats.rowsRejected += 1;
     }
   }
 

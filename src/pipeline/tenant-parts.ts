@@ -1,13 +1,13 @@
 import type { AbsenceChangeValue } from '../core/absence-change.ts';
 import type { GuardLimits } from '../core/deletion-guard.ts';
-import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
+import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { FullPullTime } from '../core/full-pull-time.ts';
 import type { RowReader } from '../core/decoded-row.ts';
 import type { Hub } from '../hub/hub.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { TenantLog } from '../log/log.ts';
 import type { TenantState } from '../state/index-store.ts';
-import type { RenderChainsParts } from './chains/render-chains.ts';
+import type { RenderAbsencesParts } from '../absences/render-absences.ts';
 import type { RejectValue } from './pending-transaction.ts';
 import type { Emit } from './pipeline-events.ts';
 import type { ScheduleSettings } from './schedules/schedule-settings.ts';
@@ -52,7 +52,7 @@ export interface TenantParts {
 }
 
 /** The parts that derive absences and their changes from versions. */
-export interface TenantChains extends Pick<RenderChainsParts, 'encodeEvent' | 'absentSinceMs'> {
+export interface TenantChains extends Pick<RenderAbsencesParts, 'encodeEvent' | 'absentSinceMs'> {
   /** Encodes an event with its records. */
   readonly encodeChange: (value: AbsenceChangeValue) => Buffer;
   /** Decodes an unframed body of `absence-versions`. */

@@ -3,9 +3,8 @@ import { STATE_TOPIC } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import type { ActiveSync } from './active-sync.ts';
-import type { AbsenceView } from './chains/absence-view.ts';
-import type { ChainOutcome } from './chains/chain-task.ts';
-import { changelogRecords } from './chains/changelog.ts';
+import { changelogRecords } from '../absences/changelog.ts';
+import type { View } from '../table/view.ts';
 import type { CollectionProgress } from './collection-progress.ts';
 import type { Completion, DerivedRows } from './next-progress.ts';
 import type { SyncStats } from './sync-stats.ts';
@@ -16,13 +15,7 @@ export interface CommitParts {
   readonly commit: (transaction: Transaction) => Promise<Committed>;
   readonly index: Pick<CollectionIndex, 'apply'>;
   /** Only for `absence-versions`, whose transactions carry the derived records. */
-  readonly chains?:
-    | {
-        readonly view: Pick<AbsenceView, 'countRows'>;
-        /** Called after the commit. */
-        readonly onCommitted: (outcome: ChainOutcome) => void;
-      }
-    | undefined;
+  readonly view?: View | undefined;
 }
 
 const NOT_COUNTED: DerivedRows = { absences: 0, 'absence-changes': 0 };
@@ -43,16 +36,16 @@ export class UnitOfWork {
   }
 
   async commit(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
-    const { records, changes, transactionId, outcomes } = this.table.staged;
-    const { chains } = this.#parts;
+    const { records, changes, transactionId, derived: outcomes } = this.table.staged;
+    const { view } = this.#parts;
     const { stats } = sync;
     const next = this.progress.next({ transactionId, stats, completion });
     const { progress, derived, committedAtMs } = await this.#parts.commit({
-      records: chains === undefined ? records : [...records, ...changelogRecords(changes)],
+      records: view === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,
       derived: await this.#nextDerived(next, stats),
       // An incomplete changelog may have lost any of its records, so its present content counts.
-      lostTopics: chains !== undefined && this.progress.last?.absenceState === undefined ? [STATE_TOPIC] : [],
+      lostTopics: view !== undefined && this.progress.last?.absenceState === undefined ? [STATE_TOPIC] : [],
     });
     await this.#parts.index.apply(
       this.table.indexed,
@@ -62,23 +55,21 @@ export class UnitOfWork {
         committedAtMs,
         offsets: this.progress.offsetsAfter([progress, ...derived]),
         firstOffsets: this.progress.firstOffsets,
-        mapping: this.progress.mapping,
-        absenceState: next.absenceState,
       },
       changes,
     );
     this.table.applied(progress.transactionId);
     this.progress.committed(progress, derived);
-    for (const outcome of outcomes) chains?.onCommitted(outcome);
+    for (const outcome of outcomes) view?.committed(outcome);
   }
 
   async #nextDerived(next: Progress, stats: SyncStats): Promise<readonly Progress[]> {
-    const { chains } = this.#parts;
-    if (chains === undefined) return [];
+    const { view } = this.#parts;
+    if (view === undefined) return [];
     // Only the progress record of a complete full sync has these counts.
     const rows =
       next.complete && next.mode === 'FULL'
-        ? await chains.view.countRows(this.table.staged.changes, this.table.lookUpCommitted)
+        ? await view.countRows(this.table.staged.changes, this.table.lookUpCommitted)
         : NOT_COUNTED;
     return this.progress.nextDerived(next, stats, rows);
   }

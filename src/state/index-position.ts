@@ -7,8 +7,6 @@ const POSITION = z.object({
   committedAtMs: z.number(),
   offsets: z.record(z.string(), z.number()),
   firstOffsets: z.record(z.string(), z.number()).optional(),
-  mapping: z.string().nullable().optional(),
-  absenceState: z.string().optional(),
 });
 
 export function positionToJson(position: IndexPosition): string {
@@ -18,8 +16,6 @@ export function positionToJson(position: IndexPosition): string {
     committedAtMs: position.committedAtMs,
     offsets: position.offsets,
     firstOffsets: position.firstOffsets,
-    mapping: position.mapping,
-    absenceState: position.absenceState,
   });
 }
 

@@ -12,33 +12,34 @@ export interface IndexPosition {
   readonly offsets: Offsets;
   /** First offsets of partitions that do not begin at 0, by `<topic>/<partition>`: they had lost records before. */
   readonly firstOffsets?: Offsets | undefined;
-  /**
-   * Id of the mapping (core/mapping-id.ts) under which the index was made; null: no mapping. Undefined in an index of
-   * an earlier version.
-   */
-  readonly mapping?: string | null | undefined;
-  /**
-   * The value in the transaction's progress (see `Progress`), if the chain index equals the changelog. Undefined for an
-   * imported index that is not in the changelog yet, and for an index of a version without the changelog.
-   */
-  readonly absenceState?: string | undefined;
 }
 
 /** Published rows, and rejected rows: key → 16 bytes of content hash. */
 const ROW_AREAS = ['rows', 'rejects'] as const;
 
 /**
- * Only in the index of `absence-versions`; `core/chains` defines the values:
- * - `versions`: version id → its chain entry; none for a version that its absence stands for
- * - `absences`: absence id → its chain entry (last published step and version)
- * - `open`: version ids of pending chains
+ * Only in the index of `absence-versions`; `core/absences` defines the values:
+ * - `absences`: absence id → its entry: the list of its versions, and the last published step
+ * - `pointers`: version id → its absence, for each id that is not its absence's own
+ * - `open`: absences that the end of a sync settles
+ * - `bodies`: version id → its record, while a version that was read waits for its event
  * - `ended`: absence id → day on which it was published as deleted
+ * - `forgotten`: absences whose key in `absence-changes` was nulled
  * - `absent`: absence id → student and days of a current absence
- * - `contradictions`: facts from the hub that contradict each other
+ * - `contradictions`: absence id → how much of what the hub says of it does not fit
  */
-export const CHAIN_AREAS = ['versions', 'absences', 'open', 'ended', 'absent', 'contradictions'] as const;
+export const ABSENCE_AREAS = [
+  'absences',
+  'pointers',
+  'open',
+  'bodies',
+  'ended',
+  'forgotten',
+  'absent',
+  'contradictions',
+] as const;
 
-const ALL_AREAS = [...ROW_AREAS, ...CHAIN_AREAS] as const;
+const ALL_AREAS = [...ROW_AREAS, ...ABSENCE_AREAS] as const;
 
 export type IndexArea = (typeof ALL_AREAS)[number];
 

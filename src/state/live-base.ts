@@ -51,9 +51,7 @@ export class LiveBase {
   async #follow(): Promise<boolean> {
     const now = await this.#index.position();
     if (now === null) return false;
-    const isAsRead =
-      now.transactionId === this.#replayedTo ||
-      (now.mapping === this.#at.mapping && areEqual(now.offsets, this.#at.offsets));
+    const isAsRead = now.transactionId === this.#replayedTo || areEqual(now.offsets, this.#at.offsets);
     if (isAsRead) this.#at = now;
     return isAsRead;
   }

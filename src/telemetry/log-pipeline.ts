@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { LateRows } from '../core/late-rows.ts';
 import { describeError } from '../errors.ts';
 import type { HubEvent } from '../hub/hub-events.ts';
-import type { ChainTally } from '../pipeline/chains/chain-task.ts';
+import type { DerivedTally } from '../table/view.ts';
 import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { commonestReasons } from '../pipeline/sync-stats.ts';
 
@@ -30,7 +30,7 @@ const PUBLISHED_WHILE_OPEN =
   'absences are published although the hub did not answer for versions that they refer to';
 
 /** Returns the counts above zero; null if there is none, as for a collection without chains. */
-function nonZero(tally: Readonly<ChainTally>): Partial<ChainTally> | null {
+function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {
   const counted = Object.entries(tally).filter(([, count]) => count > 0);
   return counted.length === 0 ? null : Object.fromEntries(counted);
 }

@@ -1,6 +1,6 @@
 import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, formatDuration, printable } from '../../core/words.ts';
-import type { KnownContradictions, ShownContradiction } from '../../core/health/known-contradictions.ts';
+import type { KnownContradictions } from '../../core/health/known-contradictions.ts';
 import type { CollectionStatus } from '../../core/health/collection-status.ts';
 import type { LateNote } from '../../core/late-rows.ts';
 import { contradictoryAbsences } from '../../core/health/tenant-state.ts';
@@ -143,32 +143,22 @@ function explainLate({ lagAtMostMs, overlapMs }: LateNote): { why: string; remed
 
 function showContradictions(output: Output, known: KnownContradictions): void {
   const { colors } = output;
-  if (known.passing > 0) {
-    const what = `${countOf(known.passing, 'absence')} with a new version that the old one does not name yet (replaces-only)`;
-    output.line(colors.dim(`  ${what}: usual between two writes of the hub, the next sync ends it`));
-  }
-  if (known.absences === known.passing) return;
-  const kinds = Object.entries(known.byKind).map(
-    ([kind, number]) => `${printable(kind)} ${formatCount(number)}`,
-  );
-  output.line(
-    `  ${colors.yellow('!')} ${contradictoryAbsences(known)}, ${countOf(known.versions, 'version')}: ${kinds.join(', ')}`,
-  );
-  const widest = Math.max(...known.first.map(({ kind }) => kind.length));
+  if (known.absences === 0) return;
+  output.line(`  ${colors.yellow('!')} ${contradictoryAbsences(known)}: ${odditiesOf(known)}`);
   for (const each of known.first)
-    output.line(`      ${printable(each.kind).padEnd(widest)}  ${placeOf(each)}`);
-  const total = Object.values(known.byKind).reduce((sum, number) => sum + number, 0);
-  const others = total - known.first.length;
+    output.line(`      absence ${printable(each.absenceId)}: ${odditiesOf(each)}`);
+  const others = known.absences - known.first.length;
   if (others > 0) output.line(`      and ${known.isAtLeast ? 'at least ' : ''}${formatCount(others)} more`);
   output.line(
-    `    The hub's records of these absences contradict each other; Rollcall publishes what fits them best. docs/consuming.md explains each kind.`,
+    `    The hub's records of these absences do not fit each other; Rollcall publishes what fits. docs/consuming.md explains both counts.`,
   );
   output.line();
 }
 
-function placeOf({ absenceId, versionIds, versions }: ShownContradiction): string {
-  const absence = absenceId === null ? 'not published' : `absence ${printable(absenceId)}`;
-  const others = versions - versionIds.length;
-  const more = others > 0 ? ` and ${formatCount(others)} more` : '';
-  return `${absence}: ${versionIds.map(printable).join(', ')}${more}`;
+function odditiesOf({ links, students }: { links: number; students: number }): string {
+  const parts = [
+    ...(links === 0 ? [] : [`${countOf(links, 'link')} not followed`]),
+    ...(students === 0 ? [] : [`${countOf(students, 'version')} of another student`]),
+  ];
+  return parts.join(', ');
 }

@@ -68,7 +68,7 @@ export function deriveAbsences(input: DeriveInput): DerivedAbsences {
   for (const [key, { isOpen, members }] of input.entries) {
     const isSettled = loaded.get(key);
     if (!isOpen || isSettled === undefined || isUnsettled(lists, isSettled)) continue;
-    for (const { id } of members) if (!stillWaiting.has(id)) published.push(id);
+    for (const { id, state } of members) if (state === 'present' && !stillWaiting.has(id)) published.push(id);
   }
   const { rejected } = lists;
   return { steps, shown, ended, waiting, published, rejected, ...changesOf(lists, input.entries) };

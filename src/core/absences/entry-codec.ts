@@ -1,4 +1,4 @@
-import type { AbsenceEntry, Member, MemberState, Published } from './absence-entry.ts';
+import type { AbsenceEntry, Member, MemberState, Oddities, Published } from './absence-entry.ts';
 
 /*
  * entry   := head (1 byte) · [student: 4] · [step: varint · position of the version published last: varint] ·
@@ -74,6 +74,19 @@ function varint(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
+/** A pointer to an absence. */
+export function encodePointer(absenceId: string): Buffer {
+  return idBytes(absenceId);
+}
+
+/** Throws `RangeError` for bytes that are no pointer. */
+export function decodePointer(bytes: Buffer): string {
+  const reader = new EntryReader(bytes);
+  const id = reader.id();
+  reader.end();
+  return id;
+}
+
 /** Throws `RangeError` for bytes that are no entry. */
 export function decodeEntry(key: string, bytes: Buffer): AbsenceEntry {
   const reader = new EntryReader(bytes);
@@ -145,4 +158,16 @@ class EntryReader {
   end(): void {
     if (this.#at !== this.#bytes.length) throw new RangeError('an entry is longer than it says');
   }
+}
+
+/** The bytes of an absence's oddities in the index. A list has about 1,000 versions at most. */
+export function encodeOddities({ links, students }: Oddities): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt16BE(links);
+  bytes.writeUInt16BE(students, 2);
+  return bytes;
+}
+
+export function decodeOddities(bytes: Buffer): Oddities {
+  return { links: bytes.readUInt16BE(), students: bytes.readUInt16BE(2) };
 }

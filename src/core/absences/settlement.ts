@@ -156,7 +156,10 @@ export class Settlement {
   #dropIfEmpty(list: VersionList): boolean {
     for (const { state } of membersOf(list)) if (state === 'present') return false;
     this.#lists.all.delete(list);
-    if (list.published !== null && list.published.step > 0) this.ended.push(list.key);
+    if (list.published !== null && list.published.step > 0) {
+      this.ended.push(list.key);
+      this.shown.set(list.key, null);
+    }
     return true;
   }
 }

@@ -2,7 +2,6 @@ import type { TopicSuffix } from '../../model/collections.ts';
 import { SEVERAL_MAPPINGS } from '../../model/progress.ts';
 import {
   FIRST_LOAD_HEADER,
-  FIRST_SEQUENCE_HEADER,
   MAPPING_HEADER,
   PARTITIONS_HEADER,
   SCHEMAS_HEADER,
@@ -63,9 +62,6 @@ function valueHeaders(suffix: TopicSuffix): Json {
       pattern: suffix === 'progress' ? `^([0-9a-f]{16}|${SEVERAL_MAPPINGS})$` : '^[0-9a-f]{16}$',
       description: own,
     },
-    ...(suffix === 'absence-changes'
-      ? { [FIRST_SEQUENCE_HEADER]: { type: 'string', description: own } }
-      : {}),
     ...(suffix === 'progress'
       ? {
           [STATE_HEADER]: { type: 'string', description: own },

@@ -83,7 +83,7 @@ export function judgeState(
   const rejects = rejected === 0 ? '' : `, ${countOf(rejected, 'row')} rejected`;
   const { contradictions } = facts;
   const contradictory =
-    contradictions === null || contradictions.absences === contradictions.passing
+    contradictions === null || contradictions.absences === 0
       ? ''
       : `, ${contradictoryAbsences(contradictions)}`;
   const notes = `${rejects}${contradictory}${missing}`;
@@ -132,8 +132,8 @@ export function incompleteCollections(collections: readonly CollectionStatus[]):
 }
 
 /** `3 contradictory absences`, `at least 5,000 contradictory absences`. */
-export function contradictoryAbsences({ absences, passing, isAtLeast }: KnownContradictions): string {
-  return `${isAtLeast ? 'at least ' : ''}${countOf(absences - passing, 'contradictory absence')}`;
+export function contradictoryAbsences({ absences, isAtLeast }: KnownContradictions): string {
+  return `${isAtLeast ? 'at least ' : ''}${countOf(absences, 'contradictory absence')}`;
 }
 
 function withheldHeadline(collections: readonly CollectionStatus[]): string {

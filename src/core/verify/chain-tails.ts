@@ -1,9 +1,9 @@
-import type { ChainRow } from '../chains/chain-state.ts';
-import { resolve } from '../chains/chain-rules.ts';
+import type { VersionRow } from '../absences/absence-entry.ts';
+import { deriveAbsences } from '../absences/derive-absences.ts';
 
 /** A version of an absence at the hub. */
 export interface HubVersion {
-  readonly row: ChainRow;
+  readonly row: VersionRow;
   /** Content hash, as 16 Latin-1 characters. */
   readonly hash: string;
   readonly modifiedAtMs: number | null;
@@ -19,28 +19,20 @@ export interface HubChain {
   /** The current version; null once the absence is deleted. */
   readonly tail: string | null;
   /**
-   * The tail names a successor that the hub does not have. If the departed successor was a deletion, the absence stays
-   * deleted (rule 3 in core/chains/chain-rules.ts), and the hub alone does not show this.
+   * The tail names a successor that the hub does not have. If that was published, the absence is over, and the hub alone
+   * does not show this.
    */
   readonly endsInMissing: boolean;
-  /** The hub's rows contradict each other: any of the versions may be the published one. */
+  /**
+   * The hub's rows do not fit each other: what is published depends on the order in which they were read, and the
+   * versions are all that are linked with them.
+   */
   readonly isContradictory: boolean;
 }
 
-/** Rows to resolve at a time; this bounds the memory that resolving needs. */
-const ROWS_AT_ONCE = 5_000;
-
-/** The chains of these versions, which must be all that the hub has (spec 3, by core/chains). */
+/** The chains of these versions, which must be all that the hub has (spec 3, by core/absences). */
 export function chainsOf(versions: ReadonlyMap<string, HubVersion>): HubChain[] {
-  const chains: HubChain[] = [];
-  let batch: ChainRow[] = [];
-  for (const linked of linkedRows(versions).values()) {
-    batch.push(...linked);
-    if (batch.length < ROWS_AT_ONCE) continue;
-    chains.push(...resolved(batch));
-    batch = [];
-  }
-  return [...chains, ...resolved(batch)];
+  return [...linkedRows(versions).values()].flatMap(derived);
 }
 
 /** Ids of all versions that are linked, directly or indirectly, with any of these ids. */
@@ -53,49 +45,35 @@ export function linkedWith(versions: ReadonlyMap<string, HubVersion>, ids: Reado
   return linked;
 }
 
-function resolved(rows: readonly ChainRow[]): HubChain[] {
-  if (rows.length === 0) return [];
+const NO_ENTRIES = new Map<string, never>();
+
+function derived(rows: readonly VersionRow[]): HubChain[] {
+  const all = deriveAbsences({ mode: 'final', rows, vanished: [], open: [], entries: NO_ENTRIES });
   const present = new Set(rows.map(({ id }) => id));
-  const referred = new Set(
-    rows.flatMap(({ replaces, replacedBy }) => [replaces, replacedBy].filter((id) => id !== null)),
-  );
-  const missing = [...referred].filter((id) => !present.has(id));
-  const ids = [...present, ...missing];
-  const { versions, currents, contradictions } = resolve({
-    rows,
-    gone: missing,
-    chainState: {
-      versions: new Map(ids.map((id) => [id, null])),
-      absences: new Map(ids.map((id) => [id, null])),
-    },
-    mode: 'final',
-    sequence: 1,
-  });
-  const tails = new Map(currents.map(({ absenceId, versionId }) => [absenceId, versionId]));
-  const doubtful = new Set(contradictions.flatMap(({ versionIds }) => versionIds));
-  const members = new Map<string, string[]>();
-  for (const [id, entry] of versions) {
-    if (entry === null || entry.absenceId === null || !present.has(id)) continue;
-    const siblings = members.get(entry.absenceId) ?? [];
-    siblings.push(id);
-    members.set(entry.absenceId, siblings);
-  }
+  const lists = [...all.entries].flatMap(([name, entry]) => (entry === null ? [] : [{ name, ...entry }]));
+  const members = lists.flatMap((list) => list.members);
+  const isContradictory = members.some(({ isOdd, isContinued }) => isOdd || isContinued);
+  const [first] = lists;
+  if (isContradictory && first !== undefined)
+    return [
+      { name: first.name, versionIds: [...present], tail: null, endsInMissing: false, isContradictory },
+    ];
   const successors = new Map(rows.map(({ id, replacedBy }) => [id, replacedBy]));
-  return [...members].map(([name, versionIds]) => {
-    const tail = tails.get(name) ?? null;
+  return lists.map((list) => {
+    const tail = all.shown.get(list.name) ?? null;
     const successor = tail === null ? null : (successors.get(tail) ?? null);
     return {
-      name,
-      versionIds,
+      name: list.name,
+      versionIds: list.members.flatMap(({ id }) => (present.has(id) ? [id] : [])),
       tail,
       endsInMissing: successor !== null && !present.has(successor),
-      isContradictory: versionIds.some((id) => doubtful.has(id)),
+      isContradictory,
     };
   });
 }
 
 /** Rows grouped by direct or indirect links (union-find); keys are arbitrary members. */
-function linkedRows(versions: ReadonlyMap<string, HubVersion>): Map<string, ChainRow[]> {
+function linkedRows(versions: ReadonlyMap<string, HubVersion>): Map<string, VersionRow[]> {
   const parents = new Map<string, string>();
   const rootOf = (id: string): string => {
     let root = id;
@@ -115,7 +93,7 @@ function linkedRows(versions: ReadonlyMap<string, HubVersion>): Map<string, Chai
       if (one !== two) parents.set(one, two);
     }
   }
-  const groups = new Map<string, ChainRow[]>();
+  const groups = new Map<string, VersionRow[]>();
   for (const { row } of versions.values()) {
     const root = rootOf(row.id);
     const group = groups.get(root);

@@ -72,16 +72,35 @@ class ChainComparison {
 
   take(chain: HubChain): void {
     const { versionIds, tail } = chain;
+    if (chain.isContradictory) {
+      this.#takeContradictory(versionIds);
+      return;
+    }
     if (tail === null) {
       this.#takeDeleted(chain);
       return;
     }
-    const right = chain.isContradictory ? versionIds : [tail];
+    const right = [tail];
     const isKnown =
       versionIds.some((id) => this.#absencesBy.has(id)) || right.some((id) => this.#hasEventOf(id));
     if (chain.endsInMissing && !isKnown) return;
     const key = this.#compareAbsence(chain, right);
     this.#compareEvents(chain, { right, key });
+  }
+
+  /** Only the content of what is published can be judged. */
+  #takeContradictory(versionIds: readonly string[]): void {
+    const { topics, versions } = this.#options;
+    for (const id of versionIds) {
+      for (const key of this.#changesBy.get(id) ?? []) this.#matchedChanges.add(key);
+      for (const key of this.#absencesBy.get(id) ?? []) {
+        this.#matchedAbsences.add(key);
+        const entry = topics.absences.get(key)?.entry;
+        if (entry === undefined || hashIn(entry) === versions.get(id)?.hash) continue;
+        const kind = isSound(entry) ? 'different' : 'undecodable';
+        this.#report('absences', key, { kind, versionIds: [id] });
+      }
+    }
   }
 
   /** Returns the key of the absence in `absences`; null for none. */

@@ -1,17 +1,11 @@
 import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../../core/content-hash.ts';
-import {
-  CHAIN_COLLECTIONS,
-  STATE_TOPIC,
-  type CollectionName,
-  type TopicSuffix,
-} from '../../model/collections.ts';
+import { STATE_TOPIC, type CollectionName, type TopicSuffix } from '../../model/collections.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { Offsets } from '../../model/progress.ts';
 import { partitionName, topicName } from '../../model/topic-names.ts';
 import type { LoggedRecord, TenantLog } from '../../log/log.ts';
 import type { IndexReplay } from '../../state/index-store.ts';
-import { changeIn } from '../chains/changelog.ts';
-import type { ChainImport } from '../chains/chain-import.ts';
+import { changeIn } from '../../absences/changelog.ts';
 import { TodaysRemovals, type TodaysRemovalsParts } from './todays-removals.ts';
 
 interface Topics {
@@ -26,9 +20,7 @@ export interface ApplyLogParts extends Topics, TodaysRemovalsParts {
 /** A collection whose index is behind the log. */
 export interface Behind {
   readonly collection: CollectionName;
-  /** Imports the chain index from the public topics; null where it comes from the changelog, or there is none. */
-  readonly chains: ChainImport | null;
-  /** Whether the chain index comes from the changelog. */
+  /** Whether the index of absences comes from the changelog. */
   readonly readsChangelog: boolean;
   /** The offsets that the index reflects. */
   readonly after: Offsets;
@@ -51,9 +43,6 @@ export async function applyLog(
   await parts.log.read({
     from: [
       ...behind.map(({ collection, after }) => ({ topic: collection, after })),
-      ...behind.flatMap(({ after, chains }) =>
-        (chains === null ? [] : CHAIN_COLLECTIONS).map((topic) => ({ topic, after })),
-      ),
       ...behind.flatMap(({ after, readsChangelog }) =>
         readsChangelog ? [{ topic: STATE_TOPIC, after }] : [],
       ),
@@ -90,11 +79,6 @@ async function writeToReplays(
 ): Promise<void> {
   const first = records[0];
   if (first === undefined) return;
-  if (first.topic === 'absences' || first.topic === 'absence-changes') {
-    const chains = replays.get('absence-versions')?.chains;
-    await (first.topic === 'absences' ? chains?.currents(records) : chains?.steps(records));
-    return;
-  }
   if (first.topic === STATE_TOPIC) {
     const changes = records.map(changeIn).filter((change) => change !== null);
     await replays.get('absence-versions')?.replay.write(changes);
@@ -106,7 +90,6 @@ async function writeToReplays(
     await behind?.replay.write(
       records.map(({ key, value, hash }) => ({ area: 'rows', key, value: hashOf(value, hash) })),
     );
-    await behind?.chains?.versions(records);
     return;
   }
   for (const [collection, { replay }] of replays) {

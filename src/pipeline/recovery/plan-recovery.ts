@@ -1,24 +1,31 @@
 import { planIndexRecovery, type IndexRecoveryPlan } from '../../core/index-recovery.ts';
-import { CHAIN_COLLECTIONS, type CollectionName } from '../../model/collections.ts';
-import { allOffsets, isFirstLoadOver, isStateMark, type Progress } from '../../model/progress.ts';
+import {
+  CHAIN_COLLECTIONS,
+  STATE_TOPIC,
+  type CollectionName,
+  type TopicSuffix,
+} from '../../model/collections.ts';
+import { allOffsets, isFirstLoadOver, type Progress } from '../../model/progress.ts';
+import { partitionName, topicName } from '../../model/topic-names.ts';
 import type { Ownership, TenantLog } from '../../log/log.ts';
 import type { IndexPosition, TenantState } from '../../state/index-store.ts';
-import type { ChainImportParts } from '../chains/chain-import.ts';
+import { absenceSource, type AbsenceSource } from '../../recovery/plan-absences.ts';
 import type { TopicEnds } from '../topic-ends.ts';
 import {
+  findTopicLosses,
   recordTopicLosses,
   withoutChangelog,
   type DerivedProgress,
   type TopicLossParts,
 } from './topic-losses.ts';
-import type { Runtime } from '../tenant-parts.ts';
+import type { Runtime, TenantChains } from '../tenant-parts.ts';
 
 export interface RecoveryPlanParts extends TopicLossParts {
   readonly log: TenantLog;
   readonly state: TenantState;
   readonly runtime: Runtime;
   /** Undefined if absences and their changes are not mirrored. */
-  readonly chains?: Pick<ChainImportParts, 'decode' | 'reader' | 'absentSinceMs'> | undefined;
+  readonly chains?: TenantChains | undefined;
 }
 
 /** The state of a collection in log and index, after lost records are withdrawn, and the planned recovery. */
@@ -28,10 +35,12 @@ export interface Recovery {
   readonly derived: DerivedProgress;
   readonly position: IndexPosition | null;
   readonly plan: IndexRecoveryPlan;
-  /** Whether `absence-state` holds the complete chain index, as the mapping in force makes it. */
-  readonly isChangelogComplete: boolean;
-  /** Whether all absences were published at least once; null if `progress` does not show it. */
-  readonly wasFirstLoadOver: boolean | null;
+  /** Null for a collection without derived ones. */
+  readonly absences: AbsenceSource | null;
+  /** Whether all absences were published at least once. */
+  readonly isFirstLoadOver: boolean;
+  /** Whether versions were published while absences were not mirrored. */
+  readonly isApart: boolean;
 }
 
 /** Records the losses of a collection's topics, and plans its recovery. */
@@ -40,70 +49,71 @@ export async function planRecovery(
   options: { collection: CollectionName; ownership: Ownership; ends: TopicEnds; signal: AbortSignal },
 ): Promise<Recovery> {
   const { collection, ownership, ends, signal } = options;
-  const logged = ownership.progress.get(collection) ?? null;
-  const derivedLogged = derivedOf(parts, collection, ownership);
   const position = await parts.state.collection(collection).position();
-  const { progress, derived, hasLost } = await recordTopicLosses(parts, {
-    progress: derivedLogged.size > 0 || logged === null ? logged : withoutChangelog(logged),
-    derived: derivedLogged,
-    ends,
-    position,
-    recordedAtMs: ownership.recordedAtMs.get(collection) ?? null,
-    signal,
-  });
-  const isApart = [...derived.values()].some((each) => each?.transactionId !== progress?.transactionId);
-  const hasState = isStateMark(progress?.absenceState, parts.chains?.reader.mapping);
-  const known = { collection, progress, derived, position };
-  const isChangelogComplete = derived.size > 0 && !hasLost && !isApart && hasState;
+  let derived = derivedOf(parts, collection, ownership);
+  const logged = ownership.progress.get(collection) ?? null;
+  let progress = derived.size > 0 || logged === null ? logged : withoutChangelog(logged);
+  const recordedAtMs = ownership.recordedAtMs.get(collection) ?? null;
+  const lost =
+    progress === null
+      ? new Set<TopicSuffix>()
+      : await findTopicLosses(parts, { progress, derived, ends, position, recordedAtMs, signal });
+  const known = { progress, derived, position };
+  const hasLostRows = lost.has(collection) || lost.has('rejects');
+  const source =
+    derived.size === 0
+      ? null
+      : absenceSource({
+          ...known,
+          hasLostTopics: CHAIN_COLLECTIONS.some((name) => lost.has(name)),
+          hasLostChangelog: lost.has(STATE_TOPIC),
+          hasEvents: holdsRecords(parts, ends, 'absence-changes'),
+          hasChangelog: holdsRecords(parts, ends, STATE_TOPIC),
+        });
+  // The rebuild drops the only copy.
+  const absences = source === 'index' && hasLostRows ? 'lost' : source;
+  const transactionIds = new Set([...derived.values()].map((each) => each?.transactionId));
+  const isApart = progress !== null && derived.size > 0 && !transactionIds.has(progress.transactionId);
+  if (hasLostRows && progress !== null && absences !== 'lost')
+    ({ progress, derived } = await recordTopicLosses(parts, { progress, derived }, lost));
+  // The next transactions fill it again.
+  if (absences === 'index' && progress !== null) progress = withoutChangelog(progress);
+  const found = { collection, progress, derived, position, absences, isApart };
   return {
-    ...known,
-    isChangelogComplete,
-    wasFirstLoadOver: wasFirstLoadOver(ownership, { derived, hasLost }),
-    plan: planOf(parts, ownership, { ...known, hasLost, isApart, isChangelogComplete }),
+    ...found,
+    isFirstLoadOver: wasFirstLoadOver(ownership, derived, absences),
+    plan: planOf(parts, ownership, { ...found, hasLostRows }),
   };
 }
 
 function planOf(
   parts: RecoveryPlanParts,
   ownership: Ownership,
-  known: Pick<Recovery, 'collection' | 'progress' | 'derived' | 'position' | 'isChangelogComplete'> & {
-    hasLost: boolean;
-    isApart: boolean;
-  },
+  known: Omit<Recovery, 'plan' | 'isFirstLoadOver'> & { hasLostRows: boolean },
 ): IndexRecoveryPlan {
-  const { collection, progress, derived, position } = known;
-  if (known.hasLost) return rebuildBecause('a topic was deleted, recreated or cut off');
+  const { collection, progress, derived, position, absences } = known;
+  if (known.hasLostRows) return rebuildBecause('a topic was deleted, recreated or cut off');
   if (ownership.unreadable?.has(collection) === true)
     return rebuildBecause('its newest record in progress cannot be decoded');
-  if (known.isApart) return rebuildBecause('absences were not mirrored for some time');
-  if (derived.size > 0 && isOfAnotherMapping(parts, progress, position))
-    return rebuildBecause('`drop` or `pseudonymise` was changed');
-  if (known.isChangelogComplete && position !== null && position.absenceState !== progress?.absenceState)
-    return rebuildBecause('the index was not made from the changelog of absences');
-  const plan = planIndexRecovery({
+  if (absences === 'nothing' && progress !== null) return rebuildBecause('absences were not mirrored before');
+  return planIndexRecovery({
     // The index is at the end of all of its topics.
     progress:
       progress === null ? null : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
     index: position,
-    transactionIds: commonIds(ownership, [collection, ...derived.keys()]),
+    transactionIds: commonIds(ownership, [collection, ...(known.isApart ? [] : derived.keys())]),
     nowMs: parts.runtime.now(),
   });
-  const isCutOff = plan.kind === 'resume' && derived.size > 0 && !known.isChangelogComplete;
-  return isCutOff ? rebuildBecause('the changelog of absences is not complete') : plan;
 }
 
-/**
- * The chain index identifies students as the mapping shows them. A process with another mapping may have rebuilt the
- * index and committed nothing, so the index itself names its mapping.
- */
-function isOfAnotherMapping(
-  { chains }: RecoveryPlanParts,
-  progress: Progress | null,
-  index: IndexPosition | null,
-): boolean {
-  if (progress === null) return false;
-  const indexed = index?.mapping === undefined ? progress.mapping : index.mapping;
-  return (indexed ?? null) !== (chains?.reader.mapping ?? null);
+/** Whether anything was written to a topic, as far as its offsets show. */
+function holdsRecords(parts: RecoveryPlanParts, { nextOffsets }: TopicEnds, suffix: TopicSuffix): boolean {
+  const name = topicName(parts, suffix);
+  for (let partition = 0; ; partition += 1) {
+    const next = nextOffsets[partitionName(name, partition)];
+    if (next === undefined) return false;
+    if (next > 0) return true;
+  }
 }
 
 function rebuildBecause(why: string): IndexRecoveryPlan {
@@ -128,11 +138,14 @@ function derivedOf(
   return new Map(CHAIN_COLLECTIONS.map((name) => [name, ownership.progress.get(name) ?? null]));
 }
 
+/** If `progress` is lost, later events are news: a snapshot never begins again by itself. */
 function wasFirstLoadOver(
   { progress, loadedBefore }: Ownership,
-  now: { derived: DerivedProgress; hasLost: boolean },
-): boolean | null {
-  const logged = now.derived.get('absence-changes') ?? null;
-  if (logged !== null && progress.has('absence-changes')) return isFirstLoadOver(logged);
-  return !now.hasLost && loadedBefore?.has('absence-changes') === true ? true : null;
+  derived: DerivedProgress,
+  absences: AbsenceSource | null,
+): boolean {
+  const logged = derived.get('absence-changes') ?? null;
+  if (logged !== null) return isFirstLoadOver(logged);
+  if (loadedBefore?.has('absence-changes') === true) return true;
+  return absences === 'changelog' && !progress.has('absence-versions');
 }

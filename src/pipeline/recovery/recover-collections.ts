@@ -5,11 +5,11 @@ import {
   type TopicSuffix,
 } from '../../model/collections.ts';
 import { allOffsets, type Offsets, type Progress } from '../../model/progress.ts';
-import { partitionName, topicName } from '../../model/topic-names.ts';
+import { topicName } from '../../model/topic-names.ts';
 import type { Ownership } from '../../log/log.ts';
 import type { IndexPosition, TenantState } from '../../state/index-store.ts';
-import { ChainImport } from '../chains/chain-import.ts';
-import { presumeVersions } from '../chains/presume-versions.ts';
+import { absencesLost } from '../../recovery/plan-absences.ts';
+import { presumeVersions } from '../../recovery/presume-versions.ts';
 import { planRecovery, type Recovery, type RecoveryPlanParts } from './plan-recovery.ts';
 import type { WriterStart } from './writer-start.ts';
 import { readEnds, type TopicEnds } from '../topic-ends.ts';
@@ -37,7 +37,8 @@ export async function recoverCollections(
   const behind: BehindWith[] = [];
   for (const collection of parts.collections) {
     const recovery = await planRecovery(parts, { collection, ownership, ends, signal });
-    if (recovery.plan.kind === 'current' && recovery.position !== null)
+    if (recovery.absences === 'lost') starts.set(collection, await lostStart(parts, recovery));
+    else if (recovery.plan.kind === 'current' && recovery.position !== null && !recovery.isApart)
       starts.set(collection, await startOf(parts, recovery, currentPosition(parts, recovery, ends)));
     else behind.push(await beginReplay(parts, recovery));
   }
@@ -46,46 +47,34 @@ export async function recoverCollections(
   return starts;
 }
 
+/** The index stays as it is, so that the next start finds the same. */
+async function lostStart(parts: RecoveryParts, recovery: Recovery): Promise<WriterStart> {
+  const start = await startOf(parts, { ...recovery, plan: { kind: 'current' } }, null);
+  return { ...start, lost: absencesLost(parts.tenantId), isChangelogComplete: true };
+}
+
 async function beginReplay(parts: RecoveryParts, recovery: Recovery): Promise<BehindWith> {
-  const { collection, plan, position, derived, isChangelogComplete } = recovery;
+  const { collection, plan, position, absences } = recovery;
   const index = parts.state.collection(collection);
-  const isResumed = plan.kind === 'resume' && position !== null;
+  const isResumed = plan.kind !== 'rebuild' && position !== null;
   const replay = isResumed ? await index.resume(position) : await index.rebuild();
-  const isImport = parts.chains !== undefined && derived.size > 0 && !isChangelogComplete;
   return {
     collection,
     recovery,
     after: isResumed ? position.offsets : {},
     replay,
-    readsChangelog: isChangelogComplete,
-    chains: isImport ? chainImport(parts, recovery, replay) : null,
+    readsChangelog: absences === 'changelog',
   };
-}
-
-function chainImport(
-  parts: RecoveryParts,
-  { progress, derived, wasFirstLoadOver }: Recovery,
-  replay: Behind['replay'],
-): ChainImport | null {
-  if (parts.chains === undefined) return null;
-  const whole = progress?.lastCompleteFull ?? null;
-  const isOfBoth = whole?.passId === derived.get('absence-changes')?.lastCompleteFull?.passId;
-  const topic = topicName(parts, 'absence-versions');
-  const completeUpTo =
-    whole === null || !isOfBoth
-      ? null
-      : (partition: number): number => whole.offsets[partitionName(topic, partition)] ?? -1;
-  return new ChainImport({ ...parts.chains, replay, completeUpTo, wasComplete: wasFirstLoadOver });
 }
 
 async function finishReplay(
   parts: RecoveryParts,
-  { recovery, replay, chains, readsChangelog }: BehindWith,
+  { recovery, replay }: BehindWith,
   read: { readUpTo: ReadonlyMap<TopicSuffix, Offsets>; ends: TopicEnds },
 ): Promise<WriterStart> {
-  const { progress, derived } = recovery;
-  await chains?.finish();
-  if (readsChangelog && progress?.lastCompleteFull == null) await presumeVersions(replay);
+  const { progress, derived, isApart } = recovery;
+  const mayLackRows = isApart || progress?.lastCompleteFull == null;
+  if (recovery.absences !== null && mayLackRows) await presumeVersions(replay);
   // The data shows how far it goes, even if `progress` was lost or records that records were lost.
   const topics = topicsWith(recovery);
   const reached = topics.map((topic) => ({ offsets: read.readUpTo.get(topic) ?? {} }));
@@ -96,13 +85,9 @@ async function finishReplay(
     committedAtMs: parts.runtime.now(),
     offsets: allOffsets([...reached, progress, ...derived.values()]),
     firstOffsets: startsIn(parts, topics, read.ends),
-    absenceState: readsChangelog ? progress?.absenceState : undefined,
-    mapping: derived.size > 0 ? (parts.chains?.reader.mapping ?? null) : undefined,
   };
   await replay.finish(position);
-  const start = await startOf(parts, recovery, position);
-  if (chains === null) return start;
-  return { ...start, lastSequence: chains.lastFirstSequence, isFirstLoadOver: chains.isFirstLoadOver };
+  return startOf(parts, recovery, position);
 }
 
 /**
@@ -110,8 +95,8 @@ async function finishReplay(
  * been cut off, and the index does not know that.
  */
 function currentPosition(parts: RecoveryParts, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
-  const { position, isChangelogComplete, derived } = recovery;
-  if (position === null || isChangelogComplete || derived.size === 0) return position;
+  const { position, absences } = recovery;
+  if (position === null || absences !== 'index') return position;
   const firstOffsets = { ...position.firstOffsets, ...startsIn(parts, [STATE_TOPIC], ends) };
   return { ...position, firstOffsets };
 }
@@ -135,14 +120,15 @@ async function startOf(
   recovery: Recovery,
   position: IndexPosition | null,
 ): Promise<WriterStart> {
-  const { collection, progress, derived, isChangelogComplete, wasFirstLoadOver } = recovery;
+  const { collection, progress, derived, absences, isApart, isFirstLoadOver } = recovery;
   const index = parts.state.collection(collection);
   const start = {
     progress,
-    derived,
+    // What was published before absences were switched off is not complete any more.
+    derived: isApart ? incomplete(derived) : derived,
     indexed: position?.transactionId ?? '',
-    isChangelogComplete,
-    isFirstLoadOver: wasFirstLoadOver === true,
+    isChangelogComplete: absences === 'changelog',
+    isFirstLoadOver,
     offsets: position?.offsets ?? {},
     firstOffsets: position?.firstOffsets,
     knownRows: await index.count('rows'),
@@ -170,6 +156,12 @@ async function report(
     contradictions: derived.size > 0 ? await index.count('contradictions') : null,
     derived: [...derived.values()].filter((each) => each !== null),
   });
+}
+
+function incomplete(derived: Recovery['derived']): Recovery['derived'] {
+  return new Map(
+    [...derived].map(([name, each]) => [name, each === null ? null : { ...each, lastCompleteFull: null }]),
+  );
 }
 
 /** The topics that an index reflects. */

@@ -17,75 +17,78 @@ export interface TopicLossParts {
   readonly runtime: Runtime;
 }
 
-/**
- * Finds topics that lost records, and withdraws their completeness and position in `progress`. It commits this before
- * anything else is written to them, which would hide the loss. A loss of the changelog alone is only returned: the import
- * that follows begins with a transaction that records it.
- */
-export async function recordTopicLosses(
+export interface KnownTopics {
+  readonly progress: Progress;
+  readonly derived: DerivedProgress;
+  readonly ends: TopicEnds;
+  readonly position: IndexPosition | null;
+  readonly recordedAtMs: number | null;
+  readonly signal: AbortSignal;
+}
+
+/** The topics of a collection that lost records. */
+export async function findTopicLosses(
   parts: TopicLossParts,
-  options: {
-    progress: Progress | null;
-    derived: DerivedProgress;
-    ends: TopicEnds;
-    position: IndexPosition | null;
-    recordedAtMs: number | null;
-    signal: AbortSignal;
-  },
-): Promise<{ progress: Progress | null; derived: DerivedProgress; hasLost: boolean }> {
-  const { progress, derived } = options;
-  if (progress === null) return { progress, derived, hasLost: false };
-  const { ends, position, recordedAtMs } = options;
+  options: KnownTopics,
+): Promise<ReadonlySet<TopicSuffix>> {
+  const { progress, derived, ends, position, recordedAtMs, signal } = options;
   const knownFirstOffsets = position?.firstOffsets;
   // After a recorded loss, only the index, rebuilt from the remaining records, knows the offsets of that topic.
   const indexed = position?.transactionId === progress.transactionId ? position : null;
   const offsets = allOffsets([indexed, progress, ...derived.values()]);
-  const lost: TopicSuffix[] = [];
+  const lost = new Set<TopicSuffix>();
   const changelog = derived.size > 0 ? [STATE_TOPIC] : [];
   for (const suffix of [progress.collection, 'rejects' as const, ...derived.keys(), ...changelog]) {
     // Rejects of other collections can be newer than this one's progress, which is no loss.
     const known = offsetsOf(allOffsets([progress, ...derived.values()]), suffix);
     const isLost =
       hasLostRecords({ ...ends, offsets: offsetsOf(offsets, suffix), knownFirstOffsets }) ||
-      (await isAnotherTopic(parts, suffix, { offsets: known, recordedAtMs, signal: options.signal }));
-    if (isLost) lost.push(suffix);
+      (await isAnotherTopic(parts, suffix, { offsets: known, recordedAtMs, signal }));
+    if (isLost) lost.add(suffix);
   }
-  if (lost.every((suffix) => suffix === STATE_TOPIC)) {
-    return { progress: lost.length === 0 ? progress : withoutChangelog(progress), derived, hasLost: false };
-  }
+  return lost;
+}
+
+/**
+ * Withdraws the completeness and the position of a collection whose topic, or `rejects`, lost records. It commits this
+ * before anything else is written to them, which would hide the loss.
+ */
+export async function recordTopicLosses(
+  parts: TopicLossParts,
+  { progress, derived }: Pick<KnownTopics, 'progress' | 'derived'>,
+  lost: ReadonlySet<TopicSuffix>,
+): Promise<{ progress: Progress; derived: DerivedProgress }> {
   const transaction = {
     sequence: progress.sequence + 1,
     transactionId: parts.runtime.randomId(),
     complete: false,
   };
-  const isOwnLost = lost.includes(progress.collection) || lost.includes('rejects');
   const committed = await parts.log.commit({
     records: [],
-    lostTopics: lost,
+    lostTopics: [...lost],
     progress: {
       ...progress,
       ...transaction,
-      offsets: offsetsWithout(progress.offsets, lost),
-      absenceState: undefined,
-      ...(isOwnLost ? { watermarkMs: null, lastCompleteFull: null } : {}),
+      offsets: offsetsWithout(progress.offsets, [...lost]),
+      watermarkMs: null,
+      lastCompleteFull: null,
     },
-    derived: [...derived].map(([name, each]) => {
-      const isComplete = each !== null && !lost.includes(name);
-      return Object.assign({}, each ?? progress, transaction, {
+    derived: [...derived].map(([name, each]) =>
+      // The watermark of a derived collection is always its source's.
+      Object.assign({}, each ?? progress, transaction, {
         collection: name,
         absenceState: undefined,
-        offsets: isComplete ? each.offsets : {},
-        lastCompleteFull: isComplete ? each.lastCompleteFull : null,
-        firstLoad: isComplete ? each.firstLoad : undefined,
-        // The watermark of a derived collection is always its source's.
-        ...(isOwnLost ? { watermarkMs: null } : {}),
-      });
-    }),
+        offsets: each?.offsets ?? {},
+        lastCompleteFull: each?.lastCompleteFull ?? null,
+        firstLoad: each?.firstLoad,
+        watermarkMs: null,
+      }),
+    ),
   });
   const derivedCommitted = new Map(
     committed.derived.map((each) => [each.collection as ChainCollection, each]),
   );
-  return { progress: committed.progress, derived: derivedCommitted, hasLost: true };
+  return { progress: committed.progress, derived: derivedCommitted };
 }
 
 /** Progress as if `absence-state` had never been written. */

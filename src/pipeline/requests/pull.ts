@@ -107,7 +107,7 @@ function outcomeOf(result: SyncResult): 'complete' | 'suspect' | 'stopped' {
 
 function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
   if (!(error instanceof RollcallError)) return 'failed';
-  if (error.code === 'HUB_FOREIGN_DATA') return 'stopped';
+  if (error.code === 'HUB_FOREIGN_DATA' || error.code === 'ABSENCES_LOST') return 'stopped';
   return error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed';
 }
 

@@ -1,12 +1,14 @@
-import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import { decodePublishedAbsence, encodePublishedAbsence } from '../../core/chains/published-absence.ts';
+import { isShown } from '../../core/absences/absence-entry.ts';
+import { decodeEntry } from '../../core/absences/entry-codec.ts';
 import { HASH_OF_NO_ROW } from '../../core/content-hash.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { CollectionIndex, IndexChange } from '../../state/index-store.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import { lookUpAll } from '../look-up-all.ts';
-import type { CollectionWriter } from '../collection-writer.ts';
+import { beginAbsencesAnew, type NulledKeys } from '../../recovery/begin-anew.ts';
+import { nextProgress } from '../next-progress.ts';
+import { newSyncStats } from '../sync-stats.ts';
 import type { WriterStart } from '../recovery/writer-start.ts';
 import { dayCounter } from '../day-counter.ts';
 import { requireRecords } from '../topic-ends.ts';
@@ -22,8 +24,7 @@ export interface Corrupt {
 
 /**
  * Drops a collection's index and rebuilds it from the topics. The collection's syncs wait meanwhile, other collections
- * continue. `corrupt`: the chain index is imported from the public topics, because the changelog may be wrong.
- * Publishes only changes that were already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
+ * continue. Publishes only changes that were already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
  */
 export async function rebuildIndex(
   work: OwnerWork,
@@ -40,32 +41,56 @@ export async function rebuildIndex(
     await index.rebuild();
     const start = await readAgain(work, {
       collection,
-      writer,
+      known: [writer.progress, ...writer.committed.derived].filter((each) => each !== null),
       isFirstLoadOver,
-      readsChangelog: corrupt === undefined,
     });
     if (corrupt !== undefined) await markCorrupt(index, start, corrupt);
     return start;
   });
 }
 
-function withoutMark(progress: Progress): Progress {
-  return { ...progress, absenceState: undefined };
+/** Nulls what was published of absences, and derives them again like a first load. Returns the number of nulled keys. */
+export async function rebuildAbsencesAnew(work: OwnerWork): Promise<NulledKeys> {
+  const { parts, session, signal } = work;
+  const collection = 'absence-versions';
+  const writer = session.writers.get(collection);
+  if (writer === undefined || parts.chains === undefined) throw notMirrored('absences');
+  let nulled: NulledKeys = { absences: 0, 'absence-changes': 0 };
+  await writer.reindex(async () => {
+    await parts.state.collection(collection).rebuild();
+    const { randomId } = parts.runtime;
+    const progress = writer.progress ?? noProgress(work, collection);
+    const begun = await beginAbsencesAnew({ ...parts, progress, randomId, signal });
+    nulled = begun.nulled;
+    const known = [begun.progress, ...begun.derived];
+    return readAgain(work, { collection, known, isFirstLoadOver: false });
+  });
+  return nulled;
+}
+
+function noProgress({ parts: { runtime } }: OwnerWork, collection: CollectionName): Progress {
+  return nextProgress({
+    collection,
+    before: null,
+    offsetsAtStart: {},
+    sequence: 0,
+    transactionId: runtime.randomId(),
+    mapping: null,
+    absenceState: undefined,
+    stats: newSyncStats({ passId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() }),
+    completion: null,
+  });
 }
 
 async function readAgain(
   { parts, signal }: OwnerWork,
   of: {
     collection: CollectionName;
-    writer: CollectionWriter;
+    known: readonly Progress[];
     isFirstLoadOver: boolean;
-    readsChangelog: boolean;
   },
 ): Promise<WriterStart> {
-  const { collection, writer, isFirstLoadOver, readsChangelog } = of;
-  const known = [writer.progress, ...writer.committed.derived]
-    .filter((each) => each !== null)
-    .map((each) => (readsChangelog ? each : withoutMark(each)));
+  const { collection, known, isFirstLoadOver } = of;
   const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>
     new Map(known.map((progress) => [progress.collection, make(progress)]));
   const starts = await recoverCollections(
@@ -98,32 +123,19 @@ async function markCorrupt(index: CollectionIndex, start: WriterStart, corrupt: 
   if (changes.length > 0) await index.apply(start.indexed, position, changes);
 }
 
-/**
- * Marks absences as shown with unknown content, and their versions as pending: the end of the next sync publishes them.
- */
+/** Marks the rows of the versions that absences show: with them, a full sync publishes the absences again. */
 async function markAbsences(
   index: CollectionIndex,
   { indexed: at }: WriterStart,
   keys: readonly string[],
 ): Promise<IndexChange[]> {
-  const changes: IndexChange[] = [];
-  const published = await lookUpAll(index, { area: 'absences', keys, at });
-  const entries = [...published].flatMap(([key, value]) => {
-    const { entry, shown } = decodePublishedAbsence(key, value);
-    return entry === null || shown === null ? [] : [{ key, entry }];
+  const found = await lookUpAll(index, { area: 'absences', keys, at });
+  const shown = [...found].flatMap(([key, value]) => {
+    const entry = value === null ? null : decodeEntry(key, value);
+    return entry?.published != null && isShown(entry) ? [entry.published.versionId] : [];
   });
-  for (const { key, entry } of entries) {
-    const value = encodePublishedAbsence(key, { entry, shown: HASH_OF_NO_ROW });
-    changes.push({ area: 'absences', key, value });
-  }
-  const versionIds = entries.map(({ entry }) => entry.publishedVersionId);
-  for (const [key, value] of await lookUpAll(index, { area: 'versions', keys: versionIds, at })) {
-    if (value === null) continue;
-    const entry = { ...decodeVersionEntry(key, value), isResolved: false };
-    changes.push(
-      { area: 'versions', key, value: encodeVersionEntry(key, entry) },
-      { area: 'open', key, value: Buffer.alloc(0) },
-    );
-  }
-  return changes;
+  const rows = await lookUpAll(index, { area: 'rows', keys: shown, at });
+  return [...rows].flatMap(([key, value]) =>
+    value === null ? [] : [{ area: 'rows', key, value: HASH_OF_NO_ROW }],
+  );
 }

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import { notMirrored, readParameters, type OwnerRequestKind } from './owner-request.ts';
-import { rebuildIndex } from './rebuild-index.ts';
+import { rebuildAbsencesAnew, rebuildIndex } from './rebuild-index.ts';
 
 const parameters = z.strictObject({
   /** Source collections; empty: all mirrored ones. */
   collections: z.array(z.enum(COLLECTIONS)),
+  /** Whether to null what was published of absences, and to derive them again; only for `absence-versions`. */
+  anew: z.boolean(),
 });
 
 export type RebuildParameters = z.output<typeof parameters>;
@@ -17,11 +19,11 @@ export interface RebuiltIndex {
   readonly rejects: number;
 }
 
-/** `rollcall state rebuild`: drops indexes and rebuilds them from the topics, one after another. */
+/** `rollcall state rebuild`: drops indexes and rebuilds them from the topics, one after another; or begins anew. */
 export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[]> = {
   kind: 'rebuild',
   read: (given) => readParameters(parameters, given),
-  async handle({ collections }, work) {
+  async handle({ collections, anew }, work) {
     const { writers } = work.session;
     const wanted = collections.length > 0 ? collections : [...writers.keys()];
     const unknown = wanted.find((collection) => !writers.has(collection));
@@ -31,7 +33,10 @@ export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[
       const writer = writers.get(collection);
       if (writer === undefined) continue;
       await work.report({ collection });
-      await rebuildIndex(work, collection);
+      if (anew && collection === 'absence-versions') {
+        await rebuildAbsencesAnew(work);
+        await work.sync(collection, 'FULL');
+      } else await rebuildIndex(work, collection);
       const { rows, rejects } = writer.known;
       rebuilt.push({ collection, rows, rejects });
     }

@@ -42,13 +42,6 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
       await rebuildIndex(work, name, corrupt);
     }
     await work.report({ collection: names.join(', '), what: 'pass' });
-    return PULL.handle(
-      { collections: names, full: true, acceptNew: false },
-      {
-        ...work,
-        sync: (name, mode, options) =>
-          work.sync(name, mode, { ...options, republication: { hidesWithoutEvent: true } }),
-      },
-    );
+    return PULL.handle({ collections: names, full: true, acceptNew: false }, work);
   },
 };

@@ -48,7 +48,7 @@ export async function republishEvents(
       if (value !== null && isFramed(value)) last.set(key, offset);
       else last.delete(key);
     });
-    await read(async ({ key, offset, value, mapping, firstSequence }) => {
+    await read(async ({ key, offset, value, mapping }) => {
       if (value === null || last.get(key) !== offset || !wanted(key)) return;
       const event = eventInForce(chains, (await chains.decode(value)) as AbsenceChangeValue, mapping);
       const body = chains.encodeChange(event);
@@ -58,7 +58,6 @@ export async function republishEvents(
         operation: operationOf(event),
         modifiedAtMs: event.version.dateLastModified ?? null,
         hash: changeHash(body),
-        firstSequence,
         mapping: chains.reader.mapping,
       };
       batch.push((id) => ({

@@ -1,7 +1,7 @@
 import type { DayReader } from '../../core/lessons/read-days.ts';
 import type { WhichStudents } from '../../core/schedules/which-students.ts';
 import type { CoreApi } from '../../hub/core-api.ts';
-import type { AbsentStudents } from './absent-students.ts';
+import type { AbsentStudents } from '../../absences/absent-students.ts';
 
 export interface ScheduleSettings {
   readonly api: CoreApi;

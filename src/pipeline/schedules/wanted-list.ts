@@ -2,7 +2,7 @@ import { localDate, type FullPullTime } from '../../core/full-pull-time.ts';
 import type { AskQueue } from '../../core/schedules/ask-queue.ts';
 import { windowAround, type DayWindow } from '../../core/lessons/window.ts';
 import type { Waker } from '../waker.ts';
-import type { AbsentStudents } from './absent-students.ts';
+import type { AbsentStudents } from '../../absences/absent-students.ts';
 import { Newcomers } from './newcomers.ts';
 
 export interface WantedListParts {

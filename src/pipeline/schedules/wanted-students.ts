@@ -1,6 +1,6 @@
 import type { WhichStudents } from '../../core/schedules/which-students.ts';
+import type { AbsentStudents } from '../../absences/absent-students.ts';
 import type { DayWindow } from '../../core/lessons/window.ts';
-import type { AbsentStudents } from './absent-students.ts';
 
 export interface WantedParts {
   readonly which: WhichStudents;

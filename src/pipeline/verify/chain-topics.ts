@@ -1,5 +1,5 @@
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
-import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import type { AbsenceVersionValue } from '../../core/absences/absence-version.ts';
 import type { ShownAbsence, PublishedEvents } from '../../core/verify/compare-chains.ts';
 import { topicEntry } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS } from '../../model/collections.ts';

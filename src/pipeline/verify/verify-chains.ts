@@ -1,11 +1,12 @@
 import type { KeyedRow } from '../../core/row-changes.ts';
-import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
-import { decodePublishedAbsence } from '../../core/chains/published-absence.ts';
+import { isShown } from '../../core/absences/absence-entry.ts';
+import { versionRowOf, type AbsenceVersionValue } from '../../core/absences/absence-version.ts';
+import { decodeEntry } from '../../core/absences/entry-codec.ts';
+import { studentFingerprint } from '../../core/absences/student-fingerprint.ts';
 import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';
 import { provesMissing } from '../../core/verify/judge-scan.ts';
 import { compareChains, type ChainDifference } from '../../core/verify/compare-chains.ts';
 import type { Difference, DifferenceKind, DifferenceState } from '../../core/verify/difference.ts';
-import { hashIn } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS, type ChainCollection } from '../../model/collections.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
 import { confirm } from './confirm.ts';
@@ -49,7 +50,7 @@ export class VersionsOfHub {
   replace(decoded: Extract<KeyedRow['decoded'], { kind: 'row' }>): void {
     const value = decoded.value as AbsenceVersionValue;
     this.versions.set(decoded.sourcedId, {
-      row: chainRowOf(value),
+      row: versionRowOf(value, decoded.studentId == null ? null : studentFingerprint('', decoded.studentId)),
       hash: decoded.hash.toString('latin1'),
       modifiedAtMs: decoded.modifiedAtMs,
       deletedMs: value.deletedTime ?? null,
@@ -92,7 +93,12 @@ export async function verifyChains(
       const touched = await askAgain(tools, options, found);
       const circumstances = await circumstancesOf(tools, touched, options);
       await readOn();
-      found = compareAgain(found, { touched, hub, topics, forgottenBeforeMs }).filter(isCertain);
+      const odd = await oddIn(tools);
+      const isSound = ({ key, kind, versionIds }: ChainDifference): boolean =>
+        kind === 'undecodable' || ![key, ...versionIds].some((id) => odd.has(id));
+      found = compareAgain(found, { touched, hub, topics, forgottenBeforeMs })
+        .filter(isCertain)
+        .filter(isSound);
       return found.map((each) => ({
         collection: each.collection,
         key: each.key,
@@ -192,6 +198,19 @@ interface ChainCircumstances {
   readonly known: KnownOfCollection;
 }
 
+/** Absences that are counted as contradictory, with their versions: what was read first decided on them. */
+async function oddIn({ state }: VerifyTools): Promise<ReadonlySet<string>> {
+  const index = state?.collection('absence-versions');
+  const odd = new Set<string>();
+  if (index === undefined) return odd;
+  for await (const batch of index.entries('contradictions')) for (const [key] of batch) odd.add(key);
+  if (odd.size === 0) return odd;
+  for await (const batch of index.entries('absences'))
+    for (const [key, value] of batch)
+      if (odd.has(key)) for (const { id } of decodeEntry(key, value).members) odd.add(id);
+  return odd;
+}
+
 async function circumstancesOf(
   tools: VerifyTools,
   touched: ReadonlySet<string>,
@@ -236,6 +255,7 @@ function stateOfChain(
 }
 
 const UNREADABLE_ENTRY = 'unreadable';
+const UNREADABLE_RECORD = 'unreadable record';
 
 async function verifyIndexed(
   tools: VerifyTools,
@@ -253,17 +273,23 @@ async function verifyIndexed(
       records: topics.absences,
       inTopic: (key) => {
         const record = topics.absences.get(key);
-        return record === undefined ? null : hashIn(record.entry);
+        return record === undefined ? null : (record.versionId ?? UNREADABLE_RECORD);
       },
       inIndex: (key, value) =>
-        readOrNull(() => decodePublishedAbsence(key, value).shown?.toString('latin1') ?? null),
+        readOrNull(() => {
+          const entry = decodeEntry(key, value);
+          return isShown(entry) ? (entry.published?.versionId ?? null) : null;
+        }),
     },
     'absence-changes': {
       area: 'absences',
       records: topics.changes,
       inTopic: (key) => topics.changes.get(key)?.step.toString() ?? null,
       inIndex: (key, value) =>
-        readOrNull(() => decodePublishedAbsence(key, value).entry?.step.toString() ?? null),
+        readOrNull(() => {
+          const step = decodeEntry(key, value).published?.step ?? 0;
+          return step === 0 ? null : String(step);
+        }),
     },
   };
   const differences: Difference[] = [];

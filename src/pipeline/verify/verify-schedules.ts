@@ -1,5 +1,5 @@
-import { absentEntryOf } from '../../core/chains/absent-entry.ts';
-import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import { absentEntryOf } from '../../core/absences/absent-entry.ts';
+import type { AbsenceVersionValue } from '../../core/absences/absence-version.ts';
 import { localDate } from '../../core/full-pull-time.ts';
 import type { KeyedRow } from '../../core/row-changes.ts';
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../../core/lessons/window.ts';

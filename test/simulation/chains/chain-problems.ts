@@ -20,7 +20,7 @@ export function problemsOfChains(world: ChainWorld): string[] {
   const log = decodeLog(world.topics);
   return [
     ...problemsOfOwnership(world),
-    ...problemsOfEvents(world, log),
+    ...problemsOfEvents(log),
     ...problemsOfRecords(log),
     ...problemsOfSnapshot(world, log),
     ...problemsOfStudents(log),

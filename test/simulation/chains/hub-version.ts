@@ -1,4 +1,4 @@
-import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
+import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { studentBehind } from './mappings.ts';
 
 /** A version of an absence as the simulated hub holds it (spec 2.2). */

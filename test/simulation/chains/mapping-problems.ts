@@ -1,4 +1,4 @@
-import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
+import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { studentBehind } from './mappings.ts';
 import type { PublishedLog } from './published-log.ts';

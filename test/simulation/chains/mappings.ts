@@ -17,7 +17,10 @@ const [FIRST_KEY, SECOND_KEY] = KEYS;
 
 function mappingOf(options: Omit<Mapping, 'reader'>): Mapping {
   const strictFields = strictFieldsOf('absence-versions');
-  return { ...options, reader: createRowReader({ schema: versionSchema, strictFields, ...options }) };
+  return {
+    ...options,
+    reader: createRowReader({ schema: versionSchema, strictFields, keepsStudent: true, ...options }),
+  };
 }
 
 export const PLAIN = mappingOf({ drop: [], pseudonymise: [], pseudonymiseKey: '' });

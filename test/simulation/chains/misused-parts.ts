@@ -1,9 +1,5 @@
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
-import { decodeVersionEntry, encodeVersionEntry } from '../../../src/core/chains/entry-codec.ts';
-import {
-  decodePublishedAbsence,
-  encodePublishedAbsence,
-} from '../../../src/core/chains/published-absence.ts';
+import { decodeEntry, encodeEntry } from '../../../src/core/absences/entry-codec.ts';
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { isChainCollection, type CollectionName, type TopicSuffix } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
@@ -36,42 +32,37 @@ export function withChanges(
   });
 }
 
-/** The change without the mark that the absence stands for the version with its id. */
-export function withoutLoneVersion(change: IndexChange): IndexChange {
-  const { area, key, value } = change;
-  if (area !== 'absences' || value === null) return change;
-  return { area, key, value: encodePublishedAbsence(key, decodePublishedAbsence(key, value)) };
-}
-
-/** The changes without the removals of entries of versions that their absences stand for from now on. */
-export function keepingEntriesOfLoneVersions(changes: readonly IndexChange[]): readonly IndexChange[] {
-  const lone = new Set(
-    changes.flatMap(({ area, key, value }) =>
-      area === 'absences' && decodePublishedAbsence(key, value).hasLoneVersion ? [key] : [],
-    ),
-  );
-  return changes.filter(({ area, key, value }) => area !== 'versions' || value !== null || !lone.has(key));
-}
-
-/** When an absence id is dropped, its versions look as if they were never published. */
+/** An absence whose key was nulled looks as if it was never published. */
 export function remembering(index: CollectionIndex): CollectionIndex {
-  return withOther(index, {
-    apply: async (previous, position, changes) => {
-      const dropped = new Set(
-        changes.flatMap(({ area, key, value }) => (area === 'absences' && value === null ? [key] : [])),
-      );
-      const republication: IndexChange[] = [];
-      for await (const batch of index.entries('versions')) {
-        for (const [key, bytes] of batch) {
-          const entry = decodeVersionEntry(key, bytes);
-          if (entry.absenceId === null || !dropped.has(entry.absenceId)) continue;
-          const value = encodeVersionEntry(key, { ...entry, absenceId: null, isResolved: false });
-          republication.push({ area: 'versions', key, value }, { area: 'open', key, value: Buffer.alloc(0) });
-        }
-      }
-      await index.apply(previous, position, [...changes, ...republication]);
-    },
-  });
+  return withChanges(index, (changes) =>
+    changes.flatMap((change) => {
+      const { area, key, value } = change;
+      if (area !== 'absences' || value === null) return [change];
+      const entry = decodeEntry(key, value);
+      if (entry.published?.step !== 0) return [change];
+      const unpublished = encodeEntry(key, { ...entry, published: null, isOpen: true });
+      return [
+        { area, key, value: unpublished },
+        { area: 'open' as const, key, value: Buffer.alloc(0) },
+      ];
+    }),
+  );
+}
+
+/** The index without its pointers from versions to absences. */
+export function withoutPointers(index: CollectionIndex): CollectionIndex {
+  return withChanges(index, (changes) => changes.filter(({ area }) => area !== 'pointers'));
+}
+
+/** All students look the same. */
+export function withoutStudents(index: CollectionIndex): CollectionIndex {
+  return withChanges(index, (changes) =>
+    changes.map((change) => {
+      const { area, key, value } = change;
+      if (area !== 'absences' || value === null) return change;
+      return { area, key, value: encodeEntry(key, { ...decodeEntry(key, value), student: null }) };
+    }),
+  );
 }
 
 /** An index that claims to be at the end of the log, wherever it is. */

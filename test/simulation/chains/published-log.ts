@@ -1,5 +1,5 @@
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
-import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
+import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import type { SimulatedTopics, StoredRecord } from '../parts/simulated-topics.ts';
 import { changeCodec, versionCodec } from './chain-codecs.ts';
 import { contentOfValue } from './hub-version.ts';

@@ -129,12 +129,10 @@ function problemsOfEnd(published: PublishedChain): string[] {
 }
 
 function problemsOfId(published: PublishedChain): string[] {
-  const { chain, changes } = published;
+  const { changes } = published;
   const [key, ...others] = new Set(changes.map((change) => change.key));
   if (key === undefined) return [];
   if (others.length > 0) return [`under several ids: ${[key, ...others].join(' ')}`];
   const [first = ''] = publishedIn(published);
-  const [oldest, at] = [chain.versions.indexOf(key), chain.versions.indexOf(first)];
-  // Its `replaces` names the one before, if nothing older is known.
-  return oldest >= 0 && oldest <= Math.max(0, at - 1) ? [] : [`has the id ${key}`];
+  return key === first ? [] : [`has the id ${key}`];
 }

@@ -1,4 +1,4 @@
-import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
+import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import type { PublishedLog } from './published-log.ts';
 
 /** By version: every student that its published records named. */
@@ -13,20 +13,17 @@ export function studentsOfVersions(log: PublishedLog): ReadonlyMap<string, Reado
 
 /**
  * Invariant 11: no two students' records stand under one absence id, in `absences`, in `absence-changes`, or inside one
- * event, until its key is nulled. The hub may give the record that stands there to another student: then it continues as
- * that student's.
+ * event, until its key is nulled.
  */
 export function problemsOfStudents(log: PublishedLog): string[] {
   const problems: string[] = [];
-  const students = studentsOfVersions(log);
-  const shown = new Map<string, { versionId: string; studentId: string | null }>();
+  const shown = new Map<string, string | null>();
   const take = (key: string, record: AbsenceVersionValue, where: string): void => {
-    const { versionId, studentId: before } = shown.get(key) ?? { versionId: null, studentId: null };
+    const before = shown.get(key) ?? null;
     const after = studentOf(record);
-    const isGiven = after !== null && students.get(versionId ?? '')?.has(after) === true;
-    if (before !== null && after !== null && before !== after && !isGiven)
+    if (before !== null && after !== null && before !== after)
       problems.push(`records of two students under one absence id: ${key} in ${where}`);
-    shown.set(key, { versionId: record.sourcedId, studentId: after ?? before });
+    shown.set(key, after ?? before);
   };
   const inOrder = [
     ...log.changes.map((record) => ({ ...record, topic: 'absence-changes' as const })),

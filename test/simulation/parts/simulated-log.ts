@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
+import { MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import type { CompactionSettings } from '../../../src/core/segment-rolls.ts';
 import type { Offsets } from '../../../src/model/progress.ts';
 import { COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../../../src/model/collections.ts';
@@ -198,7 +198,6 @@ function partitioned(records: readonly LoggedRecord[]): LoggedRecord[][] {
 function toLogged(record: StoredRecord, offset: number): LoggedRecord {
   const { topic, key, body, committedAtMs } = record;
   const hash = record.headers['content-hash'];
-  const first = record.headers[FIRST_SEQUENCE_HEADER];
   return {
     topic,
     partition: 0,
@@ -207,7 +206,6 @@ function toLogged(record: StoredRecord, offset: number): LoggedRecord {
     key,
     value: body === null ? null : frame(schemaIdOf(topic), body),
     hash: hash === undefined ? null : Buffer.from(hash, 'hex'),
-    firstSequence: first === undefined ? null : Number(first),
     mapping: record.headers[MAPPING_HEADER] ?? null,
   };
 }

@@ -306,7 +306,6 @@ function toLogged(topic: TopicSuffix, partition: number, { offset, record, stamp
     key: record.key,
     value: record.body,
     hash: contentHash === undefined ? null : Buffer.from(contentHash, 'hex'),
-    firstSequence: null,
     mapping: null,
   };
 }

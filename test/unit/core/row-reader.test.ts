@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { chainRowOf, type AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
+import { versionRowOf, type AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { parseLossless } from '../../../src/core/lossless-json.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
@@ -239,7 +239,7 @@ describe('a row that cannot be read', () => {
   ])('an absence with the deletedTime %s is not deleted', (deletedTime) => {
     const { value, hash } = readable(absences.read({ ...ABSENCE, deletedTime }));
     expect(value).toMatchObject({ deletedTime: null, additionalFields: {} });
-    expect(chainRowOf(value as unknown as AbsenceVersionValue).isDeleted).toBe(false);
+    expect(versionRowOf(value as unknown as AbsenceVersionValue, null).isDeleted).toBe(false);
     expect(hash).toEqual(readable(absences.read(ABSENCE)).hash);
   });
 

@@ -74,20 +74,22 @@ function describeValues(newIndex: NewIndex): void {
       await index.apply(at === 0 ? null : `tx-${at}`, positionAt(at + 1), [put(area, 'k')]);
       for (const [other, name] of AREAS.entries()) expect(await index.count(name)).toBe(other > at ? 0 : 1);
     }
-    await index.apply('tx-8', positionAt(9), [{ area: 'versions', key: 'k', value: null }]);
+    await index.apply(`tx-${AREAS.length}`, positionAt(AREAS.length + 1), [
+      { area: 'pointers', key: 'k', value: null },
+    ]);
     const counts = await Promise.all(AREAS.map((area) => index.count(area)));
-    expect(counts).toEqual(AREAS.map((area) => (area === 'versions' ? 0 : 1)));
+    expect(counts).toEqual(AREAS.map((area) => (area === 'pointers' ? 0 : 1)));
   });
 
   it('values keep every byte', async () => {
     const index = await newIndex();
     const values = [0, 1, 6, 16, 23, 57, 64, 65, 5_000].map((length) => randomBytes(length));
     values.push(Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), Buffer.from('\r\n$-1\r\n'));
-    const changes = values.map((value, at) => put('versions', `k${at}`, value));
+    const changes = values.map((value, at) => put('pointers', `k${at}`, value));
     await index.apply(null, positionAt(1), changes);
     const keys = changes.map(({ key }) => key);
-    expect(await index.lookup('versions', keys, 'tx-1')).toEqual(values);
-    expect(await allEntries(index, 'versions')).toEqual(
+    expect(await index.lookup('pointers', keys, 'tx-1')).toEqual(values);
+    expect(await allEntries(index, 'pointers')).toEqual(
       new Map(changes.map(({ key, value }) => [key, value])),
     );
   });
@@ -142,10 +144,10 @@ function describeValues(newIndex: NewIndex): void {
 
   it('a collection without chains refuses their entries', async () => {
     const index = await newIndex('users');
-    const misplaced = [put('rows', 'a'), put('versions', 'a')];
+    const misplaced = [put('rows', 'a'), put('pointers', 'a')];
     await expect(index.apply(null, positionAt(1), misplaced)).rejects.toThrow(RangeError);
     expect(await index.lookup('rows', ['a'], null)).toEqual([null]);
-    await expect(index.lookup('versions', ['a'], null)).rejects.toThrow(RangeError);
+    await expect(index.lookup('pointers', ['a'], null)).rejects.toThrow(RangeError);
     await expect(index.count('open')).rejects.toThrow(RangeError);
     await expect(allKeys(index, 'open')).rejects.toThrow(RangeError);
     await expect(allEntries(index, 'open')).rejects.toThrow(RangeError);
@@ -168,7 +170,7 @@ function describeReplay(newIndex: NewIndex): void {
     }
     await replay.finish(positionAt(2));
     for (const area of AREAS) expect(await index.count(area)).toBe(0);
-    expect(await index.lookup('versions', ['old'], 'tx-2')).toEqual([null]);
+    expect(await index.lookup('pointers', ['old'], 'tx-2')).toEqual([null]);
   });
 
   it('a replay that resumes keeps what was there', async () => {
@@ -193,17 +195,17 @@ function describeReplay(newIndex: NewIndex): void {
     const index = await newIndex();
     const replay = await index.rebuild();
     const keys = Array.from({ length: 12_345 }, (_, at) => `k${at}`);
-    const changes = keys.map((key) => put('versions', key));
+    const changes = keys.map((key) => put('pointers', key));
     await replay.write(changes);
-    expect(await replay.lookup('versions', keys)).toEqual(changes.map(({ value }) => value));
+    expect(await replay.lookup('pointers', keys)).toEqual(changes.map(({ value }) => value));
     const counted = Buffer.from([2]);
-    await replay.write([put('versions', 'k0', counted), { area: 'versions', key: 'k1', value: null }]);
-    expect(await replay.lookup('versions', ['k0', 'k1', 'k2'])).toEqual([counted, null, changes[2]?.value]);
-    const found = await allEntries(replay, 'versions');
+    await replay.write([put('pointers', 'k0', counted), { area: 'pointers', key: 'k1', value: null }]);
+    expect(await replay.lookup('pointers', ['k0', 'k1', 'k2'])).toEqual([counted, null, changes[2]?.value]);
+    const found = await allEntries(replay, 'pointers');
     expect([found.size, found.get('k0'), found.has('k1')]).toEqual([12_344, counted, false]);
-    expect(await replay.lookup('versions', [])).toEqual([]);
+    expect(await replay.lookup('pointers', [])).toEqual([]);
     await replay.finish(positionAt(1));
-    expect(await allEntries(index, 'versions')).toEqual(found);
+    expect(await allEntries(index, 'pointers')).toEqual(found);
   });
 
   it('a replay that ended within any area leaves no index that counts as known', async () => {

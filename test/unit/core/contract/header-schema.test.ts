@@ -40,7 +40,7 @@ const progress = {
   sequence: 1,
   transactionId: 'tx',
   firstLoad: 'over',
-  absenceState: 'plain',
+  absenceState: 'complete',
   mapping,
 } as Progress;
 
@@ -58,7 +58,7 @@ describe('the schema of headers in the contract', () => {
 
   it('allows what an event of every kind has, and what a forgotten absence has', () => {
     for (const operation of ['created', 'replaced', 'deleted', 'restored'] as const) {
-      const event = absenceChangeHeaders({ ...own, operation, hash, firstSequence: 7, mapping });
+      const event = absenceChangeHeaders({ ...own, operation, hash, mapping });
       expect(problemsOf('absence-changes', event)).toEqual([]);
     }
     const forgotten = {
@@ -66,7 +66,6 @@ describe('the schema of headers in the contract', () => {
       modifiedAtMs: null,
       operation: 'deleted',
       hash: null,
-      firstSequence: null,
     } as const;
     expect(problemsOf('absence-changes', absenceChangeHeaders(forgotten), true)).toEqual([]);
   });

@@ -22,7 +22,7 @@ function hubOf(...versions: readonly Version[]): Map<string, HubVersion> {
     versions.map(({ id, replaces = null, replacedBy = null, deletedMs = null }) => [
       id,
       {
-        row: { id, replaces, replacedBy, isDeleted: deletedMs !== null, studentId: 'student' },
+        row: { id, replaces, replacedBy, isDeleted: deletedMs !== null, student: 1 },
         hash: hashOf(id).toString('latin1'),
         modifiedAtMs: 1,
         deletedMs,

@@ -46,7 +46,6 @@ function event(
     operation,
     modifiedAtMs: null,
     hash: null,
-    firstSequence: null,
   });
   return { topic: 'absence-changes', key, body: isNull ? null : Buffer.from('a name'), headers };
 }

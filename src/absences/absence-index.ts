@@ -1,0 +1,122 @@
+import { isShown, type AbsenceEntry } from '../core/absences/absence-entry.ts';
+import { decodeEntry, decodePointer } from '../core/absences/entry-codec.ts';
+import { RollcallError } from '../errors.ts';
+import type { ChainCollection } from '../model/collections.ts';
+import type { CollectionIndex, IndexArea, IndexChange } from '../state/index-store.ts';
+import type { LookUp } from '../table/view.ts';
+
+const LOOKED_UP_AT_ONCE = 5_000;
+
+/** Reads absences from the index of `absence-versions`. */
+export class AbsenceIndex {
+  readonly #index: Pick<CollectionIndex, 'keys' | 'count' | 'rebuild'>;
+
+  constructor(index: Pick<CollectionIndex, 'keys' | 'count' | 'rebuild'>) {
+    this.#index = index;
+  }
+
+  /** The absences of these ids, by absence id. It takes two round trips. */
+  async load(lookUp: LookUp, ids: Iterable<string>): Promise<ReadonlyMap<string, AbsenceEntry>> {
+    const keys = [...ids];
+    const [pointers, own] = await Promise.all([
+      inParts(lookUp, 'pointers', keys),
+      inParts(lookUp, 'absences', keys),
+    ]);
+    return this.#healing(async () => {
+      const entries = new Map<string, AbsenceEntry>();
+      for (const [key, bytes] of own) entries.set(key, decodeEntry(key, bytes));
+      const others = new Set([...pointers.values()].map(decodePointer).filter((key) => !entries.has(key)));
+      const found = await inParts(lookUp, 'absences', [...others]);
+      if (found.size < others.size) throw new RangeError('a pointer names no absence');
+      for (const [key, bytes] of found) entries.set(key, decodeEntry(key, bytes));
+      return entries;
+    });
+  }
+
+  /** Has the index made again when `work` meets an entry that cannot be decoded. Throws INDEX_DIVERGED then. */
+  async #healing<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      await this.#index.rebuild();
+      throw new RollcallError('INDEX_DIVERGED', 'an entry in the index of absences is damaged', {
+        remedy: 'Rollcall rebuilds the index from the topics.',
+        cause: error,
+      });
+    }
+  }
+
+  /** Keys of open absences, in groups. */
+  async *openGroups(size: number): AsyncGenerator<readonly string[]> {
+    let group: string[] = [];
+    for await (const keys of this.#index.keys('open')) {
+      group.push(...keys);
+      if (group.length < size) continue;
+      yield group;
+      group = [];
+    }
+    if (group.length > 0) yield group;
+  }
+
+  /** How many keys the two topics have after these changes. */
+  async countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
+    const count = (area: IndexArea): Promise<number> => this.#countAfter(area, changes, lookUp);
+    const known = (await count('absences')) - (await count('forgotten'));
+    const ended = await count('ended');
+    let unpublished = 0;
+    let hidden = 0;
+    for (const [, entry] of await this.#openAfter(changes, lookUp)) {
+      if (entry.published === null) unpublished += 1;
+      else if (entry.published.step > 0 && !entry.published.isDeleted && !isShown(entry)) hidden += 1;
+    }
+    // This throws if the index was lost or restored meanwhile: then the counts are wrong.
+    await lookUp('absences', []);
+    const published = known - unpublished;
+    return { 'absence-changes': published, absences: published - ended - hidden };
+  }
+
+  async #countAfter(area: IndexArea, changes: readonly IndexChange[], lookUp: LookUp): Promise<number> {
+    const last = lastOf(area, changes);
+    let count = await this.#index.count(area);
+    const before = await inParts(lookUp, area, [...last.keys()]);
+    for (const [key, value] of last) count += Number(value !== null) - Number(before.has(key));
+    return count;
+  }
+
+  async #openAfter(changes: readonly IndexChange[], lookUp: LookUp): Promise<Map<string, AbsenceEntry>> {
+    const open = new Set<string>();
+    for await (const keys of this.#index.keys('open')) for (const key of keys) open.add(key);
+    for (const [key, value] of lastOf('open', changes))
+      if (value === null) open.delete(key);
+      else open.add(key);
+    const entries = new Map(await this.load(lookUp, open));
+    for (const [key, value] of lastOf('absences', changes))
+      if (value !== null && open.has(key)) entries.set(key, decodeEntry(key, value));
+    return new Map([...entries].filter(([key]) => open.has(key)));
+  }
+}
+
+function lastOf(area: IndexArea, changes: readonly IndexChange[]): Map<string, Buffer | null> {
+  const last = new Map<string, Buffer | null>();
+  for (const change of changes) if (change.area === area) last.set(change.key, change.value);
+  return last;
+}
+
+/** The values of those of the keys that exist. */
+async function inParts(
+  lookUp: LookUp,
+  area: IndexArea,
+  keys: readonly string[],
+): Promise<Map<string, Buffer>> {
+  const found = new Map<string, Buffer>();
+  for (let from = 0; from < keys.length; from += LOOKED_UP_AT_ONCE) {
+    const some = keys.slice(from, from + LOOKED_UP_AT_ONCE);
+    const values = await lookUp(area, some);
+    for (const [at, key] of some.entries()) {
+      const value = values[at] ?? null;
+      if (value !== null) found.set(key, value);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,290 @@
+import { awaitedIn, forgotten, type AbsenceEntry } from '../core/absences/absence-entry.ts';
+import { decodeAbsent } from '../core/absences/absent-entry.ts';
+import { versionRowOf, type AbsenceVersionValue } from '../core/absences/absence-version.ts';
+import {
+  deriveAbsences,
+  idsToLoad,
+  type DeriveInput,
+  type DerivedAbsences,
+} from '../core/absences/derive-absences.ts';
+import { encodeEntry } from '../core/absences/entry-codec.ts';
+import { studentFingerprint } from '../core/absences/student-fingerprint.ts';
+import type { ReadableRow } from '../core/decoded-row.ts';
+import type { ChainCollection } from '../model/collections.ts';
+import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
+import {
+  noTally,
+  type Derived,
+  type LookUp,
+  type StagedRows,
+  type View,
+  type ViewedSync,
+  type ViewedTransaction,
+} from '../table/view.ts';
+import { AbsenceIndex } from './absence-index.ts';
+import { dayNumber, decodeDay } from './ended-day.ts';
+import { indexChanges } from './index-changes.ts';
+import type { ReadRecords } from './read-records.ts';
+import { forgetting, renderAbsences, type RenderAbsencesParts } from './render-absences.ts';
+import { VersionRecords, type VersionRecordParts } from './version-records.ts';
+
+export interface AbsenceViewParts extends RenderAbsencesParts, VersionRecordParts {
+  /** The index of `absence-versions`. */
+  readonly index: Pick<CollectionIndex, 'keys' | 'entries' | 'count' | 'rebuild'>;
+  readonly readRecords: ReadRecords;
+  /** How long after a deletion the absence's key in `absence-changes` is nulled, ms. */
+  readonly forgetAfterMs: number;
+  readonly onCommitted: (derived: Derived) => void;
+}
+
+/** At most so many open absences are settled in one transaction. */
+const SETTLED_AT_ONCE = 5_000;
+const ASKED_AT_MOST = 2_000;
+const ASKING_ROUNDS = 3;
+/** A hub that serves lists, but has failed to answer for single rows for so long, is taken to have no answer. */
+const UNANSWERED_FOR_AT_MOST_MS = 5 * 60_000;
+const NO_ROWS: StagedRows = { rows: [], unchanged: new Set(), gone: [] };
+const OTHER_STUDENT = 'the record was of another student before: `student` of an absence does not change';
+
+interface Task {
+  readonly mode: DeriveInput['mode'];
+  readonly open: readonly string[];
+  /** Whether the hub did not answer for ids that these absences await. */
+  readonly isUnanswered: boolean;
+}
+
+const PAGE: Task = { mode: 'page', open: [], isUnanswered: false };
+
+/**
+ * Derives `absences` and `absence-changes` from changed versions (spec 3; contract, `absences` and `absence-changes`).
+ * The decisions are in core/absences. The result joins the transaction of the versions; the index changes only after
+ * the commit.
+ */
+export class AbsenceView implements View {
+  readonly #parts: AbsenceViewParts;
+  readonly #index: AbsenceIndex;
+  /** Since when ends of syncs leave absences open because the hub does not answer (ms); null if none does. */
+  #unansweredSinceMs: number | null = null;
+
+  constructor(parts: AbsenceViewParts) {
+    this.#parts = parts;
+    this.#index = new AbsenceIndex(parts.index);
+  }
+
+  readonly committed = (derived: Derived): void => this.#parts.onCommitted(derived);
+
+  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
+    return this.#index.countRows(changes, lookUp);
+  }
+
+  async derive(transaction: ViewedTransaction, sync: ViewedSync): Promise<void> {
+    if (!transaction.isEmpty) await this.#derive(transaction, sync, PAGE);
+    if (sync.end === null || sync.isBesideFull) return;
+    const isOpen = (await this.#parts.index.count('open')) > 0 || transaction.changedKeys('open').size > 0;
+    if (isOpen) {
+      if (!transaction.isEmpty) await transaction.commit();
+      await this.#settleOpen(transaction, sync);
+    }
+    // This throws if the index was lost meanwhile, since a lost index shows no open absences.
+    await transaction.lookUp('open', []);
+    if (sync.end.isComplete) await this.#forget(transaction);
+  }
+
+  /** Asks the hub for awaited ids, and then publishes absences without those that it did not show. */
+  async #settleOpen(transaction: ViewedTransaction, sync: ViewedSync): Promise<void> {
+    const isUnanswered = !(await this.#ask(transaction, sync));
+    const nowMs = this.#parts.now();
+    this.#unansweredSinceMs = isUnanswered ? (this.#unansweredSinceMs ?? nowMs) : null;
+    const isWaiting = isUnanswered && nowMs - (this.#unansweredSinceMs ?? nowMs) < UNANSWERED_FOR_AT_MOST_MS;
+    for await (const group of this.#index.openGroups(SETTLED_AT_ONCE)) {
+      const entries = await this.#index.load(transaction.lookUp, group);
+      const open = group.filter((key) => !isWaiting || awaitedOf(entries.get(key)).length === 0);
+      if (open.length === 0) continue;
+      if (!transaction.isEmpty) await transaction.commit();
+      await this.#derive(transaction, sync, { mode: 'final', open, isUnanswered });
+    }
+  }
+
+  /** Whether the hub answered. Its answers may name further ids. */
+  async #ask(transaction: ViewedTransaction, sync: ViewedSync): Promise<boolean> {
+    const asked = new Set<string>();
+    for (let round = 1; round <= ASKING_ROUNDS; round += 1) {
+      const ids: string[] = [];
+      for await (const group of this.#index.openGroups(SETTLED_AT_ONCE)) {
+        const entries = await this.#index.load(transaction.lookUp, group);
+        const awaited = new Set(group.flatMap((key) => awaitedOf(entries.get(key)))).difference(asked);
+        ids.push(...[...awaited].slice(0, ASKED_AT_MOST - asked.size));
+        for (const id of ids) asked.add(id);
+      }
+      if (ids.length === 0) return true;
+      if (!(await transaction.ask(ids))) return false;
+      if (transaction.isEmpty) return true;
+      await this.#derive(transaction, sync, PAGE);
+      await transaction.commit();
+    }
+    return true;
+  }
+
+  async #derive(transaction: ViewedTransaction, sync: ViewedSync, task: Task): Promise<void> {
+    const staged = task.mode === 'page' ? transaction.takeRows() : NO_ROWS;
+    const input = {
+      mode: task.mode,
+      rows: staged.rows.map((row) => this.#versionRow(row)),
+      vanished: staged.gone,
+      open: task.open,
+    };
+    const before = await this.#load(transaction, input);
+    const settled =
+      task.mode === 'page' ? input.open : [...before].flatMap(([key, { isOpen }]) => (isOpen ? key : []));
+    const whole = { ...input, open: settled, entries: before };
+    let derived = deriveAbsences(whole);
+    const rejected = new Set(derived.rejected);
+    const rows = new Map(staged.rows.map((row) => [row.sourcedId, row]));
+    for (const id of rejected) rows.delete(id);
+    const open = [...before.values()].filter(({ isOpen }) => isOpen);
+    const mayWait = new Set(open.flatMap(({ members }) => members.map(({ id }) => id)));
+    const records = new VersionRecords(this.#parts, transaction, { rows, mayWait });
+    const needed = derived.steps.map(({ versionId }) => versionId);
+    const lacking = await records.load(needed);
+    if (lacking.size > 0 && task.mode === 'page') derived = deriveAbsences({ ...whole, held: lacking });
+    else if (lacking.size > 0) await this.#readBack(derived, lacking, records);
+    await records.load(derived.steps.flatMap(({ previousVersionId }) => previousVersionId ?? []));
+    if (rejected.size > 0) {
+      const others = staged.rows.filter(({ sourcedId }) => rejected.has(sourcedId));
+      await transaction.reject(others, OTHER_STUDENT);
+    }
+    await this.#add(transaction, sync, { task, staged, before, derived, records });
+  }
+
+  #versionRow({ value, studentId }: ReadableRow): DeriveInput['rows'][number] {
+    const student = studentId == null ? null : studentFingerprint(this.#parts.tenantId, studentId);
+    return versionRowOf(value as AbsenceVersionValue, student);
+  }
+
+  async #load(
+    transaction: ViewedTransaction,
+    input: Omit<DeriveInput, 'entries'>,
+  ): Promise<ReadonlyMap<string, AbsenceEntry>> {
+    const entries = await this.#index.load(transaction.lookUp, idsToLoad(input));
+    if (input.mode === 'page') return entries;
+    const others = [...entries.values()].flatMap(({ continuedBy }) => continuedBy ?? []);
+    if (others.length === 0) return entries;
+    return new Map([...(await this.#index.load(transaction.lookUp, others)), ...entries]);
+  }
+
+  async #readBack(
+    { steps }: DerivedAbsences,
+    lacking: ReadonlySet<string>,
+    records: VersionRecords,
+  ): Promise<void> {
+    const some = steps.filter(({ versionId }) => lacking.has(versionId));
+    const ending = some.filter(({ operation }) => operation === 'DELETED');
+    const current = some.filter(({ operation }) => operation !== 'DELETED');
+    const wanted = {
+      versionIds: new Set(current.map(({ versionId }) => versionId)),
+      absenceIds: new Set(ending.map(({ absenceId }) => absenceId)),
+    };
+    await this.#parts.readRecords(wanted, (logged) => {
+      if (lacking.has((logged.value as AbsenceVersionValue).sourcedId)) records.add(logged);
+    });
+  }
+
+  async #add(
+    transaction: ViewedTransaction,
+    sync: ViewedSync,
+    found: {
+      task: Task;
+      staged: StagedRows;
+      before: ReadonlyMap<string, AbsenceEntry>;
+      derived: DerivedAbsences;
+      records: VersionRecords;
+    },
+  ): Promise<void> {
+    const { now, reader } = this.#parts;
+    const { staged, before, derived, records, task } = found;
+    const changed = new Set(staged.rows.map(({ sourcedId }) => sourcedId)).difference(staged.unchanged);
+    const rendered = renderAbsences(this.#parts, {
+      derived,
+      before,
+      records,
+      hashes: await transaction.hashesOf(
+        [...derived.shown.values()].filter((id) => id !== null && !changed.has(id)).map(String),
+      ),
+      place: transaction.place,
+      isFirstLoad: sync.isFirstLoad,
+      mapping: reader.mapping ?? null,
+      isShownAgain: (absenceId, versionId) =>
+        changed.has(versionId) || sync.republishes?.(absenceId) === true,
+    });
+    const index = indexChanges(before, derived, dayNumber(now()));
+    const bodies = [
+      ...derived.published.map((key): IndexChange => ({ area: 'bodies', key, value: null })),
+      ...derived.waiting.map((key): IndexChange => ({ area: 'bodies', key, value: records.kept(key) })),
+    ];
+    const odd = index.contradictions;
+    transaction.add({
+      ...rendered,
+      changes: [...rendered.changes, ...index.changes, ...bodies],
+      contradictions: odd === 0 ? null : odd + (await this.#parts.index.count('contradictions')),
+      publishedOpen: task.isUnanswered
+        ? task.open.filter((key) => awaitedOf(before.get(key)).length > 0).length
+        : 0,
+    });
+  }
+
+  /** Nulls the keys of absences that were published as deleted long enough ago, and drops what is too old. */
+  async #forget(transaction: ViewedTransaction): Promise<void> {
+    const { index, now, forgetAfterMs, absentSinceMs } = this.#parts;
+    const lastDay = dayNumber(now() - forgetAfterMs);
+    const ended = transaction.changedKeys('ended');
+    for await (const batch of index.entries('ended')) {
+      const due = batch.flatMap(([id, day]) => (decodeDay(day) < lastDay && !ended.has(id) ? [id] : []));
+      if (due.length > 0) await this.#forgetSome(transaction, due);
+      if (transaction.isFull) await transaction.commit();
+    }
+    const absent = transaction.changedKeys('absent');
+    const sinceMs = absentSinceMs();
+    for await (const batch of index.entries('absent')) {
+      const outlived = batch.filter(([id, value]) => decodeAbsent(value).toMs < sinceMs && !absent.has(id));
+      const changes = outlived.map(([key]): IndexChange => ({ area: 'absent', key, value: null }));
+      if (changes.length > 0) transaction.add({ ...NOTHING, changes });
+      if (transaction.isFull) await transaction.commit();
+    }
+  }
+
+  async #forgetSome(transaction: ViewedTransaction, absenceIds: readonly string[]): Promise<void> {
+    const { tenantId } = this.#parts;
+    const { transactionId, firstRecord } = transaction.place;
+    const entries = await this.#index.load(transaction.lookUp, absenceIds);
+    const records = absenceIds.map((absenceId, at) =>
+      forgetting({ tenantId, absenceId, id: `${transactionId}-${firstRecord + at}` }),
+    );
+    const changes = absenceIds.flatMap((key): IndexChange[] => {
+      const entry = entries.get(key);
+      return [
+        ...(entry === undefined
+          ? []
+          : ([
+              { area: 'absences', key, value: encodeEntry(key, forgotten(entry)) },
+              { area: 'forgotten', key, value: Buffer.alloc(0) },
+            ] as const)),
+        { area: 'ended', key, value: null },
+      ];
+    });
+    const tally = { ...noTally(), forgotten: absenceIds.length };
+    transaction.add({ ...NOTHING, records, changes, tally });
+  }
+}
+
+const NOTHING: Derived = {
+  records: [],
+  changes: [],
+  tally: noTally(),
+  publishedOpen: 0,
+  contradictions: null,
+  students: new Set(),
+};
+
+function awaitedOf(entry: AbsenceEntry | undefined): readonly string[] {
+  return entry === undefined ? [] : awaitedIn(entry);
+}

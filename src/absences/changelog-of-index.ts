@@ -1,0 +1,74 @@
+import { STATE_TOPIC } from '../model/collections.ts';
+import type { OutgoingRecord, TenantLog } from '../log/log.ts';
+import {
+  ABSENCE_AREAS,
+  type CollectionIndex,
+  type IndexArea,
+  type IndexChange,
+} from '../state/index-store.ts';
+import { changeIn, changelogRecords } from './changelog.ts';
+
+/** The limit of records in a transaction. */
+const RECORDS_AT_ONCE = 5_000;
+
+interface ChangelogParts {
+  readonly log: Pick<TenantLog, 'ranges' | 'read'>;
+  /** The index of `absence-versions`. */
+  readonly index: Pick<CollectionIndex, 'lookup' | 'entries'>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Yields the records that make `absence-state` equal to the index of absences, one transaction's worth at a time: first the
+ * removal of entries that the index lacks, then all entries of the index. `at` returns the transaction that the index
+ * reflects.
+ */
+export async function* changelogOf(
+  parts: ChangelogParts,
+  at: () => string,
+): AsyncGenerator<readonly OutgoingRecord[]> {
+  const stale = [...(await staleEntries(parts, at)).values()];
+  for (let from = 0; from < stale.length; from += RECORDS_AT_ONCE)
+    yield changelogRecords(stale.slice(from, from + RECORDS_AT_ONCE));
+  let waiting: IndexChange[] = [];
+  for (const area of ABSENCE_AREAS) {
+    for await (const entries of parts.index.entries(area)) {
+      for (const [key, value] of entries) waiting.push({ area, key, value });
+      if (waiting.length < RECORDS_AT_ONCE) continue;
+      yield changelogRecords(waiting);
+      waiting = [];
+    }
+  }
+  if (waiting.length > 0) yield changelogRecords(waiting);
+}
+
+/** Removals of entries that the topic holds and the index lacks, by the topic's key. */
+async function staleEntries(
+  { log, index, signal }: ChangelogParts,
+  at: () => string,
+): Promise<ReadonlyMap<string, IndexChange>> {
+  const stale = new Map<string, IndexChange>();
+  const ranges = await log.ranges([STATE_TOPIC]);
+  if (ranges.every(({ partitions }) => partitions.every(({ low, high }) => low >= high))) return stale;
+  await log.read({
+    from: [{ topic: STATE_TOPIC, after: {} }],
+    onBatch: async (records) => {
+      const byArea = new Map<IndexArea, string[]>();
+      for (const record of records) {
+        const change = record.value === null ? null : changeIn(record);
+        if (change === null) continue;
+        const keys = byArea.get(change.area) ?? [];
+        byArea.set(change.area, keys);
+        keys.push(change.key);
+      }
+      for (const [area, keys] of byArea) {
+        const found = await index.lookup(area, keys, at());
+        for (const [position, key] of keys.entries()) {
+          if ((found[position] ?? null) === null) stale.set(`${area}/${key}`, { area, key, value: null });
+        }
+      }
+    },
+    signal,
+  });
+  return stale;
+}

@@ -1,0 +1,57 @@
+import type { LoggedValue } from '../core/in-force.ts';
+import { isFramed } from '../log/framing.ts';
+import type { LoggedRecord, TenantLog } from '../log/log.ts';
+import type { TopicSuffix } from '../model/collections.ts';
+
+export interface WantedRecords {
+  /** Versions at the hub. */
+  readonly versionIds: ReadonlySet<string>;
+  /** Absences whose shown version has left the hub, or ends. */
+  readonly absenceIds: ReadonlySet<string>;
+}
+
+export type ReadRecords = (wanted: WantedRecords, onRecord: (logged: LoggedValue) => void) => Promise<void>;
+
+type Stored = Pick<LoggedRecord, 'mapping' | 'hash'> & { readonly framed: Buffer };
+
+/**
+ * Reads version records back from the log: `absences` holds the last record that was shown until its deletion,
+ * `absence-versions` what the hub has. It reads the topics from beginning to end, so it serves only the end of a sync.
+ */
+export function readRecords(options: {
+  log: Pick<TenantLog, 'read'>;
+  /** Decodes a framed value of one of the topics. */
+  decode: (framed: Buffer) => Promise<unknown>;
+  signal: AbortSignal;
+}): ReadRecords {
+  const { log, decode, signal } = options;
+  return async ({ versionIds, absenceIds }, onRecord) => {
+    const places = [
+      { topic: 'absences' as TopicSuffix, wanted: absenceIds, records: new Map<string, Stored>() },
+      { topic: 'absence-versions' as TopicSuffix, wanted: versionIds, records: new Map<string, Stored>() },
+    ].filter(({ wanted }) => wanted.size > 0);
+    await log.read({
+      from: places.map(({ topic }) => ({ topic, after: {} })),
+      onBatch: (records: readonly LoggedRecord[]) => {
+        const place = places.find(({ topic }) => topic === records[0]?.topic);
+        for (const { key, value, mapping, hash } of records) {
+          if (place?.wanted.has(key) !== true) continue;
+          if (value === null || !isFramed(value)) place.records.delete(key);
+          // Value and hash are parts of larger buffers, so keep copies.
+          else {
+            const ownHash = hash === null ? null : Buffer.from(hash);
+            place.records.set(key, { framed: Buffer.from(value), mapping, hash: ownHash });
+          }
+        }
+        return Promise.resolve();
+      },
+      signal,
+    });
+    for (const { records } of places) {
+      for (const { framed, mapping, hash } of records.values()) {
+        const value = (await decode(framed)) as object | null;
+        if (value !== null) onRecord({ value, mapping, hash });
+      }
+    }
+  };
+}

@@ -1,0 +1,180 @@
+import { isShown, type AbsenceEntry, type AbsenceStep } from '../core/absences/absence-entry.ts';
+import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
+import { absentEntryOf, encodeAbsent } from '../core/absences/absent-entry.ts';
+import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
+import { changeHash, operationOf } from '../core/absence-change.ts';
+import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../core/cloud-events.ts';
+import type { EncodeEvent } from '../core/event-encoder.ts';
+import type { OutgoingRecord } from '../log/log.ts';
+import type { IndexChange } from '../state/index-store.ts';
+import { noTally, type Derived, type RecordPlace } from '../table/view.ts';
+import type { VersionRecord, VersionRecords } from './version-records.ts';
+
+export interface RenderAbsencesParts {
+  readonly tenantId: string;
+  readonly encodeEvent: EncodeEvent;
+  /** Absences that ended before this time (ms since the epoch) are not kept by student. */
+  readonly absentSinceMs: () => number;
+  readonly now: () => number;
+}
+
+export interface RenderInput {
+  readonly derived: DerivedAbsences;
+  /** The entries before the derivation. */
+  readonly before: ReadonlyMap<string, AbsenceEntry>;
+  readonly records: VersionRecords;
+  /** Content hashes of the rows of shown versions. */
+  readonly hashes: ReadonlyMap<string, Buffer | null>;
+  readonly place: RecordPlace;
+  readonly isFirstLoad: boolean;
+  /** Id of the mapping in force (core/mapping-id.ts); null if it drops and pseudonymises nothing. */
+  readonly mapping: string | null;
+  /** Whether a current absence is published again by its version's row. */
+  readonly isShownAgain: (absenceId: string, versionId: string) => boolean;
+}
+
+export type Rendered = Pick<Derived, 'records' | 'changes' | 'tally' | 'students'>;
+
+/** Turns derived absences into records of `absences` and `absence-changes`, and the changes of the area `absent`. */
+export function renderAbsences(parts: RenderAbsencesParts, input: RenderInput): Rendered {
+  const rendering = new Rendering(parts, input);
+  for (const step of input.derived.steps) rendering.addStep(step);
+  for (const absenceId of input.derived.ended) rendering.forget(absenceId);
+  const changed = new Set(input.derived.steps.map(({ absenceId }) => absenceId));
+  for (const [absenceId, versionId] of input.derived.shown) {
+    const entry = input.before.get(absenceId);
+    const wasShown = entry !== undefined && isShown(entry);
+    if (versionId === null) {
+      if (wasShown) rendering.hide(absenceId);
+    } else if (!wasShown || changed.has(absenceId) || input.isShownAgain(absenceId, versionId)) {
+      rendering.show({ absenceId, versionId, kind: wasShown ? 'updated' : 'created' });
+    }
+  }
+  return rendering;
+}
+
+/** Below Kafka's default `max.message.bytes`. One version always fits; of two, the previous one is cut to its id. */
+const LARGEST_EVENT_BYTES = 950_000;
+
+class Rendering implements Rendered {
+  readonly records: OutgoingRecord[] = [];
+  readonly changes: IndexChange[] = [];
+  readonly tally = noTally();
+  readonly students = new Set<string>();
+  readonly #parts: RenderAbsencesParts;
+  readonly #input: RenderInput;
+
+  constructor(parts: RenderAbsencesParts, input: RenderInput) {
+    this.#parts = parts;
+    this.#input = input;
+  }
+
+  addStep(step: AbsenceStep): void {
+    const { tenantId, now, encodeEvent } = this.#parts;
+    const { records, isFirstLoad, mapping } = this.#input;
+    const { versionId, previousVersionId, ...published } = step;
+    const version = records.get(versionId);
+    const previous = previousVersionId === null ? null : records.get(previousVersionId).body;
+    const facts = { ...published, snapshot: isFirstLoad, detectedAt: now() };
+    let body = encodeEvent(facts, version.body, previous);
+    if (previousVersionId !== null && body.length > LARGEST_EVENT_BYTES)
+      body = encodeEvent(facts, version.body, records.onlyId(previousVersionId));
+    this.tally[operationOf(step)] += 1;
+    this.#noteStudent(version.value);
+    this.records.push({
+      topic: 'absence-changes',
+      key: step.absenceId,
+      body,
+      headers: absenceChangeHeaders({
+        tenantId,
+        id: this.#nextId(),
+        operation: operationOf(step),
+        modifiedAtMs: version.value.dateLastModified ?? null,
+        hash: changeHash(body),
+        mapping,
+      }),
+    });
+  }
+
+  show({ absenceId, versionId, kind }: { absenceId: string; versionId: string; kind: ChangeKind }): void {
+    const { tenantId, absentSinceMs } = this.#parts;
+    const { records, mapping } = this.#input;
+    const record = records.get(versionId);
+    this.tally.shown += 1;
+    this.#noteStudent(record.value);
+    this.records.push({
+      topic: 'absences',
+      key: absenceId,
+      body: record.body,
+      headers: changeHeaders({
+        tenantId,
+        topic: 'absences',
+        id: this.#nextId(),
+        kind,
+        modifiedAtMs: record.value.dateLastModified ?? null,
+        hash: this.#hashOf(versionId, record),
+        mapping,
+      }),
+    });
+    const absent = absentEntryOf(record.value);
+    const isKept = absent !== null && absent.toMs >= absentSinceMs();
+    this.changes.push({ area: 'absent', key: absenceId, value: isKept ? encodeAbsent(absent) : null });
+  }
+
+  #hashOf(versionId: string, { hash }: VersionRecord): Buffer {
+    const known = hash ?? this.#input.hashes.get(versionId) ?? null;
+    if (known === null) throw new Error('the version that an absence shows has no row');
+    return known;
+  }
+
+  hide(absenceId: string): void {
+    this.tally.hidden += 1;
+    this.changes.push({ area: 'absent', key: absenceId, value: null });
+    this.records.push(hiding({ tenantId: this.#parts.tenantId, absenceId, id: this.#nextId() }));
+  }
+
+  forget(absenceId: string): void {
+    this.tally.forgotten += 1;
+    this.records.push(forgetting({ tenantId: this.#parts.tenantId, absenceId, id: this.#nextId() }));
+  }
+
+  #noteStudent({ student }: AbsenceVersionValue): void {
+    if (student !== undefined && student !== null) this.students.add(student.sourcedId);
+  }
+
+  #nextId(): string {
+    const { transactionId, firstRecord } = this.#input.place;
+    return `${transactionId}-${firstRecord + this.records.length}`;
+  }
+}
+
+interface Removal {
+  readonly tenantId: string;
+  readonly absenceId: string;
+  readonly id: string;
+}
+
+/** The tombstone that removes an absence from `absences`. */
+export function hiding({ tenantId, absenceId, id }: Removal): OutgoingRecord {
+  const headers = changeHeaders({
+    tenantId,
+    topic: 'absences',
+    id,
+    kind: 'deleted',
+    modifiedAtMs: null,
+    hash: null,
+  });
+  return { topic: 'absences', key: absenceId, body: null, headers };
+}
+
+/** The tombstone that removes an absence's key from `absence-changes`. */
+export function forgetting({ tenantId, absenceId, id }: Removal): OutgoingRecord {
+  const headers = absenceChangeHeaders({
+    tenantId,
+    id,
+    operation: 'deleted',
+    modifiedAtMs: null,
+    hash: null,
+  });
+  return { topic: 'absence-changes', key: absenceId, body: null, headers };
+}

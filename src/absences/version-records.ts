@@ -1,0 +1,104 @@
+import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
+import type { ReadableRow, RowReader } from '../core/decoded-row.ts';
+import { inForce, type LoggedValue } from '../core/in-force.ts';
+import type { ViewedTransaction } from '../table/view.ts';
+
+/** The record of a version, as the mapping in force gives it (invariant 12). */
+export interface VersionRecord {
+  readonly value: AbsenceVersionValue;
+  /** Avro body of `absence-versions`. */
+  readonly body: Buffer;
+  /** Null if it is that of the version's row. */
+  readonly hash: Buffer | null;
+}
+
+export interface VersionRecordParts {
+  readonly encodeVersion: (value: AbsenceVersionValue) => Buffer;
+  readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
+  /** The reader of `absence-versions`. */
+  readonly reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>;
+}
+
+/**
+ * The records of the versions that a transaction publishes: rows of the transaction, records that waited in the index,
+ * and records read back from the log. A version is in up to three records, and is encoded once for all of them.
+ */
+export class VersionRecords {
+  readonly #parts: VersionRecordParts;
+  readonly #transaction: Pick<ViewedTransaction, 'bodyOf' | 'lookUp'>;
+  readonly #rows: ReadonlyMap<string, ReadableRow>;
+  /** Versions whose records may wait in the index: members of open absences. */
+  readonly #mayWait: ReadonlySet<string>;
+  readonly #records = new Map<string, VersionRecord>();
+
+  constructor(
+    parts: VersionRecordParts,
+    transaction: Pick<ViewedTransaction, 'bodyOf' | 'lookUp'>,
+    { rows, mayWait }: { rows: ReadonlyMap<string, ReadableRow>; mayWait: ReadonlySet<string> },
+  ) {
+    this.#parts = parts;
+    this.#transaction = transaction;
+    this.#rows = rows;
+    this.#mayWait = mayWait;
+  }
+
+  has(versionId: string): boolean {
+    return this.#rows.has(versionId) || this.#records.has(versionId);
+  }
+
+  /** Only the id, if the record is not at hand. */
+  get(versionId: string): VersionRecord {
+    const known = this.#records.get(versionId);
+    if (known !== undefined) return known;
+    const row = this.#rows.get(versionId);
+    const value = (row?.value ?? { sourcedId: versionId }) as AbsenceVersionValue;
+    const body = this.#transaction.bodyOf(value) ?? this.#parts.encodeVersion(value);
+    const record = { value, body, hash: row?.hash ?? null };
+    this.#records.set(versionId, record);
+    return record;
+  }
+
+  onlyId(versionId: string): Buffer {
+    return this.#parts.encodeVersion({ sourcedId: versionId });
+  }
+
+  /** Reads records that wait in the index; returns the ids of those that do not. */
+  async load(versionIds: Iterable<string>): Promise<Set<string>> {
+    const lacking = [...new Set(versionIds)].filter((id) => !this.has(id));
+    const waiting = lacking.filter((id) => this.#mayWait.has(id));
+    const kept = waiting.length === 0 ? [] : await this.#transaction.lookUp('bodies', waiting);
+    for (const [at, id] of waiting.entries()) {
+      const bytes = kept[at] ?? null;
+      if (bytes !== null) this.#take(id, bytes);
+    }
+    return new Set(lacking.filter((id) => !this.has(id)));
+  }
+
+  #take(versionId: string, bytes: Buffer): void {
+    const { mapping, body } = decodeKept(bytes);
+    const value = this.#parts.decodeVersion(body);
+    if (mapping === (this.#parts.reader.mapping ?? null)) {
+      this.#records.set(versionId, { value, body, hash: null });
+    } else this.add({ value, mapping, hash: null });
+  }
+
+  /** Adds a record that was read back. */
+  add(logged: LoggedValue): void {
+    const found = inForce(this.#parts.reader, logged);
+    const value = found.value as AbsenceVersionValue;
+    const body = this.#parts.encodeVersion(value);
+    this.#records.set(value.sourcedId, { value, body, hash: found.hash });
+  }
+
+  /** The bytes that keep a record in the index while it waits. */
+  kept(versionId: string): Buffer {
+    const mapping = Buffer.from(this.#parts.reader.mapping ?? '', 'utf8');
+    return Buffer.concat([Buffer.from([mapping.length]), mapping, this.get(versionId).body]);
+  }
+}
+
+/* kept := length of the mapping's id (1 byte) · that id · Avro body */
+function decodeKept(bytes: Buffer): { mapping: string | null; body: Buffer } {
+  const end = 1 + bytes.readUInt8();
+  return { mapping: end === 1 ? null : bytes.toString('utf8', 1, end), body: bytes.subarray(end) };
+}

@@ -1,0 +1,90 @@
+import { forgetting, hiding } from '../absences/render-absences.ts';
+import type { LoggedRecord, OutgoingRecord, TenantLog } from '../log/log.ts';
+import { CHAIN_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
+import { offsetsWithout, STATE_COMPLETE, type Progress } from '../model/progress.ts';
+
+const REMOVED_AT_ONCE = 5_000;
+const ABSENCE_TOPICS = [...CHAIN_COLLECTIONS, STATE_TOPIC] as const;
+
+/** Number of nulled keys. */
+export type NulledKeys = Record<(typeof CHAIN_COLLECTIONS)[number], number>;
+
+/**
+ * Nulls all keys of `absences`, `absence-changes` and `absence-state`, and records that absences begin with a first
+ * load. If it is interrupted, they are lost as before, and it can be repeated.
+ */
+export async function beginAbsencesAnew(parts: {
+  readonly log: Pick<TenantLog, 'read' | 'remove' | 'commit'>;
+  readonly tenantId: string;
+  /** The progress of `absence-versions`. */
+  readonly progress: Progress;
+  readonly randomId: () => string;
+  readonly signal: AbortSignal;
+}): Promise<{ progress: Progress; derived: readonly Progress[]; nulled: NulledKeys }> {
+  const { log, progress, randomId } = parts;
+  const withdrawn = await record(parts, progress, undefined);
+  const nulled: NulledKeys = { absences: 0, 'absence-changes': 0 };
+  for (const topic of ABSENCE_TOPICS) {
+    const keys = await liveKeys(parts, topic);
+    if (topic !== STATE_TOPIC) nulled[topic] = keys.length;
+    for (let from = 0; from < keys.length; from += REMOVED_AT_ONCE) {
+      const id = randomId();
+      const some = keys.slice(from, from + REMOVED_AT_ONCE);
+      await log.remove(some.map((key, at) => removalOf(parts.tenantId, { topic, key, id: `${id}-${at}` })));
+    }
+  }
+  return { ...(await record(parts, withdrawn.progress, STATE_COMPLETE)), nulled };
+}
+
+async function record(
+  { log, randomId }: Pick<Parameters<typeof beginAbsencesAnew>[0], 'log' | 'randomId'>,
+  before: Progress,
+  absenceState: string | undefined,
+): Promise<{ progress: Progress; derived: readonly Progress[] }> {
+  const next: Progress = {
+    ...before,
+    sequence: before.sequence + 1,
+    transactionId: randomId(),
+    complete: false,
+    offsets: offsetsWithout(before.offsets, [STATE_TOPIC]),
+    absenceState,
+  };
+  const derived = CHAIN_COLLECTIONS.map((collection): Progress =>
+    Object.assign({}, next, {
+      collection,
+      offsets: {},
+      lastCompleteFull: null,
+      firstLoad: undefined,
+      absenceState: undefined,
+    }),
+  );
+  return log.commit({ records: [], lostTopics: ABSENCE_TOPICS, progress: next, derived });
+}
+
+async function liveKeys(
+  { log, signal }: Pick<Parameters<typeof beginAbsencesAnew>[0], 'log' | 'signal'>,
+  topic: TopicSuffix,
+): Promise<string[]> {
+  const keys = new Set<string>();
+  await log.read({
+    from: [{ topic, after: {} }],
+    onBatch: (records: readonly LoggedRecord[]) => {
+      for (const { key, value } of records) {
+        if (value === null) keys.delete(key);
+        else keys.add(key);
+      }
+      return Promise.resolve();
+    },
+    signal,
+  });
+  return [...keys];
+}
+
+function removalOf(
+  tenantId: string,
+  { topic, key, id }: { topic: TopicSuffix; key: string; id: string },
+): OutgoingRecord {
+  if (topic === STATE_TOPIC) return { topic, key, body: null, headers: {} };
+  const removal = { tenantId, absenceId: key, id };
+  return topic === 'absences' ? hiding(removal) : forgetting(removal);
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { encodeAbsent } from '../../../src/core/absences/absent-entry.ts';
+import { createZoneClock } from '../../../src/core/lessons/zone-clock.ts';
+import { createAbsentIndex } from '../../../src/absences/absent-index.ts';
+import type { IndexEntry } from '../../../src/state/index-store.ts';
+
+test('a student whose absence ends on the last day of 9999 is absent, also where that is a day of the year 10000', async () => {
+  for (const zone of ['Europe/Berlin', 'UTC', 'America/New_York']) {
+    expect(
+      await absentIn(zone, { fromTime: '2026-01-07T07:00:00Z', toTime: '9999-12-31T23:59:59Z' }),
+    ).toEqual(['s-1']);
+    expect(
+      await absentIn(zone, { fromTime: '2026-01-07T07:00:00Z', toTime: '2026-01-08T07:00:00Z' }),
+    ).toEqual([]);
+  }
+});
+
+async function absentIn(
+  zone: string,
+  { fromTime, toTime }: { fromTime: string; toTime: string },
+): Promise<string[]> {
+  const value = encodeAbsent({ studentId: 's-1', fromMs: Date.parse(fromTime), toMs: Date.parse(toTime) });
+  const absent = createAbsentIndex({
+    index: {
+      async *entries(): AsyncGenerator<readonly IndexEntry[]> {
+        yield [['a-1', value]];
+      },
+    },
+    dateAt: (ms) => createZoneClock(zone).dateAt(ms),
+  });
+  const found: string[] = [];
+  for await (const students of absent.between('2026-11-20', '2026-11-27')) found.push(...students);
+  return found;
+}
