@@ -74,11 +74,7 @@ export function wronglyPublished(
 }
 
 /** The differences between the compacted view of the topics and the present hub. */
-export function notAsTheHub(
-  tenant: CheckedTenant,
-  evidence: Evidence,
-  { lost = [] }: Pick<CheckOptions, 'lost'> = {},
-): string[] {
+export function notAsTheHub(tenant: CheckedTenant, evidence: Evidence): string[] {
   const { hub, history } = tenant;
   const problems = history.collections.flatMap((collection) =>
     differences({ hub, collection, records: evidence.get(collection) ?? [] }).map(
@@ -88,24 +84,18 @@ export function notAsTheHub(
   if (history.collections.includes('absence-versions')) {
     const absences = evidence.get('absences') ?? [];
     const changes = evidence.get('absence-changes') ?? [];
-    const found = chainProblems({ hub, absences, changes });
-    const isCutOff = lost.includes('absence-changes');
-    problems.push(...found.filter((each) => !isCutOff || !each.startsWith('changes ')));
+    problems.push(...chainProblems({ hub, absences, changes }));
     problems.push(...lastStepProblems({ absences, changes }));
   }
   return problems.slice(0, MOST_TOLD);
 }
 
 /** Waits until the topics equal the hub, which is at rest; throws the remaining differences. Returns all records. */
-export async function healed(
-  tenant: CheckedTenant,
-  withinMs: number,
-  options: Pick<CheckOptions, 'lost'> = {},
-): Promise<Evidence> {
+export async function healed(tenant: CheckedTenant, withinMs: number): Promise<Evidence> {
   return vi.waitFor(
     async () => {
       const evidence = await readEvidence(tenant);
-      const problems = notAsTheHub(tenant, evidence, options);
+      const problems = notAsTheHub(tenant, evidence);
       if (problems.length > 0)
         throw new Error(`the topics do not equal the hub yet:\n${problems.join('\n')}`);
       return evidence;
@@ -117,10 +107,7 @@ export async function healed(
 /** All problems of a tenant that is at rest and has recovered; empty when there are none. */
 export async function allProblems(tenant: CheckedTenant, options: CheckOptions = {}): Promise<string[]> {
   const evidence = await readEvidence(tenant);
-  const problems = [
-    ...notAsTheHub(tenant, evidence, options),
-    ...wronglyPublished(tenant, evidence, options),
-  ];
+  const problems = [...notAsTheHub(tenant, evidence), ...wronglyPublished(tenant, evidence, options)];
   const { redisKeyPrefix = tenant.topicPrefix } = options;
   if (redisKeyPrefix === null) return problems;
   const store = createRedisStore({

@@ -18,9 +18,9 @@ const LOSSES: Readonly<Record<string, (topic: string) => Promise<void>>> = {
     deleteRecords(topic, ({ low, high }) => low + Math.ceil((high - low) / 2)),
 };
 
-/** One topic of each kind: rows, derived records, rejects, progress. */
-const KINDS = ['users', 'absence-changes', 'rejects', 'progress'];
-const TOPICS = [...KINDS, 'absence-versions', 'absences'];
+/** One topic of each kind: rows, rejects, progress. Where `absences` or `absence-changes` is lost, a person decides. */
+const KINDS = ['users', 'rejects', 'progress'];
+const TOPICS = [...KINDS, 'absence-versions'];
 const WAYS = Object.keys(LOSSES);
 
 /** Sequences of losses, each with the topic and the way. In the long form each topic loses its records in each way alone. */

@@ -146,7 +146,7 @@ export async function expectHealsBy(
 ): Promise<void> {
   try {
     await demandFull(tenant.topicPrefix, { withinMs: HEALS_WITHIN_MS });
-    const evidence = await healed(tenant, HEALS_WITHIN_MS, options);
+    const evidence = await healed(tenant, HEALS_WITHIN_MS);
     expect(wronglyPublished(tenant, evidence, options)).toEqual([]);
   } catch (error) {
     const said = child.output().split('\n').slice(-30).join('\n');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { REBUILD } from '../../../src/pipeline/requests/rebuild.ts';
 import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
+import type { TopicRecord } from '../support/read-topics.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { recreateTopic } from './recreate-topic.ts';
 import { copyRedis } from './redis-copy.ts';
@@ -46,10 +47,15 @@ async function beginAnew({ parts, session }: Mirror): Promise<void> {
   );
 }
 
+/** Of the present lives of the keys. */
 async function problemsOf(mirror: Mirror): Promise<string[]> {
-  const absences = await mirror.records('absences');
-  const changes = await mirror.records('absence-changes');
-  return chainProblems({ hub: mirror.hub, absences, changes });
+  const [absences, changes] = [await mirror.records('absences'), await mirror.records('absence-changes')];
+  return chainProblems({ hub: mirror.hub, absences, changes: sinceLastNull(changes) });
+}
+
+function sinceLastNull(records: readonly TopicRecord[]): TopicRecord[] {
+  const last = new Map(records.flatMap(({ key, value }, at) => (value === null ? [[key, at] as const] : [])));
+  return records.filter(({ key }, at) => at > (last.get(key) ?? -1));
 }
 
 const LOST = { orgs: null, 'absence-versions': 'ABSENCES_LOST' };
