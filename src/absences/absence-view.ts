@@ -236,9 +236,10 @@ export class AbsenceView implements View {
   async #forget(transaction: ViewedTransaction): Promise<void> {
     const { index, now, forgetAfterMs, absentSinceMs } = this.#parts;
     const lastDay = dayNumber(now() - forgetAfterMs);
-    const ended = transaction.changedKeys('ended');
+    // Their entries in the index are those before this transaction.
+    const changed = transaction.changedKeys('absences');
     for await (const batch of index.entries('ended')) {
-      const due = batch.flatMap(([id, day]) => (decodeDay(day) < lastDay && !ended.has(id) ? [id] : []));
+      const due = batch.flatMap(([id, day]) => (decodeDay(day) < lastDay && !changed.has(id) ? [id] : []));
       if (due.length > 0) await this.#forgetSome(transaction, due);
       if (transaction.isFull) await transaction.commit();
     }

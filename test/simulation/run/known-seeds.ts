@@ -12,4 +12,9 @@ export interface KnownSeed {
 export const KNOWN_SEEDS: readonly KnownSeed[] = [
   { kind: 'restarts', seed: 51_273, why: 'no incremental sync read a row that a full sync had skipped' },
   { kind: 'restarts', seed: 51_471, why: 'no incremental sync read a row that a full sync had skipped' },
+  {
+    kind: 'sound-chains-restarts',
+    seed: 574_423_742,
+    why: 'an absence was forgotten as it was before the transaction that also changed its list',
+  },
 ];

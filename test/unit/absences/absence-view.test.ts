@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { decodeEntry } from '../../../src/core/absences/entry-codec.ts';
 import { version, ViewedTable } from './support/viewed-table.ts';
 
 const V1 = version('v1');
@@ -195,6 +196,18 @@ test('unchanged rows derive what is lacking, and show nothing again', async () =
   expect(table.story).toEqual(['v1/1 CREATED v1']);
   await table.page([V1], [], ['v1']);
   expect(table.records).toHaveLength(2);
+});
+
+test('an absence whose list changes in the transaction that would forget it is forgotten later, with that change', async () => {
+  const table = new ViewedTable();
+  await table.end([V1_REPLACED, version('v2', { replaces: 'v1', deletedTime: 5 })]);
+  table.nowMs += 32 * 24 * 3_600_000;
+  await table.end([], ['v1']);
+  await table.end();
+  const [bytes] = await table.entriesOf('v1');
+  const entry = decodeEntry('v1', bytes ?? Buffer.alloc(0));
+  expect(entry.published?.step).toBe(0);
+  expect(entry.members.map(({ state }) => state)).toEqual(['gone', 'present']);
 });
 
 test('a key is nulled long enough after its deletion, and a new life begins with step 1', async () => {

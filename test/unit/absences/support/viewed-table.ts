@@ -105,6 +105,11 @@ export class ViewedTable {
     await this.#commit();
   }
 
+  /** The entries of absences in the index. */
+  entriesOf(...absenceIds: string[]) {
+    return this.index.lookup('absences', absenceIds, this.#position());
+  }
+
   countRows() {
     return this.#view.countRows([], (area, keys) => this.index.lookup(area, keys, this.#position()));
   }
