@@ -120,9 +120,7 @@ describe('lost absences', () => {
     await flushRedis(mirror);
     await mirror.restart();
     expect(await failuresOf(mirror)).toEqual({ orgs: null, 'absence-versions': null });
-    const topics = (await mirror.since(ends)).map(({ topic }) => topic);
-    expect(topics.filter((topic) => !topic.endsWith('.absence-state'))).toEqual([]);
-    expect(topics.length).toBeGreaterThan(20);
+    expect(await mirror.since(ends)).toEqual([]);
   });
 
   it('are not taken for lost where absences are switched off for some time, and on again', async () => {
