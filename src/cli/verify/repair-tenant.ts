@@ -54,6 +54,8 @@ function corruptIn(
     name,
     rows: keysOf('undecodable', name),
     rejects: keysOf('reject-missing', name),
-    absences: keysOf('undecodable', 'absences'),
+    absences: differences
+      .flatMap(({ collection, key }) => (collection === 'absences' ? key : []))
+      .slice(0, MAX_CORRUPT_KEYS),
   };
 }

@@ -1,5 +1,3 @@
-import { isShown } from '../../core/absences/absence-entry.ts';
-import { decodeEntry } from '../../core/absences/entry-codec.ts';
 import { HASH_OF_NO_ROW } from '../../core/content-hash.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
@@ -18,8 +16,6 @@ import { notMirrored, type OwnerWork } from './owner-request.ts';
 export interface Corrupt {
   readonly rows: readonly string[];
   readonly rejects: readonly string[];
-  /** Keys in `absences`, when the collection is `absence-versions`. */
-  readonly absences: readonly string[];
 }
 
 /**
@@ -119,23 +115,5 @@ async function markCorrupt(index: CollectionIndex, start: WriterStart, corrupt: 
       if (value !== null) changes.push({ area, key, value: HASH_OF_NO_ROW });
     }
   }
-  changes.push(...(await markAbsences(index, start, corrupt.absences)));
   if (changes.length > 0) await index.apply(start.indexed, position, changes);
-}
-
-/** Marks the rows of the versions that absences show: with them, a full sync publishes the absences again. */
-async function markAbsences(
-  index: CollectionIndex,
-  { indexed: at }: WriterStart,
-  keys: readonly string[],
-): Promise<IndexChange[]> {
-  const found = await lookUpAll(index, { area: 'absences', keys, at });
-  const shown = [...found].flatMap(([key, value]) => {
-    const entry = value === null ? null : decodeEntry(key, value);
-    return entry?.published != null && isShown(entry) ? [entry.published.versionId] : [];
-  });
-  const rows = await lookUpAll(index, { area: 'rows', keys: shown, at });
-  return [...rows].flatMap(([key, value]) =>
-    value === null ? [] : [{ area: 'rows', key, value: HASH_OF_NO_ROW }],
-  );
 }
