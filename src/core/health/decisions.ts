@@ -15,7 +15,12 @@ export interface Decision {
 }
 
 export function decisionsOf(
-  { tenant, wrongTenant, withheldGroups }: Pick<TenantFacts, 'tenant' | 'wrongTenant' | 'withheldGroups'>,
+  {
+    tenant,
+    wrongTenant,
+    withheldGroups,
+    areAbsencesLost,
+  }: Pick<TenantFacts, 'tenant' | 'wrongTenant' | 'withheldGroups' | 'areAbsencesLost'>,
   collections: readonly CollectionStatus[],
 ): Decision[] {
   const foreign = wrongTenant.map((collection) => ({
@@ -45,5 +50,11 @@ export function decisionsOf(
       commands: [`rollcall republish ${collection} --tenant ${tenant}`],
       groups: [],
     }));
-  return [...foreign, ...withheld, ...unreadable];
+  const lost: Decision = {
+    collection: 'absence-versions',
+    what: 'absences, absence-changes, or both absence-state and the index in Redis are lost: bring back a copy, or let absences begin anew; nothing of them is published meanwhile',
+    commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --anew --yes`],
+    groups: [],
+  };
+  return [...(areAbsencesLost === true ? [lost] : []), ...foreign, ...withheld, ...unreadable];
 }

@@ -48,6 +48,8 @@ export interface TenantFacts {
   readonly notOffered: readonly string[];
   /** Collections whose rows at the hub may be another tenant's, from the index: nothing is published. */
   readonly wrongTenant: readonly CollectionName[];
+  /** Whether absences are lost (`ABSENCES_LOST`), as the process that mirrors the tenant reports; left out: not known. */
+  readonly areAbsencesLost?: boolean | undefined;
   /** The withheld deletions by school, class and date, where the process that mirrors has counted them. */
   readonly withheldGroups?: ReadonlyMap<CollectionName, readonly NamedGroups[]> | undefined;
   /** Null when absences are not mirrored, or the index is not available. */

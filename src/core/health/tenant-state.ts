@@ -34,6 +34,10 @@ export function judgeState(
   const suffix = facts.isOwnerAlive === false ? '; no process is running' : '';
   const { notOffered } = facts;
   const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named([...notOffered])}`;
+  if (facts.areAbsencesLost === true) {
+    const headline = 'needs a decision: absences are lost, and nothing of them is published (ABSENCES_LOST)';
+    return { state: 'needs-person', headline };
+  }
   if (facts.wrongTenant.length > 0) {
     const which = named([...facts.wrongTenant]);
     const headline = `needs a decision: nothing is published, as almost none of the rows that the hub returns for ${which} match the published ones`;

@@ -36,6 +36,7 @@ export class CollectionMonitor {
   #committedAtMs: number | null = null;
   isNotOffered = false;
   isWrongTenant = false;
+  isLost = false;
 
   constructor(
     settings: Pick<CollectionFacts, 'collection' | 'hasDelta' | 'deltaEveryMs' | 'fullPull'>,
@@ -97,6 +98,7 @@ export class CollectionMonitor {
         this.#running.delete(event.mode);
         if (event.error instanceof RollcallError && event.error.code === 'HUB_FOREIGN_DATA')
           this.isWrongTenant = true;
+        if (event.error instanceof RollcallError && event.error.code === 'ABSENCES_LOST') this.isLost = true;
         return;
       case 'pass-stopped':
         this.#running.delete(event.mode);
@@ -151,6 +153,7 @@ export class CollectionMonitor {
     if (stats.mode === 'FULL' || outcome === 'complete') this.#withheld = stats.rowsWithheld;
     if (outcome !== 'complete') return;
     this.isWrongTenant = false;
+    this.isLost = false;
     this.#endedMs[stats.mode] = nowMs;
     if (stats.mode === 'FULL') this.#rowsAtHub = stats.totalAtEnd ?? stats.rowsSeen;
   }

@@ -88,6 +88,7 @@ export class TenantMonitor {
       isOwnerAlive: this.#isOwner,
       notOffered: this.#names(({ isNotOffered }) => isNotOffered),
       wrongTenant: this.#names(({ isWrongTenant }) => isWrongTenant),
+      areAbsencesLost: this.#names(({ isLost }) => isLost).length > 0,
       withheldGroups: this.#withheldGroups,
       // Their number alone is a metric; what they are, only the index knows.
       contradictions: null,

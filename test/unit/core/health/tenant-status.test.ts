@@ -73,7 +73,9 @@ function statusOf(
   collections: readonly CollectionFacts[],
   isOwnerAlive: boolean | null = true,
   owner: string | null = 'vm-1',
-  more: Partial<Pick<TenantFacts, 'notOffered' | 'wrongTenant' | 'contradictions' | 'reported'>> = {},
+  more: Partial<
+    Pick<TenantFacts, 'notOffered' | 'wrongTenant' | 'contradictions' | 'reported' | 'areAbsencesLost'>
+  > = {},
 ) {
   return tenantStatus({
     tenant: 'north',
@@ -124,6 +126,15 @@ describe('the headline', () => {
       state: 'needs-person',
       headline: 'needs a decision: 51 deletions are withheld in users',
     });
+  });
+
+  it('needs a decision while absences are lost, and names the command for it', () => {
+    const lost = statusOf([facts('absence-versions')], true, 'vm-1', { areAbsencesLost: true });
+    expect(lost.state).toBe('needs-person');
+    expect(lost.headline).toContain('ABSENCES_LOST');
+    expect(lost.decisions[0]?.commands).toEqual([
+      'rollcall state rebuild --tenant north --collection absences --anew --yes',
+    ]);
   });
 
   it('needs a person while the hub gives another tenant’s rows, before even that', () => {
