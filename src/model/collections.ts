@@ -118,7 +118,11 @@ export function sourceOf(name: CollectionName): CollectionName {
   return collectionNamed(name).derivedFrom ?? name;
 }
 
-const TOPICS_OF_ABSENCES: readonly TopicSuffix[] = ['absence-versions', ...CHAIN_COLLECTIONS, STATE_TOPIC];
+export const TOPICS_OF_ABSENCES: readonly TopicSuffix[] = [
+  'absence-versions',
+  ...CHAIN_COLLECTIONS,
+  STATE_TOPIC,
+];
 
 /** The topics that begin anew with one: absences are told from their first version again, or their steps would not fit. */
 export function topicsBegunWith(suffix: TopicSuffix): readonly TopicSuffix[] {

@@ -18,9 +18,11 @@ export interface AbsenceFacts {
   readonly position: IndexPosition | null;
   /** Whether `absences` or `absence-changes` lost records. */
   readonly hasLostTopics: boolean;
+  /** Whether all topics of absences, that of their versions among them, lost records. */
+  readonly hasLostAll: boolean;
   /** Whether `absence-state` lost records. */
   readonly hasLostChangelog: boolean;
-  /** Whether records were ever written to topics, as far as their offsets show. */
+  /** Whether records were ever written to `absence-changes` and `absence-state`, as far as their offsets show. */
   readonly hasEvents: boolean;
   readonly hasChangelog: boolean;
 }
@@ -28,6 +30,8 @@ export interface AbsenceFacts {
 /** One way back: the state is copied, never derived from the public topics. */
 export function absenceSource(facts: AbsenceFacts): AbsenceSource {
   const { progress, derived, position } = facts;
+  // They were deleted together, as `topics recreate` does: nothing is left that could be continued, or nulled.
+  if (facts.hasLostAll && !facts.hasEvents && !facts.hasChangelog) return 'nothing';
   if (facts.hasLostTopics) return 'lost';
   if (progress === null) {
     // Without `progress` nothing shows how complete the changelog is; it is written with the events.

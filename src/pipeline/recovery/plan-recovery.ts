@@ -2,6 +2,7 @@ import { planIndexRecovery, type IndexRecoveryPlan } from '../../core/index-reco
 import {
   CHAIN_COLLECTIONS,
   STATE_TOPIC,
+  TOPICS_OF_ABSENCES,
   type CollectionName,
   type TopicSuffix,
 } from '../../model/collections.ts';
@@ -66,6 +67,7 @@ export async function planRecovery(
       : absenceSource({
           ...known,
           hasLostTopics: CHAIN_COLLECTIONS.some((name) => lost.has(name)),
+          hasLostAll: TOPICS_OF_ABSENCES.every((suffix) => lost.has(suffix)),
           hasLostChangelog: lost.has(STATE_TOPIC),
           hasEvents: holdsRecords(parts, ends, 'absence-changes'),
           hasChangelog: holdsRecords(parts, ends, STATE_TOPIC),

@@ -70,20 +70,22 @@ export async function recordTopicLosses(
       ...progress,
       ...transaction,
       offsets: offsetsWithout(progress.offsets, [...lost]),
+      absenceState: lost.has(STATE_TOPIC) ? undefined : progress.absenceState,
       watermarkMs: null,
       lastCompleteFull: null,
     },
-    derived: [...derived].map(([name, each]) =>
-      // The watermark of a derived collection is always its source's.
-      Object.assign({}, each ?? progress, transaction, {
+    derived: [...derived].map(([name, each]) => {
+      const isWhole = each !== null && !lost.has(name);
+      return Object.assign({}, each ?? progress, transaction, {
         collection: name,
         absenceState: undefined,
-        offsets: each?.offsets ?? {},
-        lastCompleteFull: each?.lastCompleteFull ?? null,
-        firstLoad: each?.firstLoad,
+        offsets: isWhole ? each.offsets : {},
+        lastCompleteFull: isWhole ? each.lastCompleteFull : null,
+        firstLoad: isWhole ? each.firstLoad : undefined,
+        // The watermark of a derived collection is always its source's.
         watermarkMs: null,
-      }),
-    ),
+      });
+    }),
   });
   const derivedCommitted = new Map(
     committed.derived.map((each) => [each.collection as ChainCollection, each]),

@@ -110,6 +110,23 @@ describe('lost absences', () => {
     expect(news).toMatchObject([{ step: 1, operation: 'CREATED', snapshot: false }]);
   });
 
+  it('are no matter of a decision where all their topics are recreated together: they begin with a first load', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const published = loggedChanges(await mirror.records('absence-changes'));
+    await lose(mirror, 'absence-versions', 'absences', 'absence-changes', 'absence-state');
+    await mirror.restart();
+    expect(await failuresOf(mirror)).toEqual({ orgs: null, 'absence-versions': null });
+    expect(await problemsOf(mirror)).toEqual([]);
+    const again = loggedChanges(await mirror.records('absence-changes'));
+    expect(again.filter(({ snapshot }) => !snapshot)).toEqual([]);
+    expect(again.length).toBe(published.length);
+    await mirror.restart();
+    const ends = await mirror.ends();
+    expect(await failuresOf(mirror)).toEqual({ orgs: null, 'absence-versions': null });
+    expect(await mirror.since(ends)).toEqual([]);
+  });
+
   it('a lost absence-state is filled from a current Redis, and is copied afterwards', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();

@@ -22,6 +22,7 @@ function sourceOf(facts: Partial<AbsenceFacts>) {
     derived,
     position: current,
     hasLostTopics: false,
+    hasLostAll: false,
     hasLostChangelog: false,
     hasEvents: true,
     hasChangelog: true,
@@ -44,6 +45,12 @@ describe('the index of absences', () => {
     expect(sourceOf({ hasLostChangelog: true, position: behind })).toBe('lost');
     expect(sourceOf({ hasLostChangelog: true, position: null })).toBe('lost');
     expect(sourceOf({ hasLostTopics: true })).toBe('lost');
+  });
+
+  test('begins with nothing where all topics of absences were recreated together', () => {
+    const all = { hasLostTopics: true, hasLostAll: true, hasLostChangelog: true };
+    expect(sourceOf({ ...all, hasEvents: false, hasChangelog: false })).toBe('nothing');
+    expect(sourceOf(all)).toBe('lost');
   });
 
   test('begins with nothing where absences were never mirrored', () => {
