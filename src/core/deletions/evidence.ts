@@ -1,0 +1,75 @@
+/** How the scan of one scope ended. A scope is what one scan speaks for: a plain collection, a class, an afterschool, a student. */
+export interface ScanEvidence {
+  /** Empty for the only scope of a plain collection. */
+  readonly scope: string;
+  /** `proper`: by the hub's own sign; `not-found`: the hub does not know the scope's parent. */
+  readonly ending: 'proper' | 'no-list' | 'repeated' | 'not-found';
+  readonly byOffset: boolean;
+  /** Distinct rows, unreadable ones included. */
+  readonly distinctRows: number;
+  readonly rowsWithoutId: number;
+  /** The hub's total on the first page, and on the last; null: it sent none. */
+  readonly totalAtStart: number | null;
+  readonly totalAtEnd: number | null;
+}
+
+/** How many rows came, and how many the hub counts. */
+export interface Shortfall {
+  readonly rows: number;
+  readonly total: number;
+}
+
+/** What a scan proves about the rows that it did not bring. */
+export type ScopeVerdict =
+  /** It missed them: after so many misses in a row they are removed. */
+  | { readonly kind: 'complete'; readonly missesNeeded: number }
+  | { readonly kind: 'short'; readonly shortfall: Shortfall }
+  /** Nothing; each row without an id may be one of them. */
+  | { readonly kind: 'nameless'; readonly why: string }
+  | { readonly kind: 'inconclusive'; readonly why: string; readonly isNotFound: boolean };
+
+const MISSES_NEEDED = 2;
+/** An offset scan skips the same rows again where rows before them come and go. */
+const MISSES_NEEDED_BY_OFFSET = 3;
+
+const INCONCLUSIVE = {
+  'no-list': 'a response had no list',
+  repeated: 'the hub keeps returning the same page',
+  'not-found': 'the hub does not find what the rows belong to',
+} as const;
+
+/** Whether a scan is complete for its scope, whatever the paging. */
+export function judgeScope(scan: ScanEvidence): ScopeVerdict {
+  const { ending, rowsWithoutId, byOffset } = scan;
+  if (ending !== 'proper')
+    return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isNotFound: ending === 'not-found' };
+  const shortfall = shortfallOf(scan);
+  if (shortfall !== null) return { kind: 'short', shortfall };
+  if (rowsWithoutId > 0) return { kind: 'nameless', why: `${rowsWithoutId} rows have no readable sourcedId` };
+  const missesNeeded = byOffset && !hasAgreed(scan) ? MISSES_NEEDED_BY_OFFSET : MISSES_NEEDED;
+  return { kind: 'complete', missesNeeded };
+}
+
+type Counted = Pick<ScanEvidence, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'>;
+
+/**
+ * By how much a scan stays below the lower of the hub's two totals; null if it does not. A total that is missing, 0, or below what
+ * came says nothing.
+ */
+export function shortfallOf(scan: Counted): Shortfall | null {
+  const said = saidTotals(scan);
+  const total = Math.min(...said);
+  return said.length > 0 && scan.distinctRows < total ? { rows: scan.distinctRows, total } : null;
+}
+
+/** Whether the rows that came are as many as the hub's totals say, which may differ while rows come and go. */
+export function hasAgreed(scan: Counted): boolean {
+  const said = saidTotals(scan);
+  return (
+    said.length === 2 && scan.distinctRows >= Math.min(...said) && scan.distinctRows <= Math.max(...said)
+  );
+}
+
+function saidTotals({ totalAtStart, totalAtEnd }: Counted): number[] {
+  return [totalAtStart, totalAtEnd].filter((total) => total !== null && total > 0) as number[];
+}

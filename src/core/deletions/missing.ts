@@ -1,0 +1,119 @@
+import { whyHeld, type GuardLimits } from './guard.ts';
+
+/** How often in a row complete full syncs have missed a row, and since when (ms since the epoch). */
+export interface Miss {
+  readonly sinceMs: number;
+  readonly times: number;
+}
+
+export type MissingKeys = ReadonlyMap<string, Miss>;
+
+/** What full syncs of a collection have missed. Redis holds it; losing it delays removals and never causes one. */
+export interface Missing {
+  /** The sync that settled it. It is void if the log names another one. */
+  readonly syncId: string;
+  /** When the confirming sync that is owed is due, ms since the epoch; null: none is owed. */
+  readonly confirmAtMs: number | null;
+  /** The confirming sync reads every scope, not only those of the missing keys. */
+  readonly confirmsAll: boolean;
+  readonly keys: MissingKeys;
+}
+
+/** A full sync as far as missing rows are concerned. */
+export interface Judged {
+  readonly atMs: number;
+  /** Keys that waited before the sync, without those that it, or another sync meanwhile, has seen. */
+  readonly before: MissingKeys;
+  /** Whether the sync counts for a key: its scope is complete, or does not exist any more. Else the key stays as it was. */
+  readonly counts: (key: string) => boolean;
+  readonly missed: readonly string[];
+  /** Rows that the sync missed beyond those that a list can hold. */
+  readonly unlisted: number;
+  readonly missesNeeded: (key: string) => number;
+  /** When the hold that stands began, ms since the epoch; null: none stands. */
+  readonly heldSinceMs: number | null;
+  /** The hold stands, and what was missing at its begin is not known any more. */
+  readonly isListLost: boolean;
+  /** Another collection is held: the tenant removes nothing. */
+  readonly isOtherHeld: boolean;
+  /** What a person has approved; null: nobody has. */
+  readonly approved: ReadonlySet<string> | null;
+  readonly known: number;
+  readonly removedToday: number;
+  readonly limits: GuardLimits;
+}
+
+/** What becomes of the rows that a full sync missed. */
+export interface Settlement {
+  readonly remove: readonly string[];
+  /** The part of `remove` that a person has approved. */
+  readonly approved: number;
+  readonly wait: MissingKeys;
+  /** Of those that wait, the ones that another miss is needed for. */
+  readonly unconfirmed: number;
+  readonly heldSinceMs: number | null;
+  /** Why the hold begins; null if it does not. */
+  readonly why: string | null;
+  /** How many rows are withheld: all missing ones of a held collection, else those that only another's hold keeps. */
+  readonly withheld: number;
+  readonly removedToday: number;
+}
+
+/** Remove, wait or hold: the only place where a missing row becomes a removal (invariant 3). */
+export function settle(judged: Judged): Settlement {
+  const { missed, missesNeeded, approved, removedToday, isOtherHeld } = judged;
+  const counted = countMisses(judged);
+  const gone = approved === null ? [] : missed.filter((key) => approved.has(key));
+  for (const key of gone) counted.delete(key);
+  const known = judged.known - gone.length;
+  const missing = counted.size + judged.unlisted;
+  const stands = approved === null && holdStands(judged, counted);
+  const why = stands ? null : whyHeldNow(judged, { missing, known });
+  const heldSinceMs = stands ? judged.heldSinceMs : why === null ? null : judged.atMs;
+  const due = [...counted].flatMap(([key, { times }]) =>
+    judged.counts(key) && times >= missesNeeded(key) ? [key] : [],
+  );
+  const isFree = heldSinceMs === null && !isOtherHeld;
+  const removed = isFree ? due : [];
+  for (const key of removed) counted.delete(key);
+  const waitsForDecision = heldSinceMs !== null ? missing : isOtherHeld ? due.length : 0;
+  return {
+    remove: [...gone, ...removed],
+    approved: gone.length,
+    wait: counted,
+    unconfirmed: [...counted].filter(([key, { times }]) => times < missesNeeded(key)).length,
+    heldSinceMs,
+    why,
+    withheld: waitsForDecision,
+    removedToday: removedToday + removed.length,
+  };
+}
+
+/** The keys that wait, with this sync's misses. A key of a scope that it does not count for stays as it was. */
+function countMisses(judged: Judged): Map<string, Miss> {
+  const { before, missed, counts, atMs, isListLost, heldSinceMs } = judged;
+  const counted = new Map<string, Miss>();
+  for (const [key, miss] of before) if (!counts(key)) counted.set(key, miss);
+  // What the first complete full sync misses is the list that was lost.
+  const sinceMs = isListLost && heldSinceMs !== null ? heldSinceMs : atMs;
+  for (const key of missed) {
+    const earlier = before.get(key);
+    counted.set(key, { sinceMs: earlier?.sinceMs ?? sinceMs, times: (earlier?.times ?? 0) + 1 });
+  }
+  return counted;
+}
+
+/** A hold stands while a row is missing that was missing at its begin. */
+function holdStands({ heldSinceMs, isListLost }: Judged, missing: MissingKeys): boolean {
+  if (heldSinceMs === null) return false;
+  if (isListLost) return missing.size > 0;
+  return [...missing.values()].some(({ sinceMs }) => sinceMs <= heldSinceMs);
+}
+
+function whyHeldNow(
+  { unlisted, removedToday, limits }: Judged,
+  { missing, known }: { missing: number; known: number },
+): string | null {
+  if (unlisted > 0) return `${missing} rows are missing, more than a list can hold`;
+  return whyHeld({ missing, removedToday, known }, limits);
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { CollectionName } from '../../model/collections.ts';
+import type { MissingKeys } from './missing.ts';
+
+const DIGEST_CHARACTERS = 12;
+/** A row that was missed less often waits for the next full sync, not for a decision. */
+const CONFIRMED_TIMES = 2;
+
+/** What a collection knows of its missing rows. */
+export interface MissingOfCollection {
+  readonly collection: CollectionName;
+  /** Null: none is remembered, or what is remembered is void. */
+  readonly keys: MissingKeys | null;
+  /** When its hold began, ms since the epoch; null: it is not held. */
+  readonly heldSinceMs: number | null;
+}
+
+/** The rows of a collection that wait for a decision. */
+export interface WaitingRows {
+  readonly collection: CollectionName;
+  /** Sorted. */
+  readonly keys: readonly string[];
+  /** When the oldest was first missed, ms since the epoch; null without keys. */
+  readonly sinceMs: number | null;
+  readonly isHeld: boolean;
+  /** The collection is held, and its keys are lost: the next complete full sync lists them. */
+  readonly isLost: boolean;
+}
+
+/**
+ * Everything in a tenant that waits for one decision: the missing rows of held collections, and the confirmed ones of the others,
+ * which are removed by themselves once no collection is held. `schedules` holds only itself.
+ */
+export function waitingList(tenant: readonly MissingOfCollection[]): readonly WaitingRows[] {
+  return tenant.flatMap((each) => {
+    const isHeld = each.heldSinceMs !== null;
+    if (!isHeld && !isOtherHeld(each.collection, tenant)) return [];
+    const keys = [...(each.keys ?? [])]
+      .filter(([, { times }]) => isHeld || times >= CONFIRMED_TIMES)
+      .map(([key]) => key)
+      .sort();
+    if (keys.length === 0 && !isHeld) return [];
+    const sinceMs = keys.reduce(
+      (oldest, key) => Math.min(oldest, each.keys?.get(key)?.sinceMs ?? oldest),
+      Number.POSITIVE_INFINITY,
+    );
+    return [
+      {
+        collection: each.collection,
+        keys,
+        sinceMs: keys.length === 0 ? null : sinceMs,
+        isHeld,
+        isLost: isHeld && each.keys === null,
+      },
+    ];
+  });
+}
+
+/** Whether another collection's hold keeps the removals of this one. Schedules come from another service with rights of its own. */
+export function isOtherHeld(
+  collection: CollectionName,
+  tenant: readonly Pick<MissingOfCollection, 'collection' | 'heldSinceMs'>[],
+): boolean {
+  return tenant.some(
+    (each) => each.heldSinceMs !== null && each.collection !== collection && each.collection !== 'schedules',
+  );
+}
+
+/** A digest (12 hex digits) of a waiting list; it depends on collections and keys alone. */
+export function digestOf(list: readonly Pick<WaitingRows, 'collection' | 'keys'>[]): string {
+  const named = list.map(({ collection, keys }) => [collection, ...[...keys].sort()]);
+  const text = JSON.stringify(named.sort((one, other) => ((one[0] ?? '') < (other[0] ?? '') ? -1 : 1)));
+  return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_CHARACTERS);
+}
