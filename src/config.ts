@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { crossCheck } from './config/cross-checks.ts';
 import { errorCodeOf } from './config/error-code.ts';
-import { flag, ratio, secret, text, wholeNumber } from './config/fields.ts';
+import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import type { FillSources } from './config/fill.ts';
 import { FilledFiles, followFiles } from './config/follow-files.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
@@ -59,10 +59,15 @@ const configSchema = z.strictObject({
         })
         .prefault({})
         .describe('Above these limits the deletions of a sync are withheld and need a decision.'),
-      perDay: flag().prefault(true).describe('Whether all deletions of a day count together.'),
+      confirmAfter: duration({ min: '1s', max: '1d' })
+        .prefault('5m')
+        .describe(
+          'How long after a full sync that missed rows another one confirms it. `1d`: the next daily one does.',
+        ),
     })
     .prefault({})
-    .describe('The guard against deleting too much.'),
+    .transform(({ confirmAfter, ...rest }) => ({ ...rest, confirmAfterMs: confirmAfter }))
+    .describe('When rows that the hub no longer has are removed, and the guard against removing too much.'),
   pseudonymise: z
     .strictObject({
       key: secret(16).describe(

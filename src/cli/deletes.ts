@@ -1,128 +1,143 @@
 import { Command } from 'commander';
-import { wrapped } from './help-text.ts';
 import { pino } from 'pino';
-import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
-import { describeError, RollcallError } from '../errors.ts';
-import { exitCode } from './exit-code.ts';
-import { sourceOf, type CollectionName } from '../model/collections.ts';
+import type { Config, TenantConfig } from '../config.ts';
+import { formatCount, isoOrNull, printable } from '../core/words.ts';
+import { RollcallError } from '../errors.ts';
+import { sourceOf } from '../model/collections.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
-import { chooseCollection, chooseTenants } from './choose.ts';
-import { approveLists, decisionExit, discardLists, showDecisions } from './deletes/decide.ts';
-import { readLists, type TenantLists } from './deletes/read-lists.ts';
-import { readWithheldGroups } from '../pipeline/read-withheld-groups.ts';
-import { showLists, type Groups } from './deletes/show-lists.ts';
+import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
+import { approve, type ApproveFlags } from './deletes/approve.ts';
+import { readWaitingLists } from './deletes/read-waiting-lists.ts';
+import { groupsOf, showWaiting, waitingAsJson } from './deletes/show-waiting.ts';
+import { EXIT, exitCode } from './exit-code.ts';
+import { wrapped } from './help-text.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 
-interface DeletesFlags {
+interface DeletesFlags extends ApproveFlags {
   readonly tenant?: string | undefined;
   readonly collection?: string[] | undefined;
   readonly keys?: boolean | undefined;
-  readonly list?: string[] | undefined;
 }
 
 const EXIT_CODES = `
 Exit codes: 0 nothing is withheld (any more); 1 it failed; 3 something needs a decision.`;
 
-/** `rollcall deletes list|approve|discard`: deletions that need a decision. */
+/** `rollcall deletes list|approve|history`: deletions that need a decision. */
 export function deletesCommand(): Command {
-  const list = withScope(new Command('list'))
-    .description('Shows which deletions need a decision, since when, and why. It writes nothing.')
+  const list = new Command('list')
+    .description('Shows what waits for a decision in each tenant, since when, and why. It writes nothing.')
+    .option('--tenant <id>', 'only this tenant')
+    .option('--collection <name...>', 'show only these collections')
     .option('--keys', 'name every key, not only the first ten')
     .addHelpText(
       'after',
       wrapped(`
-Each list has a short digest: "deletes approve --list <digest>" approves exactly that list and no later one.
+Everything that waits in a tenant is one list with one short digest: "deletes approve <digest>" approves exactly that list
+and no later one. Rows that come back leave it by themselves.
 ${EXIT_CODES}`),
     )
     .action(verbAction(listDeletes));
-  const approve = withScope(new Command('approve'))
+  const approval = new Command('approve')
     .description(
-      'Releases the lists as they are now: runs a full sync at once, and removes each listed row that it does not ' +
-        'find, regardless of their number. Rows that are back stay; rows that are not listed are guarded as usual. ' +
-        'If a process runs for the tenant, that process does the work; otherwise this command owns the tenant meanwhile.',
+      'Removes what is listed and still missing: runs a full sync of the collections concerned at once. It first shows ' +
+        'what it would remove, and asks; without a terminal it needs the digest or --yes. If a process runs for the ' +
+        'tenant, that process does the work; otherwise this command owns the tenant meanwhile.',
     )
-    .option('--list <digest...>', 'only lists with these digests, unless they have changed since')
+    .argument('[digest]', 'of the list that "deletes list" has shown; no other list is approved')
+    .option('--tenant <id>', 'the tenant; needed if there are several')
+    .option('--reason <text>', 'why; kept in the log line and in progress')
+    .option('--yes', 'without asking, whatever is listed')
     .addHelpText(
       'after',
       wrapped(`${EXIT_CODES}
 
 Examples:
-  rollcall deletes approve --collection enrollments
-  rollcall deletes approve --tenant north --list 3f9a0c51b2e7`),
+  rollcall deletes approve --tenant north
+  rollcall deletes approve 3f9a0c51b2e7 --tenant north --reason "the school has closed"`),
     )
     .action(verbAction(approveDeletes));
-  const discard = withScope(new Command('discard'))
+  const history = new Command('history')
     .description(
-      'Forgets the lists: nothing is removed, and nothing is withheld any more. The next full sync judges by the ' +
-        'numbers alone, and may list the same rows again.',
+      'Shows who approved which list, when, from where and why, as far as the topic progress has it.',
     )
-    .addHelpText('after', wrapped(EXIT_CODES))
-    .action(verbAction(discardDeletes));
-  return new Command('deletes')
-    .description('Deletions that the guard withholds because they are too many: a person decides.')
-    .addCommand(list.summary('which deletions are withheld, since when, and why'))
-    .addCommand(approve.summary('remove listed rows that the hub still does not have'))
-    .addCommand(discard.summary('forget the list; nothing is removed'));
-}
-
-function withScope(command: Command): Command {
-  return command
     .option('--tenant <id>', 'only this tenant')
-    .option('--collection <name...>', 'only these collections');
+    .action(verbAction(showHistory));
+  return new Command('deletes')
+    .description('Deletions that need a decision because too many rows are missing.')
+    .addCommand(list.summary('what waits for a decision, since when, and why'))
+    .addCommand(approval.summary('remove listed rows that the hub still does not have'))
+    .addCommand(history.summary('who approved what'));
 }
 
 async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
   const config = withLists(context.loadConfig({ withoutHub: true }));
-  const scope = scopeOf(config, options);
+  const tenants = chooseTenants(config, options.tenant);
+  const only = namedIn(tenants, options.collection);
+  const { output, signal } = context;
   await using assembly = quietAssembly(config);
-  const lists = await readLists(assembly, { scope, signal: context.signal });
-  const groups = new Map<string, Groups>();
-  for (const { tenant: tenantId, collections } of lists) {
-    const { signal } = context;
-    const read = await readWithheldGroups(assembly, { tenantId, lists: collections, signal }).catch(
-      (error: unknown) => {
-        signal.throwIfAborted();
-        context.output.note(
-          `! ${tenantId}: counts by school, class and date are unknown: ${describeError(error)}`,
-        );
-        return new Map();
-      },
-    );
-    groups.set(tenantId, read);
+  const waiting = await readWaitingLists(assembly, { tenants, signal });
+  const shown: object[] = [];
+  for (const each of waiting) {
+    const groups = await groupsOf(context, assembly, each);
+    showWaiting(output, each, { groups, keys: options.keys === true ? 'all' : 'first', only });
+    shown.push(waitingAsJson(each, groups));
   }
-  showLists(context.output, lists, { allKeys: options.keys ?? false, groups, nowMs: Date.now() });
-  return exitCode({ needsPerson: waits(lists) });
+  const waits = waiting.some(({ collections }) => collections.length > 0);
+  output.data({ waits, tenants: shown });
+  return exitCode({ needsPerson: waits });
 }
 
-function waits(lists: readonly TenantLists[]): boolean {
-  return lists.some(({ collections }) => collections.some(({ count }) => count > 0));
-}
-
-async function approveDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
+async function approveDeletes(
+  context: VerbContext,
+  { args, options }: VerbInput<DeletesFlags>,
+): Promise<number> {
   const config = withLists(context.loadConfig());
-  const scope = scopeOf(config, options);
+  const [tenant, another] = chooseTenants(config, options.tenant);
+  if (tenant === undefined || another !== undefined) {
+    throw new RollcallError('USAGE_INVALID', 'Several tenants are configured, each with a list of its own', {
+      remedy: 'Name one with --tenant.',
+    });
+  }
   await using assembly = quietAssembly(config);
-  const progress = context.output.progress();
-  const decisions = await approveLists(assembly, {
-    scope,
-    digests: options.list ?? null,
-    progress,
-    signal: context.signal,
+  return await approve(context, assembly, { tenant, digest: args[0], flags: options });
+}
+
+async function showHistory(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
+  const config = context.loadConfig({ withoutHub: true });
+  const { output, signal } = context;
+  await using assembly = quietAssembly(config);
+  const waiting = await readWaitingLists(assembly, {
+    tenants: chooseTenants(config, options.tenant),
+    signal,
   });
-  progress.end();
-  showDecisions(context.output, 'approve', decisions);
-  return decisionExit(decisions);
-}
-
-async function discardDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
-  const config = withLists(context.loadConfig());
-  const scope = scopeOf(config, options);
-  await using assembly = quietAssembly(config);
-  const progress = context.output.progress();
-  const decisions = await discardLists(assembly, { scope, progress, signal: context.signal });
-  progress.end();
-  showDecisions(context.output, 'discard', decisions);
-  return decisionExit(decisions);
+  const approvals = waiting.flatMap(({ tenant, known }) =>
+    (known?.approvals ?? []).map(({ collection, approval }) =>
+      Object.assign({ tenant, collection }, approval),
+    ),
+  );
+  if (approvals.length === 0) output.line('no approval is known');
+  else {
+    output.table(
+      [
+        ...['tenant', 'when', 'list', 'collection'].map((title) => ({ title })),
+        ...['listed', 'removed'].map((title) => ({ title, align: 'right' as const })),
+        ...['by', 'from', 'reason'].map((title) => ({ title })),
+      ],
+      approvals.map((each) => [
+        each.tenant,
+        isoOrNull(each.atMs) ?? '-',
+        printable(each.digest),
+        each.collection,
+        formatCount(each.listed),
+        formatCount(each.removed),
+        printable(each.by),
+        printable(each.from),
+        printable(each.reason ?? '-'),
+      ]),
+    );
+  }
+  output.data({ approvals });
+  return EXIT.ok;
 }
 
 /** Throws `USAGE_INVALID` without Redis: a list in the memory of one process ends with that process. */
@@ -130,10 +145,10 @@ function withLists(config: Config): Config {
   if (config.redis !== undefined) return config;
   throw new RollcallError(
     'USAGE_INVALID',
-    'The lists of withheld deletions are kept in Redis, and the configuration has no redis.url',
+    'What full syncs have missed is kept in Redis, and the configuration has no redis.url',
     {
       remedy:
-        'Add redis.url, then run rollcall pull --full, which lists what is withheld. Without Redis only a higher ' +
+        'Add redis.url, then run rollcall pull --full, which lists what is missing. Without Redis only a higher ' +
         'deletions.withholdAbove lets these deletions through.',
     },
   );
@@ -143,23 +158,13 @@ function quietAssembly(config: Config): Assembly {
   return assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
 }
 
-/** The chosen tenants, each with the source collections of the chosen collections. Throws `USAGE_INVALID`. */
-function scopeOf(
-  config: Config,
-  { tenant, collection }: DeletesFlags,
-): readonly { tenant: TenantConfig; collections: readonly CollectionName[] }[] {
-  const named = collection === undefined ? null : new Set(collection.map(chooseCollection).map(sourceOf));
-  const scope = chooseTenants(config, tenant).map((each) => ({
-    tenant: each,
-    collections: syncedCollections(each)
-      .map(({ name }) => name)
-      .filter((name) => named === null || named.has(name)),
-  }));
-  for (const name of named ?? []) {
-    if (scope.some(({ collections }) => collections.includes(name))) continue;
-    throw new RollcallError('USAGE_INVALID', `${name} is not mirrored`, {
-      remedy: 'Enable it under tenants.collections, or name another collection.',
-    });
-  }
-  return scope.filter(({ collections }) => collections.length > 0);
+/** The source collections of the named ones; null: all. Throws `USAGE_INVALID`. */
+function namedIn(
+  tenants: readonly TenantConfig[],
+  names: readonly string[] | undefined,
+): ReadonlySet<string> | null {
+  if (names === undefined) return null;
+  const sources = names.map(chooseCollection).map(sourceOf);
+  requireMirrored(tenants, sources);
+  return new Set(sources);
 }

@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import { wrapped } from './help-text.ts';
 import { syncedCollections } from '../config.ts';
+import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { exitCode } from './exit-code.ts';
 import { PULL, type PullOutcome, type PullParameters } from '../pipeline/requests/pull.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
+import { confirmMissing } from './confirm-missing.ts';
 import type { Output } from './output.ts';
 import { WorkProgress } from './work-progress.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
@@ -29,7 +31,10 @@ export function pullCommand(): Command {
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option('--full', 'read all rows, not only those changed since the last sync; only this finds removals')
+    .option(
+      '--full',
+      'read all rows, not only those changed since the last sync; only this finds removals, and it waits for the sync that confirms them',
+    )
     .option('--accept-new', "with --full: almost all rows are new on purpose, and not another tenant's")
     .addHelpText(
       'after',
@@ -50,6 +55,7 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
     collections,
     full: flags.full ?? false,
     acceptNew: flags.acceptNew ?? false,
+    confirm: false,
   };
   const progress = context.output.progress();
   const shown = new Map(
@@ -69,7 +75,11 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
       onReport: (report) => shown.get(id)?.endElsewhere((report as { done?: number }).done ?? 0),
       signal: context.signal,
     });
-    results.push({ tenant: id, collections: outcomes });
+    const confirmed =
+      flags.full === true
+        ? await confirmMissing(assembly, { tenantId: id, outcomes, progress, signal: context.signal })
+        : outcomes;
+    results.push({ tenant: id, collections: confirmed });
   }
   progress.end();
   for (const result of results) show(context.output, result, collections.length > 0);
@@ -98,7 +108,7 @@ function show(
     [
       { title: 'collection' },
       { title: 'outcome' },
-      ...['seen', 'created', 'updated', 'removed', 'rejected', 'withheld'].map((title) => ({
+      ...['seen', 'created', 'updated', 'removed', 'rejected', 'missing', 'withheld'].map((title) => ({
         title,
         align: 'right' as const,
       })),
@@ -106,7 +116,15 @@ function show(
     outcomes.map((each) => [
       each.collection,
       each.outcome === 'complete' ? `${each.mode?.toLowerCase()} ${each.outcome}` : each.outcome,
-      ...[each.seen, each.created, each.updated, each.removed, each.rejected, each.withheld].map(String),
+      ...[
+        each.seen,
+        each.created,
+        each.updated,
+        each.removed,
+        each.rejected,
+        each.missing,
+        each.withheld,
+      ].map(String),
     ]),
   );
   for (const line of rejectLines(outcomes)) output.note(line);
@@ -115,6 +133,11 @@ function show(
     const names = lacking.map(({ collection }) => collection).join(', ');
     output.note(`! the hub does not offer ${names}; the others are mirrored`);
   }
+  for (const { collection, short, outcome } of outcomes)
+    if (short !== null && outcome === 'complete')
+      output.note(
+        `! ${collection}: ${short.rows} of ${short.total} rows came; the others are known\n→ ${SHORT_REMEDY}`,
+      );
   for (const [trouble, collections] of troubles(outcomes.filter((each) => !lacking.includes(each))))
     output.note(`✗ ${collections.join(', ')}: ${trouble}`);
 }

@@ -25,7 +25,7 @@ import { observePipeline } from '../telemetry/observe-pipeline.ts';
 import { packageVersion } from './package-version.ts';
 import { watchWithheld } from './watch-withheld.ts';
 import { readWithheldGroups } from '../pipeline/read-withheld-groups.ts';
-import { readWithheldList } from '../pipeline/requests/read-withheld-list.ts';
+import { readWaiting } from '../sync/read-waiting.ts';
 import { watchService, type WatchedService } from '../telemetry/watch-service.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
@@ -96,9 +96,8 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
     watchService(service, { tenants, health, logger, signal: ended.signal }),
   );
   const withheldWatch = watchWithheld({
-    statuses: () => board.statuses(),
-    readList: (tenant, collection) =>
-      readWithheldList(assembly.store.tenant(tenant).deletions, collection, null),
+    tenants,
+    readWaiting: (tenant) => readWaiting(assembly.store.tenant(tenant).deletions, board.progressOf(tenant)),
     readGroups: (tenantId, lists) => readWithheldGroups(assembly, { tenantId, lists, signal: ended.signal }),
     note: (tenant, groups) => board.noteWithheldGroups(tenant, groups),
     signal: ended.signal,

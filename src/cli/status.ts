@@ -49,7 +49,7 @@ export function statusCommand(): Command {
   sync        the last sync, "…" while it is running, "!" when it did not end and no process continues it, and how many
               rows it has seen, published and removed so far; "not offered" if the hub does not have the collection, or
               does not have the one that it is derived from
-  withheld    deletions that need a decision; from the log if the index has lost them
+  withheld    deletions that need a decision
   rejects     rows that cannot be read (see "rollcall tail rejects --from-beginning")
 
 absences and absence-changes are derived from absence-versions (↳) in the same syncs: whether they are late, unfinished,
@@ -122,7 +122,6 @@ async function lookOnce(
     tenantLeftOver(tenant, {
       leftOver,
       known: known.get(tenant.id) ?? null,
-      afterschools: index.tenants.get(tenant.id)?.unconfigured ?? null,
     }),
   );
   for (const [at, each] of statuses.entries()) {
@@ -173,8 +172,6 @@ function factsOf(
         deltaEveryMs,
         fullPull,
         progress: known?.progress.get(name) ?? null,
-        withheldInIndex: index?.withheld.get(name)?.count ?? null,
-        settledPassId: index?.withheld.get(name)?.settledPassId ?? null,
         lateRows: index?.late.get(name) ?? null,
         committedAtMs: index?.committedAtMs.get(name) ?? null,
       };

@@ -49,7 +49,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'deletes',
-    summary: 'deletions that need a decision: list, approve, discard',
+    summary: 'deletions that need a decision: list, approve, history',
     load: async () => (await import('./deletes.ts')).deletesCommand(),
   },
   {

@@ -59,7 +59,6 @@ States of a difference:
   next full       only the next full sync finds it ("rollcall pull --full" runs one): gone from the hub, or in a collection
                   without incremental syncs
   withheld        needs a decision
-  not-configured  the configuration no longer names it; see "rollcall topics purge"
 
 Memory holds one collection at a time, as keys with 16 bytes each, and fingerprints of the hub's keys: some 150 MB per
 million rows; for absences also the links between versions, about 1 KB per version. The command reads the hub

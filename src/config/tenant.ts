@@ -64,6 +64,12 @@ const hub = z
       .describe(
         'How Rollcall requests pages. `auto` begins with keyset and steps down if the hub does not support it.',
       ),
+    totals: z
+      .enum(['compared', 'ignored'])
+      .prefault('compared')
+      .describe(
+        "Whether a sync that brings fewer rows than the hub's total counts as incomplete. `ignored`: for a hub whose total counts rows that it does not return.",
+      ),
     maxConcurrentRequests: wholeNumber({ min: 1, max: 64 })
       .prefault(4)
       .describe('Upper bound of concurrent requests.'),

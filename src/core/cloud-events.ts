@@ -36,6 +36,12 @@ export const PARTITIONS_HEADER = 'ce_partitions';
  */
 export const SCHEMAS_HEADER = 'ce_schemas';
 
+/**
+ * Rollcall's own attribute of records in `progress`: the sync that settled the missing rows last, the day's removals, the
+ * hold and the last approval, as JSON. See {@link DeletionState} in model/progress.ts.
+ */
+export const DELETIONS_HEADER = 'ce_deletions';
+
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 
 /**

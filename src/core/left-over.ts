@@ -1,5 +1,4 @@
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC } from '../model/collections.ts';
-import { splitCompositeKey } from '../model/keys.ts';
 
 /** `<prefix>.<tenant>.<suffix>`; a prefix may contain dots, a tenant and a suffix may not. */
 const TOPIC_NAME = /^(.+)\.([a-z0-9-]{1,40})\.([a-z-]+)$/;
@@ -57,31 +56,6 @@ export function otherPrefixes(topics: Iterable<string>, topicPrefix: string): Re
   const counts = new Map<string, number>();
   for (const each of others) {
     if (ours.has(each.topicPrefix)) counts.set(each.topicPrefix, (counts.get(each.topicPrefix) ?? 0) + 1);
-  }
-  return counts;
-}
-
-/** The number of rows and rejects of an afterschool in the topics. */
-export interface LeftOfAfterschool {
-  readonly rows: number;
-  /** Unreadable rows, which are in `rejects`. */
-  readonly rejects: number;
-}
-
-/** Counts rows and rejects of each afterschool that is not configured; keys are `<afterschool id>|<id>`. */
-export function countUnconfigured(
-  keys: Readonly<Record<keyof LeftOfAfterschool, Iterable<string>>>,
-  configured: readonly string[],
-): ReadonlyMap<string, LeftOfAfterschool> {
-  const wanted = new Set(configured);
-  const counts = new Map<string, LeftOfAfterschool>();
-  for (const area of ['rows', 'rejects'] as const) {
-    for (const key of keys[area]) {
-      const [id] = splitCompositeKey(key) ?? [];
-      if (id === undefined || wanted.has(id)) continue;
-      const before = counts.get(id) ?? { rows: 0, rejects: 0 };
-      counts.set(id, { ...before, [area]: before[area] + 1 });
-    }
   }
   return counts;
 }

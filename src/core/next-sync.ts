@@ -3,7 +3,7 @@ import { incrementalReaches } from './watermark.ts';
 
 /** What a collection does next: a sync now, or nothing until `atMs` (local clock, ms since the epoch). */
 export type NextSync =
-  | { readonly kind: 'sync'; readonly mode: SyncMode }
+  | { readonly kind: 'sync'; readonly mode: SyncMode; readonly confirming: boolean }
   | { readonly kind: 'wait'; readonly atMs: number };
 
 /** A past event further in the future than this means that the clock was set back since. */
@@ -22,6 +22,8 @@ export function nextSync(options: {
   lastSyncAtMs: number | null;
   fullDueAtMs: number;
   fullNotBeforeMs: number;
+  /** When the confirming sync that is owed is due; null: none is. A full sync makes up for it. */
+  confirmAtMs: number | null;
   incrementalNotBeforeMs: number;
   deltaEveryMs: number;
   /** Interval of full syncs in place of incremental ones; null: there are incremental ones, or the daily one is enough. */
@@ -47,16 +49,30 @@ export function nextSync(options: {
     // `lastFullAtMs` can come from the hub's clock.
     lastFullAtMs > nowMs + CLOCKS_DIFFER_MS ||
     (canBeIncremental && !incrementalReaches(watermarkMs, options.hubNowMs));
-  if (isFullDue && nowMs >= options.fullNotBeforeMs) return { kind: 'sync', mode: 'FULL' };
+  const confirmDueAtMs = confirmDueAt(options.confirmAtMs, nowMs);
+  if (nowMs >= options.fullNotBeforeMs) {
+    if (isFullDue) return { kind: 'sync', mode: 'FULL', confirming: false };
+    if (nowMs >= confirmDueAtMs) return { kind: 'sync', mode: 'FULL', confirming: true };
+  }
   const incrementalDueAtMs = Math.max(
     lastSyncAtMs === null ? 0 : lastSyncAtMs + deltaEveryMs,
     options.incrementalNotBeforeMs,
   );
-  if (canBeIncremental && nowMs >= incrementalDueAtMs) return { kind: 'sync', mode: 'DELTA' };
+  if (canBeIncremental && nowMs >= incrementalDueAtMs)
+    return { kind: 'sync', mode: 'DELTA', confirming: false };
   // Check again at least every `deltaEveryMs`: the clock can be set, the daily time can come.
   // Never wake in the past: a due sync that may not start yet would make this a busy loop.
-  const wakeAtMs = [nowMs + deltaEveryMs, Math.max(fullAgainAtMs, options.fullNotBeforeMs)];
+  const wakeAtMs = [
+    nowMs + deltaEveryMs,
+    Math.max(Math.min(fullAgainAtMs, confirmDueAtMs), options.fullNotBeforeMs),
+  ];
   if (canBeIncremental) wakeAtMs.push(incrementalDueAtMs);
   if (isFullDue) wakeAtMs.push(options.fullNotBeforeMs);
   return { kind: 'wait', atMs: Math.min(...wakeAtMs) };
+}
+
+/** A time further away than any confirming sync is put off means that the clock was set back since: it is due. */
+function confirmDueAt(confirmAtMs: number | null, nowMs: number): number {
+  if (confirmAtMs === null) return Number.POSITIVE_INFINITY;
+  return confirmAtMs > nowMs + CLOCKS_DIFFER_MS ? nowMs : confirmAtMs;
 }

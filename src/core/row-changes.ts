@@ -39,6 +39,8 @@ export interface PageTally {
   withoutId: number;
   /** Rows older than an event published since their request was sent. */
   stale: number;
+  /** Rows that were over before they were met: not taken in. */
+  over: number;
   /** Rows, readable or not, that the hub lists again with different content: the first occurrence counts. */
   repeated: number;
 }
@@ -52,6 +54,7 @@ function noRows(): PageTally {
     rejected: 0,
     withoutId: 0,
     stale: 0,
+    over: 0,
     repeated: 0,
   };
 }
@@ -84,6 +87,8 @@ export function findRowChanges(
     seenBefore: (key: string) => boolean;
     /** Whether to publish the row even if it is unchanged; called for each readable row that is not stale. */
     republication?: ((key: string) => boolean) | undefined;
+    /** Whether a row that is not known is over already; left out where such rows are taken in. */
+    isOver?: ((row: ReadableRow) => boolean) | undefined;
     note: (change: Change) => void;
   },
 ): PageTally {
@@ -109,6 +114,10 @@ export function findRowChanges(
       if (changed !== null && !isStale) {
         known.note({ area: 'rejects', key: rejectKey, kind: changed, reject: decoded });
       }
+      continue;
+    }
+    if (changed === 'created' && known.isOver?.(decoded) === true) {
+      tally.over += 1;
       continue;
     }
     const isAgain = key !== null && !isStale && known.republication?.(key) === true;

@@ -1,7 +1,6 @@
 import { DEFAULT_RETRY_POLICY } from './backoff.ts';
 import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
 import type { CoreApi } from './core-api.ts';
-import { findExisting } from './find-existing.ts';
 import { findRows } from './find-rows.ts';
 import { createHttpClient, type HttpTimeouts } from './http.ts';
 import type { Hub } from './hub.ts';
@@ -34,6 +33,7 @@ const SINGLE_ROW_ATTEMPTS = 2;
 export function createHub(settings: HubSettings, tools: HubTools = {}): Hub & CoreApi & AsyncDisposable {
   const { now, monotonicNow, random, sleep, onEvent, ...policies } = withDefaults(tools);
   const { maxConcurrentRequests, maxResponseBytes, requestTimeoutMs, pageSize, paging } = settings;
+  const ignoresTotals = settings.totals === 'ignored';
   const baseUrl = new URL(settings.baseUrl);
   const coreShare = Math.max(1, Math.floor(maxConcurrentRequests / 2));
   const http = createHttpClient({
@@ -86,8 +86,8 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): Hub & Co
     }),
   });
   return {
-    readPages: (read) => scanPages({ baseUrl, requests, memory, paging, onEvent, ahead }, read),
-    findExisting: (find) => findExisting({ ...finding, requests }, find),
+    readPages: (read) =>
+      scanPages({ baseUrl, requests, memory, paging, ignoresTotals, onEvent, ahead }, read),
     findRows: (find) => findRows({ ...finding, requests: single }, find),
     concurrency: coreShare,
     readSchedule: (read) => readSchedule({ baseUrl, requests: core, onEvent, firstTime }, read),

@@ -18,6 +18,8 @@ export interface HubSettings {
   readonly scope: string;
   readonly pageSize: number;
   readonly paging: PagingMode | 'auto';
+  /** `ignored`: the totals of scans are not told. */
+  readonly totals?: 'compared' | 'ignored' | undefined;
   readonly maxConcurrentRequests: number;
   readonly requestTimeoutMs: number;
   /** Limit on the wire and after decompression. */

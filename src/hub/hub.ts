@@ -102,17 +102,6 @@ export interface Hub {
   readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd>;
 
   /**
-   * Asks for single rows again (spec 4.1: a class by its address, other rows by `filter=sourcedId='…'`).
-   * Returns which of the ids the hub still has. Throws if the answer for one of them is inconclusive.
-   */
-  findExisting(options: {
-    collection: Collection;
-    parentId?: string | undefined;
-    ids: readonly string[];
-    signal: AbortSignal;
-  }): Promise<ReadonlySet<string>>;
-
-  /**
    * Asks for single rows of a collection that is not nested (spec 4.1: `filter=sourcedId='…'`). If the hub ignores or
    * refuses the filter, the ids are in neither list of the result, and the hub gets no request for the remaining ones.
    * Throws the signal's reason, and errors that concern the whole hub (unreachable, 5xx after retries, open circuit,

@@ -32,6 +32,8 @@ export interface ScanContext {
   readonly requests: Requests;
   readonly memory: PagingMemory;
   readonly paging: PagingMode | 'auto';
+  /** The hub's totals count rows that it does not return. */
+  readonly ignoresTotals?: boolean | undefined;
   readonly onEvent: (event: HubEvent) => void;
   /** Limits of the pages that are requested before their turn; left out where none are. */
   readonly ahead?: { readonly pagesAtMost: number; readonly budget: ByteBudget };
@@ -113,9 +115,9 @@ class Scanner {
   }
 
   get #sorts(): boolean {
-    const { collection } = this.#read;
+    const { keyset, name } = this.#read.collection;
     // Nested collections take limit and offset only (spec 4.1).
-    return collection.keyset && !this.#context.memory.sortRefused(collection.name);
+    return keyset && !this.#context.memory.sortRefused(name);
   }
 
   /** Returns null when the hub refused the request and the scan continues with another mode. */
@@ -135,14 +137,14 @@ class Scanner {
     const url = (): URL => {
       limit = this.#limit;
       const { mode } = this.#state;
-      const limitBefore = this.#limitBefore;
+      const position = this.#position;
       return pageUrl({
         baseUrl,
         read,
         mode,
-        position: this.#position,
+        position,
         limit,
-        limitBefore,
+        limitBefore: this.#limitBefore,
         sort: this.#sorts,
       });
     };
@@ -281,7 +283,8 @@ class Scanner {
   #delivered(page: HubPage, rowCount: number): HubPage {
     // With a clause on sourcedId the total counts the rows after the cursor, so it does not compare with other totals.
     const { mode, pagesInMode } = this.#state;
-    const total = mode === 'sourced-id-filter' && pagesInMode > 1 ? null : page.total;
+    const isOfRest = mode === 'sourced-id-filter' && pagesInMode > 1;
+    const total = isOfRest || this.#context.ignoresTotals === true ? null : page.total;
     if (this.#rows === 0 && this.#totalAtStart === null) this.#totalAtStart = total;
     if (total !== null) this.#totalAtEnd = total;
     this.#rows += rowCount;
@@ -293,13 +296,12 @@ class Scanner {
     const { name } = this.#read.collection;
     const { auto, filtered, mode, rowsInMode } = this.#state;
     if (auto && mode !== memory.mode(name) && reason !== 'missing-list') memory.rememberMode(name, mode);
-    const total = this.#totalAtEnd;
-    const doubtful = total !== null && (filtered ? total < rowsInMode : total !== rowsInMode);
-    if (doubtful && memory.firstTime(name, 'total')) {
+    const [totalAtStart, total] = [this.#totalAtStart, this.#totalAtEnd];
+    const isDoubtful = total !== null && (filtered ? total < rowsInMode : total !== rowsInMode);
+    if (isDoubtful && memory.firstTime(name, 'total')) {
       onEvent({ type: 'total-unreliable', collection: name, total, rows: rowsInMode });
     }
-    const { totalAtStart, totalAtEnd } = { totalAtStart: this.#totalAtStart, totalAtEnd: this.#totalAtEnd };
-    return { reason, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd };
+    return { reason, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd: total };
   }
 
   #reportLinkOut(leadsTo: WayOut): void {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { IHeaders } from 'kafkajs';
 import {
   changeHeaders,
+  DELETIONS_HEADER,
   FIRST_LOAD_HEADER,
   MAPPING_HEADER,
   SCHEMAS_HEADER,
@@ -10,6 +11,7 @@ import {
 import { isCollectionName } from '../model/collections.ts';
 import {
   isFirstLoadOver,
+  type DeletionState,
   type LastCompleteFull,
   type Offsets,
   type SyncMode,
@@ -41,6 +43,8 @@ export interface LoggedProgress {
   readonly absenceState: string | undefined;
   /** The `ce_schemas` header. */
   readonly schemaIds: readonly number[] | undefined;
+  /** The `ce_deletions` header. */
+  readonly deletions: DeletionState | undefined;
 }
 
 export function loggedProgress(framed: Buffer, headers: IHeaders | undefined): LoggedProgress {
@@ -54,7 +58,18 @@ export function loggedProgress(framed: Buffer, headers: IHeaders | undefined): L
     firstLoad: isOver ? 'over' : undefined,
     absenceState: state === undefined ? undefined : String(state),
     schemaIds: schemas === undefined ? undefined : String(schemas).split(',').map(Number),
+    deletions: readDeletions(headers?.[DELETIONS_HEADER]),
   };
+}
+
+/** Only Rollcall writes the header, so what is no JSON was written by another program and counts as absent. */
+function readDeletions(header: IHeaders[string]): DeletionState | undefined {
+  if (header === undefined) return undefined;
+  try {
+    return JSON.parse(String(header)) as DeletionState;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The value of a progress record, as in avro/progress.avsc; times are ms since the epoch. */
@@ -137,6 +152,7 @@ function toValue(progress: Progress): ProgressValue {
     firstLoad: _load,
     absenceState: _state,
     schemaIds: _schemas,
+    deletions: _deletions,
     ...same
   } = progress;
   return {
@@ -228,9 +244,10 @@ export function progressHeaders(options: {
     hash: bodyHash(options.body),
     mapping: options.progress.mapping,
   });
-  const { collection, absenceState, schemaIds = [] } = options.progress;
+  const { collection, absenceState, deletions, schemaIds = [] } = options.progress;
   headers[SCHEMAS_HEADER] = [options.schemaId, ...schemaIds.slice(1)].join(',');
   if (absenceState !== undefined) headers[STATE_HEADER] = absenceState;
+  if (deletions !== undefined) headers[DELETIONS_HEADER] = JSON.stringify(deletions);
   const isOver = collection === 'absence-changes' && isFirstLoadOver(options.progress);
   return isOver ? { ...headers, [FIRST_LOAD_HEADER]: 'over' } : headers;
 }

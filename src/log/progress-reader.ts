@@ -9,7 +9,10 @@ import { LoggedTenant } from './tenant-progress.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
 /** The content of `progress`, for a process that does not own the tenant. The owner reads it in take-over.ts. */
-export type KnownProgress = Pick<LoggedTenant, 'progress' | 'transactionIds' | 'owner' | 'ownedSinceMs'>;
+export type KnownProgress = Pick<
+  LoggedTenant,
+  'progress' | 'transactionIds' | 'approvals' | 'owner' | 'ownedSinceMs'
+>;
 
 /**
  * Reads the `progress` of tenants to its current end, without owning them. The result contains everything that was

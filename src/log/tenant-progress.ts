@@ -1,7 +1,7 @@
 import type { Kafka, KafkaMessage } from 'kafkajs';
 import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
-import { isFirstLoadOver, outdatesIndex, type Progress } from '../model/progress.ts';
+import { isFirstLoadOver, outdatesIndex, type Approval, type Progress } from '../model/progress.ts';
 import { readStretches } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
 import { loggedProgress, OWNER_KEY, type LoggedProgress, type ProgressCodec } from './progress-codec.ts';
@@ -21,6 +21,8 @@ export class LoggedTenant {
   readonly recordedAtMs = new Map<CollectionName, number>();
   readonly unreadable = new Set<CollectionName>();
   readonly loadedBefore = new Set<CollectionName>();
+  /** Approvals of missing rows, in the order of their syncs. */
+  readonly approvals: { readonly collection: CollectionName; readonly approval: Approval }[] = [];
   /** The last process that took the tenant over; null when no record names one. */
   owner: string | null = null;
   /** Null when the owner's record cannot be decoded. */
@@ -70,9 +72,17 @@ export class LoggedTenant {
     const before = this.progress.get(name);
     const isReset = before === undefined || outdatesIndex(before, progress);
     this.progress.set(name, progress);
+    this.#noteApproval(name, before, progress);
     const ids = isReset ? new Set<string>() : (this.transactionIds.get(name) ?? new Set());
     this.transactionIds.set(name, ids.add(progress.transactionId));
     this.recordedAtMs.set(name, Math.max(this.recordedAtMs.get(name) ?? 0, atMs));
+  }
+
+  /** Later records carry the last approval forward. */
+  #noteApproval(collection: CollectionName, before: Progress | undefined, { deletions }: Progress): void {
+    const approval = deletions?.approval ?? null;
+    const isNew = approval !== null && approval.atMs !== before?.deletions?.approval?.atMs;
+    if (isNew) this.approvals.push({ collection, approval });
   }
 
   #noteUnreadable(name: CollectionName, { firstLoad }: LoggedProgress): void {

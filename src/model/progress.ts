@@ -17,6 +17,35 @@ export interface LastCompleteFull {
   readonly rowsWithheld: number;
 }
 
+/** A person's approval of a list of missing rows. */
+export interface Approval {
+  readonly digest: string;
+  /** Local clock, ms since the epoch. */
+  readonly atMs: number;
+  /** The user and the host of the command. */
+  readonly by: string;
+  readonly from: string;
+  readonly reason: string | null;
+  /** Rows of the collection on the list, and those of them that were missing still and are removed. */
+  readonly listed: number;
+  readonly removed: number;
+}
+
+/** What the log knows of a collection's missing rows. */
+export interface DeletionState {
+  /** The sync that settled them last. */
+  readonly settledBy: string;
+  /** `YYYY-MM-DD` in the zone of the daily full sync, and the unapproved removals of that day. */
+  readonly day: string;
+  readonly removed: number;
+  /** When the hold began, local clock, ms since the epoch; null: the collection is not held. */
+  readonly heldSinceMs: number | null;
+  /** Why it is held, in numbers. */
+  readonly why: string | null;
+  /** The last one that a sync of the collection carried out. */
+  readonly approval: Approval | null;
+}
+
 /** A collection's progress: the value of its record in `progress`, committed in the same transaction as the data. */
 export interface Progress {
   readonly collection: CollectionName;
@@ -61,6 +90,8 @@ export interface Progress {
    * which records may still stand. The log writes them as a header of the record.
    */
   readonly schemaIds?: readonly number[] | undefined;
+  /** Undefined before the first sync that settled missing rows. It is a header of the record. */
+  readonly deletions?: DeletionState | undefined;
 }
 
 /** The value of {@link Progress.absenceState}. */

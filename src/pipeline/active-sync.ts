@@ -1,7 +1,7 @@
 import type { Change, KeyedRow } from '../core/row-changes.ts';
 import type { Fingerprints, SeenKeys } from '../core/seen-keys.ts';
 import { newSyncStats, type SyncStats } from './sync-stats.ts';
-import type { Progress } from '../model/progress.ts';
+import type { DeletionState, Progress } from '../model/progress.ts';
 import type { Republication } from './republication.ts';
 
 /** The record that the writer keeps of a running sync. */
@@ -20,6 +20,8 @@ export interface ActiveSync {
   readVersion: number;
   /** Called with the key of each row with new content, and its `dateLastModified` (hub time, ms since the epoch). */
   readonly onNew?: ((key: string, modifiedAtMs: number | null) => void) | undefined;
+  /** What the sync has settled of the missing rows; undefined until then. */
+  deletions?: DeletionState | undefined;
   /** Rows to publish even if they are unchanged. */
   readonly republication?: Republication | undefined;
 }

@@ -7,18 +7,20 @@ import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { createAbsenceView } from './create-absence-view.ts';
 import { CollectionRunner } from './collection-runner.ts';
 import { CollectionWriter } from './collection-writer.ts';
-import { createSource } from './create-source.ts';
-import type { FullSyncs } from './full-syncs.ts';
+import { createSource } from '../source/create-source.ts';
 import { HubFindings } from './hub-findings.ts';
 import { parentState, type Offer, type ParentState } from './offer.ts';
 import { createScheduleRunner } from './schedules/create-schedule-runner.ts';
-import type { Source } from './source.ts';
+import type { Source } from '../source/source.ts';
+import { isOtherHeld } from '../core/deletions/waiting-list.ts';
+import { overlapsEnough } from '../core/tenant-identity.ts';
+import { MissingRows } from '../sync/missing-rows.ts';
+import type { SettleParts } from '../sync/settle-missing.ts';
 import type { SyncParts } from './sync-parts.ts';
 import type { SyncRunner } from './sync-runner.ts';
 import type { IdentityCheck } from './identity-check.ts';
 import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 import { requireRecords } from './topic-ends.ts';
-import type { DeletionParts } from './withheld-deletions.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 
 /** Kept for all sessions of a tenant. */
@@ -34,7 +36,6 @@ export interface SessionParts {
   readonly writers: Map<CollectionName, CollectionWriter>;
   readonly runners: Map<CollectionName, SyncRunner>;
   readonly identity: IdentityCheck;
-  readonly fullSyncs: FullSyncs;
 }
 
 interface OwnParts {
@@ -44,19 +45,28 @@ interface OwnParts {
 }
 
 /** Creates the runner, the source and the writer of a collection, and adds them to the session. */
-export function addRunner(session: SessionParts, own: OwnParts): void {
+export async function addRunner(session: SessionParts, own: OwnParts): Promise<void> {
   const { parts, commit, signal, sizes, writers, runners } = session;
   const { collection, start } = own;
   const { name, reader } = collection;
-  const source = createSource(parts, collection, writers);
+  const source = createSource(name, {
+    hub: parts.hub,
+    reader,
+    parentIds: collection.parentIds,
+    indexOf: (each) => parts.state.collection(each),
+    undisturbed: (each, read) => writers.get(each)?.undisturbed(read) ?? read(),
+  });
   const newSeed = (): number => Math.trunc(parts.runtime.random() * 2 ** 32);
   const pages = source.hasPlainKeys === true ? new PageMemory(newSeed) : null;
   const size = sizes.get(name) ?? new TransactionSize();
   sizes.set(name, size);
+  const settledBy = start.progress?.deletions?.settledBy ?? null;
+  const missing = await MissingRows.open(parts.state.deletions, name, settledBy);
   const writer = new CollectionWriter(
     {
       size,
       pages: pages ?? undefined,
+      missing,
       tenantId: parts.tenantId,
       collection: name,
       reader,
@@ -66,15 +76,15 @@ export function addRunner(session: SessionParts, own: OwnParts): void {
       ...parts.runtime,
       viewed:
         name === 'absence-versions' ? createAbsenceView({ parts, collection, source, signal }) : undefined,
-      isWanted: source.isWanted,
     },
     start,
   );
   writers.set(name, writer);
+  const settling = settleParts(session, own.collection, missing);
   const runner =
     name === 'schedules'
-      ? createScheduleRunner({ ...session, ...own, writer })
-      : createCollectionRunner(session, own, { source, writer, pages });
+      ? createScheduleRunner({ ...session, ...own, writer, settling })
+      : createCollectionRunner(session, own, { source, writer, pages, settling });
   runners.set(name, runner);
 }
 
@@ -82,6 +92,7 @@ interface Ends {
   readonly source: Source;
   readonly writer: CollectionWriter;
   readonly pages: PageMemory | null;
+  readonly settling: SettleParts;
 }
 
 function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends): CollectionRunner {
@@ -91,7 +102,6 @@ function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends
   return new CollectionRunner({
     collection: name,
     sync: syncParts(session, own, ends),
-    fullSyncs: session.fullSyncs,
     hasIncremental: collectionNamed(name).keyset,
     parent: source.parents ?? null,
     parents: () => parentsOf(source, session),
@@ -104,32 +114,38 @@ function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends
   });
 }
 
-function syncParts(session: SessionParts, own: OwnParts, { source, writer, pages }: Ends): SyncParts {
+function syncParts(
+  session: SessionParts,
+  own: OwnParts,
+  { source, writer, pages, settling }: Ends,
+): SyncParts {
   const { parts, signal } = session;
   const { name } = own.collection;
-  const findExisting = (keys: readonly string[]): Promise<ReadonlySet<string>> =>
-    source.findExisting(keys, signal);
   // Requests by the keys of other rows cannot return another tenant's rows.
   const identity = source.parents === undefined ? session.identity : null;
   identity?.add({
     collection: name,
-    knownRows: () => writer.known.wantedRows,
-    someKeys: async (count) => {
-      // A row that is missing at this tenant's own hub would prove nothing.
-      const { deletions } = parts.state;
-      const [withheld, missing] = [await deletions.withheld(name), await deletions.missing(name)];
-      const isThere = (key: string): boolean => !withheld.has(key) && !missing.has(key);
-      return writer.known.someKeys(count, (key) => writer.known.isWanted(key) && isThere(key));
+    knownRows: () => writer.known.rows,
+    // A row that is missing at this tenant's own hub would prove nothing.
+    someKeys: (count) => writer.known.someKeys(count, (key) => !settling.missing.has(key)),
+    async find(keys) {
+      const options = { readVersion: writer.readVersion, signal };
+      const { pages: found, gone } = (await source.fetchRows?.(keys, options)) ?? { pages: [], gone: [] };
+      return { found: found.length, gone: gone.length };
     },
-    findExisting,
+    beginWithKnown: () => beginsWithKnown(source, writer, signal),
   });
   return {
     writer,
     pages,
+    collection: name,
+    memory: parts.state.deletions,
+    settling,
+    scopeOf: (key) => source.scopeOf(key),
+    scopesAhead: parts.scopesAhead,
     scans: () => source.scans(),
     requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
     identity,
-    deletions: deletionParts(session, own.collection, { writer, findExisting }),
     overlapMs: own.collection.deltaOverlapMs,
     inheritedWatermarkMs: own.start.progress?.watermarkMs ?? null,
     late: new LateRowWatch(() => Math.trunc(parts.runtime.random() * 2 ** 32)),
@@ -139,6 +155,28 @@ function syncParts(session: SessionParts, own: OwnParts, { source, writer, pages
   };
 }
 
+/** Whether enough rows on the first page of a list are published ones. */
+async function beginsWithKnown(
+  source: Source,
+  { known, readVersion }: CollectionWriter,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (const scan of await source.scans()) {
+    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal });
+    try {
+      const first = await pages.next();
+      if (first.done === true) continue;
+      const keys = first.value.rows.flatMap(({ key }) => key ?? []);
+      const knownAmongThem = (await known.among(keys)).length;
+      if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows: known.rows }))
+        return true;
+    } finally {
+      await pages.return(undefined as never).catch(() => undefined);
+    }
+  }
+  return false;
+}
+
 function parentsOf({ parents }: Source, { writers, runners }: SessionParts): ParentState {
   if (parents === undefined) return 'ready';
   const writer = writers.get(parents);
@@ -146,23 +184,25 @@ function parentsOf({ parents }: Source, { writers, runners }: SessionParts): Par
   return parentState(isComplete, runners.get(parents));
 }
 
-function deletionParts(
+function settleParts(
   { parts, writers }: SessionParts,
   { name, fullPull }: TenantCollection,
-  own: Pick<DeletionParts, 'writer' | 'findExisting'>,
-): DeletionParts {
+  missing: MissingRows,
+): SettleParts {
   return {
-    ...own,
     collection: name,
-    memory: parts.state.deletions,
+    missing,
     limits: parts.guard,
-    mirrored: parts.collections.map((each) => each.name),
+    confirmAfterMs: parts.confirmAfterMs,
     today: () => localDate(parts.runtime.now(), fullPull.timeZone),
     now: parts.runtime.now,
+    isOtherHeld: () => {
+      const held = [...writers].map(([collection, { progress }]) => ({
+        collection,
+        heldSinceMs: progress?.deletions?.heldSinceMs ?? null,
+      }));
+      return isOtherHeld(name, held);
+    },
     emit: (event) => parts.emit({ type: 'deletion', event }),
-    others: () =>
-      [...writers]
-        .filter(([other]) => other !== name && other !== 'schedules')
-        .map(([other, { known }]) => ({ collection: other, knownRows: known.wantedRows })),
   };
 }

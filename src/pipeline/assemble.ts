@@ -169,7 +169,9 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     collections,
     chains: tenantChains(inputs, { now, absent, collections }),
     schedules: scheduleSettings(inputs, absent),
-    guard: { ...config.deletions.withholdAbove, perDay: config.deletions.perDay },
+    guard: config.deletions.withholdAbove,
+    confirmAfterMs: config.deletions.confirmAfterMs,
+    scopesAhead: Math.floor(tenantConfig.hub.maxConcurrentRequests / 2),
     prepare: async () => {
       await inputs.store.ready();
       await registerSchemas({ registry, schemas, topics, ids });

@@ -42,8 +42,8 @@ async function runUntil(parts: BesideParts, done: AbortSignal, signal: AbortSign
     if (isOver.aborted) return;
     if (!timetable.hasIncremental || sync.writer.progress?.watermarkMs == null) continue;
     try {
-      // An oversized delta, such as a nightly re-stamp: the running full sync brings all these rows.
-      if ((await attempt.run('DELTA', { signal })).kind === 'oversized') return;
+      // Such as a nightly re-stamp: the running full sync brings all these rows.
+      if ((await attempt.run('DELTA', { signal })).kind === 'becomes-full') return;
     } catch (error) {
       if (!isOfOneCollection(error)) throw error;
     }

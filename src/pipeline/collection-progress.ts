@@ -1,13 +1,7 @@
 import type { RollcallError } from '../errors.ts';
 import type { ChainCollection, CollectionName } from '../model/collections.ts';
 import { allOffsets, offsetsOf, STATE_COMPLETE, type Offsets, type Progress } from '../model/progress.ts';
-import {
-  derivedProgress,
-  endsFirstLoad,
-  nextProgress,
-  type Completion,
-  type DerivedRows,
-} from './next-progress.ts';
+import { derivedProgress, endsFirstLoad, nextProgress, type DerivedRows } from './next-progress.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 import type { SyncStats } from './sync-stats.ts';
 
@@ -109,7 +103,9 @@ export class CollectionProgress {
   }
 
   /** The record of the next transaction. */
-  next(options: { transactionId: string; stats: SyncStats; completion: Completion | null }): Progress {
+  next(
+    options: Pick<Parameters<typeof nextProgress>[0], 'transactionId' | 'stats' | 'completion' | 'deletions'>,
+  ): Progress {
     return nextProgress({
       ...options,
       collection: this.#collection,

@@ -1,17 +1,17 @@
 import { isOfOneCollection } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
-import type { FullSyncs } from './full-syncs.ts';
 import { asError } from './session-error.ts';
 import { SyncAttempt, type AttemptParts, type RunOptions } from './sync-attempt.ts';
 import { SyncRequests, type SyncRequest } from './sync-requests.ts';
+import type { CollectionWriter } from './collection-writer.ts';
 import type { SyncResult } from './sync-result.ts';
+import { newSyncStats } from './sync-stats.ts';
 import { SyncRetries, type RetryParts } from './sync-retries.ts';
 import type { SyncOptions, SyncRunner } from './sync-runner.ts';
 import { SyncTimetable, type TimetableParts } from './sync-timetable.ts';
 import { syncWithFollowUps, type FollowUpParts } from './sync-with-follow-ups.ts';
 import { Waker } from './waker.ts';
-import { discardList } from './withheld-deletions.ts';
 
 const READY_POLL_MS = 500;
 /** A collection that the hub begins to offer is not urgent. */
@@ -19,7 +19,6 @@ const NOT_OFFERED_POLL_MS = 30_000;
 
 export interface RunnerParts extends AttemptParts, TimetableParts, RetryParts {
   readonly sync: AttemptParts['sync'];
-  readonly fullSyncs: FullSyncs;
   /** Whether the configuration may name parents that it did not name when the last complete full sync ran. */
   readonly hasNewParents: () => Promise<boolean>;
   /** Rejects when the signal aborts. */
@@ -34,6 +33,7 @@ export class CollectionRunner implements SyncRunner {
   readonly #timetable: SyncTimetable;
   readonly #syncing: FollowUpParts;
   #hasLookedForParents = false;
+  #lastConfirming: SyncResult | null = null;
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
@@ -59,10 +59,6 @@ export class CollectionRunner implements SyncRunner {
 
   get progress(): Progress | null {
     return this.#parts.sync.writer.progress;
-  }
-
-  discardWithheld(): Promise<void> {
-    return discardList(this.#parts.sync.deletions);
   }
 
   request(mode: SyncMode, options: SyncOptions = {}): Promise<SyncResult> {
@@ -106,7 +102,9 @@ export class CollectionRunner implements SyncRunner {
       return;
     }
     try {
-      await syncWithFollowUps(this.#syncing, next.mode, { signal });
+      const { mode, confirming } = next;
+      const result = await syncWithFollowUps(this.#syncing, mode, { confirming, signal });
+      if (confirming) this.#lastConfirming = result;
     } catch (error) {
       // The time of the next attempt is set; until then another sync may be due.
       if (signal.aborted || !isOfOneCollection(error)) throw error;
@@ -127,11 +125,18 @@ export class CollectionRunner implements SyncRunner {
    * Runs a full sync after a change of the mapping, because an incremental one would leave most rows as the old mapping
    * made them.
    */
-  once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
-    return syncWithFollowUps(
-      this.#syncing,
-      this.#parts.sync.writer.committed.isMappingNew ? 'FULL' : mode,
-      options,
-    );
+  async once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+    const { writer, settling } = this.#parts.sync;
+    if (options.confirming === true && settling.missing.owed === null)
+      return this.#lastConfirming ?? nothingToConfirm(writer);
+    return syncWithFollowUps(this.#syncing, writer.committed.isMappingNew ? 'FULL' : mode, options);
   }
+}
+
+/** Another process has confirmed it, or no row is missing any more. */
+function nothingToConfirm({ progress }: CollectionWriter): SyncResult {
+  const { passId = '', startedAtMs = 0, rowsWithheld: withheld = 0 } = progress ?? {};
+  const stats = newSyncStats({ passId, mode: 'DELTA', startedAtMs });
+  stats.rowsWithheld = withheld;
+  return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
 }

@@ -8,7 +8,8 @@ import type { View, ViewedSync, ViewedTransaction } from '../table/view.ts';
 import { CollectionProgress } from './collection-progress.ts';
 import { KnownRows } from './known-rows.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
-import type { FetchedRows } from './source.ts';
+import type { FetchedRows } from '../source/source.ts';
+import type { MissingRows } from '../sync/missing-rows.ts';
 import type { SyncCompletion } from './sync-completion.ts';
 import { Table, type IsEnough, type RowPage, type TableParts } from './table.ts';
 import { TaskQueue } from './task-queue.ts';
@@ -22,9 +23,11 @@ export interface ViewParts {
   readonly changelog: (at: () => string) => AsyncIterable<readonly OutgoingRecord[]>;
 }
 
-export interface WriterParts extends Omit<TableParts, 'hasView'>, Pick<CommitParts, 'commit'> {
+export interface WriterParts extends Omit<TableParts, 'hasView' | 'onSeen'>, Pick<CommitParts, 'commit'> {
   /** Only for `absence-versions`: derives absences and their changes. */
   readonly viewed?: ViewParts | undefined;
+  /** What syncs remember as missing: it forgets what the hub shows before the commit that follows. */
+  readonly missing?: MissingRows | undefined;
 }
 
 const NONE_SEEN_BEFORE: ReadonlySet<string> = new Set();
@@ -43,11 +46,14 @@ export class CollectionWriter {
   readonly committed: CollectionProgress;
 
   constructor(parts: WriterParts, start: WriterStart) {
+    const { missing } = parts;
     this.#parts = parts;
     this.committed = new CollectionProgress(parts.collection, parts.reader.mapping ?? null, start);
     const view = parts.viewed?.view;
-    this.#table = new Table({ ...parts, hasView: view !== undefined }, start);
-    this.#unitOfWork = new UnitOfWork({ ...parts, view }, this.#table, this.committed);
+    const onSeen = missing === undefined ? undefined : missing.noteSeen.bind(missing);
+    this.#table = new Table({ ...parts, onSeen, hasView: view !== undefined }, start);
+    const beforeCommit = missing === undefined ? undefined : () => missing.dropSeen();
+    this.#unitOfWork = new UnitOfWork({ ...parts, view, beforeCommit }, this.#table, this.committed);
     this.known = new KnownRows(this.#table, this.#queue);
   }
 

@@ -3,7 +3,7 @@ import { changelogOf } from '../absences/changelog-of-index.ts';
 import { readRecords } from '../absences/read-records.ts';
 import { RollcallError } from '../errors.ts';
 import type { ViewParts } from './collection-writer.ts';
-import type { Source } from './source.ts';
+import type { Source } from '../source/source.ts';
 import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 
 /** After the hub failed to answer for single rows, Rollcall does not ask for any for so long. */

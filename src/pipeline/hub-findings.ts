@@ -1,7 +1,12 @@
+import { shortfallOf, type ScanEvidence } from '../core/deletions/evidence.ts';
+
 /** Findings of a collection's syncs about the hub, for later syncs of the same session. */
 export class HubFindings {
   #skewMs: number | null = null;
   #isInconclusive = false;
+  /** The hub's totals without a filter, by scope. */
+  readonly #unfilteredTotals = new Map<string, number | null>();
+  #ignoresFilteredTotals = false;
 
   /** The hub's clock minus ours at the last sync; null before the first. */
   get skewMs(): number | null {
@@ -22,7 +27,24 @@ export class HubFindings {
     this.#skewMs = skewMs;
   }
 
-  noteFullSync({ isInconclusive }: { isInconclusive: boolean }): void {
-    this.#isInconclusive = isInconclusive;
+  noteFullSync(sync: {
+    readonly isInconclusive: boolean;
+    readonly scans: readonly ScanEvidence[];
+    readonly isConfirming: boolean;
+  }): void {
+    this.#isInconclusive = sync.isInconclusive;
+    for (const { scope, totalAtEnd } of sync.scans) this.#unfilteredTotals.set(scope, totalAtEnd);
+    if (!sync.isConfirming) this.#ignoresFilteredTotals = false;
+  }
+
+  /** A full sync was complete that replaced a short incremental one: the totals of filtered lists count other rows. */
+  ignoreFilteredTotals(): void {
+    this.#ignoresFilteredTotals = true;
+  }
+
+  /** Whether an incremental scan stayed below the hub's total; a total that equals the unfiltered one says nothing. */
+  isShortIncremental(scan: ScanEvidence): boolean {
+    const shortfall = this.#ignoresFilteredTotals ? null : shortfallOf(scan);
+    return shortfall !== null && shortfall.total !== this.#unfilteredTotals.get(scan.scope);
   }
 }

@@ -21,22 +21,6 @@ export class KnownRows {
     return this.#table.knownRejects;
   }
 
-  /** Number of rows that a sync can read: without those that {@link countWanted} has counted as unwanted. */
-  get wantedRows(): number {
-    return this.#table.wantedRows;
-  }
-
-  /** Whether the configuration still wants a key. No sync reads an unwanted row, and that is no loss. */
-  isWanted(key: string): boolean {
-    return this.#table.isWanted(key);
-  }
-
-  /** Returns {@link wantedRows}; the first call reads the keys of the index. */
-  async countWanted(): Promise<number> {
-    await this.#queue.run(() => this.#table.countWanted());
-    return this.wantedRows;
-  }
-
   /** Returns those of the keys that are rows of the collection. */
   among(keys: readonly string[]): Promise<readonly string[]> {
     return this.#queue.run(() => this.#table.knownAmong(keys));
@@ -53,17 +37,20 @@ export class KnownRows {
   }
 
   /**
-   * Whether a full sync has certainly read every wanted row: it has read as many rows as are known, all of them
+   * Whether a full sync has certainly read every known row: it has read as many rows as are known, all of them
    * readable and none stale. If false, {@link unseen} finds out by reading the whole index.
    */
   areAllSeen({ seen, seenRejects, stats }: ActiveSync): boolean {
-    return seen?.size === this.wantedRows && seenRejects?.size === 0 && stats.rowsStale === 0;
+    return seen?.size === this.rows && seenRejects?.size === 0 && stats.rowsStale === 0;
   }
 
-  /** Returns the wanted keys of the index that a sync has not read, without `except`. */
-  unseen(area: Change['area'], sync: ActiveSync, except?: ReadonlySet<string>): Promise<FoundKeys> {
-    const isSeen = (key: string): boolean => except?.has(key) === true || hasSeen(sync, area, key);
-    return this.find(area, (key) => this.isWanted(key) && !isSeen(key));
+  /** Returns the keys of the index that a sync has not read, and that pass a test. */
+  unseen(
+    area: Change['area'],
+    sync: ActiveSync,
+    test: (key: string) => boolean = () => true,
+  ): Promise<FoundKeys> {
+    return this.find(area, (key) => !hasSeen(sync, area, key) && test(key));
   }
 
   /** Returns the keys of the index, as of the last commit, that pass a test. */

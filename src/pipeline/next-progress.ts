@@ -9,6 +9,7 @@ import {
   offsetsOf,
   offsetsWithout,
   SEVERAL_MAPPINGS,
+  type DeletionState,
   type LastCompleteFull,
   type Offsets,
   type Progress,
@@ -39,6 +40,8 @@ export function nextProgress(options: {
   absenceState: string | undefined;
   stats: SyncStats;
   completion: Completion | null;
+  /** What the sync has settled; undefined: it has settled nothing, or not yet. */
+  deletions: DeletionState | undefined;
 }): Progress {
   const { before, completion, stats } = options;
   const done = completion === null || completion === 'incomplete' ? null : completion;
@@ -59,7 +62,8 @@ export function nextProgress(options: {
     rowsPublished: stats.rowsCreated + stats.rowsUpdated,
     rowsRejected: stats.rowsRejected,
     rowsRemoved: stats.rowsRemoved,
-    rowsWithheld: stats.rowsWithheld,
+    // A page in the middle of a sync, and an incremental sync, decide on no missing row.
+    rowsWithheld: options.deletions === undefined ? (before?.rowsWithheld ?? 0) : stats.rowsWithheld,
     totalAtStart: stats.totalAtStart,
     totalAtEnd: stats.totalAtEnd,
     // The watermark may go back: a hub's clock that ran ahead and was corrected would otherwise hide changes.
@@ -72,6 +76,7 @@ export function nextProgress(options: {
     mapping: isOfOne ? options.mapping : SEVERAL_MAPPINGS,
     absenceState: options.absenceState,
     schemaIds: before?.schemaIds,
+    deletions: options.deletions ?? before?.deletions,
   };
 }
 
@@ -114,6 +119,7 @@ export function derivedProgress(options: {
       lastCompleteFull,
       absenceState: undefined,
       schemaIds: last?.schemaIds,
+      deletions: undefined,
       firstLoad: options.isFirstLoadOver && collection === 'absence-changes' ? 'over' : undefined,
     });
   });

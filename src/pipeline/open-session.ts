@@ -4,14 +4,11 @@ import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from './recovery/recover-collections.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import { addRunner, type TransactionSizes } from './add-runner.ts';
-import { dayCounter } from './day-counter.ts';
-import { FullSyncs } from './full-syncs.ts';
 import { Mutex } from './mutex.ts';
 import { Offer } from './offer.ts';
 import type { SyncRunner } from './sync-runner.ts';
 import { IdentityCheck } from './identity-check.ts';
 import type { TenantParts } from './tenant-parts.ts';
-import { countWithheld, restoreTrip } from './withheld-deletions.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
@@ -33,11 +30,11 @@ export async function openSession(
   const ownership = await parts.log.own(signal);
   parts.emit({ type: 'owned', owner: ownership.owner });
   const starts = await recoverCollections(
-    { ...parts, collections: parts.collections.map(({ name }) => name), dayOf: dayCounter(parts) },
+    { ...parts, collections: parts.collections.map(({ name }) => name) },
     ownership,
     signal,
   );
-  await reportWithheld(parts, starts);
+  reportHeld(parts, starts);
   const runners = new Map<CollectionName, SyncRunner>();
   const writers = new Map<CollectionName, CollectionWriter>();
   const session = {
@@ -47,32 +44,23 @@ export async function openSession(
     sizes,
     writers,
     runners,
-    identity: await IdentityCheck.open({
-      memory: parts.state.deletions,
-      collections: parts.collections.map(({ name }) => name),
-      now: parts.runtime.now,
-    }),
-    fullSyncs: new FullSyncs(),
+    identity: new IdentityCheck(),
   };
   const notOffered = await parts.state.deletions.notOffered();
   for (const collection of parts.collections) {
     const start = starts.get(collection.name);
     if (start === undefined) throw new Error(`${collection.name} was not caught up`);
     const offer = new Offer(collection.name, parts.state.deletions, notOffered.has(collection.name));
-    addRunner(session, { collection, start, offer });
+    await addRunner(session, { collection, start, offer });
   }
   for (const writer of writers.values()) await writer.importChangelog();
   return { runners, writers };
 }
 
-/** Reports how many deletions need a person's decision; the deletion memory is more precise than the log. */
-async function reportWithheld(
-  { state, emit }: TenantParts,
-  starts: ReadonlyMap<CollectionName, WriterStart>,
-): Promise<void> {
+/** Reports the removals that waited for a decision before this process. */
+function reportHeld({ emit }: TenantParts, starts: ReadonlyMap<CollectionName, WriterStart>): void {
   for (const [collection, { progress }] of starts) {
-    await restoreTrip(state.deletions, collection, progress);
-    const rows = await countWithheld(state.deletions, collection, progress);
+    const rows = progress?.rowsWithheld ?? 0;
     emit({ type: 'deletion', event: { kind: 'waiting', collection, rows } });
   }
 }

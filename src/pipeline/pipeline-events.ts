@@ -1,10 +1,11 @@
 import type { RollcallError } from '../errors.ts';
+import type { Shortfall } from '../core/deletions/evidence.ts';
 import type { HubEvent } from '../hub/hub-events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PageTally } from '../core/row-changes.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
 import type { DerivedTally } from '../table/view.ts';
-import type { DeletionEvent } from './withheld-deletions.ts';
+import type { DeletionEvent } from '../sync/settle-missing.ts';
 import type { SyncStats } from './sync-stats.ts';
 
 /** The events of the pipeline, for logs, metrics, health and progress lines. They hold no content of rows. */
@@ -40,6 +41,8 @@ export type PipelineEvent =
       readonly collection: CollectionName;
       readonly outcome: 'complete' | 'suspect' | 'wholesale';
       readonly why: string | null;
+      /** A full sync stayed below the hub's total. */
+      readonly short: Shortfall | null;
       readonly stats: Readonly<SyncStats>;
       readonly durationMs: number;
       readonly rows: number;
@@ -89,14 +92,8 @@ export type PipelineEvent =
       /** Number of contradictory absences now; null if it is unchanged. */
       readonly contradictions: number | null;
     }
-  /** A person purged what the configuration no longer wants: a collection, or an afterschool's rows. */
-  | {
-      readonly type: 'purged';
-      readonly collection: CollectionName;
-      readonly afterschool: string | null;
-      readonly rows: number;
-      readonly rejects: number;
-    }
+  /** A person purged a collection that the configuration no longer wants. */
+  | { readonly type: 'purged'; readonly collection: CollectionName; readonly rejects: number }
   | { readonly type: 'deletion'; readonly event: DeletionEvent }
   | { readonly type: 'hub'; readonly event: HubEvent };
 

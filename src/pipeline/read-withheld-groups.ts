@@ -1,7 +1,7 @@
 import { groupingFields, groupWithheld, type NamedGroups } from '../core/withheld-groups.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Assembly } from './assemble.ts';
-import type { WithheldList } from './requests/read-withheld-list.ts';
+import type { WaitingRows } from '../core/deletions/waiting-list.ts';
 import { TopicReader } from './verify/topic-reader.ts';
 
 /** The topic, and the field of its rows, that names a school or a class. */
@@ -15,7 +15,7 @@ export async function readWithheldGroups(
   assembly: Pick<Assembly, 'tenant' | 'config' | 'registry'>,
   options: {
     tenantId: string;
-    lists: readonly Pick<WithheldList, 'collection' | 'keys'>[];
+    lists: readonly Pick<WaitingRows, 'collection' | 'keys'>[];
     signal: AbortSignal;
   },
 ): Promise<ReadonlyMap<CollectionName, readonly NamedGroups[]>> {

@@ -1,6 +1,5 @@
 import type { KeyedRow } from '../core/row-changes.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
-import { sumOrNull } from '../core/sum-or-null.ts';
 import { deltaFrom, isOversized, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
@@ -8,12 +7,16 @@ import type { ActiveSync } from './active-sync.ts';
 import { BecomesFull } from './becomes-full.ts';
 import { completeSync, type Scanned } from './complete-sync.ts';
 import { IdentityGate } from './identity-gate.ts';
-import { PagesAhead } from './pages-ahead.ts';
-import type { SourceEnd, SourcePage } from './source-scan.ts';
+import { scansAhead } from '../source/pages-ahead.ts';
+import { evidenceOf, type SourcePage } from '../source/source-scan.ts';
+import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { SyncParts } from './sync-parts.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncOptions } from './sync-runner.ts';
 import { newSyncStats } from './sync-stats.ts';
+
+/** Each of many short scans would end in a small transaction of its own. */
+const COMMIT_EVERY_MS = 1_000;
 
 /** A sync on its way from the hub's pages to the writer. */
 interface RunningSync {
@@ -21,6 +24,9 @@ interface RunningSync {
   readonly sync: ActiveSync;
   readonly gate: IdentityGate;
   readonly knownRowsBefore: number;
+  readonly isConfirming: boolean;
+  /** The keys whose scopes the sync reads; null: it reads all. */
+  readonly concerned: Iterable<string> | null;
   readonly localStartMs: number;
   readonly becameEmpty: KeyedRow[];
   readonly signal: AbortSignal;
@@ -36,32 +42,35 @@ export async function runSync(
   options: SyncOptions & { readonly signal: AbortSignal },
 ): Promise<SyncResult> {
   const { writer, identity } = parts;
-  const { acceptNew = false, approved, signal } = options;
-  const { collection } = parts.deletions;
-  if (acceptNew) await identity?.clear(collection);
+  const { acceptNew = false, approved, confirming: isConfirming = false, signal } = options;
+  const { collection } = parts;
+  if (acceptNew) identity?.clear(collection);
   const localStartMs = parts.now();
   const pagesSince = mode === 'FULL' ? parts.pages?.beginFull() : undefined;
   const sync = newSync(parts, mode, options);
-  if (mode === 'FULL') parts.late.beginFull(writer.progress?.watermarkMs ?? null);
+  if (mode === 'FULL' && !isConfirming) parts.late.beginFull(writer.progress?.watermarkMs ?? null);
   writer.begin(sync);
   try {
-    const knownRowsBefore = await writer.known.countWanted();
+    const knownRowsBefore = writer.known.rows;
     if (mode === 'FULL') await parts.requireRecords();
-    const gate = new IdentityGate({ parts, sync, knownRowsBefore, acceptNew, signal });
+    const gate = new IdentityGate({ parts, sync, knownRowsBefore, acceptNew });
     const scanned = await scanAll({
       parts,
       sync,
       gate,
       knownRowsBefore,
+      isConfirming,
+      concerned: approved?.keys ?? (isConfirming ? missingKeys(parts) : null),
       localStartMs,
       becameEmpty: [],
       signal,
     });
-    const result = await completeSync({ parts, sync, knownRowsBefore, approved, ...scanned });
+    const result = await completeSync({ parts, sync, isConfirming, knownRowsBefore, approved, ...scanned });
     if (pagesSince !== undefined && result.kind === 'complete') parts.pages?.endFull(pagesSince);
     return result;
   } catch (error) {
-    if (error instanceof BecomesFull) return { kind: 'oversized', stats: sync.stats };
+    if (error instanceof BecomesFull)
+      return { kind: 'becomes-full', because: 'oversized', stats: sync.stats };
     // Rows that were read before the hub failed are valid, so commit them now.
     if (isFromHub(error)) {
       await writer.flush(sync, error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : null);
@@ -97,18 +106,23 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   const { parts, sync, signal } = run;
   const { writer } = parts;
   const { stats } = sync;
-  const scans = await parts.scans();
-  // Each of many short scans would end in a small transaction of its own.
-  const isSingle = scans.length === 1;
-  const modifiedAfterMs = stats.mode === 'DELTA' ? incrementalBegin(parts) : undefined;
-  const pageMemory = sync.seen === null ? undefined : (parts.pages ?? undefined);
-  const openOptions = { modifiedAfterMs, pages: pageMemory, readVersion: writer.readVersion, signal };
-  const ends: SourceEnd[] = [];
+  const all = await parts.scans();
+  const scopes = new Set(all.map(({ scope }) => scope));
+  const concerned = run.concerned === null ? null : new Set([...run.concerned].map(parts.scopeOf));
+  const wanted = concerned === null ? all : all.filter(({ scope }) => concerned.has(scope));
+  // A sync of a part of the scopes is recorded like an incremental one.
+  if (wanted.length < all.length) stats.mode = 'DELTA';
+  const isSingle = all.length === 1;
+  const modifiedAfterMs = sync.seen === null ? incrementalBegin(parts) : undefined;
+  const pages = sync.seen === null ? undefined : (parts.pages ?? undefined);
+  const open = { modifiedAfterMs, pages, readVersion: writer.readVersion, signal };
+  const scans: ScanEvidence[] = [];
   let clock: SyncClock | null = null;
   let pageCount = 0;
-  for (const scan of scans) {
-    const pages = new PagesAhead(scan.open(openOptions));
-    for await (const page of pages) {
+  let flushedAtMs = parts.now();
+  for await (const scan of scansAhead(wanted, { ahead: isSingle ? 0 : parts.scopesAhead, open })) {
+    const before = countedBy(sync);
+    for await (const page of scan.pages) {
       clock ??= startClock(run, page.hubTimeMs);
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
@@ -116,14 +130,33 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       if (sync.seen === null && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
       // Commit while the next page is on its way. If it has arrived already, let more rows share the transaction.
-      const mustWait = isSingle && writer.hasPending && !(await pages.hasNext());
-      if (writer.isFull || mustWait) await writer.flush(sync);
+      const isDue = isSingle ? !(await scan.pages.hasNext()) : parts.now() - flushedAtMs >= COMMIT_EVERY_MS;
+      if (!writer.isFull && !(writer.hasPending && isDue)) continue;
+      await writer.flush(sync);
+      flushedAtMs = parts.now();
     }
-    ends.push(pages.end);
+    const after = countedBy(sync);
+    const counted = {
+      distinctRows: after.distinctRows - before.distinctRows,
+      rowsWithoutId: after.rowsWithoutId - before.rowsWithoutId,
+    };
+    scans.push(evidenceOf(scan.scope, scan.pages.end, counted));
   }
-  stats.totalAtStart = sumOrNull(ends.map(({ totalAtStart }) => totalAtStart));
-  stats.totalAtEnd = sumOrNull(ends.map(({ totalAtEnd }) => totalAtEnd));
-  return { ends, becameEmpty: run.becameEmpty, clock: clock ?? startClock(run, null) };
+  return { scans, scopes, becameEmpty: run.becameEmpty, clock: clock ?? startClock(run, null) };
+}
+
+/** Those whose scopes a confirming sync reads; null: it reads all. */
+function missingKeys({ settling: { missing } }: SyncParts): Iterable<string> | null {
+  return missing.owed?.isOfAll === false ? (missing.keys?.keys() ?? []) : null;
+}
+
+/** A row without an id counts as a row of its own. */
+function countedBy({ seen, seenByIncremental, stats }: ActiveSync): {
+  distinctRows: number;
+  rowsWithoutId: number;
+} {
+  const { rowsWithoutId } = stats;
+  return { distinctRows: ((seen ?? seenByIncremental)?.size ?? 0) + rowsWithoutId, rowsWithoutId };
 }
 
 /** Hands a page that was recognised to the writer; false where its rows are to be decided one by one. */
@@ -132,7 +165,7 @@ async function stageKnown(run: RunningSync, { known, readVersion }: SourcePage):
   if (known === undefined || !gate.overlaps(known.rows, known.rows)) return false;
   const tally = await parts.writer.acceptKnown(sync, known, readVersion);
   if (tally === null) return false;
-  await gate.noteOwnRows(known.rows);
+  gate.noteOwn(known.rows);
   parts.onPage(sync.stats, tally);
   return true;
 }
@@ -157,10 +190,10 @@ async function stage(run: RunningSync, page: SourcePage): Promise<void> {
   const accepted = { rows, readVersion: page.readVersion, print: page.print };
   let tally = await writer.acceptIf(sync, accepted, gate.overlaps);
   if (tally === null) {
-    await gate.prove(accepted);
+    await gate.prove();
     tally = await writer.accept(sync, accepted);
   }
-  await gate.noteOwn(accepted);
+  gate.noteOwn(rows.length);
   if (sync.seen === null) {
     for (const { key, decoded } of rows) {
       if (key !== null && decoded.modifiedAtMs !== null) parts.late.noteSeen(key, decoded.modifiedAtMs);

@@ -13,7 +13,7 @@ import type { SyncOptions } from './sync-runner.ts';
 import type { SyncTimetable } from './sync-timetable.ts';
 
 /** The words of logs, metrics and commands. */
-const OUTCOMES = { complete: 'complete', inconclusive: 'suspect', oversized: 'wholesale' } as const;
+const OUTCOMES = { complete: 'complete', inconclusive: 'suspect', 'becomes-full': 'wholesale' } as const;
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -58,12 +58,13 @@ export class SyncAttempt {
       else this.#retries.clear(mode);
       // Even if its answers are inconclusive, the hub offers the collection.
       await this.#parts.offer.noteOffered();
-      this.#timetable.noteEnd(mode, result, startedAtMs);
+      this.#timetable.noteEnd(result.stats.mode, result, startedAtMs);
       emit({
         type: 'pass-ended',
         collection,
         outcome: OUTCOMES[result.kind],
         why: result.kind === 'inconclusive' ? result.why : null,
+        short: result.kind === 'becomes-full' ? null : result.short,
         stats: result.stats,
         durationMs: now() - startedAtMs,
         rows: sync.writer.known.rows,

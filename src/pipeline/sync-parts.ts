@@ -4,9 +4,11 @@ import type { LateRowWatch } from '../core/late-rows.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { HubFindings } from './hub-findings.ts';
 import type { IdentityCheck } from './identity-check.ts';
-import type { DeletionParts } from './withheld-deletions.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { DeletionMemory } from '../state/index-store.ts';
+import type { SettleParts } from '../sync/settle-missing.ts';
 import type { SyncStats } from './sync-stats.ts';
-import type { SourceScan } from './source-scan.ts';
+import type { SourceScan } from '../source/source-scan.ts';
 
 export interface SyncParts {
   readonly writer: CollectionWriter;
@@ -15,7 +17,12 @@ export interface SyncParts {
   readonly scans: () => Promise<readonly SourceScan[]>;
   /** Throws when the topics have lost records that a full sync compares with. */
   readonly requireRecords: () => Promise<void>;
-  readonly deletions: DeletionParts;
+  readonly collection: CollectionName;
+  readonly memory: DeletionMemory;
+  readonly settling: SettleParts;
+  readonly scopeOf: (key: string) => string;
+  /** How many scopes are opened ahead of their turn. */
+  readonly scopesAhead: number;
   /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
   readonly identity: IdentityCheck | null;
   readonly overlapMs: number;

@@ -1,17 +1,22 @@
 import type { CollectionName } from '../model/collections.ts';
-import type { SyncMode, Progress } from '../model/progress.ts';
+import type { Approval, SyncMode, Progress } from '../model/progress.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { Republication } from './republication.ts';
+
+/** A person's approval, with the keys of one collection. */
+export interface Approved {
+  readonly keys: ReadonlySet<string>;
+  readonly given: Omit<Approval, 'removed'>;
+}
 
 /** Options of a requested sync. */
 export interface SyncOptions {
   /** A person has confirmed that rows unlike the published ones are right. */
   readonly acceptNew?: boolean | undefined;
-  /**
-   * For a full sync: keys of listed removals that a person has approved, at most 100,000. They are removed if the sync
-   * does not find them, regardless of the guard; other removals remain subject to it.
-   */
-  readonly approved?: ReadonlySet<string> | undefined;
+  /** For a full sync: what a person has approved, at most 100,000 keys. They are removed if the sync misses them too. */
+  readonly approved?: Approved | undefined;
+  /** The full sync confirms what the one before missed: it reads only the scopes of missing rows, and asks for none itself. */
+  readonly confirming?: boolean | undefined;
   /** Rows to republish even if unchanged. */
   readonly republication?: Republication | undefined;
 }
@@ -31,6 +36,4 @@ export interface SyncRunner {
   loop(signal: AbortSignal): Promise<void>;
   /** Runs one sync, without the loop. */
   once(mode: SyncMode, options: SyncOptions & { readonly signal: AbortSignal }): Promise<SyncResult>;
-  /** Discards the withheld removals: nothing is removed, and the next full sync decides again. */
-  discardWithheld(): Promise<void>;
 }

@@ -6,13 +6,15 @@ import type { SyncMode } from '../model/progress.ts';
 /** The numbers of one sync, which its progress records contain. */
 export interface SyncStats {
   readonly passId: string;
-  readonly mode: SyncMode;
+  mode: SyncMode;
   /** Hub time, ms since the epoch. */
   startedAtMs: number;
   rowsSeen: number;
   rowsUnchanged: number;
   /** Rows older than an event published since their request was sent. */
   rowsStale: number;
+  /** Rows that were over before they were met, and are left to the next full sync. */
+  rowsOver: number;
   /** Rows that the hub lists again with different content. */
   rowsRepeated: number;
   rowsCreated: number;
@@ -37,6 +39,7 @@ export function newSyncStats(options: { passId: string; mode: SyncMode; startedA
     rowsSeen: 0,
     rowsUnchanged: 0,
     rowsStale: 0,
+    rowsOver: 0,
     rowsRepeated: 0,
     rowsCreated: 0,
     rowsUpdated: 0,
@@ -82,6 +85,7 @@ const SUMMED = [
   'rowsSeen',
   'rowsUnchanged',
   'rowsStale',
+  'rowsOver',
   'rowsRepeated',
   'rowsCreated',
   'rowsUpdated',
@@ -101,6 +105,7 @@ export function addTally(stats: SyncStats, tally: PageTally): void {
   stats.rowsSeen += tally.seen;
   stats.rowsUnchanged += tally.unchanged;
   stats.rowsStale += tally.stale;
+  stats.rowsOver += tally.over;
   stats.rowsRepeated += tally.repeated;
   stats.rowsCreated += tally.created;
   stats.rowsUpdated += tally.updated;

@@ -11,7 +11,7 @@ const FULL_RESTS = 10;
 
 export interface TimetableParts {
   readonly collection: CollectionName;
-  readonly sync: Pick<SyncParts, 'writer' | 'identity' | 'findings'>;
+  readonly sync: Pick<SyncParts, 'writer' | 'identity' | 'findings' | 'settling'>;
   /** Whether the hub filters the collection by the time of a change. */
   readonly hasIncremental: boolean;
   readonly fullPull: FullPullTime;
@@ -45,6 +45,7 @@ export class SyncTimetable {
       lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
       fullNotBeforeMs: this.#retries.notBefore('FULL', nowMs),
+      confirmAtMs: sync.settling.missing.owed?.atMs ?? null,
       incrementalNotBeforeMs: this.#retries.notBefore('DELTA', nowMs),
       deltaEveryMs,
       hasIncremental: this.canBeIncremental,

@@ -1,42 +1,29 @@
 import { RollcallError } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
 import { besideIncrementalSyncs, type BesideParts } from './beside-incremental-syncs.ts';
-import type { FullSyncs } from './full-syncs.ts';
-import type { AttemptParts, RunOptions } from './sync-attempt.ts';
+import type { RunOptions } from './sync-attempt.ts';
+import type { SyncParts } from './sync-parts.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncStats } from './sync-stats.ts';
 
-export interface FollowUpParts extends BesideParts, Pick<AttemptParts, 'collection'> {
-  readonly fullSyncs: FullSyncs;
+export interface FollowUpParts extends BesideParts {
+  readonly sync: BesideParts['sync'] & Pick<SyncParts, 'findings'>;
 }
 
-/**
- * Runs a sync and the syncs that it leads to: a full one where an incremental one is refused or brings an oversized delta,
- * and a second full one where the first wants it.
- */
+/** Runs a sync, and the full one that replaces an incremental one that is refused, brings too much, or is short. */
 export async function syncWithFollowUps(
   parts: FollowUpParts,
   mode: SyncMode,
   options: RunOptions,
 ): Promise<SyncResult> {
-  const { timetable, fullSyncs, collection } = parts;
-  let result =
+  const { timetable, sync } = parts;
+  const first =
     mode === 'DELTA' && timetable.canBeIncremental
       ? await incrementalSync(parts, options)
       : await fullSync(parts, options);
-  if (result.kind === 'oversized') result = withEarlier(result.stats, await fullSync(parts, options));
-  if (result.kind === 'complete' && result.wantsSecondSync) {
-    const first = result.approvedGone ?? 0;
-    // The losses of the other collections show whether the losses of this one are credible.
-    if (result.wantsOthersFirst === true)
-      await besideIncrementalSyncs(parts, options.signal, (signal) =>
-        fullSyncs.othersOver(collection, signal),
-      );
-    result = withEarlier(result.stats, await fullSync(parts, options));
-    // The second sync does not count the removals of the first one.
-    if (result.kind === 'complete' && result.approvedGone != null && result.approvedGone < first)
-      result = { ...result, approvedGone: first };
-  }
+  if (first.kind !== 'becomes-full') return first;
+  const result = withEarlier(first.stats, await fullSync(parts, options));
+  if (first.because === 'short' && result.kind === 'complete') sync.findings.ignoreFilteredTotals();
   return result;
 }
 
@@ -53,9 +40,8 @@ async function incrementalSync(parts: FollowUpParts, options: RunOptions): Promi
 }
 
 function fullSync(parts: FollowUpParts, { signal, ...options }: RunOptions): Promise<SyncResult> {
-  const { fullSyncs, collection, attempt } = parts;
-  return fullSyncs.run(collection, () =>
-    besideIncrementalSyncs(parts, signal, (both) => attempt.run('FULL', { ...options, signal: both })),
+  return besideIncrementalSyncs(parts, signal, (both) =>
+    parts.attempt.run('FULL', { ...options, signal: both }),
   );
 }
 

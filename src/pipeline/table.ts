@@ -7,14 +7,14 @@ import {
   type KeyedRow,
   type PageTally,
 } from '../core/row-changes.ts';
+import { isOverBeforeMet, replacedBy } from '../core/deletions/over-before-met.ts';
+import type { ReadableRow } from '../core/decoded-row.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import type { HubPage } from '../hub/hub.ts';
 import { hasSeen, markAllSeen, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
-import type { ReadableRow } from '../core/decoded-row.ts';
 import type { LookUp } from '../table/view.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { addTally, countRejects } from './sync-stats.ts';
-import { UnwantedRows } from './unwanted-rows.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 
 const MAX_PENDING_BYTES = 4_000_000;
@@ -30,8 +30,8 @@ export interface TableParts extends RenderParts {
   readonly size: TransactionSize;
   /** Told of every change; left out where no page is to be remembered. */
   readonly pages?: PageMemory | undefined;
-  /** Whether the configuration still wants a key; left out where it wants every key. */
-  readonly isWanted?: ((key: string) => boolean) | undefined;
+  /** Told of the keys that the hub shows, one by one or all those of a page. */
+  readonly onSeen?: ((keys: Iterable<string | null>) => void) | undefined;
 }
 
 type TableStart = Pick<WriterStart, 'indexed' | 'knownRows' | 'knownRejects'>;
@@ -64,7 +64,6 @@ export class Table {
   readonly #parts: TableParts;
   readonly #syncs = new Set<ActiveSync>();
   readonly #publishedAt = new Map<string, number>();
-  readonly #unwanted: UnwantedRows;
   #readVersion = 0;
   #indexed: string;
   #known: Record<Change['area'], number>;
@@ -72,7 +71,6 @@ export class Table {
 
   constructor(parts: TableParts, start: TableStart) {
     this.#parts = parts;
-    this.#unwanted = new UnwantedRows(parts.isWanted);
     this.#indexed = start.indexed;
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
     this.#staged = new PendingTransaction(parts);
@@ -105,7 +103,6 @@ export class Table {
   reset(start: TableStart): void {
     this.#indexed = start.indexed;
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
-    this.#unwanted.forget();
     this.#parts.pages?.forget();
   }
 
@@ -115,20 +112,6 @@ export class Table {
 
   get knownRejects(): number {
     return this.#known.rejects;
-  }
-
-  /** Number of known rows that a sync can read: without those that {@link countWanted} has counted as unwanted. */
-  get wantedRows(): number {
-    return this.#known.rows - this.#unwanted.known;
-  }
-
-  isWanted(key: string): boolean {
-    return this.#unwanted.isWanted(key);
-  }
-
-  /** The first call reads the keys of the index. */
-  countWanted(): Promise<void> {
-    return this.#unwanted.countIn(this.#parts.index);
   }
 
   get readVersion(): number {
@@ -174,6 +157,9 @@ export class Table {
       : null;
     const scanning = page.isAskedFor === true ? null : sync;
     markSeen(this.#syncs, scanning, page.rows);
+    this.#parts.onSeen?.(page.rows.map(({ key }) => key));
+    const isOver =
+      scanning?.seenByIncremental === undefined ? undefined : await this.#overBeforeMet(page.rows, hashes);
     // A second occurrence of a row in the same page is not stale.
     const before = this.#readVersion;
     const isStaleFor = (publishedAt: number): boolean =>
@@ -184,6 +170,7 @@ export class Table {
       stale: (key) => isStaleFor(this.#publishedAt.get(key) ?? -1),
       republication: (key) => sync.republication?.rows?.(key) === true,
       seenBefore: (key) => seenBefore.has(key),
+      isOver,
       note: (change) => this.#stage(change, scanning),
     });
     if (options.keepsUnchanged) this.#stageUnchanged(page.rows, hashes);
@@ -228,6 +215,25 @@ export class Table {
     if (proven?.ids.length !== rows.length) return;
     if (!rows.every(({ key, becameEmpty }, at) => key === proven.ids[at] && becameEmpty !== true)) return;
     this.#parts.pages.remember(proven, proven.ids);
+  }
+
+  /** Looks up what the page's deletions of absences replace; null where none of its rows can be over. */
+  async #overBeforeMet(
+    rows: readonly KeyedRow[],
+    hashes: Hashes,
+  ): Promise<((row: ReadableRow) => boolean) | undefined> {
+    const isNew = ({ key }: KeyedRow): boolean => key !== null && this.#hashOf('rows', key, hashes) === null;
+    const over = rows.flatMap((row) =>
+      row.decoded.kind === 'row' && isNew(row) && isOverBeforeMet(row.decoded, () => false)
+        ? [row.decoded]
+        : [],
+    );
+    if (over.length === 0) return undefined;
+    const replaced = over.flatMap(({ value }) => replacedBy(value) ?? []);
+    const known = await this.#lookUp('rows', replaced);
+    const inPage = new Set(rows.map(({ key }) => key));
+    return (row) =>
+      isOverBeforeMet(row, (key) => inPage.has(key) || this.#hashOf('rows', key, known) !== null);
   }
 
   #stageUnchanged(rows: readonly KeyedRow[], hashes: Hashes): void {
@@ -360,7 +366,6 @@ export class Table {
     if (change.area === 'rejects' || change.kind !== 'created') this.#parts.pages?.noteChanged(change.key);
     if (change.kind === 'created') this.#known[change.area] += 1;
     if (change.kind === 'deleted') this.#known[change.area] -= 1;
-    if (change.kind === 'deleted' && change.area === 'rows') this.#unwanted.noteRemoved(change.key);
     this.#readVersion += 1;
     this.#publishedAt.set(change.key, this.#readVersion);
   }

@@ -1,5 +1,5 @@
 import type { AbsenceChangeValue } from '../core/absence-change.ts';
-import type { GuardLimits } from '../core/deletion-guard.ts';
+import type { GuardLimits } from '../core/deletions/guard.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { FullPullTime } from '../core/full-pull-time.ts';
 import type { RowReader } from '../core/decoded-row.ts';
@@ -45,6 +45,10 @@ export interface TenantParts {
   /** Undefined if absences and their changes are not mirrored. */
   readonly chains: TenantChains | undefined;
   readonly guard: GuardLimits;
+  /** How long after a full sync that missed rows its confirming sync begins. */
+  readonly confirmAfterMs: number;
+  /** How many scopes of a nested collection are opened ahead of their turn. */
+  readonly scopesAhead: number;
   /** Creates or checks topics and schemas; called before each take-over. */
   readonly prepare: () => Promise<void>;
   readonly runtime: Runtime;

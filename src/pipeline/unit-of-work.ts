@@ -14,6 +14,8 @@ export interface CommitParts {
   /** Commits one transaction at a time for the whole tenant. */
   readonly commit: (transaction: Transaction) => Promise<Committed>;
   readonly index: Pick<CollectionIndex, 'apply'>;
+  /** Lifts no caution: what it writes may be written although the commit fails. */
+  readonly beforeCommit?: (() => Promise<void>) | undefined;
   /** Only for `absence-versions`, whose transactions carry the derived records. */
   readonly view?: View | undefined;
 }
@@ -38,8 +40,9 @@ export class UnitOfWork {
   async commit(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
     const { records, changes, transactionId, derived: outcomes } = this.table.staged;
     const { view } = this.#parts;
-    const { stats } = sync;
-    const next = this.progress.next({ transactionId, stats, completion });
+    const { stats, deletions } = sync;
+    await this.#parts.beforeCommit?.();
+    const next = this.progress.next({ transactionId, stats, completion, deletions });
     const { progress, derived, committedAtMs } = await this.#parts.commit({
       records: view === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,

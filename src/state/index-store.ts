@@ -1,3 +1,4 @@
+import type { Missing } from '../core/deletions/missing.ts';
 import type { LateNote } from '../core/late-rows.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
@@ -102,52 +103,19 @@ export interface CollectionIndex {
   resume(from: IndexPosition): Promise<IndexReplay>;
 }
 
-/** Facts about a collection's withheld deletions, besides their list. */
-export interface DeletionNote {
-  /** Why the listed deletions are withheld; null when none is. */
-  readonly why: string | null;
-  /** Number of withheld deletions, at least the length of the list, which is bounded. */
-  readonly count: number;
-  /** The complete full sync whose withheld deletions are resolved (decided, or the rows are back); the log does not show it. */
-  readonly settledPassId: string | null;
-}
-
-/** Why a key waits for the recheck by a second full sync. */
-export interface MissingKey {
-  /** The full sync that first missed it. */
-  readonly passId: string;
-  /** The key was present but empty, where it had content; a key that was absent is different evidence. */
-  readonly becameEmpty: boolean;
-  /** The answer had no row at all: only another such answer confirms it. */
-  readonly isAllEmpty?: boolean | undefined;
-}
-
 /** A tenant's memory between syncs, besides the index. Losing it delays deletions and never causes one. */
 export interface DeletionMemory {
-  /** Keys that wait for the recheck by a second full sync. */
-  missing(collection: CollectionName): Promise<ReadonlyMap<string, MissingKey>>;
-  setMissing(collection: CollectionName, keys: ReadonlyMap<string, MissingKey>): Promise<void>;
-  /** Keys of withheld deletions, with the time at which they were withheld (ms since the epoch). */
-  withheld(collection: CollectionName): Promise<ReadonlyMap<string, number>>;
-  setWithheld(collection: CollectionName, keys: ReadonlyMap<string, number>): Promise<void>;
-  /** Collections that tripped the guard by their own numbers, not only because another one had. */
-  tripped(): Promise<ReadonlySet<CollectionName>>;
-  setTripped(collection: CollectionName, isTripped: boolean): Promise<void>;
-  note(collection: CollectionName): Promise<DeletionNote | null>;
-  setNote(collection: CollectionName, note: DeletionNote | null): Promise<void>;
-  /** Collections for which the hub returns another tenant's rows, with the time since when (ms since the epoch). */
-  wrongTenant(): Promise<ReadonlyMap<CollectionName, number>>;
-  /** `sinceMs` null: the rows are the tenant's own again, or a person has confirmed them. */
-  setWrongTenant(collection: CollectionName, sinceMs: number | null): Promise<void>;
+  /** What full syncs of the collection have missed; null: nothing is remembered. */
+  missing(collection: CollectionName): Promise<Missing | null>;
+  setMissing(collection: CollectionName, missing: Missing | null): Promise<void>;
+  /** Forgets keys that the hub has shown. */
+  dropMissing(collection: CollectionName, keys: readonly string[]): Promise<void>;
   /** Collections that the hub did not offer at the last request. */
   notOffered(): Promise<ReadonlySet<CollectionName>>;
   setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void>;
   /** Late rows by collection, from the last full sync that could measure them. */
   late(): Promise<ReadonlyMap<CollectionName, LateNote>>;
   setLate(collection: CollectionName, note: LateNote): Promise<void>;
-  /** Number of removals published on a day (`YYYY-MM-DD`, tenant's zone), by collection. */
-  removedOn(day: string): Promise<ReadonlyMap<string, number>>;
-  addRemoved(day: string, collection: CollectionName, count: number): Promise<void>;
 }
 
 /** The state of one tenant. */

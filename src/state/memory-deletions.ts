@@ -1,24 +1,17 @@
+import type { Missing } from '../core/deletions/missing.ts';
 import type { LateNote } from '../core/late-rows.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory, DeletionNote, MissingKey } from './index-store.ts';
-
-/** Older days count no more. */
-const DAYS_KEPT = 8;
+import type { DeletionMemory } from './index-store.ts';
 
 /** The memory of one collection; an undefined field has the value of the memory below. */
 interface Noted {
-  missing?: ReadonlyMap<string, MissingKey>;
-  withheld?: ReadonlyMap<string, number>;
-  isTripped?: boolean;
-  note?: { readonly value: DeletionNote | null };
-  wrongTenant?: { readonly sinceMs: number | null };
+  missing?: { readonly value: Missing | null };
   isNotOffered?: boolean;
   late?: LateNote;
-  readonly removed: Map<string, number>;
 }
 
 /**
- * A tenant's deletion memory in this process. For a reader that must change nothing, it lies on top of another process's
+ * A tenant's memory between syncs in this process. For a reader that must change nothing, it lies on top of another process's
  * memory and keeps only its own changes.
  */
 export class MemoryDeletions implements DeletionMemory {
@@ -34,55 +27,32 @@ export class MemoryDeletions implements DeletionMemory {
     this.#noted.delete(collection);
   }
 
-  async missing(collection: CollectionName): Promise<ReadonlyMap<string, MissingKey>> {
-    return new Map(this.#noted.get(collection)?.missing ?? (await this.#base?.missing(collection)));
+  async missing(collection: CollectionName): Promise<Missing | null> {
+    const noted = this.#noted.get(collection)?.missing;
+    return noted === undefined ? ((await this.#base?.missing(collection)) ?? null) : noted.value;
   }
 
-  async setMissing(collection: CollectionName, keys: ReadonlyMap<string, MissingKey>): Promise<void> {
-    this.#of(collection).missing = new Map(keys);
+  async setMissing(collection: CollectionName, missing: Missing | null): Promise<void> {
+    const value = missing === null ? null : { ...missing, keys: new Map(missing.keys) };
+    this.#of(collection).missing = { value };
   }
 
-  async withheld(collection: CollectionName): Promise<ReadonlyMap<string, number>> {
-    return new Map(this.#noted.get(collection)?.withheld ?? (await this.#base?.withheld(collection)));
-  }
-
-  async setWithheld(collection: CollectionName, keys: ReadonlyMap<string, number>): Promise<void> {
-    this.#of(collection).withheld = new Map(keys);
-  }
-
-  async tripped(): Promise<ReadonlySet<CollectionName>> {
-    return this.#members(await this.#base?.tripped(), ({ isTripped }) => isTripped);
-  }
-
-  async setTripped(collection: CollectionName, isTripped: boolean): Promise<void> {
-    this.#of(collection).isTripped = isTripped;
-  }
-
-  async note(collection: CollectionName): Promise<DeletionNote | null> {
-    const noted = this.#noted.get(collection)?.note;
-    return noted === undefined ? ((await this.#base?.note(collection)) ?? null) : noted.value;
-  }
-
-  async setNote(collection: CollectionName, value: DeletionNote | null): Promise<void> {
-    this.#of(collection).note = { value };
-  }
-
-  async wrongTenant(): Promise<ReadonlyMap<CollectionName, number>> {
-    const found = new Map(await this.#base?.wrongTenant());
-    for (const [collection, { wrongTenant }] of this.#noted) {
-      if (wrongTenant === undefined) continue;
-      if (wrongTenant.sinceMs === null) found.delete(collection);
-      else found.set(collection, wrongTenant.sinceMs);
-    }
-    return found;
-  }
-
-  async setWrongTenant(collection: CollectionName, sinceMs: number | null): Promise<void> {
-    this.#of(collection).wrongTenant = { sinceMs };
+  async dropMissing(collection: CollectionName, keys: readonly string[]): Promise<void> {
+    const noted = this.#noted.get(collection)?.missing;
+    const missing = noted === undefined ? await this.missing(collection) : noted.value;
+    if (missing === null) return;
+    const left = new Map(missing.keys);
+    for (const key of keys) left.delete(key);
+    this.#of(collection).missing = { value: { ...missing, keys: left } };
   }
 
   async notOffered(): Promise<ReadonlySet<CollectionName>> {
-    return this.#members(await this.#base?.notOffered(), ({ isNotOffered }) => isNotOffered);
+    const found = new Set(await this.#base?.notOffered());
+    for (const [collection, { isNotOffered }] of this.#noted) {
+      if (isNotOffered === true) found.add(collection);
+      else if (isNotOffered === false) found.delete(collection);
+    }
+    return found;
   }
 
   async setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void> {
@@ -99,38 +69,9 @@ export class MemoryDeletions implements DeletionMemory {
     this.#of(collection).late = late;
   }
 
-  async removedOn(day: string): Promise<ReadonlyMap<string, number>> {
-    const found = new Map(await this.#base?.removedOn(day));
-    for (const [collection, { removed }] of this.#noted) {
-      const count = removed.get(day) ?? 0;
-      if (count > 0) found.set(collection, (found.get(collection) ?? 0) + count);
-    }
-    return found;
-  }
-
-  async addRemoved(day: string, collection: CollectionName, count: number): Promise<void> {
-    const { removed } = this.#of(collection);
-    removed.set(day, (removed.get(day) ?? 0) + count);
-    const [oldest] = [...removed.keys()].sort();
-    if (removed.size > DAYS_KEPT && oldest !== undefined) removed.delete(oldest);
-  }
-
   #of(collection: CollectionName): Noted {
-    const noted = this.#noted.get(collection) ?? { removed: new Map<string, number>() };
+    const noted = this.#noted.get(collection) ?? {};
     this.#noted.set(collection, noted);
     return noted;
-  }
-
-  #members(
-    base: ReadonlySet<CollectionName> | undefined,
-    isMember: (noted: Noted) => boolean | undefined,
-  ): ReadonlySet<CollectionName> {
-    const found = new Set(base);
-    for (const [collection, noted] of this.#noted) {
-      const is = isMember(noted);
-      if (is === true) found.add(collection);
-      else if (is === false) found.delete(collection);
-    }
-    return found;
   }
 }

@@ -1,5 +1,4 @@
 import type { CollectionName } from '../model/collections.ts';
-import { forgetDeletions } from './forget-deletions.ts';
 import { areasOf, type TenantState } from './index-store.ts';
 import { MemoryDeletions } from './memory-deletions.ts';
 import { MemoryIndex } from './memory-index.ts';
@@ -43,7 +42,8 @@ export class MemoryState implements TenantState {
 
   async forget(name: CollectionName): Promise<void> {
     this.#indexes.set(name, this.#newIndex(name));
-    await forgetDeletions(this.deletions, name);
+    await this.deletions.setMissing(name, null);
+    await this.deletions.setNotOffered(name, false);
   }
 
   #newIndex(name: CollectionName, base?: ConstructorParameters<typeof MemoryIndex>[0]['base']): MemoryIndex {

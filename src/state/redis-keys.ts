@@ -12,14 +12,10 @@ import type { IndexArea } from './index-store.ts';
  *                                             <area>Count     number of keys in the area's hash; it reveals an area
  *                                                             that was evicted or deleted without its position
  *                                             replay          token of a replay that has not finished
- *   {<p>:<t>:<collection>}:missing    hash    key → full sync that first missed it
- *   {<p>:<t>:<collection>}:withheld   hash    key → since when, ms since the epoch
- *   {<p>:<t>}:tripped                 hash    collection that tripped the guard by itself → 1
- *   {<p>:<t>}:notes                   hash    collection → facts about its withheld deletions (JSON)
- *   {<p>:<t>}:foreign                 hash    collection with another tenant's rows → since when, ms
+ *   {<p>:<t>:<collection>}:missing    hash    `=<key>` → since when, ms since the epoch, and how often full syncs have
+ *                                             missed it; `sync` → the one that settled it, and the confirming sync owed (JSON)
  *   {<p>:<t>}:not-offered             hash    collection that the hub does not offer → 1
  *   {<p>:<t>}:late                    hash    collection → its late rows (JSON)
- *   {<p>:<t>}:removed:<day>           hash    collection → removals published that day; expires after 8 days
  *   {<p>:<t>}:owner                   hash    the heartbeat: owner, ownedSinceMs, info (JSON); expires
  *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
  *   {<p>:<t>}:asker:<id>              string  exists while a process waits for the answer to a request; expires
@@ -32,7 +28,6 @@ export interface CollectionKeys {
   readonly areas: ReadonlyMap<IndexArea, string>;
   readonly position: string;
   readonly missing: string;
-  readonly withheld: string;
 }
 
 export interface TenantKeys {
@@ -40,13 +35,9 @@ export interface TenantKeys {
   readonly requests: string;
   asker(requestId: string): string;
   answer(requestId: string): string;
-  readonly tripped: string;
-  readonly notes: string;
-  readonly wrongTenant: string;
   readonly notOffered: string;
   readonly late: string;
   /** `day` is `YYYY-MM-DD`. */
-  removed(day: string): string;
   collection(name: CollectionName): CollectionKeys;
 }
 
@@ -57,19 +48,14 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
     requests: `${tenant}:requests`,
     asker: (requestId) => `${tenant}:asker:${requestId}`,
     answer: (requestId) => `${tenant}:answer:${requestId}`,
-    tripped: `${tenant}:tripped`,
-    notes: `${tenant}:notes`,
-    wrongTenant: `${tenant}:foreign`,
     notOffered: `${tenant}:not-offered`,
     late: `${tenant}:late`,
-    removed: (day) => `${tenant}:removed:${day}`,
     collection(name) {
       const collection = `{${keyPrefix}:${tenantId}:${name}}`;
       return {
         areas: new Map(areasOf(name).map((area) => [area, `${collection}:${area}`])),
         position: `${collection}:position`,
         missing: `${collection}:missing`,
-        withheld: `${collection}:withheld`,
       };
     },
   };

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { RollcallError } from '../errors.ts';
-import { forgetDeletions } from './forget-deletions.ts';
 import type { StateStore } from './index-store.ts';
 import { RedisConnection } from './redis-connection.ts';
 import type { RedisConnectionOptions } from './redis-connection.ts';
@@ -43,7 +42,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
         async forget(name) {
           const { areas, position } = keys.collection(name);
           await connection.run((client) => client.unlink(position, ...areas.values()));
-          await forgetDeletions(deletions, name);
+          await deletions.setMissing(name, null);
+          await deletions.setNotOffered(name, false);
         },
       };
     },

@@ -27,9 +27,20 @@ export function registerBoardMetrics(registry: Registry, board: Board): void {
     labelNames: SCOPE,
     collect() {
       for (const { tenant, collections, decisions } of statuses) {
-        const needed = new Set(decisions.map(({ collection }) => collection));
+        const needed = new Set(decisions.flatMap((decision) => decision.collections));
         for (const { collection, derivedFrom } of collections)
           if (derivedFrom === null) this.set({ tenant, collection }, needed.has(collection) ? 1 : 0);
+      }
+    },
+  });
+  compute(registry, {
+    name: 'rollcall_deletions_withheld',
+    help: 'Withheld deletions that need a decision: see rollcall deletes list.',
+    labelNames: SCOPE,
+    collect() {
+      for (const { tenant, collections } of statuses) {
+        for (const { collection, derivedFrom, withheld } of collections)
+          if (derivedFrom === null) this.set({ tenant, collection }, withheld);
       }
     },
   });

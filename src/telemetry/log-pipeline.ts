@@ -7,13 +7,12 @@ import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { commonestReasons } from '../pipeline/sync-stats.ts';
 
 const DELETION_WORDS = {
-  withheld: 'withheld deletions need a decision',
-  approved: 'deletions that a person approved are published',
-  discarded: 'a person discarded the withheld deletions; nothing was removed',
-  waiting: 'withheld deletions from before this process started need a decision',
-  unproven: 'a full sync was inconclusive; nothing is removed',
-  short: 'the hub counts more rows than it returned; the scan is repeated',
-  'second-sync': 'deletions wait for a second full sync to miss the same rows',
+  held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
+  waiting: 'removals from before this process started need a decision',
+  missing: 'rows are missing: they are removed if another full sync misses them too',
+  approved: 'removals that a person approved are published',
+  uncounted: 'a full sync proves nothing about missing rows; nothing is removed',
+  short: 'the hub counts more rows than it returned: choose another hub.paging, or hub.totals: ignored',
 } as const;
 
 const MOST_REASONS = 3;

@@ -51,7 +51,8 @@ export interface Metrics {
   /** Counts absences that were published while open, since the hub did not answer for a reference. */
   countPublishedWhileOpen(tenant: string, chains: number): void;
   setContradictions(tenant: string, count: number): void;
-  setWithheld(scope: Scope, rows: number): void;
+  /** Rows that the hub counted and did not return. */
+  setShort(scope: Scope, rows: number): void;
   setRejects(scope: Scope, rows: number): void;
   /** Sets the late rows that the last full sync measured. */
   setLate(scope: Scope, rows: number): void;
@@ -126,9 +127,9 @@ function rowMetrics(registry: Registry) {
     'deleted',
     'Removals published. These rows are not among those seen: the hub no longer has them.',
   );
-  const withheld = gauge(registry, {
-    name: 'rollcall_deletions_withheld',
-    help: 'Withheld deletions that need a decision: see rollcall deletes list.',
+  const short = gauge(registry, {
+    name: 'rollcall_rows_short',
+    help: 'Rows that the hub counted and did not return in the last full sync: choose another hub.paging, or hub.totals: ignored.',
     labelNames: SCOPE_LABELS,
   });
   const rejects = gauge(registry, {
@@ -144,7 +145,7 @@ function rowMetrics(registry: Registry) {
   return {
     prepare(scope: Scope) {
       for (const each of [seen, deleted, ...fates.map(([, counter]) => counter)]) each.inc(labels(scope), 0);
-      withheld.set(labels(scope), 0);
+      short.set(labels(scope), 0);
       rejects.set(labels(scope), 0);
       late.set(labels(scope), 0);
     },
@@ -156,7 +157,7 @@ function rowMetrics(registry: Registry) {
       }
     },
     countDeleted: (scope: Scope, count: number) => deleted.inc(labels(scope), count),
-    setWithheld: (scope: Scope, count: number) => withheld.set(labels(scope), count),
+    setShort: (scope: Scope, count: number) => short.set(labels(scope), count),
     setRejects: (scope: Scope, count: number) => rejects.set(labels(scope), count),
     setLate: (scope: Scope, count: number) => late.set(labels(scope), count),
   };

@@ -60,7 +60,7 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'pass-page':
       metrics.countRows(
         { tenant, collection: event.collection },
-        { ...event.tally, skipped: event.tally.stale + event.tally.repeated },
+        { ...event.tally, skipped: event.tally.stale + event.tally.repeated + event.tally.over },
       );
       return;
     case 'pass-ended':
@@ -87,12 +87,6 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'commit-failed':
       metrics.transaction(tenant, { outcome: 'unknown', seconds: event.durationMs / 1000 });
       return;
-    case 'deletion': {
-      const { kind, collection } = event.event;
-      if (kind === 'waiting') metrics.setWithheld({ tenant, collection }, event.event.rows);
-      if (kind === 'discarded') metrics.setWithheld({ tenant, collection }, 0);
-      return;
-    }
     case 'hub':
       measureHub(metrics, tenant, event.event);
       return;
@@ -111,7 +105,6 @@ function recordStart(metrics: Metrics, tenant: string, event: PipelineEvent & { 
   const full = event.progress?.lastCompleteFull ?? null;
   // 0 for a collection that was never loaded: a value to alert on.
   metrics.setLastCompleteSync(scope, { mode: 'FULL', completedAtMs: full?.startedAtMs ?? 0 });
-  if (full !== null) metrics.setWithheld(scope, full.rowsWithheld);
 }
 
 function recordSync(
@@ -124,7 +117,8 @@ function recordSync(
   metrics.countDeleted(scope, stats.rowsRemoved);
   metrics.setRejects(scope, event.rejects);
   if (stats.late !== null) metrics.setLate(scope, stats.late.rows);
-  if (stats.mode === 'FULL' || event.outcome === 'complete') metrics.setWithheld(scope, stats.rowsWithheld);
+  if (stats.mode === 'FULL')
+    metrics.setShort(scope, event.short === null ? 0 : event.short.total - event.short.rows);
   metrics.syncEnded(scope, {
     mode: stats.mode,
     seconds: event.durationMs / 1000,

@@ -213,7 +213,7 @@ function answeredFinding({ name, path, envelope }: Collection, probe: Collection
     name,
     [...details, `not by afterSourcedId: ${whySteppedDown}`].join('; '),
     paging === 'offset'
-      ? 'Nothing: Rollcall chooses this way by itself (hub.paging: offset saves the attempts). With offsets, deletions need a second full sync to be proven.'
+      ? 'Nothing: Rollcall chooses this way by itself (hub.paging: offset saves the attempts). With offsets and no total of the hub, a removal takes three full syncs.'
       : 'Nothing: Rollcall chooses this way by itself.',
   );
 }

@@ -1,13 +1,12 @@
-import type { LeftOfAfterschool } from '../../core/left-over.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import type { Output } from '../output.ts';
-import { countOf, formatCount, printable } from '../../core/words.ts';
+import { countOf, formatCount } from '../../core/words.ts';
 import type { CountedTopic, LeftOverTopics } from './find-left-over.ts';
 import type { TenantLeftOver } from './tenant-left-over.ts';
 
 const MOST_NAMED = 5;
 
-/** Prints the topics of disabled collections, and the rows of afterschools that are not configured. */
+/** Prints the topics of disabled collections. */
 export function showTenantLeftOver(output: Output, left: TenantLeftOver): void {
   const { colors } = output;
   const { tenant, topics, onlyInProgress } = left;
@@ -27,21 +26,7 @@ export function showTenantLeftOver(output: Output, left: TenantLeftOver): void {
       `    ${colors.cyan('→')} rollcall topics purge --tenant ${tenant} --collection ${names.join(' ')}`,
     );
   }
-  for (const [id, counted] of left.afterschools ?? []) {
-    output.line(
-      `  ${colors.yellow('!')} left over, not configured: ${rowsAndRejects(counted)} of the afterschool ${printable(id)}`,
-    );
-    output.line(
-      `    ${colors.cyan('→')} rollcall topics purge --tenant ${tenant} --afterschool ${printable(id)}`,
-    );
-  }
-  if (collections.length > 0 || (left.afterschools?.size ?? 0) > 0) output.line();
-}
-
-/** `5 rows, 2 rejects`; without a part that is zero. */
-export function rowsAndRejects({ rows, rejects }: LeftOfAfterschool): string {
-  if (rejects === 0) return countOf(rows, 'row');
-  return [...(rows === 0 ? [] : [countOf(rows, 'row')]), countOf(rejects, 'reject')].join(', ');
+  if (collections.length > 0) output.line();
 }
 
 /** Prints a table of all topics that are not configured. */
@@ -57,7 +42,7 @@ export function showTopicsLeftOver(output: Output, topics: readonly CountedTopic
     ]),
   );
   output.line(
-    `${colors.cyan('→')} "rollcall topics purge" removes a collection, an afterschool, a tenant or an earlier prefix that you name.`,
+    `${colors.cyan('→')} "rollcall topics purge" removes a collection, a tenant or an earlier prefix that you name.`,
   );
 }
 

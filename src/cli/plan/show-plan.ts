@@ -29,6 +29,12 @@ export function showPlan(
     const why = whyWithheld === null ? '' : `: ${whyWithheld}`;
     output.note(`! ${collection}: ${countOf(withheld, 'deletion')} would be withheld${why}`);
   }
+  for (const { collection, missing } of collections) {
+    if (missing > 0)
+      output.note(
+        `! ${collection}: ${countOf(missing, 'row')} missing, and removed if another full sync misses them too`,
+      );
+  }
   for (const line of rejectLines(collections.map((each) => ({ ...each, rejected: each.counts.rejected }))))
     output.note(line);
   const lacking = options.isNamed ? [] : notOfferedAmong(collections);

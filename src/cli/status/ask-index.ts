@@ -1,22 +1,12 @@
 import { syncedCollections, type TenantConfig } from '../../config.ts';
-import { countUnconfigured, type LeftOfAfterschool } from '../../core/left-over.ts';
 import { describeError, RollcallError } from '../../errors.ts';
-import type { CollectionName } from '../../model/collections.ts';
+import { isCollectionName, type CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
-import { countWaiting } from '../../pipeline/withheld-deletions.ts';
 import type { NotReady } from '../../core/health/parts.ts';
 import { reasonsFromText } from '../../core/health/heartbeat-reasons.ts';
 import type { KnownContradictions } from '../../core/health/known-contradictions.ts';
 import type { LateNote } from '../../core/late-rows.ts';
-import type { CollectionIndex } from '../../state/index-store.ts';
 import { readContradictions } from './read-contradictions.ts';
-
-export interface KnownWithheld {
-  /** Withheld deletions, including those beyond the size of a list. */
-  readonly count: number;
-  /** The full sync whose withheld deletions are decided. */
-  readonly settledPassId: string | null;
-}
 
 export interface IndexFacts {
   readonly isOwnerAlive: boolean;
@@ -25,16 +15,13 @@ export interface IndexFacts {
   /** Hub clock minus its own, ms, as the running process measured it. */
   readonly hubSkewMs: number;
   readonly notOffered: readonly string[];
-  /** Collections whose rows at the hub may be another tenant's. */
+  /** Collections whose rows at the hub may be another tenant's, as the running process found. */
   readonly wrongTenant: readonly CollectionName[];
   /** Rows that incremental syncs missed, by collection. */
   readonly late: ReadonlyMap<CollectionName, LateNote>;
-  readonly withheld: ReadonlyMap<CollectionName, KnownWithheld>;
   readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
   /** Null when absences are not mirrored. */
   readonly contradictions: KnownContradictions | null;
-  /** The rows and rejects in the index, by afterschool that is not configured. */
-  readonly unconfigured: ReadonlyMap<string, LeftOfAfterschool>;
 }
 
 export interface AskedIndex {
@@ -51,7 +38,7 @@ export async function askIndex(assembly: Assembly, tenants: readonly TenantConfi
   if (assembly.config.redis === undefined) {
     return {
       trouble:
-        'no Redis is configured: it is unknown whether a process is running, what the hub does not offer, and which absences are contradictory; withheld deletions are those of the last full sync',
+        'no Redis is configured: it is unknown whether a process is running, what the hub does not offer, and which absences are contradictory',
       failure: null,
       tenants: found,
     };
@@ -63,7 +50,7 @@ export async function askIndex(assembly: Assembly, tenants: readonly TenantConfi
     return { trouble: null, failure: null, tenants: found };
   } catch (error) {
     return {
-      trouble: `${describeError(error)}; withheld deletions are those in the log; it is unknown whether a process is running, and which absences are contradictory`,
+      trouble: `${describeError(error)}; it is unknown whether a process is running, and which absences are contradictory`,
       failure: {
         why: describeError(error),
         remedy: error instanceof RollcallError ? error.remedy : 'Check redis.url.',
@@ -75,15 +62,8 @@ export async function askIndex(assembly: Assembly, tenants: readonly TenantConfi
 
 async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<IndexFacts> {
   const state = store.tenant(tenant.id);
-  const withheld = new Map<CollectionName, KnownWithheld>();
   const committedAtMs = new Map<CollectionName, number | null>();
   for (const { name } of syncedCollections(tenant)) {
-    const note = await state.deletions.note(name);
-    const listed = (await state.deletions.withheld(name)).size;
-    withheld.set(name, {
-      count: countWaiting({ listed, note, progress: null }),
-      settledPassId: note?.settledPassId ?? null,
-    });
     committedAtMs.set(name, (await state.collection(name).position())?.committedAtMs ?? null);
   }
   const owner = await store.coordination.livingOwner(tenant.id);
@@ -95,8 +75,7 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     ? await readContradictions(state.collection('absence-versions'))
     : null;
   const late = await state.deletions.late();
-  const wrongTenant = [...(await state.deletions.wrongTenant()).keys()];
-  const unconfigured = await leftOfUnconfigured(state.collection('afterschool-users'), tenant);
+  const wrongTenant = (owner?.info['foreign'] ?? '').split(' ').filter(isCollectionName);
   return {
     isOwnerAlive: owner !== null,
     reported: reasonsFromText(owner?.info['reasons'] ?? '', tenant.id),
@@ -104,21 +83,7 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     notOffered,
     wrongTenant,
     late,
-    withheld,
     committedAtMs,
     contradictions,
-    unconfigured,
   };
-}
-
-/** When the collection is not enabled, the entire topic is left over and reported as such. */
-async function leftOfUnconfigured(
-  index: CollectionIndex,
-  { afterschools, collections }: TenantConfig,
-): Promise<ReadonlyMap<string, LeftOfAfterschool>> {
-  if (!collections['afterschool-users'].enabled) return new Map();
-  const keys = { rows: new Set<string>(), rejects: new Set<string>() };
-  for (const area of ['rows', 'rejects'] as const)
-    for await (const batch of index.keys(area)) for (const key of batch) keys[area].add(key);
-  return countUnconfigured(keys, afterschools);
 }

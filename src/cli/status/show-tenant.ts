@@ -58,7 +58,7 @@ function inTableOrder(collections: readonly CollectionStatus[]): CollectionStatu
   });
 }
 
-function remedyOf({ state, collections, wrongTenant, reasons }: TenantStatus): string | null {
+function remedyOf({ state, wrongTenant, reasons }: TenantStatus): string | null {
   if (state === 'in-trouble') return reasons[0] === undefined ? null : printable(reasons[0].remedy);
   if (state === 'unfinished') {
     return '"rollcall pull" reads again and reports what is wrong; so does the log of a running process.';
@@ -67,10 +67,7 @@ function remedyOf({ state, collections, wrongTenant, reasons }: TenantStatus): s
   if (wrongTenant.length > 0) {
     return 'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
   }
-  if (collections.some(({ withheld, withheldBy }) => withheld > 0 && withheldBy === 'log')) {
-    return 'The index has lost the list: the next full sync restores it (rollcall pull --full, rollcall deletes list).';
-  }
-  return 'Check whether the hub has really lost these rows (rollcall deletes list), then: rollcall deletes approve, or discard.';
+  return 'Check whether the hub has really lost these rows (rollcall deletes list), then: rollcall deletes approve.';
 }
 
 function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[] {

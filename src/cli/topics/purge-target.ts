@@ -6,7 +6,6 @@ import { chooseCollection } from '../choose.ts';
 export interface PurgeFlags {
   readonly tenant?: string | undefined;
   readonly collection?: string[] | undefined;
-  readonly afterschool?: string | undefined;
   readonly prefix?: string | undefined;
   readonly yes?: boolean | undefined;
 }
@@ -19,12 +18,6 @@ export type PurgeTarget =
       readonly tenantId: string;
       readonly collections: readonly CollectionName[];
     }
-  | {
-      readonly kind: 'afterschool';
-      readonly name: string;
-      readonly tenantId: string;
-      readonly afterschool: string;
-    }
   /** Entire tenants; `tenantId` null: all tenants under the prefix. */
   | {
       readonly kind: 'tenants';
@@ -35,15 +28,12 @@ export type PurgeTarget =
 
 /** Throws `USAGE_INVALID` when nothing or too much is named, or the configuration still wants the target. */
 export function purgeTarget(config: Config, flags: PurgeFlags): PurgeTarget {
-  const { tenant: tenantId, collection, afterschool, prefix } = flags;
+  const { tenant: tenantId, collection, prefix } = flags;
   const { topicPrefix } = config.kafka;
-  const isPart = collection !== undefined || afterschool !== undefined;
+  const isPart = collection !== undefined;
   if (prefix !== undefined && prefix !== topicPrefix) {
     if (isPart)
-      throw misnamed(
-        'Under another prefix only entire tenants can be purged',
-        'Leave out --collection and --afterschool.',
-      );
+      throw misnamed('Under another prefix only entire tenants can be purged', 'Leave out --collection.');
     return { kind: 'tenants', name: tenantId ?? prefix, topicPrefix: prefix, tenantId: tenantId ?? null };
   }
   if (tenantId === undefined) {
@@ -58,18 +48,12 @@ export function purgeTarget(config: Config, flags: PurgeFlags): PurgeTarget {
     if (isPart)
       throw misnamed(
         `${tenantId} is not configured: only the entire tenant can be purged`,
-        'Leave out --collection and --afterschool, or correct --tenant.',
+        'Leave out --collection, or correct --tenant.',
       );
     return { kind: 'tenants', name: tenantId, topicPrefix, tenantId };
   }
-  if (collection !== undefined && afterschool !== undefined)
-    throw misnamed(
-      'The command names both collections and an afterschool',
-      'Purge one after the other: first with --collection, then with --afterschool.',
-    );
-  if (collection !== undefined) return collectionsOf(tenant, collection);
-  if (afterschool !== undefined) return afterschoolOf(tenant, afterschool);
-  throw stillWanted(`the tenant ${tenantId}`);
+  if (collection === undefined) throw stillWanted(`the tenant ${tenantId}`);
+  return collectionsOf(tenant, collection);
 }
 
 function collectionsOf(tenant: TenantConfig, named: readonly string[]): PurgeTarget {
@@ -81,17 +65,6 @@ function collectionsOf(tenant: TenantConfig, named: readonly string[]): PurgeTar
   // several have no single name to type in, so it is the tenant's
   const name = collections.length === 1 && first !== undefined ? first : tenant.id;
   return { kind: 'collections', name, tenantId: tenant.id, collections };
-}
-
-function afterschoolOf(tenant: TenantConfig, afterschool: string): PurgeTarget {
-  if (!collectionSettings(tenant, 'afterschool-users').enabled) {
-    throw new RollcallError('USAGE_INVALID', `${tenant.id} mirrors no afterschool any more`, {
-      remedy: `Purge the collection: rollcall topics purge --tenant ${tenant.id} --collection afterschool-users`,
-    });
-  }
-  if (tenant.afterschools.includes(afterschool))
-    throw stillWanted(`the afterschool ${afterschool} of ${tenant.id}`);
-  return { kind: 'afterschool', name: afterschool, tenantId: tenant.id, afterschool };
 }
 
 function stillWanted(what: string): RollcallError {

@@ -8,7 +8,6 @@ import { assemble, type Assembly } from '../../pipeline/assemble.ts';
 import { PURGE, type Purged } from '../../pipeline/requests/purge.ts';
 import { asOwner } from '../as-owner.ts';
 import type { CountedTopic } from '../left-over/find-left-over.ts';
-import { rowsAndRejects } from '../left-over/show-left-over.ts';
 import type { Output } from '../output.ts';
 import type { ProgressLine } from '../progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from '../verb-action.ts';
@@ -21,7 +20,6 @@ const HELP = `
 Name what to purge. The configuration must no longer want it:
   --tenant north --collection results    a disabled collection: its topic and subject, its records in progress and
                                          rejects, its index
-  --tenant north --afterschool 4711      the rows and rejects of an afterschool that "afterschools" does not name
   --tenant south                         a tenant that is not configured
   --prefix old [--tenant north]          topics under an earlier kafka.topicPrefix
 
@@ -40,7 +38,6 @@ export function purgeCommand(): Command {
     )
     .option('--tenant <id>', 'the tenant')
     .option('--collection <name...>', 'disabled collections of the tenant')
-    .option('--afterschool <id>', 'an afterschool of the tenant that is not configured')
     .option('--prefix <prefix>', 'an earlier kafka.topicPrefix')
     .option('--yes', 'without asking')
     .addHelpText('after', wrapped(HELP))
@@ -55,7 +52,7 @@ async function purge(context: VerbContext, { options: flags }: VerbInput<PurgeFl
   const found = await findTarget(assembly, target, signal);
   if (found.isNothing) {
     output.line(`${output.colors.green('✓')} nothing is left of ${printable(target.name)}`);
-    output.data({ confirmed: null, topics: [], rows: 0, rejects: 0 });
+    output.data({ confirmed: null, topics: [], rejects: 0 });
     return EXIT.ok;
   }
   showPlan(output, found);
@@ -64,7 +61,6 @@ async function purge(context: VerbContext, { options: flags }: VerbInput<PurgeFl
     output.data({
       confirmed: false,
       topics: found.topics.map(({ topic }) => topic),
-      ...found.records,
     });
     return exitCode({ needsPerson: true });
   }
@@ -93,13 +89,10 @@ interface Removal {
 async function remove(assembly: Assembly, { target, found, progress, signal }: Removal): Promise<Purged> {
   if (target.kind === 'tenants') {
     await purgeTenants(assembly, { topics: found.topics, progress, signal });
-    return { rows: 0, rejects: 0 };
+    return { rejects: 0 };
   }
   const { tenantId } = target;
-  const parameters =
-    target.kind === 'afterschool'
-      ? { collections: [], afterschool: target.afterschool }
-      : { collections: [...target.collections], afterschool: null };
+  const parameters = { collections: [...target.collections] };
   const removed = await asOwner(assembly, { tenantId, request: PURGE, parameters, progress, signal });
   await deleteTopics(assembly, { topics: found.topics, progress, signal });
   return removed;
@@ -117,13 +110,9 @@ async function isTyped(name: string, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-function showPlan(output: Output, { topics, records, target, inProgress }: Found): void {
+function showPlan(output: Output, { topics, target, inProgress }: Found): void {
   output.line(`To be removed permanently, without asking the hub:`);
   if (topics.length > 0) showTopics(output, topics);
-  if (target.kind === 'afterschool')
-    output.line(
-      `  ${rowsAndRejects(records)} of the afterschool ${printable(target.afterschool)} of ${target.tenantId}`,
-    );
   if (target.kind === 'collections') {
     const names = target.collections.join(', ');
     output.line(`  the records in progress and rejects, and the index, of ${names} of ${target.tenantId}`);
@@ -139,10 +128,9 @@ function showTopics(output: Output, topics: readonly CountedTopic[]): void {
   );
 }
 
-function showRemoved(output: Output, { topics, target }: Found, { rows, rejects }: Purged): void {
+function showRemoved(output: Output, { topics, target }: Found, { rejects }: Purged): void {
   const parts = [
     ...(topics.length > 0 ? [countOf(topics.length, 'topic')] : []),
-    ...(target.kind === 'afterschool' ? [countOf(rows, 'row')] : []),
     ...(rejects > 0 ? [countOf(rejects, 'reject')] : []),
   ];
   const what = parts.length === 0 ? '' : `: ${parts.join(', ')}`;

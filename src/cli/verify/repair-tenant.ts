@@ -4,6 +4,7 @@ import type { Assembly } from '../../pipeline/assemble.ts';
 import type { PullOutcome } from '../../pipeline/requests/pull.ts';
 import { MAX_CORRUPT_KEYS, REPAIR, type RepairParameters } from '../../pipeline/requests/repair.ts';
 import { asOwner } from '../as-owner.ts';
+import { confirmMissing } from '../confirm-missing.ts';
 import type { ProgressLine } from '../progress-line.ts';
 
 /** Has the owner repair what is wrong; null when there is nothing to repair. */
@@ -19,7 +20,7 @@ export async function repairTenant(
   const { tenantId, progress, signal } = options;
   const parameters = repairParameters(options.differences);
   if (parameters === null) return null;
-  return asOwner(assembly, {
+  const outcomes = await asOwner(assembly, {
     tenantId,
     request: REPAIR,
     parameters,
@@ -31,6 +32,7 @@ export async function repairTenant(
     },
     signal,
   });
+  return confirmMissing(assembly, { tenantId, outcomes, progress, signal });
 }
 
 /** What to repair, by source collection; null when there is nothing. */

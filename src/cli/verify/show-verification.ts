@@ -13,7 +13,7 @@ export interface VerifiedTenant extends TenantVerification {
 const SHOWN_AT_MOST = 20;
 const SYNC_TITLES = { incremental: 'next sync', full: 'next full' } as const;
 const SYNCS = ['incremental', 'full'] as const;
-const STATES: readonly DifferenceState[] = ['withheld', 'not-configured'];
+const STATES: readonly DifferenceState[] = ['withheld'];
 const WHAT_IS_COUNTED =
   '  hub: rows there now (absences: chains of versions; schedules: days with lessons) · topic: keys with a value · equal: keys whose content agrees';
 
@@ -91,8 +91,7 @@ function outcomeOf({ outcome, differences }: CollectionReport): string {
 const ORDER: Readonly<Record<DifferenceState, number>> = {
   wrong: 0,
   withheld: 1,
-  'not-configured': 2,
-  pending: 3,
+  pending: 2,
 };
 
 function showDifferences(output: Output, differences: readonly Difference[], all: boolean): void {
@@ -140,7 +139,6 @@ function adviceOf(
   // The lines above say why the other collections were not compared.
   const wrong = countIn(collections.filter(isCompared), 'wrong');
   const withheld = countIn(collections, 'withheld');
-  const unwanted = countIn(collections, 'not-configured');
   const isListed = collections.every(({ foreseen }) => foreseen === null);
   const need = `${withheld === 1 ? 'needs' : 'need'} a decision${isListed ? '' : ', or will after the next full sync'}`;
   return [
@@ -151,11 +149,6 @@ function adviceOf(
             ? `→ ${countOf(wrong, 'difference')} could not be repaired: see the messages of the sync above.`
             : '→ "rollcall verify --repair" publishes exactly what is missing.',
         ]),
-    ...(unwanted === 0
-      ? []
-      : [
-          `→ ${countOf(unwanted, 'record')} of afterschools that the configuration does not name: "rollcall status" names them, "rollcall topics purge --afterschool <id>" removes them.`,
-        ]),
     ...(withheld === 0 ? [] : [`→ ${countOf(withheld, 'removal')} ${need}: "rollcall deletes list".`]),
   ];
 }
@@ -165,7 +158,7 @@ function isCompared({ outcome }: CollectionReport): boolean {
 }
 
 function isEqual({ differences }: CollectionReport): boolean {
-  return differences.every(({ state }) => state === 'pending' || state === 'not-configured');
+  return differences.every(({ state }) => state === 'pending');
 }
 
 function countIn(collections: readonly CollectionReport[], state: DifferenceState): number {

@@ -5,6 +5,8 @@ export interface ScanEvidence {
   /** `proper`: by the hub's own sign; `not-found`: the hub does not know the scope's parent. */
   readonly ending: 'proper' | 'no-list' | 'repeated' | 'not-found';
   readonly byOffset: boolean;
+  /** All rows together are one record, so that none of those already published makes up for a missing one. */
+  readonly isComposed: boolean;
   /** Distinct rows, unreadable ones included. */
   readonly distinctRows: number;
   readonly rowsWithoutId: number;
@@ -19,11 +21,15 @@ export interface Shortfall {
   readonly total: number;
 }
 
+/** The two ways out for a hub that counts more rows than it returns. */
+export const SHORT_REMEDY =
+  'Choose another hub.paging; or set hub.totals: ignored, if the total of the hub counts rows that it does not return.';
+
 /** What a scan proves about the rows that it did not bring. */
 export type ScopeVerdict =
   /** It missed them: after so many misses in a row they are removed. */
   | { readonly kind: 'complete'; readonly missesNeeded: number }
-  | { readonly kind: 'short'; readonly shortfall: Shortfall }
+  | { readonly kind: 'short'; readonly shortfall: Shortfall; readonly isComposed: boolean }
   /** Nothing; each row without an id may be one of them. */
   | { readonly kind: 'nameless'; readonly why: string }
   | { readonly kind: 'inconclusive'; readonly why: string; readonly isNotFound: boolean };
@@ -44,7 +50,7 @@ export function judgeScope(scan: ScanEvidence): ScopeVerdict {
   if (ending !== 'proper')
     return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isNotFound: ending === 'not-found' };
   const shortfall = shortfallOf(scan);
-  if (shortfall !== null) return { kind: 'short', shortfall };
+  if (shortfall !== null) return { kind: 'short', shortfall, isComposed: scan.isComposed };
   if (rowsWithoutId > 0) return { kind: 'nameless', why: `${rowsWithoutId} rows have no readable sourcedId` };
   const missesNeeded = byOffset && !hasAgreed(scan) ? MISSES_NEEDED_BY_OFFSET : MISSES_NEEDED;
   return { kind: 'complete', missesNeeded };

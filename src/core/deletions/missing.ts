@@ -38,6 +38,7 @@ export interface Judged {
   readonly isOtherHeld: boolean;
   /** What a person has approved; null: nobody has. */
   readonly approved: ReadonlySet<string> | null;
+  /** Rows known before the sync. */
   readonly known: number;
   readonly removedToday: number;
   readonly limits: GuardLimits;

@@ -1,3 +1,4 @@
+import { isOtherHeld } from '../deletions/waiting-list.ts';
 import { lastFullPullDue } from '../full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
@@ -29,8 +30,6 @@ export interface CollectionStatus {
   /** The sync that runs now, as its process reports it; null: none, or unknown. */
   readonly running: RunningSync | null;
   readonly withheld: number;
-  /** Source of `withheld`: when the index has lost the list, the log still has the number. */
-  readonly withheldBy: 'index' | 'log';
   /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
   readonly lostSchemas: readonly number[];
   /** Unreadable rows in the last complete full sync, or in a sync since. */
@@ -97,14 +96,10 @@ function missesRows(late: LateNote | null, { deltaOverlapMs }: TenantFacts): boo
   return late.lagAtMostMs === null || deltaOverlapMs <= late.overlapMs;
 }
 
-type Troubles = Pick<
-  CollectionStatus,
-  'withheld' | 'withheldBy' | 'rejected' | 'late' | 'lateBy' | 'unfinished'
->;
+type Troubles = Pick<CollectionStatus, 'withheld' | 'rejected' | 'late' | 'lateBy' | 'unfinished'>;
 
 const NO_TROUBLES: Troubles = {
   withheld: 0,
-  withheldBy: 'index',
   rejected: 0,
   late: null,
   lateBy: null,
@@ -114,26 +109,21 @@ const NO_TROUBLES: Troubles = {
 function troublesOf(facts: CollectionFacts, tenant: TenantFacts): Troubles {
   const { progress } = facts;
   return {
-    ...withheldOf(facts),
+    withheld: withheldOf(facts, tenant),
     rejected: Math.max(progress?.lastCompleteFull?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
     ...lateness(facts, tenant),
     unfinished: isUnfinished(facts, tenant),
   };
 }
 
-/** An index without withheld keys may have been emptied: the number in the log then counts until the next full sync. */
-function withheldOf({ progress, withheldInIndex, settledPassId }: CollectionFacts): {
-  withheld: number;
-  withheldBy: 'index' | 'log';
-} {
-  const full = progress?.lastCompleteFull ?? null;
-  const isDiscarded = full !== null && full.passId === settledPassId;
-  if (withheldInIndex === 0 && isDiscarded) return { withheld: 0, withheldBy: 'index' };
-  const inLog = Math.max(progress?.rowsWithheld ?? 0, progress?.lastCompleteFull?.rowsWithheld ?? 0);
-  if (withheldInIndex === null || (withheldInIndex === 0 && inLog > 0)) {
-    return { withheld: inLog, withheldBy: 'log' };
-  }
-  return { withheld: withheldInIndex, withheldBy: 'index' };
+/** The log counts them, and the hold of the collection or of another one says whether the number still holds. */
+function withheldOf({ collection, progress }: CollectionFacts, { collections }: TenantFacts): number {
+  const held = collections.map((each) => ({
+    collection: each.collection,
+    heldSinceMs: each.progress?.deletions?.heldSinceMs ?? null,
+  }));
+  const isHeld = progress?.deletions?.heldSinceMs != null || isOtherHeld(collection, held);
+  return isHeld ? (progress?.rowsWithheld ?? 0) : 0;
 }
 
 function isUnfinished(

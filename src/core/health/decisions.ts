@@ -6,14 +6,15 @@ import type { TenantFacts } from './tenant-facts.ts';
 
 /** Something that only a person can decide, with the command that does. */
 export interface Decision {
-  readonly collection: CollectionName;
+  readonly collections: readonly CollectionName[];
   readonly what: string;
   /** The first command shows more; the others decide. */
   readonly commands: readonly string[];
   /** Withheld deletions by school, class and date; empty where they are not counted, or not yet. */
-  readonly groups: readonly FirstGroups[];
+  readonly groups: readonly (FirstGroups & { readonly collection: CollectionName })[];
 }
 
+/** Everything that is withheld in a tenant is one decision: it has one cause. */
 export function decisionsOf(
   {
     tenant,
@@ -21,40 +22,44 @@ export function decisionsOf(
     withheldGroups,
     areAbsencesLost,
   }: Pick<TenantFacts, 'tenant' | 'wrongTenant' | 'withheldGroups' | 'areAbsencesLost'>,
-  collections: readonly CollectionStatus[],
+  statuses: readonly CollectionStatus[],
 ): Decision[] {
   const foreign = wrongTenant.map((collection) => ({
-    collection,
-    what: `almost none of the rows that the hub returns for ${collection} match the published ones: check hub.baseUrl and the credentials; nothing is published meanwhile`,
+    collections: [collection],
+    what: `almost none of the rows that the hub returns for ${collection} match the published ones: check hub.baseUrl and the credentials; none of them is published`,
     commands: [`rollcall pull --full --accept-new --tenant ${tenant}`],
     groups: [],
   }));
-  const withheld = collections
-    .filter(({ withheld }) => withheld > 0)
-    .map(({ collection, withheld, withheldBy }) => ({
-      collection,
-      what: `${countOf(withheld, 'deletion')} of ${collection} ${withheld === 1 ? 'is' : 'are'} withheld: has the hub really lost ${withheld === 1 ? 'this row' : 'these rows'}?`,
-      commands:
-        withheldBy === 'log'
-          ? [`rollcall pull --full --tenant ${tenant} --collection ${collection}`]
-          : ['list', 'approve', 'discard'].map(
-              (verb) => `rollcall deletes ${verb} --tenant ${tenant} --collection ${collection}`,
-            ),
-      groups: (withheldGroups?.get(collection) ?? []).map(firstGroups),
-    }));
-  const unreadable = collections
+  const unreadable = statuses
     .filter(({ lostSchemas }) => lostSchemas.length > 0)
     .map(({ collection, lostSchemas }) => ({
-      collection,
+      collections: [collection],
       what: `the registry has lost the schema of older records of ${collection} (id ${lostSchemas.join(', ')}): no consumer can read them until they are published again`,
       commands: [`rollcall republish ${collection} --tenant ${tenant}`],
       groups: [],
     }));
   const lost: Decision = {
-    collection: 'absence-versions',
+    collections: ['absence-versions'],
     what: 'absences, absence-changes, or both absence-state and the index in Redis are lost: bring back a copy, or let absences begin anew; nothing of them is published meanwhile',
     commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --anew --yes`],
     groups: [],
   };
-  return [...(areAbsencesLost === true ? [lost] : []), ...foreign, ...withheld, ...unreadable];
+  const withheld = statuses.filter((each) => each.withheld > 0);
+  const count = withheld.reduce((sum, each) => sum + each.withheld, 0);
+  const collections = withheld.map(({ collection }) => collection);
+  const which = withheld.map((each) => `${each.withheld} of ${each.collection}`).join(', ');
+  const held: Decision = {
+    collections,
+    what: `${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld (${which}): has the hub really lost ${count === 1 ? 'this row' : 'these rows'}?`,
+    commands: ['list', 'approve'].map((verb) => `rollcall deletes ${verb} --tenant ${tenant}`),
+    groups: collections.flatMap((collection) =>
+      (withheldGroups?.get(collection) ?? []).map((each) => Object.assign({ collection }, firstGroups(each))),
+    ),
+  };
+  return [
+    ...(areAbsencesLost === true ? [lost] : []),
+    ...foreign,
+    ...(count > 0 ? [held] : []),
+    ...unreadable,
+  ];
 }

@@ -9,6 +9,7 @@ export const TENANT_PARTS = [
   'redis',
   'owner',
   'load',
+  'short',
   'full',
   'watermark',
 ] as const;

@@ -14,10 +14,6 @@ export interface CollectionFacts {
   readonly fullPull: FullPullTime;
   /** Null: nothing is committed. */
   readonly progress: Progress | null;
-  /** Number of withheld keys in the index; null when the index is not available. */
-  readonly withheldInIndex: number | null;
-  /** The full sync whose withheld deletions are decided, from the index; null for none. */
-  readonly settledPassId: string | null;
   /** Rows that incremental syncs missed, from the index; null when unknown. */
   readonly lateRows: LateNote | null;
   /** Time of the last commit of its progress, ms since the epoch, from the index; null when unknown. */
@@ -46,7 +42,7 @@ export interface TenantFacts {
   readonly isOwnerAlive: boolean | null;
   /** Collections that the hub did not offer at the last request, from the index. */
   readonly notOffered: readonly string[];
-  /** Collections whose rows at the hub may be another tenant's, from the index: nothing is published. */
+  /** Collections whose rows at the hub may be another tenant's, as the process that mirrors found: none of them is published. */
   readonly wrongTenant: readonly CollectionName[];
   /** Whether absences are lost (`ABSENCES_LOST`), as the process that mirrors the tenant reports; left out: not known. */
   readonly areAbsencesLost?: boolean | undefined;

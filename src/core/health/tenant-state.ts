@@ -40,7 +40,7 @@ export function judgeState(
   }
   if (facts.wrongTenant.length > 0) {
     const which = named([...facts.wrongTenant]);
-    const headline = `needs a decision: nothing is published, as almost none of the rows that the hub returns for ${which} match the published ones`;
+    const headline = `needs a decision: almost none of the rows that the hub returns for ${which} match the published ones`;
     return { state: 'needs-person', headline };
   }
   if (collections.some(({ withheld }) => withheld > 0)) {
@@ -144,8 +144,7 @@ function withheldHeadline(collections: readonly CollectionStatus[]): string {
   const withheld = collections.filter((each) => each.withheld > 0);
   const count = withheld.reduce((sum, each) => sum + each.withheld, 0);
   const where = named(withheld.map(({ collection }) => collection));
-  const byLog = withheld.some(({ withheldBy }) => withheldBy === 'log') ? ', by the log' : '';
-  return `needs a decision: ${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${where}${byLog}`;
+  return `needs a decision: ${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${where}`;
 }
 
 export function named(names: readonly string[]): string {

@@ -26,11 +26,10 @@ export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number];
 
 /**
  * - `wrong`: no sync will remove it
- * - `pending`: changed at the hub since the last sync; the next one removes it
+ * - `pending`: changed at the hub since the last sync; the next one removes it, or the second full one that misses the row
  * - `withheld`: a removal that needs a decision
- * - `not-configured`: the configuration no longer names the afterschool; `rollcall topics purge` removes it
  */
-export type DifferenceState = 'wrong' | 'pending' | 'withheld' | 'not-configured';
+export type DifferenceState = 'wrong' | 'pending' | 'withheld';
 
 export interface Difference {
   readonly collection: CollectionName;

@@ -1,4 +1,4 @@
-import { whyWithhold, type GuardLimits } from '../deletion-guard.ts';
+import { whyHeld, type GuardLimits } from '../deletions/guard.ts';
 import type { Difference } from './difference.ts';
 
 export interface Foreseen {
@@ -17,19 +17,19 @@ export function foreseeGuard(
   known: {
     readonly isLoss: (difference: Difference) => boolean;
     readonly topicKeys: number;
-    readonly deletedEarlierToday: number;
+    readonly removedToday: number;
     readonly limits: GuardLimits;
     readonly whyWithheld: string | null;
   },
 ): Foreseen {
-  const { isLoss, deletedEarlierToday, limits } = known;
+  const { isLoss, removedToday, limits } = known;
   const losses = differences.filter(isLoss);
   if (!losses.some(({ state }) => state === 'pending')) return { differences, why: null };
   // A sync compares with the index, which does not hold records that another program wrote.
   const notIndexed = losses.filter(({ state }) => state === 'wrong').length;
   const knownRows = known.topicKeys - notIndexed;
   const why =
-    whyWithhold({ deletions: losses.length - notIndexed, deletedEarlierToday, knownRows }, limits) ??
+    whyHeld({ missing: losses.length - notIndexed, removedToday, known: knownRows }, limits) ??
     known.whyWithheld;
   if (why === null) return { differences, why };
   const foreseen = differences.map((each) =>

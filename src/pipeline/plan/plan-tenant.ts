@@ -33,6 +33,8 @@ export interface CollectionPlan extends PlannedRecords, Pick<PullOutcome, 'outco
   readonly unchanged: number | null;
   readonly rejectReasons: PullOutcome['rejectReasons'];
   readonly withheld: number;
+  /** Rows that the planned sync misses and another one must miss too. */
+  readonly missing: number;
   readonly whyWithheld: string | null;
   /** Empty unless keys are kept. */
   readonly withheldKeys: readonly string[];
@@ -100,6 +102,8 @@ class Planning {
   readonly #recorder: Recorder;
   readonly #state: MemoryState;
   readonly #topics: Topics;
+  /** Why a planned sync would hold its collection. */
+  readonly #why = new Map<CollectionName, string>();
 
   constructor(tenant: AssembledTenant, options: PlanTenantOptions, topics: Topics) {
     const { parts } = tenant;
@@ -118,7 +122,11 @@ class Planning {
       schedules: undefined,
       // Missing topics count as empty, and no record is framed with a schema.
       prepare: () => Promise.resolve(),
-      emit,
+      emit: (event) => {
+        if (event.type === 'deletion' && event.event.kind === 'held')
+          this.#why.set(event.event.collection, event.event.why);
+        emit(event);
+      },
     };
   }
 
@@ -178,16 +186,15 @@ class Planning {
     { restarts, hasGrown }: { restarts: number; hasGrown: boolean },
   ): Promise<PlannedSync> {
     this.#options.signal.throwIfAborted();
-    const { deletions } = this.#state;
     const outcome = pullOutcome(collection, { result, error });
     const isWithheld = outcome.withheld > 0;
     const isOverLive = this.#state.collection(collection).isOverLive;
-    const keys = isWithheld ? [...(await deletions.withheld(collection)).keys()] : [];
+    const missing = (await this.#state.deletions.missing(collection))?.keys;
     return {
       outcome,
       unchanged: result?.stats.rowsUnchanged ?? 0,
-      whyWithheld: isWithheld ? ((await deletions.note(collection))?.why ?? null) : null,
-      withheldKeys: keys.slice(0, this.#options.keysAtMost),
+      whyWithheld: isWithheld ? (this.#why.get(collection) ?? null) : null,
+      withheldKeys: isWithheld ? [...(missing?.keys() ?? [])].slice(0, this.#options.keysAtMost) : [],
       basis: isOverLive ? 'index' : 'topics',
       restarts,
       isOvertaken: hasGrown && !isOverLive,
@@ -211,6 +218,7 @@ class Planning {
       keys,
       keysLeftOut,
       withheld: isSource ? outcome.withheld : 0,
+      missing: isSource ? outcome.missing : 0,
       whyWithheld: isSource ? whyWithheld : null,
       withheldKeys: isSource ? withheldKeys : [],
       ...basis,

@@ -6,14 +6,13 @@ import { partitionName, topicName } from '../../model/topic-names.ts';
 import type { LoggedRecord, TenantLog } from '../../log/log.ts';
 import type { IndexReplay } from '../../state/index-store.ts';
 import { changeIn } from '../../absences/changelog.ts';
-import { TodaysRemovals, type TodaysRemovalsParts } from './todays-removals.ts';
 
 interface Topics {
   readonly topicPrefix: string;
   readonly tenantId: string;
 }
 
-export interface ApplyLogParts extends Topics, TodaysRemovalsParts {
+export interface ApplyLogParts extends Topics {
   readonly log: TenantLog;
 }
 
@@ -38,7 +37,6 @@ export async function applyLog(
 ): Promise<ReadonlyMap<TopicSuffix, Offsets>> {
   const readUpTo = new Map<TopicSuffix, Record<string, number>>();
   if (behind.length === 0) return readUpTo;
-  const removals = new TodaysRemovals(parts);
   const replays = new Map(behind.map((each) => [each.collection, each]));
   await parts.log.read({
     from: [
@@ -51,13 +49,10 @@ export async function applyLog(
     ],
     onBatch: (records) => {
       noteOffsets(parts, records, readUpTo);
-      removals.note(records);
       return writeToReplays(records, replays);
     },
     signal,
   });
-  const resumed = behind.filter(({ after }) => Object.keys(after).length > 0);
-  await removals.remember(new Set(resumed.map(({ collection }) => collection)));
   return readUpTo;
 }
 

@@ -1,141 +1,88 @@
 import { z } from 'zod';
-import { digestOfList } from '../../core/withheld-digest.ts';
-import { isFromHub } from '../../errors.ts';
-import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
-import type { SyncResult } from '../sync-result.ts';
-import { countWithheld } from '../withheld-deletions.ts';
-import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
-import { readWithheldList, type WithheldList } from './read-withheld-list.ts';
+import { describeError, isFromHub, RollcallError } from '../../errors.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import { readWaiting, type Waiting } from '../../sync/read-waiting.ts';
+import type { Approved } from '../sync-runner.ts';
+import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
 const parameters = z.strictObject({
-  action: z.enum(['approve', 'discard']),
-  /** Empty: all mirrored collections. */
-  collections: z.array(z.enum(COLLECTIONS)),
-  /** Digests of the approved lists. */
-  digests: z.array(z.string()).default([]),
+  /** Of the approved list. */
+  digest: z.string(),
+  /** User and host of the command. */
+  by: z.string(),
+  from: z.string(),
+  reason: z.string().nullable(),
 });
 
-export type DeletesParameters = z.output<typeof parameters>;
+export type ApproveParameters = z.output<typeof parameters>;
 
-/** The result of a decision on a collection's withheld removals; survives JSON. */
-export interface DeletesOutcome {
+/** The result for one collection of the list; survives JSON. */
+export interface ApprovedCollection {
   readonly collection: CollectionName;
-  /**
-   * - `done`: the approved list is released, or the list is discarded
-   * - `other-list`: the list is not one of the approved ones; nothing was released
-   * - `nothing`: there is no list
-   * - `suspect`: the hub's answers were inconclusive; nothing was released
-   * - `failed`: the hub failed; nothing was released
-   */
-  readonly outcome: 'done' | 'other-list' | 'nothing' | 'suspect' | 'failed';
-  /** Number of keys in the list. */
+  /** `inconclusive`: the full sync does not count, `failed`: the hub failed. Nothing was removed then. */
+  readonly outcome: 'done' | 'inconclusive' | 'failed';
   readonly listed: number;
-  readonly released: number;
-  /** Number of listed keys that the hub has again: these rows stay. */
+  readonly removed: number;
+  /** Listed rows that the hub has again: they stay. */
   readonly back: number;
-  /** Number of removals that are withheld now. */
-  readonly waiting: number;
   readonly why: string | null;
   readonly remedy: string | null;
 }
 
-/** `rollcall deletes`: applies a person's decision on withheld removals. */
-export const DELETES: OwnerRequestKind<DeletesParameters, readonly DeletesOutcome[]> = {
-  kind: 'deletes',
+export interface ApproveOutcome {
+  /** False: the list is another one now, and nothing was removed. */
+  readonly isSame: boolean;
+  /** Rows on the list as it is now, before anything was removed. */
+  readonly rows: number;
+  readonly collections: readonly ApprovedCollection[];
+  /** Rows that wait for a decision afterwards. */
+  readonly waiting: number;
+}
+
+/** `rollcall deletes approve`: a full sync of the collections concerned, which removes what is listed and still missing. */
+export const APPROVE: OwnerRequestKind<ApproveParameters, ApproveOutcome> = {
+  kind: 'approve',
   read: (given) => readParameters(parameters, given),
-  async handle(asked, work) {
-    const { runners } = work.session;
-    const wanted = asked.collections.length > 0 ? asked.collections : [...runners.keys()];
-    return Promise.all(
-      wanted.map((collection) => {
-        const runner = runners.get(collection);
-        if (runner === undefined) throw notMirrored(collection);
-        return decideOn(work, collection, asked);
-      }),
+  async handle({ digest, ...person }, work) {
+    const { rows, digest: present, collections: list } = await waitingOf(work);
+    if (present !== digest) return { isSame: false, rows, collections: [], waiting: rows };
+    const atMs = work.parts.runtime.now();
+    const collections = await Promise.all(
+      list
+        .filter(({ keys }) => keys.length > 0)
+        .map(({ collection, keys }) => {
+          const given = { ...person, digest, atMs, listed: keys.length };
+          return approve(work, collection, { keys: new Set(keys), given });
+        }),
     );
+    return { isSame: true, rows, collections, waiting: (await waitingOf(work)).rows };
   },
 };
 
+function waitingOf({ parts, session }: OwnerWork): Promise<Waiting> {
+  const progress = new Map([...session.runners].map(([name, runner]) => [name, runner.progress]));
+  return readWaiting(parts.state.deletions, progress);
+}
+
 /** Throws the errors of log and index: the request is then repeated in a new session. */
-async function decideOn(
-  work: OwnerWork,
-  collection: CollectionName,
-  asked: DeletesParameters,
-): Promise<DeletesOutcome> {
-  try {
-    const list = await currentList(work, collection);
-    const isNothing = asked.action === 'discard' ? list.count === 0 : list.keys.length === 0;
-    if (isNothing) return outcome(collection, { outcome: 'nothing', waiting: list.count });
-    switch (asked.action) {
-      case 'discard':
-        return await discard(work, collection, list);
-      case 'approve':
-        if (!asked.digests.includes(digestOfList(collection, list.keys)))
-          return outcome(collection, { outcome: 'other-list', waiting: list.count });
-        return await approve(work, collection, list);
-    }
-  } catch (error) {
-    if (!isFromHub(error)) throw error;
-    return outcome(collection, {
-      outcome: 'failed',
-      waiting: (await currentList(work, collection)).count,
-      why: error.message,
-      remedy: error.remedy,
-    });
-  }
-}
-
-function currentList({ parts, session }: OwnerWork, collection: CollectionName): Promise<WithheldList> {
-  const progress = session.runners.get(collection)?.progress ?? null;
-  return readWithheldList(parts.state.deletions, collection, progress);
-}
-
-/** Runs a full sync at once, which removes the listed rows that it does not find. */
 async function approve(
   work: OwnerWork,
   collection: CollectionName,
-  list: WithheldList,
-): Promise<DeletesOutcome> {
-  const listed = list.keys.length;
-  const result = await work.sync(collection, 'FULL', { approved: new Set(list.keys) });
-  const after = await currentList(work, collection);
-  const waiting = after.count;
-  const approvedGone = result.kind === 'oversized' ? null : result.approvedGone;
-  if (approvedGone == null) {
-    return outcome(collection, { outcome: 'suspect', listed, waiting, ...whyUnproven(result) });
+  approved: Approved,
+): Promise<ApprovedCollection> {
+  const listed = approved.keys.size;
+  const nothing = { collection, listed, removed: 0, back: 0 };
+  try {
+    const result = await work.sync(collection, 'FULL', { approved });
+    const removed = result.kind === 'becomes-full' ? null : (result.approvedGone ?? null);
+    if (removed !== null)
+      return { ...nothing, outcome: 'done', removed, back: listed - removed, why: null, remedy: null };
+    const why = result.kind === 'inconclusive' ? result.why : 'the full sync did not see every row';
+    const remedy = 'Nothing was removed. Check what the hub answers, and give the command again.';
+    return { ...nothing, outcome: 'inconclusive', why, remedy };
+  } catch (error) {
+    if (!isFromHub(error)) throw error;
+    const remedy = error instanceof RollcallError ? error.remedy : null;
+    return { ...nothing, outcome: 'failed', why: describeError(error), remedy };
   }
-  const stillListed = new Set(after.keys);
-  const remaining = list.keys.filter((key) => stillListed.has(key)).length;
-  const back = Math.max(0, listed - approvedGone - remaining);
-  return outcome(collection, { outcome: 'done', listed, released: approvedGone, back, waiting });
-}
-
-function whyUnproven(result: SyncResult): { why: string; remedy: string } {
-  return {
-    why: result.kind === 'inconclusive' ? result.why : 'the full sync did not prove that it saw every row',
-    remedy: 'Nothing was released. Check what the hub answers, and give the command again.',
-  };
-}
-
-async function discard(
-  work: OwnerWork,
-  collection: CollectionName,
-  list: WithheldList,
-): Promise<DeletesOutcome> {
-  const { deletions } = work.parts.state;
-  const runner = work.session.runners.get(collection);
-  await runner?.discardWithheld();
-  const progress = runner?.progress ?? null;
-  return outcome(collection, {
-    outcome: 'done',
-    listed: list.keys.length,
-    waiting: await countWithheld(deletions, collection, progress),
-  });
-}
-
-function outcome(
-  collection: CollectionName,
-  what: Pick<DeletesOutcome, 'outcome' | 'waiting'> & Partial<DeletesOutcome>,
-): DeletesOutcome {
-  return { collection, listed: 0, released: 0, back: 0, why: null, remedy: null, ...what };
 }

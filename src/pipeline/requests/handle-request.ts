@@ -1,5 +1,5 @@
 import type { OwnerRequest } from '../../state/coordination.ts';
-import { DELETES } from './deletes.ts';
+import { APPROVE } from './deletes.ts';
 import { otherVersion, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { PULL } from './pull.ts';
 import { PURGE } from './purge.ts';
@@ -10,7 +10,7 @@ import { REPUBLISH } from './republish.ts';
 // Each kind checks its parameters itself, so this list can erase their types.
 const KINDS: readonly Kind[] = [
   erased(PULL),
-  erased(DELETES),
+  erased(APPROVE),
   erased(REBUILD),
   erased(REPAIR),
   erased(REPUBLISH),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SHORT_REMEDY, type Shortfall } from '../../core/deletions/evidence.ts';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import type { SyncMode } from '../../model/progress.ts';
@@ -15,6 +16,8 @@ const parameters = z.strictObject({
   full: z.boolean(),
   /** A person confirms that the hub's rows were replaced on purpose. */
   acceptNew: z.boolean().default(false),
+  /** Runs the confirming syncs that are owed. */
+  confirm: z.boolean().default(false),
 });
 
 export type PullParameters = z.output<typeof parameters>;
@@ -22,7 +25,7 @@ export type PullParameters = z.output<typeof parameters>;
 /** The result of a pull for one collection; survives JSON. */
 export interface PullOutcome {
   readonly collection: CollectionName;
-  /** `suspect`: the hub's answers were inconclusive. `stopped`: nothing was published, because it needs a decision. */
+  /** `suspect`: the hub's answers were inconclusive. `stopped`: the rows may be another tenant's. */
   readonly outcome: 'complete' | 'suspect' | 'failed' | 'stopped' | 'not-offered';
   readonly mode: SyncMode | null;
   readonly seen: number;
@@ -33,6 +36,12 @@ export interface PullOutcome {
   /** The most frequent reasons of rejects; they name fields, never values. Undefined from an older owner. */
   readonly rejectReasons?: readonly RejectReason[] | undefined;
   readonly withheld: number;
+  /** Rows that another full sync must miss too before they are removed. */
+  readonly missing: number;
+  /** When that confirming sync is due, ms since the epoch; null: none is owed. */
+  readonly confirmAtMs: number | null;
+  /** The hub counts more rows than it returned. */
+  readonly short: Shortfall | null;
   /** Why the outcome is `suspect` or `failed`. */
   readonly why: string | null;
   readonly remedy: string | null;
@@ -42,12 +51,16 @@ export interface PullOutcome {
 export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
   kind: 'pull',
   read: (given) => readParameters(parameters, given),
-  async handle({ collections, full, acceptNew }, work) {
+  async handle({ collections, full, acceptNew, confirm: confirming }, work) {
     const { runners } = work.session;
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
     let done = 0;
     return parentsFirst(runners, wanted, async (collection) => {
-      const outcome = await pullOne(work, collection, { mode: full ? 'FULL' : 'DELTA', acceptNew });
+      const outcome = await pullOne(work, collection, {
+        mode: full ? 'FULL' : 'DELTA',
+        acceptNew,
+        confirming,
+      });
       done += 1;
       await work.report({ done, of: wanted.length });
       return outcome;
@@ -59,12 +72,12 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
 async function pullOne(
   work: OwnerWork,
   collection: CollectionName,
-  { mode, acceptNew }: { mode: SyncMode; acceptNew: boolean },
+  { mode, ...options }: { mode: SyncMode; acceptNew: boolean; confirming: boolean },
 ): Promise<PullOutcome> {
   if (!work.session.runners.has(collection)) throw notMirrored(collection);
   try {
     return pullOutcome(collection, {
-      result: await work.sync(collection, mode, { acceptNew }),
+      result: await work.sync(collection, mode, options),
       error: null,
     });
   } catch (error) {
@@ -75,13 +88,13 @@ async function pullOne(
 
 export function pullOutcome(
   collection: CollectionName,
-  ended: { result: SyncResult | null; error: unknown },
+  { result, error }: { result: SyncResult | null; error: unknown },
 ): PullOutcome {
-  const { result, error } = ended;
   const stats = result?.stats;
+  const ended = result === null || result.kind === 'becomes-full' ? null : result;
   return {
     collection,
-    outcome: result === null ? failureOf(error) : outcomeOf(result),
+    outcome: result === null ? failureOf(error) : result.kind === 'complete' ? 'complete' : 'suspect',
     mode: stats?.mode ?? null,
     seen: stats?.rowsSeen ?? 0,
     created: stats?.rowsCreated ?? 0,
@@ -89,20 +102,18 @@ export function pullOutcome(
     removed: stats?.rowsRemoved ?? 0,
     rejected: stats?.rowsRejected ?? 0,
     rejectReasons: stats === undefined ? [] : commonestReasons(stats, MOST_REASONS),
-    withheld: stats?.rowsWithheld ?? 0,
+    withheld: ended?.withheld ?? 0,
+    missing: ended?.kind === 'complete' ? ended.unconfirmed : 0,
+    confirmAtMs: ended?.confirmAtMs ?? null,
+    short: ended?.short ?? null,
     why: result?.kind === 'inconclusive' ? result.why : result === null ? messageOf(error) : null,
     remedy:
       result?.kind === 'inconclusive'
-        ? inconclusiveRemedy(result.isListed === true)
+        ? inconclusiveRemedy(result.short !== null)
         : error instanceof RollcallError
           ? error.remedy
           : null,
   };
-}
-
-function outcomeOf(result: SyncResult): 'complete' | 'suspect' | 'stopped' {
-  if (result.kind === 'complete') return 'complete';
-  return result.kind === 'inconclusive' && result.isListed === true ? 'stopped' : 'suspect';
 }
 
 function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
@@ -111,10 +122,11 @@ function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
   return error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed';
 }
 
-function inconclusiveRemedy(isListed: boolean): string {
-  const advice =
-    "Nothing was removed and the sync does not count as complete. Check what the hub answers, and the token's rights.";
-  return isListed ? `${advice} If the hub has really lost the rows: rollcall deletes approve.` : advice;
+function inconclusiveRemedy(isShort: boolean): string {
+  const advice = 'Nothing was removed and the sync does not count as complete.';
+  return isShort
+    ? `${advice} ${SHORT_REMEDY}`
+    : `${advice} Check what the hub answers, and the token's rights.`;
 }
 
 /** Other errors can hold content of rows. */

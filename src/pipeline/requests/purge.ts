@@ -2,29 +2,23 @@ import { z } from 'zod';
 import { changeHeaders } from '../../core/cloud-events.ts';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, isChainCollection, type CollectionName } from '../../model/collections.ts';
-import { compositeKey, splitCompositeKey } from '../../model/keys.ts';
+import { splitCompositeKey } from '../../model/keys.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
-import type { CollectionWriter } from '../collection-writer.ts';
-import { noteDecided } from '../withheld-deletions.ts';
 import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
-const AFTERSCHOOL_USERS = 'afterschool-users';
 const RECORDS_AT_ONCE = 5_000;
 
 const parameters = z.strictObject({
   /** Collections to remove completely, except for their topics. */
   collections: z.array(z.enum(COLLECTIONS)),
-  /** The afterschool whose rows to remove; null: none. */
-  afterschool: z.string().nullable(),
 });
 
 export type PurgeParameters = z.output<typeof parameters>;
 
 /** Numbers of removed records; survives JSON. */
 export interface Purged {
-  /** Rows of the afterschool. The rows of collections are deleted with their topics. */
-  readonly rows: number;
+  /** The rows of collections are deleted with their topics. */
   readonly rejects: number;
 }
 
@@ -35,11 +29,9 @@ export interface Purged {
 export const PURGE: OwnerRequestKind<PurgeParameters, Purged> = {
   kind: 'purge',
   read: (given) => readParameters(parameters, given),
-  async handle({ collections, afterschool }, work) {
+  async handle({ collections }, work) {
     for (const collection of collections) requireOff(work, collection);
-    if (afterschool !== null) return purgeAfterschool(work, afterschool);
-    const rejects = await purgeCollections(work, collections);
-    return { rows: 0, rejects };
+    return { rejects: await purgeCollections(work, collections) };
   },
 };
 
@@ -73,7 +65,7 @@ async function purgeCollections(work: OwnerWork, collections: readonly Collectio
   }
   for (const collection of collections) {
     const own = rejects.filter((each) => each.collection === collection).length;
-    parts.emit({ type: 'purged', collection, afterschool: null, rows: 0, rejects: own });
+    parts.emit({ type: 'purged', collection, rejects: own });
   }
   return rejects.length;
 }
@@ -107,60 +99,4 @@ async function rejectsOf(
     signal,
   });
   return [...found].map(([key, collection]) => ({ collection, key }));
-}
-
-/** Removes rows and rejects of an afterschool in transactions, like other removals, and then from the index. */
-async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
-  const { parts, session } = work;
-  if (parts.collections.some(({ parentIds }) => parentIds?.includes(id) === true))
-    throw stillMirrored(`the afterschool ${id}`);
-  const writer = session.writers.get(AFTERSCHOOL_USERS);
-  if (writer === undefined) {
-    throw new RollcallError(
-      'USAGE_INVALID',
-      `Tenant ${parts.tenantId} mirrors no afterschool any more, so the afterschool ${id} cannot be purged alone`,
-      {
-        remedy: `Purge the whole collection, which removes the users of all afterschools: rollcall topics purge --tenant ${parts.tenantId} --collection ${AFTERSCHOOL_USERS}`,
-      },
-    );
-  }
-  const isOwn = (key: string): boolean => key.startsWith(compositeKey(id, ''));
-  const removed = { rows: 0, rejects: 0 };
-  await writer.withoutScan(async (sync) => {
-    // Remove rejects first: they hold rows verbatim and are the least visible, so an interruption must not leave them.
-    for (const area of ['rejects', 'rows'] as const) {
-      for (;;) {
-        const { keys } = await writer.known.find(area, isOwn);
-        if (keys.length === 0) break;
-        await writer.remove(sync, area, keys);
-        await writer.flush(sync);
-        removed[area] += keys.length;
-      }
-    }
-  });
-  await forgetRemoved(work, writer, isOwn);
-  parts.emit({ type: 'purged', collection: AFTERSCHOOL_USERS, afterschool: id, ...removed });
-  return removed;
-}
-
-/** Drops the removed rows from the deletion memory: they need neither a decision nor a second sync any more. */
-async function forgetRemoved(
-  { parts }: OwnerWork,
-  writer: CollectionWriter,
-  isOwn: (key: string) => boolean,
-): Promise<void> {
-  const memory = parts.state.deletions;
-  const collection = AFTERSCHOOL_USERS;
-  const without = <T>(keys: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
-    new Map([...keys].filter(([key]) => !isOwn(key)));
-  await memory.setMissing(collection, without(await memory.missing(collection)));
-  const listed = await memory.withheld(collection);
-  const remaining = without(listed);
-  if (remaining.size === listed.size) return;
-  const note = await memory.note(collection);
-  if (remaining.size === 0) await noteDecided({ collection, memory, writer });
-  else if (note !== null)
-    await memory.setNote(collection, { ...note, count: note.count - listed.size + remaining.size });
-  await memory.setWithheld(collection, remaining);
-  if (remaining.size === 0) await memory.setTripped(collection, false);
 }

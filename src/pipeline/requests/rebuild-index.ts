@@ -8,7 +8,6 @@ import { beginAbsencesAnew, type NulledKeys } from '../../recovery/begin-anew.ts
 import { nextProgress } from '../next-progress.ts';
 import { newSyncStats } from '../sync-stats.ts';
 import type { WriterStart } from '../recovery/writer-start.ts';
-import { dayCounter } from '../day-counter.ts';
 import { requireRecords } from '../topic-ends.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
 
@@ -75,6 +74,7 @@ function noProgress({ parts: { runtime } }: OwnerWork, collection: CollectionNam
     absenceState: undefined,
     stats: newSyncStats({ passId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() }),
     completion: null,
+    deletions: undefined,
   });
 }
 
@@ -90,7 +90,7 @@ async function readAgain(
   const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>
     new Map(known.map((progress) => [progress.collection, make(progress)]));
   const starts = await recoverCollections(
-    { ...parts, collections: [collection], dayOf: dayCounter(parts) },
+    { ...parts, collections: [collection] },
     {
       owner: '',
       progress: byName((progress) => progress),

@@ -54,7 +54,10 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
     const republication = { absences: onceEach(again, randomSeed()) };
     const sync: OwnerWork['sync'] = (name, mode, options) =>
       work.sync(name, mode, again.size === 0 || name !== SOURCE ? options : { ...options, republication });
-    return PULL.handle({ collections: names, full: true, acceptNew: false }, { ...work, sync });
+    return PULL.handle(
+      { collections: names, full: true, acceptNew: false, confirm: false },
+      { ...work, sync },
+    );
   },
 };
 

@@ -1,11 +1,10 @@
-import type { PageTally } from '../../core/row-changes.ts';
+import type { KeyedRow, PageTally } from '../../core/row-changes.ts';
 import type { DayReader } from '../../core/lessons/read-days.ts';
 import { studentRejectKey } from '../../core/lessons/read-days.ts';
 import { askedDays, type DayWindow } from '../../core/lessons/window.ts';
 import type { CoreApi, ScheduleAnswer } from '../../hub/core-api.ts';
 import type { ActiveSync } from '../active-sync.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
-import type { EmptiedDays } from './emptied-days.ts';
 
 export interface AnswerParts {
   readonly api: CoreApi;
@@ -23,9 +22,8 @@ export function askForStudent(
 }
 
 /**
- * Accepts an answer. Days with lessons go to the writer. Days that had lessons and have none now go to `emptied`. Days
- * that never had lessons are ignored. Returns whether to ask for the student again soon; null if the answer is no
- * longer wanted.
+ * Accepts an answer. Days with lessons go to the writer. Days that had lessons and have none now go to `empty`, for the end
+ * of the round. Days that never had lessons are ignored.
  */
 export async function acceptAnswer(
   { reader, writer }: AnswerParts,
@@ -34,31 +32,27 @@ export async function acceptAnswer(
     readonly student: string;
     /** The days asked for that are still mirrored. */
     readonly window: DayWindow;
-    readonly emptied: EmptiedDays;
-    /** The answer is to the second question at the end of a round. */
-    readonly isLast: boolean;
+    /** Days that had lessons and have none, by key. */
+    readonly empty: Map<string, KeyedRow>;
     /** Called just before the answer changes anything. */
     readonly isWanted: () => boolean;
     readonly sync: () => ActiveSync;
     readonly onTally: (sync: ActiveSync, tally: PageTally) => void;
   },
-): Promise<boolean | null> {
-  const { student, window, emptied, isLast } = options;
+): Promise<void> {
+  const { student, window, empty } = options;
   const { lessons, isUtf8 } = answer;
   const days = reader.read({ student, window, lessons, isUtf8 });
   const rows = days.kind === 'days' ? days.filled : [days.row];
   const becameEmpty = days.kind === 'days' ? await writer.known.differing(days.empty) : [];
-  if (!options.isWanted()) return null;
+  if (!options.isWanted()) return;
   const sync = options.sync();
-  emptied.forget(rows.flatMap(({ key }) => key ?? []));
-  const wantsSecond =
-    days.kind === 'days' &&
-    emptied.becameEmpty(becameEmpty, { isBlank: days.isBlank, isLast, passId: sync.stats.passId });
+  for (const { key } of rows) if (key !== null) empty.delete(key);
+  for (const row of becameEmpty) if (row.key !== null) empty.set(row.key, row);
   // A student has at most one request under way, so no answer is older than what is published.
   options.onTally(sync, await writer.accept(sync, { rows, readVersion: writer.readVersion() }));
   if (days.kind === 'days' && writer.known.rejects > 0) {
     const readable = [studentRejectKey(student), ...days.empty.map(({ rejectKey }) => rejectKey)];
     await writer.remove(sync, 'rejects', readable);
   }
-  return wantsSecond;
 }

@@ -13,8 +13,6 @@ import { SCHEDULES, type Round, type ScheduleSyncs } from './schedule-syncs.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 import type { WantedList } from './wanted-list.ts';
 
-/** Delay before the second question for a student who seems to have lost lessons. */
-const SECOND_ANSWER_AFTER_MS = 5 * 60_000;
 const GONE_PAUSE_MS = 300_000;
 
 export interface AskingParts extends AnswerParts {
@@ -101,20 +99,15 @@ export class Asking {
 
   async #ask(student: string, signal: AbortSignal): Promise<void> {
     const { now } = this.#parts;
-    const { queue, syncs, requests } = this.#for;
+    const { queue, syncs } = this.#for;
     const { round } = syncs;
-    const { approval } = requests;
     try {
-      const wantsSecond = await this.#askAndAccept(student, { round, signal });
-      syncs.noteAnswer();
+      await this.#askAndAccept(student, signal);
+      syncs.noteAnswer(student);
       this.#trouble.answered(student);
       queue.answered(student);
-      approval?.settled(student);
       this.#away = null;
       await this.#parts.offer.noteOffered();
-      if (wantsSecond === true) {
-        queue.askAgain(student, { atMs: now() + SECOND_ANSWER_AFTER_MS, isOwed: false });
-      }
     } catch (error) {
       if (!signal.aborted && error instanceof RollcallError && error.code.startsWith('HUB_')) {
         await this.#noteTrouble(student, error, round).catch((failure: unknown) => {
@@ -127,21 +120,16 @@ export class Asking {
     }
   }
 
-  /** Returns whether to ask for the student again soon; null if the answer is no longer wanted. */
-  async #askAndAccept(
-    student: string,
-    { round, signal }: { readonly round: Round | null; readonly signal: AbortSignal },
-  ): Promise<boolean | null> {
+  async #askAndAccept(student: string, signal: AbortSignal): Promise<void> {
     const { wanted, syncs } = this.#for;
     const window = wanted.window();
     const answer = await askForStudent(this.#parts, { student, window, signal });
     if (answer.hubTimeMs !== null) syncs.noteHubTime(answer.hubTimeMs);
-    return acceptAnswer(this.#parts, answer, {
+    await acceptAnswer(this.#parts, answer, {
       student,
       // The day may have ended while the hub answered.
       window: overlap(window, wanted.window()),
-      emptied: await syncs.emptied(),
-      isLast: round !== null && round === syncs.round && round.isLast,
+      empty: syncs.empty,
       isWanted: () => !wanted.lacks(student),
       sync: () => syncs.currentSync(),
       onTally: ({ stats }, tally) =>
@@ -171,12 +159,11 @@ export class Asking {
   /** Publishes a reject, as for a row that cannot be decoded. The student's published days stay. */
   async #giveUpStudent(student: string, reason: string): Promise<void> {
     const { reader, writer } = this.#parts;
-    const { queue, syncs, requests } = this.#for;
+    const { queue, syncs } = this.#for;
     const row = reader.rejectStudent(student, reason);
     await writer.accept(syncs.currentSync(), { rows: [row], readVersion: writer.readVersion() });
-    syncs.noteAnswer();
+    syncs.noteAnswer(null);
     queue.answered(student);
-    requests.approval?.settled(student);
   }
 
   async #noteNotOffered(error: RollcallError, round: Round | null): Promise<void> {
@@ -200,6 +187,5 @@ export class Asking {
   #giveUp(error: RollcallError): void {
     this.#away = error;
     this.#for.requests.giveUp(error);
-    this.#for.syncs.dropApproval();
   }
 }

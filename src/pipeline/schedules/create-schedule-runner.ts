@@ -1,8 +1,8 @@
-import { localDate } from '../../core/full-pull-time.ts';
 import { collectionOf } from '../../core/schedules/which-students.ts';
 import { sourceOf, type CollectionName } from '../../model/collections.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import { parentState, type Offer } from '../offer.ts';
+import type { SettleParts } from '../../sync/settle-missing.ts';
 import type { SyncRunner } from '../sync-runner.ts';
 import { ScheduleRunner } from './schedule-runner.ts';
 import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
@@ -16,13 +16,13 @@ export function createScheduleRunner(options: {
   writers: ReadonlyMap<CollectionName, CollectionWriter>;
   runners: ReadonlyMap<CollectionName, SyncRunner>;
   offer: Offer;
+  settling: SettleParts;
   signal: AbortSignal;
 }): ScheduleRunner {
-  const { parts, collection, writer, writers, runners, offer, signal } = options;
+  const { parts, collection, writer, writers, runners, offer, settling, signal } = options;
   const { schedules: settings, runtime } = parts;
-  const { now } = runtime;
   if (settings === undefined) throw new Error('there are no settings of schedules');
-  const { fullPull, deltaEveryMs, name } = collection;
+  const { fullPull, deltaEveryMs } = collection;
   const { students: which, api, absent, reader, daysBack, daysAhead } = settings;
   const settingWith = collectionOf(which);
   const parent = settingWith === null ? null : sourceOf(settingWith);
@@ -30,16 +30,7 @@ export function createScheduleRunner(options: {
     api,
     reader,
     writer,
-    emptied: {
-      collection: name,
-      writer,
-      memory: parts.state.deletions,
-      limits: parts.guard,
-      mirrored: parts.collections.map((each) => each.name),
-      today: () => localDate(now(), fullPull.timeZone),
-      now,
-      emit: (event) => parts.emit({ type: 'deletion', event }),
-    },
+    settling,
     absent,
     wanted: (window) => {
       const allStudents = () => parts.state.collection('students').keys('rows');

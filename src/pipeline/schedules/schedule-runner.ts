@@ -3,13 +3,13 @@ import { AskQueue } from '../../core/schedules/ask-queue.ts';
 import { roundDue, type RoundPlan } from '../../core/schedules/round-time.ts';
 import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
+import { splitCompositeKey } from '../../model/keys.ts';
 import type { SyncMode, Progress } from '../../model/progress.ts';
 import { parentNotOffered, type ParentState } from '../offer.ts';
 import { asError } from '../session-error.ts';
 import type { SyncResult } from '../sync-result.ts';
 import type { SyncOptions, SyncRunner } from '../sync-runner.ts';
 import { Waker } from '../waker.ts';
-import { ScheduleApproval } from './approval.ts';
 import { Asking, type AskingParts } from './asking.ts';
 import { SCHEDULES, ScheduleSyncs, type Round, type ScheduleSyncParts } from './schedule-syncs.ts';
 import { WaitingRequests, type TakenRequests } from './waiting-requests.ts';
@@ -29,8 +29,8 @@ export interface ScheduleRunnerParts extends AskingParts, WantedListParts, Sched
 
 /**
  * Runs `schedules`: asks for each wanted student once per round, which takes a day, and at once when an absence of the
- * student changes. Publishes days, or marks or withholds those that became empty, as answers come. At the beginning of
- * a round it removes, without asking the hub, the days outside the window and the students no longer wanted.
+ * student changes. Publishes days as answers come; the end of a round settles those that became empty. At the beginning of
+ * a round it removes, without guard and confirmation, the days outside the window and the students no longer wanted.
  */
 export class ScheduleRunner implements SyncRunner {
   readonly collection = SCHEDULES;
@@ -69,10 +69,6 @@ export class ScheduleRunner implements SyncRunner {
     return this.#parts.writer.progress;
   }
 
-  async discardWithheld(): Promise<void> {
-    await (await this.#syncs.emptied()).discard();
-  }
-
   request(mode: SyncMode, options: SyncOptions = {}): Promise<SyncResult> {
     return this.#requests.add(mode, options);
   }
@@ -85,6 +81,7 @@ export class ScheduleRunner implements SyncRunner {
           await this.#handleRequests();
           const plan = this.#plan();
           if (plan !== null) await this.#beginRound(plan);
+          else if (this.#isConfirmingDue) await this.#beginPart({ confirming: true });
           await this.#turn(signal);
         } else {
           await this.#handleWithoutParents();
@@ -101,13 +98,16 @@ export class ScheduleRunner implements SyncRunner {
   }
 
   async once(mode: SyncMode, options: SyncOptions & { readonly signal: AbortSignal }): Promise<SyncResult> {
-    const { signal, approved } = options;
+    const { signal, approved, confirming = false } = options;
     if (this.#parts.parents() !== 'ready') return this.#withoutParents();
     this.#asking.forgetAway();
-    if (approved !== undefined) {
-      const approval = await this.#approve(approved);
-      await this.#turnsUntil(() => this.#requests.approval !== approval, signal);
-      return approval.result;
+    const done = Promise.withResolvers<SyncResult>();
+    done.promise.catch(() => undefined);
+    if (approved !== undefined || confirming) {
+      this.#requests.awaitEndOfRound([done]);
+      await this.#beginPart(options);
+      await this.#turnsUntil(() => this.#syncs.round === null, signal);
+      return done.promise;
     }
     if (mode === 'DELTA' && this.#hasCompleteRound) {
       await this.#wanted.current();
@@ -118,8 +118,6 @@ export class ScheduleRunner implements SyncRunner {
       await this.#turnsUntil(() => this.#queue.unanswered === 0 && this.#queue.inFlight === 0, signal);
       return this.#syncs.endSum();
     }
-    const done = Promise.withResolvers<SyncResult>();
-    done.promise.catch(() => undefined);
     this.#requests.awaitEndOfRound([done]);
     await this.#beginRound(this.#planNow(), options);
     await this.#turnsUntil(() => this.#syncs.round === null, signal);
@@ -169,14 +167,15 @@ export class ScheduleRunner implements SyncRunner {
       await this.#handle(taken);
     } catch (error) {
       // No one else can answer a request that was taken.
-      for (const { done } of [...taken.approvals, ...taken.syncs]) done.reject(asError(error));
+      for (const request of [taken.part, ...taken.syncs]) request?.done.reject(asError(error));
       throw error;
     }
   }
 
-  async #handle({ approvals, syncs }: TakenRequests): Promise<void> {
-    for (const { done, options } of approvals) {
-      if (options.approved !== undefined) done.resolve((await this.#approve(options.approved)).result);
+  async #handle({ part, syncs }: TakenRequests): Promise<void> {
+    if (part !== null) {
+      this.#requests.awaitEndOfRound([part.done]);
+      await this.#beginPart(part.options);
     }
     const full = syncs.filter(({ mode }) => mode === 'FULL' || !this.#hasCompleteRound);
     if (full.length > 0) {
@@ -191,15 +190,24 @@ export class ScheduleRunner implements SyncRunner {
     for (const { done } of deltas) done.resolve(result);
   }
 
-  /** Asks at once for the students of the approved days. */
-  async #approve(keys: ReadonlySet<string>): Promise<ScheduleApproval> {
+  get #isConfirmingDue(): boolean {
+    const { settling, now } = this.#parts;
+    const { owed } = settling.missing;
+    return this.#syncs.round === null && owed !== null && owed.atMs <= now();
+  }
+
+  /** Asks at once for the students of missing or approved days. A round that this ends begins again afterwards. */
+  async #beginPart({ approved, confirming = false }: SyncOptions): Promise<void> {
+    const keys = approved?.keys ?? this.#parts.settling.missing.keys?.keys() ?? [];
+    const nowMs = this.#parts.now();
+    await this.#syncs.flush({ isForced: false });
+    if (this.#syncs.round !== null) this.#lastDueMs = null;
     const wanted = await this.#wanted.current();
-    (await this.#syncs.emptied()).approve(keys);
-    const approval = new ScheduleApproval(keys, wanted);
-    for (const student of approval.students) this.#queue.change(student);
-    this.#queue.pauseUntil(0);
-    this.#requests.beginApproval(approval);
-    return approval;
+    const concerned = new Set([...keys].flatMap((key) => splitCompositeKey(key)?.[0] ?? []));
+    const students = [...concerned].filter((student) => wanted.has(student));
+    this.#syncs.beginRound({ isHurried: true, part: { students, approved, isConfirming: confirming } });
+    this.#asking.reset(wanted);
+    this.#queue.beginRound({ students, nowMs, endMs: nowMs });
   }
 
   async #beginRound(plan: RoundPlan, { republication }: SyncOptions = {}): Promise<void> {
@@ -224,9 +232,6 @@ export class ScheduleRunner implements SyncRunner {
     if (this.#wanted.newcomersDueInMs() <= 0) await this.#wanted.admitNewcomers();
     const askAtMs = this.#asking.start(signal);
     this.#asking.throwFailure();
-    if (this.#requests.approval?.isOver === true) {
-      this.#requests.endApproval(await this.#syncs.endApproval());
-    }
     const { round } = this.#syncs;
     if (round !== null && this.#queue.unanswered === 0 && this.#queue.inFlight === 0) {
       await this.#endRound(round);
@@ -243,15 +248,7 @@ export class ScheduleRunner implements SyncRunner {
 
   async #endRound(round: Round): Promise<void> {
     await this.#syncs.flush({ isForced: false });
-    if (!round.isLast) {
-      round.isLast = true;
-      const emptied = await this.#syncs.emptied();
-      const doubtful = [...emptied.studentsToAskAgain()].filter((student) => this.#wanted.has(student));
-      const atMs = this.#parts.now();
-      for (const student of doubtful) this.#queue.askAgain(student, { atMs, isOwed: true });
-      if (doubtful.length > 0) return;
-    }
-    const result = await this.#syncs.completeRound(round);
+    const result = await this.#syncs.completeRound(round, await this.#wanted.current());
     await this.#parts.offer.noteOffered();
     this.#requests.endRound(result);
   }
@@ -280,11 +277,10 @@ export class ScheduleRunner implements SyncRunner {
   #notReady(): SyncResult {
     const { stats } = this.#syncs.newSync('FULL');
     const why = 'the collection that names the wanted students has had no complete full sync yet';
-    return { kind: 'inconclusive', stats, why, withheld: 0 };
+    return { kind: 'inconclusive', stats, why, withheld: 0, short: null, confirmAtMs: null };
   }
 
   #end(error: unknown): void {
     this.#requests.end(error);
-    this.#syncs.dropApproval();
   }
 }

@@ -8,7 +8,9 @@ import type { Emit } from '../pipeline-events.ts';
 import type { Republication } from '../republication.ts';
 import type { SyncResult } from '../sync-result.ts';
 import { addStats, newSyncStats, type SyncStats } from '../sync-stats.ts';
-import { EmptiedDays, type EmptiedDaysParts } from './emptied-days.ts';
+import { settleMissing, type Rows, type Settled, type SettleParts } from '../../sync/settle-missing.ts';
+import type { Approved } from '../sync-runner.ts';
+import type { KeyedRow } from '../../core/row-changes.ts';
 
 export const SCHEDULES = 'schedules' as const satisfies CollectionName;
 /** Minimum time between two transactions while answers keep coming. */
@@ -16,11 +18,18 @@ const FLUSH_EVERY_MS = 1_000;
 
 export interface ScheduleSyncParts {
   readonly writer: CollectionWriter;
-  readonly emptied: EmptiedDaysParts;
+  readonly settling: SettleParts;
   readonly deltaEveryMs: number;
   readonly now: () => number;
   readonly randomId: () => string;
   readonly emit: Emit;
+}
+
+/** A round of some students: of those with missing days, or with days that a person has approved. */
+export interface PartOfRound {
+  readonly students: Iterable<string>;
+  readonly approved?: Approved | undefined;
+  readonly isConfirming: boolean;
 }
 
 /** A round is a full sync: one request for each wanted student. */
@@ -29,8 +38,10 @@ export interface Round {
   readonly startedAtMs: number;
   /** Requests follow each other at once, and the round is recorded as one full sync. */
   readonly isHurried: boolean;
-  /** Every student was asked for; those with inconclusive answers are asked for a second time. */
-  isLast: boolean;
+  /** Null: it asks for every wanted student. */
+  readonly part: PartOfRound | null;
+  /** Students that the hub has answered for. */
+  readonly answered: Set<string>;
   removedInBatches: number;
   /** Hub clock minus local clock at the first answer, ms. */
   skewMs: number | null;
@@ -48,7 +59,8 @@ interface Batch {
  */
 export class ScheduleSyncs {
   readonly #parts: ScheduleSyncParts;
-  #emptied: EmptiedDays | null = null;
+  /** Days that had lessons and have none by the last answer: the end of the round decides. */
+  readonly empty = new Map<string, KeyedRow>();
   #round: Round | null = null;
   #batch: Batch | null = null;
   #unrecordedAnswers = 0;
@@ -66,18 +78,12 @@ export class ScheduleSyncs {
     return this.#round;
   }
 
-  async emptied(): Promise<EmptiedDays> {
-    this.#emptied ??= await EmptiedDays.open(this.#parts.emptied);
-    return this.#emptied;
-  }
-
   /**
    * Removes days outside the window, and students no longer wanted. These removals follow from the configuration, so
    * Rollcall neither asks the hub nor applies the guard.
    */
   async sweep(wanted: ReadonlySet<string>, window: DayWindow): Promise<void> {
     const { writer } = this.#parts;
-    const emptied = await this.emptied();
     const isOver = (key: string): boolean => {
       const parts = splitCompositeKey(key);
       if (parts === null || !wanted.has(parts[0])) return true;
@@ -87,26 +93,12 @@ export class ScheduleSyncs {
       const known = area === 'rows' ? writer.known.rows : writer.known.rejects;
       for (let left = known; left > 0;) {
         const { keys, count } = await writer.known.find(area, isOver);
-        emptied.forget(keys);
+        for (const key of keys) this.empty.delete(key);
         await writer.remove(this.currentSync(), area, keys);
         await this.flush({ isForced: false });
         left = count - keys.length;
       }
     }
-  }
-
-  /** Every student of the approved days was answered: commits the answers. */
-  async endApproval(): Promise<SyncResult> {
-    await this.flush({ isForced: true });
-    const emptied = await this.emptied();
-    const { stats } = this.newSync('FULL');
-    stats.rowsWithheld = emptied.withheldCount;
-    return { ...complete(stats), approvedGone: emptied.endApproval() };
-  }
-
-  /** Ends the approval; days that the hub has not confirmed stay withheld. */
-  dropApproval(): void {
-    this.#emptied?.endApproval();
   }
 
   /** Notes the hub's time in an answer. */
@@ -115,7 +107,9 @@ export class ScheduleSyncs {
     if (this.#round !== null) this.#round.skewMs ??= this.#skewMs;
   }
 
-  noteAnswer(): void {
+  /** `student`: null if the hub cannot answer for the student. */
+  noteAnswer(student: string | null): void {
+    if (student !== null) this.#round?.answered.add(student);
     this.#unrecordedAnswers += 1;
   }
 
@@ -156,7 +150,6 @@ export class ScheduleSyncs {
   async flush({ isForced }: { isForced: boolean }): Promise<void> {
     const { writer, now } = this.#parts;
     if (!isForced && this.#unrecordedAnswers === 0 && !writer.hasPending) return;
-    const emptied = await this.emptied();
     const sync = this.currentSync();
     // Answers from now on belong to the next batch.
     const batch = this.#batch;
@@ -164,14 +157,11 @@ export class ScheduleSyncs {
     this.#unrecordedAnswers = 0;
     this.#flushedAtMs = now();
     if (batch === null && this.#round !== null) sync.stats.startedAtMs = this.#hubTimeOfStart(this.#round);
-    await emptied.settle(sync);
-    sync.stats.rowsWithheld = emptied.withheldCount;
     const { progress } = writer;
     const isComplete = batch !== null && progress?.lastCompleteFull != null;
     const completion = { watermarkMs: progress?.watermarkMs ?? 0, lastCompleteFull: null };
     await writer.flush(sync, isComplete ? completion : 'incomplete');
     this.#recordedAtMs = now();
-    await emptied.remember({ isRoundOver: false });
     if (batch === null) return;
     writer.end(batch.sync);
     this.#emitEnd(batch.sync, { startedAtMs: batch.startedAtMs, alreadyReported: 0 });
@@ -183,38 +173,86 @@ export class ScheduleSyncs {
     if (this.#sum !== null) addStats(this.#sum, stats);
   }
 
-  beginRound(options: { isHurried: boolean; republication?: Republication | undefined }): void {
+  beginRound(options: {
+    isHurried: boolean;
+    republication?: Republication | undefined;
+    part?: PartOfRound | null;
+  }): void {
     const { writer, emit, now } = this.#parts;
-    const { isHurried, republication } = options;
+    const { isHurried, republication, part = null } = options;
     this.dropRound();
-    const sync = this.newSync('FULL', republication);
-    this.#round = { sync, startedAtMs: now(), isHurried, isLast: false, removedInBatches: 0, skewMs: null };
+    this.empty.clear();
+    const mode = part === null ? 'FULL' : 'DELTA';
+    const sync = this.newSync(mode, republication);
+    const answered = new Set<string>();
+    this.#round = { sync, startedAtMs: now(), isHurried, part, answered, removedInBatches: 0, skewMs: null };
     writer.begin(sync);
-    emit({ type: 'pass-started', collection: SCHEDULES, mode: 'FULL' });
+    emit({ type: 'pass-started', collection: SCHEDULES, mode });
   }
 
-  /** Every student was answered: commits the complete full sync. All changes must have been flushed. */
-  async completeRound(round: Round): Promise<SyncResult> {
+  /** Every student was answered or given up: settles empty days and commits. All changes must have been flushed. */
+  async completeRound(round: Round, wanted: ReadonlySet<string>): Promise<SyncResult> {
     const { writer, now } = this.#parts;
-    const emptied = await this.emptied();
     const { stats } = round.sync;
     stats.startedAtMs = this.#hubTimeOfStart(round);
-    stats.rowsWithheld = emptied.withheldCount;
+    const settled = await this.#settle(round, wanted);
+    const withheld =
+      round.sync.deletions === undefined ? (writer.progress?.rowsWithheld ?? 0) : stats.rowsWithheld;
     await writer.flush(round.sync, {
-      watermarkMs: stats.startedAtMs,
-      lastCompleteFull: {
-        passId: stats.passId,
-        startedAtMs: stats.startedAtMs,
-        rows: writer.known.rows,
-        rowsRejected: writer.known.rejects,
-        rowsWithheld: stats.rowsWithheld,
-      },
+      watermarkMs: round.part === null ? stats.startedAtMs : (writer.progress?.watermarkMs ?? 0),
+      lastCompleteFull:
+        round.part === null
+          ? {
+              passId: stats.passId,
+              startedAtMs: stats.startedAtMs,
+              rows: writer.known.rows,
+              rowsRejected: writer.known.rejects,
+              rowsWithheld: withheld,
+            }
+          : null,
     });
-    await emptied.remember({ isRoundOver: true });
+    await settled.remember();
     this.#recordedAtMs = now();
     this.#emitEnd(round.sync, { startedAtMs: round.startedAtMs, alreadyReported: round.removedInBatches });
     this.dropRound();
-    return complete(stats);
+    const { unconfirmed, confirmAtMs, approved } = settled;
+    return { ...complete(stats), withheld, unconfirmed, confirmAtMs, approvedGone: approved };
+  }
+
+  #settle({ sync, part, answered }: Round, wanted: ReadonlySet<string>): Promise<Settled> {
+    const { writer, settling } = this.#parts;
+    const { day = '', removed = 0 } = writer.progress?.deletions ?? {};
+    const removedToday = day === settling.today() ? removed : 0;
+    const rows: Rows = {
+      // Days that became empty are still rows.
+      known: Math.max(0, writer.known.rows - removedToday),
+      // The answers name every day: no other is missing.
+      unseen: () => Promise.resolve({ keys: [], count: 0 }),
+      isSeen: () => false,
+      note(state, withheld) {
+        sync.deletions = state;
+        sync.stats.rowsWithheld = withheld;
+      },
+      remove: () => Promise.resolve(),
+      async publish(days) {
+        if (days.length > 0) await writer.publish(sync, days);
+      },
+    };
+    const verdict = { kind: 'complete', missesNeeded: 2 } as const;
+    return settleMissing(
+      settling,
+      {
+        syncId: sync.stats.passId,
+        isConfirming: part?.isConfirming === true,
+        verdicts: new Map([...answered].map((student) => [student, verdict])),
+        scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
+        exists: (student) => wanted.has(student),
+        becameEmpty: [...this.empty.values()],
+        approval: part?.approved ?? null,
+        before: writer.progress?.deletions,
+      },
+      rows,
+    );
   }
 
   /** Ends the round without recording it as complete. */
@@ -231,9 +269,9 @@ export class ScheduleSyncs {
   async endSum(): Promise<SyncResult> {
     const stats = this.#sum ?? this.newSync('DELTA').stats;
     await this.flush({ isForced: true });
-    stats.rowsWithheld = (await this.emptied()).withheldCount;
     this.#sum = null;
-    return complete(stats);
+    const withheld = this.#parts.writer.progress?.rowsWithheld ?? 0;
+    return { ...complete(stats), withheld };
   }
 
   #hubTimeOfStart(round: Round): number {
@@ -258,6 +296,7 @@ export class ScheduleSyncs {
       collection: SCHEDULES,
       outcome: 'complete',
       why: null,
+      short: null,
       stats: { ...stats, rowsRemoved: stats.rowsRemoved - sync.alreadyReported },
       durationMs: now() - sync.startedAtMs,
       rows: writer.known.rows,
@@ -268,5 +307,5 @@ export class ScheduleSyncs {
 }
 
 function complete(stats: SyncStats): Extract<SyncResult, { kind: 'complete' }> {
-  return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondSync: false };
+  return { kind: 'complete', stats, withheld: 0, short: null, unconfirmed: 0, confirmAtMs: null };
 }

@@ -4,21 +4,17 @@ import { SyncRequests, type SyncRequest } from '../sync-requests.ts';
 import type { SyncResult } from '../sync-result.ts';
 import type { SyncOptions } from '../sync-runner.ts';
 import type { Waker } from '../waker.ts';
-import type { ScheduleApproval } from './approval.ts';
 
 export interface TakenRequests {
-  /** At most one. */
-  readonly approvals: readonly SyncRequest[];
+  /** An approval or a confirmation: a round of some students. */
+  readonly part: SyncRequest | null;
   readonly syncs: readonly SyncRequest[];
 }
 
-/**
- * Requests to schedules that are not done: syncs to begin, waits for the end of the round, and the current approval.
- */
+/** Requests to schedules that are not done: syncs to begin, and waits for the end of the round. */
 export class WaitingRequests {
   readonly #requests: SyncRequests;
   readonly #endOfRound: PromiseWithResolvers<SyncResult>[] = [];
-  #approval: ScheduleApproval | null = null;
 
   constructor(waker: Waker) {
     this.#requests = new SyncRequests(waker);
@@ -28,31 +24,21 @@ export class WaitingRequests {
     return this.#requests.add(mode, options);
   }
 
-  /** Takes the requests that can be handled now. Approvals are handled one at a time. */
+  /** Takes the requests that can be handled now. A round of some students waits while another request has a round. */
   take(): TakenRequests {
     const all = this.#requests.takeAll();
-    const isApproval = ({ options }: SyncRequest): boolean => options.approved !== undefined;
-    const given = all.filter(isApproval);
-    const approvals = this.#approval === null ? given.splice(0, 1) : [];
-    this.#requests.keep(given);
-    return { approvals, syncs: all.filter((request) => !isApproval(request)) };
+    const isPart = ({ options }: SyncRequest): boolean =>
+      options.approved !== undefined || options.confirming === true;
+    const parts = all.filter(isPart);
+    const syncs = all.filter((request) => !isPart(request));
+    const isFree = this.#endOfRound.length === 0 && syncs.length === 0;
+    const part = isFree ? (parts.shift() ?? null) : null;
+    this.#requests.keep(parts);
+    return { part, syncs };
   }
 
   takeAll(): readonly SyncRequest[] {
     return this.#requests.takeAll();
-  }
-
-  get approval(): ScheduleApproval | null {
-    return this.#approval;
-  }
-
-  beginApproval(approval: ScheduleApproval): void {
-    this.#approval = approval;
-  }
-
-  endApproval(result: SyncResult): void {
-    this.#approval?.resolve(result);
-    this.#approval = null;
   }
 
   awaitEndOfRound(requests: Iterable<PromiseWithResolvers<SyncResult>>): void {
@@ -63,10 +49,8 @@ export class WaitingRequests {
     for (const done of this.#endOfRound.splice(0)) done.resolve(result);
   }
 
-  /** The hub is away: rejects the approval and the waits for the end of the round, because both may take long. */
+  /** The hub is away: rejects the waits for the end of the round, because it may take long. */
   giveUp(error: unknown): void {
-    this.#approval?.reject(asError(error));
-    this.#approval = null;
     for (const done of this.#endOfRound.splice(0)) done.reject(asError(error));
   }
 

@@ -4,7 +4,6 @@ import type { ReadOnlyLog } from '../../log/read-only-log.ts';
 import type { IndexArea, TenantState } from '../../state/index-store.ts';
 import { RollcallError } from '../../errors.ts';
 import { lookUpAll } from '../look-up-all.ts';
-import { countWithheld } from '../withheld-deletions.ts';
 
 export interface CircumstanceParts {
   readonly log: ReadOnlyLog;
@@ -16,7 +15,7 @@ export interface CircumstanceParts {
 export interface KnownOfCollection {
   readonly progress: Progress | null;
   readonly withheld: ReadonlySet<string>;
-  /** More deletions are withheld than listed: any deletion can be one of them. */
+  /** Removals are withheld, and which ones is not known: any deletion can be one of them. */
   readonly isListLost: boolean;
 }
 
@@ -26,14 +25,10 @@ export async function readKnown(
   signal: AbortSignal,
 ): Promise<KnownOfCollection> {
   const progress = (await parts.log.progress(signal)).progress.get(collection) ?? null;
-  if (parts.state === null) {
-    const isListLost = (progress?.lastCompleteFull?.rowsWithheld ?? 0) > 0;
-    return { progress, withheld: new Set(), isListLost };
-  }
-  const { deletions } = parts.state;
-  const listed = await deletions.withheld(collection);
-  const count = await countWithheld(deletions, collection, progress);
-  return { progress, withheld: new Set(listed.keys()), isListLost: count > listed.size };
+  const isHeld = progress?.deletions?.heldSinceMs != null;
+  const missing = isHeld && parts.state !== null ? await parts.state.deletions.missing(collection) : null;
+  const isListLost = isHeld && missing?.syncId !== progress.deletions?.settledBy;
+  return { progress, withheld: new Set(isListLost ? [] : missing?.keys.keys()), isListLost };
 }
 
 const ATTEMPTS = 5;

@@ -11,7 +11,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import type { KeyedRow } from '../../core/row-changes.ts';
 import { confirm } from './confirm.ts';
 import { lookUpIndex, readKnown } from './circumstances.ts';
-import { wantedSize, type HubRows } from './hub-rows.ts';
+import type { HubRows } from './hub-rows.ts';
 import type { VerifyTools } from './verify-tools.ts';
 
 const AREAS = ['rows', 'rejects'] as const;
@@ -64,7 +64,7 @@ export async function confirmDifferences(
 /** Replaces the hub's side of the candidates with what the hub has now. */
 async function askAgain(
   tools: VerifyTools,
-  { collection, candidates, view, hub, signal }: ConfirmDifferencesOptions,
+  { collection, candidates, hub, signal }: ConfirmDifferencesOptions,
 ): Promise<void> {
   const unanswered = new Set([...candidates.rows.keys(), ...candidates.rejects.keys()]);
   tools.onProgress({ collection, what: 'asking the hub again for', count: unanswered.size });
@@ -89,7 +89,7 @@ async function askAgain(
   const scan = await hub.read((page) => {
     for (const row of page) if (unanswered.has(row.key ?? '') || unanswered.has(row.rejectKey)) take(row);
   }, signal);
-  if (scan === null || !provesMissing({ ...scan, knownRows: wantedSize(view.rows, hub) })) return;
+  if (scan === null || !provesMissing(scan.scopes)) return;
   [...unanswered].forEach(noteMissing);
 }
 

@@ -1,34 +1,35 @@
+import { isOtherHeld } from '../../core/deletions/waiting-list.ts';
 import { localDate } from '../../core/full-pull-time.ts';
 import type { Difference } from '../../core/verify/difference.ts';
 import { foreseeGuard, type Foreseen } from '../../core/verify/foresee-guard.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
-import { whyOthersWithhold } from '../withheld-deletions.ts';
 import type { VerifyTools } from './verify-tools.ts';
 
-/** Distinguishes removals that the next full sync will withhold from those that it will publish. */
+/** Distinguishes removals that need a decision from those that follow when another full sync misses the rows too. */
 export async function foreseeWithholding(
-  { state, parts }: VerifyTools,
+  { log, parts }: VerifyTools,
   { name, fullPull }: Pick<TenantCollection, 'name' | 'fullPull'>,
   found: {
     readonly differences: readonly Difference[];
     readonly isLoss: (difference: Difference) => boolean;
     readonly topicKeys: number;
+    readonly signal: AbortSignal;
   },
 ): Promise<Foreseen> {
-  const { differences, isLoss, topicKeys } = found;
-  const memory = state?.deletions;
-  const mirrored = parts.collections.map((each) => each.name);
+  const { differences, isLoss, topicKeys, signal } = found;
+  const { progress } = await log.progress(signal);
+  const held = parts.collections.map((each) => ({
+    collection: each.name,
+    heldSinceMs: progress.get(each.name)?.deletions?.heldSinceMs ?? null,
+  }));
+  const own = progress.get(name)?.deletions;
   const today = localDate(parts.runtime.now(), fullPull.timeZone);
-  const hasWithheld = differences.some((each) => each.state === 'withheld');
-  const isTripped = hasWithheld && (await memory?.tripped())?.has(name) === true;
-  const ownList = isTripped ? 'earlier deletions need a decision' : null;
-  const others =
-    memory === undefined ? null : await whyOthersWithhold({ collection: name, memory, mirrored });
+  const others = isOtherHeld(name, held) ? 'removals of another collection need a decision' : null;
   return foreseeGuard(differences, {
     isLoss,
     topicKeys,
-    deletedEarlierToday: (await memory?.removedOn(today))?.get(name) ?? 0,
+    removedToday: own?.day === today ? own.removed : 0,
     limits: parts.guard,
-    whyWithheld: ownList ?? others,
+    whyWithheld: own?.heldSinceMs == null ? others : 'earlier removals need a decision',
   });
 }

@@ -1,11 +1,10 @@
-import type { FullScan } from '../../core/completeness.ts';
+import type { ScanEvidence } from '../../core/deletions/evidence.ts';
 import type { KeyedRow } from '../../core/row-changes.ts';
 import { SeenKeys } from '../../core/seen-keys.ts';
-import { sumOrNull } from '../../core/sum-or-null.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
-import { classStudentsSource, nestedSource, plainSource, type Source } from '../source.ts';
-import { endingOf, type SourceEnd } from '../source-scan.ts';
+import { classStudentsSource, nestedSource, plainSource, type Source } from '../../source/source.ts';
+import { evidenceOf } from '../../source/source-scan.ts';
 import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
 import { randomSeed } from '../random-seed.ts';
 
@@ -18,8 +17,10 @@ export interface Asked {
   readonly notFound: readonly string[];
 }
 
-/** The facts of a scan that show whether it saw all rows; each row without an id counts as a distinct row. */
-export interface HubScan extends Omit<FullScan, 'knownRows'> {
+/** The facts of a scan that show whether it saw all rows. */
+export interface HubScan {
+  /** One for each scope. */
+  readonly scopes: readonly ScanEvidence[];
   /** Start by the hub's clock, ms since the epoch; null when the hub sends no time. */
   readonly startedAtMs: number | null;
 }
@@ -28,8 +29,6 @@ export interface HubScan extends Omit<FullScan, 'knownRows'> {
 export interface HubRows {
   /** Reads all rows that the hub lists; null when there is no such list. */
   read(onRows: (rows: readonly KeyedRow[]) => void, signal: AbortSignal): Promise<HubScan | null>;
-  /** Whether the configuration still wants a key; other keys are never requested. */
-  isWanted(key: string): boolean;
   /** Requests single rows by id, if the hub supports it. */
   ask(keys: readonly string[], signal: AbortSignal): Promise<Asked>;
 }
@@ -42,23 +41,12 @@ export function hubRows(parts: HubParts, collection: TenantCollection): HubRows 
   const source = sourceOf(parts, collection);
   return {
     read: (onRows, signal) => readScans(source, onRows, signal),
-    isWanted: (key) => source.isWanted?.(key) ?? true,
     async ask(keys, signal) {
       if (source.fetchRows === undefined || keys.length > ASK_AT_MOST) return NOTHING;
       const { pages, gone } = await source.fetchRows(keys, { readVersion: NO_READ_VERSION, signal });
       return { rows: pages.flatMap(({ rows }) => rows), notFound: gone };
     },
   };
-}
-
-/** How many of these keys the configuration still wants. */
-export function wantedSize(
-  entries: Pick<ReadonlyMap<string, unknown>, 'keys' | 'size'>,
-  { isWanted }: Pick<HubRows, 'isWanted'>,
-): number {
-  let unwanted = 0;
-  for (const key of entries.keys()) if (!isWanted(key)) unwanted += 1;
-  return entries.size - unwanted;
 }
 
 const NOTHING: Asked = { rows: [], notFound: [] };
@@ -77,27 +65,27 @@ function classRows({ hub }: HubParts): HubRows {
     classStudentsSource({
       hub,
       collection: collectionNamed('class-students'),
-      classes,
+      classes: 'classes',
       // eslint-disable-next-line typescript/require-await
       classIds: async function* () {
         yield ids;
       },
     });
   return {
-    isWanted: () => true,
     async read(onRows, signal) {
       const ids = new Set<string>();
       const listed = await readIds(hub, classes, { onId: (id) => ids.add(id), signal });
       const read = await readScans(sourceFor([...ids]), onRows, signal);
-      // There is one record per class, so the scan of the classes decides. A class that left since was still requested.
-      return listed.ending === 'hub-sign' ? { ...listed, ending: read.ending } : listed;
+      return { ...listed, scopes: [...listed.scopes, ...read.scopes] };
     },
     async ask(keys, signal) {
       if (keys.length > ASK_AT_MOST) return NOTHING;
-      const existing = await hub.findExisting({ collection: classes, ids: keys, signal });
+      const asked = { collection: classes, ids: keys, readVersion: NO_READ_VERSION, signal };
+      const { rows: found, notFound } = await hub.findRows(asked);
+      const existing = found.map(({ row }) => String((row as { sourcedId?: unknown }).sourcedId));
       const rows: KeyedRow[] = [];
-      await readScans(sourceFor([...existing]), (page) => rows.push(...page), signal);
-      return { rows, notFound: keys.filter((key) => !existing.has(key)) };
+      await readScans(sourceFor(existing), (page) => rows.push(...page), signal);
+      return { rows, notFound };
     },
   };
 }
@@ -115,7 +103,8 @@ export async function readIds(
   for (;;) {
     const step = await pages.next();
     if (step.done === true) {
-      return scanOf([step.value], { distinctRows: met.size + rowsWithoutId, startedAtMs });
+      const counted = { distinctRows: met.size + rowsWithoutId, rowsWithoutId: 0 };
+      return { scopes: [evidenceOf('', step.value, counted)], startedAtMs };
     }
     startedAtMs ??= step.value.hubTimeMs;
     for (const row of step.value.rows) {
@@ -134,16 +123,19 @@ async function readScans(
   onRows: (rows: readonly KeyedRow[]) => void,
   signal: AbortSignal,
 ): Promise<HubScan> {
-  const ends: SourceEnd[] = [];
+  const scopes: ScanEvidence[] = [];
   const met = new SeenKeys(randomSeed());
   let rowsWithoutId = 0;
   let startedAtMs: number | null = null;
   for (const scan of await source.scans()) {
+    const before = met.size + rowsWithoutId;
     const pages = scan.open({ modifiedAfterMs: undefined, readVersion: NO_READ_VERSION, signal });
     for (;;) {
       const step = await pages.next();
       if (step.done === true) {
-        ends.push(step.value);
+        // Rows without an id are compared as rejects.
+        const counted = { distinctRows: met.size + rowsWithoutId - before, rowsWithoutId: 0 };
+        scopes.push(evidenceOf(scan.scope, step.value, counted));
         break;
       }
       const { rows, hubTimeMs } = step.value;
@@ -155,16 +147,5 @@ async function readScans(
       onRows(rows);
     }
   }
-  return scanOf(ends, { distinctRows: met.size + rowsWithoutId, startedAtMs });
-}
-
-function scanOf(ends: readonly SourceEnd[], counted: Pick<HubScan, 'distinctRows' | 'startedAtMs'>): HubScan {
-  return {
-    ...counted,
-    ending: endingOf(ends),
-    byOffset: ends.some(({ paging }) => paging === 'offset'),
-    rowsWithoutId: 0,
-    totalAtStart: sumOrNull(ends.map(({ totalAtStart }) => totalAtStart)),
-    totalAtEnd: sumOrNull(ends.map(({ totalAtEnd }) => totalAtEnd)),
-  };
+  return { scopes, startedAtMs };
 }

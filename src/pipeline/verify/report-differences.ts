@@ -4,7 +4,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
 import { confirmDifferences, type ConfirmedDifferences } from './confirm-differences.ts';
 import { foreseeWithholding } from './foresee-withholding.ts';
-import { wantedSize, type HubRows } from './hub-rows.ts';
+import type { HubRows } from './hub-rows.ts';
 import { TopicReader } from './topic-reader.ts';
 import { hashedAreas, verifyIndex } from './verify-index.ts';
 import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
@@ -73,7 +73,8 @@ export async function reportDifferences(
         isLoss: ({ kind, key }) =>
           (kind === 'left-over' && options.guardsLeftOver) ||
           (kind === 'different' && confirmed.becameEmpty.has(key)),
-        topicKeys: wantedSize(view.rows, hub),
+        topicKeys: view.rows.size,
+        signal,
       });
   const index = await verifyIndex(tools, { ...checked, areas: hashedAreas(view) });
   return {
@@ -85,11 +86,7 @@ export async function reportDifferences(
     equal: hubRows - differences.filter(({ kind }) => OF_THE_HUB.has(kind)).length,
     settled: confirmed.resolved,
     indexSkipped: index.skipped,
-    differences: [
-      ...differences,
-      ...notConfigured(name, view, hub),
-      ...indexDifferences(name, index.keys, differences),
-    ],
+    differences: [...differences, ...indexDifferences(name, index.keys, differences)],
   };
 }
 
@@ -102,17 +99,6 @@ const NEVER_COMPLETE: Verdict = {
 
 function pendingAsWrong(difference: Difference): Difference {
   return difference.state === 'pending' ? { ...difference, state: 'wrong' } : difference;
-}
-
-/** The records of afterschools that the configuration no longer names. */
-function notConfigured(collection: CollectionName, view: TopicView, hub: HubRows): Difference[] {
-  const keysIn = (area: keyof TopicView): string[] =>
-    [...view[area].keys()].filter((key) => !hub.isWanted(key));
-  const state = 'not-configured';
-  return [
-    ...keysIn('rows').map((key): Difference => ({ collection, key, kind: 'left-over', state })),
-    ...keysIn('rejects').map((key): Difference => ({ collection, key, kind: 'reject-left-over', state })),
-  ];
 }
 
 /** Skips keys whose record is already reported as wrong. */

@@ -158,7 +158,7 @@ async function askAgain(
   }
   const scanned = new VersionsOfHub();
   const scan = await source.read((rows) => rows.forEach(scanned.take), signal);
-  if (scan === null || !provesMissing({ ...scan, knownRows: versions.size })) return touched;
+  if (scan === null || !provesMissing(scan.scopes)) return touched;
   versions.clear();
   for (const [id, version] of scanned.versions) versions.set(id, version);
   return linkedWith(versions, touched);

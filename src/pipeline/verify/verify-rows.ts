@@ -5,8 +5,8 @@ import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { WRONG_TENANT_REMEDY } from '../identity-check.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
-import { hubRows, wantedSize, type HubRows } from './hub-rows.ts';
-import { readUntilComplete, type Doubt } from './read-until-complete.ts';
+import { hubRows, type HubRows } from './hub-rows.ts';
+import { readUntilComplete } from './read-until-complete.ts';
 import { readTopic, reportDifferences, type Verdict } from './report-differences.ts';
 import type { CollectionReport, VerifyTools } from './verify-tools.ts';
 import { randomSeed } from '../random-seed.ts';
@@ -26,7 +26,7 @@ export async function verifyRows(
   const { view } = topic;
   const hub = hubRows(tools.parts, collection);
   const comparison = new RowComparison(view, { seed: randomSeed(), skipsEmpty: false });
-  const known = wantedSize(view.rows, hub);
+  const known = view.rows.size;
   const doubt = await readHub(tools, { name, hub, comparison, view, onRow, signal });
   const isWrongTenant =
     canVerifyIdentity(known) &&
@@ -38,12 +38,10 @@ export async function verifyRows(
     hub,
     isWrongTenant,
     guardsLeftOver: true,
-    doubtIn: ({ differences }) => {
+    doubtIn: () => {
       if (doubt === null) return isWrongTenant ? wrongTenant(comparison, known) : null;
-      const isExplained = differences.every(
-        ({ kind, state }) => kind !== 'left-over' || state === 'withheld',
-      );
-      return unproven(doubt, isExplained);
+      const why = `not all rows of the hub were seen: ${doubt}`;
+      return { outcome: 'unproven', why, remedy: UNPROVEN_REMEDY };
     },
     signal,
   });
@@ -60,11 +58,11 @@ async function readHub(
     readonly onRow: ((row: KeyedRow) => void) | undefined;
     readonly signal: AbortSignal;
   },
-): Promise<Doubt | null> {
+): Promise<string | null> {
   const { name, hub, comparison, view, onRow, signal } = options;
   const startedAtMs = tools.parts.runtime.now();
-  const known = wantedSize(view.rows, hub);
-  const doubt = await readUntilComplete(known + view.rejects.size, async (firstStartedAtMs) => {
+  const known = view.rows.size;
+  const doubt = await readUntilComplete(async (firstStartedAtMs) => {
     const sinceMs = firstStartedAtMs ?? startedAtMs;
     let rows = 0;
     let news = 0;
@@ -86,18 +84,8 @@ async function readHub(
   }).catch((error: unknown) => {
     throw withKeys(error, name, known);
   });
-  comparison.finish((_area, key) => hub.isWanted(key));
+  comparison.finish();
   return doubt;
-}
-
-/** `isExplained`: all removals are already withheld for a decision. */
-function unproven(doubt: Doubt, isExplained: boolean): Verdict {
-  const why = doubt.isEmpty ? EMPTY_LIST : `not all rows of the hub were seen: ${doubt.why}`;
-  return {
-    outcome: doubt.isEmpty && isExplained ? 'compared' : 'unproven',
-    why,
-    remedy: UNPROVEN_REMEDY,
-  };
 }
 
 function wrongTenant({ keysSeen, keysKnown }: RowComparison, knownRows: number): Verdict {
@@ -115,7 +103,5 @@ function withKeys(error: unknown, collection: CollectionName, keys: number): unk
   });
 }
 
-/** The collection is empty, or the token has no rights. */
-const EMPTY_LIST = 'the hub returns an empty list';
 const UNPROVEN_REMEDY =
   "The topic may lack rows that were not seen. Check what the hub answers, and the token's rights.";

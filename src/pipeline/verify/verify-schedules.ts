@@ -12,7 +12,7 @@ import { splitCompositeKey } from '../../model/keys.ts';
 import type { ScheduleSettings } from '../schedules/schedule-settings.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
 import { readIds, type HubRows } from './hub-rows.ts';
-import { readUntilComplete, type Doubt } from './read-until-complete.ts';
+import { readUntilComplete } from './read-until-complete.ts';
 import { TopicReader } from './topic-reader.ts';
 import { readTopic, reportDifferences, type Verdict } from './report-differences.ts';
 import type { CollectionReport, VerifyTools } from './verify-tools.ts';
@@ -37,7 +37,6 @@ export async function verifySchedules(
     settings,
     window,
     timeZone,
-    knownDays: view.rows.size,
     signal,
   });
   const requests = new StudentRequests(tools, { settings, window, wanted: students, signal });
@@ -60,10 +59,10 @@ export async function verifySchedules(
   });
 }
 
-function doubtOf(asked: { doubt: Doubt | null; failed: number; of: number }): Verdict | null {
+function doubtOf(asked: { doubt: string | null; failed: number; of: number }): Verdict | null {
   const { doubt, failed, of } = asked;
   if (doubt !== null) {
-    const why = `not all students were seen: ${doubt.why}`;
+    const why = `not all students were seen: ${doubt}`;
     return { outcome: 'unproven', why, remedy: "Check what the hub answers, and the token's rights." };
   }
   if (failed === 0) return null;
@@ -74,7 +73,7 @@ function doubtOf(asked: { doubt: Doubt | null; failed: number; of: number }): Ve
 interface Wanted {
   readonly students: ReadonlySet<string>;
   /** Why more students may be wanted; null when the list is complete. */
-  readonly doubt: Doubt | null;
+  readonly doubt: string | null;
 }
 
 /** The students whose schedules are wanted, from the topics and the hub, not from the index. */
@@ -84,7 +83,6 @@ async function wantedOf(
     settings: ScheduleSettings;
     window: DayWindow;
     timeZone: string;
-    knownDays: number;
     signal: AbortSignal;
   },
 ): Promise<Wanted> {
@@ -107,12 +105,9 @@ async function wantedOf(
   return { students: new Set(absent.values()), doubt: null };
 }
 
-async function studentsOfHub(
-  { parts }: VerifyTools,
-  { knownDays, signal }: { knownDays: number; signal: AbortSignal },
-): Promise<Wanted> {
+async function studentsOfHub({ parts }: VerifyTools, { signal }: { signal: AbortSignal }): Promise<Wanted> {
   const students = new Set<string>();
-  const doubt = await readUntilComplete(knownDays, async () => {
+  const doubt = await readUntilComplete(async () => {
     const before = students.size;
     const onId = (id: string): void => void students.add(id);
     const scan = await readIds(parts.hub, collectionNamed('students'), { onId, signal });
@@ -183,7 +178,6 @@ class StudentRequests {
   hubRows(view: TopicView): HubRows {
     const { window, wanted } = this.#options;
     return {
-      isWanted: () => true,
       // There is no list; `ask` answers for every day.
       read: () => Promise.resolve(null),
       ask: async (keys) => {

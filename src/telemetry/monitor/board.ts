@@ -6,6 +6,7 @@ import type { TenantStatus } from '../../core/health/tenant-status.ts';
 import type { NamedGroups } from '../../core/withheld-groups.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { isoOrNull } from '../../core/words.ts';
+import type { Progress } from '../../model/progress.ts';
 import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
 import type { Health } from '../reported-reasons.ts';
 import type { LiveCollection } from './collection-monitor.ts';
@@ -45,6 +46,11 @@ export class Board {
     if (monitor !== undefined) monitor.withheldGroups = groups;
   }
 
+  /** The last record of each collection of a tenant in `progress`. */
+  progressOf(tenant: string): ReadonlyMap<CollectionName, Progress | null> {
+    return this.#tenants.get(tenant)?.progress ?? new Map();
+  }
+
   statuses(): TenantStatus[] {
     return [...this.#tenants.values()].map((monitor) => this.#statusOf(monitor));
   }
@@ -53,8 +59,12 @@ export class Board {
   heartbeatOf(tenant: string): Readonly<Record<string, string>> {
     const monitor = this.#tenants.get(tenant);
     if (monitor === undefined) return {};
-    const { reasons, hubSkewMs } = this.#statusOf(monitor);
-    return { reasons: reasonsAsText(reasons), hubSkewMs: String(Math.round(hubSkewMs)) };
+    const { reasons, hubSkewMs, wrongTenant } = this.#statusOf(monitor);
+    return {
+      reasons: reasonsAsText(reasons),
+      hubSkewMs: String(Math.round(hubSkewMs)),
+      foreign: wrongTenant.join(' '),
+    };
   }
 
   /** Every reason why the process is not ready. */

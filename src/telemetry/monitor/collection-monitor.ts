@@ -1,4 +1,5 @@
 import type { CollectionFacts, RunningSync } from '../../core/health/tenant-facts.ts';
+import type { Shortfall } from '../../core/deletions/evidence.ts';
 import type { LateNote } from '../../core/late-rows.ts';
 import { RollcallError } from '../../errors.ts';
 import type { SyncMode, Progress } from '../../model/progress.ts';
@@ -31,12 +32,13 @@ export class CollectionMonitor {
   #progress: Progress | null = null;
   #rows: number | null = null;
   #rowsAtHub: number | null = null;
-  #withheld = 0;
   #late: LateNote | null = null;
   #committedAtMs: number | null = null;
   isNotOffered = false;
   isWrongTenant = false;
   isLost = false;
+  /** The last full sync is not complete, because it stayed below the hub's total. */
+  short: Shortfall | null = null;
 
   constructor(
     settings: Pick<CollectionFacts, 'collection' | 'hasDelta' | 'deltaEveryMs' | 'fullPull'>,
@@ -48,10 +50,6 @@ export class CollectionMonitor {
 
   get progress(): Progress | null {
     return this.#progress;
-  }
-
-  set withheld(rows: number) {
-    this.#withheld = rows;
   }
 
   /** Notes the progress of a derived collection; its syncs are those of its source. */
@@ -112,9 +110,6 @@ export class CollectionMonitor {
     return {
       ...this.#settings,
       progress: this.#progress,
-      withheldInIndex: this.#withheld,
-      // This process knows the withheld deletions better than the log.
-      settledPassId: this.#progress?.lastCompleteFull?.passId ?? null,
       lateRows: this.#late,
       committedAtMs: this.#committedAtMs,
       running,
@@ -150,7 +145,7 @@ export class CollectionMonitor {
     this.#rows = event.rows;
     this.#history.add(nowMs, { removed: stats.rowsRemoved });
     if (stats.late !== null) this.#late = { ...stats.late, overlapMs: this.#overlapMs };
-    if (stats.mode === 'FULL' || outcome === 'complete') this.#withheld = stats.rowsWithheld;
+    if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
     if (outcome !== 'complete') return;
     this.isWrongTenant = false;
     this.isLost = false;

@@ -1,11 +1,12 @@
 import { collectionSettings, enabledCollections, type TenantConfig } from '../../config.ts';
+import { SHORT_REMEDY } from '../../core/deletions/evidence.ts';
 import { hubReasons } from '../../core/health/hub-watch.ts';
 import type { NotReady } from '../../core/health/parts.ts';
 import type { TenantFacts } from '../../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../../core/health/tenant-status.ts';
 import type { CollectionName } from '../../model/collections.ts';
+import type { Progress } from '../../model/progress.ts';
 import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
-import type { DeletionEvent } from '../../pipeline/withheld-deletions.ts';
 import { CollectionMonitor, type LiveCollection } from './collection-monitor.ts';
 import { HubWatch } from './watch-hub.ts';
 
@@ -49,9 +50,6 @@ export class TenantMonitor {
         this.#isOwner = false;
         this.#hub.sessionEnded();
         return;
-      case 'deletion':
-        this.#noteDeletion(event.event);
-        return;
       case 'chains-published':
         this.#noteAbsences(event, nowMs);
         return;
@@ -93,9 +91,14 @@ export class TenantMonitor {
       // Their number alone is a metric; what they are, only the index knows.
       contradictions: null,
       hubSkewMs: this.#hubSkewMs,
-      reported: [...reported, ...ofHub],
+      reported: [...reported, ...ofHub, ...this.#shortScans()],
       nowMs,
     });
+  }
+
+  /** The last record of each collection in `progress`. */
+  get progress(): ReadonlyMap<CollectionName, Progress | null> {
+    return new Map([...this.#collections].map(([name, { progress }]) => [name, progress]));
   }
 
   live(nowMs: number): ReadonlyMap<CollectionName, LiveCollection> {
@@ -107,15 +110,18 @@ export class TenantMonitor {
     return new Set(this.#hub.facts().circuits.keys());
   }
 
-  #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {
-    return [...this.#collections].filter(([, monitor]) => test(monitor)).map(([name]) => name);
+  /** Why a copy lacks rows that the hub counts. */
+  #shortScans(): NotReady[] {
+    const short = [...this.#collections].flatMap(([name, { short }]) =>
+      short === null ? [] : [`${name}: ${short.rows} of ${short.total} rows`],
+    );
+    if (short.length === 0) return [];
+    const why = `the hub counts more rows than it returns: ${short.join(', ')}`;
+    return [{ part: 'short', tenant: this.tenant, why, remedy: SHORT_REMEDY }];
   }
 
-  #noteDeletion(event: DeletionEvent): void {
-    const monitor = this.#collections.get(event.collection);
-    if (monitor === undefined) return;
-    if (event.kind === 'waiting') monitor.withheld = event.rows;
-    if (event.kind === 'discarded') monitor.withheld = 0;
+  #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {
+    return [...this.#collections].filter(([, monitor]) => test(monitor)).map(([name]) => name);
   }
 
   #noteAbsences(event: PipelineEvent & { type: 'chains-published' }, nowMs: number): void {

@@ -24,11 +24,11 @@ function decision({ tenant, what, commands, groups = [] }) {
     'li',
     {},
     node('p', {}, node('span', { class: 'tag' }, tenant), ` ${what}`),
-    ...groups.map(({ by, counts, others }) =>
+    ...groups.map(({ collection, by, counts, others }) =>
       node(
         'p',
         { class: 'groups small' },
-        node('span', {}, `by ${by}:`),
+        node('span', {}, `${collection} by ${by}:`),
         ...counts.map(({ id, name, rows }) => node('span', {}, node('b', {}, name ?? id), ` ${count(rows)}`)),
         ...(others.groups > 0
           ? [node('span', {}, `and ${count(others.rows)} in ${count(others.groups)} more`)]

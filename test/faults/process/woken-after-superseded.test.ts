@@ -16,7 +16,7 @@ const POINTS: readonly KillPoint[] = IS_FULL
       'ends marked, not aborted',
       'during the replay',
       'replayed, not finished',
-      'removals counted, not committed',
+      'misses committed, memory not written',
     ]
   : ['all sent, commit not asked for', 'committed, index not written', 'during the replay'];
 

@@ -102,7 +102,6 @@ function mortalSockets(): void {
 
 function mortalHub(hub: Hub): Hub {
   return {
-    findExisting: (options) => hub.findExisting(options),
     findRows: (options) => hub.findRows(options),
     async *readPages(options) {
       const pages = hub.readPages(options);
@@ -183,27 +182,17 @@ function mortalIndex(index: CollectionIndex): CollectionIndex {
 }
 
 function mortalMemory(memory: DeletionMemory): DeletionMemory {
-  const heard = (): void => {
-    if (hasRemoved) sync('removals committed, memory not written');
-  };
   return {
     ...forwarding(memory),
-    async setMissing(collection, keys) {
-      heard();
-      await memory.setMissing(collection, keys);
+    async setMissing(collection, missing) {
+      if (hasRemoved) sync('removals committed, memory not written');
+      else if (missing !== null && missing.keys.size > 0) sync('misses committed, memory not written');
+      await memory.setMissing(collection, missing);
+      if (missing !== null && missing.keys.size > 0) sync('missing rows written');
     },
-    async setWithheld(collection, keys) {
-      heard();
-      await memory.setWithheld(collection, keys);
-      if (keys.size > 0) sync('withheld set written');
-    },
-    async setTripped(collection, isTripped) {
-      await memory.setTripped(collection, isTripped);
-      if (isTripped) sync('guard tripped, set not written');
-    },
-    async addRemoved(day, collection, count) {
-      await memory.addRemoved(day, collection, count);
-      sync('removals counted, not committed');
+    async dropMissing(collection, keys) {
+      await memory.dropMissing(collection, keys);
+      sync('seen rows dropped, not committed');
     },
   };
 }
@@ -245,7 +234,7 @@ await runTenant(mortal, {
     // The end of a session ends its syncs; a new session follows.
     if (session === null) return;
     const asked = { session, parts: mortal } as Mirror;
-    (decision === 'approve' ? approve(asked, 'users') : readOnAndOn(session)).catch(() => undefined);
+    (decision === 'approve' ? approve(asked) : readOnAndOn(session)).catch(() => undefined);
   },
 }).catch((error: unknown) => {
   console.error(error);

@@ -23,9 +23,9 @@ export const CATCH_UP_POINTS = [
 ] as const;
 
 export const DELETION_POINTS = [
-  'withheld set written',
-  'guard tripped, set not written',
-  'removals counted, not committed',
+  'misses committed, memory not written',
+  'missing rows written',
+  'seen rows dropped, not committed',
   'removals committed, memory not written',
 ] as const;
 

@@ -95,7 +95,9 @@ export async function churnedTenant(
 }
 
 /** Settings of a guard that few removals trip. */
-export const WATCHFUL = { settings: { deletions: { withholdAbove: { rows: 4, ratio: 0.001 } } } };
+export const WATCHFUL = {
+  settings: { deletions: { withholdAbove: { rows: 4, ratio: 0.001 }, confirmAfter: '1s' } },
+};
 
 /** Removes that many users from the hub; returns their rows. */
 export function usersLeave({ hub, history }: ChurnedTenant, count: number) {

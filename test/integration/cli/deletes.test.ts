@@ -1,7 +1,4 @@
-import { Kafka, logLevel, type Admin, type Transaction } from 'kafkajs';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { createRedisStore } from '../../../src/state/redis-store.ts';
-import { connectAdmin } from './support/connect-admin.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
 
@@ -29,43 +26,6 @@ function takeAway(ids: readonly string[]): void {
   for (const id of ids) tenant.hub.district.remove('courses', id);
 }
 
-/** Later records of `progress` cannot be read until this transaction ends, as before the markers of a commit are written. */
-async function holdStableEnd(): Promise<{ begin(): Promise<Transaction> } & AsyncDisposable> {
-  const kafka = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING });
-  const producer = kafka.producer({ transactionalId: `${tenant.topicPrefix}-stranger`, idempotent: true });
-  await producer.connect();
-  // The first transaction of a producer is slow.
-  await (await producer.transaction()).abort();
-  const topic = `${tenant.topicPrefix}.north.progress`;
-  return {
-    async begin() {
-      const transaction = await producer.transaction();
-      await transaction.send({ topic, messages: [{ key: 'stranger', value: null, partition: 0 }] });
-      return transaction;
-    },
-    [Symbol.asyncDispose]: () => producer.disconnect(),
-  };
-}
-
-async function waitingCourses(): Promise<number> {
-  const { topicPrefix } = tenant;
-  const store = createRedisStore({
-    url: inject('stack').redisUrl,
-    keyPrefix: `${topicPrefix}:${topicPrefix}`,
-  });
-  try {
-    return (await store.tenant('north').deletions.withheld('courses')).size;
-  } finally {
-    await store.close();
-  }
-}
-
-/** Consumer groups that have read `progress` without owning the tenant. */
-async function readersOfProgress(admin: Admin): Promise<number> {
-  const { groups } = await admin.listGroups();
-  return groups.filter(({ groupId }) => groupId.startsWith(`${tenant.topicPrefix}.progress.`)).length;
-}
-
 const deletes = (...args: string[]) => rollcall(tenant.configPath, 'deletes', ...args);
 
 describe('rollcall deletes', () => {
@@ -82,12 +42,13 @@ describe('rollcall deletes', () => {
       tenants: [
         {
           tenant: 'north',
-          collections: [{ collection: 'courses', count: gone.length, keys: gone, heldBy: null }],
+          rows: gone.length,
+          collections: [{ collection: 'courses', count: gone.length, keys: gone, isHeld: true }],
         },
       ],
     });
     const people = await deletes('list', '--collection', 'courses');
-    expect(people.stdout).toContain('half or more would be removed');
+    expect(people.stdout).toContain('half or more is missing');
     expect(people.stdout).toContain(gone[9]);
     expect(people.stdout).not.toContain(gone[10]);
     // What a person can judge: how many of which school, by its name.
@@ -98,19 +59,38 @@ describe('rollcall deletes', () => {
     expect([status.code, status.stdout]).toEqual([3, expect.stringContaining('rollcall deletes approve')]);
   });
 
-  it('approve --list releases nothing for the digest of another list, and everything for that of this one', async () => {
-    const other = await deletes('approve', '--list', '0123456789ab');
-    expect([other.code, other.stderr]).toEqual([3, expect.stringContaining('there is no list 0123456789ab')]);
-    const listed = JSON.parse((await deletes('list', '--json')).stdout);
-    const { digest, count } = listed.tenants[0].collections[0];
-    const approved = await deletes('approve', '--list', digest, '--json');
+  it('approve removes nothing without an answer, for another digest, and everything for that of this list', async () => {
+    const other = await deletes('approve', '0123456789ab');
+    expect([other.code, other.stderr]).toEqual([
+      3,
+      expect.stringContaining('0123456789ab is not the list any more'),
+    ]);
+    // Typed with no argument and no terminal it releases nothing, and shows what it would remove.
+    const asked = await deletes('approve');
+    expect([asked.code, asked.stderr]).toEqual([
+      3,
+      expect.stringContaining('Not confirmed: nothing was removed'),
+    ]);
+    expect(asked.stdout).toContain('Oppdiktet skole');
+    const listed = JSON.parse((await deletes('list', '--json')).stdout) as {
+      tenants: [{ digest: string; rows: number }];
+    };
+    const [{ digest, rows }] = listed.tenants;
+    const approved = await deletes('approve', digest, '--json', '--reason', 'the school has closed');
     expect(approved.code).toBe(0);
     expect(JSON.parse(approved.stdout)).toMatchObject({
-      waits: false,
-      tenants: [{ collections: [{ collection: 'courses', outcome: 'done', released: count, back: 0 }] }],
+      digest,
+      isSame: true,
+      waiting: 0,
+      collections: [{ collection: 'courses', outcome: 'done', removed: rows, back: 0 }],
     });
     expect((await deletes('list')).code).toBe(0);
     expect((await rollcall(tenant.configPath, 'status')).code).toBe(0);
+    const history = JSON.parse((await deletes('history', '--json')).stdout) as { approvals: unknown[] };
+    expect(history.approvals).toMatchObject([
+      { collection: 'courses', digest, reason: 'the school has closed', removed: rows },
+    ]);
+    expect((await deletes('history')).stdout).toContain('the school has closed');
   });
 
   it('approve is handled by the running process, which continues', async () => {
@@ -119,62 +99,17 @@ describe('rollcall deletes', () => {
     await tenant.sync('FULL', ['courses']);
     const running = startRollcall(tenant.configPath, ['run']);
     await running.says('mirroring');
-    const approved = await deletes('approve');
+    const approved = await deletes('approve', '--yes');
     expect([approved.code, approved.stderr]).toEqual([
       0,
       expect.stringContaining('asking the process that runs'),
     ]);
-    expect(approved.stdout).toMatch(/courses\s+released\s+12\s+12\s+0\s+0/);
+    expect(approved.stdout).toMatch(/courses\s+removed\s+12\s+12\s+0/);
     running.kill('SIGTERM');
     expect((await running.ended).code).toBe(0);
   });
 
-  it('approve reports what the owner has released, even before its commit can be read', async () => {
-    const gone = Array.from({ length: 79 }, (_, at) => `late-${at}`);
-    for (const id of gone) tenant.hub.district.put('courses', { sourcedId: id, title: id });
-    await tenant.sync('FULL', ['courses']);
-    takeAway(gone);
-    await tenant.sync('FULL', ['courses']);
-    const running = startRollcall(tenant.configPath, ['run']);
-    await running.says('mirroring');
-    await using stableEnd = await holdStableEnd();
-    const admin = await connectAdmin();
-    const approving = startRollcall(tenant.configPath, ['deletes', 'approve']);
-    await approving.says('asking the process that runs');
-    const open = await stableEnd.begin();
-    const readersBefore = await readersOfProgress(admin);
-    await vi.waitFor(async () => expect(await waitingCourses()).toBe(0), 30_000);
-    const isReading = async (): Promise<void> =>
-      expect(await readersOfProgress(admin)).toBeGreaterThan(readersBefore);
-    await Promise.race([approving.ended, vi.waitFor(isReading, { timeout: 30_000, interval: 20 })]);
-    await open.abort();
-    const approved = await approving.ended;
-    expect([approved.code, approved.stdout]).toEqual([
-      0,
-      expect.stringMatching(/courses\s+released\s+79\s+79\s+0\s+0/),
-    ]);
-    await admin.disconnect();
-    running.kill('SIGTERM');
-    expect((await running.ended).code).toBe(0);
-  });
-
-  it('discard releases nothing and leaves no deletion waiting', async () => {
-    const gone = courses.slice(0, courses.length - 1);
-    takeAway(gone);
-    await tenant.sync('FULL', ['courses']);
-    expect((await deletes('list')).code).toBe(3);
-    const discarded = await deletes('discard', '--json');
-    expect(discarded.code).toBe(0);
-    expect(JSON.parse(discarded.stdout)).toMatchObject({
-      tenants: [
-        { collections: [{ collection: 'courses', outcome: 'done', listed: gone.length, released: 0 }] },
-      ],
-    });
-    expect((await deletes('list')).code).toBe(0);
-    expect((await rollcall(tenant.configPath, 'status')).code).toBe(0);
-  });
-
-  it.each(['list', 'approve', 'discard'])('refuses %s without Redis, and says what to do', async (verb) => {
+  it.each(['list', 'approve'])('refuses %s without Redis, and says what to do', async (verb) => {
     const { code, stderr } = await rollcall(tenant.configWith({ redisUrl: null }), 'deletes', verb);
     expect([code, stderr]).toEqual([2, expect.stringContaining('Add redis.url')]);
   });

@@ -74,7 +74,6 @@ describe('data that the configuration no longer wants', () => {
       using config = configOf(topicPrefix, ['orgs', 'afterschool-users'], [one]);
       const status = await rollcall(config.path, 'status');
       expect(status.stdout).toMatch(/left over, not configured: .*courses \(≤ \d+ records\)/);
-      expect(status.stdout).toContain(`of the afterschool ${two}`);
       const listed = JSON.parse((await rollcall(config.path, 'topics', 'list', '--json')).stdout) as {
         topic: string;
         notConfigured: string | null;
@@ -90,7 +89,6 @@ describe('data that the configuration no longer wants', () => {
         expect.stringContaining(`${topicPrefix}.north.courses`),
       ]);
       expect((await purge(config.path, '--tenant', 'north', '--collection', 'orgs', '--yes')).code).toBe(2);
-      expect((await purge(config.path, '--tenant', 'north', '--afterschool', one, '--yes')).code).toBe(2);
       expect(await endOffsets(await topicsOf(topicPrefix))).toEqual(before);
       expect((await view(`${topicPrefix}.north.rejects`)).size).toBeGreaterThan(0);
       const gone = await purge(
@@ -134,58 +132,14 @@ describe('data that the configuration no longer wants', () => {
       await running.says('mirroring');
       const refused = await purge(wants.path, '--tenant', 'north', '--collection', 'courses', '--yes');
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('still mirrors courses')]);
-      const topic = `${topicPrefix}.north.afterschool-users`;
-      const before = [...(await view(topic)).keys()];
-      const gone = await purge(wants.path, '--tenant', 'north', '--afterschool', two, '--yes', '--json');
+      const gone = await purge(wants.path, '--tenant', 'north', '--collection', ...CHAINS, '--yes', '--json');
       expect([gone.code, gone.stderr]).toEqual([0, expect.stringContaining('asking the process that runs')]);
-      const own = before.filter((key) => key.startsWith(`${two}|`));
-      expect(own.length).toBeGreaterThan(0);
-      expect(JSON.parse(gone.stdout)).toMatchObject({ confirmed: true, rows: own.length });
-      const after = [...(await view(topic)).keys()];
-      expect(after.toSorted()).toEqual(before.filter((key) => !own.includes(key)).toSorted());
+      const left = await topicsOf(topicPrefix);
+      expect(left.filter((topic) => topic.includes('absence'))).toEqual([]);
+      expect(left).toContain(`${topicPrefix}.north.courses`);
       running.kill('SIGTERM');
       const ended = await running.ended;
       expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining('a person purged')]);
-    } finally {
-      await deleteAll(topicPrefix);
-    }
-  });
-
-  it('is purged with the rejects of an afterschool, even where only rejects are left of it', async () => {
-    const topicPrefix = newTopicPrefix();
-    const rejectsOf = async (id: string): Promise<string[]> =>
-      [...(await view(`${topicPrefix}.north.rejects`)).keys()].filter((key) =>
-        key.startsWith(`afterschool-users|${id}%7C`),
-      );
-    try {
-      {
-        const collections = ['afterschool-users'];
-        await using mirror = await openMirror({ hub, topicPrefix, collections, afterschools: [one, two] });
-        hub.faults.set('malformed-rows=1@afterschool-users');
-        await mirror.full();
-        hub.faults.clear();
-      }
-      const [wanted, left] = [await rejectsOf(one), await rejectsOf(two)];
-      expect(Math.min(wanted.length, left.length)).toBeGreaterThan(0);
-      using config = configOf(topicPrefix, ['afterschool-users'], [one]);
-      const words = ['--tenant', 'north', '--afterschool', two, '--json'];
-      const counted = { rows: 0, rejects: left.length };
-      expect((await rollcall(config.path, 'status')).stdout).toMatch(/[0-9]+ rejects? of the afterschool/);
-      const asked = await purge(config.path, ...words);
-      expect([asked.code, JSON.parse(asked.stdout)]).toEqual([
-        3,
-        { confirmed: false, topics: [], ...counted },
-      ]);
-      const gone = await purge(config.path, ...words, '--yes');
-      expect([gone.code, JSON.parse(gone.stdout)]).toEqual([0, { confirmed: true, topics: [], ...counted }]);
-      expect(await rejectsOf(two)).toEqual([]);
-      expect(await rejectsOf(one)).toEqual(wanted);
-      const republication = await purge(config.path, ...words);
-      expect([republication.code, JSON.parse(republication.stdout)]).toMatchObject([
-        0,
-        { confirmed: null, rejects: 0 },
-      ]);
-      expect((await rollcall(config.path, 'status')).stdout).not.toContain(two);
     } finally {
       await deleteAll(topicPrefix);
     }

@@ -183,12 +183,16 @@ describe('against the reference hub', () => {
     await using hub = client();
     for (const name of ['users', 'classes', 'enrollments', 'absence-versions'] as const) {
       const present = [...reference.district.ids(name)].slice(0, 3);
-      const found = await hub.findExisting({
+      const { rows, notFound } = await hub.findRows({
         collection: collectionNamed(name),
         ids: [...present, 'gone', "o'hara", 'a b+c|d'],
+        readVersion: () => 0,
         signal: new AbortController().signal,
       });
-      expect(found).toEqual(new Set(present));
+      expect(new Set(rows.map(({ row }) => (row as { sourcedId: string }).sourcedId))).toEqual(
+        new Set(present),
+      );
+      expect(new Set(notFound)).toEqual(new Set(['gone', 'a b+c|d']));
     }
   });
 });

@@ -210,36 +210,6 @@ describe('an interrupted full sync', () => {
   });
 });
 
-describe('a token that lost its rights for one school of thirty', () => {
-  const COLLECTIONS = ['categories', 'courses', 'orgs'] as const;
-  const many = (of: string): Row[] =>
-    Array.from({ length: 1_800 }, (_, at) => ({ sourcedId: `${of}-${at}`, title: of, name: of }));
-
-  it('causes no removal, although each collection is below its limits', async () => {
-    await using mirror = await openMirror({ collections: COLLECTIONS });
-    for (const each of COLLECTIONS) putBack(mirror, each, many(each));
-    await mirror.full();
-    const before = await mirror.ends();
-    const lost = COLLECTIONS.map((each) => takeAway(mirror, each, many(each).slice(0, 60).map(idOf)));
-    for (let sync = 1; sync <= 3; sync += 1) {
-      const results = await mirror.full();
-      expect(COLLECTIONS.map((each) => results.get(each))).toMatchObject([
-        { withheld: 60 },
-        { withheld: 60 },
-        { withheld: 60 },
-      ]);
-    }
-    expect(await mirror.ends()).toEqual(before);
-    for (const [at, each] of COLLECTIONS.entries()) putBack(mirror, each, lost[at] ?? []);
-    const results = await mirror.full();
-    expect([...results.values()].map((each) => (each.kind === 'complete' ? each.withheld : 'none'))).toEqual([
-      0, 0, 0,
-    ]);
-    expect(await mirror.ends()).toEqual(before);
-    expect(await mirror.differences()).toEqual({});
-  });
-});
-
 describe('another tenant’s data by mistake', () => {
   it('causes no removal', async () => {
     const other = await startTestHub({ seed: 99 });

@@ -244,8 +244,10 @@ describe('trouble with Redis', () => {
     await index.lookup('rows', ['a'], 'tx-1');
     expect(await allKeys(index)).toEqual(new Set(['a']));
     await (await index.rebuild()).finish(positionAt(2));
-    await deletions.setMissing('users', new Map([['a', { passId: 'pass', becameEmpty: false }]]));
-    await deletions.addRemoved('2026-03-01', 'users', 1);
+    const keys = new Map([['a', { sinceMs: 1, times: 1 }]]);
+    await deletions.setMissing('users', { syncId: 's', confirmAtMs: null, confirmsAll: false, keys });
+    await deletions.dropMissing('users', ['a']);
+    await deletions.setMissing('users', null);
     await store.coordination.announce('north', { owner: 'me', ownedSinceMs: 1, info: {} }, 1_000);
     await store.coordination.leave('north', { id: 'r', kind: 'pull', parameters: {} }, 1_000);
     expect(await store.coordination.take('north', 'me')).not.toBeNull();

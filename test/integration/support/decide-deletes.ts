@@ -1,17 +1,30 @@
-import { digestOfList } from '../../../src/core/withheld-digest.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import { DELETES, type DeletesOutcome } from '../../../src/pipeline/requests/deletes.ts';
+import {
+  APPROVE,
+  type ApproveOutcome,
+  type ApprovedCollection,
+} from '../../../src/pipeline/requests/deletes.ts';
+import { readWaiting, type Waiting } from '../../../src/sync/read-waiting.ts';
 import type { Mirror } from './mirror.ts';
 
-/** Handles the decision of a person in the mirror's own session. */
-async function decide(
-  mirror: Mirror,
-  given: { action: 'approve' | 'discard'; collections: CollectionName[]; digests?: string[] },
-): Promise<Map<CollectionName, DeletesOutcome>> {
+/** Everything that waits for a decision. */
+export function waitingIn({ session, parts }: Mirror): Promise<Waiting> {
+  const progress = new Map([...session.runners].map(([name, runner]) => [name, runner.progress]));
+  return readWaiting(parts.state.deletions, progress);
+}
+
+/** The keys that wait for a decision, in order. */
+export async function waitingKeys(mirror: Mirror, collection: CollectionName): Promise<readonly string[]> {
+  const { collections } = await waitingIn(mirror);
+  return collections.find((each) => each.collection === collection)?.keys ?? [];
+}
+
+/** Approves the list with a digest in the mirror's own session. */
+export function approveDigest(mirror: Mirror, digest: string): Promise<ApproveOutcome> {
   const { session, parts } = mirror;
   const { signal } = new AbortController();
-  const outcomes = await DELETES.handle(
-    { digests: [], ...given },
+  return APPROVE.handle(
+    { digest, by: 'a person', from: 'a host', reason: 'a test' },
     {
       parts,
       session,
@@ -24,36 +37,11 @@ async function decide(
       signal,
     },
   );
-  return new Map(outcomes.map((each) => [each.collection, each]));
-}
-
-/** The withheld keys, in order. */
-export async function waitingKeys(mirror: Mirror, collection: CollectionName): Promise<string[]> {
-  return [...(await mirror.parts.state.deletions.withheld(collection)).keys()].sort();
 }
 
 /** Approves the present list. */
-export async function approve(
-  mirror: Mirror,
-  ...collections: CollectionName[]
-): Promise<Map<CollectionName, DeletesOutcome>> {
-  const digests: string[] = [];
-  for (const collection of collections)
-    digests.push(digestOfList(collection, await waitingKeys(mirror, collection)));
-  return decide(mirror, { action: 'approve', collections, digests });
-}
-
-export function approveDigest(
-  mirror: Mirror,
-  collection: CollectionName,
-  digest: string,
-): Promise<Map<CollectionName, DeletesOutcome>> {
-  return decide(mirror, { action: 'approve', collections: [collection], digests: [digest] });
-}
-
-export function discard(
-  mirror: Mirror,
-  ...collections: CollectionName[]
-): Promise<Map<CollectionName, DeletesOutcome>> {
-  return decide(mirror, { action: 'discard', collections });
+export async function approve(mirror: Mirror): Promise<Map<CollectionName, ApprovedCollection>> {
+  const { digest } = await waitingIn(mirror);
+  const { collections } = await approveDigest(mirror, digest ?? '');
+  return new Map(collections.map((each) => [each.collection, each]));
 }

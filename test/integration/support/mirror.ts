@@ -130,6 +130,7 @@ export function configTextOf(hub: ReferenceHub, topicPrefix: string, options: Mi
     registry: { url: stack.registryUrl },
     ...(options.inMemory === true ? {} : { redis: { url: stack.redisUrl, keyPrefix: topicPrefix } }),
     ...settings,
+    deletions: { confirmAfter: '1s', ...(settings['deletions'] as Json | undefined) },
   });
 }
 

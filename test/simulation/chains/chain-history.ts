@@ -265,11 +265,7 @@ class ChainHistory implements ChainWorld {
     };
     const ownership = await log.own();
     const collections = ['absence-versions'] as const;
-    await recoverCollections(
-      { ...parts, log, state, collections, dayOf: () => 'today', emit: () => undefined },
-      ownership,
-      signal,
-    );
+    await recoverCollections({ ...parts, log, state, collections, emit: () => undefined }, ownership, signal);
   }
 
   #partsFor(process: number): TenantParts {

@@ -34,14 +34,6 @@ export class ChainHub extends ChainLife implements Hub {
     return keysetPages(listing, options);
   }
 
-  async findExisting({ ids }: { ids: readonly string[] }): Promise<ReadonlySet<string>> {
-    await dawdle(this.#at, 3);
-    if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
-    const existing = new Set(ids.filter((id) => this.rows.has(id)));
-    await dawdle(this.#at, 3);
-    return existing;
-  }
-
   async findRows(options: {
     ids: readonly string[];
     readVersion: () => number;

@@ -58,7 +58,9 @@ export function chainTenantParts(options: {
           onStudents: () => undefined,
         }
       : undefined,
-    guard: { rows: 1_000, ratio: 1, perDay: false },
+    guard: { rows: 1_000, ratio: 1 },
+    confirmAfterMs: 10,
+    scopesAhead: 0,
     prepare: () => Promise.resolve(),
     runtime: {
       now: time.now,

@@ -74,14 +74,6 @@ export class LivingHub implements Hub {
     return withTwins(keysetPages(listing, options));
   }
 
-  async findExisting({ ids }: { ids: readonly string[] }): Promise<ReadonlySet<string>> {
-    await dawdle(this.#at, 3);
-    if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
-    const existing = new Set(ids.filter((id) => this.#rows.has(id)));
-    await dawdle(this.#at, 3);
-    return existing;
-  }
-
   async findRows({
     ids,
     readVersion,

@@ -269,11 +269,6 @@ function hiding(id: string, hub: Hub): Hub {
         yield isHidden ? { ...page, rows: page.rows.filter(isOther), total: fewer(page.total) } : page;
       }
     },
-    findExisting: async (options) => {
-      const existing = new Set(await hub.findExisting(options));
-      existing.delete(id);
-      return existing;
-    },
     findRows: async (options) => {
       const { rows, notFound: gone } = await hub.findRows(options);
       return {

@@ -201,7 +201,9 @@ class History implements World {
         },
       ],
       chains: undefined,
-      guard: { rows: 1_000, ratio: 1, perDay: false },
+      guard: { rows: 1_000, ratio: 1 },
+      confirmAfterMs: 10,
+      scopesAhead: 0,
       prepare: () => Promise.resolve(),
       runtime: {
         now: time.now,

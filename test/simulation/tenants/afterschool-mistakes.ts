@@ -1,4 +1,3 @@
-import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
@@ -7,10 +6,6 @@ import { AFTERSCHOOL_USERS, afterschoolOf } from './afterschools.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';
 import { AFTERSCHOOLS } from './tenant-hub.ts';
 import { withIndexes } from './with-state.ts';
-
-function wantedAfterschools({ collections }: TenantParts): readonly string[] {
-  return collections.flatMap(({ parentIds = [] }) => parentIds);
-}
 
 /** As if the configuration named every afterschool. */
 function mirroringAll(parts: TenantParts): TenantParts {
@@ -22,29 +17,6 @@ function mirroringAll(parts: TenantParts): TenantParts {
 
 /* Mistakes with afterschools that enter the configuration, leave it and come back. */
 export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
-  {
-    name: 'rows of an afterschool that left the configuration count as lost',
-    troubles: 'restarts',
-    finds: 'removed although the configuration does not name its afterschool',
-    mistake: {
-      parts: (parts) => ({
-        ...mirroringAll(parts),
-        hub: withoutOthers(parts.hub, wantedAfterschools(parts)),
-      }),
-    },
-  },
-  {
-    name: 'rows that left with their afterschool are withheld',
-    troubles: 'restarts',
-    finds: 'withheld although the configuration does not name its afterschool',
-    mistake: {
-      parts: (parts) => ({
-        ...mirroringAll(parts),
-        guard: { ...parts.guard, rows: 0, ratio: 0 },
-        hub: withoutOthers(parts.hub, wantedAfterschools(parts)),
-      }),
-    },
-  },
   {
     name: 'an afterschool that left the configuration is still mirrored',
     troubles: 'restarts',
@@ -76,35 +48,7 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
       },
     },
   },
-  {
-    name: 'a purge overlooks a row',
-    troubles: 'restarts',
-    finds: 'left of what was purged',
-    mistake: {
-      namesOthers: true,
-      state: (state) =>
-        withIndexes(state, (index, name) => (name === AFTERSCHOOL_USERS ? overlooking(index) : index)),
-    },
-  },
 ];
-
-type Pages = AsyncGenerator<HubPage, ScanEnd>;
-
-/** A hub that seems to have no rows of afterschools that are not named. */
-function withoutOthers(hub: Hub, named: readonly string[]): Hub {
-  const isOther = (parentId: string | undefined): boolean =>
-    parentId !== undefined && AFTERSCHOOLS.includes(parentId) && !named.includes(parentId);
-  return withOther(hub, {
-    readPages: (options) => (isOther(options.parentId) ? noRows() : hub.readPages(options)),
-    findExisting: async (options) =>
-      isOther(options.parentId) ? new Set<string>() : hub.findExisting(options),
-  });
-}
-
-// eslint-disable-next-line require-yield
-async function* noRows(): Pages {
-  return { reason: 'no-rows', paging: 'keyset', rows: 0, totalAtStart: 0, totalAtEnd: 0 };
-}
 
 /** An index in which each afterschool seems to have a row until the work begins. */
 function neverLacking(index: CollectionIndex): CollectionIndex {
@@ -131,19 +75,6 @@ function knowingOnly(afterschools: readonly string[], index: CollectionIndex): C
     lookup: async (area, keys, expected) => {
       const values = await index.lookup(area, keys, expected);
       return values.map((value, at) => (area === 'rows' && !isKnown(keys[at] ?? '') ? null : value));
-    },
-  });
-}
-
-/** An index that never lists its first key. */
-function overlooking(index: CollectionIndex): CollectionIndex {
-  return withOther(index, {
-    async *keys(area) {
-      let isFirst = true;
-      for await (const batch of index.keys(area)) {
-        yield area === 'rows' && isFirst ? batch.slice(1) : batch;
-        isFirst = false;
-      }
     },
   });
 }

@@ -72,16 +72,6 @@ export function shownNow(world: TenantWorld, collection: RowCollection): Readonl
   return new Map([...rows].filter(([key]) => isNamedNow(world, collection, key)));
 }
 
-/** Afterschools that are not named, but have data. */
-export function leftOver(world: TenantWorld, process: number): readonly string[] {
-  const left = new Set<string>();
-  for (const topic of [AFTERSCHOOL_USERS, 'rejects'] as const) {
-    for (const key of world.broker.viewOf(topic).keys())
-      if (!isNamed(world, process, { topic, key })) left.add(afterschoolOf(topic, key) ?? '');
-  }
-  return [...left];
-}
-
 /** Named afterschools without a known row: the process must load them at its start. */
 export function unknownYet(world: TenantWorld, process: number): readonly string[] {
   if (!world.collections.includes(AFTERSCHOOL_USERS)) return [];

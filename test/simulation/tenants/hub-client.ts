@@ -39,8 +39,22 @@ export const LIES: readonly Lie[] = [
   'row skipped',
 ];
 
+/** A full scan as the client saw it, for the checks. */
+export interface FullScan {
+  readonly collection: CollectionName;
+  /** The parent's id; empty without one. */
+  readonly scope: string;
+  readonly endedAtMs: number;
+  /** It ended by the hub's own sign, and brought no fewer rows than the hub counts. */
+  readonly isConclusive: boolean;
+  /** An offset scan whose count no total confirms. */
+  readonly isDoubtful: boolean;
+  readonly ids: ReadonlySet<string>;
+}
+
 interface Walk {
   readonly lie: Lie | null;
+  readonly ids: Set<string>;
   rows: number;
   /** The number of rows after which it is cut short. */
   cutAfter: number;
@@ -61,12 +75,23 @@ export class HubClient implements Hub {
   mostUnderWay = 0;
   /** By class: how many scans said that it has no students. */
   readonly saidEmpty = new Map<string, number>();
+  /** Those of another tenant's hub included: what it does not list is missed as well. */
+  readonly scans: FullScan[];
+  /** By collection, scope and id: when a page showed the row. */
+  readonly shown = new Map<string, number[]>();
   readonly #at: Surroundings;
   readonly #hub: TenantHub;
   readonly #manner: HubManner;
   readonly #happened: (what: string) => void;
 
-  constructor(at: Surroundings, hub: TenantHub, manner: HubManner, happened: (what: string) => void) {
+  constructor(
+    at: Surroundings,
+    hub: TenantHub,
+    manner: HubManner,
+    happened: (what: string) => void,
+    scans: FullScan[] = [],
+  ) {
+    this.scans = scans;
     this.#at = at;
     this.#hub = hub;
     this.#manner = manner;
@@ -76,6 +101,7 @@ export class HubClient implements Hub {
   async *readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
     const scan: Walk = {
       lie: this.#nextLie(options),
+      ids: new Set(),
       rows: 0,
       cutAfter: 0,
       offset: 0,
@@ -90,6 +116,7 @@ export class HubClient implements Hub {
       if (count === 0 && !first) return this.#end(scan, 'empty-page', options);
       scan.rows += count;
       if (count === 0) this.#noteEmpty(options);
+      this.#noteShown(options, scan, page);
       yield page;
       if (count === 0) return this.#end(scan, 'no-rows', options);
       if (scan.lie === 'same page') return this.#end(scan, 'repeated-page', options);
@@ -99,26 +126,34 @@ export class HubClient implements Hub {
     }
   }
 
-  async findExisting(options: {
+  findRows(options: {
     collection: { name: CollectionName };
-    parentId?: string | undefined;
     ids: readonly string[];
-  }): Promise<ReadonlySet<string>> {
+    readVersion: () => number;
+  }): Promise<FoundRows> {
     return this.#counted(async () => {
+      const readVersion = options.readVersion();
       await dawdle(this.#at, 3);
       if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
-      const shown = new Set(
-        this.#list({ collection: options.collection.name, parentId: options.parentId }).map(({ id }) => id),
+      const listed = new Map(
+        this.#list({ collection: options.collection.name }).map((each) => [each.id, each.row]),
       );
-      const existing = new Set(options.ids.filter((id) => shown.has(id)));
+      const rows = options.ids.flatMap((id) => {
+        const row = listed.get(id);
+        return row === undefined ? [] : [{ row, isUtf8: true, readVersion }];
+      });
       await dawdle(this.#at, 3);
-      return existing;
+      return { rows, notFound: options.ids.filter((id) => !listed.has(id)) };
     });
   }
 
-  /** Used only where rows refer to each other. */
-  findRows(): Promise<FoundRows> {
-    return Promise.resolve({ rows: [], notFound: [] });
+  #noteShown({ collection, parentId = '' }: ReadOptions, scan: Walk, { rows }: HubPage): void {
+    for (const row of rows) {
+      const id = (row as { sourcedId: string }).sourcedId;
+      scan.ids.add(id);
+      const key = `${collection.name} ${parentId} ${id}`;
+      this.shown.set(key, [...(this.shown.get(key) ?? []), this.#at.time.now()]);
+    }
   }
 
   #nextLie({ collection }: ReadOptions): Lie | null {
@@ -186,13 +221,37 @@ export class HubClient implements Hub {
   #end(scan: Walk, sign: ScanEnd['reason'], { collection, parentId, modifiedAfterMs }: ReadOptions): ScanEnd {
     const isByOffset = this.#manner.paging === 'offset' || collection.name === 'class-students';
     const count = this.#list({ collection: collection.name, parentId, modifiedAfterMs }).length;
-    return {
+    const end: ScanEnd = {
       reason: sign,
       paging: isByOffset ? 'offset' : 'keyset',
       rows: scan.rows,
       totalAtStart: scan.totalAtStart,
       totalAtEnd: this.#total(scan, count),
     };
+    if (modifiedAfterMs === undefined) this.#noteScan(end, scan, { collection, parentId });
+    return end;
+  }
+
+  #noteScan(
+    end: ScanEnd,
+    { ids }: Walk,
+    of: { collection: { name: CollectionName }; parentId?: string | undefined },
+  ): void {
+    const said = [end.totalAtStart, end.totalAtEnd].filter(
+      (total) => total !== null && total > 0,
+    ) as number[];
+    const isAgreed = said.length === 2 && ids.size >= Math.min(...said) && ids.size <= Math.max(...said);
+    this.scans.push({
+      collection: of.collection.name,
+      scope: of.parentId ?? '',
+      endedAtMs: this.#at.time.now(),
+      isConclusive:
+        end.reason !== 'missing-list' &&
+        end.reason !== 'repeated-page' &&
+        (said.length === 0 || ids.size >= Math.min(...said)),
+      isDoubtful: end.paging === 'offset' && !isAgreed,
+      ids,
+    });
   }
 
   #noteEmpty({ collection, parentId }: ReadOptions): void {

@@ -1,18 +1,7 @@
 import { resultOf, type Played } from '../run/played.ts';
-import {
-  notLoaded,
-  problemsOfOthersNamed,
-  problemsOfPurge,
-  problemsOfUnnamed,
-  problemsOfWaitingUnnamed,
-} from './afterschool-problems.ts';
-import { problemsOfRows } from './row-problems.ts';
-import {
-  differencesFromIndex,
-  problemsAfterDelta,
-  problemsOfEnd,
-  problemsOfWithheld,
-} from './state-problems.ts';
+import { notLoaded, problemsOfOthersNamed, problemsOfUnnamed } from './afterschool-problems.ts';
+import { problemsOfEndedHolds, problemsOfRows } from './row-problems.ts';
+import { problemsAfterDelta, problemsOfEnd, problemsOfWithheld } from './state-problems.ts';
 import { playTenantHistory, type TenantHistoryOptions } from './tenant-history.ts';
 import type { TenantWorld } from './tenant-world.ts';
 import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
@@ -28,39 +17,33 @@ import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
 export function playTenant(options: TenantHistoryOptions): Promise<Played> {
   return resultOf((note) =>
     playTenantHistory(options, {
-      afterStart: async (world, came) => note(await problemsOfStart(world, came), world.happened),
+      afterStart: (world, came) => note(problemsOfStart(world, came), world.happened),
       afterDelta: (world) => note(problemsAfterDelta(world), world.happened),
-      withheld: async (world) =>
-        note(
-          [...(await problemsOfWithheld(world)), ...(await problemsOfWaitingUnnamed(world))],
-          world.happened,
-        ),
+      withheld: async (world) => note(await problemsOfWithheld(world), world.happened),
       afterFull: async (world) =>
         note([...(await problemsOfEnd(world)), ...problemsOfRows(world)], world.happened),
       afterQuiet: (world, records) => note(problemsOfQuiet(world, records), world.happened),
-      afterPurge: async (world, afterschool) =>
-        note(
-          [...(await problemsOfPurge(world, afterschool)), ...differencesFromIndex(world)],
-          world.happened,
-        ),
       othersNamed: async (world, transactions) =>
         note(
           [
             ...problemsOfOthersNamed(world, transactions),
             ...(await problemsOfWithheld(world)),
-            ...(await problemsOfWaitingUnnamed(world)),
             ...problemsOfRows(world),
           ],
           world.happened,
         ),
-      atEnd: (world) => note([...problemsOfUnnamed(world), ...problemsOfWorld(world)], world.happened),
+      atEnd: (world) =>
+        note(
+          [...problemsOfUnnamed(world), ...problemsOfEndedHolds(world), ...problemsOfWorld(world)],
+          world.happened,
+        ),
       whatever: (world) => note(world.misbehaviour, world.happened),
     }),
   );
 }
 
 /** Where the identity of the tenant is in doubt, a person decides first. */
-async function problemsOfStart(world: TenantWorld, came: readonly string[]): Promise<string[]> {
-  if ((await world.redis.memory.wrongTenant()).size > 0) return [];
+function problemsOfStart(world: TenantWorld, came: readonly string[]): string[] {
+  if (world.happened.has('foreign data refused')) return [];
   return notLoaded(world, came).map((key) => `not loaded at the start: ${key}`);
 }

@@ -1,8 +1,10 @@
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
-import { whyWithhold } from '../../../src/core/deletion-guard.ts';
+import { whyHeld } from '../../../src/core/deletions/guard.ts';
 import type { ClassStudents } from '../../../src/core/class-students.ts';
+import { splitCompositeKey } from '../../../src/model/keys.ts';
 import { isNamed } from './afterschools.ts';
 import type { CommittedRecord } from './broker.ts';
+import type { HubClient } from './hub-client.ts';
 import type { TenantWorld } from './tenant-world.ts';
 import { GUARD } from './tenant-parts.ts';
 import { MARKER } from './tenant-row.ts';
@@ -57,12 +59,11 @@ function problemsOfOrder(world: TenantWorld, topic: TopicSuffix): string[] {
   return problems;
 }
 
-/** Invariant 3: the hub said that the row was gone, and removals without an approval stay within the limits of the day. */
+/** Invariant 3: full syncs have missed the row, and removals without an approval stay within the limits of the day. */
 function problemsOfRemovals(world: TenantWorld, collection: CollectionName): string[] {
   const problems: string[] = [];
   /** Present rows, with the time when each came. */
   const present = new Map<string, number>();
-  const removed = new Map<string, number>();
   let today = new Set<string>();
   let day = 0;
   for (const group of groupBy(world.broker.history.get(collection) ?? [], ({ transaction }) => transaction)) {
@@ -72,11 +73,9 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
     // Rows that came since the sync began may be its own or not: both numbers must be too high.
     const atMs = group[0]?.committedAtMs ?? 0;
     const beganMs = (world.fullStarts.get(collection) ?? []).findLast((each) => each <= atMs) ?? atMs;
-    const by = world.broker.transactions[group[0]?.transaction ?? 0]?.by ?? 0;
-    const isWanted = (key: string): boolean => isNamed(world, by, { topic: collection, key });
-    const wanted = [...present].filter(([key]) => isWanted(key));
-    const knownAtLeast = wanted.filter(([, sinceMs]) => sinceMs < beganMs).length;
-    const known = wanted.length + group.filter(({ key, body }) => body !== null && !present.has(key)).length;
+    const transaction = group[0]?.transaction ?? 0;
+    const knownAtLeast = [...present].filter(([, sinceMs]) => sinceMs < beganMs).length;
+    const known = present.size + group.filter(({ key, body }) => body !== null && !present.has(key)).length;
     const earlier = today.size;
     let count = 0;
     for (const { key, body, committedAtMs } of group) {
@@ -86,19 +85,15 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
         continue;
       }
       present.delete(key);
-      // The hub is not asked for unwanted rows: see afterschool-problems.ts.
-      if (!isWanted(key)) continue;
-      const departures = world.hub.departuresOf(collection, key);
-      if ((departures[0] ?? Infinity) > committedAtMs || departures.length <= (removed.get(key) ?? 0))
-        problems.push(`removed, but it never left: ${collection} ${key}`);
-      removed.set(key, (removed.get(key) ?? 0) + 1);
-      if (isApproved(world, collection, { key, atMs: committedAtMs })) continue;
-      problems.push(...problemsOfWaiting(world, collection, { key, atMs: committedAtMs }));
+      const removal = { key, atMs: committedAtMs, transaction };
+      problems.push(...problemsOfMisses(world, collection, removal));
+      if (isApproved(world, collection, removal)) continue;
+      problems.push(...problemsOfHolds(world, collection, removal));
       count += 1;
       today.add(key);
     }
     const whyOf = (knownRows: number): string | null =>
-      whyWithhold({ deletions: count, deletedEarlierToday: earlier, knownRows }, GUARD);
+      whyHeld({ missing: count, removedToday: earlier, known: knownRows }, GUARD);
     const why = whyOf(knownAtLeast) === null ? null : whyOf(known);
     if (why !== null && world.losses.length === 0)
       problems.push(`removed beyond the limits without an approval: ${collection}: ${why}`);
@@ -109,32 +104,148 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
 /** The longest time between a decision of a sync and its commit. */
 const DECIDED_BEFORE_MS = 400;
 
-/** No listed row is removed without an approval, nor any row while another collection has withheld deletions. */
-function problemsOfWaiting(
-  { redis }: TenantWorld,
+interface Removal {
+  readonly key: string;
+  readonly atMs: number;
+  readonly transaction: number;
+}
+
+/** As many full scans in a row as the rule says ended properly without the row, and no page showed it since. */
+function problemsOfMisses(world: TenantWorld, collection: CollectionName, removal: Removal): string[] {
+  const { client, broker, hub, manner } = world;
+  const { key, atMs, transaction } = removal;
+  const by = broker.transactions[transaction]?.by ?? 0;
+  // No scan speaks for a class that is gone, or for an afterschool that is not named.
+  if (collection === 'class-students' || !isNamed(world, by, { topic: collection, key })) return [];
+  const [scope, id] = collection === 'afterschool-users' ? (splitCompositeKey(key) ?? ['', key]) : ['', key];
+  // A page whose process committed nothing after it was not taken in.
+  const isDecided = (shownMs: number): boolean =>
+    shownMs <= atMs - DECIDED_BEFORE_MS &&
+    broker.transactions
+      .slice(0, transaction)
+      .some(
+        ({ progress, by: writer, committedAtMs }) =>
+          progress.collection === collection &&
+          committedAtMs > shownMs &&
+          (world.processStarts[writer - 1] ?? Infinity) <= shownMs,
+      );
+  const shownMs = (client.shown.get(`${collection} ${scope} ${id}`) ?? []).findLast(isDecided) ?? 0;
+  const scans = client.scans.filter(
+    (scan) =>
+      scan.collection === collection &&
+      scan.scope === scope &&
+      scan.isConclusive &&
+      scan.endedAtMs <= atMs &&
+      scan.endedAtMs > shownMs &&
+      !scan.ids.has(id),
+  );
+  const isApprovedOnce = isApproved(world, collection, removal);
+  const needed = isApprovedOnce ? 1 : scans.at(-1)?.isDoubtful === true ? 3 : 2;
+  const problems =
+    scans.length < needed ? [`removed, but full syncs did not miss it: ${collection} ${key}`] : [];
+  const isHonest = manner.liesOften === 0 && manner.paging === 'keyset';
+  if (isHonest && (hub.departuresOf(collection, key)[0] ?? Infinity) > atMs)
+    problems.push(`removed, but it never left: ${collection} ${key}`);
+  return problems;
+}
+
+/** Nothing is removed without an approval while the collection is held, or another one. */
+function problemsOfHolds(
+  { broker, losses }: TenantWorld,
   collection: CollectionName,
-  { key, atMs }: { key: string; atMs: number },
+  { key, atMs, transaction }: Removal,
 ): string[] {
-  const before = redis.waiting.findLast(({ sinceMs }) => sinceMs <= atMs - DECIDED_BEFORE_MS);
-  if (before === undefined) return [];
-  const all = [before, ...redis.waiting.filter(({ sinceMs }) => sinceMs > before.sinceMs && sinceMs <= atMs)];
-  // A removal that waits only because of another collection is published together with that one's.
-  const isListed = all.every(
-    ({ tripped, withheld }) => tripped.has(collection) && withheld.get(collection)?.has(key) === true,
-  );
-  const other = [...before.tripped].find(
-    (each) => each !== collection && all.every(({ tripped }) => tripped.has(each)),
-  );
+  if (losses.length > 0) return [];
+  const heldIn = (name: CollectionName, from: number, to: number): boolean => {
+    const all = broker.transactions.slice(0, to).filter(({ progress }) => progress.collection === name);
+    const first = all.findLastIndex(({ committedAtMs }) => committedAtMs <= from);
+    return first >= 0 && all.slice(first).every(({ progress }) => progress.deletions?.heldSinceMs != null);
+  };
+  const own = broker.transactions[transaction]?.progress.deletions?.heldSinceMs != null;
+  const others = new Set(broker.transactions.map(({ progress }) => progress.collection));
+  others.delete(collection);
+  const other = [...others].find((name) => heldIn(name, atMs - DECIDED_BEFORE_MS, transaction));
   return [
-    ...(isListed ? [`removed while it was withheld: ${collection} ${key}`] : []),
-    ...(other === undefined ? [] : [`removed while ${other} was withheld: ${collection} ${key}`]),
+    ...(own ? [`removed while it was held: ${collection} ${key}`] : []),
+    ...(other === undefined ? [] : [`removed while ${other} was held: ${collection} ${key}`]),
   ];
+}
+
+/** A hold ends only when each row that was missing at its begin was shown again, or a person has approved. */
+export function problemsOfEndedHolds({
+  broker,
+  client,
+  approvals,
+  losses,
+  collections,
+}: TenantWorld): string[] {
+  if (losses.length > 0) return [];
+  return collections.flatMap((collection) => {
+    if (collection === 'class-students') return [];
+    const problems: string[] = [];
+    const present = new Set<string>();
+    let held: { atMs: number; missing: readonly string[] } | null = null;
+    const records = Map.groupBy(broker.history.get(collection) ?? [], ({ transaction }) => transaction);
+    for (const [at, { progress, committedAtMs }] of broker.transactions.entries()) {
+      if (progress.collection !== collection) continue;
+      for (const { key, body } of records.get(at) ?? []) {
+        if (body === null) present.delete(key);
+        else present.add(key);
+      }
+      const since = progress.deletions?.heldSinceMs ?? null;
+      if (since !== null && held === null)
+        held = {
+          atMs: committedAtMs,
+          missing: missingAt(client, collection, { present, atMs: committedAtMs }),
+        };
+      if (since !== null || held === null) continue;
+      const { atMs, missing } = held;
+      const isGiven = approvals.some(
+        (each) => each.atMs >= atMs - DECIDED_BEFORE_MS && each.atMs <= committedAtMs,
+      );
+      const gone = missing.filter(
+        (key) => present.has(key) && !wasShown(client, collection, { key, sinceMs: atMs }),
+      );
+      if (!isGiven && gone.length > 0)
+        problems.push(`a hold ended although rows are missing still: ${collection}`);
+      held = null;
+    }
+    return problems;
+  });
+}
+
+/** Published rows that the last scans of their scopes did not bring. */
+function missingAt(
+  { scans }: HubClient,
+  collection: CollectionName,
+  { present, atMs }: { present: ReadonlySet<string>; atMs: number },
+): string[] {
+  return [...present].filter((key) => {
+    const [scope, id] =
+      collection === 'afterschool-users' ? (splitCompositeKey(key) ?? ['', key]) : ['', key];
+    const last = scans.findLast(
+      (scan) =>
+        scan.collection === collection && scan.scope === scope && scan.isConclusive && scan.endedAtMs <= atMs,
+    );
+    return last !== undefined && !last.ids.has(id);
+  });
+}
+
+function wasShown(
+  { shown }: HubClient,
+  collection: CollectionName,
+  { key, sinceMs }: { key: string; sinceMs: number },
+): boolean {
+  const [scope, id] = collection === 'afterschool-users' ? (splitCompositeKey(key) ?? ['', key]) : ['', key];
+  return (shown.get(`${collection} ${scope} ${id}`) ?? []).some(
+    (each) => each >= sinceMs - DECIDED_BEFORE_MS,
+  );
 }
 
 function isApproved(
   { approvals }: TenantWorld,
   collection: CollectionName,
-  removal: { key: string; atMs: number },
+  removal: Pick<Removal, 'key' | 'atMs'>,
 ): boolean {
   return approvals.some(
     (approval) =>
@@ -143,10 +254,11 @@ function isApproved(
 }
 
 /** Invariant 3: a class is published without students only after two answers that say so, or as new after its removal. */
-function problemsOfEmptied({ broker, client, losses }: TenantWorld, collection: CollectionName): string[] {
+function problemsOfEmptied(world: TenantWorld, collection: CollectionName): string[] {
+  const { broker, client, hub, losses } = world;
   if (collection !== 'class-students' || losses.length > 0) return [];
   const full = new Set<string>();
-  return (broker.history.get(collection) ?? []).flatMap(({ key, body }) => {
+  return (broker.history.get(collection) ?? []).flatMap(({ key, body, committedAtMs: atMs }) => {
     if (body === null) {
       full.delete(key);
       return [];
@@ -156,7 +268,9 @@ function problemsOfEmptied({ broker, client, losses }: TenantWorld, collection: 
       full.add(key);
       return [];
     }
-    const isBelieved = !full.has(key) || (client.saidEmpty.get(key) ?? 0) >= 2;
+    // That the class itself was gone is a miss too.
+    const misses = (client.saidEmpty.get(key) ?? 0) + hub.departuresOf('classes', key).length;
+    const isBelieved = !full.has(key) || misses >= 2 || isApproved(world, collection, { key, atMs });
     return isBelieved ? [] : [`emptied after a single answer: ${key}`];
   });
 }

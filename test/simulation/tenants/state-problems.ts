@@ -1,7 +1,9 @@
 import type { ClassStudents } from '../../../src/core/class-students.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
+import type { Progress } from '../../../src/model/progress.ts';
 import { compositeKey, splitCompositeKey } from '../../../src/model/keys.ts';
 import type { OutgoingRecord } from '../../../src/log/log.ts';
+import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import { isNamedNow, isReadWhole, shownNow } from './afterschools.ts';
 import type { TenantWorld } from './tenant-world.ts';
 import type { RowCollection } from './tenant-hub.ts';
@@ -25,40 +27,37 @@ export function problemsAfterDelta(world: TenantWorld): string[] {
 /** Invariant 3: rows whose removal is withheld are still there. */
 export async function problemsOfWithheld(world: TenantWorld): Promise<string[]> {
   const problems: string[] = [];
-  for (const collection of world.collections) {
+  const { collections } = await waitingIn(world);
+  for (const { collection, keys } of collections) {
     const view = world.broker.viewOf(collection);
-    for (const key of (await world.redis.memory.withheld(collection)).keys())
+    for (const key of keys)
       if (!view.has(key) && world.losses.length === 0)
         problems.push(`withheld, but gone from the topic: ${collection} ${key}`);
   }
   // While something is withheld, other vanished rows wait as well, and may not be listed yet.
-  const isHeld = (await withheldKeys(world)).size > 0;
-  const differences = differencesFromHub(world, await withheldKeys(world));
+  const isHeld = collections.length > 0;
+  const listed = new Set(
+    collections.flatMap(({ collection, keys }) => keys.map((key) => `${collection} ${key}`)),
+  );
   const mayWait = (each: string): boolean => each.startsWith('left over') || each.includes('class-students');
-  return [...problems, ...differences.filter((each) => !isHeld || !mayWait(each))];
+  return [...problems, ...differencesFromHub(world, listed).filter((each) => !isHeld || !mayWait(each))];
+}
+
+function waitingIn({ broker, redis, collections }: TenantWorld): ReturnType<typeof readWaiting> {
+  const last = (name: CollectionName): Progress | null =>
+    broker.transactions.findLast(({ progress }) => progress.collection === name)?.progress ?? null;
+  return readWaiting(redis.memory, new Map(collections.map((name) => [name, last(name)])));
 }
 
 /** Invariants 1 and 5. */
 export async function problemsOfEnd(world: TenantWorld): Promise<string[]> {
-  const waiting: string[] = [];
-  for (const collection of world.collections) {
-    const listed = [...(await world.redis.memory.withheld(collection)).keys()];
+  const waiting = (await waitingIn(world)).collections.flatMap(({ collection, keys }) => {
     // The list of a class that exists, but could not be read since the topics were lost, can neither be read nor removed.
-    const canGo = listed.filter(
-      (key) => collection !== 'class-students' || world.hub.studentsOf(key) === null,
-    );
-    if (canGo.length > 0)
-      waiting.push(`still withheld although everything was approved: ${collection}, ${canGo.length}`);
-  }
+    const canGo = keys.filter((key) => collection !== 'class-students' || world.hub.studentsOf(key) === null);
+    const what = `still withheld although everything was approved: ${collection}, ${canGo.length}`;
+    return canGo.length > 0 ? [what] : [];
+  });
   return [...waiting, ...differencesFromHub(world, new Set()), ...differencesFromIndex(world)];
-}
-
-async function withheldKeys(world: TenantWorld): Promise<ReadonlySet<string>> {
-  const keys = new Set<string>();
-  for (const collection of world.collections)
-    for (const key of (await world.redis.memory.withheld(collection)).keys())
-      keys.add(`${collection} ${key}`);
-  return keys;
 }
 
 /** Invariant 5; `withheld`: `<collection> <key>` of rows that may be left over, or empty at the hub. */
@@ -77,8 +76,8 @@ function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): 
         problems.push(`still among the rejects: ${collection} ${key}`);
     }
     for (const key of view.keys()) {
-      const mayStay = withheld.has(`${collection} ${key}`) || !isNamedNow(world, collection, key);
-      if (!rows.has(key) && !mayStay) problems.push(`left over: ${collection} ${key}`);
+      if (!rows.has(key) && !withheld.has(`${collection} ${key}`))
+        problems.push(`left over: ${collection} ${key}`);
     }
   }
   // If a scan can skip rows and has no total, a reject whose row it did not read may still be there.

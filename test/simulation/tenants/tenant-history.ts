@@ -4,7 +4,7 @@ import type { CollectionName, TopicSuffix } from '../../../src/model/collections
 import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/pipeline/sync-runner.ts';
-import { PURGE } from '../../../src/pipeline/requests/purge.ts';
+import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
@@ -12,7 +12,7 @@ import { seededRandom } from '../parts/seeded-random.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
 import { notLoaded } from './afterschool-problems.ts';
-import { AFTERSCHOOL_USERS, ConfiguredAfterschools, isNamed, leftOver, unknownYet } from './afterschools.ts';
+import { AFTERSCHOOL_USERS, ConfiguredAfterschools, isNamed, unknownYet } from './afterschools.ts';
 import { Broker } from './broker.ts';
 import { BrokerLog } from './broker-log.ts';
 import { HubClient, LIES, type HubManner } from './hub-client.ts';
@@ -22,7 +22,7 @@ import { tenantParts } from './tenant-parts.ts';
 import { SimulatedProcess } from '../parts/simulated-process.ts';
 import { takeOvers } from '../parts/take-overs.ts';
 import { TenantRedis } from './tenant-redis.ts';
-import type { Approval, Purge, TenantWorld } from './tenant-world.ts';
+import type { Approval, TenantWorld } from './tenant-world.ts';
 
 /** One process at a time, each stopped before the next begins, or each taking over from the last. */
 export type TenantTroubles = 'restarts' | 'take-overs' | 'lost-topics';
@@ -52,7 +52,7 @@ export interface TenantHistoryOptions {
 
 export interface TenantChecks {
   /** Called after a process had the time to load these afterschools, which had no known row. */
-  readonly afterStart: (world: TenantWorld, afterschools: readonly string[]) => Promise<void>;
+  readonly afterStart: (world: TenantWorld, afterschools: readonly string[]) => void;
   /** Called after an incremental sync has read everything that had changed. */
   readonly afterDelta: (world: TenantWorld) => void;
   /** Called after full syncs have read everything; withheld deletions are not approved yet. */
@@ -61,7 +61,6 @@ export interface TenantChecks {
   readonly afterFull: (world: TenantWorld) => Promise<void>;
   /** Called after everything was re-stamped and read again at rest; `records`: the number of records before. */
   readonly afterQuiet: (world: TenantWorld, records: number) => void;
-  readonly afterPurge: (world: TenantWorld, afterschool: string) => Promise<void>;
   /** Called after other afterschools are named and read; `transactions`: the number of transactions before. */
   readonly othersNamed: (world: TenantWorld, transactions: number) => Promise<void>;
   /** Called after every process has ended. */
@@ -110,8 +109,8 @@ class TenantHistory implements TenantWorld {
   readonly redis: TenantRedis;
   readonly collections: readonly CollectionName[];
   readonly processes: SimulatedProcess[] = [];
+  readonly processStarts: number[] = [];
   readonly approvals: Approval[] = [];
-  readonly purges: Purge[] = [];
   readonly losses: { topic: TopicSuffix; transactions: number }[] = [];
   readonly misbehaviour: string[] = [];
   readonly happened = new Map<string, number>();
@@ -124,8 +123,6 @@ class TenantHistory implements TenantWorld {
   readonly #hasClockTrouble: boolean;
   readonly #lives: Promise<void>[];
   readonly #afterschools: ConfiguredAfterschools;
-  /** By the number of the process. */
-  readonly #parts = new Map<number, TenantParts>();
   #skewMs = 0;
   #ids = 0;
 
@@ -152,7 +149,7 @@ class TenantHistory implements TenantWorld {
     const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));
     this.collections = ['users', 'classes', ...nested];
     this.#afterschools = new ConfiguredAfterschools(random);
-    this.redis = new TenantRedis(at, this.collections);
+    this.redis = new TenantRedis(at);
     this.#lives = [this.hub.live(), this.#foreign.live()];
   }
 
@@ -204,8 +201,8 @@ class TenantHistory implements TenantWorld {
     const process = await this.#open(checks);
     await this.#pullAll(process, 'DELTA');
     checks.afterDelta(this);
-    await this.#pullAll(process);
-    await this.#pullAll(process);
+    // By offset without totals it takes three.
+    for (let pass = 0; pass < 3; pass += 1) await this.#pullAll(process);
     await checks.withheld(this);
     await this.#approveAll(process);
     await checks.afterFull(this);
@@ -232,7 +229,7 @@ class TenantHistory implements TenantWorld {
     // A full sync brings the rows of a lost topic back.
     const came = this.losses.length > 0 ? [] : unknownYet(this, process.number);
     await time.until(CURED_WITHIN_MS, () => notLoaded(this, came).length === 0);
-    await checks.afterStart(this, came);
+    checks.afterStart(this, came);
     return process;
   }
 
@@ -243,30 +240,12 @@ class TenantHistory implements TenantWorld {
 
   /** Some afterschools leave the configuration, some come back to it, and nothing else happens. */
   async #nameOthers(process: SimulatedProcess, checks: TenantChecks): Promise<void> {
-    const [left] = leftOver(this, process.number);
-    if (left !== undefined && this.at.random.chance(0.5)) {
-      await this.#purge(process, left);
-      await checks.afterPurge(this, left);
-    }
     await this.#stop(process);
     const transactions = this.broker.transactions.length;
     const next = await this.#open(checks, true);
-    for (let pass = 0; pass < 2; pass += 1) await this.#pull(next, { collection: AFTERSCHOOL_USERS });
+    for (let pass = 0; pass < 3; pass += 1) await this.#pull(next, { collection: AFTERSCHOOL_USERS });
     await checks.othersNamed(this, transactions);
     await this.#stop(next);
-  }
-
-  async #purge(process: SimulatedProcess, afterschool: string): Promise<void> {
-    const { session, number } = process;
-    const parts = this.#parts.get(number);
-    if (session === null || parts === undefined) return;
-    this.#count('people: purged an afterschool');
-    this.purges.push({ afterschool, process: number, atMs: this.at.time.now() });
-    const { signal } = new AbortController();
-    const sync = (collection: CollectionName, mode: SyncMode, options?: SyncOptions) =>
-      process.runner(collection).request(mode, options);
-    const work = { parts, session, sync, report: () => Promise.resolve(), signal };
-    await PURGE.handle({ collections: [], afterschool }, work);
   }
 
   async #pullAll(process: SimulatedProcess, mode: SyncMode = 'FULL'): Promise<void> {
@@ -306,24 +285,36 @@ class TenantHistory implements TenantWorld {
     // Some rows are listed only after two syncs missed them since the last approval.
     for (let round = 0, idle = 0; round < ROUNDS_OF_APPROVAL && idle < 2; round += 1) {
       idle += 1;
-      for (const collection of this.collections) if (await this.#approve(process, collection)) idle = 0;
+      if (await this.#approve(process)) idle = 0;
       await this.#pullAll(process);
     }
   }
 
-  /** False: no deletion of the collection waits. */
-  async #approve(process: SimulatedProcess, collection: CollectionName): Promise<boolean> {
-    const listed = new Set((await this.redis.memory.withheld(collection)).keys());
-    if (listed.size === 0) return false;
+  /** Approves the tenant's list. False: no deletion waits. */
+  async #approve(process: SimulatedProcess): Promise<boolean> {
+    const { session } = process;
+    if (session === null) return false;
+    const progress = new Map([...session.runners].map(([name, runner]) => [name, runner.progress]));
+    const waiting = await readWaiting(this.redis.memory, progress);
+    if (waiting.digest === null) return false;
     this.#count('people: approved');
-    this.approvals.push({ collection, keys: listed, atMs: this.at.time.now() });
-    const approved = this.#options.mistake?.approves?.(listed, this) ?? listed;
-    await this.#pull(process, { collection, options: { approved } });
+    const atMs = this.at.time.now();
+    const person = { digest: waiting.digest, atMs, by: 'a person', from: 'a host', reason: null };
+    for (const { collection, keys } of waiting.collections)
+      this.approvals.push({ collection, keys: new Set(keys), atMs });
+    for (const { collection, keys } of waiting.collections) {
+      if (keys.length === 0) continue;
+      const listed = new Set(keys);
+      const given = { ...person, listed: keys.length };
+      const approved = { keys: this.#options.mistake?.approves?.(listed, this) ?? listed, given };
+      await this.#pull(process, { collection, options: { approved } });
+    }
     return true;
   }
 
   #start(whose: 'own' | 'any' = 'any', mustNameOthers = false): SimulatedProcess {
     const number = this.processes.length + 1;
+    this.processStarts.push(this.at.time.now());
     const isRenamed = this.#afterschools.choose(mustNameOthers);
     if (isRenamed && this.collections.includes(AFTERSCHOOL_USERS))
       this.#count('other afterschools configured');
@@ -339,20 +330,12 @@ class TenantHistory implements TenantWorld {
     while (time.now() < untilMs) {
       await time.sleep(20);
       this.#troubleAmid();
-      if (random.chance(0.01)) this.#purgeAny(process);
       const runner = process.session?.runners.get(random.pick(this.collections));
       if (runner === undefined || !random.chance(0.3)) continue;
       const what = random.next();
-      if (what < 0.1) this.#approve(process, runner.collection).catch(() => undefined);
-      else if (what < 0.13) runner.discardWithheld().catch(() => undefined);
+      if (what < 0.1) this.#approve(process).catch(() => undefined);
       else runner.request(what < 0.7 ? 'FULL' : 'DELTA').catch(() => undefined);
     }
-  }
-
-  #purgeAny(process: SimulatedProcess): void {
-    if (!this.collections.includes(AFTERSCHOOL_USERS)) return;
-    const [left] = leftOver(this, process.number);
-    if (left !== undefined) this.#purge(process, left).catch(() => undefined);
   }
 
   /** Troubles while a process runs. */
@@ -426,7 +409,9 @@ class TenantHistory implements TenantWorld {
     // The other hub has no changes of the tenant meanwhile: the next full sync brings them.
     if (isMisled) this.canTrustDeltas = false;
     if (isMisled) this.#count("another tenant's hub");
-    const hub: Hub = isMisled ? new HubClient(at, this.#foreign, this.manner, () => undefined) : this.client;
+    const hub: Hub = isMisled
+      ? new HubClient(at, this.#foreign, this.manner, () => undefined, this.client.scans)
+      : this.client;
     const { reusesProducer } = mistake;
     const log = new BrokerLog({ at, broker, process: number, happened, reusesProducer });
     const parts = tenantParts({
@@ -441,9 +426,7 @@ class TenantHistory implements TenantWorld {
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
       emit: (event) => this.#note(event),
     });
-    const all = mistake.parts?.(parts, this) ?? parts;
-    this.#parts.set(number, all);
-    return all;
+    return mistake.parts?.(parts, this) ?? parts;
   }
 
   /** With fewer rows the identity of the tenant cannot be verified. */

@@ -1,7 +1,13 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
+import type { Missing } from '../../../src/core/deletions/missing.ts';
+import type { TenantLog } from '../../../src/log/log.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import type { DeletionState, Progress } from '../../../src/model/progress.ts';
+import type { TenantState } from '../../../src/state/index-store.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import type { TenantWorld } from './tenant-world.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_MISTAKES } from './afterschool-mistakes.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';
@@ -37,65 +43,77 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     mistake: { trouble: 1, reusesProducer: true },
   },
   {
-    name: 'a scan that was cut short counts as complete, and missing rows are not rechecked',
+    name: 'a short scan counts as complete',
     troubles: 'restarts',
-    finds: 'removed, but it never left',
+    finds: 'removed, but full syncs did not miss it',
     mistake: {
-      manner: { liesOften: 1, lies: ['cut short'] },
-      hub: (hub) => alwaysWhole(askingInVain(hub)),
+      manner: { liesOften: 1, lies: ['cut short'], hasTotals: true },
+      hub: alwaysWhole,
     },
   },
   {
-    name: 'missing rows are not rechecked',
+    name: 'a row that one full sync missed is removed',
     troubles: 'restarts',
-    finds: 'removed, but it never left',
+    finds: 'removed, but full syncs did not miss it',
     mistake: {
-      manner: { liesOften: 1, lies: ['cut short'], hasTotals: false },
-      hub: (hub) => askingInVain(hub),
+      state: (state, world) =>
+        withDeletions(state, { missing: (collection) => missedOnce(state, world, collection) }),
+    },
+  },
+  {
+    name: 'what is remembered as missing is not compared with the sync that the log names',
+    troubles: 'restarts',
+    finds: 'removed, but full syncs did not miss it',
+    mistake: {
+      trouble: 0.7,
+      state: (state, world) =>
+        withDeletions(state, {
+          missing: async (collection) => {
+            const missing = await state.deletions.missing(collection);
+            return missing && { ...missing, syncId: settledBy(world, collection) };
+          },
+        }),
+    },
+  },
+  {
+    name: 'rows that were seen stay among the missing',
+    troubles: 'restarts',
+    finds: 'removed, but full syncs did not miss it',
+    mistake: {
+      manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
+      state: (state) => withDeletions(state, { dropMissing: async () => undefined }),
     },
   },
   {
     name: 'the guard is switched off',
     troubles: 'restarts',
     finds: 'removed beyond the limits without an approval',
-    mistake: { parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1, perDay: false } }) },
+    mistake: { parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1 } }) },
   },
   {
     name: 'the guard forgets the earlier removals of the day',
     troubles: 'restarts',
     finds: 'removed beyond the limits without an approval',
-    mistake: { state: (state) => withDeletions(state, { removedOn: async () => new Map() }) },
+    mistake: { log: (log) => withDeletionState(log, (state) => ({ ...state, removed: 0 })) },
   },
   {
-    name: 'withheld deletions are forgotten at a restart',
+    name: 'a hold is forgotten at a restart',
     troubles: 'restarts',
-    finds: 'while it was withheld',
+    finds: 'a hold ended although rows are missing still',
     mistake: {
-      state: (state) =>
-        withDeletions(state, {
-          withheld: async () => new Map(),
-          tripped: async () => new Set(),
-          note: async () => null,
-        }),
       log: (log) =>
         withOther(log, {
           own: async (signal) => {
             const ownership = await log.own(signal);
-            const progress = [...ownership.progress].map(([name, each]) => {
-              const full = each.lastCompleteFull;
-              return [name, { ...each, lastCompleteFull: full && { ...full, rowsWithheld: 0 } }] as const;
-            });
-            return { ...ownership, progress: new Map(progress) };
+            const progress = new Map(
+              [...ownership.progress].map(([name, each]) => [
+                name,
+                changed(each, (state) => ({ ...state, heldSinceMs: null })),
+              ]),
+            );
+            return { ...ownership, progress };
           },
         }),
-    },
-  },
-  {
-    name: 'withheld deletions of a collection do not withhold those of others',
-    troubles: 'restarts',
-    finds: 'was withheld',
-    mistake: {
-      parts: (parts) => ({ ...parts, state: withDeletions(parts.state, { tripped: async () => new Set() }) }),
     },
   },
   {
@@ -129,16 +147,11 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     finds: 'emptied after a single answer',
     mistake: {
       // An earlier sync seems to have had an answer without content for each class.
-      state: (state, { broker }) =>
+      state: (state, world) =>
         withDeletions(state, {
-          missing: async (collection) =>
+          missing: (collection) =>
             collection === 'class-students'
-              ? new Map(
-                  [...broker.viewOf(collection).keys()].map((key) => [
-                    key,
-                    { passId: 'some-pass', becameEmpty: true },
-                  ]),
-                )
+              ? missedOnce(state, world, collection)
               : state.deletions.missing(collection),
         }),
     },
@@ -197,7 +210,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     mistake: {
       hub: (hub) =>
         withOther(hub, {
-          findExisting: async ({ ids }) => {
+          findRows: async ({ ids }) => {
             throw new RollcallError('HUB_TIMEOUT', `no answer for ${ids[0]}`, { remedy: 'None.' });
           },
         }),
@@ -217,10 +230,40 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
 ];
 
-/** A hub that finds only the last of several requested rows, which is the control row that shows whether it answers at all. */
-function askingInVain(hub: Hub): Hub {
-  return withOther(hub, {
-    findExisting: async (options) => hub.findExisting({ ...options, ids: options.ids.slice(-1) }),
+/** Each published row seems to have been missed once before. */
+async function missedOnce(
+  state: TenantState,
+  world: TenantWorld,
+  collection: CollectionName,
+): Promise<Missing | null> {
+  const missing = await state.deletions.missing(collection);
+  const published = [...world.broker.viewOf(collection).keys()];
+  return missing && { ...missing, keys: new Map(published.map((key) => [key, { sinceMs: 0, times: 1 }])) };
+}
+
+/** The sync that the log names as the one that settled the missing rows last. */
+function settledBy({ broker }: TenantWorld, collection: CollectionName): string {
+  const last = broker.transactions.findLast(({ progress }) => progress.collection === collection);
+  return last?.progress.deletions?.settledBy ?? '';
+}
+
+function changed(progress: Progress, change: (state: DeletionState) => DeletionState): Progress {
+  const { deletions } = progress;
+  return deletions === undefined ? progress : { ...progress, deletions: change(deletions) };
+}
+
+/** A log after which a process continues with another state of deletions. */
+function withDeletionState(log: TenantLog, change: (state: DeletionState) => DeletionState): TenantLog {
+  return withOther(log, {
+    own: async (signal) => {
+      const ownership = await log.own(signal);
+      const progress = [...ownership.progress].map(([name, each]) => [name, changed(each, change)] as const);
+      return { ...ownership, progress: new Map(progress) };
+    },
+    commit: async (transaction) => {
+      const committed = await log.commit(transaction);
+      return { ...committed, progress: changed(committed.progress, change) };
+    },
   });
 }
 

@@ -1,4 +1,4 @@
-import type { GuardLimits } from '../../../src/core/deletion-guard.ts';
+import type { GuardLimits } from '../../../src/core/deletions/guard.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Emit } from '../../../src/pipeline/pipeline-events.ts';
@@ -10,13 +10,14 @@ import type { Surroundings } from '../parts/surroundings.ts';
 import { tenantReader } from './tenant-row.ts';
 
 /** Like the defaults, at the scale of the simulated hub: 50 of 1,000 rows and more. */
-export const GUARD: GuardLimits = { rows: 8, ratio: 0.2, perDay: true };
+export const GUARD: GuardLimits = { rows: 8, ratio: 0.2 };
 
 /** A change in the same millisecond after a page was looked up has the same time as the page. */
 const OVERLAP_MS = 1;
 /** Replaces the real pauses, during which most of a history would sleep. */
 const LONGEST_SLEEP_MS = 20;
 const DELTA_EVERY_MS = 8;
+const CONFIRM_AFTER_MS = 30;
 
 /** A tenant of several collections among simulated parts; everything between these parts is real. */
 export function tenantParts(options: {
@@ -50,6 +51,8 @@ export function tenantParts(options: {
     })),
     chains: undefined,
     guard: GUARD,
+    confirmAfterMs: CONFIRM_AFTER_MS,
+    scopesAhead: 2,
     prepare: async () => options.prepare(),
     runtime: {
       now,

@@ -30,13 +30,6 @@ type Note = { readonly method: string; readonly parameters: readonly unknown[] }
 const KEYS_AT_ONCE = 7;
 const SNAPSHOTS_KEPT = 60;
 
-/** The withheld deletions from some time on. */
-export interface Waiting {
-  readonly sinceMs: number;
-  readonly tripped: ReadonlySet<CollectionName>;
-  readonly withheld: ReadonlyMap<CollectionName, ReadonlySet<string>>;
-}
-
 /**
  * The Redis of one tenant: indexes and the memory of deletions. Every call may fail before it does anything, and a write
  * may also fail after it was done. All of it together may be flushed, away, restored from any earlier state, or silently
@@ -46,18 +39,14 @@ export class TenantRedis implements TenantState {
   readonly #at: Surroundings;
   readonly #snapshots: Snapshot[] = [];
   #indexes = new Map<CollectionName, IndexData>();
-  /** The withheld deletions in the memory, from the beginning. */
+  /** All changes of the memory, from the beginning. */
   #notes: readonly Note[] = [];
   #memory = new MemoryDeletions();
   #awayUntilMs = 0;
   readonly deletions: DeletionMemory;
-  /** All that happened to it, in order. */
-  readonly waiting: Waiting[] = [];
-  #collections: readonly CollectionName[];
 
-  constructor(at: Surroundings, collections: readonly CollectionName[]) {
+  constructor(at: Surroundings) {
     this.#at = at;
-    this.#collections = collections;
     this.deletions = this.#frailDeletions();
   }
 
@@ -191,10 +180,9 @@ export class TenantRedis implements TenantState {
           await dawdle(this.#at, 1);
           this.#mayFail();
           const method = String(name);
-          const isWrite = /^(?:set|add)/.test(method);
+          const isWrite = /^(?:set|drop)/.test(method);
           if (isWrite) this.#notes = [...this.#notes, { method, parameters }];
           const result = await call(this.#memory, { method, parameters });
-          if (isWrite) await this.#noteWaiting();
           if (isWrite) this.#mayFail();
           return result;
         },
@@ -224,17 +212,6 @@ export class TenantRedis implements TenantState {
     this.#notes = notes;
     this.#memory = new MemoryDeletions();
     for (const note of notes) void call(this.#memory, note);
-    void this.#noteWaiting();
-  }
-
-  async #noteWaiting(): Promise<void> {
-    const memory = this.#memory;
-    const sinceMs = this.#at.time.now();
-    const lists = this.#collections.map(
-      async (name) => [name, new Set((await memory.withheld(name)).keys())] as const,
-    );
-    const withheld = new Map(await Promise.all(lists));
-    this.waiting.push({ sinceMs, tripped: await memory.tripped(), withheld });
   }
 
   #mayFail(): void {

@@ -12,13 +12,6 @@ export interface Approval {
   readonly atMs: number;
 }
 
-/** A purge by a person, through a process, of an afterschool that the configuration did not name. */
-export interface Purge {
-  readonly afterschool: string;
-  readonly process: number;
-  readonly atMs: number;
-}
-
 export interface TenantWorld {
   readonly at: Surroundings;
   readonly hub: TenantHub;
@@ -28,11 +21,12 @@ export interface TenantWorld {
   readonly manner: HubManner;
   readonly collections: readonly CollectionName[];
   readonly processes: readonly SimulatedProcess[];
+  /** When each process began, by the clock of the history. */
+  readonly processStarts: readonly number[];
   /** Numbers of processes that were superseded and went on nevertheless. */
   readonly unnoticed: readonly number[];
   /** Deletions that people have approved. */
   readonly approvals: readonly Approval[];
-  readonly purges: readonly Purge[];
   /** The afterschools that the configuration of a process names, by its number. */
   afterschoolsOf(process: number): readonly string[];
   /** Topics that lost records, and the number of transactions by then. */

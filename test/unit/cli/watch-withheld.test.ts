@@ -1,29 +1,56 @@
 import { describe, expect, it } from 'vitest';
 import { watchWithheld } from '../../../src/cli/watch-withheld.ts';
-import { boardOf } from '../telemetry/support/board-of.ts';
+import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { boardOf, loaded } from '../telemetry/support/board-of.ts';
 
+const LISTED = {
+  collection: 'users',
+  keys: ['a'],
+  sinceMs: 1,
+  isHeld: true,
+  isLost: false,
+  count: 1,
+  why: null,
+} as const;
 const GROUPS = [{ by: 'school', counts: [{ id: 's1', name: 'Hill School', rows: 312 }] }] as const;
 
-/** One entry for each look: the digest of the list of enrollments; null: Redis does not answer. */
+/** One entry for each look: the digest of the list; null: Redis does not answer. */
 async function watch(looks: readonly (string | null)[]) {
-  const world = boardOf(Date.parse('2026-11-20T12:00:00Z'));
+  const startMs = Date.parse('2026-11-20T12:00:00Z');
+  const world = boardOf(startMs);
   world.isWell();
+  const deletions = {
+    settledBy: 'p1',
+    day: '2026-11-20',
+    removed: 0,
+    heldSinceMs: startMs,
+    why: null,
+    approval: null,
+  };
   world.board.note('north', {
-    type: 'deletion',
-    event: { kind: 'waiting', collection: 'users', rows: 312 },
+    type: 'pass-ended',
+    collection: 'users',
+    outcome: 'complete',
+    why: null,
+    short: null,
+    durationMs: 0,
+    rows: 400,
+    rejects: 0,
+    stats: newSyncStats({ passId: 'p1', mode: 'FULL', startedAtMs: startMs }),
+    progress: { ...loaded('users', startMs), rowsWithheld: 312, deletions },
   });
   const ending = new AbortController();
   const read: string[] = [];
   let look = -1;
   await watchWithheld({
-    statuses: () => world.board.statuses(),
-    readList: async (_, collection) => {
+    tenants: ['north'],
+    readWaiting: async () => {
       const digest = looks[look] ?? null;
       if (digest === null) throw new Error('Redis does not answer');
-      return { collection, keys: ['a'], digest };
+      return { collections: [LISTED], digest };
     },
     readGroups: async (tenant, lists) => {
-      read.push(`${tenant} ${lists.map(({ digest }) => digest).join(' ')}`);
+      read.push(`${tenant} ${looks[look]}`);
       return new Map(lists.map(({ collection }) => [collection, GROUPS]));
     },
     note: (tenant, groups) => world.board.noteWithheldGroups(tenant, groups),
@@ -41,7 +68,9 @@ describe('the withheld deletions that the page counts', () => {
     const { json } = await watch(['d1']);
     expect(json).toMatchObject({
       tenants: [
-        { decisions: [{ collection: 'users', groups: [{ ...GROUPS[0], others: { groups: 0, rows: 0 } }] }] },
+        {
+          decisions: [{ groups: [{ collection: 'users', ...GROUPS[0], others: { groups: 0, rows: 0 } }] }],
+        },
       ],
     });
   });

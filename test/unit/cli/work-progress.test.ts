@@ -12,7 +12,7 @@ function world() {
   const progress = new WorkProgress(line, { title: 'north', expected: 4, nowMs: () => nowMs });
   const page = (rowsSeen: number, totalAtStart: number | null, mode: 'FULL' | 'DELTA' = 'FULL') => {
     const none = { unchanged: 0, created: 0, updated: 0, rejected: 0, stale: 0 };
-    const tally = { ...none, repeated: 0, seen: 0, withoutId: 0 };
+    const tally = { ...none, repeated: 0, seen: 0, withoutId: 0, over: 0 };
     const stats = { ...newSyncStats({ passId: 'p', mode, startedAtMs: 0 }), rowsSeen, totalAtStart };
     progress.note({ type: 'pass-page', collection: 'users', stats, tally });
   };

@@ -42,13 +42,13 @@ describe('places for values', () => {
     expect(message).toContain(expected);
   });
 
-  it('numbers and switches may come from variables', () => {
+  it('numbers and durations may come from variables', () => {
     const yaml = yamlWith({
-      root: 'http: { port: "${PORT}" }\ndeletions: { perDay: "${DAY}", withholdAbove: { ratio: "${R}" } }',
+      root: 'http: { port: "${PORT}" }\ndeletions: { confirmAfter: "${AFTER}", withholdAbove: { ratio: "${R}" } }',
     });
-    const config = load(yaml, { env: { HUB_SECRET: 's', PORT: '0', DAY: 'false', R: '0.1' } });
+    const config = load(yaml, { env: { HUB_SECRET: 's', PORT: '0', AFTER: '1m', R: '0.1' } });
     expect(config.http.port).toBe(0);
-    expect(config.deletions).toEqual({ perDay: false, withholdAbove: { rows: 50, ratio: 0.1 } });
+    expect(config.deletions).toEqual({ confirmAfterMs: 60_000, withholdAbove: { rows: 50, ratio: 0.1 } });
   });
 
   it('TLS files may be named by path or given as text', () => {

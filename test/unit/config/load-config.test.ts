@@ -13,6 +13,7 @@ describe('defaults', () => {
         scope: '',
         pageSize: 1000,
         paging: 'auto',
+        totals: 'compared',
         maxConcurrentRequests: 4,
         requestTimeoutMs: 60_000,
       },
@@ -30,7 +31,7 @@ describe('defaults', () => {
       ssl: false,
     });
     expect(config.http).toEqual({ host: '127.0.0.1', port: 8080 });
-    expect(config.deletions).toEqual({ withholdAbove: { rows: 50, ratio: 0.05 }, perDay: true });
+    expect(config.deletions).toEqual({ withholdAbove: { rows: 50, ratio: 0.05 }, confirmAfterMs: 300_000 });
     expect(config.redis).toBeUndefined();
   });
 
@@ -55,7 +56,7 @@ describe('the contract', () => {
         'registry: { url: "http://localhost:8081", username: "u", password: "${P}" }',
         'redis: { url: "redis://localhost:6379", keyPrefix: rollcall }',
         'http: { host: 127.0.0.1, port: 8080 }',
-        'deletions: { withholdAbove: { rows: 50, ratio: 0.05 }, perDay: true }',
+        'deletions: { withholdAbove: { rows: 50, ratio: 0.05 }, confirmAfter: 5m }',
         'pseudonymise: { key: "${KEY}" }',
       ].join('\n'),
       { env: { HUB_ID: 'id', HUB_SECRET: 's', P: 'p', KEY: '0123456789abcdef' } },

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  countUnconfigured,
-  leftOverTopics,
-  otherPrefixes,
-  partsOfTopic,
-} from '../../../src/core/left-over.ts';
+import { leftOverTopics, otherPrefixes, partsOfTopic } from '../../../src/core/left-over.ts';
 
 const wanted = {
   topicPrefix: 'roll.call',
@@ -44,18 +39,6 @@ describe('what is left over', () => {
     const topics = ['old.north.users', 'old.north.progress', 'shop.north.orders', 'crm.north.users'];
     expect(otherPrefixes([...topics, 'roll.call.north.progress'], 'roll.call')).toEqual(
       new Map([['old', 2]]),
-    );
-  });
-
-  it('are the rows and rejects of afterschools that are not configured, by afterschool', () => {
-    const rows = ['a|1', 'a|2', 'b%7Cb|1', 'c|1', 'no key of two parts'];
-    const rejects = ['a|3', 'c|2', 'c|3', 'd|1'];
-    expect(countUnconfigured({ rows, rejects }, ['a'])).toEqual(
-      new Map([
-        ['b|b', { rows: 1, rejects: 0 }],
-        ['c', { rows: 1, rejects: 2 }],
-        ['d', { rows: 0, rejects: 1 }],
-      ]),
     );
   });
 });

@@ -13,6 +13,7 @@ function next(changes: Partial<Parameters<typeof nextSync>[0]> = {}) {
     lastSyncAtMs: NOW_MS - MINUTE_MS,
     fullDueAtMs: DUE_MS,
     fullNotBeforeMs: 0,
+    confirmAtMs: null,
     incrementalNotBeforeMs: 0,
     deltaEveryMs: MINUTE_MS,
     fullEveryMs: null,
@@ -23,8 +24,9 @@ function next(changes: Partial<Parameters<typeof nextSync>[0]> = {}) {
   });
 }
 
-const FULL = { kind: 'sync', mode: 'FULL' };
-const DELTA = { kind: 'sync', mode: 'DELTA' };
+const FULL = { kind: 'sync', mode: 'FULL', confirming: false };
+const DELTA = { kind: 'sync', mode: 'DELTA', confirming: false };
+const CONFIRMING = { kind: 'sync', mode: 'FULL', confirming: true };
 
 describe('the next sync', () => {
   it('is a full sync at the first start', () => {
@@ -81,6 +83,20 @@ describe('the next sync', () => {
     expect(next({ lastFullAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(FULL);
     // A hub whose clock is ahead looks different and changes nothing.
     expect(next({ lastFullAtMs: NOW_MS + HOUR_MS })).toEqual(DELTA);
+  });
+
+  it('confirms what a full sync missed once that is due, also after a restart', () => {
+    const owed = { lastSyncAtMs: NOW_MS, confirmAtMs: NOW_MS + 30_000 };
+    expect(next(owed)).toEqual({ kind: 'wait', atMs: NOW_MS + 30_000 });
+    expect(next({ ...owed, nowMs: NOW_MS + 30_000 })).toEqual(CONFIRMING);
+    expect(next({ ...owed, confirmAtMs: NOW_MS - HOUR_MS })).toEqual(CONFIRMING);
+    // A daily full sync makes up for it.
+    expect(next({ ...owed, confirmAtMs: NOW_MS, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
+    // After a failure it waits like any full sync.
+    const failed = { confirmAtMs: NOW_MS, fullNotBeforeMs: NOW_MS + 10_000, lastSyncAtMs: NOW_MS };
+    expect(next(failed)).toEqual({ kind: 'wait', atMs: NOW_MS + 10_000 });
+    // The clock was set back since.
+    expect(next({ ...owed, confirmAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(CONFIRMING);
   });
 
   it('waits for the time at which a failed full sync may be tried again', () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
-import { IdentityCheck } from '../../../src/pipeline/identity-check.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { IdentityCheck, type PublishedRows } from '../../../src/pipeline/identity-check.ts';
 
 const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
   'HUB_REQUEST_REFUSED',
@@ -13,34 +12,61 @@ const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
   'HUB_PAGE_TOO_LONG',
 ];
 
-/** Makes a watch over users for whom the hub answers no single question. */
-async function watchOf(code: ErrorCode): Promise<IdentityCheck> {
-  const watch = await IdentityCheck.open({
-    memory: createMemoryStore().tenant('north').deletions,
-    collections: ['users'],
-    now: () => 0,
-  });
-  watch.add({
-    collection: 'users',
-    knownRows: () => 100,
-    someKeys: () => Promise.resolve(['a', 'b', 'c']),
-    findExisting: () => Promise.reject(new HubError(code, 'No answer', { remedy: 'Look.' })),
-  });
-  return watch;
+function checkOf(
+  ...published: (Partial<PublishedRows> & Pick<PublishedRows, 'collection'>)[]
+): IdentityCheck {
+  const check = new IdentityCheck();
+  for (const each of published) {
+    check.add({
+      knownRows: () => 100,
+      someKeys: () => Promise.resolve(['a', 'b', 'c']),
+      find: () => Promise.resolve({ found: 0, gone: 3 }),
+      beginWithKnown: () => Promise.resolve(false),
+      ...each,
+    });
+  }
+  return check;
 }
 
-describe("the owner of a hub's data", () => {
+const found = (rows: number, gone: number) => () => Promise.resolve({ found: rows, gone });
+
+describe("a page of hardly any known row is this tenant's", () => {
+  it('if the hub still shows one of three published rows', async () => {
+    expect(await checkOf({ collection: 'users', find: found(1, 2) }).isOwn('users')).toBe(true);
+    expect(await checkOf({ collection: 'users', find: found(0, 3) }).isOwn('users')).toBe(false);
+  });
+
   it.each(FAILS_EVERY_QUESTION)(
-    'is unknown where the hub cannot be asked for single rows, and then nothing stops: %s',
+    'or, where it cannot be asked, if its list begins with a published row: %s',
     async (code) => {
-      const watch = await watchOf(code);
-      expect(await watch.verify('users')).toBe('unknown');
-      expect(await watch.stillHas('users', ['a'])).toBe(true);
+      const find = () => Promise.reject(new HubError(code, 'No answer', { remedy: 'Look.' }));
+      const begins = (is: boolean) => () => Promise.resolve(is);
+      const own = checkOf({ collection: 'users', find, beginWithKnown: begins(true) });
+      const other = checkOf({ collection: 'users', find, beginWithKnown: begins(false) });
+      expect([await own.isOwn('users'), await other.isOwn('users')]).toEqual([true, false]);
     },
   );
 
+  it('by the rows of another collection, if it has fewer than five itself', async () => {
+    const small = { collection: 'orgs', knownRows: () => 4 } as const;
+    expect(await checkOf(small, { collection: 'users', find: found(1, 2) }).isOwn('orgs')).toBe(true);
+    expect(await checkOf(small, { collection: 'users' }).isOwn('orgs')).toBe(false);
+  });
+
+  it('where no collection has five rows, unless another was found to be of another tenant', async () => {
+    const check = checkOf(
+      { collection: 'orgs', knownRows: () => 4 },
+      { collection: 'users', knownRows: () => 4 },
+    );
+    expect(await check.isOwn('orgs')).toBe(true);
+    check.flag('users');
+    expect(await check.isOwn('orgs')).toBe(false);
+  });
+
   it('is not judged while the hub is unavailable: the error is passed on', async () => {
-    const watch = await watchOf('HUB_UNAVAILABLE');
-    await expect(watch.verify('users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+    const find = () => Promise.reject(new HubError('HUB_UNAVAILABLE', 'Away', { remedy: 'Wait.' }));
+    await expect(checkOf({ collection: 'users', find }).isOwn('users')).rejects.toMatchObject({
+      code: 'HUB_UNAVAILABLE',
+    });
   });
 });

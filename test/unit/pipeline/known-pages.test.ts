@@ -10,10 +10,11 @@ import { withOffsets } from '../../../src/model/progress.ts';
 import { Fingerprints, SeenKeys } from '../../../src/core/seen-keys.ts';
 import { markAllSeen, type ActiveSync } from '../../../src/pipeline/active-sync.ts';
 import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { MissingRows } from '../../../src/sync/missing-rows.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
 import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
 import { runSync } from '../../../src/pipeline/run-sync.ts';
-import { plainSource } from '../../../src/pipeline/source.ts';
+import { plainSource } from '../../../src/source/source.ts';
 import type { SyncParts } from '../../../src/pipeline/sync-parts.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 import { asListed } from '../../simulation/parts/keyset-pages.ts';
@@ -89,24 +90,25 @@ class World {
     );
     const hub = { readPages: (options: ReadOptions) => this.#readPages(options) } as Hub;
     const source = plainSource(hub, collectionNamed('users'), simulatedReader);
-    const findExisting = (keys: readonly string[]): Promise<ReadonlySet<string>> =>
-      Promise.resolve(new Set(keys.filter((key) => this.rows.has(key))));
     this.#parts = {
       writer,
       pages: this.#pages,
       scans: () => source.scans(),
       requireRecords: () => Promise.resolve(),
-      deletions: {
-        writer,
-        findExisting,
+      collection: 'users',
+      memory: state.deletions,
+      settling: {
         collection: 'users',
-        memory: state.deletions,
-        limits: { rows: 1_000, ratio: 1, perDay: false },
+        missing: await MissingRows.open(state.deletions, 'users', null),
+        limits: { rows: 1_000, ratio: 1 },
+        confirmAfterMs: 300_000,
         today: () => '2026-03-10',
         now: () => 0,
+        isOtherHeld: () => false,
         emit: (event) => this.told.push(event.kind),
-        others: () => [],
       },
+      scopeOf: () => '',
+      scopesAhead: 0,
       identity: null,
       overlapMs: 0,
       inheritedWatermarkMs: null,

@@ -4,6 +4,7 @@ import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { withOffsets, type Progress } from '../../../src/model/progress.ts';
 import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
+import { MissingRows } from '../../../src/sync/missing-rows.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
 import { runSync } from '../../../src/pipeline/run-sync.ts';
 import type { SyncParts } from '../../../src/pipeline/sync-parts.ts';
@@ -64,19 +65,23 @@ class Bench {
     return {
       writer,
       pages: null,
-      scans: () => Promise.resolve([{ open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) }]),
+      scans: () =>
+        Promise.resolve([{ scope: '', open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) }]),
       requireRecords: () => Promise.resolve(),
-      deletions: {
-        writer,
-        findExisting: (keys) => Promise.resolve(new Set(keys)),
+      collection: 'users',
+      memory: deletions,
+      settling: {
         collection: 'users',
-        memory: deletions,
-        limits: { rows: 50, ratio: 0.05, perDay: true },
+        missing: await MissingRows.open(deletions, 'users', null),
+        limits: { rows: 1_000, ratio: 1 },
+        confirmAfterMs: 300_000,
         today: () => '2026-03-10',
-        now,
+        now: now,
+        isOtherHeld: () => false,
         emit: () => undefined,
-        others: () => [],
       },
+      scopeOf: () => '',
+      scopesAhead: 0,
       identity: null,
       overlapMs,
       inheritedWatermarkMs: this.#progress?.watermarkMs ?? null,

@@ -15,11 +15,16 @@ function failingRunner(failure: Error) {
         known: { rows: 0 },
         committed: { isMappingNew: false, completeSinceMs: null },
       },
-      identity: { isFlagged: () => false, clear: () => Promise.reject(failure) },
-      deletions: { collection: 'users' },
+      identity: {
+        isFlagged: () => false,
+        clear: () => {
+          throw failure;
+        },
+      },
+      collection: 'users',
+      settling: { missing: { owed: null } },
       findings: new HubFindings(),
     },
-    fullSyncs: { run: (_: string, work: () => Promise<unknown>) => work() },
     hasIncremental: true,
     parents: () => 'ready',
     parent: null,

@@ -13,7 +13,7 @@ describe('the requests for syncs that wait', () => {
     const requests = new SyncRequests(new Waker(sleep));
     const first = requests.add('FULL', {});
     void requests.add('DELTA', {});
-    const result = { kind: 'oversized' } as SyncResult;
+    const result = { kind: 'becomes-full' } as SyncResult;
     const taken = requests.takeFirst();
     taken?.done.resolve(result);
     expect(taken?.mode).toBe('FULL');

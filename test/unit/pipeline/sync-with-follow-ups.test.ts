@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
+import type { ScanEvidence } from '../../../src/core/deletions/evidence.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
-import { FullSyncs } from '../../../src/pipeline/full-syncs.ts';
+import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
 import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
 import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
 import { syncWithFollowUps, type FollowUpParts } from '../../../src/pipeline/sync-with-follow-ups.ts';
@@ -14,28 +15,29 @@ function statsOf(mode: SyncMode, rowsCreated: number) {
   return stats;
 }
 
-function complete(rowsCreated: number, more: object = {}): SyncResult {
+function complete(rowsCreated: number): SyncResult {
   return {
     kind: 'complete',
     stats: statsOf('FULL', rowsCreated),
     withheld: 0,
-    wantsSecondSync: false,
-    ...more,
+    short: null,
+    unconfirmed: 0,
+    confirmAtMs: null,
   };
 }
 
 /** Parts whose syncs come to the given results, one after another, with the modes that ran. */
 function parts(results: (SyncResult | Error)[]) {
   const modes: SyncMode[] = [];
+  const findings = new HubFindings();
   let canBeIncremental = true;
   const made = {
     collection: 'users',
-    sync: { writer: { progress: null } },
+    sync: { writer: { progress: null }, findings },
     deltaEveryMs: 1_000,
     // No incremental sync runs beside a full one.
     sleep: (_ms: number, aborted: AbortSignal) =>
       new Promise((resolve) => aborted.addEventListener('abort', resolve)),
-    fullSyncs: new FullSyncs(),
     timetable: {
       get canBeIncremental() {
         return canBeIncremental;
@@ -52,12 +54,15 @@ function parts(results: (SyncResult | Error)[]) {
       },
     },
   } as unknown as FollowUpParts;
-  return { made, modes };
+  return { made, modes, findings };
 }
 
 describe('a sync and what it leads to', () => {
   it('an incremental sync with an oversized delta becomes a full one, and the result counts the rows of both', async () => {
-    const { made, modes } = parts([{ kind: 'oversized', stats: statsOf('DELTA', 3) }, complete(4)]);
+    const { made, modes } = parts([
+      { kind: 'becomes-full', because: 'oversized', stats: statsOf('DELTA', 3) },
+      complete(4),
+    ]);
     const result = await syncWithFollowUps(made, 'DELTA', { signal });
     expect(modes).toEqual(['DELTA', 'FULL']);
     expect(result.stats.rowsCreated).toBe(7);
@@ -78,20 +83,35 @@ describe('a sync and what it leads to', () => {
     expect(modes).toEqual(['DELTA']);
   });
 
-  it('a full sync that wants a second one gets it, and what the first let out counts', async () => {
-    const first = complete(1, { wantsSecondSync: true, approvedGone: 5 });
-    const { made, modes } = parts([first, complete(2, { approvedGone: 0 })]);
-    const result = await syncWithFollowUps(made, 'FULL', { signal });
-    expect(modes).toEqual(['FULL', 'FULL']);
-    expect(result).toMatchObject({ stats: { rowsCreated: 3 }, approvedGone: 5 });
-  });
-
-  it('a second sync that wants a third does not get it', async () => {
-    const { made, modes } = parts([
-      complete(1, { wantsSecondSync: true }),
-      complete(1, { wantsSecondSync: true }),
+  it('a short incremental sync becomes a full one; if that is complete, the totals of filtered lists count no more', async () => {
+    const scan: ScanEvidence = {
+      scope: '',
+      ending: 'proper',
+      byOffset: false,
+      isComposed: false,
+      distinctRows: 2,
+      rowsWithoutId: 0,
+      totalAtStart: 3,
+      totalAtEnd: 3,
+    };
+    const { made, modes, findings } = parts([
+      { kind: 'becomes-full', because: 'short', stats: statsOf('DELTA', 1) },
+      complete(1),
     ]);
-    await syncWithFollowUps(made, 'FULL', { signal });
-    expect(modes).toEqual(['FULL', 'FULL']);
+    expect(findings.isShortIncremental(scan)).toBe(true);
+    await syncWithFollowUps(made, 'DELTA', { signal });
+    expect(modes).toEqual(['DELTA', 'FULL']);
+    expect(findings.isShortIncremental(scan)).toBe(false);
+    // Until the next daily sync; a confirming one changes nothing.
+    findings.noteFullSync({ isInconclusive: false, scans: [], isConfirming: true });
+    expect(findings.isShortIncremental(scan)).toBe(false);
+    findings.noteFullSync({
+      isInconclusive: false,
+      scans: [{ ...scan, totalAtEnd: 40 }],
+      isConfirming: false,
+    });
+    expect(findings.isShortIncremental(scan)).toBe(true);
+    // A total that equals the unfiltered one says nothing.
+    expect(findings.isShortIncremental({ ...scan, totalAtStart: 40, totalAtEnd: 40 })).toBe(false);
   });
 });

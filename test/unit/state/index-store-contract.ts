@@ -252,25 +252,21 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
     it("what waits for a recheck or a person's decision survives the process", async () => {
       const tenantId = `t-${randomUUID()}`;
       const before = await open();
-      const missing = new Map(
-        Array.from({ length: 11_000 }, (_, at) => [
-          `k${at}`,
-          {
-            passId: `pass-${at % 3}`,
-            becameEmpty: at % 2 === 0,
-            ...(at % 4 === 1 ? { isAllEmpty: true } : {}),
-          },
-        ]),
+      const keys = new Map(
+        Array.from({ length: 11_000 }, (_, at) => [`k${at}`, { sinceMs: at, times: 1 + (at % 2) }]),
       );
+      const missing = { syncId: 'sync-1', confirmAtMs: 1_700_000_000_001, confirmsAll: false, keys };
+      const odd = new Map(['__proto__', 'sync', '=', ''].map((key) => [key, { sinceMs: 7, times: 1 }]));
       const { deletions } = before.tenant(tenantId);
-      await deletions.setMissing('users', new Map([['gone', { passId: 'pass-0', becameEmpty: false }]]));
+      await deletions.setMissing('users', {
+        ...missing,
+        keys: new Map([['gone', { sinceMs: 1, times: 1 }]]),
+      });
       await deletions.setMissing('users', missing);
-      await deletions.setWithheld('orgs', new Map([['__proto__', 1_700_000_000_001]]));
-      await deletions.addRemoved('2026-03-01', 'users', 3);
-      await deletions.addRemoved('2026-03-01', 'users', 4);
-      const note = { why: 'too many', count: 7, settledPassId: 'p1' };
-      await deletions.setNote('orgs', note);
-      await deletions.setWrongTenant('users', 1_700_000_000_002);
+      await deletions.setMissing('orgs', { ...missing, confirmAtMs: null, keys: odd });
+      await deletions.dropMissing('users', ['k0', 'k5', 'never missing']);
+      await deletions.setMissing('classes', missing);
+      await deletions.setMissing('classes', null);
       await deletions.setNotOffered('schedules', true);
       await deletions.setLate('users', { rows: 3, lagAtMostMs: 9_000, overlapMs: 5_000 });
       await deletions.setNotOffered('orgs', true);
@@ -279,24 +275,15 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
 
       const after = await open();
       const read = after.tenant(tenantId).deletions;
+      keys.delete('k0');
+      keys.delete('k5');
       expect(await read.missing('users')).toEqual(missing);
-      expect(await read.missing('orgs')).toEqual(new Map());
-      expect(await read.withheld('orgs')).toEqual(new Map([['__proto__', 1_700_000_000_001]]));
-      expect(await read.removedOn('2026-03-01')).toEqual(new Map([['users', 7]]));
-      expect(await read.removedOn('2026-03-02')).toEqual(new Map());
-      expect(await read.note('orgs')).toEqual(note);
-      expect(await read.note('classes')).toBeNull();
-      await read.setNote('orgs', null);
-      expect(await read.note('orgs')).toBeNull();
-      expect(await read.wrongTenant()).toEqual(new Map([['users', 1_700_000_000_002]]));
-      await read.setWrongTenant('users', null);
-      expect(await read.wrongTenant()).toEqual(new Map());
+      expect(await read.missing('orgs')).toEqual({ ...missing, confirmAtMs: null, keys: odd });
+      expect(await read.missing('classes')).toBeNull();
       expect(await read.late()).toEqual(
         new Map([['users', { rows: 3, lagAtMostMs: 9_000, overlapMs: 5_000 }]]),
       );
       expect(await read.notOffered()).toEqual(new Set(['schedules']));
-      await read.setWithheld('orgs', new Map());
-      expect(await read.withheld('orgs')).toEqual(new Map());
       await after.close();
     });
   });

@@ -111,40 +111,34 @@ describe('an overlay beside a living owner', () => {
 });
 
 describe('an overlay on the memory of deletions', () => {
+  const missing = (...keys: string[]) => ({
+    syncId: 'sync-1',
+    confirmAtMs: null,
+    confirmsAll: false,
+    keys: new Map(keys.map((key) => [key, { sinceMs: 1, times: 1 }])),
+  });
+
   it('shows its own changes over what lies below, and changes nothing there', async () => {
     const below = createMemoryStore().tenant('north').deletions;
-    await below.setMissing('users', new Map([['u', { passId: 'pass-1', becameEmpty: false }]]));
-    await below.setWithheld('users', new Map([['u', 1]]));
-    await below.setTripped('users', true);
+    await below.setMissing('users', missing('u', 'v'));
+    await below.setMissing('orgs', missing('o'));
     await below.setNotOffered('orgs', true);
-    await below.setWrongTenant('users', 5);
-    await below.addRemoved('2026-03-01', 'users', 2);
     const overlay = new MemoryDeletions(below);
-    await overlay.setMissing('users', new Map());
-    await overlay.setWithheld('users', new Map([['v', 2]]));
-    await overlay.setTripped('users', false);
-    await overlay.setTripped('orgs', true);
+    await overlay.dropMissing('users', ['u']);
+    await overlay.setMissing('orgs', missing('p'));
     await overlay.setNotOffered('orgs', false);
-    await overlay.setWrongTenant('users', null);
-    await overlay.addRemoved('2026-03-01', 'users', 3);
-    expect(await overlay.missing('users')).toEqual(new Map());
-    expect(await overlay.withheld('users')).toEqual(new Map([['v', 2]]));
-    expect(await overlay.tripped()).toEqual(new Set(['orgs']));
+    expect(await overlay.missing('users')).toEqual(missing('v'));
+    expect(await overlay.missing('orgs')).toEqual(missing('p'));
     expect(await overlay.notOffered()).toEqual(new Set());
-    expect(await overlay.wrongTenant()).toEqual(new Map());
-    expect(await overlay.removedOn('2026-03-01')).toEqual(new Map([['users', 5]]));
-    expect(await below.missing('users')).toEqual(new Map([['u', { passId: 'pass-1', becameEmpty: false }]]));
-    expect(await below.withheld('users')).toEqual(new Map([['u', 1]]));
-    expect(await below.tripped()).toEqual(new Set(['users']));
+    expect(await below.missing('users')).toEqual(missing('u', 'v'));
+    expect(await below.missing('orgs')).toEqual(missing('o'));
     expect(await below.notOffered()).toEqual(new Set(['orgs']));
-    expect(await below.wrongTenant()).toEqual(new Map([['users', 5]]));
-    expect(await below.removedOn('2026-03-01')).toEqual(new Map([['users', 2]]));
   });
 
   it('forgets its changes of one collection, and keeps those of others', async () => {
     const overlay = new MemoryDeletions(createMemoryStore().tenant('north').deletions);
-    for (const name of ['users', 'orgs'] as const) await overlay.setTripped(name, true);
+    for (const name of ['users', 'orgs'] as const) await overlay.setMissing(name, missing('k'));
     overlay.discard('users');
-    expect(await overlay.tripped()).toEqual(new Set(['orgs']));
+    expect([await overlay.missing('users'), await overlay.missing('orgs')]).toEqual([null, missing('k')]);
   });
 });

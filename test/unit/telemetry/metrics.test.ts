@@ -17,7 +17,7 @@ describe('metrics', () => {
     const { registry, metrics } = fresh();
     metrics.countRows(SCOPE, { unchanged: 5, created: 2, updated: 1, rejected: 1, skipped: 1 });
     metrics.countDeleted(SCOPE, 4);
-    metrics.setWithheld(SCOPE, 60);
+    metrics.setShort(SCOPE, 60);
     metrics.setRejects(SCOPE, 1);
     metrics.syncStarted(SCOPE, 'DELTA');
     metrics.syncStarted(SCOPE, 'FULL');
@@ -40,7 +40,7 @@ describe('metrics', () => {
         `rollcall_rows_rejected_total{${scope}} 1`,
         `rollcall_rows_skipped_total{${scope}} 1`,
         `rollcall_rows_deleted_total{${scope}} 4`,
-        `rollcall_deletions_withheld{${scope}} 60`,
+        `rollcall_rows_short{${scope}} 60`,
         `rollcall_rejects{${scope}} 1`,
         `rollcall_pass_in_progress{${scope},mode="delta"} 1`,
         `rollcall_pass_in_progress{${scope},mode="full"} 0`,

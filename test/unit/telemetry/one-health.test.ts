@@ -188,6 +188,7 @@ describe('one health, asked in five ways', () => {
       type: 'pass-ended',
       outcome: 'complete',
       why: null,
+      short: null,
       durationMs: 0,
       rows: 10,
       rejects: 0,
@@ -220,14 +221,61 @@ describe('one health, asked in five ways', () => {
   it('withheld deletions leave the process ready, and need a decision until one is made', async () => {
     const world = boardOf(START_MS);
     world.isWell();
-    world.emit({ type: 'deletion', event: { kind: 'waiting', collection: 'users', rows: 7 } });
+    const progress = loaded('users', START_MS);
+    const deletions = {
+      settledBy: 'p1',
+      day: '2026-11-20',
+      removed: 0,
+      heldSinceMs: START_MS,
+      why: null,
+      approval: null,
+    };
+    const ended = {
+      type: 'pass-ended',
+      collection: 'users',
+      outcome: 'complete',
+      why: null,
+      short: null,
+      durationMs: 0,
+      rows: 10,
+      rejects: 0,
+      stats: newSyncStats({ passId: 'p3', mode: 'FULL', startedAtMs: START_MS }),
+    } as const;
+    world.emit({ ...ended, progress: { ...progress, rowsWithheld: 7, deletions } });
     const waiting = await answers(world);
     expect(waiting).toMatchObject({ code: 200, state: 'needs-person' });
     expect(waiting.text).toContain('rollcall_needs_decision{tenant="north",collection="users"} 1\n');
-    world.emit({ type: 'deletion', event: { kind: 'discarded', collection: 'users', rows: 7 } });
-    expect((await answers(world)).text).toContain(
-      'rollcall_needs_decision{tenant="north",collection="users"} 0\n',
-    );
+    expect(waiting.text).toContain('rollcall_deletions_withheld{tenant="north",collection="users"} 7\n');
+    world.emit({ ...ended, progress: { ...progress, deletions: { ...deletions, heldSinceMs: null } } });
+    const { text } = await answers(world);
+    expect(text).toContain('rollcall_needs_decision{tenant="north",collection="users"} 0\n');
+    expect(text).toContain('rollcall_deletions_withheld{tenant="north",collection="users"} 0\n');
+  });
+
+  it('a hub that counts more rows than it returns is a reason, until a full sync is complete', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    const ended = {
+      type: 'pass-ended',
+      collection: 'users',
+      durationMs: 0,
+      rows: 190,
+      rejects: 0,
+      stats: newSyncStats({ passId: 'p3', mode: 'FULL', startedAtMs: START_MS }),
+      progress: loaded('users', START_MS),
+    } as const;
+    const short = { rows: 190, total: 250 };
+    world.emit({ ...ended, outcome: 'suspect', why: '190 of 250 rows came', short });
+    const answer = await answers(world);
+    expect(answer).toMatchObject({
+      code: 503,
+      readyz: ['hub', 'short'],
+      json: ['hub', 'short'],
+      status: 'in-trouble',
+    });
+    expect(JSON.stringify(world.board.json())).toContain('190 of 250 rows');
+    world.emit({ ...ended, outcome: 'complete', why: null, short: null });
+    expect(await answers(world)).toMatchObject({ code: 200 });
   });
 
   it('names the version that runs', async () => {
@@ -251,6 +299,7 @@ describe('the sync in progress', () => {
       seen: 4,
       unchanged: 1,
       stale: 0,
+      over: 0,
       repeated: 0,
       created: 2,
       updated: 1,

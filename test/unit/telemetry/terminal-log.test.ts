@@ -19,6 +19,7 @@ const ended = {
   collection: 'users',
   outcome: 'complete',
   why: null,
+  short: null,
   durationMs: 2_345,
   rows: 7_501,
   rejects: 1,

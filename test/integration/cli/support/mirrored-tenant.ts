@@ -95,6 +95,7 @@ kafka:
   ${parts.kafka ?? 'replicationFactor: 1'}
 registry: { url: "${parts.registryUrl ?? stack.registryUrl}" }
 http: { port: 0 }
+deletions: { confirmAfter: 1s }
 ${redisUrl === null ? '' : `redis: { url: "${redisUrl}", keyPrefix: ${topicPrefix} }`}
 `;
 }

@@ -40,8 +40,6 @@ function printed(lateRows: LateNote): string {
         deltaEveryMs: MINUTE_MS,
         fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
         progress: PROGRESS,
-        withheldInIndex: 0,
-        settledPassId: null,
         lateRows,
         committedAtMs: null,
       },

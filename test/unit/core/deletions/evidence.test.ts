@@ -6,6 +6,7 @@ function scan(given: Partial<ScanEvidence>): ScanEvidence {
     scope: '',
     ending: 'proper',
     byOffset: false,
+    isComposed: false,
     distinctRows: 250,
     rowsWithoutId: 0,
     totalAtStart: 250,
@@ -49,7 +50,11 @@ describe('a full sync is complete for a scope', () => {
 describe('a full sync is not complete for a scope', () => {
   it.each(['keyset', 'offset'])('that stays below the lower total, by %s', (paging) => {
     const short = scan({ byOffset: paging === 'offset', distinctRows: 190, totalAtEnd: 251 });
-    expect(judgeScope(short)).toEqual({ kind: 'short', shortfall: { rows: 190, total: 250 } });
+    expect(judgeScope(short)).toEqual({
+      kind: 'short',
+      shortfall: { rows: 190, total: 250 },
+      isComposed: false,
+    });
   });
 
   it('that is empty where the hub counts rows', () => {

@@ -54,6 +54,20 @@ function progress(
   };
 }
 
+function heldWith(rows: number): Progress {
+  return {
+    ...progress({ withheldSince: rows }),
+    deletions: {
+      settledBy: 'p1',
+      day: '2026-11-20',
+      removed: 0,
+      heldSinceMs: NOW_MS - HOUR_MS,
+      why: 'too many',
+      approval: null,
+    },
+  };
+}
+
 function facts(collection: CollectionName, options: Partial<CollectionFacts> = {}): CollectionFacts {
   return {
     collection,
@@ -61,8 +75,6 @@ function facts(collection: CollectionName, options: Partial<CollectionFacts> = {
     deltaEveryMs: MINUTE_MS,
     fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
     progress: progress(),
-    withheldInIndex: 0,
-    settledPassId: null,
     lateRows: null,
     committedAtMs: NOW_MS - MINUTE_MS,
     ...options,
@@ -120,9 +132,9 @@ describe('the headline', () => {
     });
   });
 
-  it('needs a person when the index withholds deletions, before all other states', () => {
-    const withheld = facts('users', { withheldInIndex: 51, progress: progress({ fullAgoMs: 90 * HOUR_MS }) });
-    expect(statusOf([withheld, facts('orgs', { progress: null })])).toMatchObject({
+  it('needs a person while deletions are withheld, before all other states', () => {
+    const held = facts('users', { progress: { ...heldWith(51), watermarkMs: NOW_MS - 90 * HOUR_MS } });
+    expect(statusOf([held, facts('orgs', { progress: null })])).toMatchObject({
       state: 'needs-person',
       headline: 'needs a decision: 51 deletions are withheld in users',
     });
@@ -138,11 +150,11 @@ describe('the headline', () => {
   });
 
   it('needs a person while the hub gives another tenant’s rows, before even that', () => {
-    const withheld = facts('users', { withheldInIndex: 51 });
-    expect(statusOf([withheld], true, 'vm-1', { wrongTenant: ['users', 'orgs'] })).toMatchObject({
+    const held = facts('users', { progress: heldWith(51) });
+    expect(statusOf([held], true, 'vm-1', { wrongTenant: ['users', 'orgs'] })).toMatchObject({
       state: 'needs-person',
       headline:
-        'needs a decision: nothing is published, as almost none of the rows that the hub returns for users, orgs match the published ones',
+        'needs a decision: almost none of the rows that the hub returns for users, orgs match the published ones',
     });
   });
 
@@ -163,37 +175,12 @@ describe('the headline', () => {
     ]);
   });
 
-  it('does not count deletions that a person has discarded, although the log still does', () => {
-    const counted = progress({ withheld: 16 });
-    const settledPassId = counted.lastCompleteFull?.passId ?? null;
-    expect(statusOf([facts('users', { progress: counted, settledPassId })])).toMatchObject({ state: 'well' });
-    expect(statusOf([facts('users', { progress: counted, settledPassId: 'another' })])).toMatchObject({
-      state: 'needs-person',
-    });
-  });
-
-  it('shows the deletions that the log counts as withheld when the index cannot be asked', () => {
-    const unknown = facts('users', { withheldInIndex: null, progress: progress({ withheld: 1 }) });
-    expect(statusOf([unknown]).headline).toBe(
-      'needs a decision: 1 deletion is withheld in users, by the log',
-    );
-  });
-
-  it.each([
-    ['the last full sync', { withheld: 16 }],
-    ['a later sync', { withheldSince: 16 }],
-  ])('shows the deletions that %s withheld when the index is empty', (_name, counted) => {
-    const status = statusOf([facts('users', { progress: progress(counted) }), facts('orgs')]);
-    expect(status).toMatchObject({
-      state: 'needs-person',
-      headline: 'needs a decision: 16 deletions are withheld in users, by the log',
-      collections: [{ withheld: 16, withheldBy: 'log' }, { withheld: 0 }],
-    });
-  });
-
-  it('follows the index where it has withheld deletions: a person may have approved the others', () => {
-    const some = facts('users', { withheldInIndex: 3, progress: progress({ withheld: 16 }) });
-    expect(statusOf([some]).headline).toBe('needs a decision: 3 deletions are withheld in users');
+  it('counts what waits because of another collection, as long as that one is held', () => {
+    const waiting = facts('orgs', { progress: progress({ withheldSince: 2 }) });
+    const both = statusOf([facts('users', { progress: heldWith(51) }), waiting]);
+    expect(both.headline).toBe('needs a decision: 53 deletions are withheld in users, orgs');
+    expect(both.decisions).toHaveLength(1);
+    expect(statusOf([facts('users'), waiting])).toMatchObject({ state: 'well' });
   });
 
   it('says that nothing is mirrored yet', () => {
@@ -321,10 +308,8 @@ describe('a collection derived from absence-versions', () => {
     expect(unfinished.headline).toBe(
       'not complete: the last sync of absence-versions; no process is running',
     );
-    const withheld = statusOf(derived({ progress: progress({ withheld: 51 }), withheldInIndex: null }));
-    expect(withheld.headline).toBe(
-      'needs a decision: 51 deletions are withheld in absence-versions, by the log',
-    );
+    const withheld = statusOf(derived({ progress: heldWith(51) }));
+    expect(withheld.headline).toBe('needs a decision: 51 deletions are withheld in absence-versions');
     const rejected = statusOf(derived({ progress: progress({ rejected: 2 }) }));
     expect(rejected.headline).toBe('all well, 2 rows rejected');
   });

@@ -16,7 +16,7 @@ describe('the sync that removes a difference', () => {
   });
 
   it('is none for what is wrong or needs a decision', () => {
-    for (const state of ['wrong', 'withheld', 'not-configured'] as const)
+    for (const state of ['wrong', 'withheld'] as const)
       expect(bringingSync({ collection: 'users', kind: 'left-over', key: 'k', state })).toBeNull();
   });
 });

@@ -18,8 +18,8 @@ const foreseen = (
   foreseeGuard(differences, {
     isLoss: ({ kind }) => kind === 'left-over',
     topicKeys: 100,
-    deletedEarlierToday: 0,
-    limits: { rows: 5, ratio: 0.05, perDay: true },
+    removedToday: 0,
+    limits: { rows: 5, ratio: 0.05 },
     whyWithheld: null,
     ...more,
   });
@@ -41,9 +41,7 @@ describe('removals that a full sync will find', () => {
   it('are counted together with those that are withheld already, or that went today', () => {
     const listed = leftOver(4, 'withheld');
     expect(states(foreseen([...listed, ...leftOver(2)]).differences)).toEqual(new Set(['withheld']));
-    expect(states(foreseen(leftOver(2), { deletedEarlierToday: 4 }).differences)).toEqual(
-      new Set(['withheld']),
-    );
+    expect(states(foreseen(leftOver(2), { removedToday: 4 }).differences)).toEqual(new Set(['withheld']));
   });
 
   it('are compared with the rows that a sync knows, without records of another program', () => {

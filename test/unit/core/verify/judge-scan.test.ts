@@ -1,21 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import type { FullScan } from '../../../../src/core/completeness.ts';
+import type { ScanEvidence } from '../../../../src/core/deletions/evidence.ts';
 import { judgeScan, provesMissing, type ScanBeside } from '../../../../src/core/verify/judge-scan.ts';
 
-const WHOLE: FullScan = {
-  ending: 'hub-sign',
+const WHOLE: ScanEvidence = {
+  scope: '',
+  ending: 'proper',
   byOffset: false,
+  isComposed: false,
   distinctRows: 40,
   rowsWithoutId: 0,
   totalAtStart: 40,
   totalAtEnd: 40,
-  knownRows: 40,
 };
 const SHORT = { distinctRows: 16 };
 const NO_TOTAL = { totalAtStart: null, totalAtEnd: null };
 
-const judged = (scan: Partial<FullScan>, beside: Partial<Omit<ScanBeside, 'scan'>> = {}) =>
-  judgeScan({ scan: { ...WHOLE, ...scan }, number: 1, news: 40, newRowsThereAtStart: 40, ...beside }).kind;
+const judged = (scan: Partial<ScanEvidence>, beside: Partial<Omit<ScanBeside, 'scopes'>> = {}) =>
+  judgeScan({ scopes: [{ ...WHOLE, ...scan }], number: 1, news: 40, newRowsThereAtStart: 40, ...beside })
+    .kind;
 const nothingNew = (number: number) => ({ number, news: 0, newRowsThereAtStart: 0 });
 
 describe('a scan of the hub', () => {
@@ -30,8 +32,7 @@ describe('a scan of the hub', () => {
     ['short of the count by offset', { ...SHORT, byOffset: true }],
     ['without a list', { ending: 'no-list' } as const],
     ['of one page that repeats', { ending: 'repeated' } as const],
-    ['without rows where some are known', { ending: 'empty', distinctRows: 0 } as const],
-    ['whose parents are gone', { ending: 'gone', distinctRows: 0 } as const],
+    ['whose parents are gone', { ending: 'not-found', distinctRows: 0 } as const],
   ])('%s is never believed', (_name, scan) => {
     expect(judged(scan)).toBe('again');
     // A second scan with the same result proves nothing.
@@ -44,6 +45,7 @@ describe('a scan of the hub', () => {
     ['no total', NO_TOTAL],
     ['a total of 0', { totalAtStart: 0, totalAtEnd: 0 }],
     ['no total, by offset', { ...NO_TOTAL, byOffset: true }],
+    ['no rows', { ...NO_TOTAL, distinctRows: 0 }],
   ])('with %s is complete once another scan brings no older row', (_name, scan) => {
     expect(judged(scan)).toBe('again');
     expect(judged(scan, nothingNew(2))).toBe('complete');
@@ -54,15 +56,13 @@ describe('a scan of the hub', () => {
     expect(judged(scan, { number: 3, news: 2, newRowsThereAtStart: 1 })).toBe('unproven');
   });
 
-  it('without rows is believed where none are known', () => {
-    const empty = { ending: 'empty', distinctRows: 0, knownRows: 0 } as const;
-    expect(judged({ ...empty, totalAtStart: 0, totalAtEnd: 0 }, nothingNew(1))).toBe('complete');
-    expect(judged({ ...empty, ...NO_TOTAL }, nothingNew(2))).toBe('complete');
+  it('that is short does not show which rows are gone', () => {
+    expect(provesMissing([{ ...WHOLE, ...SHORT }])).toBe(false);
+    expect(provesMissing([{ ...WHOLE, ending: 'no-list' }])).toBe(false);
+    expect([provesMissing([WHOLE]), provesMissing([{ ...WHOLE, ...NO_TOTAL }])]).toEqual([true, true]);
   });
 
-  it('that is short does not show which rows are gone', () => {
-    expect(provesMissing({ ...WHOLE, ...SHORT })).toBe(false);
-    expect(provesMissing({ ...WHOLE, ending: 'no-list' })).toBe(false);
-    expect([provesMissing(WHOLE), provesMissing({ ...WHOLE, ...NO_TOTAL })]).toEqual([true, true]);
+  it('of one parent of several that the hub does not find says nothing against the others', () => {
+    expect(provesMissing([WHOLE, { ...WHOLE, ending: 'not-found', distinctRows: 0 }])).toBe(true);
   });
 });

@@ -4,6 +4,7 @@ import { localDate } from '../../../../src/core/full-pull-time.ts';
 import type { CoreApi } from '../../../../src/hub/core-api.ts';
 import { HubError } from '../../../../src/hub/hub-error.ts';
 import { withOffsets } from '../../../../src/model/progress.ts';
+import { MissingRows } from '../../../../src/sync/missing-rows.ts';
 import { CollectionWriter } from '../../../../src/pipeline/collection-writer.ts';
 import type { WriterStart } from '../../../../src/pipeline/recovery/writer-start.ts';
 import type { PipelineEvent } from '../../../../src/pipeline/pipeline-events.ts';
@@ -52,6 +53,7 @@ export class ScheduleBench {
   answer: (student: string, days: readonly string[]) => readonly unknown[] = (_, days) => days.map(lessonOn);
   parents: ParentState = 'ready';
   hubSkewMs = 0;
+  isOtherHeld = false;
   mostUnderWay = 0;
   readonly store = createMemoryStore();
   readonly #options: BenchOptions;
@@ -93,8 +95,11 @@ export class ScheduleBench {
     }
     const { now, sleep } = this.time;
     const randomId = (): string => (this.#ids += 1).toString(16).padStart(8, '0');
+    const settledBy = this.#start.progress?.deletions?.settledBy ?? null;
+    const missing = await MissingRows.open(state.deletions, 'schedules', settledBy);
     const writer = new CollectionWriter(
       {
+        missing,
         tenantId: TENANT,
         collection: 'schedules',
         reader: { encode: (value) => Buffer.from(JSON.stringify(value)) },
@@ -141,13 +146,14 @@ export class ScheduleBench {
         ignore: [],
       }),
       writer,
-      emptied: {
+      settling: {
         collection: 'schedules',
-        writer,
-        memory: state.deletions,
-        limits: { ...guard, perDay: true },
+        missing,
+        limits: guard,
+        confirmAfterMs: 5 * 60_000,
         today: () => localDate(now(), FULL_PULL.timeZone),
         now,
+        isOtherHeld: () => this.isOtherHeld,
         emit: (event) => emit({ type: 'deletion', event }),
       },
       absent,

@@ -7,14 +7,13 @@ import type { Hub, ScanEnd } from '../hub/hub.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import type { SourceEnd, SourcePage, SourceScan } from './source-scan.ts';
+import { shortfallOf } from '../core/deletions/evidence.ts';
+import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from './source-scan.ts';
 
 /** The source of a collection's rows: scans of all rows, and requests for single rows. */
 export interface Source {
   /** The scans of one sync: one, or one per parent. */
   scans(): Promise<readonly SourceScan[]>;
-  /** The record keys that the hub still has. Throws when the hub does not answer conclusively. */
-  findExisting(keys: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Requests and decodes single rows; for collections whose rows refer to each other. */
   fetchRows?(
     ids: readonly string[],
@@ -26,8 +25,8 @@ export interface Source {
   newParents?(): Promise<ReadonlySet<string>>;
   /** The key of a row is its `sourcedId` alone. */
   readonly hasPlainKeys?: boolean;
-  /** Whether the configuration still wants a key; undefined when it wants every key. */
-  readonly isWanted?: ((key: string) => boolean) | undefined;
+  /** The scope of a key: its parent's id; empty in a plain collection. */
+  scopeOf(key: string): string;
 }
 
 export interface FetchedRows {
@@ -36,15 +35,13 @@ export interface FetchedRows {
   readonly gone: readonly string[];
 }
 
-type ScanOptions = Parameters<SourceScan['open']>[0];
-
 /** A collection whose rows are records: key = `sourcedId`. */
 export function plainSource(hub: Hub, collection: Collection, reader: RowReader): Source {
-  const scan: SourceScan = { open: (options) => readRows({ hub, collection, reader }, options) };
+  const scan: SourceScan = { scope: '', open: (options) => readRows({ hub, collection, reader }, options) };
   return {
     hasPlainKeys: true,
     scans: () => Promise.resolve([scan]),
-    findExisting: (ids, signal) => hub.findExisting({ collection, ids, signal }),
+    scopeOf: () => '',
     async fetchRows(ids, options) {
       const { rows, notFound: gone } = await hub.findRows({ collection, ids, ...options });
       const pages = rows.map(({ row, isUtf8, readVersion }) => ({
@@ -67,22 +64,15 @@ export function nestedSource(options: {
   const { hub, collection, reader, parentIds, newParents } = options;
   return {
     ...(newParents === undefined ? {} : { newParents }),
-    isWanted: belongsTo(new Set(parentIds)),
+    scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
     scans: () =>
       Promise.resolve(
         parentIds.map((parentId) => ({
+          scope: parentId,
           open: (scan) =>
-            unlessGone(readRows({ hub, collection, reader, parentId }, { ...scan, pages: undefined })),
+            unlessNotFound(readRows({ hub, collection, reader, parentId }, { ...scan, pages: undefined })),
         })),
       ),
-    async findExisting(keys, signal) {
-      const existing = new Set<string>();
-      for (const [parentId, ids] of byParent(keys)) {
-        const found = await hub.findExisting({ collection, parentId, ids, signal });
-        for (const id of found) existing.add(compositeKey(parentId, id));
-      }
-      return existing;
-    },
   };
 }
 
@@ -99,31 +89,12 @@ export async function parentsWithoutRows(
   return withoutRows;
 }
 
-/** Whether a key belongs to one of the parents; a key without two parts counts as theirs. */
-function belongsTo(parentIds: ReadonlySet<string>): (key: string) => boolean {
-  return (key) => {
-    const parts = splitCompositeKey(key);
-    return parts === null || parentIds.has(parts[0]);
-  };
-}
-
-function byParent(keys: readonly string[]): Map<string, string[]> {
-  const ids = new Map<string, string[]>();
-  for (const key of keys) {
-    const parts = splitCompositeKey(key);
-    if (parts === null) continue;
-    const siblings = ids.get(parts[0]);
-    if (siblings === undefined) ids.set(parts[0], [parts[1]]);
-    else siblings.push(parts[1]);
-  }
-  return ids;
-}
-
 /** One record per class, composed from all pages of `classes/{id}/students`. */
 export function classStudentsSource(options: {
   hub: Hub;
   collection: Collection;
-  classes: Collection;
+  /** The collection of the classes. */
+  classes: CollectionName;
   /** Ids of the known classes. */
   classIds: () => AsyncIterable<readonly string[]>;
 }): Source {
@@ -133,29 +104,30 @@ export function classStudentsSource(options: {
       const ids = new Set<string>();
       for await (const batch of options.classIds()) for (const id of batch) ids.add(id);
       return [...ids].map((classId) => ({
-        open: (scan) => unlessGone(composeClass({ hub, collection, classId }, scan)),
+        scope: classId,
+        open: (scan) => unlessNotFound(composeClass({ hub, collection, classId }, scan)),
       }));
     },
-    findExisting: (ids, signal) => hub.findExisting({ collection: classes, ids, signal }),
-    parents: classes.name,
+    scopeOf: (key) => key,
+    parents: classes,
   };
 }
 
 /** A parent that the hub does not find has no rows, which proves nothing; the other parents' scans continue. */
-async function* unlessGone(
+async function* unlessNotFound(
   pages: AsyncGenerator<SourcePage, ScanEnd>,
 ): AsyncGenerator<SourcePage, SourceEnd> {
   try {
     return yield* pages;
   } catch (error) {
     if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED') throw error;
-    return { reason: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0, isGone: true };
+    return { reason: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0, isNotFound: true };
   }
 }
 
 async function* readRows(
   source: { hub: Hub; collection: Collection; reader: RowReader; parentId?: string | undefined },
-  options: ScanOptions,
+  options: OpenOptions,
 ): AsyncGenerator<SourcePage, ScanEnd> {
   const { hub, collection, reader, parentId } = source;
   const pages = hub.readPages({ collection, parentId, ...options });
@@ -201,10 +173,11 @@ function keyed(decoded: DecodedRow, parentId: string | undefined): KeyedRow {
   };
 }
 
+/** A list of students that stays below the hub's total is not published: who is missing in it has not left the class. */
 async function* composeClass(
   source: { hub: Hub; collection: Collection; classId: string },
-  options: ScanOptions,
-): AsyncGenerator<SourcePage, ScanEnd> {
+  options: OpenOptions,
+): AsyncGenerator<SourcePage, SourceEnd> {
   const { hub, collection, classId } = source;
   const pages = hub.readPages({ collection, parentId: classId, ...options, pages: undefined });
   const rows: unknown[] = [];
@@ -214,25 +187,14 @@ async function* composeClass(
     for (let first = true; ; first = false) {
       const step = await pages.next();
       if (step.done === true) {
-        const { reason } = step.value;
-        if (reason !== 'missing-list') {
+        const end = { ...step.value, distinctRows: distinctIds(rows) };
+        if (end.reason !== 'missing-list' && shortfallOf(end) === null) {
           const decoded = readClassStudents(classId, rows);
           const becameEmpty = rows.length === 0;
-          yield {
-            rows: [{ key: classId, rejectKey: classId, decoded, becameEmpty }],
-            hubTimeMs,
-            total: null,
-            readVersion,
-          };
+          const row = { key: classId, rejectKey: classId, decoded, becameEmpty };
+          yield { rows: [row], hubTimeMs, total: null, readVersion };
         }
-        // The hub's totals count students. The sync judges the number of records: one per scan.
-        return {
-          ...step.value,
-          reason: reason === 'no-rows' ? 'empty-page' : reason,
-          rows: 1,
-          totalAtStart: 1,
-          totalAtEnd: 1,
-        };
+        return end;
       }
       if (first) readVersion = step.value.readVersion;
       hubTimeMs ??= step.value.hubTimeMs;
@@ -241,4 +203,9 @@ async function* composeClass(
   } finally {
     await pages.return(undefined as never);
   }
+}
+
+/** A row without an id counts as one of its own. */
+function distinctIds(rows: readonly unknown[]): number {
+  return new Set(rows.map((row) => (row as { sourcedId?: unknown } | null)?.sourcedId ?? row)).size;
 }

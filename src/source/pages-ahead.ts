@@ -1,4 +1,4 @@
-import type { SourceEnd, SourcePage } from './source-scan.ts';
+import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from './source-scan.ts';
 
 /** The pages of one scan, fetched one ahead of the reader, besides those that the scan has requested already. Iterate only once. */
 export class PagesAhead implements AsyncIterable<SourcePage> {
@@ -29,8 +29,12 @@ export class PagesAhead implements AsyncIterable<SourcePage> {
         yield step.value;
       }
     } finally {
-      await this.#pages.return(undefined as never).catch(() => undefined);
+      await this.close();
     }
+  }
+
+  async close(): Promise<void> {
+    await this.#pages.return(undefined as never).catch(() => undefined);
   }
 
   /** Whether the next page, or the end, has arrived by the next turn of the event loop. */
@@ -40,6 +44,26 @@ export class PagesAhead implements AsyncIterable<SourcePage> {
       () => true,
     );
     return Promise.race([arrived, new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+  }
+}
+
+/** Opens scans in their order, some of them ahead of their turn: each of many short ones would else wait for its first page. */
+export async function* scansAhead(
+  scans: readonly SourceScan[],
+  options: { readonly ahead: number; readonly open: OpenOptions },
+): AsyncGenerator<{ readonly scope: string; readonly pages: PagesAhead }, void> {
+  const opened: { scope: string; pages: PagesAhead }[] = [];
+  let next = 0;
+  try {
+    while (next < scans.length || opened.length > 0) {
+      for (; opened.length <= options.ahead && next < scans.length; next += 1) {
+        const scan = scans[next] as SourceScan;
+        opened.push({ scope: scan.scope, pages: new PagesAhead(scan.open(options.open)) });
+      }
+      yield opened.shift() as (typeof opened)[number];
+    }
+  } finally {
+    await Promise.all(opened.map(({ pages }) => pages.close()));
   }
 }
 

@@ -1,0 +1,110 @@
+import { describeError } from '../../errors.ts';
+import { firstGroups, type NamedGroups } from '../../core/withheld-groups.ts';
+import { countOf, formatAge, formatCount, isoOrNull, printable } from '../../core/words.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Assembly } from '../../pipeline/assemble.ts';
+import { readWithheldGroups } from '../../pipeline/read-withheld-groups.ts';
+import type { Output } from '../output.ts';
+import type { VerbContext } from '../verb-action.ts';
+import type { WaitingTenant } from './read-waiting-lists.ts';
+
+const FIRST_KEYS = 10;
+
+type Groups = ReadonlyMap<CollectionName, readonly NamedGroups[]>;
+type Listed = WaitingTenant['collections'][number];
+
+/** Counts the list by school, class and date; without counts where the topics cannot be read. */
+export async function groupsOf(
+  { output, signal }: Pick<VerbContext, 'output' | 'signal'>,
+  assembly: Assembly,
+  { tenant: tenantId, collections: lists }: WaitingTenant,
+): Promise<Groups> {
+  if (lists.length === 0) return new Map();
+  return readWithheldGroups(assembly, { tenantId, lists, signal }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    output.note(`! ${tenantId}: counts by school, class and date are unknown: ${describeError(error)}`);
+    return new Map();
+  });
+}
+
+interface ShowOptions {
+  readonly groups: Groups;
+  readonly keys: 'none' | 'first' | 'all';
+  /** Null: all collections. */
+  readonly only: ReadonlySet<string> | null;
+}
+
+/** Prints what an approval would remove. */
+export function showWaiting(output: Output, waiting: WaitingTenant, options: ShowOptions): void {
+  const { tenant, digest, rows, collections } = waiting;
+  if (collections.length === 0) {
+    output.line(`${output.colors.bold(tenant)}  no deletion is withheld`);
+    return;
+  }
+  const shown = collections.filter(({ collection }) => options.only?.has(collection) ?? true);
+  output.line(output.colors.bold(tenant));
+  output.table(
+    [
+      { title: '  collection' },
+      ...['missing', 'of', 'since'].map((title) => ({ title, align: 'right' as const })),
+      { title: 'why' },
+    ],
+    shown.map((each) => [
+      `  ${each.collection}`,
+      formatCount(each.count),
+      publishedOf(waiting, each),
+      formatAge(each.sinceMs, Date.now()),
+      whyOf(each),
+    ]),
+  );
+  for (const each of shown) showCollection(output, each, options);
+  output.line();
+  if (digest === null) return;
+  output.line(`  One list of ${countOf(rows, 'row')}: ${digest}. If the hub has really lost them:`);
+  output.line(`  ${output.colors.cyan('→')} rollcall deletes approve ${digest} --tenant ${tenant}`);
+}
+
+function showCollection(output: Output, each: Listed, { groups, keys }: ShowOptions): void {
+  if (each.keys.length === 0) return;
+  output.line();
+  output.line(`  ${each.collection}:`);
+  // Whole classes or a whole school show at a glance.
+  for (const { by, counts, others } of (groups.get(each.collection) ?? []).map(firstGroups)) {
+    const shown = counts.map((group) => `${printable(group.name ?? group.id)} ${formatCount(group.rows)}`);
+    const more = others.groups > 0 ? [`and ${formatCount(others.groups)} more`] : [];
+    output.line(`    by ${by}: ${[...shown, ...more].join(' · ')}`);
+  }
+  if (keys === 'none') return;
+  const named = keys === 'all' ? each.keys : each.keys.slice(0, FIRST_KEYS);
+  for (const key of named) output.line(`    ${printable(key)}`);
+  const left = each.keys.length - named.length;
+  if (left > 0) output.line(`    and ${countOf(left, 'other')} (--keys names all)`);
+  const unlisted = each.count - each.keys.length;
+  if (unlisted > 0)
+    output.line(`    and ${formatCount(unlisted)} more than a list can hold: the next list has them`);
+}
+
+function whyOf({ isLost, isHeld, why }: Listed): string {
+  if (isLost) return 'the list was lost; the next complete full sync lists it again (rollcall pull --full)';
+  return isHeld ? (why ?? 'too many at once') : 'waits because of the others';
+}
+
+/** Rows of the collection before anything of the list is removed, and the share of the missing ones. */
+function publishedOf({ known }: WaitingTenant, { collection, count }: Listed): string {
+  const rows = known?.progress.get(collection)?.lastCompleteFull?.rows;
+  if (rows === undefined) return '-';
+  const all = rows + count;
+  return `${formatCount(all)} (${((count / all) * 100).toFixed(1)} %)`;
+}
+
+export function waitingAsJson({ tenant, digest, rows, collections }: WaitingTenant, groups: Groups): object {
+  return {
+    tenant,
+    digest,
+    rows,
+    collections: collections.map((each) => {
+      const { sinceMs, ...list } = each;
+      return { ...list, since: isoOrNull(sinceMs), groups: groups.get(each.collection) ?? [] };
+    }),
+  };
+}

@@ -1,0 +1,73 @@
+import type { Miss, Missing, MissingKeys } from '../core/deletions/missing.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { DeletionMemory } from '../state/index-store.ts';
+
+/**
+ * The missing rows of a collection, as remembered between syncs. Keys that were seen, by whatever sync, leave it before the
+ * commit; keys that were missed enter it after the commit that names their sync: a crash in between makes it void.
+ */
+export class MissingRows {
+  readonly #memory: DeletionMemory;
+  readonly #collection: CollectionName;
+  #missing: Missing | null;
+  readonly #seen = new Set<string>();
+
+  private constructor(memory: DeletionMemory, collection: CollectionName, missing: Missing | null) {
+    this.#memory = memory;
+    this.#collection = collection;
+    this.#missing = missing;
+  }
+
+  /** `settledBy`: the sync that the log names; null: none. */
+  static async open(
+    memory: DeletionMemory,
+    collection: CollectionName,
+    settledBy: string | null,
+  ): Promise<MissingRows> {
+    const remembered = settledBy === null ? null : await memory.missing(collection);
+    return new MissingRows(memory, collection, remembered?.syncId === settledBy ? remembered : null);
+  }
+
+  /** Without those seen since; null: what was remembered is lost or void. */
+  get keys(): MissingKeys | null {
+    if (this.#missing === null || this.#seen.size === 0) return this.#missing?.keys ?? null;
+    return new Map([...this.#missing.keys].filter(([key]) => !this.#seen.has(key)));
+  }
+
+  /** The confirming sync that is owed: when it is due (ms since the epoch), and whether it reads every scope; null: none. */
+  get owed(): { readonly atMs: number; readonly isOfAll: boolean } | null {
+    const atMs = this.#missing?.confirmAtMs ?? null;
+    return atMs === null ? null : { atMs, isOfAll: this.#missing?.confirmsAll === true };
+  }
+
+  has(key: string): boolean {
+    return this.#missing?.keys.has(key) === true && !this.#seen.has(key);
+  }
+
+  /** The hub has shown rows. */
+  noteSeen(keys: Iterable<string | null>): void {
+    const missing = this.#missing?.keys;
+    if (missing === undefined || missing.size === 0) return;
+    for (const key of keys) if (key !== null && missing.has(key)) this.#seen.add(key);
+  }
+
+  /** Forgets those that were seen. Called before each commit. */
+  async dropSeen(): Promise<void> {
+    if (this.#seen.size === 0 || this.#missing === null) return;
+    const seen = [...this.#seen];
+    await this.#memory.dropMissing(this.#collection, seen);
+    const keys = new Map<string, Miss>(this.#missing.keys);
+    for (const key of seen) {
+      keys.delete(key);
+      this.#seen.delete(key);
+    }
+    this.#missing = { ...this.#missing, keys };
+  }
+
+  /** Called after the commit that names the sync. */
+  async replace(missing: Missing): Promise<void> {
+    await this.#memory.setMissing(this.#collection, missing);
+    this.#missing = missing;
+    this.#seen.clear();
+  }
+}

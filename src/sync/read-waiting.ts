@@ -1,0 +1,45 @@
+import { digestOf, waitingList, type WaitingRows } from '../core/deletions/waiting-list.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { Progress } from '../model/progress.ts';
+import type { DeletionMemory } from '../state/index-store.ts';
+
+/** Everything in a tenant that waits for a decision. */
+export interface Waiting {
+  readonly collections: readonly (WaitingRows & {
+    /** Missing rows, those included that no list can hold. */
+    readonly count: number;
+    readonly why: string | null;
+  })[];
+  /** Number of keys on the list. */
+  readonly rows: number;
+  /** Null without keys. */
+  readonly digest: string | null;
+}
+
+/** `progress`: the last record of each mirrored collection. Reads Redis only while a collection is held. */
+export async function readWaiting(
+  memory: Pick<DeletionMemory, 'missing'>,
+  progress: ReadonlyMap<CollectionName, Progress | null>,
+): Promise<Waiting> {
+  const isHeld = [...progress.values()].some((each) => each?.deletions?.heldSinceMs != null);
+  if (!isHeld) return { collections: [], rows: 0, digest: null };
+  const known = await Promise.all(
+    [...progress].map(async ([collection, record]) => {
+      const { settledBy, heldSinceMs = null } = record?.deletions ?? {};
+      const missing = await memory.missing(collection);
+      const keys = missing !== null && missing.syncId === settledBy ? missing.keys : null;
+      return { collection, keys, heldSinceMs };
+    }),
+  );
+  const list = waitingList(known);
+  const rows = list.reduce((sum, { keys }) => sum + keys.length, 0);
+  return {
+    collections: list.map((each) => {
+      const record = progress.get(each.collection);
+      const count = Math.max(each.keys.length, each.isHeld ? (record?.rowsWithheld ?? 0) : 0);
+      return { ...each, count, why: record?.deletions?.why ?? null };
+    }),
+    rows,
+    digest: rows === 0 ? null : digestOf(list),
+  };
+}
