@@ -1,6 +1,6 @@
 import { awaitedIn, forgotten, type AbsenceEntry } from '../core/absences/absence-entry.ts';
 import { decodeAbsent } from '../core/absences/absent-entry.ts';
-import { versionRowOf, type AbsenceVersionValue } from '../core/absences/absence-version.ts';
+import { OTHER_STUDENT, versionRowOf, type AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import {
   deriveAbsences,
   idsToLoad,
@@ -44,7 +44,6 @@ const ASKING_ROUNDS = 3;
 /** A hub that serves lists, but has failed to answer for single rows for so long, is taken to have no answer. */
 const UNANSWERED_FOR_AT_MOST_MS = 5 * 60_000;
 const NO_ROWS: StagedRows = { rows: [], unchanged: new Set(), gone: [] };
-const OTHER_STUDENT = 'the record was of another student before: `student` of an absence does not change';
 
 interface Task {
   readonly mode: DeriveInput['mode'];

@@ -176,7 +176,7 @@ function absenceMetrics(registry: Registry) {
   });
   const contradictions = gauge(registry, {
     name: 'rollcall_absence_contradictions',
-    help: "Number of places where the hub's absence records currently contradict each other.",
+    help: 'Number of absences whose records at the hub do not fit each other at present.',
     labelNames: ['tenant'],
   });
   const countAbsenceChanges = (tenant: string, counts: AbsenceCounts): void => {

@@ -15,6 +15,10 @@ export interface AbsenceVersionValue {
   readonly deletedTime?: number | null;
 }
 
+/** Why a version is rejected that was read with another student than its absence's. */
+export const OTHER_STUDENT =
+  'the record was of another student before: `student` of an absence does not change';
+
 /** A version is deleted only if `deletedTime` is set (spec 2.2, 3 rule 2). `student`: see student-fingerprint.ts. */
 export function versionRowOf(value: AbsenceVersionValue, student: number | null): VersionRow {
   return {

@@ -93,7 +93,10 @@ export class Settlement {
     if (isVanished) this.#emit(list, published.versionId, 'VANISHED', { isDeletion: true });
     else if (tail?.isContinued === true && list.continuedBy !== null)
       this.#merge(plan, tail, list.continuedBy);
-    else this.#emit(list, tail?.id ?? published.versionId, 'HUB', { isDeletion: true });
+    else {
+      const versionId = tail?.state === 'present' ? tail.id : published.versionId;
+      this.#emit(list, versionId, 'HUB', { isDeletion: true });
+    }
   }
 
   #merge(plan: Plan, tail: Version, continuedBy: string): void {

@@ -1,3 +1,4 @@
+import { OTHER_STUDENT } from '../../core/absences/absence-version.ts';
 import { canVerifyIdentity, overlapsEnough } from '../../core/tenant-identity.ts';
 import type { KeyedRow } from '../../core/row-changes.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
@@ -27,7 +28,8 @@ export async function verifyRows(
   const hub = hubRows(tools.parts, collection);
   const comparison = new RowComparison(view, { seed: randomSeed(), skipsEmpty: false });
   const known = view.rows.size;
-  const doubt = await readHub(tools, { name, hub, comparison, view, onRow, signal });
+  const asPublished = (row: KeyedRow): KeyedRow => rejectedVersion(row, { view, collection }) ?? row;
+  const doubt = await readHub(tools, { name, hub, comparison, view, asPublished, onRow, signal });
   const isWrongTenant =
     canVerifyIdentity(known) &&
     !overlapsEnough({ rows: comparison.keysSeen, knownAmongThem: comparison.keysKnown, knownRows: known });
@@ -55,11 +57,12 @@ async function readHub(
     readonly hub: HubRows;
     readonly comparison: RowComparison;
     readonly view: TopicView;
+    readonly asPublished: (row: KeyedRow) => KeyedRow;
     readonly onRow: ((row: KeyedRow) => void) | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<string | null> {
-  const { name, hub, comparison, view, onRow, signal } = options;
+  const { name, hub, comparison, view, asPublished, onRow, signal } = options;
   const startedAtMs = tools.parts.runtime.now();
   const known = view.rows.size;
   const doubt = await readUntilComplete(async (firstStartedAtMs) => {
@@ -68,7 +71,7 @@ async function readHub(
     let news = 0;
     let newRowsThereAtStart = 0;
     const scan = await hub.read((page) => {
-      for (const each of page) {
+      for (const each of page.map(asPublished)) {
         const isNew = comparison.take(each);
         onRow?.(each);
         if (!isNew) continue;
@@ -86,6 +89,18 @@ async function readHub(
   });
   comparison.finish();
   return doubt;
+}
+
+/** A version that was rejected because it is of another student than its absence; null for any other row. */
+function rejectedVersion(
+  row: KeyedRow,
+  { view, collection }: { view: TopicView; collection: TenantCollection },
+): KeyedRow | null {
+  const { key, rejectKey, decoded } = row;
+  if (collection.name !== 'absence-versions' || decoded.kind === 'reject') return null;
+  if (!view.rejects.has(rejectKey) || view.rows.has(key ?? '')) return null;
+  const rejected = collection.reader.rejectValue?.(decoded.value, OTHER_STUDENT);
+  return rejected === undefined ? null : { ...row, decoded: rejected };
 }
 
 function wrongTenant({ keysSeen, keysKnown }: RowComparison, knownRows: number): Verdict {

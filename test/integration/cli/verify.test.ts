@@ -252,6 +252,32 @@ describe('verify of absences', () => {
   });
 });
 
+describe('verify of contradictory absences', () => {
+  it('finds nothing wrong with a fork, a corrected pupil, and a record that was given to another student', async () => {
+    await using mirror = await openMirror({
+      collections: ['absence-versions', 'absences', 'absence-changes'],
+      hubOptions: { students: 20, size: { absencesPerStudentYear: 6 }, startMs: Date.now() },
+    });
+    await mirror.full();
+    const { district } = mirror.hub;
+    const [one = '', other = ''] = district.ids('students').map(String);
+    const register = (student: string): string =>
+      district.registerAbsence({ student, fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T09:00:00Z' });
+    const [root, rival, wrongPupil, right, given] = [one, one, one, other, one].map(register);
+    district.replaceAbsence(String(root));
+    const refer = (sourcedId: unknown) => ({ sourcedId: String(sourcedId), type: 'absence' });
+    district.patch('absence-versions', String(rival), { replaces: refer(root) });
+    district.patch('absence-versions', String(right), { replaces: refer(wrongPupil) });
+    await mirror.delta();
+    district.patch('absence-versions', String(given), { student: { sourcedId: other, type: 'user' } });
+    await mirror.delta();
+    expect((await mirror.view('rejects')).has(`absence-versions|${given}`)).toBe(true);
+    using config = configFile(mirror.configText);
+    const verified = await rollcall(config.path, 'verify', '--json');
+    expect([reported(verified), verified.code]).toEqual([[], 0]);
+  });
+});
+
 describe('verify of schedules and nested collections', () => {
   it('reports each day and class that differs', async () => {
     await using mirror = await openScheduleMirror({

@@ -154,6 +154,14 @@ describe('rule 5, tail and steps', () => {
     expect(eventsOf(index)).toEqual(['v1/1 CREATED v1', 'v1/2 REPLACED v2', 'v1/3 DELETED v2']);
   });
 
+  test('a version that was deleted and left before it was published ends the absence with the one published last', () => {
+    const index = published('v1');
+    index.page([V1, row('v3', { replaces: 'v2', isDeleted: true })]);
+    index.page([], ['v3']);
+    index.final();
+    expect(eventsOf(index)).toEqual(['v1/1 CREATED v1', 'v1/2 DELETED v1']);
+  });
+
   test('what stands before the version published last is never published', () => {
     const index = published(V2);
     index.final([V1]);
