@@ -117,13 +117,18 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   const pages = sync.seen === null ? undefined : (parts.pages ?? undefined);
   const open = { modifiedAfterMs, pages, readVersion: writer.readVersion, signal };
   const scans: ScanEvidence[] = [];
+  const { skewMs: previousSkewMs } = parts.findings;
   let clock: SyncClock | null = null;
+  let hubTimeMs: number | null = null;
   let pageCount = 0;
   let flushedAtMs = parts.now();
   for await (const scan of scansAhead(wanted, { ahead: isSingle ? 0 : parts.scopesAhead, open })) {
     const before = countedBy(sync);
     for await (const page of scan.pages) {
-      clock ??= startClock(run, page.hubTimeMs);
+      // Of several scans that were opened together, a later one may have been answered first.
+      const isEarliest = hubTimeMs === null || (page.hubTimeMs !== null && page.hubTimeMs < hubTimeMs);
+      if (clock === null || isEarliest) clock = startClock(run, page.hubTimeMs, previousSkewMs);
+      if (isEarliest) hubTimeMs = page.hubTimeMs;
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
       if (!(await stageKnown(run, page))) await stageAll(run, page);
@@ -142,7 +147,12 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
     };
     scans.push(evidenceOf(scan.scope, scan.pages.end, counted));
   }
-  return { scans, scopes, becameEmpty: run.becameEmpty, clock: clock ?? startClock(run, null) };
+  return {
+    scans,
+    scopes,
+    becameEmpty: run.becameEmpty,
+    clock: clock ?? startClock(run, null, previousSkewMs),
+  };
 }
 
 /** Those whose scopes a confirming sync reads; null: it reads all. */
@@ -215,12 +225,16 @@ async function withoutNowEmpty(
   return rows.filter((row) => !nowEmpty.has(row));
 }
 
-/** The sync's clock, by the hub's time at its first page. */
-function startClock({ parts, sync, localStartMs }: RunningSync, hubTimeMs: number | null): SyncClock {
+/** The sync's clock, by the hub's time at its earliest page. */
+function startClock(
+  { parts, sync, localStartMs }: RunningSync,
+  hubTimeMs: number | null,
+  previousSkewMs: number | null,
+): SyncClock {
   const clock = syncClock({
     hubTimeMs,
     localTimeMs: localStartMs,
-    previousSkewMs: parts.findings.skewMs,
+    previousSkewMs,
     overlapMs: parts.overlapMs,
   });
   parts.findings.noteSkew(clock.skewMs);

@@ -35,18 +35,6 @@ function become(mirror: Mirror, collections: readonly string[], prefix: string):
 }
 
 /** Answers incremental syncs with another tenant's rows, and everything else correctly. */
-async function* ofTheOther(
-  pages: AsyncGenerator<HubPage, ScanEnd>,
-  { modifiedAfterMs }: ReadOptions,
-): AsyncGenerator<HubPage, ScanEnd> {
-  for (;;) {
-    const step = await pages.next();
-    if (step.done === true) return step.value;
-    if (modifiedAfterMs === undefined) yield step.value;
-    else yield { ...step.value, rows: [{ sourcedId: 'other-1', title: 'Of the other tenant' }] };
-  }
-}
-
 async function codes(
   mirror: Mirror,
   mode: 'FULL' | 'DELTA',
@@ -110,22 +98,6 @@ describe('another tenant’s data by mistake', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('in an incremental sync is not published even if the right hub answers the next request', async () => {
-    await using mirror = await openMirror({
-      collections: ['categories'],
-      parts: ({ hub }) => ({
-        hub: { ...hub, readPages: (options) => ofTheOther(hub.readPages(options), options) },
-      }),
-    });
-    fill(mirror, 'categories', rowsOf(200, 'category'));
-    await mirror.full();
-    const before = await mirror.ends();
-    mirror.hub.district.put('categories', { sourcedId: 'category-0001', title: 'Changed' });
-    const outcome = await codes(mirror, 'DELTA');
-    const published = (await mirror.since(before)).map(({ key }) => key);
-    expect([outcome, published]).toEqual([['complete'], ['category-0001']]);
-  });
-
   it('that begins during a full sync stops that sync', async () => {
     let onPage: () => void = () => undefined;
     await using mirror = await openMirror({
@@ -168,7 +140,7 @@ describe('another tenant’s data by mistake', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('in one collection stops no changes of the others, but all removals', async () => {
+  it('in one collection stops nothing of the others', async () => {
     await using mirror = await loaded({ categories: 40, courses: 40 });
     const { district } = mirror.hub;
     const back = become(mirror, ['categories'], 'other');
@@ -182,7 +154,7 @@ describe('another tenant’s data by mistake', () => {
     const view = await mirror.view('courses');
     expect(view.get('course-0001')?.value).toMatchObject({ title: 'Changed' });
     expect(view.get('course-0003')?.value).toMatchObject({ title: 'Changed too' });
-    expect(view.has('course-0002')).toBe(true);
+    expect(view.has('course-0002')).toBe(false);
     back();
     expect(await codes(mirror, 'FULL', 'categories')).toEqual(['complete']);
     expect(await codes(mirror, 'FULL', 'courses')).toEqual(['complete']);

@@ -8,6 +8,7 @@ import { MissingRows } from '../../../src/sync/missing-rows.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
 import { runSync } from '../../../src/pipeline/run-sync.ts';
 import type { SyncParts } from '../../../src/pipeline/sync-parts.ts';
+import type { SourceScan } from '../../../src/source/source-scan.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
 const MINUTE = 60_000;
@@ -118,6 +119,24 @@ async function loaded(): Promise<Bench> {
   for (let at = 0; at < 20; at += 1) made.put(`u${at}`, 'old', made.nowMs - 30 * 24 * HOUR);
   return made;
 }
+
+describe('the watermark of a sync of several scans', () => {
+  it('is by the earliest page, though another scan was read first: what changed between the two is read again', async () => {
+    const made = new Bench();
+    const at = (scope: string, hubTimeMs: number): SourceScan => ({
+      scope,
+      open: async function* () {
+        yield { rows: [], hubTimeMs, total: 0, readVersion: 0 };
+        return { reason: 'no-rows', paging: 'keyset', rows: 0, totalAtStart: 0, totalAtEnd: 0 } as const;
+      },
+    });
+    const session = await made.session(5 * MINUTE);
+    const scans = () => Promise.resolve([at('a', made.nowMs + MINUTE), at('b', made.nowMs)]);
+    const parts = { ...session, scopesAhead: 1, scans };
+    expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ kind: 'complete' });
+    expect(parts.writer.progress?.watermarkMs).toBe(made.nowMs - 5 * MINUTE);
+  });
+});
 
 describe('deltaOverlap', () => {
   it('raised at a restart applies to the very next incremental sync, and is applied once', async () => {
