@@ -114,12 +114,16 @@ export class AbsenceView implements View {
         const awaited = new Set(group.flatMap((key) => awaitedOf(entries.get(key)))).difference(asked);
         ids.push(...[...awaited].slice(0, ASKED_AT_MOST - asked.size));
         for (const id of ids) asked.add(id);
+        if (asked.size >= ASKED_AT_MOST) break;
       }
       if (ids.length === 0) return true;
-      if (!(await transaction.ask(ids))) return false;
-      if (transaction.isEmpty) return true;
-      await this.#derive(transaction, sync, PAGE);
-      await transaction.commit();
+      const isAnswered = await transaction.ask(ids);
+      const hasNews = !transaction.isEmpty;
+      if (hasNews) {
+        await this.#derive(transaction, sync, PAGE);
+        await transaction.commit();
+      }
+      if (!isAnswered || !hasNews) return isAnswered;
     }
     return true;
   }

@@ -104,6 +104,23 @@ describe('an awaited id', () => {
     expect(table.asked).toHaveLength(1);
   });
 
+  test('that the hub answers for joins at once, although it leaves another one unanswered', async () => {
+    const table = new ViewedTable();
+    table.hub = new Map([['v1', V1_REPLACED]]);
+    table.unanswered.add('w1');
+    await table.end([V2, version('w2', { replaces: 'w1' })]);
+    expect(table.story).toEqual(['v1/1 CREATED v1', 'v1/2 REPLACED v2']);
+    expect(await areasOf(table)).toMatchObject({ open: 1, bodies: 1 });
+  });
+
+  test('is one of at most 2,000 that a sync asks for; the others are ignored unasked', async () => {
+    const table = new ViewedTable();
+    const rows = Array.from({ length: 2_500 }, (_each, at) => version(`v${at}`, { replaces: `gone${at}` }));
+    await table.end(rows);
+    expect(table.asked.flat()).toHaveLength(2_000);
+    expect(table.story).toHaveLength(2_500);
+  });
+
   test('is left to the end of a full sync that runs beside', async () => {
     const table = new ViewedTable();
     await table.end([V2], [], { isBesideFull: true });

@@ -27,6 +27,8 @@ export class ViewedTable {
   readonly index = new MemoryIndex({ name: 'north/absence-versions', areas: areasOf('absence-versions') });
   /** What the hub has by id; null: it does not answer. */
   hub: ReadonlyMap<string, ReadableRow> | null = new Map();
+  /** Ids that its answers leave out. */
+  readonly unanswered = new Set<string>();
   nowMs = Date.UTC(2026, 2, 2, 9);
   readonly records: OutgoingRecord[] = [];
   readonly rejected: string[] = [];
@@ -178,7 +180,7 @@ export class ViewedTable {
           keys.flatMap((key) => this.hub?.get(key) ?? []),
           [],
         );
-        return Promise.resolve(true);
+        return Promise.resolve(keys.every((key) => !this.unanswered.has(key)));
       },
       commit: () => this.#commit(),
     };
