@@ -11,6 +11,8 @@ interface PublishedChain {
   readonly isOver: boolean;
   /** By version id, of those ever published: position of the transaction that removed it, infinite if none did. */
   readonly removedAt: ReadonlyMap<string, number>;
+  /** Versions that were removed, and were not read any more once absences were mirrored: they had left the hub before. */
+  readonly leftBefore: ReadonlySet<string>;
   readonly wasDeletedAtHub: boolean;
 }
 
@@ -22,6 +24,7 @@ export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): str
   const { hub } = world;
   const { changesOf, problems } = byChain(world, log);
   const removedAt = removalsIn(log);
+  const leftBefore = leftBeforeAbsences(log);
   for (const chain of hub.chains) {
     const { versions } = chain;
     if (chain.isTainted || versions.some((id) => hub.unanswered.has(id))) continue;
@@ -32,6 +35,7 @@ export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): str
       present: versions.filter((id) => hub.rows.has(id)),
       isOver: tail === undefined || tail.deletedAtMs !== null,
       removedAt,
+      leftBefore,
       wasDeletedAtHub: hub.wasDeleted(versions.at(-1) ?? ''),
     };
     const found = [...problemsOfOrder(published), ...problemsOfEnd(published), ...problemsOfId(published)];
@@ -72,6 +76,18 @@ function removalsIn({ versions }: PublishedLog): ReadonlyMap<string, number> {
   return removedAt;
 }
 
+/** A row is removed only after several syncs have missed it; absences may have been switched on meanwhile. */
+function leftBeforeAbsences({ versions, changes }: PublishedLog): Set<string> {
+  const begin = changes[0]?.transaction ?? Number.POSITIVE_INFINITY;
+  const writtenAt = new Map<string, number>();
+  const left = new Set<string>();
+  for (const { key, content, transaction } of versions) {
+    if (content !== null) writtenAt.set(key, transaction);
+    else if ((writtenAt.get(key) ?? begin) < begin) left.add(key);
+  }
+  return left;
+}
+
 function eventsOf({ changes }: PublishedChain) {
   return changes.flatMap(({ value }) => value ?? []);
 }
@@ -104,9 +120,10 @@ function problemsOfOrder(published: PublishedChain): string[] {
 }
 
 /** Published versions need an event unless they left before a later event; a chain that has left completely needs none. */
-function mustBePublished({ chain, changes, present, removedAt }: PublishedChain, id: string): boolean {
+function mustBePublished(published: PublishedChain, id: string): boolean {
+  const { chain, changes, present, removedAt, leftBefore } = published;
   const removed = removedAt.get(id);
-  if (removed === undefined || present.length === 0) return false;
+  if (removed === undefined || present.length === 0 || leftBefore.has(id)) return false;
   const later = new Set(chain.versions.slice(chain.versions.indexOf(id)));
   const passedOver = changes.find(({ value }) => value !== null && later.has(value.version.sourcedId));
   return removed > (passedOver?.transaction ?? -1);
