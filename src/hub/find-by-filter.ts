@@ -1,5 +1,5 @@
 import type { Collection } from '../model/collections.ts';
-import { HubError, concernsOneRequest } from './hub-error.ts';
+import { HubError, LargeAnswer, concernsOneRequest } from './hub-error.ts';
 import type { FoundRow } from './hub.ts';
 import { listIn, readableId } from './page-body.ts';
 import type { Requests } from './requests.ts';
@@ -85,7 +85,10 @@ export class FilterFinder {
    * such a row, "missing" proves nothing. `none`: the hub lists no rows; `no-id`: no listed row has a usable id.
    */
   async listed(signal: AbortSignal): Promise<{ id: string } | 'none' | 'no-id'> {
-    const { rows } = await this.#rows({ limit: CONTROL_LIMIT }, signal);
+    const { rows } = await this.#rows({ limit: CONTROL_LIMIT }, signal).catch((error: unknown) => {
+      if (error instanceof LargeAnswer) return { rows: null };
+      throw error;
+    });
     if (rows?.length === 0) return 'none';
     const id = rows?.map(readableId).findLast((each) => each !== null && isPlainId(each)) ?? null;
     return id === null ? 'no-id' : { id };

@@ -1,5 +1,8 @@
 import { RollcallError, type ErrorCode } from '../errors.ts';
 
+/** A larger answer is received only in turn, one at a time in the process, until its reader is done with it. */
+export const LARGE_BYTES = 8 * 1024 * 1024;
+
 interface HubErrorOptions {
   readonly remedy: string;
   readonly cause?: unknown;
@@ -37,6 +40,26 @@ export class HubError extends RollcallError {
     this.retryable = options.retryable ?? RETRYABLE_BY_DEFAULT.has(code);
     this.jsonBody = options.jsonBody ?? false;
   }
+}
+
+/** An answer above the bytes that are received without a turn (see {@link LARGE_BYTES}). */
+export class LargeAnswer extends HubError {
+  constructor(where: string) {
+    super('HUB_RESPONSE_TOO_LARGE', `Cannot read ${where}: the answer is larger than ${LARGE_BYTES} bytes`, {
+      remedy:
+        'Only the pages of a sync may be larger. Have the hub honour the parameters "filter" and "limit".',
+      retryable: false,
+    });
+  }
+}
+
+/** The same failure once a request for a single row has failed so too. */
+export function noSmallerPage({ code, message }: HubError): HubError {
+  const orElse = code === 'HUB_RESPONSE_TOO_LARGE' ? ', or raise hub.maxResponseBytes' : '';
+  return new HubError(code, `${message}, even for limit=1`, {
+    remedy: `Smaller pages do not help: the hub ignores the parameter "limit", or has a row as large as that. Have it honour "limit"${orElse}.`,
+    retryable: false,
+  });
 }
 
 /** Whether the hub itself is failing. Such errors open the circuit; a refusal does not. */

@@ -62,6 +62,10 @@ export interface ReadOptions {
   readonly modifiedAfterMs?: number | undefined;
   /** The pages of the last full keyset scan: they need not be parsed if they are the same, and may be requested several at once. */
   readonly pages?: Pick<PageMemory, 'at' | 'recognise'> | undefined;
+  /** For a reader that may have a large page already: a large one is an error, instead of waiting for its turn. */
+  readonly refuseLarge?: boolean | undefined;
+  /** For a scan that is opened ahead of its turn: it asks for no large page before. */
+  readonly largeAfter?: Promise<void> | undefined;
   /** Called for each page's request; its result becomes {@link HubPage.readVersion}. */
   readonly readVersion: () => number;
   readonly signal: AbortSignal;

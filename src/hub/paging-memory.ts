@@ -1,4 +1,5 @@
 import type { CollectionName } from '../model/collections.ts';
+import { noSmallerPage, type HubError } from './hub-error.ts';
 import type { PagingMode } from './hub.ts';
 
 /** After a day the memory forgets its findings, so that a scan tries better modes again: hubs are upgraded. */
@@ -11,6 +12,8 @@ interface Findings {
   mode: PagingMode | null;
   /** The hub refused `sort` and `orderBy`. */
   sortRefused: boolean;
+  /** Even an answer to a request for one row was too large. */
+  limitIgnored: boolean;
   /** Lower than the configured page size after time-outs, or when the hub clamps the limit. */
   limit: number | null;
   foundAtMs: number;
@@ -32,7 +35,8 @@ export class PagingMemory {
     const known = this.#findings.get(name);
     if (known !== undefined && this.#now() - known.foundAtMs < RETRY_AFTER_MS) return known;
     const reported = known?.reported ?? new Set<string>();
-    const fresh: Findings = { mode: null, sortRefused: false, limit: null, foundAtMs: this.#now(), reported };
+    const found = { mode: null, sortRefused: false, limitIgnored: false, limit: null };
+    const fresh: Findings = { ...found, foundAtMs: this.#now(), reported };
     this.#findings.set(name, fresh);
     return fresh;
   }
@@ -51,6 +55,13 @@ export class PagingMemory {
 
   rememberSortRefused(name: CollectionName): void {
     this.#of(name).sortRefused = true;
+  }
+
+  /** A page was too large, the first one or a later one. Throws if smaller pages do not help. */
+  requireSmallerPage(name: CollectionName, error: HubError, page: { limit: number; isFirst: boolean }): void {
+    const findings = this.#of(name);
+    if (page.limit === 1 && page.isFirst) findings.limitIgnored = true;
+    if (page.limit === 1 || findings.limitIgnored) throw noSmallerPage(error);
   }
 
   limit(name: CollectionName): number {

@@ -115,6 +115,7 @@ export function createHubProbe(settings: HubSettings, tools: HubTools = {}): Hub
         signal,
         where,
         setting: 'hub.baseUrl',
+        mayBeLarge: true,
       });
       return response.status;
     },

@@ -1,6 +1,7 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { proveDigest, type PagePrint } from '../core/pages/page-print.ts';
 import type { HubAnswer } from './hub-answer.ts';
+import { LARGE_BYTES } from './hub-error.ts';
 import type { HubPage, ReadOptions } from './hub.ts';
 import { KnownPage } from './known-page.ts';
 import { readLinks, type PageLinks } from './link.ts';
@@ -42,7 +43,9 @@ export function readPage(
     nextOffered: links.nextOffered,
     next: links.next,
   };
-  const canBeKnown = cursor !== undefined && isUtf8 && rows.length > 0 && ids.length === rows.length;
+  // A large one is not remembered, since its text would stay in memory, and no request before its turn may ask for it.
+  const canBeKnown =
+    cursor !== undefined && isUtf8 && rows.length > 0 && ids.length === rows.length && bytes <= LARGE_BYTES;
   const print = canBeKnown
     ? () => printOf(answer, { cursor, limit: facts.limit, ids, envelope, where })
     : undefined;

@@ -5,7 +5,8 @@ import type { Breaker } from './breaker.ts';
 import type { HubEvent, RequestTarget } from './hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
-import { HubError } from './hub-error.ts';
+import { HubError, LargeAnswer } from './hub-error.ts';
+import type { LargeTurn } from './large-turn.ts';
 import { withQuery } from './request-url.ts';
 import { withRetries, type RetryTools } from './retry.ts';
 import type { Permits } from './semaphore.ts';
@@ -23,16 +24,24 @@ interface SendOptions {
   readonly signal: AbortSignal;
   /** Called immediately before each request is sent. */
   readonly readVersion: () => number;
+  readonly mayBeLarge?: boolean;
 }
 
-interface GetOptions<T> extends SendOptions {
+interface GetOptions<T> extends Omit<SendOptions, 'mayBeLarge'> {
   /** Turns the answer into the result. An error that it throws counts as a failure of the request. */
   readonly read: (answer: HubAnswer) => T;
+  /** Left out for questions: a large answer is then an error, since it might wait for a page of the one who asks. */
+  readonly large?: LargeTurn | undefined;
   readonly onFailure?: ((error: HubError) => boolean) | undefined;
   /** The answer for an address that was requested before its turn; see `Prefetch.take`. */
   readonly prefetched?: ((url: URL) => Promise<Sent | null> | null) | undefined;
   /** Whether a body is a page that need not be parsed. */
   readonly recognise?: ((text: Buffer) => RememberedPage | null) | undefined;
+}
+
+interface Read<T> {
+  readonly result: T;
+  readonly bytes: number;
 }
 
 /** Authorised GETs to one hub, with retries, a circuit breaker and a bound on concurrent requests. */
@@ -72,6 +81,7 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
       signal: get.signal,
       where: get.where,
       setting: 'hub.baseUrl',
+      mayBeLarge: get.mayBeLarge,
     });
     if (response.status >= 200 && response.status < 300) token.accepted = true;
     return { response, requested, readVersion, tokenAgeMs: now() - token.obtainedAtMs };
@@ -165,32 +175,34 @@ export function createRequests(options: RequestsOptions): Requests {
   }
 
   /** Null if the answer was not requested before its turn, or is of no use: then the request is sent. */
-  async function readPrefetched<T>(get: GetOptions<T>): Promise<{ result: T } | null> {
+  async function readPrefetched<T>(get: GetOptions<T>): Promise<Read<T> | null> {
     const sent = (await get.prefetched?.(get.url())) ?? null;
     if (sent === null) return null;
     try {
-      return { result: get.read(answerOf(sent, get)) };
+      return { result: get.read(answerOf(sent, get)), bytes: sent.response.body.length };
     } catch (error) {
       if (error instanceof RollcallError) return null;
       throw error;
     }
   }
 
-  async function attempt<T>(get: GetOptions<T>): Promise<T> {
+  async function attempt<T>(get: GetOptions<T>, mayBeLarge = false): Promise<Read<T>> {
     const prefetched = await readPrefetched(get);
-    if (prefetched !== null) return prefetched.result;
+    if (prefetched !== null) return prefetched;
     const release = await permits.acquire(get.signal);
     const startedAtMs = monotonicNow();
     const { target } = get;
     onEvent({ type: 'request-started', target });
     try {
-      const answer = await breaker.run(async () => answerOf(await sendFiltered(sendAuthorised, get), get));
+      const answer = await breaker.run(async () =>
+        answerOf(await sendFiltered(sendAuthorised, { ...get, mayBeLarge }), get),
+      );
       const result = get.read(answer);
       const { status, bytes } = answer;
       onEvent({ type: 'request-done', target, status, durationMs: monotonicNow() - startedAtMs, bytes });
-      return result;
+      return { result, bytes };
     } catch (error) {
-      if (error instanceof RollcallError) {
+      if (error instanceof RollcallError && (get.large === undefined || !(error instanceof LargeAnswer))) {
         const status = error instanceof HubError ? error.status : null;
         onEvent({
           type: 'request-failed',
@@ -211,13 +223,15 @@ export function createRequests(options: RequestsOptions): Requests {
   return {
     inAdvance: (get) => sendInAdvance(options, sendAuthorised, get),
     async get(get) {
-      const { target, signal, onFailure } = get;
-      return withRetries(() => attempt(get), {
+      const { target, signal, onFailure, large } = get;
+      const inTurn = () => large?.take((mayBeLarge) => attempt(get, mayBeLarge)) ?? attempt(get);
+      const { result } = await withRetries(inTurn, {
         tools,
         target,
         signal,
         ...(onFailure === undefined ? {} : { onFailure }),
       });
+      return result;
     },
   };
 }

@@ -3,6 +3,7 @@ import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { HubEvent } from './hub-events.ts';
 import type { HubPage, PagingMode, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError } from './hub-error.ts';
+import { LargeTurn } from './large-turn.ts';
 import type { WayOut } from './link.ts';
 import {
   afterPage,
@@ -49,6 +50,7 @@ class Scanner {
   readonly #context: ScanContext;
   readonly #read: ReadOptions;
   readonly #signal: AbortSignal;
+  readonly large: LargeTurn;
   readonly #where: string;
   /** Null without remembered pages, like `#cuts`. */
   readonly #prefetch: Prefetch | null;
@@ -74,6 +76,7 @@ class Scanner {
     this.#context = context;
     this.#read = read;
     this.#signal = signal;
+    this.large = new LargeTurn(signal, read.largeAfter);
     const { name, path, keyset } = read.collection;
     this.#where = `${context.baseUrl.origin}${context.baseUrl.pathname.replace(/\/+$/, '')}${path}`;
     this.#prefetch = prefetchFor(context, { read, signal, where: this.#where });
@@ -104,6 +107,7 @@ class Scanner {
       this.#offset += facts.rowCount - repeatedIn(facts.ids);
       if (links.leadsOut !== null) this.#reportLinkOut(links.leadsOut);
       const page = decision.deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
+      if (page === null) this.large.doneWith(fetched.page);
       const end = this.#apply(decision.step);
       if (page !== null || end !== null) return { page, end };
     }
@@ -112,6 +116,7 @@ class Scanner {
   /** Nobody will read further pages. */
   end(): void {
     this.#prefetch?.end();
+    this.large.end();
   }
 
   get #sorts(): boolean {
@@ -136,17 +141,8 @@ class Scanner {
     let limit = this.#limit;
     const url = (): URL => {
       limit = this.#limit;
-      const { mode } = this.#state;
-      const position = this.#position;
-      return pageUrl({
-        baseUrl,
-        read,
-        mode,
-        position,
-        limit,
-        limitBefore: this.#limitBefore,
-        sort: this.#sorts,
-      });
+      const at = { mode: this.#state.mode, position: this.#position, limitBefore: this.#limitBefore };
+      return pageUrl({ ...at, baseUrl, read, limit, sort: this.#sorts });
     };
     try {
       const fetched = await requests.get({
@@ -155,6 +151,7 @@ class Scanner {
         url,
         signal: this.#signal,
         readVersion: isInTurn ? read.readVersion : () => prefetch.asOfPageBefore(read.readVersion()),
+        large: read.refuseLarge === true ? undefined : this.large,
         prefetched: prefetch === null ? undefined : (address) => prefetch.take(address),
         recognise:
           pages === undefined
@@ -172,9 +169,14 @@ class Scanner {
             this.#cut = null;
             return because === 'too-large';
           }
-          const halved = because === null ? null : memory.halve(name, limit);
+          if (because === 'too-large') {
+            memory.requireSmallerPage(name, error, { limit, isFirst: this.#rows === 0 });
+            // The first time, a single row shows whether the hub honours the limit.
+            this.#atMost = this.#atMost === Infinity ? 1 : Math.floor(limit / 2);
+          }
+          const halved = because === null || limit < memory.limit(name) ? null : memory.halve(name, limit);
           if (halved !== null) onEvent({ type: 'page-size-reduced', collection: name, ...halved });
-          return because === 'too-large' && (halved !== null || this.#narrow(limit));
+          return because === 'too-large';
         },
       });
       this.#limitBefore = limit;
@@ -211,13 +213,6 @@ class Scanner {
     this.#cut = cut?.rows ?? null;
     prefetch.pagesFrom(cut?.known ?? null);
     return cut?.known == null || cut.known.cursor === cursor;
-  }
-
-  /** Halves the limit at this place when few rows are too large for a page. False when a single row is too large. */
-  #narrow(limit: number): boolean {
-    if (limit === 1) return false;
-    this.#atMost = Math.floor(limit / 2);
-    return true;
   }
 
   /** A 400 may mean that the hub does not take a short limit, or does not know a parameter: the scan tries without. */
@@ -343,7 +338,10 @@ export async function* scanPages(context: ScanContext, read: ReadOptions): Async
         // The request must leave before the caller works on this page, which may block the event loop.
         for (let turn = 0; turn < TURNS_UNTIL_SENT; turn += 1) await nextTurn();
       }
-      if (page !== null) yield page;
+      if (page !== null) {
+        yield page;
+        scanner.large.doneWith(page);
+      }
       if (end !== null) return end;
     }
   } finally {

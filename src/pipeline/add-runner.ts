@@ -2,6 +2,7 @@ import { localDate } from '../core/full-pull-time.ts';
 import { LateRowWatch } from '../core/late-rows.ts';
 import { PageMemory } from '../core/pages/page-memory.ts';
 import { TransactionSize } from '../core/transaction-size.ts';
+import { LargeAnswer } from '../hub/hub-error.ts';
 import type { TenantLog } from '../log/log.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { createAbsenceView } from './create-absence-view.ts';
@@ -162,7 +163,7 @@ async function beginsWithKnown(
   signal: AbortSignal,
 ): Promise<boolean> {
   for (const scan of await source.scans()) {
-    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal });
+    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
     try {
       const first = await pages.next();
       if (first.done === true) continue;
@@ -170,6 +171,8 @@ async function beginsWithKnown(
       const knownAmongThem = (await known.among(keys)).length;
       if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows: known.rows }))
         return true;
+    } catch (error) {
+      if (!(error instanceof LargeAnswer)) throw error;
     } finally {
       await pages.return(undefined as never).catch(() => undefined);
     }

@@ -1,9 +1,13 @@
 import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from './source-scan.ts';
 
-/** The pages of one scan, fetched one ahead of the reader, besides those that the scan has requested already. Iterate only once. */
+/**
+ * The pages of one scan, fetched one ahead of the reader unless it has a large page, besides those that the scan has requested
+ * already. Iterate only once.
+ */
 export class PagesAhead implements AsyncIterable<SourcePage> {
   readonly #pages: AsyncGenerator<SourcePage, SourceEnd>;
-  #next: Promise<IteratorResult<SourcePage, SourceEnd>>;
+  /** Null while nothing is fetched ahead. */
+  #next: Promise<IteratorResult<SourcePage, SourceEnd>> | null;
   #end: SourceEnd | null = null;
 
   constructor(pages: AsyncGenerator<SourcePage, SourceEnd>) {
@@ -20,12 +24,13 @@ export class PagesAhead implements AsyncIterable<SourcePage> {
   async *[Symbol.asyncIterator](): AsyncGenerator<SourcePage, void> {
     try {
       for (;;) {
-        const step = await this.#next;
+        const step = await (this.#next ?? this.#pages.next());
         if (step.done === true) {
           this.#end = step.value;
           return;
         }
-        this.#next = ahead(this.#pages);
+        // The reader is done with a large page before the scan goes on.
+        this.#next = step.value.isLarge === true ? null : ahead(this.#pages);
         yield step.value;
       }
     } finally {
@@ -38,7 +43,8 @@ export class PagesAhead implements AsyncIterable<SourcePage> {
   }
 
   /** Whether the next page, or the end, has arrived by the next turn of the event loop. */
-  hasNext(): Promise<boolean> {
+  async hasNext(): Promise<boolean> {
+    if (this.#next === null) return false;
     const arrived = this.#next.then(
       () => true,
       () => true,
@@ -52,17 +58,23 @@ export async function* scansAhead(
   scans: readonly SourceScan[],
   options: { readonly ahead: number; readonly open: OpenOptions },
 ): AsyncGenerator<{ readonly scope: string; readonly pages: PagesAhead }, void> {
-  const opened: { scope: string; pages: PagesAhead }[] = [];
+  const opened: { scope: string; pages: PagesAhead; begin: () => void }[] = [];
   let next = 0;
   try {
     while (next < scans.length || opened.length > 0) {
       for (; opened.length <= options.ahead && next < scans.length; next += 1) {
         const scan = scans[next] as SourceScan;
-        opened.push({ scope: scan.scope, pages: new PagesAhead(scan.open(options.open)) });
+        // A large page has to be read before another one is requested.
+        const { promise: largeAfter, resolve: begin } = Promise.withResolvers<void>();
+        const pages = new PagesAhead(scan.open({ ...options.open, largeAfter }));
+        opened.push({ scope: scan.scope, pages, begin });
       }
-      yield opened.shift() as (typeof opened)[number];
+      const [{ begin, ...first }] = opened.splice(0, 1) as [(typeof opened)[number]];
+      begin();
+      yield first;
     }
   } finally {
+    for (const { begin } of opened) begin();
     await Promise.all(opened.map(({ pages }) => pages.close()));
   }
 }

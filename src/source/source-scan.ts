@@ -11,6 +11,8 @@ export interface SourcePage {
   /** See {@link HubPage.known}: the rows are then decoded when they are first read. */
   readonly known?: HubPage['known'];
   readonly print?: HubPage['print'];
+  /** The next page waits until the reader is done with this one (see {@link LARGE_BYTES}). */
+  readonly isLarge?: boolean;
 }
 
 export interface SourceEnd extends ScanEnd {
@@ -25,6 +27,8 @@ export interface OpenOptions {
   readonly readVersion: () => number;
   /** Left out where every page is to be parsed; used by collections whose key is the `sourcedId` alone. */
   readonly pages?: ReadOptions['pages'];
+  readonly refuseLarge?: ReadOptions['refuseLarge'];
+  readonly largeAfter?: ReadOptions['largeAfter'];
   readonly signal: AbortSignal;
 }
 

@@ -9,6 +9,7 @@ const PROGRAM = fileURLToPath(new URL('../../../bin/rollcall.mjs', import.meta.u
 
 /** A process with a configuration of its own. Disposing of it kills it. */
 export interface RollcallProcess extends AsyncDisposable {
+  readonly pid: number;
   /** Waits for its end; throws, with its output, when it ends with another code or by another signal. */
   endsWith(expected: number | NodeJS.Signals): Promise<void>;
   /** The output of both streams so far. */
@@ -20,9 +21,13 @@ export interface RollcallProcess extends AsyncDisposable {
   readiness(): Promise<{ status: number; text: string } | null>;
 }
 
-/** `rollcall <verb>`. */
-export async function startRollcall(args: readonly string[], configText: string): Promise<RollcallProcess> {
-  return startNode((path) => [PROGRAM, ...args, '--config', path], configText);
+/** `rollcall <verb>`, in a Node with these options. */
+export async function startRollcall(
+  args: readonly string[],
+  configText: string,
+  nodeOptions: readonly string[] = [],
+): Promise<RollcallProcess> {
+  return startNode((path) => [...nodeOptions, PROGRAM, ...args, '--config', path], configText);
 }
 
 /** A script of the tests; its first argument is the configuration's path. */
@@ -58,6 +63,7 @@ async function startNode(
   const ending = endOf(child);
   let port: string | undefined;
   return {
+    pid: child.pid ?? 0,
     async endsWith(expected) {
       const end = await ending;
       if (end === expected) return;

@@ -112,7 +112,11 @@ export function newTopicPrefix(): string {
 }
 
 /** The configuration of one tenant, `north`, as text. */
-export function configTextOf(hub: ReferenceHub, topicPrefix: string, options: MirrorOptions = {}): string {
+export function configTextOf(
+  hub: Pick<ReferenceHub, 'baseUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>,
+  topicPrefix: string,
+  options: MirrorOptions = {},
+): string {
   const stack = inject('stack');
   const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
   const tenant = {

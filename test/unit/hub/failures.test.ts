@@ -271,7 +271,10 @@ describe('answers that are too large', () => {
       { pageSize: 400, maxResponseBytes: 1_000_000, timeouts: { headersMs: 1_000, requestMs: 10_000 } },
     );
     expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
-    expect(test.data().map(({ query }) => query.get('limit'))).toEqual(['400', '200', '100', '100', '100']);
+    // After a page that was too large, a single row shows whether the hub honours the limit; the pages after it grow.
+    const limits =
+      _ === 'too large' ? [400, 1, 2, 4, 8, 16, 32, 64, 128, 200, 100] : [400, 200, 100, 100, 100];
+    expect(test.data().map(({ query }) => Number(query.get('limit')))).toEqual(limits);
     const before = test.data().length;
     await readAll(test.hub, 'users');
     expect(test.data()[before]?.query.get('limit')).toBe('100');

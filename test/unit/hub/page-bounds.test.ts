@@ -1,8 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { requireBoundedRows, requireBoundedText } from '../../../src/hub/page-bounds.ts';
-import { readAll, sendJson, testHub } from './support/scripted-hub.ts';
+import { readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
 const repeated = (piece: string, times: number): string => Array<string>(times).fill(piece).join(',');
+
+const limitsOf = (test: TestHub): number[] => test.data().map(({ query }) => Number(query.get('limit')));
 
 const TOO_LONG = { code: 'HUB_PAGE_TOO_LONG', reaction: 'retry' };
 
@@ -58,19 +60,28 @@ describe('a hub that ignores limit', () => {
     } finally {
       parse.mockRestore();
     }
-    // The client tries smaller pages down to a single row, and retries that one as often as any request.
-    expect(test.data().map(({ query }) => query.get('limit'))).toEqual([
-      '200',
-      '100',
-      '50',
-      '25',
-      '12',
-      '6',
-      '3',
-      '1',
-      '1',
-      '1',
-    ]);
+    expect(limitsOf(test)).toEqual([200, 1]);
+  });
+
+  it('with more than hub.maxResponseBytes is asked for a single row, and by later syncs once', async () => {
+    const users = Array.from({ length: 5_000 }, (_, n) => ({ sourcedId: String(10_000 + n) }));
+    const script: Script = ({ query }, response) =>
+      sendJson(response, { users: query.has('afterSourcedId') ? [] : users });
+    const options = { pageSize: 1_000, retry: { maxAttempts: 7 } };
+    await using test = await testHub(script, { ...options, maxResponseBytes: 50_000 });
+    const refused = {
+      code: 'HUB_RESPONSE_TOO_LARGE',
+      reaction: 'retry',
+      message: expect.stringContaining('even for limit=1') as string,
+      remedy: expect.stringMatching(/Smaller pages do not help.*raise hub\.maxResponseBytes/) as string,
+    };
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject(refused);
+    expect(limitsOf(test)).toEqual([1_000, 1]);
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject(refused);
+    expect(limitsOf(test)).toEqual([1_000, 1, 500]);
+    expect(test.sleeps).toEqual([]);
+    await using after = await testHub(script, { ...options, maxResponseBytes: 500_000 });
+    expect((await readAll(after.hub, 'users')).ids).toHaveLength(5_000);
   });
 
   it('with some huge rows is read row by row there, and in larger pages after them', async () => {
@@ -88,9 +99,9 @@ describe('a hub that ignores limit', () => {
       { pageSize: 200, retry: { maxAttempts: 1 } },
     );
     expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
-    const limits = test.data().map(({ query }) => Number(query.get('limit')));
-    expect(limits.slice(0, 8)).toEqual([200, 100, 50, 25, 12, 6, 3, 6]);
-    expect(limits.at(-1)).toBe(50);
+    const limits = limitsOf(test);
+    expect(limits.slice(0, 8)).toEqual([200, 1, 2, 4, 8, 4, 8, 4]);
+    expect(limits.at(-1)).toBe(100);
     expect(limits.length).toBeLessThan(40);
   });
 

@@ -1,0 +1,109 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, vi } from 'vitest';
+import { configTextOf, newTopicPrefix } from '../support/mirror.ts';
+import { deleteTopicsOf } from './kafka-admin.ts';
+import { startRollcall } from './rollcall-process.ts';
+
+const ROWS = 70_000;
+/** Path and property of each collection. */
+const NAMES = {
+  orgs: 'orgs',
+  courses: 'courses',
+  users: 'users',
+  'academic-sessions': 'academicSessions',
+} as const;
+/** The chart gives 1 GiB, of which V8 takes half for its heap; the image bounds the young generation. */
+const CHART_MIB = 1024;
+const CHART_NODE = ['--max-old-space-size=512', '--max-semi-space-size=8'];
+
+/** About 60 MB, just below the default of hub.maxResponseBytes. */
+function listOf(property: string): Buffer {
+  const text = 'x'.repeat(190);
+  const rows = Array.from({ length: ROWS }, (_, n) =>
+    JSON.stringify({
+      sourcedId: `${property}-${100_000 + n}`,
+      status: 'active',
+      dateLastModified: '2026-01-01T00:00:00Z',
+      name: `${text} ${n}`,
+      title: `${text} ${n}`,
+      givenName: `${text} ${n}`,
+      familyName: String(n),
+      username: `user ${n}`,
+      enabledUser: 'true',
+      type: property === 'orgs' ? 'school' : 'term',
+      startDate: '2026-01-01',
+      endDate: '2026-06-30',
+      schoolYear: '2026',
+      role: 'student',
+      orgs: [],
+    }),
+  );
+  return Buffer.from(`{"${property}":[${rows.join(',')}]}`);
+}
+
+/** A hub that honours the cursor and ignores `limit`. */
+async function startHub(): Promise<AsyncDisposable & { origin: string; largest: number }> {
+  const lists = new Map<string, Buffer>(Object.values(NAMES).map((property) => [property, listOf(property)]));
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://hub');
+    response.setHeader('content-type', 'application/json');
+    request.resume();
+    if (pathname === '/token') {
+      response.end(JSON.stringify({ access_token: 'token', token_type: 'Bearer', expires_in: 3600 }));
+      return;
+    }
+    const property = pathname.split('/').at(-1) ?? '';
+    const isRest = searchParams.has('afterSourcedId') || searchParams.has('filter');
+    response.end(isRest ? JSON.stringify({ [property]: [] }) : lists.get(property));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    largest: Math.max(...[...lists.values()].map(({ length }) => length)),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** The most memory that a process has taken so far; null once it has ended. */
+function peakMiB(pid: number): number | null {
+  const path = `/proc/${pid}/status`;
+  const status = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  const kib = /VmHWM:\s+(\d+) kB/.exec(status)?.[1];
+  return kib === undefined ? null : Number(kib) / 1024;
+}
+
+it("the chart's memory suffices for four collections of 70,000 rows at once from a hub that ignores limit", async () => {
+  await using hub = await startHub();
+  expect(hub.largest).toBeGreaterThan(50_000_000);
+  expect(hub.largest).toBeLessThan(64 * 1024 * 1024);
+  const collections = Object.keys(NAMES);
+  const topicPrefix = newTopicPrefix();
+  const { origin } = hub;
+  const config = configTextOf(
+    { baseUrl: origin, tokenUrl: `${origin}/token`, clientId: 'id', clientSecret: 'secret' },
+    topicPrefix,
+    { collections },
+  );
+  try {
+    await using process = await startRollcall(['run'], config, CHART_NODE);
+    let most: number | null = 0;
+    await vi.waitFor(
+      () => {
+        most = peakMiB(process.pid);
+        if (most === null) return;
+        const done = process.output().match(/"outcome":"complete","why":null,.*"mode":"FULL"/g) ?? [];
+        expect(done).toHaveLength(collections.length);
+      },
+      { timeout: 200_000, interval: 100 },
+    );
+    expect(most).not.toBeNull();
+    expect(most).toBeLessThan(CHART_MIB);
+  } finally {
+    await deleteTopicsOf(topicPrefix);
+  }
+}, 240_000);
