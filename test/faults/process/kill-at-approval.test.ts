@@ -34,8 +34,9 @@ describe.each(ROUNDS)('kill -9 while approved deletions are published, round %i'
     // The command got no answer and is given again; rows that are gone already do no harm.
     await approve(mirror);
     await mirror.full();
-    expect((await published()).filter((key) => key !== unlisted)).toEqual(listed.toSorted());
+    // A list that was lost with the process is what this full sync missed.
     if ((await waitingKeys(mirror, 'users')).length > 0) await approve(mirror);
+    expect((await published()).filter((key) => key !== unlisted)).toEqual(listed.toSorted());
     expect(await allProblems(tenant)).toEqual([]);
   });
 });

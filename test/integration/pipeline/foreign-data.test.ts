@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { HubPage } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import { idOf } from '../support/rows.ts';

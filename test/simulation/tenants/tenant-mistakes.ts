@@ -57,7 +57,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     finds: 'removed, but full syncs did not miss it',
     mistake: {
       state: (state, world) =>
-        withDeletions(state, { missing: (collection) => missedOnce(state, world, collection) }),
+        withDeletions(state, { missing: (collection) => missedBefore(state, world, collection) }),
     },
   },
   {
@@ -66,6 +66,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     finds: 'removed, but full syncs did not miss it',
     mistake: {
       trouble: 0.7,
+      manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
       state: (state, world) =>
         withDeletions(state, {
           missing: async (collection) => {
@@ -146,12 +147,12 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     troubles: 'restarts',
     finds: 'emptied after a single answer',
     mistake: {
-      // An earlier sync seems to have had an answer without content for each class.
+      // Two earlier syncs seem to have had an answer without content for each class: by offset three must agree.
       state: (state, world) =>
         withDeletions(state, {
           missing: (collection) =>
             collection === 'class-students'
-              ? missedOnce(state, world, collection)
+              ? missedBefore(state, world, collection, 2)
               : state.deletions.missing(collection),
         }),
     },
@@ -231,14 +232,15 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
 ];
 
 /** Each published row seems to have been missed once before. */
-async function missedOnce(
+async function missedBefore(
   state: TenantState,
   world: TenantWorld,
   collection: CollectionName,
+  times = 1,
 ): Promise<Missing | null> {
   const missing = await state.deletions.missing(collection);
   const published = [...world.broker.viewOf(collection).keys()];
-  return missing && { ...missing, keys: new Map(published.map((key) => [key, { sinceMs: 0, times: 1 }])) };
+  return missing && { ...missing, keys: new Map(published.map((key) => [key, { sinceMs: 0, times }])) };
 }
 
 /** The sync that the log names as the one that settled the missing rows last. */
