@@ -178,7 +178,11 @@ describe('the checker', () => {
       'absences',
       'a current absence that goes back to an older version',
       () => {
-        const [first, second] = keyWith('absences', (records) => isTwice(records));
+        const versionOf = (at: number, records: Records): unknown => records[at]?.value?.['sourcedId'];
+        const [first, second] = keyWith(
+          'absences',
+          (records) => isTwice(records) && versionOf(0, records) !== versionOf(1, records),
+        );
         return withTopic('absences', (records) =>
           swapped(records, first as TopicRecord, second as TopicRecord),
         );

@@ -1,3 +1,4 @@
+import type { Progress } from '../../../src/model/progress.ts';
 import type { ChainWorld } from './chain-history.ts';
 import type { TrueChain } from './chain-life.ts';
 import type { LoggedChange, PublishedLog } from './published-log.ts';
@@ -11,7 +12,7 @@ interface PublishedChain {
   readonly isOver: boolean;
   /** By version id, of those ever published: position of the transaction that removed it, infinite if none did. */
   readonly removedAt: ReadonlyMap<string, number>;
-  /** Versions that were removed, and were not read any more once absences were mirrored: they had left the hub before. */
+  /** Versions that left the hub before absences were loaded, although their rows were published before. */
   readonly leftBefore: ReadonlySet<string>;
   readonly wasDeletedAtHub: boolean;
 }
@@ -24,7 +25,7 @@ export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): str
   const { hub } = world;
   const { changesOf, problems } = byChain(world, log);
   const removedAt = removalsIn(log);
-  const leftBefore = leftBeforeAbsences(log);
+  const loadedAtMs = firstLoadEnd(world);
   for (const chain of hub.chains) {
     const { versions } = chain;
     if (chain.isTainted || versions.some((id) => hub.unanswered.has(id))) continue;
@@ -35,7 +36,7 @@ export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): str
       present: versions.filter((id) => hub.rows.has(id)),
       isOver: tail === undefined || tail.deletedAtMs !== null,
       removedAt,
-      leftBefore,
+      leftBefore: new Set(versions.filter((id) => (hub.departuresOf(id)[0] ?? Infinity) <= loadedAtMs)),
       wasDeletedAtHub: hub.wasDeleted(versions.at(-1) ?? ''),
     };
     const found = [...problemsOfOrder(published), ...problemsOfEnd(published), ...problemsOfId(published)];
@@ -68,24 +69,19 @@ function byChain(
   return { changesOf, problems };
 }
 
+/** When the first load of absences ended; infinite if it did not. */
+function firstLoadEnd({ topics }: ChainWorld): number {
+  const isLast = ({ collection, complete, mode }: Progress): boolean =>
+    collection === 'absence-changes' && complete && mode === 'FULL';
+  return topics.transactions.find(({ derived }) => derived.some(isLast))?.committedAtMs ?? Infinity;
+}
+
 function removalsIn({ versions }: PublishedLog): ReadonlyMap<string, number> {
   const removedAt = new Map<string, number>();
   for (const { key, content, transaction } of versions) {
     removedAt.set(key, content === null ? transaction : Number.POSITIVE_INFINITY);
   }
   return removedAt;
-}
-
-/** A row is removed only after several syncs have missed it; absences may have been switched on meanwhile. */
-function leftBeforeAbsences({ versions, changes }: PublishedLog): Set<string> {
-  const begin = changes[0]?.transaction ?? Number.POSITIVE_INFINITY;
-  const writtenAt = new Map<string, number>();
-  const left = new Set<string>();
-  for (const { key, content, transaction } of versions) {
-    if (content !== null) writtenAt.set(key, transaction);
-    else if ((writtenAt.get(key) ?? begin) < begin) left.add(key);
-  }
-  return left;
 }
 
 function eventsOf({ changes }: PublishedChain) {
@@ -120,8 +116,10 @@ function problemsOfOrder(published: PublishedChain): string[] {
 }
 
 /** Published versions need an event unless they left before a later event; a chain that has left completely needs none. */
-function mustBePublished(published: PublishedChain, id: string): boolean {
-  const { chain, changes, present, removedAt, leftBefore } = published;
+function mustBePublished(
+  { chain, changes, present, removedAt, leftBefore }: PublishedChain,
+  id: string,
+): boolean {
   const removed = removedAt.get(id);
   if (removed === undefined || present.length === 0 || leftBefore.has(id)) return false;
   const later = new Set(chain.versions.slice(chain.versions.indexOf(id)));
