@@ -43,7 +43,7 @@ export class TakeOver {
 
   /** `progressEnd`: offset of the last record in `progress`, or of the end marker after it. */
   async own(signal: AbortSignal): Promise<{ readonly ownership: Ownership; readonly progressEnd: number }> {
-    const { producer, topics, owner, now } = this.#parts;
+    const { producer, topics, owner, now, schemas } = this.#parts;
     await producer.discard();
     await topics.connect();
     await this.#giveUpIfSuperseded(signal);
@@ -54,7 +54,9 @@ export class TakeOver {
     // This process checks again now that no other process can commit: a newer one may have come in between.
     if (this.#isSupersededBy(logged)) throw this.#superseded();
     await this.#requireSamePartitions(logged);
-    const progressEnd = logged.owner === owner ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
+    // A claim under an id that the registry has lost would stay unreadable.
+    const isClaimed = logged.owner === owner && logged.ownerSchemaId === schemas.idOf('progress');
+    const progressEnd = isClaimed ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
     return { ownership: logged.ownedBy(owner), progressEnd };
   }

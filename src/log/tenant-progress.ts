@@ -2,6 +2,7 @@ import type { Kafka, KafkaMessage } from 'kafkajs';
 import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { isFirstLoadOver, outdatesIndex, type Approval, type Progress } from '../model/progress.ts';
+import { isFramed } from './framing.ts';
 import { readStretches } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
 import { loggedProgress, OWNER_KEY, type LoggedProgress, type ProgressCodec } from './progress-codec.ts';
@@ -29,6 +30,8 @@ export class LoggedTenant {
   ownedSinceMs: number | null = null;
   /** Offset of the record that names the owner, or -1. */
   ownerOffset = -1;
+  /** The registry's id of the schema of that record. */
+  ownerSchemaId: number | null = null;
   /** What the topics' keys are spread over, as the last owner wrote them; empty when no record says so. */
   partitions: Readonly<Record<string, number>> = {};
   readonly #codec: ProgressCodec;
@@ -59,6 +62,7 @@ export class LoggedTenant {
       this.owner = record === null ? UNREADABLE_OWNER : record.owner;
       this.ownedSinceMs = record?.ownedSinceMs ?? null;
       this.ownerOffset = Number(message.offset);
+      this.ownerSchemaId = isFramed(message.value) ? message.value.readInt32BE(1) : null;
       this.partitions = JSON.parse(String(message.headers?.[PARTITIONS_HEADER] ?? '{}'));
     }
     if (name === null) return;

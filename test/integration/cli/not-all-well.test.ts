@@ -11,15 +11,15 @@ beforeAll(async () => {
 afterAll(() => tenant[Symbol.asyncDispose]());
 
 describe('after a full sync whose lists were all empty', () => {
-  it('pull says what to do, and status says that a sync is not complete', async () => {
+  it('pull and status say that a person must decide, and no row is removed', async () => {
     expect((await rollcall(tenant.configPath, 'status')).stdout).not.toContain('not complete');
     tenant.hub.faults.set('empty-list');
     const pull = await rollcall(tenant.configPath, 'pull', '--full');
-    expect(pull.code).toBe(1);
-    expect(pull.stderr).toMatch(/^✗ .*users[^\n]*\n→ \S/m);
+    expect(pull.code).toBe(3);
+    expect(pull.stderr + pull.stdout).toContain('deletes list');
     const status = await rollcall(tenant.configPath, 'status');
     expect(status.stdout).not.toContain('all well');
-    expect(status.stdout).toContain('not complete: the last sync of orgs, courses, users');
+    expect(status.stdout).toContain('needs a decision');
     expect(status.code).toBe(3);
   });
 });

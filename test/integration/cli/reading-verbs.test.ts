@@ -56,7 +56,9 @@ describe('tail', () => {
     tail.kill('SIGINT');
     const { code, stdout } = await tail.ended;
     expect(code).toBe(0);
-    expect(records(stdout).map(({ key }) => key)).toEqual([first, second]);
+    // They may be of two partitions, which have no order.
+    expect(records(stdout).map(({ key }) => key)).toHaveLength(2);
+    expect(new Set(records(stdout).map(({ key }) => key))).toEqual(new Set([first, second]));
     for (const { headers, value } of records(stdout))
       expect([headers['ce_type'], value]).toEqual(['rollcall.orgs.updated', undefined]);
     expect(stdout).not.toContain('Oppdiktet');

@@ -339,13 +339,13 @@ describe('verify in unusual cases', () => {
     expect(ended.code).toBe(1);
   });
 
-  it('refuses an empty list as the state of the hub', async () => {
+  it('shows that an empty list would be held: all rows are missing', async () => {
     await using tenant = await startTestTenant();
     await tenant.sync('FULL', COLLECTIONS);
     for (const id of tenant.hub.district.ids('orgs')) tenant.hub.district.remove('orgs', id);
     const ended = await rollcall(tenant.configPath, 'verify', '--collection', 'orgs');
-    expect(ended.stderr).toContain('orgs: the hub returns an empty list');
-    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain("all of the collection's rows (3) are missing");
+    expect(ended.code).toBe(3);
   });
 
   it('refuses an incomplete scan as the state of the hub, and scans again', async () => {
