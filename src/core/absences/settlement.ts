@@ -92,14 +92,11 @@ export class Settlement {
     if (published.isDeleted) return;
     if (isVanished) this.#emit(list, published.versionId, 'VANISHED', { isDeletion: true });
     else if (tail?.isContinued === true && list.continuedBy !== null)
-      this.#merge(plan, tail, list.continuedBy);
-    else {
-      const versionId = tail?.state === 'present' ? tail.id : published.versionId;
-      this.#emit(list, versionId, 'HUB', { isDeletion: true });
-    }
+      this.#merge(plan, lastAtHub(tail, published), list.continuedBy);
+    else this.#emit(list, lastAtHub(tail, published), 'HUB', { isDeletion: true });
   }
 
-  #merge(plan: Plan, tail: Version, continuedBy: string): void {
+  #merge(plan: Plan, versionId: string, continuedBy: string): void {
     const other = this.#lists.versions.get(continuedBy)?.list;
     const isOurs = other !== undefined && other !== plan.list && mayBeOne(other.student, plan.list.student);
     const isPublished = isOurs && other.published !== null;
@@ -108,7 +105,7 @@ export class Settlement {
       return;
     }
     const how = { isDeletion: true, mergedInto: isPublished ? other.key : null };
-    this.#emit(plan.list, tail.id, isPublished ? 'MERGED' : 'HUB', how);
+    this.#emit(plan.list, versionId, isPublished ? 'MERGED' : 'HUB', how);
     plan.list.continuedBy = null;
   }
 
@@ -170,6 +167,11 @@ export class Settlement {
 function operationAfter(published: Published | null): AbsenceStep['operation'] {
   if (published === null || published.step === 0) return 'CREATED';
   return published.isDeleted ? 'RESTORED' : 'REPLACED';
+}
+
+/** A version that left the hub before its event has no record any more that a deletion could show. */
+function lastAtHub(tail: Version | null, published: Published): string {
+  return tail?.state === 'present' ? tail.id : published.versionId;
 }
 
 function oldestPresent(list: VersionList): Version | null {

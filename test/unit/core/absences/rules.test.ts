@@ -162,6 +162,19 @@ describe('rule 5, tail and steps', () => {
     expect(eventsOf(index)).toEqual(['v1/1 CREATED v1', 'v1/2 DELETED v1']);
   });
 
+  test('so does a version that was continued and left before it was published', () => {
+    const index = published('v1', 'z');
+    index.page([V1, row('v3', { replaces: 'v2', replacedBy: 'z' })]);
+    index.page([
+      row('z', { replaces: 'y' }),
+      row('v3', { replaces: 'v2', replacedBy: 'z', isDeleted: true }),
+    ]);
+    index.page([], ['v3']);
+    index.final();
+    expect(index.events.filter(({ versionId }) => versionId === 'v3')).toEqual([]);
+    expect(index.events.at(-1)).toMatchObject({ absenceId: 'v1', operation: 'DELETED', versionId: 'v1' });
+  });
+
   test('what stands before the version published last is never published', () => {
     const index = published(V2);
     index.final([V1]);
