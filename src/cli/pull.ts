@@ -128,6 +128,11 @@ function show(
     ]),
   );
   for (const line of rejectLines(outcomes)) output.note(line);
+  const withheld = outcomes.reduce((sum, each) => sum + each.withheld, 0);
+  if (withheld > 0)
+    output.note(
+      `! ${countOf(withheld, 'deletion')} withheld: a person must decide\n→ rollcall deletes list --tenant ${tenant}`,
+    );
   const lacking = isNamed ? [] : notOfferedAmong(outcomes);
   if (lacking.length > 0) {
     const names = lacking.map(({ collection }) => collection).join(', ');
