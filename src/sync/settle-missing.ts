@@ -96,7 +96,7 @@ export async function settleMissing(parts: SettleParts, scans: EndedScans, rows:
   };
   const isShort = (key: string): boolean => verdictOf(key)?.kind === 'short';
   const found = await rows.unseen((key) => !empty.has(key) && (counts(key) || isShort(key)));
-  const judged = judgeSync(scans, found.keys);
+  const judged = judgeSync(scans, found.keys, rows.known);
   report(parts, scans, judged);
   const known = missing.keys;
   const heldSinceMs = before?.heldSinceMs ?? null;
@@ -171,12 +171,13 @@ type SyncVerdict = Pick<Settled, 'inconclusive' | 'short'>;
 
 /**
  * Whether the sync is complete. A short one is, if the rows known after it are no fewer than the hub counts. A parent that the hub
- * does not find has no rows to copy, unless it finds none at all.
+ * does not find has no rows to copy, unless it finds none at all of those that had some.
  */
-function judgeSync({ verdicts, scopeOf }: EndedScans, unseen: readonly string[]): SyncVerdict {
+function judgeSync({ verdicts, scopeOf }: EndedScans, unseen: readonly string[], known: number): SyncVerdict {
   const all = [...verdicts];
   const doubts = all.flatMap(([, verdict]) => (verdict.kind === 'inconclusive' ? [verdict] : []));
-  const isAllNotFound = doubts.length === verdicts.size && doubts.every(({ isNotFound }) => isNotFound);
+  const isAllNotFound =
+    known > 0 && doubts.length === verdicts.size && doubts.every(({ isNotFound }) => isNotFound);
   const doubt = doubts.find(({ isNotFound }) => !isNotFound || isAllNotFound);
   const shorts = all.flatMap(([scope, verdict]) => (verdict.kind === 'short' ? [{ scope, ...verdict }] : []));
   if (shorts.length === 0) return { inconclusive: doubt?.why ?? null, short: null };

@@ -73,6 +73,8 @@ export interface Mirror extends AsyncDisposable {
   statusText(): string;
   /** One sync of each named collection (all by default). Throws the first error. */
   full(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
+  /** A full sync of these that no confirming one follows. Rejects if one fails. */
+  fullUnconfirmed(...collections: CollectionName[]): Promise<void>;
   delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
   /** The same, with each collection's error. */
   attempt(mode: 'FULL' | 'DELTA', ...collections: CollectionName[]): Promise<readonly Outcome[]>;
@@ -267,6 +269,11 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
 
   full(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {
     return this.#sync('FULL', collections);
+  }
+
+  async fullUnconfirmed(...collections: CollectionName[]): Promise<void> {
+    const options = { collections, mode: 'FULL', signal: this.#stop.signal, confirms: false } as const;
+    for (const { result, error } of await syncOnce(this.session, options)) if (result === null) throw error;
   }
 
   delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {

@@ -13,6 +13,8 @@ export async function syncOnce(
     collections: readonly CollectionName[];
     mode: SyncMode;
     acceptNew?: boolean | undefined;
+    /** Whether the confirming sync follows at once; if left out, it does. */
+    confirms?: boolean | undefined;
     signal: AbortSignal;
   },
 ): Promise<readonly SyncOutcome[]> {
@@ -21,7 +23,7 @@ export async function syncOnce(
       const runner = session.runners.get(collection);
       if (runner === undefined) throw new Error(`${collection} is not mirrored`);
       const first = await runner.once(options.mode, options);
-      if (first.kind === 'becomes-full' || first.confirmAtMs === null)
+      if (options.confirms === false || first.kind === 'becomes-full' || first.confirmAtMs === null)
         return { collection, result: first, error: null };
       const confirmed = await runner.once('FULL', { confirming: true, signal: options.signal });
       return { collection, result: together(first, confirmed), error: null };
