@@ -106,11 +106,18 @@ const SITUATIONS: readonly Situation[] = [
     anew: ABSENCES,
   },
   {
-    what: 'the number of partitions of topics that are no collection',
-    breaks: addPartitions('progress', 'rejects', 'absence-state'),
+    what: 'the number of partitions of progress and rejects',
+    breaks: addPartitions('progress', 'rejects'),
     says: 'progress: it has 6 partitions, the configuration says 1',
-    remedies: ['rollcall topics recreate rejects progress absence-state --tenant north --yes'],
+    remedies: ['rollcall topics recreate rejects progress --tenant north --yes'],
     anew: ['rejects'],
+  },
+  {
+    what: 'the number of partitions of the changelog of absences',
+    breaks: addPartitions('absence-state'),
+    says: 'absence-state: it has 6 partitions, the configuration says 3',
+    remedies: ['rollcall topics recreate absence-state --tenant north --yes'],
+    anew: [],
   },
 ];
 
