@@ -26,7 +26,6 @@ export class ChainHub extends ChainLife implements Hub {
       pageRows: PAGE_ROWS,
       failure: 0.02,
       longestMs: 60,
-      count: () => this.rows.size,
       select: (after: string, modifiedAfterMs: number | undefined) => this.#select(after, modifiedAfterMs),
       idOf: ({ id }: HubVersion) => id,
       handOut: (row: HubVersion) => this.#handOut(row),

@@ -10,7 +10,6 @@ export interface KeysetListing<Row> {
   readonly failure: number;
   /** The longest delay of a page, ms; it is rare, and another sync may pass meanwhile. */
   readonly longestMs: number;
-  count(): number;
   /** Rows after an id, by id; changed after an instant where one is given. */
   select(afterId: string, modifiedAfterMs: number | undefined): readonly Row[];
   idOf(row: Row): string;
@@ -26,7 +25,9 @@ export async function* keysetPages<Row>(
   options: ReadOptions,
 ): AsyncGenerator<HubPage, ScanEnd> {
   const { at } = hub;
-  const totalAtStart = hub.count();
+  // Of the rows that match the request (spec 4.3 rule 6).
+  const count = (): number => hub.select('', options.modifiedAfterMs).length;
+  const totalAtStart = count();
   let after = '';
   let rowsSoFar = 0;
   const end = (sign: ScanEnd['reason']): ScanEnd => ({
@@ -34,7 +35,7 @@ export async function* keysetPages<Row>(
     paging: 'keyset',
     rows: rowsSoFar,
     totalAtStart,
-    totalAtEnd: hub.count(),
+    totalAtEnd: count(),
   });
   for (;;) {
     const stamp = options.readVersion();
@@ -42,7 +43,7 @@ export async function* keysetPages<Row>(
     options.signal.throwIfAborted();
     if (strikes(at, hub.failure)) throw simulatedError('HUB_UNAVAILABLE');
     const hubTimeMs = at.time.now();
-    const total = hub.count();
+    const total = count();
     const rest = hub.select(after, options.modifiedAfterMs);
     const page = rest.slice(0, hub.pageRows);
     const rows = page.map((row) => hub.handOut(row));

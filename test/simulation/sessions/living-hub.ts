@@ -65,7 +65,6 @@ export class LivingHub implements Hub {
       pageRows: PAGE_ROWS,
       failure: 0.03,
       longestMs: 80,
-      count: () => this.#rows.size,
       select: (after: string, modifiedAfterMs: number | undefined) => this.#select(after, modifiedAfterMs),
       idOf: ({ sourcedId }: SimulatedRow) => sourcedId,
       handOut: (row: SimulatedRow) => row,
