@@ -1,6 +1,7 @@
 import type { TopicSuffix } from '../../model/collections.ts';
 import { SEVERAL_MAPPINGS } from '../../model/progress.ts';
 import {
+  DELETIONS_HEADER,
   FIRST_LOAD_HEADER,
   MAPPING_HEADER,
   PARTITIONS_HEADER,
@@ -65,6 +66,7 @@ function valueHeaders(suffix: TopicSuffix): Json {
     ...(suffix === 'progress'
       ? {
           [STATE_HEADER]: { type: 'string', description: own },
+          [DELETIONS_HEADER]: { type: 'string', description: own },
           [PARTITIONS_HEADER]: { type: 'string', description: own },
           [SCHEMAS_HEADER]: { type: 'string', pattern: '^[0-9]+(,[0-9]+)*$', description: own },
           [FIRST_LOAD_HEADER]: { type: 'string', description: own },
