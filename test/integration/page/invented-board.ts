@@ -94,6 +94,8 @@ export async function startInventedPage() {
     emit,
     health,
     runsFullSync: (collection: Mirrored, seen: number) => runFullSync(emit, { collection, seen, nowMs }),
+    holds: (collection: Mirrored, rowsWithheld: number) =>
+      holdRows(emit, { collection, rowsWithheld, nowMs }),
     countsWithheld: (collection: Mirrored) =>
       board.noteWithheldGroups('north', new Map([[collection, WITHHELD]])),
     async [Symbol.asyncDispose]() {
@@ -178,6 +180,24 @@ function derivedProgress(nowMs: number): Progress[] {
   return (['absences', 'absence-changes'] as const).map((collection) =>
     Object.assign(progressOf('absence-versions', 'DELTA', nowMs), { collection }),
   );
+}
+
+/** A full sync has missed rows, and the guard holds them. */
+function holdRows(
+  emit: (event: PipelineEvent) => void,
+  { collection, rowsWithheld, nowMs }: { collection: Mirrored; rowsWithheld: number; nowMs: number },
+): void {
+  const deletions = { settledBy: 'p', day: '', removed: 0, heldSinceMs: nowMs, why: null, approval: null };
+  emit({
+    type: 'caught-up',
+    collection,
+    how: 'current',
+    why: '',
+    rows: ROWS[collection],
+    rejects: 0,
+    progress: { ...progressOf(collection, 'FULL', nowMs), rowsWithheld, deletions },
+    contradictions: null,
+  });
 }
 
 function progressOf(collection: Mirrored, mode: SyncMode, nowMs: number): Progress {

@@ -49,7 +49,7 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
     const page = await open();
     await page.focus('.scroll');
     shown.runsFullSync('users', 9_800);
-    shown.emit({ type: 'deletion', event: { kind: 'waiting', collection: 'enrollments', rows: 312 } });
+    shown.holds('enrollments', 312);
     shown.countsWithheld('enrollments');
     shown.emit({ type: 'hub', event: { type: 'circuit-opened', retryInMs: 60_000 } });
     await page.waitForSelector('progress');
@@ -58,11 +58,11 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
     expect(
       await page.evaluate('document.querySelector("main").firstElementChild.getAttribute("aria-labelledby")'),
     ).toBe('decisions');
-    expect(await page.textContent('.commands')).toContain(
-      'rollcall deletes approve --tenant north --collection enrollments',
+    expect(await page.textContent('.commands')).toContain('rollcall deletes approve --tenant north');
+    expect(await page.textContent('.groups')).toBe(
+      'enrollments by school:Prøvefjell barneskole 298Lia skole 14',
     );
-    expect(await page.textContent('.groups')).toBe('by school:Prøvefjell barneskole 298Lia skole 14');
-    expect(await page.textContent('.groups + .groups')).toMatch(/^by class:.*and 26 in 9 more$/);
+    expect(await page.textContent('.groups + .groups')).toMatch(/^enrollments by class:.*and 26 in 9 more$/);
     expect(await page.textContent('.alarm.warning')).toContain('north · breaker');
     expect(await page.textContent('td progress + span')).toMatch(/46 %, \d+ (?:s|min) left/);
     await screenshot(page, 'decision');

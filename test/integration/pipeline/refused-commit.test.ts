@@ -3,11 +3,12 @@ import { openMirror } from '../support/mirror.ts';
 import { setTopicSettings } from './recreate-topic.ts';
 
 it('after a commit that Kafka refused, another collection says that nothing was sent, and no outcome is unknown', async () => {
-  await using mirror = await openMirror({ collections: ['users', 'orgs'] });
+  await using mirror = await openMirror({ collections: ['users', 'courses'] });
+  await mirror.full('courses');
   await setTopicSettings(mirror.topic('users'), { 'max.message.bytes': '1000' });
   const [refused] = await mirror.attempt('FULL', 'users');
   expect(refused?.error).toMatchObject({ code: 'KAFKA_REFUSED' });
-  const [other] = await mirror.attempt('FULL', 'orgs');
+  const [other] = await mirror.attempt('FULL', 'courses');
   expect(other?.error).toMatchObject({
     code: 'KAFKA_NOT_SENT',
     message: expect.stringContaining('refused a batch'),
