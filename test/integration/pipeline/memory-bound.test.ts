@@ -55,8 +55,10 @@ async function startHub(): Promise<AsyncDisposable & { origin: string; largest: 
       return;
     }
     const property = pathname.split('/').at(-1) ?? '';
-    const isRest = searchParams.has('afterSourcedId') || searchParams.has('filter');
-    response.end(isRest ? JSON.stringify({ [property]: [] }) : lists.get(property));
+    const filter = searchParams.get('filter') ?? '';
+    const asked = [...filter.matchAll(/sourcedId='([^']+)'/g)].map(([, sourcedId]) => ({ sourcedId }));
+    const isRest = searchParams.has('afterSourcedId') || filter !== '';
+    response.end(isRest ? JSON.stringify({ [property]: asked }) : lists.get(property));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

@@ -29,6 +29,8 @@ export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): str
   for (const chain of hub.chains) {
     const { versions } = chain;
     if (chain.isTainted || versions.some((id) => hub.unanswered.has(id))) continue;
+    const leftBefore = new Set(versions.filter((id) => (hub.departuresOf(id)[0] ?? Infinity) <= loadedAtMs));
+    if (isTorn(versions, (id) => removedAt.has(id) && !leftBefore.has(id))) continue;
     const tail = hub.rows.get(versions.at(-1) ?? '');
     const published: PublishedChain = {
       chain,
@@ -36,7 +38,7 @@ export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): str
       present: versions.filter((id) => hub.rows.has(id)),
       isOver: tail === undefined || tail.deletedAtMs !== null,
       removedAt,
-      leftBefore: new Set(versions.filter((id) => (hub.departuresOf(id)[0] ?? Infinity) <= loadedAtMs)),
+      leftBefore,
       wasDeletedAtHub: hub.wasDeleted(versions.at(-1) ?? ''),
     };
     const found = [...problemsOfOrder(published), ...problemsOfEnd(published), ...problemsOfId(published)];
@@ -82,6 +84,12 @@ function removalsIn({ versions }: PublishedLog): ReadonlyMap<string, number> {
     removedAt.set(key, content === null ? transaction : Number.POSITIVE_INFINITY);
   }
   return removedAt;
+}
+
+/** Whether a version between two that were read left the hub unread: nothing shows that they belong together. */
+function isTorn(versions: readonly string[], isRead: (id: string) => boolean): boolean {
+  const known = versions.map(isRead);
+  return known.slice(known.indexOf(true), known.lastIndexOf(true)).includes(false);
 }
 
 function eventsOf({ changes }: PublishedChain) {
