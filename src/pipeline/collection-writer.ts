@@ -123,8 +123,12 @@ export class CollectionWriter {
     seenBefore: ReadonlySet<string>,
     hashes?: ReadonlyMap<string, Buffer | null>,
   ): Promise<PageTally> {
-    const keepsUnchanged = this.#keepsUnchanged(sync);
-    return this.#table.decide(sync, page, { seenBefore, hashes, keepsUnchanged });
+    const { viewed, missing } = this.#parts;
+    // A row that comes back unchanged may have been missed when everything was derived.
+    const isBack = ({ key }: KeyedRow): boolean =>
+      viewed !== undefined && key !== null && missing?.has(key) === true;
+    const kept = this.#keepsUnchanged(sync) ? page.rows : page.rows.filter(isBack);
+    return this.#table.decide(sync, page, { seenBefore, hashes, kept });
   }
 
   /** Stages removals that a sync has decided on, except for keys that a sync has read since (invariant 3). */
@@ -207,10 +211,13 @@ export class CollectionWriter {
       reject: (rows, reason) => table.reject(sync, rows, reason),
       ask: async (keys) => {
         const found = await fetchRows(keys, this.readVersion);
-        const options = { seenBefore: NONE_SEEN_BEFORE, keepsUnchanged: true };
         // The scan may still read these rows, with newer content.
         for (const page of found?.pages ?? [])
-          await table.decide(sync, { ...page, isAskedFor: true }, options);
+          await table.decide(
+            sync,
+            { ...page, isAskedFor: true },
+            { seenBefore: NONE_SEEN_BEFORE, kept: page.rows },
+          );
         const answered = new Set(found?.gone);
         for (const { rows } of found?.pages ?? []) for (const { key } of rows) answered.add(key ?? '');
         return keys.every((key) => answered.has(key));

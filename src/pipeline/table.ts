@@ -133,14 +133,14 @@ export class Table {
 
   /**
    * Decides the rows of a page and stages the changes. `isAskedFor`: the rows were requested by id, so the scan may
-   * still read them. `keepsUnchanged`: also stages unchanged rows, to derive records from them.
+   * still read them. `kept`: rows that are staged even if they are unchanged, to derive records from them.
    */
   async decide(
     sync: ActiveSync,
     page: RowPage & { readonly isAskedFor?: boolean },
     options: {
       readonly seenBefore: ReadonlySet<string>;
-      readonly keepsUnchanged: boolean;
+      readonly kept: readonly KeyedRow[];
       /** The page's rows as the index has them, if they were looked up before. */
       readonly hashes?: Hashes | undefined;
     },
@@ -173,7 +173,7 @@ export class Table {
       isOver,
       note: (change) => this.#stage(change, scanning),
     });
-    if (options.keepsUnchanged) this.#stageUnchanged(page.rows, hashes);
+    this.#stageUnchanged(options.kept, hashes);
     sync.readVersion = Math.max(sync.readVersion, page.readVersion);
     if (scanning?.seen != null && scanning.republication === undefined && seenBefore.size === 0) {
       this.#remember(page, tally, isStaleFor);

@@ -30,7 +30,6 @@ export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): str
     const { versions } = chain;
     if (chain.isTainted || versions.some((id) => hub.unanswered.has(id))) continue;
     const leftBefore = new Set(versions.filter((id) => (hub.departuresOf(id)[0] ?? Infinity) <= loadedAtMs));
-    if (isTorn(versions, (id) => removedAt.has(id) && !leftBefore.has(id))) continue;
     const tail = hub.rows.get(versions.at(-1) ?? '');
     const published: PublishedChain = {
       chain,
@@ -41,6 +40,7 @@ export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): str
       leftBefore,
       wasDeletedAtHub: hub.wasDeleted(versions.at(-1) ?? ''),
     };
+    if (isTorn(published)) continue;
     const found = [...problemsOfOrder(published), ...problemsOfEnd(published), ...problemsOfId(published)];
     problems.push(
       ...found.map((why) => `${why}: chain ${versions.join(' ')}, published ${storyOf(published)}`),
@@ -86,10 +86,14 @@ function removalsIn({ versions }: PublishedLog): ReadonlyMap<string, number> {
   return removedAt;
 }
 
-/** Whether a version between two that were read left the hub unread: nothing shows that they belong together. */
-function isTorn(versions: readonly string[], isRead: (id: string) => boolean): boolean {
-  const known = versions.map(isRead);
-  return known.slice(known.indexOf(true), known.lastIndexOf(true)).includes(false);
+/** Whether a version between two published ones left the hub unread: nothing shows that these belong together. */
+function isTorn(published: PublishedChain): boolean {
+  const { chain, removedAt, leftBefore } = published;
+  const ids = new Set(publishedIn(published));
+  const isPublished = chain.versions.map((id) => ids.has(id));
+  return chain.versions
+    .slice(isPublished.indexOf(true), isPublished.lastIndexOf(true))
+    .some((id) => !ids.has(id) && (leftBefore.has(id) || !removedAt.has(id)));
 }
 
 function eventsOf({ changes }: PublishedChain) {
