@@ -2,6 +2,7 @@ import { isShown, type AbsenceEntry } from '../../../src/core/absences/absence-e
 import { absentEntryOf, decodeAbsent } from '../../../src/core/absences/absent-entry.ts';
 import { decodeEntry, decodePointer } from '../../../src/core/absences/entry-codec.ts';
 import { areasOf } from '../../../src/state/index-store.ts';
+import type { Progress } from '../../../src/model/progress.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { viewOf, type PublishedLog } from './published-log.ts';
 
@@ -28,6 +29,7 @@ function problemsOfIndex(world: ChainWorld, log: PublishedLog): string[] {
   const versions = viewOf(log.versions);
   const absences = viewOf(log.absences);
   const changes = viewOf(log.changes);
+  const derivedUpTo = world.topics.transactions.findIndex(({ derived }) => derived.some(endsFirstLoad));
   const rejects = world.topics.viewOf('rejects');
   const entries = [...contents.absences].map(([key, bytes]) => [key, decodeEntry(key, bytes)] as const);
   const present = new Set(
@@ -94,9 +96,12 @@ function problemsOfIndex(world: ChainWorld, log: PublishedLog): string[] {
     ...compare(
       'versions at the hub',
       [...present].map((id) => [id, 'present']),
-      // What became unreadable before absences were switched on keeps its record.
-      [...versions.keys()].flatMap((key) =>
-        rejects.has(`absence-versions|${key}`) && !present.has(key) ? [] : [[key, 'present'] as const],
+      // What became unreadable before absences were switched on keeps its record; what the full sync missed that derived them
+      // first joins its absence with its next change.
+      [...versions].flatMap(([key, { transaction }]) =>
+        (rejects.has(`absence-versions|${key}`) || transaction <= derivedUpTo) && !present.has(key)
+          ? []
+          : [[key, 'present'] as const],
       ),
     ),
     ...compare(
@@ -110,6 +115,10 @@ function problemsOfIndex(world: ChainWorld, log: PublishedLog): string[] {
     ...[...contents.open.keys()].map((key) => `open: ${key}`),
     ...[...contents.bodies.keys()].map((key) => `a record is kept: ${key}`),
   ];
+}
+
+function endsFirstLoad({ collection, complete, mode }: Progress): boolean {
+  return collection === 'absence-changes' && complete && mode === 'FULL';
 }
 
 /** An absence of a sound chain has versions of that chain only. */
