@@ -12,15 +12,8 @@ import { studentFingerprint } from '../core/absences/student-fingerprint.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
 import type { ChainCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
-import {
-  noTally,
-  type Derived,
-  type LookUp,
-  type StagedRows,
-  type View,
-  type ViewedSync,
-  type ViewedTransaction,
-} from '../table/view.ts';
+import type { Derived, LookUp, StagedRows, View, ViewedSync, ViewedTransaction } from '../table/view.ts';
+import { noTally } from '../core/sync-stats.ts';
 import { AbsenceIndex } from './absence-index.ts';
 import { dayNumber, decodeDay } from './ended-day.ts';
 import { indexChanges } from './index-changes.ts';

@@ -6,7 +6,7 @@ import {
   type IndexArea,
   type IndexChange,
 } from '../state/index-store.ts';
-import { changeIn, changelogRecords } from './changelog.ts';
+import { changeIn, changelogRecords } from '../table/changelog.ts';
 
 /** The limit of records in a transaction. */
 const RECORDS_AT_ONCE = 5_000;

@@ -7,7 +7,8 @@ import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../core/cl
 import type { EncodeEvent } from '../core/event-encoder.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexChange } from '../state/index-store.ts';
-import { noTally, type Derived, type RecordPlace } from '../table/view.ts';
+import type { Derived, RecordPlace } from '../table/view.ts';
+import { noTally } from '../core/sync-stats.ts';
 import type { VersionRecord, VersionRecords } from './version-records.ts';
 
 export interface RenderAbsencesParts {

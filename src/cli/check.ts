@@ -3,7 +3,7 @@ import { wrapped } from './help-text.ts';
 import type { TenantConfig } from '../config.ts';
 import { enabledCollections } from '../config.ts';
 import { exitCode } from './exit-code.ts';
-import type { Assembly } from '../pipeline/assemble.ts';
+import type { Assembly } from '../session/assemble.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkKafka } from './check/check-kafka.ts';
 import { checkRedis } from './check/check-redis.ts';

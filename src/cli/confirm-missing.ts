@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { countOf, formatDuration } from '../core/words.ts';
-import type { Assembly } from '../pipeline/assemble.ts';
-import { PULL, type PullOutcome } from '../pipeline/requests/pull.ts';
+import type { Assembly } from '../session/assemble.ts';
+import { PULL, type PullOutcome } from '../owner/pull.ts';
 import { asOwner } from './as-owner.ts';
 import type { ProgressLine } from './progress-line.ts';
 

@@ -6,7 +6,7 @@ import { asyncApiDocument, type ContractTopic } from '../core/contract/asyncapi.
 import { readSchemaFiles } from '../log/schema-files.ts';
 import { topicSettings } from '../log/topic-settings.ts';
 import { STATE_TOPIC } from '../model/collections.ts';
-import type { AssembledTenant } from '../pipeline/assemble.ts';
+import type { AssembledTenant } from '../session/assemble.ts';
 import { chooseTenants } from './choose.ts';
 import { packageVersion } from './package-version.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';

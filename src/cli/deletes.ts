@@ -4,7 +4,7 @@ import type { Config, TenantConfig } from '../config.ts';
 import { formatCount, isoOrNull, printable } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { sourceOf } from '../model/collections.ts';
-import { assemble, type Assembly } from '../pipeline/assemble.ts';
+import { assemble, type Assembly } from '../session/assemble.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import { approve, type ApproveFlags } from './deletes/approve.ts';
 import { readWaitingLists } from './deletes/read-waiting-lists.ts';

@@ -3,7 +3,7 @@ import { wrapped } from './help-text.ts';
 import { collectionSettings, syncedCollections, type TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { planTenant } from '../pipeline/plan/plan-tenant.ts';
+import { planTenant } from '../plan/plan-tenant.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import { planAsJson } from './plan/plan-as-json.ts';
 import { showPlan, type TenantPlan } from './plan/show-plan.ts';

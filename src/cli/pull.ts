@@ -3,7 +3,7 @@ import { wrapped } from './help-text.ts';
 import { syncedCollections } from '../config.ts';
 import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { exitCode } from './exit-code.ts';
-import { PULL, type PullOutcome, type PullParameters } from '../pipeline/requests/pull.ts';
+import { PULL, type PullOutcome, type PullParameters } from '../owner/pull.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';

@@ -3,7 +3,7 @@ import { collectionSettings } from '../config.ts';
 import { countOf, printable } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
-import { MOST_KEYS, REPUBLISH, type Republished } from '../pipeline/requests/republish.ts';
+import { MOST_KEYS, REPUBLISH, type Republished } from '../owner/republish.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseTenants, chooseTopic, requireMirrored } from './choose.ts';
 import { exitCode } from './exit-code.ts';

@@ -3,7 +3,7 @@ import { wrapped } from './help-text.ts';
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
 import { EXIT, exitCode } from './exit-code.ts';
-import type { Assembly } from '../pipeline/assemble.ts';
+import type { Assembly } from '../session/assemble.ts';
 import { fetchOffsets } from '../log/topic-offsets.ts';
 import {
   createMissingTopics,

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { pino } from 'pino';
 import type { Config } from '../config.ts';
-import { assemble, type Assembly, type AssemblyOptions } from '../pipeline/assemble.ts';
+import { assemble, type Assembly, type AssemblyOptions } from '../session/assemble.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 
 const SAY_AFTER_MS = 2_000;

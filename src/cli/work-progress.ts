@@ -1,5 +1,5 @@
 import { formatCount, formatDuration } from '../core/words.ts';
-import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
 import type { ProgressLine } from './progress-line.ts';
 
 /** Before both, an estimate is a guess. */

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+
 const INITIAL_SLOTS = 1024;
 const MAX_LOAD = 0.7;
 
@@ -180,4 +182,15 @@ function fingerprint(text: string, seed: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** A random 31-bit integer for the fingerprints of keys: no input can be made to collide on purpose. */
+export function randomSeed(): number {
+  return randomInt(2 ** 31);
+}
+
+/** A function that returns true once for each wanted key, or for every key. `seed`: any 32-bit integer, new each time. */
+export function onceEach(wanted: ReadonlySet<string> | 'all', seed: number): (key: string) => boolean {
+  const taken = new SeenKeys(seed);
+  return (key) => (wanted === 'all' || wanted.has(key)) && taken.add(key);
 }

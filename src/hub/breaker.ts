@@ -1,6 +1,6 @@
 import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { pauseMs } from '../retry-policy.ts';
-import type { HubEvent } from './hub-events.ts';
+import type { HubEvent } from '../core/hub-events.ts';
 import { HubError, isHubTrouble } from './hub-error.ts';
 
 export interface BreakerPolicy {

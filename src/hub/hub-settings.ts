@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BreakerPolicy } from './breaker.ts';
 import type { RetryPolicy } from './backoff.ts';
 import type { HttpTimeouts } from './http.ts';
-import type { HubEvent } from './hub-events.ts';
-import type { PagingMode } from './hub.ts';
+import type { HubEvent } from '../core/hub-events.ts';
+import type { PagingMode } from '../core/hub-events.ts';
 
 /** What the configuration says of a hub. */
 export interface HubSettings {

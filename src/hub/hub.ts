@@ -1,3 +1,4 @@
+import type { PagingMode } from '../core/hub-events.ts';
 import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
 import type { PagePrint } from '../core/pages/page-print.ts';
 import type { Collection } from '../model/collections.ts';
@@ -51,8 +52,6 @@ export interface ScanEnd {
   readonly totalAtStart: number | null;
   readonly totalAtEnd: number | null;
 }
-
-export type PagingMode = 'keyset' | 'sourced-id-filter' | 'offset';
 
 export interface ReadOptions {
   readonly collection: Collection;

@@ -1,3 +1,4 @@
+import type { WayOut } from '../core/hub-events.ts';
 import LinkHeader from 'http-link-header';
 
 /** A `rel="next"` that Rollcall may follow. */
@@ -8,13 +9,6 @@ export interface NextLink {
   /** Its `afterSourcedId`. */
   readonly cursor: string | null;
 }
-
-export type WayOut =
-  | 'another host'
-  | 'another scheme'
-  | 'another port'
-  | 'another path'
-  | 'an address with credentials';
 
 export interface PageLinks {
   /** Whether the page has paging links (first, prev, next, last). Only then does a missing `next` prove an end. */

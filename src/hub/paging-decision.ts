@@ -1,5 +1,6 @@
 import { Fingerprints, type KeyLookup } from '../core/seen-keys.ts';
-import type { PagingMode, ScanEnd } from './hub.ts';
+import type { ScanEnd } from './hub.ts';
+import type { PagingMode } from '../core/hub-events.ts';
 import type { NextLink } from './link.ts';
 import { looksSorted } from './sort-order.ts';
 

@@ -1,6 +1,6 @@
 import type { CollectionName } from '../model/collections.ts';
 import { noSmallerPage, type HubError } from './hub-error.ts';
-import type { PagingMode } from './hub.ts';
+import type { PagingMode } from '../core/hub-events.ts';
 
 /** After a day the memory forgets its findings, so that a scan tries better modes again: hubs are upgraded. */
 const RETRY_AFTER_MS = 24 * 3_600_000;

@@ -3,7 +3,7 @@ import { jsonText } from '../core/json-text.ts';
 import { readLessonPage } from '../core/lessons/lesson-page.ts';
 import { collectionNamed } from '../model/collections.ts';
 import type { CoreApi, ScheduleAnswer } from './core-api.ts';
-import type { HubEvent } from './hub-events.ts';
+import type { HubEvent } from '../core/hub-events.ts';
 import type { HubAnswer } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';
 import { readLinks, wayOut } from './link.ts';

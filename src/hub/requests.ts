@@ -2,7 +2,7 @@ import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { RollcallError } from '../errors.ts';
 import { parseRetryAfter } from './backoff.ts';
 import type { Breaker } from './breaker.ts';
-import type { HubEvent, RequestTarget } from './hub-events.ts';
+import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
 import { HubError, LargeAnswer } from './hub-error.ts';

@@ -1,5 +1,5 @@
 import { retryDelayMs, type RetryPolicy } from './backoff.ts';
-import type { HubEvent, RequestTarget } from './hub-events.ts';
+import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import { HubError } from './hub-error.ts';
 
 /** Waiting and randomness, injected so that tests do not wait. */

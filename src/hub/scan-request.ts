@@ -1,4 +1,5 @@
-import type { ReadOptions, PagingMode } from './hub.ts';
+import type { ReadOptions } from './hub.ts';
+import type { PagingMode } from '../core/hub-events.ts';
 import type { NextLink } from './link.ts';
 import { filterText, modifiedAfterFilter, resourceUrl, withLimit, withQuery } from './request-url.ts';
 

@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PageCuts } from '../core/pages/page-cuts.ts';
-import type { HubEvent } from './hub-events.ts';
-import type { HubPage, PagingMode, ReadOptions, ScanEnd } from './hub.ts';
+import type { HubEvent } from '../core/hub-events.ts';
+import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
+import type { PagingMode } from '../core/hub-events.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError } from './hub-error.ts';
 import { LargeTurn } from './large-turn.ts';
-import type { WayOut } from './link.ts';
+import type { WayOut } from '../core/hub-events.ts';
 import {
   afterPage,
   beginIn,

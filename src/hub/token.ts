@@ -1,4 +1,4 @@
-import type { HubEvent } from './hub-events.ts';
+import type { HubEvent } from '../core/hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { HubError } from './hub-error.ts';
 import type { HubSettings } from './hub-settings.ts';

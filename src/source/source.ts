@@ -1,3 +1,4 @@
+import type { FetchedRows } from '../table/view.ts';
 import { readClassStudents } from '../core/class-students.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import { jsonText } from '../core/json-text.ts';
@@ -28,12 +29,6 @@ export interface Source {
   readonly hasPlainKeys?: boolean;
   /** The scope of a key: its parent's id; empty in a plain collection. */
   scopeOf(key: string): string;
-}
-
-export interface FetchedRows {
-  readonly pages: readonly { readonly rows: readonly KeyedRow[]; readonly readVersion: number }[];
-  /** Ids that the hub does not have. */
-  readonly gone: readonly string[];
 }
 
 /** A collection whose rows are records: key = `sourcedId`. */

@@ -1,10 +1,11 @@
+import type { DeletionEvent } from '../core/pipeline-events.ts';
 import type { ScopeVerdict, Shortfall } from '../core/deletions/evidence.ts';
 import type { GuardLimits } from '../core/deletions/guard.ts';
 import { settle, type Settlement } from '../core/deletions/missing.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Approval, DeletionState } from '../model/progress.ts';
-import type { MissingRows } from './missing-rows.ts';
+import type { MissingRows } from '../table/missing-rows.ts';
 
 export interface SettleParts {
   readonly collection: CollectionName;
@@ -17,27 +18,6 @@ export interface SettleParts {
   /** Whether another collection's hold keeps the removals of this one. */
   readonly isOtherHeld: () => boolean;
   readonly emit: (event: DeletionEvent) => void;
-}
-
-export type DeletionEvent =
-  /** A hold has begun: removals need a decision. */
-  | Numbered<'held'>
-  /** A hold that stood already at the take-over. */
-  | Omit<Numbered<'waiting'>, 'why'>
-  /** Rows are missing; another full sync must miss them too. */
-  | (Omit<Numbered<'missing'>, 'why'> & { readonly confirmAt: string | null })
-  /** A person approved removals, and they are published. */
-  | ({ readonly kind: 'approved'; readonly collection: CollectionName } & Approval)
-  /** The sync does not count: it removes nothing. */
-  | { readonly kind: 'uncounted'; readonly collection: CollectionName; readonly why: string }
-  /** The hub counts more rows than it returned. */
-  | ({ readonly kind: 'short'; readonly collection: CollectionName } & Shortfall);
-
-interface Numbered<K> {
-  readonly kind: K;
-  readonly collection: CollectionName;
-  readonly rows: number;
-  readonly why: string;
 }
 
 /** The rows of a full sync whose scans have ended. */

@@ -1,3 +1,5 @@
+import type { KeyedRow } from '../core/row-changes.ts';
+import type { DerivedTally } from '../core/sync-stats.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { ChainCollection } from '../model/collections.ts';
@@ -20,23 +22,6 @@ export interface RecordPlace {
   readonly transactionId: string;
   /** Number of the record in the transaction. */
   readonly firstRecord: number;
-}
-
-/** How many records of each kind were derived. */
-export interface DerivedTally {
-  created: number;
-  replaced: number;
-  deleted: number;
-  restored: number;
-  /** Nulled keys of `absence-changes`. */
-  forgotten: number;
-  /** Records published to `absences`; `hidden`: nulls published to it. */
-  shown: number;
-  hidden: number;
-}
-
-export function noTally(): DerivedTally {
-  return { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
 }
 
 /** What a view adds to a transaction. */
@@ -85,6 +70,13 @@ export interface ViewedSync {
   readonly end: { readonly isComplete: boolean } | null;
   /** Whether a current record is published again although it is unchanged. */
   readonly republishes?: ((key: string) => boolean) | undefined;
+}
+
+/** Rows that were asked for by their ids. */
+export interface FetchedRows {
+  readonly pages: readonly { readonly rows: readonly KeyedRow[]; readonly readVersion: number }[];
+  /** Ids that the hub does not have. */
+  readonly gone: readonly string[];
 }
 
 /** Topics that are derived from a table's rows, and committed in its transactions. */

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { LateRows } from '../core/late-rows.ts';
 import { describeError } from '../errors.ts';
-import type { HubEvent } from '../hub/hub-events.ts';
-import type { DerivedTally } from '../table/view.ts';
-import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
-import { commonestReasons } from '../pipeline/sync-stats.ts';
+import type { HubEvent } from '../core/hub-events.ts';
+import type { DerivedTally } from '../core/sync-stats.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
+import { commonestReasons } from '../core/sync-stats.ts';
 
 const DELETION_WORDS = {
   held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',

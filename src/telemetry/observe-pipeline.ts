@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { RollcallError, isFromHub, type ErrorSource } from '../errors.ts';
-import type { HubEvent } from '../hub/hub-events.ts';
-import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
+import type { HubEvent } from '../core/hub-events.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
 import type { HealthPart } from '../core/health/parts.ts';
 import type { Health } from './reported-reasons.ts';
 import { hubOutcomeOf } from './hub-outcome.ts';

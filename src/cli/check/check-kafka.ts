@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import type { Config } from '../../config.ts';
-import type { AssembledTenant, Assembly } from '../../pipeline/assemble.ts';
+import type { AssembledTenant, Assembly } from '../../session/assemble.ts';
 import { innermost, kafkaError } from '../../log/kafka-errors.ts';
 import { inspectTopics, topicMismatch, type TopicFinding } from '../../log/manage-topics.ts';
 import { countOf } from '../../core/words.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
-import type { AssembledTenant } from '../../pipeline/assemble.ts';
-import { registryConnection } from '../../pipeline/clients.ts';
+import type { AssembledTenant } from '../../session/assemble.ts';
+import { registryConnection } from '../../session/clients.ts';
 import {
   createRegistryInspection,
   type RegistryInspection,

@@ -1,6 +1,6 @@
 import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { readKnownProgress, type KnownProgress } from '../../log/progress-reader.ts';
-import type { Assembly } from '../../pipeline/assemble.ts';
+import type { Assembly } from '../../session/assemble.ts';
 import { readWaiting, type Waiting } from '../../sync/read-waiting.ts';
 import { withAdmin } from '../with-assembly.ts';
 

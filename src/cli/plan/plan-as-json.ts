@@ -1,6 +1,6 @@
 import type { CollectionName } from '../../model/collections.ts';
-import { PLANNED_KINDS } from '../../pipeline/plan/recorder.ts';
-import type { CollectionPlan } from '../../pipeline/plan/plan-tenant.ts';
+import { PLANNED_KINDS } from '../../plan/recorder.ts';
+import type { CollectionPlan } from '../../plan/plan-tenant.ts';
 import type { TenantPlan } from './show-plan.ts';
 
 /** A tenant's plan for programs (docs/operations.md). */

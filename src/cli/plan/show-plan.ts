@@ -1,6 +1,6 @@
 import type { CollectionName } from '../../model/collections.ts';
-import type { CollectionPlan } from '../../pipeline/plan/plan-tenant.ts';
-import { PLANNED_KINDS, type PlannedKind } from '../../pipeline/plan/recorder.ts';
+import type { CollectionPlan } from '../../plan/plan-tenant.ts';
+import { PLANNED_KINDS, type PlannedKind } from '../../plan/recorder.ts';
 import type { Output } from '../output.ts';
 import { notOfferedAmong, rejectLines, troubles } from '../pull.ts';
 import { countOf, formatCount, printable } from '../../core/words.ts';

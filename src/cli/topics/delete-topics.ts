@@ -1,8 +1,8 @@
 import type { Admin } from 'kafkajs';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS } from '../../model/collections.ts';
-import type { Assembly } from '../../pipeline/assemble.ts';
-import { sleep } from '../../pipeline/sleep.ts';
+import type { Assembly } from '../../session/assemble.ts';
+import { sleep } from '../../runtime.ts';
 import { kafkaError } from '../../log/kafka-errors.ts';
 import { requireNoOwner } from '../as-owner.ts';
 import type { CountedTopic } from '../left-over/find-left-over.ts';

@@ -1,5 +1,5 @@
 import { isChainCollection, STATE_TOPIC, type CollectionName } from '../../model/collections.ts';
-import type { Assembly } from '../../pipeline/assemble.ts';
+import type { Assembly } from '../../session/assemble.ts';
 import { readKnownProgress } from '../../log/progress-reader.ts';
 import { findLeftOver, wantedUnder, type CountedTopic } from '../left-over/find-left-over.ts';
 import { withAdmin } from '../with-assembly.ts';

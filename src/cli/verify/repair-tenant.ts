@@ -1,8 +1,8 @@
 import { sourceOf, type CollectionName } from '../../model/collections.ts';
 import type { Difference } from '../../core/verify/difference.ts';
-import type { Assembly } from '../../pipeline/assemble.ts';
-import type { PullOutcome } from '../../pipeline/requests/pull.ts';
-import { MAX_CORRUPT_KEYS, REPAIR, type RepairParameters } from '../../pipeline/requests/repair.ts';
+import type { Assembly } from '../../session/assemble.ts';
+import type { PullOutcome } from '../../owner/pull.ts';
+import { MAX_CORRUPT_KEYS, REPAIR, type RepairParameters } from '../../owner/repair.ts';
 import { asOwner } from '../as-owner.ts';
 import { confirmMissing } from '../confirm-missing.ts';
 import type { ProgressLine } from '../progress-line.ts';

@@ -1,8 +1,8 @@
 import { bringingSync } from '../../core/verify/bringing-sync.ts';
 import { DIFFERENCE_KINDS, type Difference, type DifferenceState } from '../../core/verify/difference.ts';
 import { exitCode } from '../exit-code.ts';
-import type { TenantVerification } from '../../pipeline/verify/verify-tenant.ts';
-import type { CollectionReport } from '../../pipeline/verify/verify-tools.ts';
+import type { TenantVerification } from '../../audit/verify-tenant.ts';
+import type { CollectionReport } from '../../audit/verify-tools.ts';
 import type { Output } from '../output.ts';
 import { countOf, formatCount, printable } from '../../core/words.ts';
 

@@ -7,7 +7,7 @@ import type { NamedGroups } from '../../core/withheld-groups.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { isoOrNull } from '../../core/words.ts';
 import type { Progress } from '../../model/progress.ts';
-import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
+import type { PipelineEvent } from '../../core/pipeline-events.ts';
 import type { Health } from '../reported-reasons.ts';
 import type { LiveCollection } from './collection-monitor.ts';
 import { TenantMonitor } from './tenant-monitor.ts';

@@ -3,7 +3,7 @@ import type { Shortfall } from '../../core/deletions/evidence.ts';
 import type { LateNote } from '../../core/late-rows.ts';
 import { RollcallError } from '../../errors.ts';
 import type { SyncMode, Progress } from '../../model/progress.ts';
-import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
+import type { PipelineEvent } from '../../core/pipeline-events.ts';
 import { ChangeHistory, type MinuteOfChanges } from './change-history.ts';
 
 type SyncEvent = Extract<

@@ -6,7 +6,7 @@ import type { TenantFacts } from '../../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../../core/health/tenant-status.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
-import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
+import type { PipelineEvent } from '../../core/pipeline-events.ts';
 import { CollectionMonitor, type LiveCollection } from './collection-monitor.ts';
 import { HubWatch } from './watch-hub.ts';
 

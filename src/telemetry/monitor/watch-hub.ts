@@ -1,5 +1,5 @@
 import type { HubFacts } from '../../core/health/hub-watch.ts';
-import type { HubEvent } from '../../hub/hub-events.ts';
+import type { HubEvent } from '../../core/hub-events.ts';
 
 /** Failures after which another request may well succeed: the hub answers, and refuses one thing. */
 const REFUSALS: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import kafkajs, { Kafka, logLevel } from 'kafkajs';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import { REPUBLISH } from '../../../src/pipeline/requests/republish.ts';
-import { runTenant } from '../../../src/pipeline/run-tenant.ts';
-import type { TenantSession } from '../../../src/pipeline/open-session.ts';
+import { REPUBLISH } from '../../../src/owner/republish.ts';
+import { runTenant } from '../../../src/worker/run-tenant.ts';
+import type { TenantSession } from '../../../src/session/open-session.ts';
 import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
 import { redisHolds } from '../../integration/pipeline/redis-copy.ts';
 import { openScheduleMirror } from '../../integration/pipeline/schedule-mirror.ts';

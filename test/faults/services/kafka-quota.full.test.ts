@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { runTenant } from '../../../src/pipeline/run-tenant.ts';
+import { runTenant } from '../../../src/worker/run-tenant.ts';
 import { openMirror } from '../../integration/support/mirror.ts';
 import { limitProducers } from '../support/client-quota.ts';
 import { startOwnKafka } from '../support/own-kafka.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject } from 'vitest';
-import { sleep } from '../../../src/pipeline/sleep.ts';
+import { sleep } from '../../../src/runtime.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 

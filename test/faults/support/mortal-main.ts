@@ -4,10 +4,10 @@ import type { Kafka, Producer, Transaction as KafkaTransaction } from 'kafkajs';
 import { pino } from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
-import { assemble } from '../../../src/pipeline/assemble.ts';
-import { runTenant } from '../../../src/pipeline/run-tenant.ts';
-import type { TenantSession } from '../../../src/pipeline/open-session.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import { assemble } from '../../../src/session/assemble.ts';
+import { runTenant } from '../../../src/worker/run-tenant.ts';
+import type { TenantSession } from '../../../src/session/open-session.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type {
   CollectionIndex,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHub } from '../../../src/hub/create-hub.ts';
 import type { HubSettings, HubTools } from '../../../src/hub/hub-settings.ts';
-import type { HubEvent } from '../../../src/hub/hub-events.ts';
+import type { HubEvent } from '../../../src/core/hub-events.ts';
 import type { HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import { ROW_COLLECTIONS, collectionNamed, type CollectionName } from '../../../src/model/collections.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';

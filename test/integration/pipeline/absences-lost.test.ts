@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { REBUILD } from '../../../src/pipeline/requests/rebuild.ts';
+import { REBUILD } from '../../../src/owner/rebuild.ts';
 import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
 import type { TopicRecord } from '../support/read-topics.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';

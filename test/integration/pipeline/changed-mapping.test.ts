@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { REPUBLISH } from '../../../src/pipeline/requests/republish.ts';
+import { REPUBLISH } from '../../../src/owner/republish.ts';
 import { loggedChanges } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Kafka } from 'kafkajs';
 import { pino } from 'pino';
 import { loadConfig } from '../../../src/config.ts';
-import { assemble } from '../../../src/pipeline/assemble.ts';
-import { openSession } from '../../../src/pipeline/open-session.ts';
+import { assemble } from '../../../src/session/assemble.ts';
+import { openSession } from '../../../src/session/open-session.ts';
 import { syncOnce } from '../support/sync-once.ts';
 import type { CollectionIndex, TenantState } from '../../../src/state/index-store.ts';
 

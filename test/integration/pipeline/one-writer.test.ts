@@ -1,9 +1,9 @@
 import type { Kafka } from 'kafkajs';
 import { describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
-import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
-import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
-import { runTenant } from '../../../src/pipeline/run-tenant.ts';
+import { assemble, type Assembly } from '../../../src/session/assemble.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import { runTenant } from '../../../src/worker/run-tenant.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import { indexAgainstLog, keysPublishedTwice } from './index-check.ts';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
+import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 import { configTextOf, openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';

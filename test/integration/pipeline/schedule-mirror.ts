@@ -1,4 +1,4 @@
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import { halfADayAfter } from '../support/half-a-day.ts';
 import { openMirror, TERM_MORNING_MS, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';

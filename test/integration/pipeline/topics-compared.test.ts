@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { runTenant } from '../../../src/pipeline/run-tenant.ts';
-import { sleep } from '../../../src/pipeline/sleep.ts';
+import { runTenant } from '../../../src/worker/run-tenant.ts';
+import { sleep } from '../../../src/runtime.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { withAdmin } from './kafka-admin.ts';
 import { setTopicSettings } from './recreate-topic.ts';

@@ -1,9 +1,5 @@
 import type { CollectionName } from '../../../src/model/collections.ts';
-import {
-  APPROVE,
-  type ApproveOutcome,
-  type ApprovedCollection,
-} from '../../../src/pipeline/requests/deletes.ts';
+import { APPROVE, type ApproveOutcome, type ApprovedCollection } from '../../../src/owner/deletes.ts';
 import { readWaiting, type Waiting } from '../../../src/sync/read-waiting.ts';
 import type { Mirror } from './mirror.ts';
 

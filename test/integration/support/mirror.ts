@@ -4,11 +4,11 @@ import { Registry } from 'prom-client';
 import { inject } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
-import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
-import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
-import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
-import { openSession, type TenantSession } from '../../../src/pipeline/open-session.ts';
+import { assemble, type Assembly } from '../../../src/session/assemble.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import type { SyncResult } from '../../../src/sync/sync-result.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import { openSession, type TenantSession } from '../../../src/session/open-session.ts';
 import { syncOnce } from './sync-once.ts';
 import {
   startReferenceHub,

@@ -1,6 +1,6 @@
-import { PLANNED_KINDS } from '../../../src/pipeline/plan/recorder.ts';
-import { planTenant, type CollectionPlan } from '../../../src/pipeline/plan/plan-tenant.ts';
-import type { Assembly } from '../../../src/pipeline/assemble.ts';
+import { PLANNED_KINDS } from '../../../src/plan/recorder.ts';
+import { planTenant, type CollectionPlan } from '../../../src/plan/plan-tenant.ts';
+import type { Assembly } from '../../../src/session/assemble.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { TopicRecord } from './topic-reader.ts';
 

@@ -1,7 +1,7 @@
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
-import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
-import type { TenantSession } from '../../../src/pipeline/open-session.ts';
+import type { SyncResult } from '../../../src/sync/sync-result.ts';
+import type { TenantSession } from '../../../src/session/open-session.ts';
 
 /**
  * Runs one sync of each collection, and the one that confirms what it missed, without waiting for its time; those that need another collection's rows come last.

@@ -1,9 +1,9 @@
 import { describeError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import { STATE_TOPIC } from '../../../src/model/collections.ts';
-import { recoverCollections } from '../../../src/pipeline/recovery/recover-collections.ts';
-import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import { recoverCollections } from '../../../src/recovery/recover-collections.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';

@@ -1,7 +1,7 @@
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
-import type { Emit } from '../../../src/pipeline/pipeline-events.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import type { Emit } from '../../../src/core/pipeline-events.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex, DeletionMemory } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';

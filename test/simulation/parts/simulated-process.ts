@@ -1,9 +1,9 @@
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { SyncRunner } from '../../../src/pipeline/sync-runner.ts';
-import { runTenant } from '../../../src/pipeline/run-tenant.ts';
-import type { TenantSession } from '../../../src/pipeline/open-session.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import type { SyncRunner } from '../../../src/timetable/sync-runner.ts';
+import { runTenant } from '../../../src/worker/run-tenant.ts';
+import type { TenantSession } from '../../../src/session/open-session.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 
 /** A process that mirrors the tenant, until it is stopped or ends by itself. */
 export class SimulatedProcess {

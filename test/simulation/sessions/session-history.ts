@@ -1,6 +1,6 @@
 import type { Hub } from '../../../src/hub/hub.ts';
-import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';

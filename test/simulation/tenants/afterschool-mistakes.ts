@@ -1,5 +1,5 @@
 import { compositeKey } from '../../../src/model/keys.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_USERS, afterschoolOf } from './afterschools.ts';

@@ -1,4 +1,4 @@
-import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { MARKER } from './tenant-row.ts';
 
 const SHORTEST_RETRY_MS = 400;

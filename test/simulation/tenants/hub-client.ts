@@ -1,4 +1,5 @@
-import type { FoundRows, Hub, HubPage, PagingMode, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
+import type { FoundRows, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
+import type { PagingMode } from '../../../src/core/hub-events.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 import { asListed } from '../parts/keyset-pages.ts';

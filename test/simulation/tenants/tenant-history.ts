@@ -1,11 +1,11 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
-import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
-import type { SyncOptions } from '../../../src/pipeline/sync-runner.ts';
+import type { SyncOptions } from '../../../src/sync/sync-result.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { seededRandom } from '../parts/seeded-random.ts';

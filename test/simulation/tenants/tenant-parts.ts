@@ -1,8 +1,8 @@
 import type { GuardLimits } from '../../../src/core/deletions/guard.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { Emit } from '../../../src/pipeline/pipeline-events.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import type { Emit } from '../../../src/core/pipeline-events.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';

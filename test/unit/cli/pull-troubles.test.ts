@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rejectLines, troubles } from '../../../src/cli/pull.ts';
-import type { PullOutcome } from '../../../src/pipeline/requests/pull.ts';
+import type { PullOutcome } from '../../../src/owner/pull.ts';
 
 function outcome(parts: Partial<PullOutcome>): PullOutcome {
   return {

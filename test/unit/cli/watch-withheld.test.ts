@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { watchWithheld } from '../../../src/cli/watch-withheld.ts';
-import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { boardOf, loaded } from '../telemetry/support/board-of.ts';
 
 const LISTED = {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createProgressLine } from '../../../src/cli/progress-line.ts';
 import { WorkProgress } from '../../../src/cli/work-progress.ts';
-import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { newSyncStats } from '../../../src/core/sync-stats.ts';
 
 /** Progress of 4 collections on a clock that a test moves by `ms`, and what the stream got last. */
 function world() {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { HubSettings } from '../../../src/hub/hub-settings.ts';
 import { createHubProbe, type CollectionProbe, type HubProbe } from '../../../src/hub/probe-hub.ts';
-import type { PagingMode } from '../../../src/hub/hub.ts';
+import type { PagingMode } from '../../../src/core/hub-events.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { modelHub, type Behaviour } from './support/model-hub.ts';
 import {

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { checkHub } from '../../../src/cli/check/check-hub.ts';
 import { reportError } from '../../../src/cli/report-error.ts';
-import type { HubEvent } from '../../../src/hub/hub-events.ts';
+import type { HubEvent } from '../../../src/core/hub-events.ts';
 import { createHealth } from '../../../src/telemetry/reported-reasons.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { withOffsets, type Progress } from '../../../src/model/progress.ts';
-import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
-import { MissingRows } from '../../../src/sync/missing-rows.ts';
-import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
-import { runSync } from '../../../src/pipeline/run-sync.ts';
-import type { SyncParts } from '../../../src/pipeline/sync-parts.ts';
+import { HubFindings } from '../../../src/sync/hub-findings.ts';
+import { MissingRows } from '../../../src/table/missing-rows.ts';
+import { CollectionWriter } from '../../../src/table/collection-writer.ts';
+import { runSync } from '../../../src/sync/run-sync.ts';
+import type { SyncParts } from '../../../src/sync/sync-parts.ts';
 import type { SourceScan } from '../../../src/source/source-scan.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 

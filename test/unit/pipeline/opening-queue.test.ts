@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
-import type { Assembly } from '../../../src/pipeline/assemble.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
-import { runWorker } from '../../../src/pipeline/worker.ts';
+import type { Assembly } from '../../../src/session/assemble.ts';
+import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import { runWorker } from '../../../src/worker/worker.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
 const AT_ONCE = 10;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
-import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
-import { CollectionRunner, type RunnerParts } from '../../../src/pipeline/collection-runner.ts';
-import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
+import { HubFindings } from '../../../src/sync/hub-findings.ts';
+import { CollectionRunner, type RunnerParts } from '../../../src/session/collection-runner.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 
 /** Makes a runner whose syncs fail with an error before they read anything. */
 function failingRunner(failure: Error) {

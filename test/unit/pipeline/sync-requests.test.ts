@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { SyncRequests } from '../../../src/pipeline/sync-requests.ts';
-import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
-import { Waker } from '../../../src/pipeline/waker.ts';
+import { SyncRequests } from '../../../src/timetable/sync-requests.ts';
+import type { SyncResult } from '../../../src/sync/sync-result.ts';
+import { Waker } from '../../../src/timetable/waker.ts';
 
 /** Sleeps until the signal aborts, however long it is to sleep. */
 const sleep = (_ms: number, signal: AbortSignal): Promise<void> =>

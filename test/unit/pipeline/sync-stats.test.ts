@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commonestReasons, countRejects, newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { commonestReasons, countRejects, newSyncStats } from '../../../src/core/sync-stats.ts';
 import { usersReader } from '../core/support/rows.ts';
 
 describe('reasons of rejects', () => {

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ScanEvidence } from '../../../src/core/deletions/evidence.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
-import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
-import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
-import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
-import { syncWithFollowUps, type FollowUpParts } from '../../../src/pipeline/sync-with-follow-ups.ts';
+import { HubFindings } from '../../../src/sync/hub-findings.ts';
+import type { SyncResult } from '../../../src/sync/sync-result.ts';
+import { newSyncStats } from '../../../src/core/sync-stats.ts';
+import { syncWithFollowUps, type FollowUpParts } from '../../../src/timetable/sync-with-follow-ups.ts';
 
 const { signal } = new AbortController();
 

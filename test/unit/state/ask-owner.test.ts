@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { keepHeartbeat } from '../../../src/pipeline/worker.ts';
+import { keepHeartbeat } from '../../../src/worker/worker.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 import { MemoryCoordination } from '../../../src/state/memory-coordination.ts';

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
-import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { createHealth } from '../../../src/telemetry/reported-reasons.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { tenantStatus } from '../../../src/core/health/tenant-status.ts';
 import { RollcallError } from '../../../src/errors.ts';
 import { reasonsAsText, reasonsFromText } from '../../../src/core/health/heartbeat-reasons.ts';
-import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
 import { boardOf, caughtUp, loaded } from './support/board-of.ts';
 

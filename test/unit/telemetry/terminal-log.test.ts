@@ -1,7 +1,7 @@
 import picocolors from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
-import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { logEvent } from '../../../src/telemetry/log-pipeline.ts';
 import { readableLine } from '../../../src/telemetry/terminal-log.ts';

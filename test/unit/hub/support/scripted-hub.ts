@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { createHub } from '../../../../src/hub/create-hub.ts';
 import type { HubSettings, HubTools } from '../../../../src/hub/hub-settings.ts';
 import type { CoreApi } from '../../../../src/hub/core-api.ts';
-import type { HubEvent } from '../../../../src/hub/hub-events.ts';
+import type { HubEvent } from '../../../../src/core/hub-events.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
 

@@ -3,7 +3,7 @@ import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../../../.
 import type { OutgoingRecord, Transaction } from '../../../../src/log/log.ts';
 import type { CollectionName, TopicSuffix } from '../../../../src/model/collections.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
-import { Recorder } from '../../../../src/pipeline/plan/recorder.ts';
+import { Recorder } from '../../../../src/plan/recorder.ts';
 
 const NOW_MS = 1_700_000_000_000;
 

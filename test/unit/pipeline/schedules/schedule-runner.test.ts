@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SyncResult } from '../../../../src/pipeline/sync-result.ts';
-import type { ScheduleRunner } from '../../../../src/pipeline/schedules/schedule-runner.ts';
+import type { SyncResult } from '../../../../src/sync/sync-result.ts';
+import type { ScheduleRunner } from '../../../../src/session/schedules/schedule-runner.ts';
 import { hubTrouble, lessonOn, ScheduleBench, type BenchOptions } from './schedule-bench.ts';
 import { VirtualTime } from '../../../simulation/parts/virtual-time.ts';
 

@@ -2,9 +2,9 @@ import { TransactionSize } from '../../../../src/core/transaction-size.ts';
 import type { AbsenceChangeValue } from '../../../../src/core/absence-change.ts';
 import { MAPPING_HEADER } from '../../../../src/core/cloud-events.ts';
 import { offsetsOf, withOffsets, type Offsets } from '../../../../src/model/progress.ts';
-import { CollectionWriter } from '../../../../src/pipeline/collection-writer.ts';
-import type { OwnerWork } from '../../../../src/pipeline/requests/owner-request.ts';
-import { REPUBLISH, type Republished } from '../../../../src/pipeline/requests/republish.ts';
+import { CollectionWriter } from '../../../../src/table/collection-writer.ts';
+import type { OwnerWork } from '../../../../src/owner/owner-request.ts';
+import { REPUBLISH, type Republished } from '../../../../src/owner/republish.ts';
 import { frame, FRAME_BYTES } from '../../../../src/log/framing.ts';
 import type {
   Committed,

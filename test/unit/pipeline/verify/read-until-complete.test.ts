@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readUntilComplete, type ScanFindings } from '../../../../src/pipeline/verify/read-until-complete.ts';
+import { readUntilComplete, type ScanFindings } from '../../../../src/audit/read-until-complete.ts';
 
 function scanOf(rows: number, news: number, total: number | null): ScanFindings {
   const scope = {

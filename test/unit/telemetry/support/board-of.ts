@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { loadConfig } from '../../../../src/config.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
-import type { PipelineEvent } from '../../../../src/pipeline/pipeline-events.ts';
+import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
 import { registerBoardMetrics } from '../../../../src/telemetry/board-metrics.ts';
 import { createHealth } from '../../../../src/telemetry/reported-reasons.ts';
 import { createLogger } from '../../../../src/telemetry/logger.ts';

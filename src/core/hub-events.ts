@@ -1,0 +1,87 @@
+import type { CollectionName } from '../model/collections.ts';
+import type { ErrorCode } from '../errors.ts';
+
+/** How the lists of a collection are paged. */
+export type PagingMode = 'keyset' | 'sourced-id-filter' | 'offset';
+
+/** Where a link leads that leaves the hub. */
+export type WayOut =
+  | 'another host'
+  | 'another scheme'
+  | 'another port'
+  | 'another path'
+  | 'an address with credentials';
+
+/** The target of a request: a collection or the token endpoint. */
+export type RequestTarget = CollectionName | 'token';
+
+/**
+ * Events of the hub client, for logs and metrics. They contain names of collections, counts, codes and origins,
+ * and no secret or row content (invariant 9).
+ */
+export type HubEvent =
+  | { readonly type: 'request-started'; readonly target: RequestTarget }
+  /** The sender aborted the request before an answer. */
+  | { readonly type: 'request-stopped'; readonly target: RequestTarget }
+  | {
+      readonly type: 'request-done';
+      readonly target: RequestTarget;
+      readonly status: number;
+      readonly durationMs: number;
+      readonly bytes: number;
+    }
+  | {
+      readonly type: 'request-failed';
+      readonly target: RequestTarget;
+      readonly code: ErrorCode;
+      readonly status: number | null;
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'request-retried';
+      readonly target: RequestTarget;
+      readonly code: ErrorCode;
+      /** Counts from 1. */
+      readonly retry: number;
+      readonly delayMs: number;
+    }
+  | {
+      readonly type: 'token-obtained';
+      readonly reason: 'first' | 'expired' | 'refused-by-hub';
+      readonly lifetimeMs: number;
+    }
+  /** `api` is set for the Core API, which has its own circuit. */
+  | { readonly type: 'circuit-opened'; readonly retryInMs: number; readonly api?: 'core' | undefined }
+  | { readonly type: 'circuit-closed'; readonly api?: 'core' | undefined }
+  | {
+      readonly type: 'paging-stepped-down';
+      readonly collection: CollectionName;
+      readonly from: PagingMode;
+      readonly to: PagingMode;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'foreign-link-refused';
+      readonly collection: CollectionName;
+      /** Where the link leads, without its text. */
+      readonly leadsTo: WayOut;
+    }
+  | {
+      readonly type: 'limit-clamped';
+      readonly collection: CollectionName;
+      readonly asked: number;
+      readonly given: number;
+    }
+  | {
+      readonly type: 'page-size-reduced';
+      readonly collection: CollectionName;
+      readonly from: number;
+      readonly to: number;
+    }
+  | {
+      readonly type: 'total-unreliable';
+      readonly collection: CollectionName;
+      readonly total: number;
+      readonly rows: number;
+    }
+  | { readonly type: 'text-not-utf8'; readonly target: RequestTarget };

@@ -1,0 +1,122 @@
+import type { RollcallError } from '../errors.ts';
+import type { Shortfall } from './deletions/evidence.ts';
+import type { HubEvent } from './hub-events.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { PageTally } from './row-changes.ts';
+import type { Approval, SyncMode, Progress } from '../model/progress.ts';
+import type { DerivedTally } from './sync-stats.ts';
+
+import type { SyncStats } from './sync-stats.ts';
+
+/** The events of the pipeline, for logs, metrics, health and progress lines. They hold no content of rows. */
+export type PipelineEvent =
+  | { readonly type: 'owned'; readonly owner: string }
+  /** The tenant is taken over and recovered: syncs begin. */
+  | { readonly type: 'session-opened' }
+  | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
+  /** Compared while the process runs, which goes on writing as before. */
+  | { readonly type: 'topics-compared'; readonly mismatch: RollcallError | null }
+  | {
+      readonly type: 'caught-up';
+      readonly collection: CollectionName;
+      readonly how: 'current' | 'resumed' | 'rebuilt';
+      readonly why: string;
+      readonly rows: number;
+      readonly rejects: number;
+      readonly progress: Progress | null;
+      /** Index entries of contradictory absences; null except for `absence-versions` with absences mirrored. */
+      readonly contradictions: number | null;
+      /** Progress of the collections derived from this one. */
+      readonly derived?: readonly Progress[] | undefined;
+    }
+  | { readonly type: 'pass-started'; readonly collection: CollectionName; readonly mode: SyncMode }
+  | {
+      readonly type: 'pass-page';
+      readonly collection: CollectionName;
+      readonly stats: Readonly<SyncStats>;
+      readonly tally: Readonly<PageTally>;
+    }
+  | {
+      readonly type: 'pass-ended';
+      readonly collection: CollectionName;
+      readonly outcome: 'complete' | 'suspect' | 'wholesale';
+      readonly why: string | null;
+      /** A full sync stayed below the hub's total. */
+      readonly short: Shortfall | null;
+      readonly stats: Readonly<SyncStats>;
+      readonly durationMs: number;
+      readonly rows: number;
+      readonly rejects: number;
+      readonly progress: Progress | null;
+      /** Progress of the collections derived from this one. */
+      readonly derived?: readonly Progress[] | undefined;
+    }
+  | {
+      readonly type: 'pass-failed';
+      readonly collection: CollectionName;
+      readonly mode: SyncMode;
+      readonly error: unknown;
+      readonly durationMs: number;
+      readonly retryInMs: number | null;
+    }
+  | {
+      readonly type: 'not-offered';
+      readonly collection: CollectionName;
+      readonly error: unknown;
+      readonly mode: SyncMode;
+      readonly durationMs: number;
+      readonly isNews: boolean;
+    }
+  /** Interrupted from outside: the process is ending, or a new session begins. */
+  | {
+      readonly type: 'pass-stopped';
+      readonly collection: CollectionName;
+      readonly mode: SyncMode;
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'committed';
+      readonly collection: CollectionName;
+      readonly records: number;
+      readonly durationMs: number;
+    }
+  /** A request to Kafka waited that long for a quota. */
+  | { readonly type: 'throttled'; readonly ms: number }
+  | { readonly type: 'commit-failed'; readonly collection: CollectionName; readonly durationMs: number }
+  /** The events of absences in a committed transaction. */
+  | {
+      readonly type: 'chains-published';
+      readonly tally: Readonly<DerivedTally>;
+      /** Absences published although the hub did not answer for ids that they await. */
+      readonly publishedOpen: number;
+      /** Number of contradictory absences now; null if it is unchanged. */
+      readonly contradictions: number | null;
+    }
+  /** A person purged a collection that the configuration no longer wants. */
+  | { readonly type: 'purged'; readonly collection: CollectionName; readonly rejects: number }
+  | { readonly type: 'deletion'; readonly event: DeletionEvent }
+  | { readonly type: 'hub'; readonly event: HubEvent };
+
+export type DeletionEvent =
+  /** A hold has begun: removals need a decision. */
+  | Numbered<'held'>
+  /** A hold that stood already at the take-over. */
+  | Omit<Numbered<'waiting'>, 'why'>
+  /** Rows are missing; another full sync must miss them too. */
+  | (Omit<Numbered<'missing'>, 'why'> & { readonly confirmAt: string | null })
+  /** A person approved removals, and they are published. */
+  | ({ readonly kind: 'approved'; readonly collection: CollectionName } & Approval)
+  /** The sync does not count: it removes nothing. */
+  | { readonly kind: 'uncounted'; readonly collection: CollectionName; readonly why: string }
+  /** The hub counts more rows than it returned. */
+  | ({ readonly kind: 'short'; readonly collection: CollectionName } & Shortfall);
+
+interface Numbered<K> {
+  readonly kind: K;
+  readonly collection: CollectionName;
+  readonly rows: number;
+  readonly why: string;
+}
+
+/** Must neither throw nor block. */
+export type Emit = (event: PipelineEvent) => void;

@@ -1,0 +1,131 @@
+import type { LateRows } from './late-rows.ts';
+import type { KeyedRow, PageTally } from './row-changes.ts';
+
+import type { SyncMode } from '../model/progress.ts';
+
+/** How many records of each kind were derived. */
+export interface DerivedTally {
+  created: number;
+  replaced: number;
+  deleted: number;
+  restored: number;
+  /** Nulled keys of `absence-changes`. */
+  forgotten: number;
+  /** Records published to `absences`; `hidden`: nulls published to it. */
+  shown: number;
+  hidden: number;
+}
+
+export function noTally(): DerivedTally {
+  return { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
+}
+
+/** The numbers of one sync, which its progress records contain. */
+export interface SyncStats {
+  readonly passId: string;
+  mode: SyncMode;
+  /** Hub time, ms since the epoch. */
+  startedAtMs: number;
+  rowsSeen: number;
+  rowsUnchanged: number;
+  /** Rows older than an event published since their request was sent. */
+  rowsStale: number;
+  /** Rows that were over before they were met, and are left to the next full sync. */
+  rowsOver: number;
+  /** Rows that the hub lists again with different content. */
+  rowsRepeated: number;
+  rowsCreated: number;
+  rowsUpdated: number;
+  rowsRejected: number;
+  rowsWithoutId: number;
+  rowsRemoved: number;
+  rowsWithheld: number;
+  totalAtStart: number | null;
+  totalAtEnd: number | null;
+  /** Number of rejects by reason; reasons name fields, never values. */
+  readonly rejectReasons: Map<string, number>;
+  /** Rows that incremental syncs missed, after a complete full sync; null when there is nothing to judge by. */
+  late: LateRows | null;
+  /** The derived events, for versions of absences. */
+  readonly chains: DerivedTally;
+}
+
+export function newSyncStats(options: { passId: string; mode: SyncMode; startedAtMs: number }): SyncStats {
+  return {
+    ...options,
+    rowsSeen: 0,
+    rowsUnchanged: 0,
+    rowsStale: 0,
+    rowsOver: 0,
+    rowsRepeated: 0,
+    rowsCreated: 0,
+    rowsUpdated: 0,
+    rowsRejected: 0,
+    rowsWithoutId: 0,
+    rowsRemoved: 0,
+    rowsWithheld: 0,
+    totalAtStart: null,
+    totalAtEnd: null,
+    late: null,
+    rejectReasons: new Map(),
+    chains: noTally(),
+  };
+}
+
+/** Further reasons count as one: a hub could give each row a field with a name of its own. */
+const MOST_REASONS = 100;
+
+export function countRejects(stats: SyncStats, rows: readonly KeyedRow[]): void {
+  for (const { decoded } of rows) if (decoded.kind === 'reject') addReason(stats, decoded.reason, 1);
+}
+
+function addReason({ rejectReasons }: SyncStats, given: string, rows: number): void {
+  const isKept = rejectReasons.has(given) || rejectReasons.size < MOST_REASONS;
+  const reason = isKept ? given : 'other reasons';
+  rejectReasons.set(reason, (rejectReasons.get(reason) ?? 0) + rows);
+}
+
+export interface RejectReason {
+  readonly reason: string;
+  readonly rows: number;
+}
+
+/** The most frequent reasons, in descending order. */
+export function commonestReasons({ rejectReasons }: SyncStats, count: number): RejectReason[] {
+  return [...rejectReasons]
+    .map(([reason, rows]) => ({ reason, rows }))
+    .sort((one, other) => other.rows - one.rows)
+    .slice(0, count);
+}
+
+const SUMMED = [
+  'rowsSeen',
+  'rowsUnchanged',
+  'rowsStale',
+  'rowsOver',
+  'rowsRepeated',
+  'rowsCreated',
+  'rowsUpdated',
+  'rowsRejected',
+  'rowsWithoutId',
+  'rowsRemoved',
+] as const satisfies readonly (keyof SyncStats)[];
+
+/** Adds the numbers of another sync. */
+export function addStats(sum: SyncStats, more: SyncStats): void {
+  for (const name of SUMMED) sum[name] += more[name];
+  for (const [reason, rows] of more.rejectReasons) addReason(sum, reason, rows);
+}
+
+/** Adds the numbers of a page. */
+export function addTally(stats: SyncStats, tally: PageTally): void {
+  stats.rowsSeen += tally.seen;
+  stats.rowsUnchanged += tally.unchanged;
+  stats.rowsStale += tally.stale;
+  stats.rowsOver += tally.over;
+  stats.rowsRepeated += tally.repeated;
+  stats.rowsCreated += tally.created;
+  stats.rowsUpdated += tally.updated;
+  stats.rowsRejected += tally.rejected;
+  stats.rowsWithoutId += tally.withoutId;
+}

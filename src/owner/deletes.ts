@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { describeError, isFromHub, RollcallError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
+import type { Approved } from '../sync/sync-result.ts';
+import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+
+const parameters = z.strictObject({
+  /** Of the approved list. */
+  digest: z.string(),
+  /** User and host of the command. */
+  by: z.string(),
+  from: z.string(),
+  reason: z.string().nullable(),
+});
+
+export type ApproveParameters = z.output<typeof parameters>;
+
+/** The result for one collection of the list; survives JSON. */
+export interface ApprovedCollection {
+  readonly collection: CollectionName;
+  /** `inconclusive`: the full sync does not count, `failed`: the hub failed. Nothing was removed then. */
+  readonly outcome: 'done' | 'inconclusive' | 'failed';
+  readonly listed: number;
+  readonly removed: number;
+  /** Listed rows that the hub has again: they stay. */
+  readonly back: number;
+  readonly why: string | null;
+  readonly remedy: string | null;
+}
+
+export interface ApproveOutcome {
+  /** False: the list is another one now, and nothing was removed. */
+  readonly isSame: boolean;
+  /** Rows on the list as it is now, before anything was removed. */
+  readonly rows: number;
+  readonly collections: readonly ApprovedCollection[];
+  /** Rows that wait for a decision afterwards. */
+  readonly waiting: number;
+}
+
+/** `rollcall deletes approve`: a full sync of the collections concerned, which removes what is listed and still missing. */
+export const APPROVE: OwnerRequestKind<ApproveParameters, ApproveOutcome> = {
+  kind: 'approve',
+  read: (given) => readParameters(parameters, given),
+  async handle({ digest, ...person }, work) {
+    const { rows, digest: present, collections: list } = await waitingOf(work);
+    if (present !== digest) return { isSame: false, rows, collections: [], waiting: rows };
+    const atMs = work.parts.runtime.now();
+    const collections = await Promise.all(
+      list
+        .filter(({ keys }) => keys.length > 0)
+        .map(({ collection, keys }) => {
+          const given = { ...person, digest, atMs, listed: keys.length };
+          return approve(work, collection, { keys: new Set(keys), given });
+        }),
+    );
+    return { isSame: true, rows, collections, waiting: (await waitingOf(work)).rows };
+  },
+};
+
+function waitingOf({ parts, session }: OwnerWork): Promise<Waiting> {
+  const progress = new Map([...session.runners].map(([name, runner]) => [name, runner.progress]));
+  return readWaiting(parts.state.deletions, progress);
+}
+
+/** Throws the errors of log and index: the request is then repeated in a new session. */
+async function approve(
+  work: OwnerWork,
+  collection: CollectionName,
+  approved: Approved,
+): Promise<ApprovedCollection> {
+  const listed = approved.keys.size;
+  const nothing = { collection, listed, removed: 0, back: 0 };
+  try {
+    const result = await work.sync(collection, 'FULL', { approved });
+    const removed = result.kind === 'becomes-full' ? null : (result.approvedGone ?? null);
+    if (removed !== null)
+      return { ...nothing, outcome: 'done', removed, back: listed - removed, why: null, remedy: null };
+    const why = result.kind === 'inconclusive' ? result.why : 'the full sync did not see every row';
+    const remedy = 'Nothing was removed. Check what the hub answers, and give the command again.';
+    return { ...nothing, outcome: 'inconclusive', why, remedy };
+  } catch (error) {
+    if (!isFromHub(error)) throw error;
+    const remedy = error instanceof RollcallError ? error.remedy : null;
+    return { ...nothing, outcome: 'failed', why: describeError(error), remedy };
+  }
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { SHORT_REMEDY, type Shortfall } from '../core/deletions/evidence.ts';
+import { RollcallError } from '../errors.ts';
+import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
+import type { SyncMode } from '../model/progress.ts';
+import type { SyncResult } from '../sync/sync-result.ts';
+import { commonestReasons, type RejectReason } from '../core/sync-stats.ts';
+import { parentsFirst } from '../timetable/parents-first.ts';
+import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+
+const MOST_REASONS = 3;
+
+const parameters = z.strictObject({
+  /** Empty: all mirrored collections. */
+  collections: z.array(z.enum(COLLECTIONS)),
+  full: z.boolean(),
+  /** A person confirms that the hub's rows were replaced on purpose. */
+  acceptNew: z.boolean().default(false),
+  /** Runs the confirming syncs that are owed. */
+  confirm: z.boolean().default(false),
+});
+
+export type PullParameters = z.output<typeof parameters>;
+
+/** The result of a pull for one collection; survives JSON. */
+export interface PullOutcome {
+  readonly collection: CollectionName;
+  /** `suspect`: the hub's answers were inconclusive. `stopped`: the rows may be another tenant's. */
+  readonly outcome: 'complete' | 'suspect' | 'failed' | 'stopped' | 'not-offered';
+  readonly mode: SyncMode | null;
+  readonly seen: number;
+  readonly created: number;
+  readonly updated: number;
+  readonly removed: number;
+  readonly rejected: number;
+  /** The most frequent reasons of rejects; they name fields, never values. Undefined from an older owner. */
+  readonly rejectReasons?: readonly RejectReason[] | undefined;
+  readonly withheld: number;
+  /** Rows that another full sync must miss too before they are removed. */
+  readonly missing: number;
+  /** When that confirming sync is due, ms since the epoch; null: none is owed. */
+  readonly confirmAtMs: number | null;
+  /** The hub counts more rows than it returned. */
+  readonly short: Shortfall | null;
+  /** Why the outcome is `suspect` or `failed`. */
+  readonly why: string | null;
+  readonly remedy: string | null;
+}
+
+/** `rollcall pull`: a sync of each collection; nested collections follow after the others. */
+export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
+  kind: 'pull',
+  read: (given) => readParameters(parameters, given),
+  async handle({ collections, full, acceptNew, confirm: confirming }, work) {
+    const { runners } = work.session;
+    const wanted = collections.length > 0 ? collections : [...runners.keys()];
+    let done = 0;
+    return parentsFirst(runners, wanted, async (collection) => {
+      const outcome = await pullOne(work, collection, {
+        mode: full ? 'FULL' : 'DELTA',
+        acceptNew,
+        confirming,
+      });
+      done += 1;
+      await work.report({ done, of: wanted.length });
+      return outcome;
+    });
+  },
+};
+
+/** Throws the errors of log and index: the request is then repeated in a new session. */
+async function pullOne(
+  work: OwnerWork,
+  collection: CollectionName,
+  { mode, ...options }: { mode: SyncMode; acceptNew: boolean; confirming: boolean },
+): Promise<PullOutcome> {
+  if (!work.session.runners.has(collection)) throw notMirrored(collection);
+  try {
+    return pullOutcome(collection, {
+      result: await work.sync(collection, mode, options),
+      error: null,
+    });
+  } catch (error) {
+    if (error instanceof RollcallError && error.reaction === 'restart') throw error;
+    return pullOutcome(collection, { result: null, error });
+  }
+}
+
+export function pullOutcome(
+  collection: CollectionName,
+  { result, error }: { result: SyncResult | null; error: unknown },
+): PullOutcome {
+  const stats = result?.stats;
+  const ended = result === null || result.kind === 'becomes-full' ? null : result;
+  return {
+    collection,
+    outcome: result === null ? failureOf(error) : result.kind === 'complete' ? 'complete' : 'suspect',
+    mode: stats?.mode ?? null,
+    seen: stats?.rowsSeen ?? 0,
+    created: stats?.rowsCreated ?? 0,
+    updated: stats?.rowsUpdated ?? 0,
+    removed: stats?.rowsRemoved ?? 0,
+    rejected: stats?.rowsRejected ?? 0,
+    rejectReasons: stats === undefined ? [] : commonestReasons(stats, MOST_REASONS),
+    withheld: ended?.withheld ?? 0,
+    missing: ended?.kind === 'complete' ? ended.unconfirmed : 0,
+    confirmAtMs: ended?.confirmAtMs ?? null,
+    short: ended?.short ?? null,
+    why: result?.kind === 'inconclusive' ? result.why : result === null ? messageOf(error) : null,
+    remedy:
+      result?.kind === 'inconclusive'
+        ? inconclusiveRemedy(result.short !== null)
+        : error instanceof RollcallError
+          ? error.remedy
+          : null,
+  };
+}
+
+function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
+  if (!(error instanceof RollcallError)) return 'failed';
+  if (error.code === 'HUB_FOREIGN_DATA' || error.code === 'ABSENCES_LOST') return 'stopped';
+  return error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed';
+}
+
+function inconclusiveRemedy(isShort: boolean): string {
+  const advice = 'Nothing was removed and the sync does not count as complete.';
+  return isShort
+    ? `${advice} ${SHORT_REMEDY}`
+    : `${advice} Check what the hub answers, and the token's rights.`;
+}
+
+/** Other errors can hold content of rows. */
+function messageOf(error: unknown): string {
+  return error instanceof RollcallError ? error.message : 'an unexpected error occurred; see the log';
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { COLLECTIONS } from '../model/collections.ts';
+import { hiding } from '../absences/render-absences.ts';
+import { isShown } from '../core/absences/absence-entry.ts';
+import { decodeEntry } from '../core/absences/entry-codec.ts';
+import { lookUpAll } from '../table/look-up-all.ts';
+import { randomSeed } from '../core/seen-keys.ts';
+import { onceEach } from '../core/seen-keys.ts';
+import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { PULL, type PullOutcome } from './pull.ts';
+import { rebuildIndex } from './rebuild-index.ts';
+
+/** Further keys need another repair. */
+export const MAX_CORRUPT_KEYS = 50_000;
+
+const keys = z.array(z.string()).max(MAX_CORRUPT_KEYS);
+
+const parameters = z.strictObject({
+  /** Source collections. */
+  collections: z
+    .array(
+      z.strictObject({
+        name: z.enum(COLLECTIONS),
+        /** Keys of records that are unreadable or do not match their hash: of rows and rejects. */
+        rows: keys,
+        rejects: keys,
+        /** Keys in `absences` that differ, when the collection is `absence-versions`. */
+        absences: keys,
+      }),
+    )
+    .min(1),
+});
+
+export type RepairParameters = z.output<typeof parameters>;
+
+/**
+ * `rollcall verify --repair`: rebuilds the index from the topics without corrupt records, and runs a full sync, which
+ * publishes what is missing, and removes what is left over, subject to the guard. Equal records are not published.
+ */
+export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> = {
+  kind: 'repair',
+  read: (given) => readParameters(parameters, given),
+  async handle({ collections }, work) {
+    const names = collections.map(({ name }) => name);
+    const unknown = names.find((name) => !work.session.writers.has(name));
+    if (unknown !== undefined) throw notMirrored(unknown);
+    for (const { name, absences, ...corrupt } of collections) {
+      await work.report({ collection: name, what: 'index' });
+      await rebuildIndex(work, name, corrupt);
+      if (absences.length > 0) await hideUnknown(work, absences);
+    }
+    await work.report({ collection: names.join(', '), what: 'pass' });
+    const again = new Set(collections.flatMap(({ absences }) => absences));
+    const republication = { absences: onceEach(again, randomSeed()) };
+    const sync: OwnerWork['sync'] = (name, mode, options) =>
+      work.sync(name, mode, again.size === 0 || name !== SOURCE ? options : { ...options, republication });
+    return PULL.handle(
+      { collections: names, full: true, acceptNew: false, confirm: false },
+      { ...work, sync },
+    );
+  },
+};
+
+const SOURCE = 'absence-versions';
+const HIDDEN_AT_ONCE = 5_000;
+
+/** Nulls keys of `absences` that no current absence has: another program wrote them. */
+async function hideUnknown({ parts, session }: OwnerWork, keys: readonly string[]): Promise<void> {
+  const index = parts.state.collection(SOURCE);
+  await session.writers.get(SOURCE)?.reissue(async (publish) => {
+    const at = (await index.position())?.transactionId ?? '';
+    const known = await lookUpAll(index, { area: 'absences', keys, at });
+    const unknown = keys.filter((key) => {
+      const entry = known.get(key) ?? null;
+      return entry === null || !isShown(decodeEntry(key, entry));
+    });
+    for (let from = 0; from < unknown.length; from += HIDDEN_AT_ONCE) {
+      const some = unknown.slice(from, from + HIDDEN_AT_ONCE);
+      await publish(some.map((absenceId) => (id) => hiding({ tenantId: parts.tenantId, absenceId, id })));
+    }
+  });
+}

@@ -1,0 +1,104 @@
+import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/content-hash.ts';
+import { STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { splitCompositeKey } from '../model/keys.ts';
+import type { Offsets } from '../model/progress.ts';
+import { partitionName, topicName } from '../model/topic-names.ts';
+import type { LoggedRecord, TenantLog } from '../log/log.ts';
+import type { IndexReplay } from '../state/index-store.ts';
+import { changeIn } from '../table/changelog.ts';
+
+interface Topics {
+  readonly topicPrefix: string;
+  readonly tenantId: string;
+}
+
+export interface ApplyLogParts extends Topics {
+  readonly log: TenantLog;
+}
+
+/** A collection whose index is behind the log. */
+export interface Behind {
+  readonly collection: CollectionName;
+  /** Whether the index of absences comes from the changelog. */
+  readonly readsChangelog: boolean;
+  /** The offsets that the index reflects. */
+  readonly after: Offsets;
+  readonly replay: IndexReplay;
+}
+
+/**
+ * Brings indexes up to date with the log; returns the last offsets read, by topic.
+ * One consumer reads for all collections: joining a group costs more than the records of most collections.
+ */
+export async function applyLog(
+  parts: ApplyLogParts,
+  behind: readonly Behind[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<TopicSuffix, Offsets>> {
+  const readUpTo = new Map<TopicSuffix, Record<string, number>>();
+  if (behind.length === 0) return readUpTo;
+  const replays = new Map(behind.map((each) => [each.collection, each]));
+  await parts.log.read({
+    from: [
+      ...behind.map(({ collection, after }) => ({ topic: collection, after })),
+      ...behind.flatMap(({ after, readsChangelog }) =>
+        readsChangelog ? [{ topic: STATE_TOPIC, after }] : [],
+      ),
+      // `rejects` is small and shared by all collections: read it from the beginning; a repeated replay changes nothing.
+      { topic: 'rejects' as const, after: {} },
+    ],
+    onBatch: (records) => {
+      noteOffsets(parts, records, readUpTo);
+      return writeToReplays(records, replays);
+    },
+    signal,
+  });
+  return readUpTo;
+}
+
+function noteOffsets(
+  parts: Topics,
+  records: readonly LoggedRecord[],
+  readUpTo: Map<TopicSuffix, Record<string, number>>,
+): void {
+  const last = records.at(-1);
+  if (last === undefined) return;
+  const offsets = readUpTo.get(last.topic) ?? {};
+  offsets[partitionName(topicName(parts, last.topic), last.partition)] = last.offset;
+  readUpTo.set(last.topic, offsets);
+}
+
+async function writeToReplays(
+  records: readonly LoggedRecord[],
+  replays: ReadonlyMap<CollectionName, Behind>,
+): Promise<void> {
+  const first = records[0];
+  if (first === undefined) return;
+  if (first.topic === STATE_TOPIC) {
+    const changes = records.map(changeIn).filter((change) => change !== null);
+    await replays.get('absence-versions')?.replay.write(changes);
+    return;
+  }
+  if (first.topic !== 'rejects') {
+    const collection = first.topic as CollectionName;
+    const behind = replays.get(collection);
+    await behind?.replay.write(
+      records.map(({ key, value, hash }) => ({ area: 'rows', key, value: hashOf(value, hash) })),
+    );
+    return;
+  }
+  for (const [collection, { replay }] of replays) {
+    const changes = records.flatMap(({ key, value, hash }) => {
+      const parts = splitCompositeKey(key);
+      if (parts === null || parts[0] !== collection) return [];
+      return [{ area: 'rejects' as const, key: parts[1], value: hashOf(value, hash) }];
+    });
+    if (changes.length > 0) await replay.write(changes);
+  }
+}
+
+/** Another program wrote a record without a hash: a hash that no row has makes a full sync publish it again. */
+function hashOf(value: Buffer | null, hash: Buffer | null): Buffer | null {
+  if (value === null) return null;
+  return hash?.length === CONTENT_HASH_BYTES ? hash : HASH_OF_NO_ROW;
+}

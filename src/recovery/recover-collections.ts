@@ -1,0 +1,177 @@
+import {
+  CHAIN_COLLECTIONS,
+  STATE_TOPIC,
+  type CollectionName,
+  type TopicSuffix,
+} from '../model/collections.ts';
+import { allOffsets, type Offsets, type Progress } from '../model/progress.ts';
+import { topicName } from '../model/topic-names.ts';
+import type { Ownership } from '../log/log.ts';
+import type { IndexPosition, TenantState } from '../state/index-store.ts';
+import { absencesLost } from './plan-absences.ts';
+import { presumeVersions } from './presume-versions.ts';
+import { planRecovery, type Recovery, type RecoveryPlanParts } from './plan-recovery.ts';
+import type { WriterStart } from '../table/writer-start.ts';
+import { readEnds, type TopicEnds } from './topic-ends.ts';
+import { applyLog, type Behind, type ApplyLogParts } from './apply-log.ts';
+import type { Emit } from '../core/pipeline-events.ts';
+
+export interface RecoveryParts extends ApplyLogParts, RecoveryPlanParts {
+  readonly collections: readonly CollectionName[];
+  readonly state: TenantState;
+  readonly emit: Emit;
+}
+
+interface BehindWith extends Behind {
+  readonly recovery: Recovery;
+}
+
+/** Makes every collection's index equal to the log (design, steps 2 and 3), and returns where each writer starts. */
+export async function recoverCollections(
+  parts: RecoveryParts,
+  ownership: Ownership,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<CollectionName, WriterStart>> {
+  const ends = await readEnds(parts, topicsOf(parts));
+  const starts = new Map<CollectionName, WriterStart>();
+  const behind: BehindWith[] = [];
+  for (const collection of parts.collections) {
+    const recovery = await planRecovery(parts, { collection, ownership, ends, signal });
+    if (recovery.absences === 'lost') starts.set(collection, await lostStart(parts, recovery));
+    else if (recovery.plan.kind === 'current' && recovery.position !== null && !recovery.isApart)
+      starts.set(collection, await startOf(parts, recovery, currentPosition(parts, recovery, ends)));
+    else behind.push(await beginReplay(parts, recovery));
+  }
+  const readUpTo = await applyLog(parts, behind, signal);
+  for (const each of behind) starts.set(each.collection, await finishReplay(parts, each, { readUpTo, ends }));
+  return starts;
+}
+
+/** The index stays as it is, so that the next start finds the same. */
+async function lostStart(parts: RecoveryParts, recovery: Recovery): Promise<WriterStart> {
+  const start = await startOf(parts, { ...recovery, plan: { kind: 'current' } }, null);
+  return { ...start, lost: absencesLost(parts.tenantId), isChangelogComplete: true };
+}
+
+async function beginReplay(parts: RecoveryParts, recovery: Recovery): Promise<BehindWith> {
+  const { collection, plan, position, absences } = recovery;
+  const index = parts.state.collection(collection);
+  const isResumed = plan.kind !== 'rebuild' && position !== null;
+  const replay = isResumed ? await index.resume(position) : await index.rebuild();
+  return {
+    collection,
+    recovery,
+    after: isResumed ? position.offsets : {},
+    replay,
+    readsChangelog: absences === 'changelog',
+  };
+}
+
+async function finishReplay(
+  parts: RecoveryParts,
+  { recovery, replay }: BehindWith,
+  read: { readUpTo: ReadonlyMap<TopicSuffix, Offsets>; ends: TopicEnds },
+): Promise<WriterStart> {
+  const { progress, derived, isApart } = recovery;
+  const mayLackRows = isApart || progress?.lastCompleteFull == null;
+  if (recovery.absences !== null && mayLackRows) await presumeVersions(replay);
+  // The data shows how far it goes, even if `progress` was lost or records that records were lost.
+  const topics = topicsWith(recovery);
+  const reached = topics.map((topic) => ({ offsets: read.readUpTo.get(topic) ?? {} }));
+  const position: IndexPosition = {
+    sequence: progress?.sequence ?? 0,
+    // Before the first transaction the index gets an id of its own, so that every read can still be checked.
+    transactionId: progress?.transactionId ?? parts.runtime.randomId(),
+    committedAtMs: parts.runtime.now(),
+    offsets: allOffsets([...reached, progress, ...derived.values()]),
+    firstOffsets: startsIn(parts, topics, read.ends),
+  };
+  await replay.finish(position);
+  return startOf(parts, recovery, position);
+}
+
+/**
+ * The position of an index whose changelog is incomplete, with the changelog's first offsets: the changelog may have
+ * been cut off, and the index does not know that.
+ */
+function currentPosition(parts: RecoveryParts, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
+  const { position, absences } = recovery;
+  if (position === null || absences !== 'index') return position;
+  const firstOffsets = { ...position.firstOffsets, ...startsIn(parts, [STATE_TOPIC], ends) };
+  return { ...position, firstOffsets };
+}
+
+/** First offsets of the topics' partitions that do not begin at 0. */
+function startsIn(
+  parts: RecoveryParts,
+  suffixes: readonly TopicSuffix[],
+  { firstOffsets }: TopicEnds,
+): Offsets {
+  const topics = new Set(suffixes.map((suffix) => topicName(parts, suffix)));
+  return Object.fromEntries(
+    Object.entries(firstOffsets).filter(
+      ([name, first]) => first > 0 && topics.has(name.slice(0, name.lastIndexOf('/'))),
+    ),
+  );
+}
+
+async function startOf(
+  parts: RecoveryParts,
+  recovery: Recovery,
+  position: IndexPosition | null,
+): Promise<WriterStart> {
+  const { collection, progress, derived, absences, isApart, isFirstLoadOver } = recovery;
+  const index = parts.state.collection(collection);
+  const start = {
+    progress,
+    // What was published before absences were switched off is not complete any more.
+    derived: isApart ? incomplete(derived) : derived,
+    indexed: position?.transactionId ?? '',
+    isChangelogComplete: absences === 'changelog',
+    isFirstLoadOver,
+    offsets: position?.offsets ?? {},
+    firstOffsets: position?.firstOffsets,
+    knownRows: await index.count('rows'),
+    knownRejects: await index.count('rejects'),
+  };
+  await report(parts, recovery, start);
+  return start;
+}
+
+async function report(
+  parts: RecoveryParts,
+  { collection, plan, derived }: Recovery,
+  start: { progress: Progress | null; knownRows: number; knownRejects: number },
+): Promise<void> {
+  const how = { current: 'current', resume: 'resumed', rebuild: 'rebuilt' } as const;
+  const index = parts.state.collection(collection);
+  parts.emit({
+    type: 'caught-up',
+    collection,
+    how: how[plan.kind],
+    why: plan.kind === 'rebuild' ? plan.why : '',
+    rows: start.knownRows,
+    rejects: start.knownRejects,
+    progress: start.progress,
+    contradictions: derived.size > 0 ? await index.count('contradictions') : null,
+    derived: [...derived.values()].filter((each) => each !== null),
+  });
+}
+
+function incomplete(derived: Recovery['derived']): Recovery['derived'] {
+  return new Map(
+    [...derived].map(([name, each]) => [name, each === null ? null : { ...each, lastCompleteFull: null }]),
+  );
+}
+
+/** The topics that an index reflects. */
+function topicsWith({ collection, derived }: Recovery): readonly TopicSuffix[] {
+  const changelog = derived.size > 0 ? [STATE_TOPIC] : [];
+  return [collection, ...derived.keys(), ...changelog, 'rejects'];
+}
+
+/** The topics that collections are written to. */
+function topicsOf({ chains, collections }: RecoveryParts): readonly TopicSuffix[] {
+  const hasChains = chains !== undefined && collections.includes('absence-versions');
+  return [...collections, 'rejects', ...(hasChains ? [...CHAIN_COLLECTIONS, STATE_TOPIC] : [])];
+}

@@ -1,0 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** What the process takes from its surroundings. */
+export interface Runtime {
+  /** Wall clock, ms since the epoch. */
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly randomId: () => string;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Sleeps, and rejects when the signal aborts. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return delay(Math.max(0, ms), undefined, { signal });
+}

@@ -1,0 +1,211 @@
+import { localDate } from '../core/full-pull-time.ts';
+import { LateRowWatch } from '../core/late-rows.ts';
+import { PageMemory } from '../core/pages/page-memory.ts';
+import { TransactionSize } from '../core/transaction-size.ts';
+import { LargeAnswer } from '../hub/hub-error.ts';
+import type { TenantLog } from '../log/log.ts';
+import { collectionNamed, type CollectionName } from '../model/collections.ts';
+import { createAbsenceView } from './create-absence-view.ts';
+import { CollectionRunner } from './collection-runner.ts';
+import { CollectionWriter } from '../table/collection-writer.ts';
+import { createSource } from '../source/create-source.ts';
+import { HubFindings } from '../sync/hub-findings.ts';
+import { parentState, type Offer, type ParentState } from '../timetable/offer.ts';
+import { createScheduleRunner } from './schedules/create-schedule-runner.ts';
+import type { Source } from '../source/source.ts';
+import { isOtherHeld } from '../core/deletions/waiting-list.ts';
+import { overlapsEnough } from '../core/tenant-identity.ts';
+import { MissingRows } from '../table/missing-rows.ts';
+import type { SettleParts } from '../sync/settle-missing.ts';
+import type { SyncParts } from '../sync/sync-parts.ts';
+import type { SyncRunner } from '../timetable/sync-runner.ts';
+import type { IdentityCheck } from '../sync/identity-check.ts';
+import type { TenantCollection, TenantParts } from './tenant-parts.ts';
+import { requireRecords } from './watch-topics.ts';
+import type { WriterStart } from '../table/writer-start.ts';
+
+/** Kept for all sessions of a tenant. */
+export type TransactionSizes = Map<CollectionName, TransactionSize>;
+
+/** The parts that the runners of a session share. */
+export interface SessionParts {
+  readonly parts: TenantParts;
+  readonly commit: TenantLog['commit'];
+  readonly signal: AbortSignal;
+  readonly sizes: TransactionSizes;
+  /** The writers of the collections added so far. */
+  readonly writers: Map<CollectionName, CollectionWriter>;
+  readonly runners: Map<CollectionName, SyncRunner>;
+  readonly identity: IdentityCheck;
+}
+
+interface OwnParts {
+  readonly collection: TenantCollection;
+  readonly start: WriterStart;
+  readonly offer: Offer;
+}
+
+/** Creates the runner, the source and the writer of a collection, and adds them to the session. */
+export async function addRunner(session: SessionParts, own: OwnParts): Promise<void> {
+  const { parts, commit, signal, sizes, writers, runners } = session;
+  const { collection, start } = own;
+  const { name, reader } = collection;
+  const source = createSource(name, {
+    hub: parts.hub,
+    reader,
+    parentIds: collection.parentIds,
+    indexOf: (each) => parts.state.collection(each),
+    undisturbed: (each, read) => writers.get(each)?.undisturbed(read) ?? read(),
+  });
+  const newSeed = (): number => Math.trunc(parts.runtime.random() * 2 ** 32);
+  const pages = source.hasPlainKeys === true ? new PageMemory(newSeed) : null;
+  const size = sizes.get(name) ?? new TransactionSize();
+  sizes.set(name, size);
+  const settledBy = start.progress?.deletions?.settledBy ?? null;
+  const missing = await MissingRows.open(parts.state.deletions, name, settledBy);
+  const writer = new CollectionWriter(
+    {
+      size,
+      pages: pages ?? undefined,
+      missing,
+      tenantId: parts.tenantId,
+      collection: name,
+      reader,
+      encodeReject: collection.encodeReject,
+      index: parts.state.collection(name),
+      commit,
+      ...parts.runtime,
+      viewed:
+        name === 'absence-versions' ? createAbsenceView({ parts, collection, source, signal }) : undefined,
+    },
+    start,
+  );
+  writers.set(name, writer);
+  const settling = settleParts(session, own.collection, missing);
+  const runner =
+    name === 'schedules'
+      ? createScheduleRunner({ ...session, ...own, writer, settling })
+      : createCollectionRunner(session, own, { source, writer, pages, settling });
+  runners.set(name, runner);
+}
+
+interface Ends {
+  readonly source: Source;
+  readonly writer: CollectionWriter;
+  readonly pages: PageMemory | null;
+  readonly settling: SettleParts;
+}
+
+function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends): CollectionRunner {
+  const { parts } = session;
+  const { source } = ends;
+  const { name, fullPull, deltaEveryMs } = own.collection;
+  return new CollectionRunner({
+    collection: name,
+    sync: syncParts(session, own, ends),
+    hasIncremental: collectionNamed(name).keyset,
+    parent: source.parents ?? null,
+    parents: () => parentsOf(source, session),
+    hasNewParents: async () => ((await source.newParents?.())?.size ?? 0) > 0,
+    offer: own.offer,
+    fullPull,
+    deltaEveryMs,
+    ...parts.runtime,
+    emit: parts.emit,
+  });
+}
+
+function syncParts(
+  session: SessionParts,
+  own: OwnParts,
+  { source, writer, pages, settling }: Ends,
+): SyncParts {
+  const { parts, signal } = session;
+  const { name } = own.collection;
+  // Requests by the keys of other rows cannot return another tenant's rows.
+  const identity = source.parents === undefined ? session.identity : null;
+  identity?.add({
+    collection: name,
+    knownRows: () => writer.known.rows,
+    // A row that is missing at this tenant's own hub would prove nothing.
+    someKeys: (count) => writer.known.someKeys(count, (key) => !settling.missing.has(key)),
+    async find(keys) {
+      const options = { readVersion: writer.readVersion, signal };
+      const { pages: found, gone } = (await source.fetchRows?.(keys, options)) ?? { pages: [], gone: [] };
+      return { found: found.length, gone: gone.length };
+    },
+    beginWithKnown: () => beginsWithKnown(source, writer, signal),
+  });
+  return {
+    writer,
+    pages,
+    collection: name,
+    memory: parts.state.deletions,
+    settling,
+    scopeOf: (key) => source.scopeOf(key),
+    scopesAhead: parts.scopesAhead,
+    scans: () => source.scans(),
+    requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
+    identity,
+    overlapMs: own.collection.deltaOverlapMs,
+    inheritedWatermarkMs: own.start.progress?.watermarkMs ?? null,
+    late: new LateRowWatch(() => Math.trunc(parts.runtime.random() * 2 ** 32)),
+    findings: new HubFindings(),
+    ...parts.runtime,
+    onPage: (stats, tally) => parts.emit({ type: 'pass-page', collection: name, stats, tally }),
+  };
+}
+
+/** Whether enough rows on the first page of a list are published ones. */
+async function beginsWithKnown(
+  source: Source,
+  { known, readVersion }: CollectionWriter,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (const scan of await source.scans()) {
+    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
+    try {
+      const first = await pages.next();
+      if (first.done === true) continue;
+      const keys = first.value.rows.flatMap(({ key }) => key ?? []);
+      const knownAmongThem = (await known.among(keys)).length;
+      if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows: known.rows }))
+        return true;
+    } catch (error) {
+      if (!(error instanceof LargeAnswer)) throw error;
+    } finally {
+      await pages.return(undefined as never).catch(() => undefined);
+    }
+  }
+  return false;
+}
+
+function parentsOf({ parents }: Source, { writers, runners }: SessionParts): ParentState {
+  if (parents === undefined) return 'ready';
+  const writer = writers.get(parents);
+  const isComplete = writer === undefined || writer.progress?.lastCompleteFull != null;
+  return parentState(isComplete, runners.get(parents));
+}
+
+function settleParts(
+  { parts, writers }: SessionParts,
+  { name, fullPull }: TenantCollection,
+  missing: MissingRows,
+): SettleParts {
+  return {
+    collection: name,
+    missing,
+    limits: parts.guard,
+    confirmAfterMs: parts.confirmAfterMs,
+    today: () => localDate(parts.runtime.now(), fullPull.timeZone),
+    now: parts.runtime.now,
+    isOtherHeld: () => {
+      const held = [...writers].map(([collection, { progress }]) => ({
+        collection,
+        heldSinceMs: progress?.deletions?.heldSinceMs ?? null,
+      }));
+      return isOtherHeld(name, held);
+    },
+    emit: (event) => parts.emit({ type: 'deletion', event }),
+  };
+}

@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Kafka } from 'kafkajs';
+import type { Logger } from 'pino';
+import {
+  collectionSettings,
+  enabledCollections,
+  syncedCollections,
+  partitionsOf,
+  type Config,
+  type TenantConfig,
+} from '../config.ts';
+import { createZoneClock } from '../core/lessons/zone-clock.ts';
+import { DayReader } from '../core/lessons/read-days.ts';
+import type { CoreApi } from '../hub/core-api.ts';
+import type { Hub } from '../hub/hub.ts';
+import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { createKafkaLog } from '../log/kafka-log.ts';
+import type { TenantLog } from '../log/log.ts';
+import { createProgressCodec } from '../log/progress-codec.ts';
+import { ReadOnlyLog } from '../log/read-only-log.ts';
+import type { Registry } from '../log/registry.ts';
+import { TenantSchemas } from '../log/tenant-schemas.ts';
+import { wantedTopics, type WantedTopic } from '../log/manage-topics.ts';
+import type { StateStore } from '../state/index-store.ts';
+import { createAbsentIndex, type AbsentIndex } from '../absences/absent-index.ts';
+import { NOBODY_ABSENT } from '../absences/absent-students.ts';
+import { boundGarbage } from './bound-garbage.ts';
+import { compileSchemas, type CompiledSchemas } from './compiled-schemas.ts';
+import { hubOf, kafkaOf, registryOf, storeOf } from './clients.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
+import { prepareTopics, registerSchemas } from './prepare-tenant.ts';
+import { sleep } from '../runtime.ts';
+import type { TenantCollection, TenantParts } from './tenant-parts.ts';
+import type { TenantChains } from '../absences/absence-options.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** A shorter wait changes nothing. */
+const THROTTLED_MS = 1_000;
+
+export interface AssemblyOptions {
+  readonly logger: Logger;
+  readonly emit: (tenantId: string, event: PipelineEvent) => void;
+}
+
+/** The parts of the program, assembled as the configuration says. Nothing is connected yet. */
+export interface Assembly extends AsyncDisposable {
+  readonly config: Config;
+  /** Names this process among the owners of tenants. */
+  readonly owner: string;
+  readonly kafka: Kafka;
+  readonly registry: Registry;
+  readonly store: StateStore;
+  tenant(tenantId: string): AssembledTenant;
+}
+
+export interface AssembledTenant {
+  readonly config: TenantConfig;
+  readonly parts: TenantParts;
+  readonly topics: readonly WantedTopic[];
+  /** Opens the tenant's topics for a reader that does not own the tenant. The caller closes it. */
+  readonly openReadOnlyLog: () => ReadOnlyLog;
+}
+
+export function assemble(config: Config, options: AssemblyOptions): Assembly {
+  boundGarbage();
+  const kafka = kafkaOf(config, options.logger);
+  const registry = registryOf(config);
+  const store = storeOf(config);
+  const compiled = compileSchemas(config.pseudonymise?.key.reveal());
+  const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const tenants = new Map<string, AssembledTenant>();
+  const hubs: AsyncDisposable[] = [];
+  const logs: TenantLog[] = [];
+  return {
+    config,
+    owner,
+    kafka,
+    registry,
+    store,
+    tenant(tenantId) {
+      const known = tenants.get(tenantId);
+      if (known !== undefined) return known;
+      const tenantConfig = config.tenants.find(({ id }) => id === tenantId);
+      if (tenantConfig === undefined) throw new Error(`no tenant ${tenantId}`);
+      const emit = (event: PipelineEvent): void => options.emit(tenantId, event);
+      const hub = hubOf(tenantConfig, emit);
+      const assembled = assembleTenant({
+        config,
+        tenantConfig,
+        hub,
+        kafka,
+        registry,
+        store,
+        compiled,
+        owner,
+        emit,
+      });
+      hubs.push(hub);
+      logs.push(assembled.parts.log);
+      tenants.set(tenantId, assembled);
+      return assembled;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled(hubs.map((hub) => hub[Symbol.asyncDispose]()));
+      await Promise.allSettled(logs.map((log) => log.close()));
+      await store.close();
+    },
+  };
+}
+
+interface TenantInputs {
+  readonly config: Config;
+  readonly tenantConfig: TenantConfig;
+  readonly hub: Hub & CoreApi;
+  readonly kafka: Kafka;
+  readonly registry: Registry;
+  readonly store: StateStore;
+  readonly compiled: CompiledSchemas;
+  readonly owner: string;
+  readonly emit: (event: PipelineEvent) => void;
+}
+
+function assembleTenant(inputs: TenantInputs): AssembledTenant {
+  const { config, tenantConfig, registry, kafka, emit } = inputs;
+  const { codecs, files: schemas } = inputs.compiled;
+  const { topicPrefix, replicationFactor } = config.kafka;
+  const tenantId = tenantConfig.id;
+  const absent = absentIndex(inputs);
+  const collections = syncedCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
+  const suffixes: TopicSuffix[] = [
+    ...enabledCollections(tenantConfig).map(({ name }) => name),
+    ...OWN_TOPICS,
+    ...(absent === null ? [] : [STATE_TOPIC]),
+  ];
+  const topics = wantedTopics({
+    topicPrefix,
+    tenantId,
+    suffixes,
+    partitionsOf: (suffix) => partitionsOf(config.kafka, suffix),
+    replicationFactor,
+  });
+  const ids = new TenantSchemas(registry);
+  const now = (): number => Date.now();
+  const place = {
+    kafka,
+    topicPrefix,
+    tenantId,
+    progressCodec: createProgressCodec({
+      timeZone: zoneOfDays(tenantConfig),
+      encode: (value) => codecs.progress.toBuffer(value),
+      decode: async (framed) => (await registry.decode(framed, ['progress'])) as never,
+    }),
+  };
+  const log = createKafkaLog({
+    ...place,
+    wanted: topics,
+    schemas: ids,
+    owner: inputs.owner,
+    now,
+    randomId: randomUUID,
+    onWait: (ms) => (ms < THROTTLED_MS ? undefined : emit({ type: 'throttled', ms })),
+  });
+  const parts: TenantParts = {
+    tenantId,
+    topicPrefix,
+    hub: inputs.hub,
+    log,
+    state: inputs.store.tenant(tenantId),
+    collections,
+    chains: tenantChains(inputs, { now, absent, collections }),
+    schedules: scheduleSettings(inputs, absent),
+    guard: config.deletions.withholdAbove,
+    confirmAfterMs: config.deletions.confirmAfterMs,
+    scopesAhead: Math.floor(tenantConfig.hub.maxConcurrentRequests / 2),
+    prepare: async () => {
+      await inputs.store.ready();
+      await registerSchemas({ registry, schemas, topics, ids });
+      await prepareTopics(kafka, topics);
+    },
+    runtime: { now, random: Math.random, randomId: randomUUID, sleep },
+    emit,
+  };
+  return { config: tenantConfig, parts, topics, openReadOnlyLog: () => new ReadOnlyLog(place) };
+}
+
+/** IANA name of the zone in which the days of `schedules` are counted. */
+function zoneOfDays(tenantConfig: TenantConfig): string {
+  return collectionSettings(tenantConfig, 'schedules').fullPull.timeZone;
+}
+
+/** Minimum number of past days for which absences are known by student, even if `daysBack` of schedules is smaller. */
+const ABSENT_DAYS_AT_LEAST = 31;
+
+/** Null if absences are not mirrored. */
+function absentIndex({ store, tenantConfig }: TenantInputs): AbsentIndex | null {
+  if (!collectionSettings(tenantConfig, 'absence-changes').enabled) return null;
+  const clock = createZoneClock(zoneOfDays(tenantConfig));
+  return createAbsentIndex({
+    index: store.tenant(tenantConfig.id).collection('absence-versions'),
+    dateAt: (ms) => clock.dateAt(ms),
+  });
+}
+
+function tenantChains(
+  { tenantConfig, compiled, registry }: TenantInputs,
+  parts: { now: () => number; absent: AbsentIndex | null; collections: readonly TenantCollection[] },
+): TenantChains | undefined {
+  const { now, absent, collections } = parts;
+  const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
+  if (absent === null || reader === undefined) return undefined;
+  const { versions, changes, encodeEvent } = compiled.codecs;
+  // One day more than configured, because the tenant's time zone counts days differently.
+  const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
+  return {
+    encodeEvent,
+    encodeChange: (value) => changes.toBuffer(value),
+    decodeVersion: (body) => versions.fromBuffer(body),
+    decode: (framed, topics = ['absence-versions', 'absence-changes']) => registry.decode(framed, topics),
+    reader,
+    absentSinceMs: () => now() - days * DAY_MS,
+    forgetAfterMs: tenantConfig.absences.forgetAfterMs,
+    onStudents: (students) => absent.changed(students),
+  };
+}
+
+function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: CollectionName): TenantCollection {
+  const settings = collectionSettings(tenantConfig, name);
+  return {
+    name,
+    reader: compiled.reader(name, settings),
+    encodeReject: (value) => compiled.codecs.rejects.toBuffer(value),
+    deltaEveryMs: settings.deltaEveryMs,
+    deltaOverlapMs: tenantConfig.deltaOverlapMs,
+    fullPull: settings.fullPull,
+    parentIds: name === 'afterschool-users' ? tenantConfig.afterschools : undefined,
+  };
+}
+
+function scheduleSettings(
+  { config, tenantConfig, hub }: TenantInputs,
+  absent: AbsentIndex | null,
+): TenantParts['schedules'] {
+  const settings = collectionSettings(tenantConfig, 'schedules');
+  if (!settings.enabled) return undefined;
+  const { fields, ...rest } = tenantConfig.schedules;
+  const reader = new DayReader({
+    fields,
+    timeZone: settings.fullPull.timeZone,
+    drop: settings.drop,
+    pseudonymise: settings.pseudonymise,
+    pseudonymiseKey: config.pseudonymise?.key.reveal(),
+    ignore: settings.ignore,
+  });
+  return { ...rest, api: hub, absent: absent ?? NOBODY_ABSENT, reader };
+}

@@ -1,0 +1,75 @@
+import type { AbsenceChangeValue } from '../core/absence-change.ts';
+import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
+import type { RowReader } from '../core/decoded-row.ts';
+import { createEventEncoder } from '../core/event-encoder.ts';
+import { strictFieldsOf } from '../core/mapping.ts';
+import { createRowReader } from '../core/row-reader.ts';
+import { createValueCodec } from '../core/value-codec.ts';
+import type { createProgressCodec } from '../log/progress-codec.ts';
+import { readSchemaFiles } from '../log/schema-files.ts';
+import type { CollectionName, TopicSuffix } from '../model/collections.ts';
+import type { RejectValue } from '../table/pending-transaction.ts';
+
+export type SchemaFiles = ReturnType<typeof readSchemaFiles>;
+
+/** The settings for a collection's fields. */
+interface FieldSettings {
+  readonly drop: readonly string[];
+  readonly pseudonymise: readonly string[];
+  readonly ignore: readonly string[];
+}
+
+/**
+ * The codecs and row readers that all tenants share: compiling them for each tenant would take most of the start's
+ * time.
+ */
+export interface CompiledSchemas {
+  readonly files: SchemaFiles;
+  readonly codecs: ReturnType<typeof createCodecs>;
+  /** A reader keeps nothing of one row for the next, so tenants can share it. */
+  reader(name: CollectionName, fields: FieldSettings): RowReader;
+}
+
+export function compileSchemas(pseudonymiseKey: string | undefined): CompiledSchemas {
+  const files = readSchemaFiles();
+  /** Readers by collection and field settings. */
+  const readers = new Map<string, RowReader>();
+  return {
+    files,
+    codecs: createCodecs(files),
+    reader(name, { drop, pseudonymise, ignore }) {
+      const key = JSON.stringify([name, drop, pseudonymise, ignore]);
+      const reader =
+        readers.get(key) ??
+        createRowReader({
+          schema: schemaOf(files, name),
+          strictFields: strictFieldsOf(name),
+          drop,
+          pseudonymise,
+          pseudonymiseKey,
+          ignore,
+          keepsStudent: name === 'absence-versions',
+        });
+      readers.set(key, reader);
+      return reader;
+    },
+  };
+}
+
+function createCodecs(files: SchemaFiles) {
+  return {
+    progress: createValueCodec<Parameters<Parameters<typeof createProgressCodec>[0]['encode']>[0]>(
+      schemaOf(files, 'progress'),
+    ),
+    rejects: createValueCodec<RejectValue>(schemaOf(files, 'rejects')),
+    versions: createValueCodec<AbsenceVersionValue>(schemaOf(files, 'absence-versions')),
+    changes: createValueCodec<AbsenceChangeValue>(schemaOf(files, 'absence-changes')),
+    encodeEvent: createEventEncoder(schemaOf(files, 'absence-changes')),
+  };
+}
+
+function schemaOf(files: SchemaFiles, suffix: TopicSuffix) {
+  const file = files.get(suffix);
+  if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
+  return file.schema;
+}

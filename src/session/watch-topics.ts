@@ -1,0 +1,87 @@
+import { hasLostRecords } from '../core/index-recovery.ts';
+import { RollcallError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { readEnds, suffixOf, type TopicEndsParts } from '../recovery/topic-ends.ts';
+import type { Runtime } from '../runtime.ts';
+import type { CollectionWriter } from '../table/collection-writer.ts';
+import type { TenantParts } from './tenant-parts.ts';
+
+interface WatchParts extends TopicEndsParts {
+  readonly runtime: Pick<Runtime, 'sleep'>;
+}
+
+/** Interval of the checks for lost records, which nothing else would reveal. */
+const CHECK_EVERY_MS = 60_000;
+/** Every so many checks compare settings and numbers of partitions, too. */
+const CHECKS_PER_COMPARISON = 10;
+/** Kafka answers a commit before it writes the markers; until then the records are after the last stable offset. */
+const MARKERS_WITHIN_MS = 5_000;
+const MARKERS_POLL_MS = 100;
+
+/**
+ * Throws `KAFKA_RECORDS_LOST` when topics hold less than was committed to them, because they were deleted and recreated,
+ * emptied or cut off while the process runs. With an unchanged hub nothing else would show it: no record is sent, and a
+ * full sync finds no change. Like every failure of the log, a new session recovers from it.
+ */
+export async function requireRecords(
+  parts: WatchParts,
+  writers: ReadonlyMap<CollectionName, CollectionWriter>,
+  signal: AbortSignal,
+): Promise<void> {
+  // Take the writers' offsets before the ends: a commit in between can only move the ends forward.
+  const known = [...writers].map(([collection, writer]) => ({
+    collection,
+    offsets: writer.committed.offsets,
+    knownFirstOffsets: writer.committed.firstOffsets,
+  }));
+  const topics = new Set(known.flatMap(({ offsets }) => Object.keys(offsets).map(suffixOf)));
+  for (let waitedMs = 0; ; waitedMs += MARKERS_POLL_MS) {
+    const ends = await readEnds(parts, [...topics]);
+    const lost = known.find((each) => hasLostRecords({ ...ends, ...each }));
+    if (lost === undefined) return;
+    if (waitedMs >= MARKERS_WITHIN_MS) throw recordsLost(lost.collection);
+    await parts.runtime.sleep(MARKERS_POLL_MS, signal);
+  }
+}
+
+function recordsLost(collection: CollectionName): RollcallError {
+  return new RollcallError(
+    'KAFKA_RECORDS_LOST',
+    `A topic that ${collection} is written to holds fewer records than were committed`,
+    {
+      remedy:
+        'Rollcall publishes the missing records again by itself. Find out what removed them: a deleted topic, deleted records, or a retention that is not of Rollcall.',
+    },
+  );
+}
+
+/**
+ * Checks the topics every minute, and compares them with the contract every ten. Rejects with the error of
+ * {@link requireRecords}; ends with the signal.
+ */
+export async function watchTopics(
+  parts: WatchParts & Pick<TenantParts, 'prepare' | 'emit'>,
+  writers: ReadonlyMap<CollectionName, CollectionWriter>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let check = 1; ; check += 1) {
+    await parts.runtime.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    try {
+      await requireRecords(parts, writers, signal);
+      if (check % CHECKS_PER_COMPARISON === 0)
+        parts.emit({ type: 'topics-compared', mismatch: await parts.prepare().then(() => null, mismatchIn) });
+    } catch (error) {
+      if (signal.aborted) return;
+      // The next commit shows that Kafka is not reachable; this check has no result.
+      const isPassing = error instanceof RollcallError && error.reaction !== 'restart';
+      if (!isPassing) throw error;
+    }
+  }
+}
+
+/** The difference for which a start would be refused. Throws every other error. */
+function mismatchIn(error: unknown): RollcallError {
+  if (error instanceof RollcallError && error.code === 'KAFKA_TOPIC_MISMATCH') return error;
+  throw error;
+}

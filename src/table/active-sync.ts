@@ -1,0 +1,100 @@
+import type { Change, KeyedRow } from '../core/row-changes.ts';
+import type { Fingerprints, SeenKeys } from '../core/seen-keys.ts';
+import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
+import type { DeletionState, Progress } from '../model/progress.ts';
+
+/** What a requested sync publishes even if it is unchanged. */
+export interface Republication {
+  /** Whether to republish a row. True once per key, because a sync may read a row twice or lead to a second sync. */
+  readonly rows?: ((key: string) => boolean) | undefined;
+  /** Whether to republish a current absence, by absence id, in syncs of `absence-versions`. */
+  readonly absences?: ((absenceId: string) => boolean) | undefined;
+}
+
+/** The record that the writer keeps of a running sync. */
+export interface ActiveSync {
+  readonly stats: SyncStats;
+  /** Keys that a full sync has read; null for an incremental one. */
+  readonly seen: SeenKeys | null;
+  /**
+   * Keys that an incremental sync has read; undefined for a full sync, which has `seen`, and for a sync without a scan.
+   */
+  readonly seenByIncremental?: SeenKeys | undefined;
+  /** Keys that other syncs have read since this one began; they are no candidates for deletion. */
+  readonly seenByOthers: SeenKeys | null;
+  readonly seenRejects: SeenKeys | null;
+  /** Read version of the newest page: this sync needs no record of older publications. */
+  readVersion: number;
+  /** Called with the key of each row with new content, and its `dateLastModified` (hub time, ms since the epoch). */
+  readonly onNew?: ((key: string, modifiedAtMs: number | null) => void) | undefined;
+  /** What the sync has settled of the missing rows; undefined until then. */
+  deletions?: DeletionState | undefined;
+  /** Rows to publish even if they are unchanged. */
+  readonly republication?: Republication | undefined;
+}
+
+/** Creates a sync for a transaction outside a scan. */
+export function syncWithoutScan(
+  { now, randomId }: { readonly now: () => number; readonly randomId: () => string },
+  writer: { readonly progress: Progress | null; readonly readVersion: () => number },
+): ActiveSync {
+  const startedAtMs = writer.progress?.startedAtMs ?? now();
+  const readVersion = writer.readVersion();
+  const stats = newSyncStats({ passId: randomId(), mode: 'DELTA', startedAtMs });
+  return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion };
+}
+
+/** Calls `onNew` for a change that publishes a row. */
+export function reportNew({ onNew }: ActiveSync, change: Change): void {
+  if (change.area === 'rows' && change.kind !== 'deleted') onNew?.(change.key, change.row.modifiedAtMs);
+}
+
+/** Whether the hub has a key: this sync has read it, or another one while this one ran. */
+export function hasSeen(sync: ActiveSync, area: Change['area'], key: string): boolean {
+  if (area === 'rejects') return sync.seenRejects?.has(key) === true;
+  return sync.seen?.has(key) === true || sync.seenByOthers?.has(key) === true;
+}
+
+/** Keys of readable rows. */
+export function rowKeys(rows: readonly KeyedRow[]): string[] {
+  return rows.flatMap(({ key, decoded }) => (key !== null && decoded.kind === 'row' ? [key] : []));
+}
+
+/** Keys that a sync read on an earlier page: when a hub lists a row twice, the first occurrence counts. */
+export function keysSeenBefore(
+  { seen, seenByIncremental }: ActiveSync,
+  rows: readonly KeyedRow[],
+): ReadonlySet<string> {
+  const keys = new Set<string>();
+  const before = seen ?? seenByIncremental;
+  if (before === undefined) return keys;
+  for (const { key } of rows) if (key !== null && before.has(key)) keys.add(key);
+  return keys;
+}
+
+/** Marks rows of a page that need not be decoded; false, and marks nothing, if one of them may have been met before. */
+export function markAllSeen(syncs: Iterable<ActiveSync>, sync: ActiveSync, keys: Fingerprints): boolean {
+  const all = [...syncs].flatMap((active) => (active === sync ? active.seen : active.seenByOthers) ?? []);
+  if (sync.seen === null || sync.seen.hasAny(keys) || !all.every((seen) => seen.fits(keys))) return false;
+  for (const seen of all) seen.addAll(keys);
+  return true;
+}
+
+/**
+ * Marks rows, unreadable ones included, as present for all running syncs (design, "Deletions"). `sync`: the sync whose
+ * scan read them; null when they were requested by id.
+ */
+export function markSeen(
+  syncs: Iterable<ActiveSync>,
+  sync: ActiveSync | null,
+  rows: readonly KeyedRow[],
+): void {
+  for (const active of syncs) {
+    const seen = active === sync ? (active.seen ?? active.seenByIncremental) : active.seenByOthers;
+    if (seen === null || seen === undefined) continue;
+    for (const { key, rejectKey, decoded } of rows) {
+      if (key !== null) seen.add(key);
+      if (decoded.kind === 'reject') active.seenRejects?.add(rejectKey);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { RollcallError } from '../errors.ts';
+import type { SyncMode } from '../model/progress.ts';
+import { besideIncrementalSyncs, type BesideParts } from './beside-incremental-syncs.ts';
+import type { RunOptions } from './sync-attempt.ts';
+import type { SyncParts } from '../sync/sync-parts.ts';
+import type { SyncResult } from '../sync/sync-result.ts';
+import type { SyncStats } from '../core/sync-stats.ts';
+
+export interface FollowUpParts extends BesideParts {
+  readonly sync: BesideParts['sync'] & Pick<SyncParts, 'findings'>;
+}
+
+/** Runs a sync, and the full one that replaces an incremental one that is refused, brings too much, or is short. */
+export async function syncWithFollowUps(
+  parts: FollowUpParts,
+  mode: SyncMode,
+  options: RunOptions,
+): Promise<SyncResult> {
+  const { timetable, sync } = parts;
+  const first =
+    mode === 'DELTA' && timetable.canBeIncremental
+      ? await incrementalSync(parts, options)
+      : await fullSync(parts, options);
+  if (first.kind !== 'becomes-full') return first;
+  const result = withEarlier(first.stats, await fullSync(parts, options));
+  if (first.because === 'short' && result.kind === 'complete') sync.findings.ignoreFilteredTotals();
+  return result;
+}
+
+/** A hub that refuses the filter gets full syncs instead: an incremental sync is a hint, the full sync is the truth. */
+async function incrementalSync(parts: FollowUpParts, options: RunOptions): Promise<SyncResult> {
+  try {
+    return await parts.attempt.run('DELTA', options);
+  } catch (error) {
+    const isRefused = error instanceof RollcallError && error.code === 'HUB_REQUEST_REFUSED';
+    if (!isRefused) throw error;
+    parts.timetable.noteFilterRefused();
+    return fullSync(parts, options);
+  }
+}
+
+function fullSync(parts: FollowUpParts, { signal, ...options }: RunOptions): Promise<SyncResult> {
+  return besideIncrementalSyncs(parts, signal, (both) =>
+    parts.attempt.run('FULL', { ...options, signal: both }),
+  );
+}
+
+/** The result of a request with two syncs: the sums of what both published, otherwise the numbers of the last one. */
+function withEarlier(earlier: SyncStats, result: SyncResult): SyncResult {
+  const stats: SyncStats = {
+    ...result.stats,
+    rowsCreated: earlier.rowsCreated + result.stats.rowsCreated,
+    rowsUpdated: earlier.rowsUpdated + result.stats.rowsUpdated,
+    rowsRemoved: earlier.rowsRemoved + result.stats.rowsRemoved,
+  };
+  return { ...result, stats };
+}
