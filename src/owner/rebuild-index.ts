@@ -7,7 +7,7 @@ import { lookUpAll } from '../table/look-up-all.ts';
 import { beginAbsencesAnew, type NulledKeys } from '../recovery/begin-anew.ts';
 import { nextProgress } from '../table/next-progress.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
-import type { WriterStart } from '../table/writer-start.ts';
+import type { WriterStart } from '../table/collection-progress.ts';
 import { requireRecords } from '../session/watch-topics.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
 

@@ -11,7 +11,7 @@ import type { IndexPosition, TenantState } from '../state/index-store.ts';
 import { absencesLost } from './plan-absences.ts';
 import { presumeVersions } from './presume-versions.ts';
 import { planRecovery, type Recovery, type RecoveryPlanParts } from './plan-recovery.ts';
-import type { WriterStart } from '../table/writer-start.ts';
+import type { WriterStart } from '../table/collection-progress.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
 import { applyLog, type Behind, type ApplyLogParts } from './apply-log.ts';
 import type { Emit } from '../core/pipeline-events.ts';

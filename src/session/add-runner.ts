@@ -22,7 +22,7 @@ import type { SyncRunner } from '../timetable/sync-runner.ts';
 import type { IdentityCheck } from '../sync/identity-check.ts';
 import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 import { requireRecords } from './watch-topics.ts';
-import type { WriterStart } from '../table/writer-start.ts';
+import type { WriterStart } from '../table/collection-progress.ts';
 
 /** Kept for all sessions of a tenant. */
 export type TransactionSizes = Map<CollectionName, TransactionSize>;

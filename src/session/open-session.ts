@@ -4,12 +4,12 @@ import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import { addRunner, type TransactionSizes } from './add-runner.ts';
-import { Mutex } from '../table/mutex.ts';
+import { TaskQueue } from '../table/task-queue.ts';
 import { Offer } from '../timetable/offer.ts';
 import type { SyncRunner } from '../timetable/sync-runner.ts';
 import { IdentityCheck } from '../sync/identity-check.ts';
 import type { TenantParts } from './tenant-parts.ts';
-import type { WriterStart } from '../table/writer-start.ts';
+import type { WriterStart } from '../table/collection-progress.ts';
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
 export interface TenantSession {
@@ -70,9 +70,9 @@ function countPublic({ records }: Transaction): number {
   return records.reduce((count, { topic }) => count + Number(topic !== STATE_TOPIC), 0);
 }
 
-/** Commits the transactions of all collections one after another, and reports each. */
+/** Commits the transactions of all collections one after another, until one fails, and reports each. */
 function oneCommitAtATime({ log, runtime: { now }, emit }: TenantParts): TenantLog['commit'] {
-  const oneAtATime = new Mutex();
+  const oneAtATime = new TaskQueue();
   return (transaction) =>
     oneAtATime.run(async () => {
       const startedAtMs = now();

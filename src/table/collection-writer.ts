@@ -1,19 +1,20 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { Change, KeyedRow, PageTally } from '../core/row-changes.ts';
-import type { OutgoingRecord } from '../log/log.ts';
-import type { CollectionName } from '../model/collections.ts';
+import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
+import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
+import type { SyncStats } from '../core/sync-stats.ts';
 import { keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.ts';
 import type { View, ViewedSync, ViewedTransaction } from './view.ts';
+import { changelogRecords } from './changelog.ts';
 import { CollectionProgress } from './collection-progress.ts';
 import { KnownRows } from './known-rows.ts';
-import type { WriterStart } from './writer-start.ts';
+import type { WriterStart } from './collection-progress.ts';
 import type { FetchedRows } from './view.ts';
 import type { MissingRows } from './missing-rows.ts';
-import type { SyncCompletion } from './next-progress.ts';
+import type { Completion, DerivedRows } from './next-progress.ts';
 import { Table, type IsEnough, type RowPage, type TableParts } from './table.ts';
 import { TaskQueue } from './task-queue.ts';
-import { UnitOfWork, type CommitParts } from './unit-of-work.ts';
 
 export interface ViewParts {
   readonly view: View;
@@ -23,17 +24,21 @@ export interface ViewParts {
   readonly changelog: (at: () => string) => AsyncIterable<readonly OutgoingRecord[]>;
 }
 
-export interface WriterParts extends Omit<TableParts, 'hasView' | 'onSeen'>, Pick<CommitParts, 'commit'> {
+export interface WriterParts extends Omit<TableParts, 'hasView' | 'onSeen'> {
+  /** Commits one transaction at a time for the whole tenant. */
+  readonly commit: (transaction: Transaction) => Promise<Committed>;
   /** Only for `absence-versions`: derives absences and their changes. */
   readonly viewed?: ViewParts | undefined;
   /** What syncs remember as missing: it forgets what the hub shows before the commit that follows. */
   readonly missing?: MissingRows | undefined;
 }
 
+const NOT_COUNTED: DerivedRows = { absences: 0, 'absence-changes': 0 };
 const NONE_SEEN_BEFORE: ReadonlySet<string> = new Set();
 
 /**
- * The only place where a collection's rows become records: its {@link Table} decides, its {@link UnitOfWork} commits.
+ * The only place where a collection's rows become records: its {@link Table} decides and stages, and it commits: to Kafka
+ * first, and then it applies the changes to the index, both before the next decision (invariants 1 and 2).
  *
  * Several syncs of one collection may share it; all tasks run one after another.
  */
@@ -41,7 +46,6 @@ export class CollectionWriter {
   readonly #parts: WriterParts;
   readonly #queue = new TaskQueue();
   readonly #table: Table;
-  readonly #unitOfWork: UnitOfWork;
   readonly known: KnownRows;
   readonly committed: CollectionProgress;
 
@@ -52,8 +56,6 @@ export class CollectionWriter {
     const view = parts.viewed?.view;
     const onSeen = missing === undefined ? undefined : missing.noteSeen.bind(missing);
     this.#table = new Table({ ...parts, onSeen, hasView: view !== undefined }, start);
-    const beforeCommit = missing === undefined ? undefined : () => missing.dropSeen();
-    this.#unitOfWork = new UnitOfWork({ ...parts, view, beforeCommit }, this.#table, this.committed);
     this.known = new KnownRows(this.#table, this.#queue);
   }
 
@@ -142,11 +144,11 @@ export class CollectionWriter {
   }
 
   /** Commits the staged changes. Without changes it commits only the completion of a sync. */
-  flush(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null = null): Promise<void> {
+  flush(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
     return this.#queue.run(() => this.#flush(sync, completion));
   }
 
-  async #flush(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null): Promise<void> {
+  async #flush(sync: ActiveSync, completion: Completion | null): Promise<void> {
     const { now, size } = this.#parts;
     const rows = this.#table.staged.size;
     const { rowsRejected } = sync.stats;
@@ -155,13 +157,55 @@ export class CollectionWriter {
     const rejected = sync.stats.rowsRejected - rowsRejected;
     const startedAtMs = now();
     try {
-      await this.#unitOfWork.commit(sync, rejected === 0 ? completion : withRejected(completion, rejected));
+      await this.#commit(sync, rejected === 0 ? completion : withRejected(completion, rejected));
     } finally {
       size.note(rows, now() - startedAtMs);
     }
   }
 
-  async #derive(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null): Promise<void> {
+  async #commit(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
+    const { records, changes, transactionId, derived: outcomes } = this.#table.staged;
+    const { viewed, missing } = this.#parts;
+    const { stats, deletions } = sync;
+    // What was seen may be forgotten although the commit fails.
+    await missing?.dropSeen();
+    const next = this.committed.next({ transactionId, stats, completion, deletions });
+    const { progress, derived, committedAtMs } = await this.#parts.commit({
+      records: viewed === undefined ? records : [...records, ...changelogRecords(changes)],
+      progress: next,
+      derived: await this.#nextDerived(next, stats),
+      // An incomplete changelog may have lost any of its records, so its present content counts.
+      lostTopics:
+        viewed !== undefined && this.committed.last?.absenceState === undefined ? [STATE_TOPIC] : [],
+    });
+    await this.#parts.index.apply(
+      this.#table.indexed,
+      {
+        sequence: progress.sequence,
+        transactionId: progress.transactionId,
+        committedAtMs,
+        offsets: this.committed.offsetsAfter([progress, ...derived]),
+        firstOffsets: this.committed.firstOffsets,
+      },
+      changes,
+    );
+    this.#table.applied(progress.transactionId);
+    this.committed.committed(progress, derived);
+    for (const outcome of outcomes) viewed?.view.committed(outcome);
+  }
+
+  async #nextDerived(next: Progress, stats: SyncStats): Promise<readonly Progress[]> {
+    const { viewed } = this.#parts;
+    if (viewed === undefined) return [];
+    // Only the progress record of a complete full sync has these counts.
+    const rows =
+      next.complete && next.mode === 'FULL'
+        ? await viewed.view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)
+        : NOT_COUNTED;
+    return this.committed.nextDerived(next, stats, rows);
+  }
+
+  async #derive(sync: ActiveSync, completion: Completion | null): Promise<void> {
     const { viewed } = this.#parts;
     if (viewed === undefined) return;
     const isFirstLoad = !this.committed.isFirstLoadOver;
@@ -222,7 +266,7 @@ export class CollectionWriter {
         for (const { rows } of found?.pages ?? []) for (const { key } of rows) answered.add(key ?? '');
         return keys.every((key) => answered.has(key));
       },
-      commit: () => this.#unitOfWork.commit(sync),
+      commit: () => this.#commit(sync),
     };
   }
 
@@ -257,14 +301,14 @@ export class CollectionWriter {
     let isEmpty = true;
     for await (const records of viewed.changelog(() => this.#table.indexed)) {
       // Withdraws the mark of a lost changelog from `progress`, before `progress` has offsets of the new changelog.
-      if (isEmpty && this.progress !== null) await this.#unitOfWork.commit(sync);
+      if (isEmpty && this.progress !== null) await this.#commit(sync);
       isEmpty = false;
       this.#table.staged.reissue(records);
-      await this.#unitOfWork.commit(sync);
+      await this.#commit(sync);
     }
     // The next transaction records it. For an empty index any later transaction may.
     this.committed.markChangelogComplete();
-    if (!isEmpty) await this.#unitOfWork.commit(sync);
+    if (!isEmpty) await this.#commit(sync);
   }
 
   /** Decides rows outside a scan, under a sync of its own, and commits the changes. */
@@ -287,7 +331,7 @@ export class CollectionWriter {
   /** Commits that a collection was published again, so that the schema ids that the registry had lost are of the past. */
   publishedAgain(collection: CollectionName): Promise<void> {
     return this.#queue.run(async () => {
-      if (this.committed.forgetLostSchemas(collection)) await this.#unitOfWork.commit(this.#syncOfItsOwn());
+      if (this.committed.forgetLostSchemas(collection)) await this.#commit(this.#syncOfItsOwn());
     });
   }
 
@@ -306,7 +350,7 @@ export class CollectionWriter {
         const { staged } = this.#table;
         isCommitting = true;
         staged.reissue(records.map((make, index) => make(`${staged.transactionId}-${index}`)));
-        await this.#unitOfWork.commit(sync);
+        await this.#commit(sync);
         isCommitting = false;
       };
       return work(publish).then(
@@ -323,10 +367,7 @@ export class CollectionWriter {
 }
 
 /** Readable rows that became rejects at the very end. */
-function withRejected(
-  completion: SyncCompletion | 'incomplete' | null,
-  rejected: number,
-): SyncCompletion | 'incomplete' | null {
+function withRejected(completion: Completion | null, rejected: number): Completion | null {
   if (completion === null || completion === 'incomplete' || completion.lastCompleteFull === null)
     return completion;
   const { rows, rowsRejected } = completion.lastCompleteFull;

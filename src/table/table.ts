@@ -15,7 +15,7 @@ import { hasSeen, markAllSeen, markSeen, reportNew, rowKeys, type ActiveSync } f
 import type { LookUp } from './view.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { addTally, countRejects } from '../core/sync-stats.ts';
-import type { WriterStart } from './writer-start.ts';
+import type { WriterStart } from './collection-progress.ts';
 
 const MAX_PENDING_BYTES = 4_000_000;
 /** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */

@@ -6,7 +6,7 @@ import { HubError } from '../../../../src/hub/hub-error.ts';
 import { withOffsets } from '../../../../src/model/progress.ts';
 import { MissingRows } from '../../../../src/table/missing-rows.ts';
 import { CollectionWriter } from '../../../../src/table/collection-writer.ts';
-import type { WriterStart } from '../../../../src/table/writer-start.ts';
+import type { WriterStart } from '../../../../src/table/collection-progress.ts';
 import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
 import { Offer, type ParentState } from '../../../../src/timetable/offer.ts';
 import { ScheduleRunner } from '../../../../src/session/schedules/schedule-runner.ts';
