@@ -5,7 +5,7 @@ import { COLLECTIONS, isChainCollection, type CollectionName } from '../model/co
 import { splitCompositeKey } from '../model/keys.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
-import { rebuildIndex } from './rebuild-index.ts';
+import { rebuildIndex } from './rebuild.ts';
 
 const RECORDS_AT_ONCE = 5_000;
 

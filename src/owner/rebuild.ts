@@ -1,7 +1,16 @@
+import { HASH_OF_NO_ROW } from '../core/content-hash.ts';
 import { z } from 'zod';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
-import { notMirrored, readParameters, type OwnerRequestKind } from './owner-request.ts';
-import { rebuildAbsencesAnew, rebuildIndex } from './rebuild-index.ts';
+import type { Progress } from '../model/progress.ts';
+import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
+import { recoverCollections } from '../recovery/recover-collections.ts';
+import { lookUpAll } from '../table/look-up-all.ts';
+import { beginAbsencesAnew, type NulledKeys } from '../recovery/begin-anew.ts';
+import { nextProgress } from '../table/next-progress.ts';
+import { newSyncStats } from '../core/sync-stats.ts';
+import type { WriterStart } from '../table/collection-progress.ts';
+import { requireRecords } from '../session/watch-topics.ts';
+import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
 const parameters = z.strictObject({
   /** Source collections; empty: all mirrored ones. */
@@ -43,3 +52,110 @@ export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[
     return rebuilt;
   },
 };
+
+/** Keys with corrupt records, which the next full sync publishes again. */
+export interface Corrupt {
+  readonly rows: readonly string[];
+  readonly rejects: readonly string[];
+}
+
+/**
+ * Drops a collection's index and rebuilds it from the topics. The collection's syncs wait meanwhile, other collections
+ * continue. Publishes only changes that were already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
+ */
+export async function rebuildIndex(
+  work: OwnerWork,
+  collection: CollectionName,
+  corrupt?: Corrupt,
+): Promise<void> {
+  const { parts, session, signal } = work;
+  const writer = session.writers.get(collection);
+  if (writer === undefined) throw notMirrored(collection);
+  const index = parts.state.collection(collection);
+  await writer.reindex(async (isFirstLoadOver) => {
+    // Wait until the last commit is readable; otherwise its records would count as lost.
+    await requireRecords(parts, new Map([[collection, writer]]), signal);
+    await index.rebuild();
+    const start = await readAgain(work, {
+      collection,
+      known: [writer.progress, ...writer.committed.derived].filter((each) => each !== null),
+      isFirstLoadOver,
+    });
+    if (corrupt !== undefined) await markCorrupt(index, start, corrupt);
+    return start;
+  });
+}
+
+/** Nulls what was published of absences, and derives them again like a first load. Returns the number of nulled keys. */
+async function rebuildAbsencesAnew(work: OwnerWork): Promise<NulledKeys> {
+  const { parts, session, signal } = work;
+  const collection = 'absence-versions';
+  const writer = session.writers.get(collection);
+  if (writer === undefined || parts.chains === undefined) throw notMirrored('absences');
+  let nulled: NulledKeys = { absences: 0, 'absence-changes': 0 };
+  await writer.reindex(async () => {
+    await parts.state.collection(collection).rebuild();
+    const { randomId } = parts.runtime;
+    const progress = writer.progress ?? noProgress(work, collection);
+    const begun = await beginAbsencesAnew({ ...parts, progress, randomId, signal });
+    nulled = begun.nulled;
+    const known = [begun.progress, ...begun.derived];
+    return readAgain(work, { collection, known, isFirstLoadOver: false });
+  });
+  return nulled;
+}
+
+function noProgress({ parts: { runtime } }: OwnerWork, collection: CollectionName): Progress {
+  return nextProgress({
+    collection,
+    before: null,
+    offsetsAtStart: {},
+    sequence: 0,
+    transactionId: runtime.randomId(),
+    mapping: null,
+    absenceState: undefined,
+    stats: newSyncStats({ passId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() }),
+    completion: null,
+    deletions: undefined,
+  });
+}
+
+async function readAgain(
+  { parts, signal }: OwnerWork,
+  of: {
+    collection: CollectionName;
+    known: readonly Progress[];
+    isFirstLoadOver: boolean;
+  },
+): Promise<WriterStart> {
+  const { collection, known, isFirstLoadOver } = of;
+  const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>
+    new Map(known.map((progress) => [progress.collection, make(progress)]));
+  const starts = await recoverCollections(
+    { ...parts, collections: [collection] },
+    {
+      owner: '',
+      progress: byName((progress) => progress),
+      transactionIds: byName(({ transactionId }) => new Set([transactionId])),
+      loadedBefore: new Set(isFirstLoadOver ? ['absence-changes'] : []),
+      recordedAtMs: new Map(),
+    },
+    signal,
+  );
+  const start = starts.get(collection);
+  if (start === undefined) throw new Error(`${collection} was not caught up`);
+  return start;
+}
+
+/** Gives corrupt keys in the index a hash that no row has. The next full sync publishes other keys anyway. */
+async function markCorrupt(index: CollectionIndex, start: WriterStart, corrupt: Corrupt): Promise<void> {
+  const position = await index.position();
+  if (position === null) return;
+  const changes: IndexChange[] = [];
+  for (const area of ['rows', 'rejects'] as const) {
+    for (const [key, value] of await lookUpAll(index, { area, keys: corrupt[area], at: start.indexed })) {
+      if (value !== null) changes.push({ area, key, value: HASH_OF_NO_ROW });
+    }
+  }
+  if (changes.length > 0) await index.apply(start.indexed, position, changes);
+}

@@ -8,7 +8,7 @@ import { randomSeed } from '../core/seen-keys.ts';
 import { onceEach } from '../core/seen-keys.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { PULL, type PullOutcome } from './pull.ts';
-import { rebuildIndex } from './rebuild-index.ts';
+import { rebuildIndex } from './rebuild.ts';
 
 /** Further keys need another repair. */
 export const MAX_CORRUPT_KEYS = 50_000;

@@ -2,9 +2,8 @@ import { hostname } from 'node:os';
 import { serveRequests } from '../state/serve-requests.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { notMirrored } from '../owner/owner-request.ts';
-import { OpeningQueue } from './opening-queue.ts';
 import { handleRequest } from '../owner/handle-request.ts';
-import { runTenant } from './run-tenant.ts';
+import { OpeningQueue, runTenant } from './run-tenant.ts';
 import { sleep } from '../runtime.ts';
 import type { TenantSession } from '../session/open-session.ts';
 
