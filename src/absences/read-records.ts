@@ -12,7 +12,7 @@ export interface WantedRecords {
 
 export type ReadRecords = (wanted: WantedRecords, onRecord: (logged: LoggedValue) => void) => Promise<void>;
 
-type Stored = Pick<LoggedRecord, 'mapping' | 'hash'> & { readonly framed: Buffer };
+type Stored = Pick<LoggedRecord, 'mapping'> & { readonly framed: Buffer };
 
 /**
  * Reads version records back from the log: `absences` holds the last record that was shown until its deletion,
@@ -34,23 +34,20 @@ export function readRecords(options: {
       from: places.map(({ topic }) => ({ topic, after: {} })),
       onBatch: (records: readonly LoggedRecord[]) => {
         const place = places.find(({ topic }) => topic === records[0]?.topic);
-        for (const { key, value, mapping, hash } of records) {
+        for (const { key, value, mapping } of records) {
           if (place?.wanted.has(key) !== true) continue;
           if (value === null || !isFramed(value)) place.records.delete(key);
-          // Value and hash are parts of larger buffers, so keep copies.
-          else {
-            const ownHash = hash === null ? null : Buffer.from(hash);
-            place.records.set(key, { framed: Buffer.from(value), mapping, hash: ownHash });
-          }
+          // The value is a part of a larger buffer, so keep a copy.
+          else place.records.set(key, { framed: Buffer.from(value), mapping });
         }
         return Promise.resolve();
       },
       signal,
     });
     for (const { records } of places) {
-      for (const { framed, mapping, hash } of records.values()) {
+      for (const { framed, mapping } of records.values()) {
         const value = (await decode(framed)) as object | null;
-        if (value !== null) onRecord({ value, mapping, hash });
+        if (value !== null) onRecord({ value, mapping });
       }
     }
   };

@@ -28,7 +28,7 @@ export interface RenderInput {
   readonly hashes: ReadonlyMap<string, Buffer | null>;
   readonly place: RecordPlace;
   readonly isFirstLoad: boolean;
-  /** Id of the mapping in force (core/mapping-id.ts); null if it drops and pseudonymises nothing. */
+  /** Id of the mapping in force (core/mapping.ts); null if it drops and pseudonymises nothing. */
   readonly mapping: string | null;
   /** Whether a current absence is published again by its version's row. */
   readonly isShownAgain: (absenceId: string, versionId: string) => boolean;

@@ -16,7 +16,7 @@ export interface VersionRecordParts {
   readonly encodeVersion: (value: AbsenceVersionValue) => Buffer;
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
   /** The reader of `absence-versions`. */
-  readonly reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>;
+  readonly reader: Pick<RowReader, 'mapping' | 'readAgain'>;
 }
 
 /**
@@ -79,7 +79,7 @@ export class VersionRecords {
     const value = this.#parts.decodeVersion(body);
     if (mapping === (this.#parts.reader.mapping ?? null)) {
       this.#records.set(versionId, { value, body, hash: null });
-    } else this.add({ value, mapping, hash: null });
+    } else this.add({ value, mapping });
   }
 
   /** Adds a record that was read back. */

@@ -151,7 +151,7 @@ function show(
 export function rejectLines(
   outcomes: readonly Pick<PullOutcome, 'collection' | 'rejected' | 'rejectReasons'>[],
 ): string[] {
-  return outcomes.flatMap(({ collection, rejected, rejectReasons = [] }) => {
+  return outcomes.flatMap(({ collection, rejected, rejectReasons }) => {
     if (rejectReasons.length === 0) return [];
     const reasons = rejectReasons.map(({ reason, rows }) => `  ${formatCount(rows)}: ${printable(reason)}`);
     const explained = rejectReasons.reduce((sum, { rows }) => sum + rows, 0);

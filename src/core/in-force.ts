@@ -5,8 +5,6 @@ export interface LoggedValue {
   readonly value: object;
   /** Its `ce_mapping` header; null when there is none. */
   readonly mapping: string | null;
-  /** The content hash of this value; null when the record has none, or has one of a larger value. */
-  readonly hash: Buffer | null;
 }
 
 /** The part of a value that may be published. */
@@ -21,27 +19,12 @@ export interface ValueInForce {
  * is decoded again like a row of the hub. So is a value whose mapping is unknown: a pseudonym of a pseudonym reveals
  * nothing. A value that cannot be decoded again is reduced to its id.
  */
-export function inForce(
-  reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>,
-  logged: LoggedValue,
-): ValueInForce {
+export function inForce(reader: Pick<RowReader, 'mapping' | 'readAgain'>, logged: LoggedValue): ValueInForce {
   const { mapping = null } = reader;
   const unchanged = { value: logged.value, hash: null };
   if (mapping === null || logged.mapping === mapping) return unchanged;
-  if (logged.mapping === null && hasItsHash(reader, logged)) return unchanged;
   const decoded = reader.readAgain?.(logged.value);
   if (decoded?.kind === 'row') return { value: decoded.value, hash: decoded.hash };
   const { sourcedId } = logged.value as { sourcedId?: unknown };
   return { value: { sourcedId }, hash: null };
-}
-
-/** The hash covers the mapping, and identifies it for records written before the header existed. */
-function hasItsHash({ hashOf }: Pick<RowReader, 'hashOf'>, { value, hash }: LoggedValue): boolean {
-  if (hash === null || hashOf === undefined) return false;
-  try {
-    return hashOf(value).equals(hash);
-  } catch {
-    // The value does not have the schema's shape.
-    return false;
-  }
 }

@@ -12,7 +12,7 @@ import {
 import { jsonText } from './json-text.ts';
 import { parseLossless } from './lossless-json.ts';
 import { MAPPING_VERSION, type StrictField } from './mapping.ts';
-import { mappingIdOf } from './mapping-id.ts';
+import { mappingIdOf } from './mapping.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import { createRawRow } from './raw-row.ts';

@@ -26,7 +26,7 @@ export interface ProgressCodec {
   /** Returns the Avro body of a progress record. */
   encode(progress: Progress): Buffer;
   encodeOwner(owner: { owner: string; ownedSinceMs: number }): Buffer;
-  /** Reads a framed value of this or an earlier version of the schema. */
+  /** Reads a framed value. */
   decode(
     record: LoggedProgress,
   ): Promise<{ progress: Progress | null; owner: string | null; ownedSinceMs: number | null }>;

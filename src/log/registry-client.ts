@@ -1,5 +1,5 @@
 import type { SchemaRegistry as RegistryClient } from '@kafkajs/confluent-schema-registry';
-import { bareMaps } from '../core/avro-type.ts';
+import { bareMaps } from '../core/value-codec.ts';
 import { SchemaRegistry, SchemaType } from './registry-library.ts';
 import { LEVEL, NOT_FOUND, isReadOnly, isSuccess } from './registry-answer.ts';
 import type { RegistryAnswer, RegistryHttp, RegistryRequest } from './registry-http.ts';

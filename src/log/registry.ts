@@ -1,5 +1,5 @@
 import avro from 'avsc';
-import { avroType } from '../core/avro-type.ts';
+import { avroType } from '../core/value-codec.ts';
 import { RollcallError } from '../errors.ts';
 import type { AvroRecord, AvroSchema } from '../model/avro-schema.ts';
 import type { TopicSuffix } from '../model/collections.ts';

@@ -33,8 +33,8 @@ export interface PullOutcome {
   readonly updated: number;
   readonly removed: number;
   readonly rejected: number;
-  /** The most frequent reasons of rejects; they name fields, never values. Undefined from an older owner. */
-  readonly rejectReasons?: readonly RejectReason[] | undefined;
+  /** The most frequent reasons of rejects; they name fields, never values. */
+  readonly rejectReasons: readonly RejectReason[];
   readonly withheld: number;
   /** Rows that another full sync must miss too before they are removed. */
   readonly missing: number;

@@ -72,13 +72,12 @@ export async function republishEvents(
   });
 }
 
-/** The record's hash covers the event, not the versions in it. */
 function eventInForce(
   { reader }: Pick<TenantChains, 'reader'>,
   event: AbsenceChangeValue,
   mapping: string | null,
 ): AbsenceChangeValue {
-  const masked = (value: object): object => inForce(reader, { value, mapping, hash: null }).value;
+  const masked = (value: object): object => inForce(reader, { value, mapping }).value;
   const { version, previousVersion } = event;
   return {
     ...event,

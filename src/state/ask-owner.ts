@@ -57,8 +57,7 @@ async function outcomeOf(
     if (answer === null && now() - askedAtMs > takeWithinMs) throw notTaken(tenantId, takeWithinMs);
     const { beat = '' } = living.info;
     if (beat !== heartbeats.beat) Object.assign(heartbeats, { beat, sinceMs: now() });
-    // An owner of an earlier version sends no `beat`.
-    if (beat !== '' && now() - heartbeats.sinceMs > BEATS_WITHIN_MS) throw silent(tenantId, living.owner);
+    if (now() - heartbeats.sinceMs > BEATS_WITHIN_MS) throw silent(tenantId, living.owner);
     const progress = answer?.progress ?? null;
     const text = JSON.stringify(progress);
     if (text !== lastProgress) {

@@ -1,5 +1,4 @@
 import { judgeScope, hasAgreed, type ScanEvidence } from '../core/deletions/evidence.ts';
-import { sumOrNull } from '../core/sum-or-null.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import { hasSeen, type ActiveSync } from '../table/active-sync.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
@@ -71,6 +70,16 @@ export async function completeSync(options: CompleteOptions): Promise<SyncResult
   await remember();
   if (!isPart) await noteLate(parts, stats);
   return { kind: 'complete', stats, withheld, short, unconfirmed, confirmAtMs, approvedGone: approved };
+}
+
+/** The sum of the hub's totals of several lists; null when one of them is unknown. */
+function sumOrNull(totals: readonly (number | null)[]): number | null {
+  let sum = 0;
+  for (const total of totals) {
+    if (total === null) return null;
+    sum += total;
+  }
+  return sum;
 }
 
 /** A short incremental sync leaves the watermark; a full one finds what it passed over. */

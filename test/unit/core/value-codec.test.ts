@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AvroRecord } from '../../../src/model/avro-schema.ts';
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
-import { avroType } from '../../../src/core/avro-type.ts';
+import { avroType } from '../../../src/core/value-codec.ts';
 import { strictFieldsOf } from '../../../src/core/mapping.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
