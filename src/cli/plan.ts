@@ -1,26 +1,23 @@
 import { Command } from 'commander';
-import { wrapped } from './help-text.ts';
 import { collectionSettings, syncedCollections, type TenantConfig } from '../config.ts';
+import { countOf, formatCount, printable } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { planTenant } from '../plan/plan-tenant.ts';
+import { NOT_PLANNED, planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
+import { PLANNED_KINDS, type PlannedKind } from '../plan/recording-log.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
-import { planAsJson } from './plan/plan-as-json.ts';
-import { showPlan, type TenantPlan } from './plan/show-plan.ts';
-import { WorkProgress } from './work-progress.ts';
-import { exitCodeFor } from './pull.ts';
+import { wrapped } from './help-text.ts';
+import type { Output } from './output.ts';
+import { exitCodeFor, notOfferedAmong, rejectLines, troubles } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
-import { formatCount } from '../core/words.ts';
+import { WorkProgress } from './work-progress.ts';
 
 interface PlanFlags {
   readonly tenant?: string | undefined;
   readonly collection?: string[] | undefined;
   readonly keys?: boolean | undefined;
 }
-
-/** Keys of a collection to print; further ones are only counted. */
-const KEYS_AT_MOST = 100_000;
 
 /** `rollcall plan`: what a full sync would publish. */
 export function planCommand(): Command {
@@ -32,7 +29,7 @@ export function planCommand(): Command {
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option('--keys', `also the keys, at most ${formatCount(KEYS_AT_MOST)} of a collection`)
+    .option('--keys', 'also the keys')
     .addHelpText('after', wrapped(HELP))
     .action(verbAction<PlanFlags>((context, { options }) => plan(context, options)));
 }
@@ -40,15 +37,16 @@ export function planCommand(): Command {
 const HELP = `
 The columns count records: created, updated and deleted as in the header ce_type; replaced and restored (steps of an
 absence), forgotten (an absence that was deleted long ago leaves absence-changes), rejected (rows that cannot be decoded),
-unrejected (rows that leave rejects). Unchanged counts rows of the hub.
+unrejected (rows that leave rejects). Unchanged counts rows of the hub. Rows that are missing for the first time are named
+and cause no record: another full sync that misses them too removes them.
 
 The hub is read from beginning to end. Where the index in Redis equals the topics, only the changes are held in memory;
-otherwise an index is built in memory from the topics: some 150 MB a million rows, 1 KB a version of an absence. If the
-owner publishes meanwhile, that collection is planned again, up to three times, and at last from the topics; the output
-then says that records which the owner published may be counted.
+otherwise an index is built in memory from the topics: some 150 MB a million rows, 1 KB a version of an absence; with
+--keys, the keys too. If the owner publishes meanwhile, that collection is planned again, up to three times, and at last
+from the topics, where records that the owner published since may be counted.
 
 Schedules are left out: a sync of schedules asks for each student, and waits five minutes before it believes that a day
-lost its lessons. "rollcall verify --collection schedules" compares them with the hub.
+lost its lessons.
 
 Without redis in the configuration, plan does not know which deletions need a decision, only how many there were.
 
@@ -60,13 +58,24 @@ Examples:
   rollcall plan --tenant north --collection users enrollments --keys
   rollcall plan --json | jq -c '.tenants[].collections[] | {collection, created, updated, deleted, withheld}'`;
 
+interface TenantPlan {
+  readonly tenant: string;
+  /** Mirrored, but not planned. */
+  readonly leftOut: readonly CollectionName[];
+  readonly collections: readonly CollectionPlan[];
+}
+
 async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   const config = context.loadConfig();
   const tenants = chooseTenants(config, flags.tenant);
   const collections = [...new Set((flags.collection ?? []).map(chooseCollection))];
-  requirePlannable(collections);
+  if (collections.includes(NOT_PLANNED))
+    throw new RollcallError('USAGE_INVALID', `${NOT_PLANNED} cannot be planned`, {
+      remedy: 'Leave them out; "rollcall pull --full" syncs them.',
+    });
   requireMirrored(tenants, collections);
   const { output, signal } = context;
+  const keepsKeys = flags.keys === true;
   const progress = output.progress();
   await using assembly = quietAssembly(config);
   const plans: TenantPlan[] = [];
@@ -77,7 +86,7 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
     const planned = await planTenant(assembly, {
       tenantId: tenant.id,
       collections,
-      keysAtMost: flags.keys === true ? KEYS_AT_MOST : 0,
+      keepsKeys,
       emit: (event) => shown.note(event),
       onRead: (records) =>
         shown.set('the topics', { done: (read += records), of: null, what: 'records read' }),
@@ -87,21 +96,114 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   }
   progress.end();
   const isNamed = collections.length > 0;
-  for (const each of plans) showPlan(output, each, { isNamed, showsKeys: flags.keys === true });
-  output.data({ tenants: plans.map((each) => planAsJson(each, { hasKeys: flags.keys === true })) });
+  for (const each of plans) show(output, each, isNamed);
+  output.data({
+    tenants: plans.map((each) => ({
+      ...each,
+      collections: each.collections.map((one) => asJson(one, keepsKeys)),
+    })),
+  });
   return exitCodeFor(
     plans.flatMap((each) => each.collections),
     isNamed,
   );
 }
 
-function requirePlannable(collections: readonly CollectionName[]): void {
-  if (!collections.includes('schedules')) return;
-  throw new RollcallError('USAGE_INVALID', 'schedules cannot be planned', {
-    remedy: 'Leave them out; "rollcall verify --collection schedules" compares them with the hub.',
-  });
+function leftOut(tenant: TenantConfig, asked: readonly CollectionName[]): readonly CollectionName[] {
+  return asked.length === 0 && collectionSettings(tenant, NOT_PLANNED).enabled ? [NOT_PLANNED] : [];
 }
 
-function leftOut(tenant: TenantConfig, asked: readonly CollectionName[]): readonly CollectionName[] {
-  return asked.length === 0 && collectionSettings(tenant, 'schedules').enabled ? ['schedules'] : [];
+/** A collection's plan for programs (docs/operations.md). */
+function asJson(planned: CollectionPlan, hasKeys: boolean): object {
+  const { counts, keys, ...rest } = planned;
+  return { ...rest, ...counts, ...(hasKeys ? { keys: Object.fromEntries(kept(keys)) } : {}) };
+}
+
+/** Keys by what would happen to them, as far as there are any. */
+function kept(keys: CollectionPlan['keys']): [string, readonly string[]][] {
+  return Object.entries(keys).filter(([, some]) => some.length > 0);
+}
+
+const ALWAYS_SHOWN: ReadonlySet<PlannedKind> = new Set(['created', 'updated', 'deleted', 'rejected']);
+
+/** Prints a table, the keys if there are any, withheld and missing rows, and what to do next. */
+function show(output: Output, { tenant, collections, leftOut: skipped }: TenantPlan, isNamed: boolean): void {
+  output.line(output.colors.bold(tenant));
+  showTable(output, collections);
+  showKeys(output, collections);
+  for (const { collection, withheld, whyWithheld, missing } of collections) {
+    const why = whyWithheld === null ? '' : `: ${whyWithheld}`;
+    if (withheld > 0)
+      output.note(`! ${collection}: ${countOf(withheld, 'deletion')} would be withheld${why}`);
+    else if (missing > 0)
+      output.note(
+        `! ${collection}: ${countOf(missing, 'row')} missing for the first time; another full sync that misses them too removes them`,
+      );
+  }
+  for (const line of rejectLines(collections.map((each) => ({ ...each, rejected: each.counts.rejected }))))
+    output.note(line);
+  const lacking = isNamed ? [] : notOfferedAmong(collections);
+  if (lacking.length > 0) {
+    const names = lacking.map(({ collection }) => collection).join(', ');
+    output.note(`! the hub does not offer ${names}; the others are planned`);
+  }
+  for (const [trouble, names] of troubles(collections.filter((each) => !lacking.includes(each))))
+    output.note(`✗ ${names.join(', ')}: ${trouble}`);
+  for (const name of skipped) output.note(`! ${name} is left out: see "rollcall plan --help"`);
+  for (const line of conclusion(collections)) output.line(line);
+}
+
+function showTable(output: Output, collections: readonly CollectionPlan[]): void {
+  const kinds = PLANNED_KINDS.filter(
+    (kind) => ALWAYS_SHOWN.has(kind) || collections.some(({ counts }) => counts[kind] > 0),
+  );
+  const numbers = ({ counts, unchanged, withheld }: CollectionPlan): (number | null)[] => [
+    ...kinds.map((kind) => counts[kind]),
+    unchanged,
+    unchanged === null ? null : withheld,
+  ];
+  const rows = collections.map((each) => [
+    `  ${each.collection}`,
+    ...numbers(each).map((count) => (count === null ? '' : formatCount(count))),
+    each.outcome === 'complete' ? '' : each.outcome.replace('-', ' '),
+  ]);
+  const titles = [...kinds, 'unchanged', 'withheld'];
+  const totals = titles.map((_title, at) => formatCount(sum(collections, (each) => numbers(each)[at] ?? 0)));
+  const columns = titles.map((title) => ({ title, align: 'right' as const }));
+  output.table(
+    [{ title: '  collection' }, ...columns, { title: '' }],
+    collections.length > 1 ? [...rows, ['  total', ...totals]] : rows,
+  );
+}
+
+function showKeys(output: Output, collections: readonly CollectionPlan[]): void {
+  const rows = collections.flatMap(({ collection, keys }) =>
+    kept(keys).flatMap(([kind, some]) => some.map((key) => [`  ${collection}`, kind, printable(key)])),
+  );
+  if (rows.length === 0) return;
+  output.line();
+  output.table([{ title: '  collection' }, { title: 'kind' }, { title: 'key' }], rows);
+  output.line();
+}
+
+/** One sentence on what would be published, and one on what to do next. */
+function conclusion(collections: readonly CollectionPlan[]): string[] {
+  const records = sum(collections, ({ counts }) =>
+    PLANNED_KINDS.reduce((all, kind) => all + counts[kind], 0),
+  );
+  const withheld = sum(collections, (each) => each.withheld);
+  const isComplete = collections.every(({ outcome }) => outcome === 'complete' || outcome === 'not-offered');
+  const what = records === 0 ? 'nothing' : countOf(records, 'record');
+  const lines = [`A full sync would publish ${what}${isComplete ? '' : ' of what could be read'}.`];
+  if (records > 0)
+    lines.push('→ "rollcall pull --full" publishes this now; a running process does so with its own syncs.');
+  if (withheld > 0)
+    lines.push(
+      `→ ${countOf(withheld, 'deletion')} would need a decision: "rollcall deletes list" shows those that a sync has found.`,
+    );
+  return lines;
+}
+
+function sum(collections: readonly CollectionPlan[], of: (each: CollectionPlan) => number): number {
+  return collections.reduce((total, each) => total + of(each), 0);
 }

@@ -1,53 +1,53 @@
 import { enabledCollections } from '../config.ts';
 import { RollcallError, type ErrorCode } from '../errors.ts';
-import { sourceOf, type CollectionName } from '../model/collections.ts';
-import { MemoryState } from '../state/memory-state.ts';
-import type { AssembledTenant, Assembly } from '../session/assemble.ts';
 import type { Emit } from '../core/pipeline-events.ts';
-import { parentsFirst } from '../timetable/parents-first.ts';
+import type { ReadOnlyLog } from '../log/read-only-log.ts';
+import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { pullOutcome, type PullOutcome } from '../owner/pull.ts';
-import type { SyncResult } from '../sync/sync-result.ts';
+import type { Assembly } from '../session/assemble.ts';
 import { openSession } from '../session/open-session.ts';
 import type { TenantParts } from '../session/tenant-parts.ts';
-import { Recorder, type PlannedRecords } from './recorder.ts';
-import { RecordingLog } from './recording-log.ts';
-import { readTopicEnds } from './read-topic-ends.ts';
+import { MemoryState } from '../state/memory-state.ts';
+import type { SyncResult } from '../sync/sync-result.ts';
+import { parentsFirst } from '../timetable/parents-first.ts';
+import type { SyncRunner } from '../timetable/sync-runner.ts';
+import { RecordingLog, type PlannedRecords } from './recording-log.ts';
 
 export interface PlanTenantOptions {
   readonly tenantId: string;
   /** Empty: all that can be planned. */
   readonly collections: readonly CollectionName[];
-  /** How many keys of a collection are kept; 0: none. */
-  readonly keysAtMost: number;
+  readonly keepsKeys: boolean;
   readonly emit: Emit;
   /** Called with how many records of topics were read. */
   readonly onRead: (records: number) => void;
   readonly signal: AbortSignal;
 }
 
-/** What a full sync would publish of one collection now. */
-export interface CollectionPlan extends PlannedRecords, Pick<PullOutcome, 'outcome' | 'why' | 'remedy'> {
-  readonly collection: CollectionName;
-  /** Null for a derived collection, like `unchanged`. */
+/** The planned sync of a collection that has syncs of its own. */
+interface PlannedSync extends Pick<
+  PullOutcome,
+  'outcome' | 'why' | 'remedy' | 'rejectReasons' | 'withheld' | 'missing'
+> {
   readonly seen: number | null;
   readonly unchanged: number | null;
-  readonly rejectReasons: PullOutcome['rejectReasons'];
-  readonly withheld: number;
-  /** Rows that the planned sync misses and another one must miss too. */
-  readonly missing: number;
   readonly whyWithheld: string | null;
-  /** Empty unless keys are kept. */
-  readonly withheldKeys: readonly string[];
+  /** Rows that the planned sync misses: a person would have to decide, or another full sync confirms it. Empty unless keys are kept. */
+  readonly missed: Readonly<Record<'withheld' | 'missing', readonly string[]>>;
   /** What the hub's rows were compared with: the owner's index, or one built in memory from the topics. */
   readonly basis: 'index' | 'topics';
-  /** How often planning began again because the owner had published meanwhile. */
-  readonly restarts: number;
-  /** The topics have grown while they served as the basis: the plan may count what the owner has published since. */
-  readonly isOvertaken: boolean;
 }
 
-/** Left out: a sync of schedules asks for each student, and waits five minutes before it believes a loss. */
-const NOT_PLANNED: CollectionName = 'schedules';
+/** What a full sync would publish of one collection now. `seen` and `unchanged` are null for a derived collection. */
+export interface CollectionPlan extends PlannedRecords, Omit<PlannedSync, 'missed'> {
+  readonly collection: CollectionName;
+  readonly keys: PlannedRecords['keys'] & PlannedSync['missed'];
+  /** How often planning began again because the owner had published meanwhile. */
+  readonly restarts: number;
+}
+
+/** A sync of schedules asks for each student, and waits five minutes before it believes a loss. */
+export const NOT_PLANNED: CollectionName = 'schedules';
 
 /** The last attempt reads the topics instead of the owner's index, which changes with every record of the owner. */
 const ATTEMPTS = 4;
@@ -70,51 +70,53 @@ export async function planTenant(
     .filter((name) => name !== NOT_PLANNED && (asked.length === 0 || asked.includes(name)));
   const topics = tenant.openReadOnlyLog();
   try {
-    const planning = new Planning(tenant, options, topics);
-    const sources = await planning.plan([...new Set(shown.map(sourceOf))]);
-    return shown.flatMap((name) => {
-      const source = sources.get(sourceOf(name));
-      return source === undefined ? [] : [planning.describe(name, source)];
+    const planning = new Planning(tenant.parts, options, topics);
+    const plans = new Map<CollectionName, PlannedSync & { restarts: number }>();
+    let left = [...new Set(shown.map(sourceOf))];
+    for (let attempt = 1; left.length > 0; attempt += 1) {
+      const planned = await planning.attempt(left, attempt === ATTEMPTS);
+      for (const { source, ...sync } of planned) plans.set(source, { ...sync, restarts: attempt - 1 });
+      left = left.filter((source) => !plans.has(source));
+    }
+    return shown.flatMap((collection) => {
+      const source = sourceOf(collection);
+      const plan = plans.get(source);
+      if (plan === undefined) return [];
+      const { counts, keys } = planning.log.planned(source, collection);
+      const { missed, ...sync } = collection === source ? plan : { ...plan, ...OF_A_DERIVED_COLLECTION };
+      return [{ collection, ...sync, counts, keys: { ...keys, ...missed } }];
     });
   } finally {
     await topics.close();
   }
 }
 
-/** The outcome of one planned sync. */
-interface PlannedSync extends Pick<
-  CollectionPlan,
-  'whyWithheld' | 'withheldKeys' | 'basis' | 'restarts' | 'isOvertaken'
-> {
-  readonly outcome: PullOutcome;
-  readonly unchanged: number;
-}
-
-interface SyncOutcome {
-  readonly collection: CollectionName;
-  readonly result: SyncResult | null;
-  readonly error: unknown;
-}
+/** What only its source has. */
+const OF_A_DERIVED_COLLECTION = {
+  seen: null,
+  unchanged: null,
+  rejectReasons: [],
+  withheld: 0,
+  missing: 0,
+  whyWithheld: null,
+  missed: { withheld: [], missing: [] },
+} satisfies Partial<PlannedSync>;
 
 class Planning {
+  readonly log: RecordingLog;
   readonly #parts: TenantParts;
   readonly #options: PlanTenantOptions;
-  readonly #recorder: Recorder;
   readonly #state: MemoryState;
-  readonly #topics: Topics;
   /** Why a planned sync would hold its collection. */
   readonly #why = new Map<CollectionName, string>();
 
-  constructor(tenant: AssembledTenant, options: PlanTenantOptions, topics: Topics) {
-    const { parts } = tenant;
-    const { keysAtMost, onRead, tenantId, emit } = options;
+  constructor(parts: TenantParts, options: PlanTenantOptions, topics: ReadOnlyLog) {
     this.#options = options;
-    this.#topics = topics;
-    this.#recorder = new Recorder({ keysAtMost, now: parts.runtime.now });
-    this.#state = new MemoryState(tenantId, parts.state);
+    this.#state = new MemoryState(options.tenantId, parts.state);
+    this.log = new RecordingLog({ ...options, topics, now: parts.runtime.now });
     this.#parts = {
       ...parts,
-      log: new RecordingLog({ topics, recorder: this.#recorder, onRead }),
+      log: this.log,
       state: this.#state,
       collections: parts.collections
         .filter(({ name }) => name !== NOT_PLANNED)
@@ -125,39 +127,19 @@ class Planning {
       emit: (event) => {
         if (event.type === 'deletion' && event.event.kind === 'held')
           this.#why.set(event.event.collection, event.event.why);
-        emit(event);
+        options.emit(event);
       },
     };
   }
 
-  async plan(sources: readonly CollectionName[]): Promise<ReadonlyMap<CollectionName, PlannedSync>> {
-    const planned = new Map<CollectionName, PlannedSync>();
-    let left = sources;
-    for (let attempt = 1; left.length > 0; attempt += 1) {
-      const isLast = attempt === ATTEMPTS;
-      const endsBefore = await readTopicEnds(this.#topics, left);
-      const outcomes = await this.#attempt(left, isLast).catch((error: unknown) => {
-        if (isLast || !isMoved(error)) throw error;
-        return [];
-      });
-      const ends = await readTopicEnds(this.#topics, left);
-      for (const each of outcomes) {
-        const { collection, error } = each;
-        if (!isLast && isMoved(error)) continue;
-        const hasGrown = ends.get(collection) !== endsBefore.get(collection);
-        planned.set(collection, await this.#describeSync(each, { restarts: attempt - 1, hasGrown }));
-      }
-      left = left.filter((each) => !planned.has(each));
-    }
-    return planned;
-  }
-
-  /** Recovers all collections, because the guard counts them together, and syncs only these. */
-  async #attempt(sources: readonly CollectionName[], isLast: boolean): Promise<readonly SyncOutcome[]> {
-    const { signal } = this.#options;
-    signal.throwIfAborted();
+  /** Recovers all collections, because the guard counts them together, and syncs these. Leaves out what has to be planned again. */
+  async attempt(
+    sources: readonly CollectionName[],
+    isLast: boolean,
+  ): Promise<readonly (PlannedSync & { source: CollectionName })[]> {
+    this.#options.signal.throwIfAborted();
     for (const source of sources) {
-      this.#recorder.discard(source);
+      this.log.discard(source);
       this.#state.deletions.discard(source);
     }
     await this.#state.begin(
@@ -165,68 +147,56 @@ class Planning {
       { fromTopics: (name) => isLast && sources.includes(name) },
     );
     const ending = new AbortController();
+    const signal = AbortSignal.any([this.#options.signal, ending.signal]);
     try {
-      const both = AbortSignal.any([signal, ending.signal]);
-      const { runners } = await openSession(this.#parts, both);
-      return await parentsFirst(runners, sources, async (collection): Promise<SyncOutcome> => {
-        try {
-          const result = (await runners.get(collection)?.once('FULL', { signal: both })) ?? null;
-          return { collection, result, error: null };
-        } catch (error) {
-          return { collection, result: null, error };
-        }
-      });
+      const { runners } = await openSession(this.#parts, signal);
+      const planned = await parentsFirst(runners, sources, (source) =>
+        this.#sync(source, { runner: runners.get(source), isLast, signal }),
+      );
+      return planned.filter((each) => each !== null);
+    } catch (error) {
+      if (isLast || !isMoved(error)) throw error;
+      return [];
     } finally {
       ending.abort();
     }
   }
 
-  async #describeSync(
-    { collection, result, error }: SyncOutcome,
-    { restarts, hasGrown }: { restarts: number; hasGrown: boolean },
-  ): Promise<PlannedSync> {
-    this.#options.signal.throwIfAborted();
-    const outcome = pullOutcome(collection, { result, error });
-    const isWithheld = outcome.withheld > 0;
-    const isOverLive = this.#state.collection(collection).isOverLive;
-    const missing = (await this.#state.deletions.missing(collection))?.keys;
+  async #sync(
+    source: CollectionName,
+    { runner, isLast, signal }: { runner: SyncRunner | undefined; isLast: boolean; signal: AbortSignal },
+  ): Promise<(PlannedSync & { source: CollectionName }) | null> {
+    let result: SyncResult | null = null;
+    let failure: unknown = null;
+    try {
+      result = (await runner?.once('FULL', { signal })) ?? null;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isLast && isMoved(error)) return null;
+      failure = error;
+    }
+    const { outcome, why, remedy, seen, rejectReasons, withheld, missing } = pullOutcome(source, {
+      result,
+      error: failure,
+    });
+    const waiting = this.#options.keepsKeys ? await this.#state.deletions.missing(source) : null;
+    const keys = [...(waiting?.keys.keys() ?? [])];
     return {
+      source,
       outcome,
+      why,
+      remedy,
+      seen,
       unchanged: result?.stats.rowsUnchanged ?? 0,
-      whyWithheld: isWithheld ? (this.#why.get(collection) ?? null) : null,
-      withheldKeys: isWithheld ? [...(missing?.keys() ?? [])].slice(0, this.#options.keysAtMost) : [],
-      basis: isOverLive ? 'index' : 'topics',
-      restarts,
-      isOvertaken: hasGrown && !isOverLive,
-    };
-  }
-
-  describe(collection: CollectionName, sync: PlannedSync): CollectionPlan {
-    const { outcome, unchanged, whyWithheld, withheldKeys, ...basis } = sync;
-    const source = outcome.collection;
-    const isSource = collection === source;
-    const { counts, keys, keysLeftOut } = this.#recorder.records(source, collection);
-    return {
-      collection,
-      outcome: outcome.outcome,
-      why: outcome.why,
-      remedy: outcome.remedy,
-      seen: isSource ? outcome.seen : null,
-      unchanged: isSource ? unchanged : null,
-      rejectReasons: isSource ? outcome.rejectReasons : [],
-      counts,
-      keys,
-      keysLeftOut,
-      withheld: isSource ? outcome.withheld : 0,
-      missing: isSource ? outcome.missing : 0,
-      whyWithheld: isSource ? whyWithheld : null,
-      withheldKeys: isSource ? withheldKeys : [],
-      ...basis,
+      rejectReasons,
+      withheld,
+      missing,
+      whyWithheld: withheld > 0 ? (this.#why.get(source) ?? null) : null,
+      missed: withheld > 0 ? { withheld: keys, missing: [] } : { withheld: [], missing: keys },
+      basis: this.#state.collection(source).isOverLive ? 'index' : 'topics',
     };
   }
 }
-
-type Topics = ReturnType<AssembledTenant['openReadOnlyLog']>;
 
 const MOVED: ReadonlySet<ErrorCode> = new Set([
   'INDEX_DIVERGED',

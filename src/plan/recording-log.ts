@@ -1,49 +1,106 @@
 import type { CompactionSettings } from '../core/segment-rolls.ts';
-import type { Committed, LoggedRecord, Ownership, TenantLog, TopicRange, Transaction } from '../log/log.ts';
+import type {
+  Committed,
+  LoggedRecord,
+  OutgoingRecord,
+  Ownership,
+  TenantLog,
+  TopicRange,
+  Transaction,
+} from '../log/log.ts';
 import type { ReadOnlyLog } from '../log/read-only-log.ts';
-import type { TopicSuffix } from '../model/collections.ts';
+import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { splitCompositeKey } from '../model/keys.ts';
 import type { Offsets } from '../model/progress.ts';
-import type { Recorder } from './recorder.ts';
 
-/** Stands for a tenant's log: it reads the topics, and hands transactions to a recorder. It owns nothing. */
+/** What would happen to a key. `forgotten`: its last event leaves `absence-changes`; `unrejected`: it leaves `rejects`. */
+export const PLANNED_KINDS = [
+  'created',
+  'updated',
+  'deleted',
+  'replaced',
+  'restored',
+  'forgotten',
+  'rejected',
+  'unrejected',
+] as const;
+
+export type PlannedKind = (typeof PLANNED_KINDS)[number];
+
+/** The records that one collection would get, its rejects included. */
+export interface PlannedRecords {
+  readonly counts: Readonly<Record<PlannedKind, number>>;
+  /** Empty unless keys are kept. */
+  readonly keys: Readonly<Record<PlannedKind, readonly string[]>>;
+}
+
+export interface RecordingLogOptions {
+  readonly topics: Pick<ReadOnlyLog, 'progress' | 'ranges' | 'offsetsSince' | 'read'>;
+  readonly keepsKeys: boolean;
+  /** Called with how many records were read. */
+  readonly onRead: (records: number) => void;
+  readonly now: () => number;
+}
+
+/** Stands for a tenant's log: it reads the topics, and counts what transactions would publish. It owns and writes nothing. */
 export class RecordingLog implements TenantLog {
-  readonly #topics: ReadOnlyLog;
-  readonly #recorder: Recorder;
-  readonly #onRead: (records: number) => void;
+  readonly #options: RecordingLogOptions;
+  /** By the collection that is synced, then by the collection of the records. */
+  readonly #found = new Map<CollectionName, Map<CollectionName, Tally>>();
 
-  /** `onRead`: called with how many records were read. */
-  constructor(parts: { topics: ReadOnlyLog; recorder: Recorder; onRead: (records: number) => void }) {
-    this.#topics = parts.topics;
-    this.#recorder = parts.recorder;
-    this.#onRead = parts.onRead;
+  constructor(options: RecordingLogOptions) {
+    this.#options = options;
   }
 
   async own(signal: AbortSignal): Promise<Ownership> {
-    return (await this.#topics.progress(signal)).ownedBy('nobody');
+    return (await this.#options.topics.progress(signal)).ownedBy('nobody');
   }
 
-  commit(transaction: Transaction): Promise<Committed> {
-    return this.#recorder.commit(transaction);
+  /** Offsets do not change, because the records are written nowhere. */
+  commit({ records, progress, derived = [] }: Transaction): Promise<Committed> {
+    for (const record of records) this.#count(progress.collection, record);
+    return Promise.resolve({ progress, derived, committedAtMs: this.#options.now() });
+  }
+
+  /** Forgets what the sync of a collection would publish. */
+  discard(source: CollectionName): void {
+    this.#found.delete(source);
+  }
+
+  /** What the sync of `source` would publish of a collection: of itself, or of one derived from it. */
+  planned(source: CollectionName, collection: CollectionName): Tally {
+    const ofSource = this.#found.get(source) ?? new Map<CollectionName, Tally>();
+    this.#found.set(source, ofSource);
+    const tally = ofSource.get(collection) ?? { counts: perKind(() => 0), keys: perKind((): string[] => []) };
+    ofSource.set(collection, tally);
+    return tally;
+  }
+
+  #count(source: CollectionName, record: OutgoingRecord): void {
+    const { topic, key } = record;
+    const isReject = topic === 'rejects';
+    const collection = isReject ? source : topic;
+    if (!isCollectionName(collection)) return;
+    const { counts, keys } = this.planned(source, collection);
+    const kind = kindOf(record);
+    counts[kind] += 1;
+    if (this.#options.keepsKeys) keys[kind].push(isReject ? (splitCompositeKey(key)?.[1] ?? key) : key);
   }
 
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
-    return this.#topics.ranges(topics);
+    return this.#options.topics.ranges(topics);
   }
 
   offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets> {
-    return this.#topics.offsetsSince(topic, atMs);
+    return this.#options.topics.offsetsSince(topic, atMs);
   }
 
-  read(options: {
-    from: readonly { topic: TopicSuffix; after: Offsets }[];
-    onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
-    signal: AbortSignal;
-  }): Promise<void> {
+  read(options: Parameters<TenantLog['read']>[0]): Promise<void> {
     const onBatch = (records: readonly LoggedRecord[]): Promise<void> => {
-      this.#onRead(records.length);
+      this.#options.onRead(records.length);
       return options.onBatch(records);
     };
-    return this.#topics.read({ ...options, onBatch });
+    return this.#options.topics.read({ ...options, onBatch });
   }
 
   removedAt(): Offsets {
@@ -51,20 +108,34 @@ export class RecordingLog implements TenantLog {
   }
 
   /** Records that no sync publishes are no part of a plan. */
-  remove(): Promise<void> {
-    return Promise.resolve();
-  }
+  async remove(): Promise<void> {}
 
-  markEnds(): Promise<void> {
-    return Promise.resolve();
-  }
+  async markEnds(): Promise<void> {}
 
-  compactionSettings(): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
-    return Promise.resolve(new Map());
+  async compactionSettings(): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
+    return new Map();
   }
 
   /** The caller closes the topics: one plan may open several sessions on them. */
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
+  async close(): Promise<void> {}
+}
+
+interface Tally extends PlannedRecords {
+  readonly counts: Record<PlannedKind, number>;
+  readonly keys: Record<PlannedKind, string[]>;
+}
+
+function perKind<T>(make: () => T): Record<PlannedKind, T> {
+  return Object.fromEntries(PLANNED_KINDS.map((kind) => [kind, make()])) as Record<PlannedKind, T>;
+}
+
+/** The kind in `ce_type`; the removal of an absence's events, which is no event, has one of its own. */
+function kindOf({ topic, body, headers }: OutgoingRecord): PlannedKind {
+  if (topic === 'absence-changes' && body === null) return 'forgotten';
+  if (topic === 'rejects') return body === null ? 'unrejected' : 'rejected';
+  const type = headers['ce_type'] ?? '';
+  const kind = PLANNED_KINDS.find((each) => type.endsWith(`.${each}`));
+  if (kind === undefined)
+    throw new Error(`a record of ${topic} has the ce_type "${type}", which names no known kind of change`);
+  return kind;
 }

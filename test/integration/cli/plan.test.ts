@@ -163,7 +163,7 @@ describe('plan', () => {
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('✗ orgs: ');
     const schedules = await rollcall(tenant.configPath, 'plan', '--collection', 'schedules');
-    expect([schedules.code, schedules.stderr]).toEqual([2, expect.stringContaining('verify --collection')]);
+    expect([schedules.code, schedules.stderr]).toEqual([2, expect.stringContaining('cannot be planned')]);
     const results = await rollcall(tenant.configPath, 'plan', '--collection', 'results');
     expect([results.code, results.stderr]).toEqual([2, expect.stringContaining('not mirrored')]);
   });

@@ -4,7 +4,6 @@ import { loadConfig } from '../../../src/config.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
 import { configTextOf, openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { planAll, plannedLines, publishedLines } from '../support/planned.ts';
@@ -240,29 +239,6 @@ describe('a plan beside an owner that publishes', () => {
       ['orgs', 0, 'index', 'complete'],
       ['courses', 3, 'topics', 'complete'],
     ]);
-  });
-
-  it('says so where it was made from the topics and the owner published since', async () => {
-    await using mirror = await openMirror({ collections: ['courses', 'orgs'] });
-    await mirror.full();
-    const { state } = mirror.assembly.tenant('north').parts;
-    // As after a loss of Redis.
-    const lost = createMemoryStore().tenant('north');
-    const withoutIndex = { collection: (name: CollectionName) => lost.collection(name) };
-    let changes = 0;
-    const assembly = withState(mirror.assembly, {
-      ...withoutIndex,
-      deletions: disturbing(state.deletions, 'missing', () => published(mirror, changes++)),
-    });
-    const plan = await planAll(assembly, { collections: ['courses'] });
-    expect(changes).toBeGreaterThan(0);
-    expect(plan).toMatchObject([{ collection: 'courses', basis: 'topics', restarts: 0, isOvertaken: true }]);
-    const atRest = await planAll(withState(mirror.assembly, withoutIndex));
-    expect(atRest.map(({ basis, isOvertaken }) => [basis, isOvertaken])).toEqual([
-      ['topics', false],
-      ['topics', false],
-    ]);
-    expect(plannedLines(atRest)).toEqual([]);
   });
 
   it('is not made again for a sync of the owner that changes nothing', async () => {

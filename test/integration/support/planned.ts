@@ -1,4 +1,4 @@
-import { PLANNED_KINDS } from '../../../src/plan/recorder.ts';
+import { PLANNED_KINDS } from '../../../src/plan/recording-log.ts';
 import { planTenant, type CollectionPlan } from '../../../src/plan/plan-tenant.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
@@ -15,7 +15,7 @@ export function planAll(
   return planTenant(assembly, {
     tenantId: 'north',
     collections: options.collections ?? [],
-    keysAtMost: 100_000,
+    keepsKeys: true,
     emit: () => undefined,
     onRead: () => undefined,
     signal: new AbortController().signal,

@@ -3,7 +3,7 @@ import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../../../.
 import type { OutgoingRecord, Transaction } from '../../../../src/log/log.ts';
 import type { CollectionName, TopicSuffix } from '../../../../src/model/collections.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
-import { Recorder } from '../../../../src/plan/recorder.ts';
+import { RecordingLog } from '../../../../src/plan/recording-log.ts';
 
 const NOW_MS = 1_700_000_000_000;
 
@@ -54,14 +54,18 @@ function transactionOf(collection: CollectionName, records: readonly OutgoingRec
   return { records, progress: progressOf(collection), derived: [] };
 }
 
-function newRecorder(keysAtMost = 10): Recorder {
-  return new Recorder({ keysAtMost, now: () => NOW_MS });
+function newLog(keepsKeys = true): RecordingLog {
+  const unread = (): never => {
+    throw new Error('no topic is read');
+  };
+  const topics = { progress: unread, ranges: unread, offsetsSince: unread, read: unread };
+  return new RecordingLog({ topics, keepsKeys, onRead: unread, now: () => NOW_MS });
 }
 
-describe('a recorder in place of a log', () => {
+describe('a log that records', () => {
   it('answers with the progress it was given, whose offsets stay as they were', async () => {
     const transaction = transactionOf('users', [record('users', 'u-1', 'created')]);
-    expect(await newRecorder().commit(transaction)).toEqual({
+    expect(await newLog().commit(transaction)).toEqual({
       progress: transaction.progress,
       derived: [],
       committedAtMs: NOW_MS,
@@ -69,36 +73,36 @@ describe('a recorder in place of a log', () => {
   });
 
   it('counts records by collection and kind, over all transactions', async () => {
-    const recorder = newRecorder();
-    await recorder.commit(
+    const log = newLog();
+    await log.commit(
       transactionOf('users', [record('users', 'a', 'created'), record('users', 'b', 'updated')]),
     );
-    await recorder.commit(
+    await log.commit(
       transactionOf('users', [record('users', 'c', 'created'), record('users', 'd', 'deleted')]),
     );
-    await recorder.commit(transactionOf('orgs', [record('orgs', 'o', 'updated')]));
-    const { counts, keys } = recorder.records('users', 'users');
+    await log.commit(transactionOf('orgs', [record('orgs', 'o', 'updated')]));
+    const { counts, keys } = log.planned('users', 'users');
     expect(counts).toMatchObject({ created: 2, updated: 1, deleted: 1, rejected: 0 });
     expect(keys).toMatchObject({ created: ['a', 'c'], updated: ['b'], deleted: ['d'] });
-    expect(recorder.records('orgs', 'orgs').counts).toMatchObject({ created: 0, updated: 1 });
+    expect(log.planned('orgs', 'orgs').counts).toMatchObject({ created: 0, updated: 1 });
   });
 
   it('counts a reject, and a reject that is taken back, for the collection of its row', async () => {
-    const recorder = newRecorder();
-    await recorder.commit(
+    const log = newLog();
+    await log.commit(
       transactionOf('users', [
         record('rejects', 'users|broken', 'created'),
         record('rejects', 'users|mended', 'deleted'),
       ]),
     );
-    const { counts, keys } = recorder.records('users', 'users');
+    const { counts, keys } = log.planned('users', 'users');
     expect(counts).toMatchObject({ created: 0, deleted: 0, rejected: 1, unrejected: 1 });
     expect(keys).toMatchObject({ rejected: ['broken'], unrejected: ['mended'] });
   });
 
   it('counts each kind of step of an absence, and the removal of its events as none of them', async () => {
-    const recorder = newRecorder();
-    await recorder.commit(
+    const log = newLog();
+    await log.commit(
       transactionOf('absence-versions', [
         record('absence-versions', 'v', 'created'),
         record('absences', 'a', 'updated'),
@@ -109,36 +113,25 @@ describe('a recorder in place of a log', () => {
         event('d', 'deleted', true),
       ]),
     );
-    const counted = recorder.records('absence-versions', 'absence-changes').counts;
+    const counted = log.planned('absence-versions', 'absence-changes').counts;
     expect(counted).toMatchObject({ created: 1, replaced: 1, deleted: 1, restored: 1, forgotten: 1 });
-    expect(recorder.records('absence-versions', 'absences').counts).toMatchObject({ updated: 1 });
-    expect(recorder.records('absence-versions', 'absence-versions').counts).toMatchObject({ created: 1 });
+    expect(log.planned('absence-versions', 'absences').counts).toMatchObject({ updated: 1 });
+    expect(log.planned('absence-versions', 'absence-versions').counts).toMatchObject({ created: 1 });
   });
 
   it('keeps no key unless it is asked to', async () => {
-    const recorder = newRecorder(0);
-    await recorder.commit(transactionOf('users', [record('users', 'u-1', 'created')]));
-    expect(JSON.stringify(recorder.records('users', 'users'))).not.toContain('u-1');
-    expect(recorder.records('users', 'users').counts.created).toBe(1);
-  });
-
-  it('keeps no more keys than it may, and counts those that it leaves out', async () => {
-    const recorder = newRecorder(2);
-    const records = ['a', 'b', 'c', 'd', 'e'].map((key) => record('users', key, 'created'));
-    await recorder.commit(transactionOf('users', records));
-    expect(recorder.records('users', 'users')).toMatchObject({
-      counts: { created: 5 },
-      keys: { created: ['a', 'b'] },
-      keysLeftOut: 3,
-    });
+    const log = newLog(false);
+    await log.commit(transactionOf('users', [record('users', 'u-1', 'created')]));
+    expect(JSON.stringify(log.planned('users', 'users'))).not.toContain('u-1');
+    expect(log.planned('users', 'users').counts.created).toBe(1);
   });
 
   it('forgets one collection with what follows from it, and keeps the others', async () => {
-    const recorder = newRecorder();
-    await recorder.commit(transactionOf('absence-versions', [event('a', 'created')]));
-    await recorder.commit(transactionOf('users', [record('users', 'u', 'created')]));
-    recorder.discard('absence-versions');
-    expect(recorder.records('absence-versions', 'absence-changes').counts.created).toBe(0);
-    expect(recorder.records('users', 'users').counts.created).toBe(1);
+    const log = newLog();
+    await log.commit(transactionOf('absence-versions', [event('a', 'created')]));
+    await log.commit(transactionOf('users', [record('users', 'u', 'created')]));
+    log.discard('absence-versions');
+    expect(log.planned('absence-versions', 'absence-changes').counts.created).toBe(0);
+    expect(log.planned('users', 'users').counts.created).toBe(1);
   });
 });
