@@ -1,26 +1,23 @@
-import type { TopicSuffix } from '../model/collections.ts';
+import { changeHash } from '../core/absence-change.ts';
+import { classStudentsHash, type ClassStudents } from '../core/class-students.ts';
+import { CONTENT_HASH_BYTES } from '../core/content-hash.ts';
+import type { DaySchedule } from '../core/lessons/read-days.ts';
 import { RollcallError } from '../errors.ts';
 import { FRAME_BYTES, isFramed } from '../log/framing.ts';
 import type { LoggedRecord } from '../log/log.ts';
+import { isCollectionName, sourceOf, type TopicSuffix } from '../model/collections.ts';
+import type { TenantParts } from '../session/tenant-parts.ts';
 
 /** The registry client requests an unknown id again each time: stop after this many attempts. */
 const ATTEMPTS_PER_SCHEMA = 20;
-const HASH = /^[0-9a-f]{32}$/;
 
-type Headers = NonNullable<ReturnType<NonNullable<LoggedRecord['headers']>>>;
-
-export interface RecordCheckParts {
-  readonly tenantId: string;
+export interface RecordCheckParts extends Pick<TenantParts, 'tenantId' | 'collections' | 'schedules'> {
   /** Decodes a framed value with the schema that it names. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
-  /** The hash that a record's value must have in its topic; null when it cannot be computed. */
-  readonly hashOf: (topic: TopicSuffix, value: object, body: Buffer) => Buffer | null;
 }
 
 /** The result for a record that is not a removal. */
 export interface CheckedRecord {
-  /** From its header, 16 bytes; null when the header is missing or unreadable. */
-  readonly hash: Buffer | null;
   /** The value is readable, has all headers of the contract, and matches its hash. */
   readonly isSound: boolean;
   /** Null when it is unreadable. */
@@ -30,39 +27,28 @@ export interface CheckedRecord {
 /** Checks records against the contract. */
 export class RecordCheck {
   readonly #parts: RecordCheckParts;
-  /** Failed attempts, by id of a schema that has never decoded a value. */
+  /** Failed attempts, by id of a schema; -Infinity once it has decoded a value. */
   readonly #failures = new Map<number, number>();
-  readonly #known = new Set<number>();
 
   constructor(parts: RecordCheckParts) {
     this.#parts = parts;
   }
 
   /** Throws `REGISTRY_UNREACHABLE`. */
-  async check({
-    topic,
-    value: framed,
-    headers: headersOf,
-  }: Pick<LoggedRecord, 'topic' | 'headers'> & { value: Buffer }): Promise<CheckedRecord> {
-    const headers = headersOf?.() ?? {};
-    const header = textOf(headers['content-hash']);
-    const hash = HASH.test(header) ? Buffer.from(header, 'hex') : null;
-    const value = await this.#decode(framed);
-    if (value === null || hash === null || !this.#hasHeaders(topic, headers)) {
-      return { hash, isSound: false, value };
-    }
-    const isSound = this.#matchesHash({ topic, value, body: framed.subarray(FRAME_BYTES), hash });
-    return { hash, isSound, value };
+  async check(record: LoggedRecord & { readonly value: Buffer }): Promise<CheckedRecord> {
+    const value = await this.#decode(record.value);
+    const isSound = value !== null && this.#hasHeaders(record) && this.#matchesHash(record, value);
+    return { isSound, value };
   }
 
   async #decode(framed: Buffer): Promise<object | null> {
     if (!isFramed(framed)) return null;
     const schemaId = framed.readInt32BE(1);
     const failures = this.#failures.get(schemaId) ?? 0;
-    if (failures >= ATTEMPTS_PER_SCHEMA && !this.#known.has(schemaId)) return null;
+    if (failures >= ATTEMPTS_PER_SCHEMA) return null;
     try {
       const value = await this.#parts.decode(framed);
-      this.#known.add(schemaId);
+      this.#failures.set(schemaId, -Infinity);
       return typeof value === 'object' ? value : null;
     } catch (error) {
       if (!(error instanceof RollcallError) || error.code !== 'REGISTRY_REFUSED') throw error;
@@ -71,28 +57,37 @@ export class RecordCheck {
     }
   }
 
-  #hasHeaders(topic: TopicSuffix, headers: Headers): boolean {
+  #hasHeaders({ topic, headers: headersOf }: LoggedRecord): boolean {
+    const headers = headersOf?.() ?? {};
+    const textOf = (name: string): string => String(headers[name] ?? '');
     const type = topic === 'absence-changes' ? 'absence' : topic;
     return (
-      textOf(headers['ce_specversion']) === '1.0' &&
-      textOf(headers['ce_source']) === `/rollcall/${this.#parts.tenantId}/${topic}` &&
-      textOf(headers['ce_id']) !== '' &&
-      textOf(headers['ce_type']).startsWith(`rollcall.${type}.`) &&
-      textOf(headers['content-type']) === 'application/avro'
+      textOf('ce_specversion') === '1.0' &&
+      textOf('ce_source') === `/rollcall/${this.#parts.tenantId}/${topic}` &&
+      textOf('ce_id') !== '' &&
+      textOf('ce_type').startsWith(`rollcall.${type}.`) &&
+      textOf('content-type') === 'application/avro'
     );
   }
 
-  #matchesHash(record: { topic: TopicSuffix; value: object; body: Buffer; hash: Buffer }): boolean {
+  #matchesHash({ topic, hash, value: framed }: LoggedRecord & { value: Buffer }, value: object): boolean {
+    if (hash?.length !== CONTENT_HASH_BYTES) return false;
     try {
-      const computed = this.#parts.hashOf(record.topic, record.value, record.body);
-      return computed === null || computed.equals(record.hash);
+      return this.#hashOf(topic, value, framed.subarray(FRAME_BYTES))?.equals(hash) ?? true;
     } catch {
       // The record names a schema that is not its topic's.
       return false;
     }
   }
-}
 
-function textOf(header: Headers[string]): string {
-  return header === undefined ? '' : String(header);
+  /** The hash that a record must have; null for a reject, whose hash covers the original row, which the record lacks. */
+  #hashOf(topic: TopicSuffix, value: object, body: Buffer): Buffer | null {
+    const { collections, schedules } = this.#parts;
+    if (!isCollectionName(topic)) return null;
+    if (topic === 'absence-changes') return changeHash(body);
+    if (topic === 'class-students') return classStudentsHash(value as ClassStudents);
+    if (topic === 'schedules') return schedules?.reader.hashOf(value as DaySchedule) ?? null;
+    const source = collections.find(({ name }) => name === sourceOf(topic));
+    return source?.reader.hashOf?.(value) ?? null;
+  }
 }

@@ -166,7 +166,7 @@ export function rejectLines(
 
 /** Collections by failure and remedy: one cause often stops all of them. */
 export function troubles(
-  outcomes: readonly Pick<PullOutcome, 'collection' | 'outcome' | 'why' | 'remedy'>[],
+  outcomes: readonly (Pick<PullOutcome, 'collection' | 'why' | 'remedy'> & { readonly outcome: string })[],
 ): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { collection, outcome, why, remedy } of outcomes) {

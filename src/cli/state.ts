@@ -52,8 +52,7 @@ export function stateCommand(): Command {
         .addHelpText(
           'after',
           wrapped(`
-For an index that differs from the topics although it stands where the log does: "rollcall verify" reports that as
-"index".
+For an index that differs from the topics although it stands where the log does: "rollcall verify" finds that.
 
 Examples:
   rollcall state rebuild --tenant north

@@ -1,22 +1,26 @@
 import { Command } from 'commander';
-import { wrapped } from './help-text.ts';
+import { auditTenant, FINDING_KINDS, type Finding } from '../audit/audit-tenant.ts';
 import { enabledCollections } from '../config.ts';
-import { bringingSync } from '../core/verify/bringing-sync.ts';
-import type { CollectionName } from '../model/collections.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
+import { countOf, formatCount, printable } from '../core/words.ts';
+import { TopicReader } from '../log/topic-reader.ts';
+import { sourceOf, type CollectionName } from '../model/collections.ts';
+import { compositeKey } from '../model/keys.ts';
+import { PULL, type PullOutcome } from '../owner/pull.ts';
+import { MAX_CORRUPT_KEYS, REPAIR } from '../owner/repair.ts';
+import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import type { Assembly } from '../session/assemble.ts';
-import type { CollectionReport } from '../audit/verify-tools.ts';
-import { verifyTenant } from '../audit/verify-tenant.ts';
-import type { PullOutcome } from '../owner/pull.ts';
+import { asOwner } from './as-owner.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
+import { confirmMissing } from './confirm-missing.ts';
+import { exitCode } from './exit-code.ts';
+import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
-import { WorkProgress } from './work-progress.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { troubles } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
-import { repairTenant } from './verify/repair-tenant.ts';
-import { exitCodeFor, showVerification, type VerifiedTenant } from './verify/show-verification.ts';
 import { withAssembly } from './with-assembly.ts';
-import { countOf } from '../core/words.ts';
+import { WorkProgress } from './work-progress.ts';
 
 interface VerifyFlags {
   readonly tenant?: string | undefined;
@@ -25,12 +29,13 @@ interface VerifyFlags {
   readonly repair?: boolean | undefined;
 }
 
-/** `rollcall verify`: compares the topics with the hub. */
+/** `rollcall verify`: an audit of the topics, and the plan of a full sync. */
 export function verifyCommand(): Command {
   return new Command('verify')
     .description(
-      'Reads the hub and the topics, and reports every key that differs. Without --repair it owns nothing and writes ' +
-        'nothing, and may run while a process mirrors the tenant: it checks every difference again before it reports it.',
+      'Audits the topics (each record, and each key against the index), plans a full sync, and reports every difference. ' +
+        'It may run while a process mirrors the tenant. If the plan would publish something, the process that runs for the ' +
+        'tenant first makes an incremental sync; without such a process this command owns the tenant meanwhile.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
@@ -45,30 +50,30 @@ export function verifyCommand(): Command {
 
 const HELP = `
 Kinds of differences:
-  missing           the hub has it, the topic does not
-  left-over         the topic has it, the hub does not
+  missing           the index or the hub has it, the topic does not
+  left-over         the topic has it, the index or the hub does not
   different         both have it, with different contents
   undecodable       the record cannot be decoded, or does not match its headers
-  gap               a step of an absence is missing in the topic
-  reject-missing    the hub has a row that cannot be read, rejects does not have it
-  reject-left-over  rejects has it, the hub does not, or it can be read now
-  index             the index and the topic differ
+  gap               a step of an absence is missing in the topic, or occurs twice
+  two-students      one absence id has records of two students
+  reject-missing    rejects lacks a row that cannot be read, or has it wrongly
+  reject-left-over  rejects has a row that can be read, or is gone
 
 States of a difference:
-  next sync       changed at the hub since the last sync: the next incremental one publishes it
-  next full       only the next full sync finds it ("rollcall pull --full" runs one): gone from the hub, or in a collection
-                  without incremental syncs
-  withheld        needs a decision
+  next full   an incremental sync did not bring it, the next full one does ("rollcall pull --full" runs one)
+  missing for the first time
+              gone from the hub's list: removed if another full sync misses it too
+  withheld    a deletion that needs a decision
 
-Memory holds one collection at a time, as keys with 16 bytes each, and fingerprints of the hub's keys: some 150 MB per
-million rows; for absences also the links between versions, about 1 KB per version. The command reads the hub
-completely; for schedules it sends a request for each student.
+Schedules are audited, and left out of the plan (see "rollcall plan --help"). Memory holds the keys of one collection at a
+time, some 150 MB per million rows, and the planned keys.
 
-With --repair, the process that runs for the tenant repairs a collection that differs; without such a process, this
-command owns the tenant meanwhile. Then the command compares again. Equal rows are not published again, and removals are
-subject to the guard. A published step of an absence is never published again, so a gap stays.
+With --repair, the process that runs for the tenant rebuilds the index of each collection that differs, without what is
+undecodable, and runs a full sync; without such a process, this command owns the tenant meanwhile. Then the command
+verifies again. Equal rows are not published again, and removals are subject to the guard. A published step of an absence
+is never published again, so a gap stays.
 
-Exit codes: 0 equal, or the next sync makes it so; 1 something differs, or could not be compared; 3 only removals that
+Exit codes: 0 equal, or the next full sync makes it so; 1 something differs, or could not be compared; 3 only removals that
 need a decision differ.
 
 Examples:
@@ -77,93 +82,318 @@ Examples:
   rollcall verify --tenant north --collection users absences --all
   rollcall verify --json | jq -c '.tenants[].collections[].differences[]'`;
 
+interface Difference extends Finding {
+  /** `wrong`: no sync removes it. `pending`: the next full sync does. `withheld`: a removal that needs a decision. */
+  readonly state: 'wrong' | 'pending' | 'withheld';
+  /** The hub's list lacks the row for the first time. */
+  readonly isFirstMiss?: true | undefined;
+}
+
+/** The result for a collection; `--json` prints it. */
+interface CollectionReport {
+  readonly collection: CollectionName;
+  readonly outcome: 'compared' | 'unproven' | 'not-offered' | 'failed';
+  /** Why the comparison is missing or incomplete; null when it is complete. */
+  readonly why: string | null;
+  readonly remedy: string | null;
+  /** Why the next full sync would withhold deletions; null when it would not. */
+  readonly whyWithheld: string | null;
+  /** Null for a collection that is not planned for itself. */
+  readonly hubRows: number | null;
+  readonly topicKeys: number;
+  /** Planned keys that were published since. */
+  readonly settled: number;
+  /** Keys that changed too often to be compared with the index. */
+  readonly skipped: number;
+  readonly differences: readonly Difference[];
+}
+
+interface VerifyOptions {
+  readonly tenantId: string;
+  readonly collections: readonly CollectionName[];
+  readonly progress: ProgressLine;
+  readonly signal: AbortSignal;
+}
+
 async function verify(context: VerbContext, flags: VerifyFlags): Promise<number> {
+  const { output, signal } = context;
   const config = context.loadConfig();
-  const tenants = chooseTenants(config, flags.tenant).map(({ id }) => id);
-  const collections = [...new Set((flags.collection ?? []).map(chooseCollection))];
-  requireMirrored(chooseTenants(config, flags.tenant), collections);
-  const progress = context.output.progress();
+  const tenants = chooseTenants(config, flags.tenant);
+  const asked = [...new Set((flags.collection ?? []).map(chooseCollection))];
+  requireMirrored(tenants, asked);
+  const progress = output.progress();
   return withAssembly(config, async (assembly) => {
-    const found: Found[] = [];
+    const results: object[] = [];
+    const last: CollectionReport[] = [];
     for (const tenant of tenants) {
-      const options = { tenant, collections, progress, signal: context.signal };
-      const before = await compare(assembly, options);
-      const syncs = flags.repair === true ? await repair(assembly, { ...options, before }) : null;
-      const after = syncs === null ? before : await compare(assembly, options);
-      found.push({ before, after, syncs });
+      const names = enabledCollections(tenant).map(({ name }) => name);
+      const collections = names.filter((name) => asked.length === 0 || asked.includes(name));
+      const options = { tenantId: tenant.id, collections, progress, signal };
+      const before = await verifyTenant(assembly, options);
+      const syncs = flags.repair === true ? await repair(assembly, before, options) : null;
+      const now = syncs === null ? before : await verifyTenant(assembly, options);
+      progress.end();
+      output.line(output.colors.bold(tenant.id));
+      if (syncs !== null) showRepair(output, before, syncs);
+      show(output, now, { all: flags.all === true, isRepaired: syncs !== null });
+      last.push(...now);
+      const repaired = syncs === null ? {} : { repaired: { before, syncs } };
+      results.push({ tenant: tenant.id, collections: now, ...repaired });
     }
-    progress.end();
-    for (const each of found) show(context.output, each, flags);
-    context.output.data({
-      tenants: found.map(({ before, after, syncs }) => ({
-        ...after,
-        collections: after.collections.map(asJson),
-        ...(syncs === null ? {} : { repaired: { before: before.collections.map(asJson), passes: syncs } }),
-      })),
+    output.data({ tenants: results });
+    const isBroken = last.some(({ outcome }) => outcome === 'failed' || outcome === 'unproven');
+    return exitCode({
+      hasFailed: isBroken || inState(last, 'wrong').length > 0,
+      needsPerson: inState(last, 'withheld').length > 0,
     });
-    return exitCodeFor(found.map(({ after }) => after));
   });
 }
 
-/** A pending difference gets `bringing`, the sync that removes it. */
-function asJson({ differences, ...report }: CollectionReport): Record<string, unknown> {
-  return {
-    ...report,
-    differences: differences.map((each) => {
-      const bringing = bringingSync(each);
-      return bringing === null ? each : { ...each, bringing };
-    }),
-  };
+function inState(reports: readonly CollectionReport[], wanted: Difference['state']): readonly Difference[] {
+  return reports.flatMap(({ differences }) => differences.filter(({ state }) => state === wanted));
 }
 
-interface Found {
-  readonly before: VerifiedTenant;
-  readonly after: VerifiedTenant;
-  /** Null: nothing was repaired. */
-  readonly syncs: readonly PullOutcome[] | null;
-}
-
-function repair(
+/** Plans a full sync, has the owner make its next sync, and audits the topics as they are then. */
+async function verifyTenant(
   assembly: Assembly,
-  options: { tenant: string; before: VerifiedTenant; progress: ProgressLine; signal: AbortSignal },
-): Promise<readonly PullOutcome[] | null> {
-  const { tenant: tenantId, before, progress, signal } = options;
-  const differences = before.collections.flatMap((each) => each.differences);
-  return repairTenant(assembly, { tenantId, differences, progress, signal });
-}
-
-function show(output: Output, { before, after, syncs }: Found, { all = false }: VerifyFlags): void {
-  if (syncs !== null) {
-    showVerification(output, before, { all, isRepaired: false, isAdvised: false });
-    const published = syncs.reduce((sum, { created, updated }) => sum + created + updated, 0);
-    const removed = syncs.reduce((sum, each) => sum + each.removed, 0);
-    const counts = `${countOf(published, 'row')} published, ${countOf(removed, 'key')} removed`;
-    output.line(`Repaired by a full sync: ${counts}, and the rejects and absences derived from them.`);
-    output.line();
-    for (const [trouble, names] of troubles(syncs)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
+  { tenantId, collections, progress, signal }: VerifyOptions,
+): Promise<readonly CollectionReport[]> {
+  const { parts, openReadOnlyLog } = assembly.tenant(tenantId);
+  const bars = new WorkProgress(progress, {
+    title: `${tenantId}: collections`,
+    expected: collections.length,
+  });
+  const log = openReadOnlyLog();
+  try {
+    const since = new Set<string>();
+    const reader = new TopicReader({ ...parts, log }, [...collections, 'rejects'], async ({ topic, key }) => {
+      since.add(`${topic} ${key}`);
+    });
+    await reader.skip();
+    const { progress: known } = await log.progress(signal);
+    const isLoaded = (name: CollectionName): boolean => known.get(sourceOf(name))?.lastCompleteFull != null;
+    const emit = (event: PipelineEvent): void => bars.note(event);
+    const planning = { tenantId, collections, keepsKeys: true, emit, onRead: () => undefined, signal };
+    const plans = await planTenant(assembly, planning);
+    const planned = plans.flatMap((each) => plannedIn(each, assembly.config.redis !== undefined));
+    // An incremental sync removes nothing.
+    const brought = planned.filter(({ collection, kind }) => kind !== 'left-over' && isLoaded(collection));
+    const sources = [...new Set(brought.map(({ collection }) => sourceOf(collection)))];
+    const parameters = { collections: sources, full: false, acceptNew: false, confirm: false };
+    const next = { tenantId, request: PULL, parameters, progress, signal };
+    const pulled = sources.length === 0 ? [] : await asOwner(assembly, next);
+    // Waits until the records of that sync can be read.
+    await log.progress(signal);
+    await reader.readOn(signal);
+    const left = planned.filter((each) => !since.has(recordOf(each)));
+    const onRead = (collection: CollectionName, count: number): void =>
+      bars.set(collection, { done: count, of: null, what: 'records of the topic' });
+    const audits = await auditTenant(assembly, { tenantId, collections, onRead, signal });
+    return audits.map(({ collection, keys: topicKeys, findings, skipped }): CollectionReport => {
+      const own = (each: Finding): boolean => each.collection === collection;
+      const plan = plans.find((each) => each.collection === collection);
+      const pull = pulled.find((each) => each.collection === sourceOf(collection));
+      const isFound = new Set(findings.map(({ key }) => key));
+      const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
+      const verdict = judge([plan, pull], { topicKeys, isLoaded: isLoaded(collection) });
+      return Object.assign(verdict, {
+        collection,
+        whyWithheld: plan?.whyWithheld ?? null,
+        hubRows: plan?.seen ?? null,
+        topicKeys,
+        settled: planned.filter(own).length - left.filter(own).length,
+        skipped,
+        differences: [...wrong, ...left.filter((each) => own(each) && !isFound.has(each.key))],
+      });
+    });
+  } finally {
+    await log.close();
   }
-  showVerification(output, after, { all, isRepaired: syncs !== null, isAdvised: true });
 }
 
-async function compare(
-  assembly: Assembly,
-  options: {
-    tenant: string;
-    collections: readonly CollectionName[];
-    progress: ProgressLine;
-    signal: AbortSignal;
-  },
-): Promise<VerifiedTenant> {
-  const { tenant, collections, progress, signal } = options;
-  const expected =
-    collections.length > 0 ? collections.length : enabledCollections(assembly.tenant(tenant).config).length;
-  const bars = new WorkProgress(progress, { title: `${tenant}: collections`, expected });
-  const verified = await verifyTenant(assembly, {
-    tenantId: tenant,
-    collections,
-    onProgress: ({ collection, what, count, of = null }) => bars.set(collection, { done: count, of, what }),
-    onReport: ({ collection }) => bars.end(collection),
-    signal,
+/** What a planned record, or a row that the plan misses, says of the topic; null: nothing. */
+const KINDS: Readonly<Record<keyof CollectionPlan['keys'], Finding['kind'] | null>> = {
+  created: 'missing',
+  updated: 'different',
+  deleted: 'left-over',
+  replaced: 'different',
+  restored: 'different',
+  forgotten: null,
+  rejected: 'reject-missing',
+  unrejected: 'reject-left-over',
+  withheld: 'left-over',
+  missing: 'left-over',
+};
+
+/**
+ * Without Redis a running process compares the hub with an index in its memory, which nobody else can see: it may take for
+ * published what the topic lacks.
+ */
+function plannedIn({ collection, keys }: CollectionPlan, hasRedis: boolean): Difference[] {
+  return (Object.keys(KINDS) as (keyof typeof KINDS)[]).flatMap((planned) => {
+    const kind = KINDS[planned];
+    if (kind === null) return [];
+    const state = planned === 'withheld' ? planned : hasRedis || kind === 'left-over' ? 'pending' : 'wrong';
+    const isFirstMiss = planned === 'missing' ? true : undefined;
+    return keys[planned].map((key) => ({ collection, key, kind, state, isFirstMiss }));
   });
-  return { tenant, ...verified };
+}
+
+function recordOf({ collection, key, kind }: Finding): string {
+  return kind.startsWith('reject-') ? `rejects ${compositeKey(collection, key)}` : `${collection} ${key}`;
+}
+
+const OUTCOMES = {
+  suspect: 'unproven',
+  stopped: 'unproven',
+  failed: 'failed',
+  'not-offered': 'not-offered',
+} as const;
+
+type Verdict = Pick<CollectionReport, 'outcome' | 'why' | 'remedy'>;
+
+function judge(
+  syncs: readonly (Pick<PullOutcome, 'outcome' | 'why' | 'remedy'> | undefined)[],
+  { topicKeys, isLoaded }: { readonly topicKeys: number; readonly isLoaded: boolean },
+): Verdict {
+  for (const sync of syncs) {
+    if (sync === undefined || sync.outcome === 'complete') continue;
+    const isLost = sync.outcome === 'not-offered' && topicKeys > 0;
+    const { why, remedy } = sync;
+    return { outcome: isLost ? 'failed' : OUTCOMES[sync.outcome], why, remedy };
+  }
+  if (isLoaded) return { outcome: 'compared', why: null, remedy: null };
+  const remedy = 'Wait for the first full sync, or run one: "rollcall pull --full".';
+  return { outcome: 'unproven', why: 'it has had no complete full sync', remedy };
+}
+
+/** Has the owner repair what is wrong; null when there is nothing to repair. */
+async function repair(
+  assembly: Assembly,
+  reports: readonly CollectionReport[],
+  { tenantId, progress, signal }: VerifyOptions,
+): Promise<readonly PullOutcome[] | null> {
+  const wrong = Map.groupBy(inState(reports, 'wrong'), ({ collection }) => sourceOf(collection));
+  if (wrong.size === 0) return null;
+  const collections = Array.from(wrong, ([name, some]) => {
+    const keysOf = (isWanted: (each: Difference) => boolean): string[] =>
+      some.flatMap((each) => (isWanted(each) ? [each.key] : [])).slice(0, MAX_CORRUPT_KEYS);
+    return {
+      name,
+      rows: keysOf(({ kind, collection }) => kind === 'undecodable' && collection === name),
+      rejects: keysOf(({ kind }) => kind === 'reject-missing'),
+      absences: keysOf(({ collection }) => collection === 'absences'),
+    };
+  });
+  const onReport = (report: unknown): void =>
+    progress.update(`${tenantId}: repairing ${(report as { collection?: string }).collection ?? ''}`);
+  const request = { tenantId, request: REPAIR, parameters: { collections }, progress, onReport, signal };
+  const outcomes = await asOwner(assembly, request);
+  return confirmMissing(assembly, { tenantId, outcomes, progress, signal });
+}
+
+function showRepair(
+  output: Output,
+  before: readonly CollectionReport[],
+  syncs: readonly PullOutcome[],
+): void {
+  const published = syncs.reduce((sum, { created, updated }) => sum + created + updated, 0);
+  const removed = syncs.reduce((sum, each) => sum + each.removed, 0);
+  const counts = `${countOf(published, 'row')} published, ${countOf(removed, 'key')} removed`;
+  output.line(
+    `Repaired ${countOf(inState(before, 'wrong').length, 'difference')} by a full sync: ${counts}.`,
+  );
+  for (const [trouble, names] of troubles(syncs)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
+}
+
+const SHOWN_AT_MOST = 20;
+
+/** Prints a table, the first differences, the result in one sentence, and what to do. */
+function show(
+  output: Output,
+  reports: readonly CollectionReport[],
+  { all, isRepaired }: { readonly all: boolean; readonly isRepaired: boolean },
+): void {
+  showTable(output, reports);
+  const differences = reports.flatMap((each) => each.differences);
+  const shown = all ? differences : differences.slice(0, SHOWN_AT_MOST);
+  if (shown.length > 0) {
+    output.line();
+    output.table(
+      [{ title: '  collection' }, { title: 'kind' }, { title: '' }, { title: 'key' }],
+      shown.map((each) => [`  ${each.collection}`, each.kind, stateText(each), printable(each.key)]),
+    );
+    const more = differences.length - shown.length;
+    output.line(more > 0 ? `  and ${formatCount(more)} more: --all shows them.\n` : '');
+  }
+  for (const [trouble, names] of troubles(reports)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
+  for (const { collection, whyWithheld, skipped } of reports) {
+    if (whyWithheld !== null)
+      output.note(`! ${collection}: the next full sync will withhold the removals: ${whyWithheld}`);
+    if (skipped > 0)
+      output.note(`! ${collection}: ${countOf(skipped, 'key')} could not be compared with the index`);
+  }
+  output.line(verdictOf(reports));
+  const wrong = inState(reports, 'wrong').length;
+  const withheld = inState(reports, 'withheld').length;
+  if (wrong > 0)
+    output.line(
+      isRepaired
+        ? `→ ${countOf(wrong, 'difference')} could not be repaired: see the messages of the sync above.`
+        : '→ "rollcall verify --repair" publishes exactly what is missing.',
+    );
+  if (withheld > 0)
+    output.line(
+      `→ Decide on ${countOf(withheld, 'removal')}: "rollcall deletes list", after the next full sync.`,
+    );
+}
+
+function showTable(output: Output, reports: readonly CollectionReport[]): void {
+  const counts: Record<string, (each: Difference) => boolean> = {};
+  for (const kind of FINDING_KINDS) counts[kind] = (each) => each.kind === kind && each.state === 'wrong';
+  counts['next full'] = ({ state }) => state === 'pending';
+  counts['withheld'] = ({ state }) => state === 'withheld';
+  const shown = Object.entries(counts).filter(([, is]) =>
+    reports.some(({ differences }) => differences.some(is)),
+  );
+  const titles = ['hub', 'topic', ...shown.map(([title]) => title)];
+  output.table(
+    [
+      { title: '  collection' },
+      { title: '' },
+      ...titles.map((title) => ({ title, align: 'right' as const })),
+    ],
+    reports.map((each) => [
+      `  ${each.collection}`,
+      each.outcome !== 'compared' ? each.outcome.replace('-', ' ') : isEqual(each) ? 'equal' : 'differs',
+      each.hubRows === null ? '' : formatCount(each.hubRows),
+      formatCount(each.topicKeys),
+      ...shown.map(([, is]) => formatCount(each.differences.filter(is).length)),
+    ]),
+  );
+}
+
+function isEqual({ outcome, differences }: CollectionReport): boolean {
+  return outcome === 'compared' && differences.every(({ state }) => state === 'pending');
+}
+
+function stateText({ state, isFirstMiss }: Difference): string {
+  if (isFirstMiss === true) return 'missing for the first time';
+  return { wrong: '', pending: 'next full', withheld: 'withheld' }[state];
+}
+
+/** The result in one sentence. */
+function verdictOf(reports: readonly CollectionReport[]): string {
+  const offered = reports.filter(({ outcome }) => outcome !== 'not-offered');
+  const equal = offered.filter(isEqual).length;
+  const all = equal === 1 ? 'The collection is equal' : `All ${equal} collections are equal`;
+  const verdict = equal === offered.length ? all : `${equal} of ${offered.length} collections are equal`;
+  const pending = inState(offered, 'pending');
+  const first = pending.filter(({ isFirstMiss }) => isFirstMiss === true).length;
+  const rest = pending.length - first;
+  const but = [
+    ...(rest === 0 ? [] : [`${countOf(rest, 'difference')} that only the next full sync settles`]),
+    ...(first === 0 ? [] : [`${countOf(first, 'row')} missing for the first time`]),
+  ];
+  return but.length === 0 ? `${verdict}.` : `${verdict}, but for ${but.join(' and ')}.`;
 }

@@ -1,6 +1,6 @@
 import type { TopicSuffix } from '../model/collections.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
-import type { LoggedRecord } from './log.ts';
+import type { LoggedRecord, TopicRange } from './log.ts';
 import type { ReadOnlyLog } from './read-only-log.ts';
 
 export interface TopicReaderParts {
@@ -28,6 +28,11 @@ export class TopicReader {
     this.#onRecord = onRecord;
   }
 
+  /** Moves to the present ends of the topics without reading. Throws `KAFKA_…`. */
+  async skip(): Promise<void> {
+    this.#advanceTo(await this.#parts.log.ranges(this.#topics));
+  }
+
   /** Reads from its position to the present ends of the topics. Throws `KAFKA_…`. */
   async readOn(signal: AbortSignal): Promise<void> {
     const { log } = this.#parts;
@@ -51,6 +56,10 @@ export class TopicReader {
       },
       signal,
     });
+    this.#advanceTo(ranges);
+  }
+
+  #advanceTo(ranges: readonly TopicRange[]): void {
     for (const { topic, partitions } of ranges)
       for (const [partition, { high }] of partitions.entries()) this.#advance(topic, partition, high - 1);
   }

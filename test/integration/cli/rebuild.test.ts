@@ -46,7 +46,7 @@ describe('state rebuild', () => {
     const ends = await mirror.ends();
     const corrupt = await spoilIndex(mirror);
     const found = reportedDifferences(await rollcall(config.path, 'verify', '--json'));
-    expect(found.filter(({ kind }) => kind === 'index').length).toBeGreaterThanOrEqual(10);
+    expect(found.filter(({ state }) => state === 'wrong').length).toBeGreaterThanOrEqual(10);
     expect(corrupt).toEqual(expect.arrayContaining(found.map(({ key }) => key)));
     const rebuilt = await rollcall(config.path, 'state', 'rebuild', '--json');
     expect(rebuilt.code).toBe(0);

@@ -1,0 +1,316 @@
+import type { AbsenceChangeValue } from '../core/absence-change.ts';
+import { isShown, type AbsenceEntry } from '../core/absences/absence-entry.ts';
+import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
+import { decodeEntry } from '../core/absences/entry-codec.ts';
+import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/content-hash.ts';
+import { RollcallError } from '../errors.ts';
+import type { LoggedRecord } from '../log/log.ts';
+import type { ReadOnlyLog } from '../log/read-only-log.ts';
+import { TopicReader } from '../log/topic-reader.ts';
+import { isChainCollection, sourceOf, type CollectionName } from '../model/collections.ts';
+import { splitCompositeKey } from '../model/keys.ts';
+import type { Assembly } from '../session/assemble.ts';
+import type { TenantParts } from '../session/tenant-parts.ts';
+import type { CollectionIndex } from '../state/index-store.ts';
+import { lookUpAll } from '../table/look-up-all.ts';
+import { RecordCheck } from './record-check.ts';
+import { ToldAbsences } from './told-absences.ts';
+
+/**
+ * - `missing`: the index has it, the topic does not
+ * - `left-over`: the topic has it, the index does not
+ * - `different`: both have it, with different content
+ * - `undecodable`: the record cannot be decoded, lacks a part that the contract requires, or does not match its hash
+ * - `gap`: a published step of an absence is missing, or occurs twice
+ * - `two-students`: records of two students have the same absence id
+ * - `reject-missing`, `reject-left-over`: the same for unreadable rows
+ */
+export const FINDING_KINDS = [
+  'missing',
+  'left-over',
+  'different',
+  'undecodable',
+  'gap',
+  'two-students',
+  'reject-missing',
+  'reject-left-over',
+] as const;
+
+export interface Finding {
+  readonly collection: CollectionName;
+  /** Key of the record; for a reject, the second part of its key. */
+  readonly key: string;
+  readonly kind: (typeof FINDING_KINDS)[number];
+}
+
+export interface TopicAudit {
+  readonly collection: CollectionName;
+  /** Keys with a value. */
+  readonly keys: number;
+  readonly findings: readonly Finding[];
+  /** Keys that kept changing, or whose index stayed behind the log: not compared with the index. */
+  readonly skipped: number;
+}
+
+export interface AuditOptions {
+  readonly tenantId: string;
+  readonly collections: readonly CollectionName[];
+  /** Called with how many records of a collection's topics were read. */
+  readonly onRead: (collection: CollectionName, records: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads each topic to its end, checks each record, and compares the keys and contents with the index. It owns nothing and
+ * writes nothing. An index that is lost, in the memory of another process, or being rebuilt is not compared. Throws
+ * `KAFKA_…`, `REGISTRY_…`, `INDEX_…`.
+ */
+export async function auditTenant(assembly: Assembly, options: AuditOptions): Promise<readonly TopicAudit[]> {
+  const { tenantId, collections, signal } = options;
+  const { parts, openReadOnlyLog } = assembly.tenant(tenantId);
+  const log = openReadOnlyLog();
+  const check = new RecordCheck({ ...parts, decode: (framed) => assembly.registry.decode(framed) });
+  const rejects = new Map(collections.map((name) => [name, new Contents(check)]));
+  const rejectsReader = new TopicReader({ ...parts, log }, ['rejects'], async (record) => {
+    const [name = '', key = ''] = splitCompositeKey(record.key) ?? [];
+    await rejects.get(name as CollectionName)?.take({ ...record, key });
+  });
+  try {
+    const audits: TopicAudit[] = [];
+    for (const [source, names] of Map.groupBy(collections, sourceOf)) {
+      signal.throwIfAborted();
+      const contents = new Map(names.map((name) => [name, new Contents(check)]));
+      const shared = { parts, log, options, rejectsReader, rejects: rejects.get(source) };
+      audits.push(...(await new SourceAudit(shared, source, contents).run()));
+    }
+    return audits;
+  } finally {
+    await log.close();
+  }
+}
+
+/** The last contents of a topic, or of a collection in `rejects`, in the form that the index has them in. */
+class Contents {
+  readonly byKey = new Map<string, string>();
+  readonly unsound = new Set<string>();
+  /** Collects the keys of further records. */
+  fresh: Set<string> | null = null;
+  readonly #check: RecordCheck;
+
+  constructor(check: RecordCheck) {
+    this.#check = check;
+  }
+
+  /** Returns the value, null for a removal or one that cannot be read. */
+  async take(record: LoggedRecord): Promise<object | null> {
+    const { topic, key, value: framed, hash } = record;
+    this.fresh?.add(key);
+    this.unsound.delete(key);
+    if (framed === null) {
+      this.byKey.delete(key);
+      return null;
+    }
+    const { value, isSound } = await this.#check.check({ ...record, value: framed });
+    if (!isSound) this.unsound.add(key);
+    const { step = 0, version } = (value ?? {}) as Partial<AbsenceChangeValue>;
+    const isEvent = topic === 'absence-changes';
+    this.byKey.set(key, isEvent ? eventText(step, version?.sourcedId ?? '') : hashText(hash));
+    return value;
+  }
+}
+
+/** 16 Latin-1 characters: lossless, and a quarter of the memory of a Buffer. */
+function hashText(hash: Buffer | null): string {
+  return hash?.length === CONTENT_HASH_BYTES ? hash.toString('latin1') : NO_HASH;
+}
+
+function eventText(step: number, versionId: string): string {
+  return `${step} ${versionId}`;
+}
+
+/** The index holds this for a record without a hash: the next full sync publishes or removes the key. */
+const NO_HASH = HASH_OF_NO_ROW.toString('latin1');
+const ATTEMPTS = 5;
+const BETWEEN_ATTEMPTS_MS = 500;
+/** So often in a row an index may change between two reads. */
+const MOVES_AT_MOST = 50;
+const KEYS_AT_ONCE = 5_000;
+
+/** A topic, or the part of `rejects` of a collection, beside the area of the index that must agree with it. */
+interface Side {
+  readonly collection: CollectionName;
+  readonly area: 'rows' | 'rejects' | 'absences';
+  readonly contents: Contents;
+}
+
+interface SharedParts {
+  readonly parts: TenantParts;
+  readonly log: ReadOnlyLog;
+  readonly options: AuditOptions;
+  readonly rejectsReader: TopicReader;
+  /** Undefined if only derived collections are audited. */
+  readonly rejects: Contents | undefined;
+}
+
+/** Audits a collection that has syncs of its own, with those derived from it. */
+class SourceAudit {
+  readonly #shared: SharedParts;
+  readonly #source: CollectionName;
+  readonly #index: CollectionIndex;
+  readonly #contents: ReadonlyMap<CollectionName, Contents>;
+  readonly #told = new ToldAbsences();
+  readonly #reader: TopicReader;
+  #read = 0;
+
+  constructor(shared: SharedParts, source: CollectionName, contents: ReadonlyMap<CollectionName, Contents>) {
+    const { parts, log } = shared;
+    this.#shared = shared;
+    this.#source = source;
+    this.#index = parts.state.collection(source);
+    this.#contents = contents;
+    this.#reader = new TopicReader({ ...parts, log }, [...contents.keys()], (record) => this.#take(record));
+  }
+
+  async run(): Promise<readonly TopicAudit[]> {
+    await this.#readOn();
+    const findings: Finding[] = [];
+    const skipped = new Map<CollectionName, number>();
+    for (const side of this.#sides()) {
+      const { collection, area, contents } = side;
+      const { differing, left } = await this.#compare(side);
+      skipped.set(collection, (skipped.get(collection) ?? 0) + left);
+      for (const key of contents.unsound) differing.set(key, 'undecodable');
+      const kindOf = (kind: Finding['kind']): Finding['kind'] =>
+        area !== 'rejects' ? kind : kind === 'left-over' ? 'reject-left-over' : 'reject-missing';
+      for (const [key, kind] of differing) findings.push({ collection, key, kind: kindOf(kind) });
+    }
+    const all = [...findings, ...this.#told.problems()];
+    return [...this.#contents].map(([collection, { byKey }]) => ({
+      collection,
+      keys: byKey.size,
+      findings: all.filter((each) => each.collection === collection),
+      skipped: skipped.get(collection) ?? 0,
+    }));
+  }
+
+  #sides(): Side[] {
+    const sides = [...this.#contents].map(([collection, contents]): Side => {
+      return { collection, contents, area: isChainCollection(collection) ? 'absences' : 'rows' };
+    });
+    const { rejects } = this.#shared;
+    if (rejects !== undefined) sides.push({ collection: this.#source, contents: rejects, area: 'rejects' });
+    return sides;
+  }
+
+  async #readOn(): Promise<void> {
+    const { rejectsReader, options } = this.#shared;
+    await this.#reader.readOn(options.signal);
+    await rejectsReader.readOn(options.signal);
+  }
+
+  async #take(record: LoggedRecord): Promise<void> {
+    const { key, mapping } = record;
+    const collection = record.topic as CollectionName;
+    this.#shared.options.onRead(collection, (this.#read += 1));
+    const value = (await this.#contents.get(collection)?.take(record)) ?? null;
+    if (!isChainCollection(collection)) return;
+    if (record.value === null) this.#told.forget(collection, key);
+    else if (collection === 'absences')
+      this.#told.takeShown(key, value as AbsenceVersionValue | null, mapping);
+    else this.#told.takeEvent(key, value as AbsenceChangeValue | null, mapping);
+  }
+
+  /**
+   * The keys for which index and topic differ. A key counts if the index reflects the last transaction that the log had
+   * after the topic was read, and the topic, read on after the index, has no newer record of it. `left`: keys that never did.
+   */
+  async #compare(side: Side): Promise<{ differing: Map<string, Finding['kind']>; left: number }> {
+    const { byKey, unsound } = side.contents;
+    const { log, options, parts } = this.#shared;
+    const differing = new Map<string, Finding['kind']>();
+    let doubtful: readonly string[] = [];
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const last = (await log.progress(options.signal)).progress.get(this.#source)?.sequence ?? 0;
+      const fresh = (side.contents.fresh = new Set<string>());
+      const found = new Map<string, string | null>();
+      for await (const keys of attempt === 1 ? this.#allKeys(side) : inParts(doubtful)) {
+        const index = await this.#lookUp(side, keys);
+        if (index === null) return { differing, left: 0 };
+        for (const [key, indexed] of index.contents) {
+          if (unsound.has(key) || indexed === NO_HASH || indexed === (byKey.get(key) ?? null)) continue;
+          found.set(key, indexed);
+          if (index.sequence < last) fresh.add(key);
+        }
+      }
+      await this.#readOn();
+      for (const [key, indexed] of found)
+        if (!fresh.has(key))
+          differing.set(key, !byKey.has(key) ? 'missing' : indexed === null ? 'left-over' : 'different');
+      doubtful = [...fresh].filter((key) => found.has(key));
+      if (doubtful.length === 0) break;
+      await parts.runtime.sleep(BETWEEN_ATTEMPTS_MS, options.signal);
+    }
+    return { differing, left: doubtful.length };
+  }
+
+  /** The keys of the index, then those that only the topic has. */
+  async *#allKeys({ area, contents }: Side): AsyncGenerator<readonly string[]> {
+    const unseen = new Set(contents.byKey.keys());
+    for await (const keys of this.#index.keys(area)) {
+      for (const key of keys) unseen.delete(key);
+      yield keys;
+    }
+    yield* inParts([...unseen]);
+  }
+
+  /** The contents that the topic must have by the index, at one position; null for an index that is lost. */
+  async #lookUp(
+    side: Side,
+    keys: readonly string[],
+  ): Promise<{ contents: ReadonlyMap<string, string | null>; sequence: number } | null> {
+    for (let moves = 0; ; moves += 1) {
+      const position = await this.#index.position();
+      if (position === null) return null;
+      const { sequence, transactionId: at } = position;
+      try {
+        return { contents: await contentsIn(this.#index, side, { keys, at }), sequence };
+      } catch (error) {
+        const isMoved = error instanceof RollcallError && error.code === 'INDEX_DIVERGED';
+        if (!isMoved || moves === MOVES_AT_MOST) throw error;
+      }
+    }
+  }
+}
+
+function* inParts(keys: readonly string[]): Generator<readonly string[]> {
+  for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) yield keys.slice(from, from + KEYS_AT_ONCE);
+}
+
+async function contentsIn(
+  index: CollectionIndex,
+  { collection, area }: Side,
+  { keys, at }: { keys: readonly string[]; at: string },
+): Promise<ReadonlyMap<string, string | null>> {
+  const contents = new Map<string, string | null>();
+  const shown = new Map<string, string>();
+  for (const [key, value] of await lookUpAll(index, { area, keys, at })) {
+    const entry = value === null || area !== 'absences' ? null : readable(key, value);
+    const { step = 0, versionId = '' } = entry?.published ?? {};
+    // Of an unreadable entry, the bytes equal no content.
+    if (entry === null) contents.set(key, value?.toString('latin1') ?? null);
+    else if (collection === 'absences' && isShown(entry)) shown.set(key, versionId);
+    else contents.set(key, collection === 'absences' || step === 0 ? null : eventText(step, versionId));
+  }
+  // An absence shows the row of its version.
+  const rows = await lookUpAll(index, { area: 'rows', keys: [...shown.values()], at });
+  for (const [key, id] of shown) contents.set(key, rows.get(id)?.toString('latin1') ?? NO_HASH);
+  return contents;
+}
+
+function readable(key: string, value: Buffer): AbsenceEntry | null {
+  try {
+    return decodeEntry(key, value);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { ToldAbsences } from '../../../src/audit/told-absences.ts';
+import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
+import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
+
+function version(sourcedId: string, student: string | null): AbsenceVersionValue {
+  return { sourcedId, student: student === null ? null : { sourcedId: student } };
+}
+
+function event(step: number, student: string | null, snapshot = false): AbsenceChangeValue {
+  return {
+    absenceId: 'a',
+    step,
+    operation: step === 1 ? 'CREATED' : 'REPLACED',
+    version: version(`v${step}`, student),
+    previousVersion: null,
+    snapshot,
+    cause: 'HUB',
+    mergedInto: null,
+    detectedAt: 0,
+  };
+}
+
+/** The kinds of problems after these events of one absence; null: the key was nulled. */
+function problemsAfter(...events: (AbsenceChangeValue | 'unreadable' | null)[]): readonly string[] {
+  const told = new ToldAbsences();
+  for (const each of events)
+    if (each === null) told.forget('absence-changes', 'a');
+    else told.takeEvent('a', each === 'unreadable' ? null : each, null);
+  return told.problems().map(({ kind }) => kind);
+}
+
+describe('the steps of an absence', () => {
+  it('may begin anywhere, since compaction removes old ones, and after that have no gap', () => {
+    expect(problemsAfter(event(3, 's'), event(4, 's'))).toEqual([]);
+    expect(problemsAfter(event(1, 's'), event(3, 's'), event(4, 's'))).toEqual(['gap']);
+  });
+
+  it('come twice only as snapshots', () => {
+    expect(problemsAfter(event(1, 's'), event(1, 's', true), event(2, 's'))).toEqual([]);
+    expect(problemsAfter(event(1, 's'), event(1, 's'))).toEqual(['gap']);
+  });
+
+  it('begin anew after the key was nulled, and are unknown after an event that cannot be read', () => {
+    expect(problemsAfter(event(1, 's'), event(3, 's'), null, event(1, 'other'))).toEqual([]);
+    expect(problemsAfter(event(1, 's'), 'unreadable', event(3, 's'))).toEqual([]);
+  });
+});
+
+describe('absences', () => {
+  it('with records of two students under one absence id are reported', () => {
+    expect(problemsAfter(event(1, 's'), event(2, 'other'))).toEqual(['two-students']);
+    expect(problemsAfter(event(1, 's'), event(2, null), event(3, 'other'))).toEqual(['two-students']);
+    expect(problemsAfter(event(1, 's'), event(2, null), event(3, 's'))).toEqual([]);
+  });
+
+  it('that show a version of another student than their events are reported', () => {
+    const told = new ToldAbsences();
+    told.takeEvent('a', event(1, 's'), null);
+    told.takeShown('a', version('v1', 'other'), null);
+    expect(told.problems()).toEqual([{ collection: 'absences', key: 'a', kind: 'two-students' }]);
+    told.forget('absences', 'a');
+    expect(told.problems()).toEqual([]);
+  });
+
+  it('whose student has another pseudonym under another mapping are of one student', () => {
+    const told = new ToldAbsences();
+    told.takeEvent('a', event(1, 's'), null);
+    told.takeEvent('a', event(2, 'pseudonym'), 'mapping');
+    told.takeShown('a', version('v2', 'pseudonym'), 'mapping');
+    expect(told.problems()).toEqual([]);
+  });
+});
