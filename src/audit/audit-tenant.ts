@@ -25,22 +25,21 @@ import { ToldAbsences } from './told-absences.ts';
  * - `two-students`: records of two students have the same absence id
  * - `reject-missing`, `reject-left-over`: the same for unreadable rows
  */
-export const FINDING_KINDS = [
-  'missing',
-  'left-over',
-  'different',
-  'undecodable',
-  'gap',
-  'two-students',
-  'reject-missing',
-  'reject-left-over',
-] as const;
+type FindingKind =
+  | 'missing'
+  | 'left-over'
+  | 'different'
+  | 'undecodable'
+  | 'gap'
+  | 'two-students'
+  | 'reject-missing'
+  | 'reject-left-over';
 
 export interface Finding {
   readonly collection: CollectionName;
   /** Key of the record; for a reject, the second part of its key. */
   readonly key: string;
-  readonly kind: (typeof FINDING_KINDS)[number];
+  readonly kind: FindingKind;
 }
 
 export interface TopicAudit {
@@ -180,7 +179,7 @@ class SourceAudit {
       const { differing, left } = await this.#compare(side);
       skipped.set(collection, (skipped.get(collection) ?? 0) + left);
       for (const key of contents.unsound) differing.set(key, 'undecodable');
-      const kindOf = (kind: Finding['kind']): Finding['kind'] =>
+      const kindOf = (kind: FindingKind): FindingKind =>
         area !== 'rejects' ? kind : kind === 'left-over' ? 'reject-left-over' : 'reject-missing';
       for (const [key, kind] of differing) findings.push({ collection, key, kind: kindOf(kind) });
     }
@@ -224,10 +223,10 @@ class SourceAudit {
    * The keys for which index and topic differ. A key counts if the index reflects the last transaction that the log had
    * after the topic was read, and the topic, read on after the index, has no newer record of it. `left`: keys that never did.
    */
-  async #compare(side: Side): Promise<{ differing: Map<string, Finding['kind']>; left: number }> {
+  async #compare(side: Side): Promise<{ differing: Map<string, FindingKind>; left: number }> {
     const { byKey, unsound } = side.contents;
     const { log, options, parts } = this.#shared;
-    const differing = new Map<string, Finding['kind']>();
+    const differing = new Map<string, FindingKind>();
     let doubtful: readonly string[] = [];
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const last = (await log.progress(options.signal)).progress.get(this.#source)?.sequence ?? 0;

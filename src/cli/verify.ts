@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { auditTenant, FINDING_KINDS, type Finding } from '../audit/audit-tenant.ts';
+import { auditTenant, type Finding } from '../audit/audit-tenant.ts';
 import { enabledCollections } from '../config.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
@@ -307,6 +307,7 @@ function showRepair(
 }
 
 const SHOWN_AT_MOST = 20;
+const STATES = ['wrong', 'pending', 'withheld'] as const;
 
 /** Prints a table, the first differences, the result in one sentence, and what to do. */
 function show(
@@ -349,26 +350,16 @@ function show(
 }
 
 function showTable(output: Output, reports: readonly CollectionReport[]): void {
-  const counts: Record<string, (each: Difference) => boolean> = {};
-  for (const kind of FINDING_KINDS) counts[kind] = (each) => each.kind === kind && each.state === 'wrong';
-  counts['next full'] = ({ state }) => state === 'pending';
-  counts['withheld'] = ({ state }) => state === 'withheld';
-  const shown = Object.entries(counts).filter(([, is]) =>
-    reports.some(({ differences }) => differences.some(is)),
-  );
-  const titles = ['hub', 'topic', ...shown.map(([title]) => title)];
+  const titles = ['hub', 'topic', 'wrong', 'next full', 'withheld'];
+  const columns = titles.map((title) => ({ title, align: 'right' as const }));
   output.table(
-    [
-      { title: '  collection' },
-      { title: '' },
-      ...titles.map((title) => ({ title, align: 'right' as const })),
-    ],
+    [{ title: '  collection' }, { title: '' }, ...columns],
     reports.map((each) => [
       `  ${each.collection}`,
       each.outcome !== 'compared' ? each.outcome.replace('-', ' ') : isEqual(each) ? 'equal' : 'differs',
       each.hubRows === null ? '' : formatCount(each.hubRows),
       formatCount(each.topicKeys),
-      ...shown.map(([, is]) => formatCount(each.differences.filter(is).length)),
+      ...STATES.map((state) => formatCount(inState([each], state).length)),
     ]),
   );
 }

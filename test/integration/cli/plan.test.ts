@@ -91,6 +91,20 @@ describe('plan', () => {
     expect(keys.stdout).toMatch(/orgs +created +new-org/);
   });
 
+  it('names rows that are missing for the first time', async () => {
+    await using tenant = await startTestTenant();
+    await tenant.sync('FULL', COLLECTIONS);
+    const { district } = tenant.hub;
+    const gone = String(district.ids('users')[0]);
+    district.remove('users', gone);
+    const plan = await rollcall(tenant.configPath, 'plan', '--keys', '--json');
+    expect(plannedIn(plan)).toContainEqual(
+      expect.objectContaining({ collection: 'users', missing: 1, deleted: 0, keys: { missing: [gone] } }),
+    );
+    const shown = await rollcall(tenant.configPath, 'plan');
+    expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('missing for the first time')]);
+  });
+
   it('shows deletions that the guard would withhold and why, exits with 3, and withholds nothing itself', async () => {
     await using tenant = await startTestTenant();
     await tenant.sync('FULL', COLLECTIONS);

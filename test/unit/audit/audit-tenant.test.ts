@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { auditTenant, type TopicAudit } from '../../../src/audit/audit-tenant.ts';
+import type { LoggedRecord } from '../../../src/log/log.ts';
+import { frame } from '../../../src/log/framing.ts';
+import type { TopicSuffix } from '../../../src/model/collections.ts';
+import type { Assembly } from '../../../src/session/assemble.ts';
+import { MemoryState } from '../../../src/state/memory-state.ts';
+
+const HEADERS = {
+  ce_specversion: '1.0',
+  ce_source: '/rollcall/t/users',
+  ce_id: 'tx-0',
+  ce_type: 'rollcall.users.updated',
+  'content-type': 'application/avro',
+};
+
+/** A content, as its hash. */
+function hash(content: number): Buffer {
+  return Buffer.alloc(16, content);
+}
+
+/** The topic `users` of a tenant with its index, of which a transaction may be applied later. */
+class Mirrored {
+  readonly state = new MemoryState('t');
+  readonly #records: LoggedRecord[] = [];
+  #sequence = 0;
+  #applied = 0;
+  /** Called before each read of `progress`. */
+  beforeProgress = (): Promise<void> => Promise.resolve();
+  /** Called in each pause. */
+  inPause = (): Promise<void> => Promise.resolve();
+
+  /** A record of another program, or of a transaction. */
+  write(key: string, content: number | null): void {
+    this.#records.push({
+      topic: 'users',
+      partition: 0,
+      offset: this.#records.length,
+      publishedAtMs: 0,
+      key,
+      value: content === null ? null : frame(1, Buffer.alloc(0)),
+      hash: content === null ? null : hash(content),
+      mapping: null,
+      headers: () => HEADERS,
+    });
+  }
+
+  /** Returns how to apply it to the index. */
+  commit(key: string, content: number | null): () => Promise<void> {
+    this.write(key, content);
+    const sequence = (this.#sequence += 1);
+    return async () => {
+      const before = this.#applied === 0 ? null : `tx-${this.#applied}`;
+      const at = { sequence, transactionId: `tx-${sequence}`, committedAtMs: 0, offsets: {} };
+      const value = content === null ? null : hash(content);
+      await this.state.collection('users').apply(before, at, [{ area: 'rows', key, value }]);
+      this.#applied = sequence;
+    };
+  }
+
+  async audit(): Promise<TopicAudit | undefined> {
+    const log = {
+      progress: async () => {
+        await this.beforeProgress();
+        return { progress: new Map([['users', { sequence: this.#sequence }]]) };
+      },
+      ranges: async (topics: readonly TopicSuffix[]) =>
+        topics.map((topic) => ({
+          topic,
+          partitions: topic === 'users' ? [{ low: 0, high: this.#records.length }] : [],
+        })),
+      read: async ({ from, onBatch }: { from: { after: Record<string, number> }[]; onBatch: Take }) =>
+        onBatch(this.#records.slice((from[0]?.after['p.t.users/0'] ?? -1) + 1)),
+      close: () => Promise.resolve(),
+    };
+    const parts = {
+      tenantId: 't',
+      topicPrefix: 'p',
+      state: this.state,
+      collections: [{ name: 'users', reader: {} }],
+      runtime: { sleep: () => this.inPause() },
+    };
+    const tenant = { parts, openReadOnlyLog: () => log };
+    const assembly = { tenant: () => tenant, registry: { decode: () => Promise.resolve({}) } };
+    const { signal } = new AbortController();
+    const options = { tenantId: 't', collections: ['users'] as const, onRead: () => undefined, signal };
+    return (await auditTenant(assembly as unknown as Assembly, options))[0];
+  }
+}
+
+type Take = (records: readonly LoggedRecord[]) => Promise<void>;
+
+describe('an audit', () => {
+  let mirrored: Mirrored;
+  beforeEach(async () => {
+    mirrored = new Mirrored();
+    await mirrored.commit('a', 1)();
+    await mirrored.commit('b', 1)();
+  });
+
+  it('finds what another program wrote, also beside an owner that publishes all the time', async () => {
+    mirrored.write('a', 7);
+    mirrored.write('b', null);
+    mirrored.write('nobody', 7);
+    let content = 10;
+    mirrored.beforeProgress = async () => mirrored.commit('c', (content += 1))();
+    expect((await mirrored.audit())?.findings.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'different a',
+      'missing b',
+      'left-over nobody',
+    ]);
+  });
+
+  it('takes a transaction that the index has not applied yet for no difference', async () => {
+    mirrored.inPause = mirrored.commit('a', 2);
+    expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
+  });
+
+  it('counts the keys of an index that stays behind the log, and reports none of them', async () => {
+    mirrored.commit('a', 2);
+    expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 1 });
+  });
+
+  it('takes a change that the index applied before the topic was read on for no difference', async () => {
+    let isFirst = true;
+    mirrored.beforeProgress = async () => {
+      if (isFirst) await mirrored.commit('a', 2)();
+      isFirst = false;
+    };
+    expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 0 });
+  });
+
+  it('compares nothing with an index that is lost', async () => {
+    mirrored.write('a', 7);
+    await mirrored.state.forget('users');
+    expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
+  });
+});
