@@ -101,8 +101,6 @@ interface CollectionReport {
   /** Null for a collection that is not planned for itself. */
   readonly hubRows: number | null;
   readonly topicKeys: number;
-  /** Planned keys that were published since. */
-  readonly settled: number;
   /** Keys that changed too often to be compared with the index. */
   readonly skipped: number;
   readonly differences: readonly Difference[];
@@ -190,7 +188,6 @@ async function verifyTenant(
       bars.set(collection, { done: count, of: null, what: 'records of the topic' });
     const audits = await auditTenant(assembly, { tenantId, collections, onRead, signal });
     return audits.map(({ collection, keys: topicKeys, findings, skipped }): CollectionReport => {
-      const own = (each: Finding): boolean => each.collection === collection;
       const plan = plans.find((each) => each.collection === collection);
       const pull = pulled.find((each) => each.collection === sourceOf(collection));
       const isFound = new Set(findings.map(({ key }) => key));
@@ -201,9 +198,11 @@ async function verifyTenant(
         whyWithheld: plan?.whyWithheld ?? null,
         hubRows: plan?.seen ?? null,
         topicKeys,
-        settled: planned.filter(own).length - left.filter(own).length,
         skipped,
-        differences: [...wrong, ...left.filter((each) => own(each) && !isFound.has(each.key))],
+        differences: [
+          ...wrong,
+          ...left.filter((each) => each.collection === collection && !isFound.has(each.key)),
+        ],
       });
     });
   } finally {
