@@ -107,8 +107,6 @@ class Planning {
   readonly #parts: TenantParts;
   readonly #options: PlanTenantOptions;
   readonly #state: MemoryState;
-  /** Why a planned sync would hold its collection. */
-  readonly #why = new Map<CollectionName, string>();
 
   constructor(parts: TenantParts, options: PlanTenantOptions, topics: ReadOnlyLog) {
     this.#options = options;
@@ -124,11 +122,7 @@ class Planning {
       schedules: undefined,
       // Missing topics count as empty, and no record is framed with a schema.
       prepare: () => Promise.resolve(),
-      emit: (event) => {
-        if (event.type === 'deletion' && event.event.kind === 'held')
-          this.#why.set(event.event.collection, event.event.why);
-        options.emit(event);
-      },
+      emit: options.emit,
     };
   }
 
@@ -191,7 +185,7 @@ class Planning {
       rejectReasons,
       withheld,
       missing,
-      whyWithheld: withheld > 0 ? (this.#why.get(source) ?? null) : null,
+      whyWithheld: withheld > 0 ? (runner?.progress?.deletions?.why ?? null) : null,
       missed: withheld > 0 ? { withheld: keys, missing: [] } : { withheld: [], missing: keys },
       basis: this.#state.collection(source).isOverLive ? 'index' : 'topics',
     };

@@ -206,7 +206,8 @@ describe('verify beside an owner and a hub that changes', () => {
     stop.abort();
     await changing;
     owner.kill('SIGTERM');
-    await owner.ended;
+    // It was asked, and not fenced.
+    expect((await owner.ended).code).toBe(0);
     const happened = Object.values(mirror.hub.living.happened()).reduce((sum, count) => sum + count, 0);
     expect(happened).toBeGreaterThan(50);
   });
