@@ -42,8 +42,6 @@ interface PlannedSync extends Pick<
 export interface CollectionPlan extends PlannedRecords, Omit<PlannedSync, 'missed'> {
   readonly collection: CollectionName;
   readonly keys: PlannedRecords['keys'] & PlannedSync['missed'];
-  /** How often planning began again because the owner had published meanwhile. */
-  readonly restarts: number;
 }
 
 /** A sync of schedules asks for each student, and waits five minutes before it believes a loss. */
@@ -71,11 +69,11 @@ export async function planTenant(
   const topics = tenant.openReadOnlyLog();
   try {
     const planning = new Planning(tenant.parts, options, topics);
-    const plans = new Map<CollectionName, PlannedSync & { restarts: number }>();
+    const plans = new Map<CollectionName, PlannedSync>();
     let left = [...new Set(shown.map(sourceOf))];
     for (let attempt = 1; left.length > 0; attempt += 1) {
       const planned = await planning.attempt(left, attempt === ATTEMPTS);
-      for (const { source, ...sync } of planned) plans.set(source, { ...sync, restarts: attempt - 1 });
+      for (const { source, ...sync } of planned) plans.set(source, sync);
       left = left.filter((source) => !plans.has(source));
     }
     return shown.flatMap((collection) => {

@@ -1,4 +1,5 @@
 import { PLANNED_KINDS } from '../../../src/plan/recording-log.ts';
+import type { Emit } from '../../../src/core/pipeline-events.ts';
 import { planTenant, type CollectionPlan } from '../../../src/plan/plan-tenant.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
@@ -10,13 +11,13 @@ export type Lines = readonly string[];
 /** Makes a plan with all keys; nothing can be withheld from the output. */
 export function planAll(
   assembly: Assembly,
-  options: { readonly collections?: readonly CollectionName[] } = {},
+  options: { readonly collections?: readonly CollectionName[]; readonly emit?: Emit } = {},
 ): Promise<readonly CollectionPlan[]> {
   return planTenant(assembly, {
     tenantId: 'north',
     collections: options.collections ?? [],
     keepsKeys: true,
-    emit: () => undefined,
+    emit: options.emit ?? (() => undefined),
     onRead: () => undefined,
     signal: new AbortController().signal,
   });
