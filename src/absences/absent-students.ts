@@ -1,20 +1,23 @@
-/** The absent students, derived from current absences. */
-export interface AbsentStudents {
-  /**
-   * Yields, in batches, students with a current absence that overlaps the days `from`..`to` (YYYY-MM-DD, both included,
-   * in the tenant's time zone). A student may come twice.
-   */
-  between(from: string, to: string): AsyncIterable<readonly string[]>;
-  /**
-   * Calls `listener` after each commit with the students whose current absences it changed; returns a function that
-   * stops this. The listener must not throw or wait.
-   */
-  onChange(listener: (students: ReadonlySet<string>) => void): () => void;
-}
+import { decodeAbsent } from '../core/absences/absent-entry.ts';
+import type { DayWindow } from '../core/lessons/window.ts';
+import type { CollectionIndex } from '../state/index-store.ts';
 
-/** Used if absences are not mirrored. */
-export const NOBODY_ABSENT: AbsentStudents = {
-  // eslint-disable-next-line require-yield
-  async *between() {},
-  onChange: () => () => undefined,
-};
+/**
+ * Students with a current absence that touches these days, from the index of `absence-versions`. It covers absences that end
+ * within or after the window of schedules. `dateAt`: the date `YYYY-MM-DD` of an instant (ms since the epoch) in the tenant's
+ * time zone.
+ */
+export async function absentStudents(
+  index: Pick<CollectionIndex, 'entries'>,
+  { from, to }: DayWindow,
+  dateAt: (ms: number) => string,
+): Promise<Set<string>> {
+  const students = new Set<string>();
+  for await (const entries of index.entries('absent')) {
+    for (const [, value] of entries) {
+      const { studentId, fromMs, toMs } = decodeAbsent(value);
+      if (dateAt(fromMs) <= to && dateAt(toMs) >= from) students.add(studentId);
+    }
+  }
+  return students;
+}

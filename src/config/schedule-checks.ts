@@ -1,4 +1,4 @@
-import { collectionOf, type WhichStudents } from '../core/schedules/which-students.ts';
+import { collectionOf, type WhichStudents } from '../core/lessons/which-students.ts';
 import { listOf, mapOf, type Finding } from './loose-shape.ts';
 
 /** Checks `schedules` against the collections of a tenant, in the unparsed file. */

@@ -10,6 +10,8 @@ export interface KeyedRow {
   readonly decoded: DecodedRow;
   /** The value is composed and holds nothing: when it held something before, that counts as a deletion (design). */
   readonly becameEmpty?: boolean | undefined;
+  /** It says that there is nothing under its key, which is news only where a value was published. */
+  readonly needsKnown?: boolean | undefined;
 }
 
 export type Change =

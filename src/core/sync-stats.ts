@@ -75,14 +75,13 @@ export function newSyncStats(options: { passId: string; mode: SyncMode; startedA
 /** Further reasons count as one: a hub could give each row a field with a name of its own. */
 const MOST_REASONS = 100;
 
-export function countRejects(stats: SyncStats, rows: readonly KeyedRow[]): void {
-  for (const { decoded } of rows) if (decoded.kind === 'reject') addReason(stats, decoded.reason, 1);
-}
-
-function addReason({ rejectReasons }: SyncStats, given: string, rows: number): void {
-  const isKept = rejectReasons.has(given) || rejectReasons.size < MOST_REASONS;
-  const reason = isKept ? given : 'other reasons';
-  rejectReasons.set(reason, (rejectReasons.get(reason) ?? 0) + rows);
+export function countRejects({ rejectReasons }: SyncStats, rows: readonly KeyedRow[]): void {
+  for (const { decoded } of rows) {
+    if (decoded.kind !== 'reject') continue;
+    const isKept = rejectReasons.has(decoded.reason) || rejectReasons.size < MOST_REASONS;
+    const reason = isKept ? decoded.reason : 'other reasons';
+    rejectReasons.set(reason, (rejectReasons.get(reason) ?? 0) + 1);
+  }
 }
 
 export interface RejectReason {
@@ -96,25 +95,6 @@ export function commonestReasons({ rejectReasons }: SyncStats, count: number): R
     .map(([reason, rows]) => ({ reason, rows }))
     .sort((one, other) => other.rows - one.rows)
     .slice(0, count);
-}
-
-const SUMMED = [
-  'rowsSeen',
-  'rowsUnchanged',
-  'rowsStale',
-  'rowsOver',
-  'rowsRepeated',
-  'rowsCreated',
-  'rowsUpdated',
-  'rowsRejected',
-  'rowsWithoutId',
-  'rowsRemoved',
-] as const satisfies readonly (keyof SyncStats)[];
-
-/** Adds the numbers of another sync. */
-export function addStats(sum: SyncStats, more: SyncStats): void {
-  for (const name of SUMMED) sum[name] += more[name];
-  for (const [reason, rows] of more.rejectReasons) addReason(sum, reason, rows);
 }
 
 /** Adds the numbers of a page. */

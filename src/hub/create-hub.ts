@@ -19,8 +19,7 @@ export const DEFAULT_TIMEOUTS: Omit<HttpTimeouts, 'requestMs'> = {
   bodyMs: 30_000,
 };
 
-/** The Core API answers for one student per request: low limits keep a hanging one from blocking its share of requests. */
-const CORE_BREAKER_FAILURES = 4;
+/** The Core API answers for one student per request: a low limit keeps a hanging one from blocking its share of requests. */
 const CORE_ATTEMPTS = 2;
 /** For single rows that chains of absences refer to. */
 const SINGLE_ROW_FAILURES = 4;
@@ -114,7 +113,7 @@ function createCoreRequests(parts: {
     permits: maxConcurrentRequests > coreShare ? permitsOfBoth(own, common.permits) : own,
     tools: { ...tools, policy: { ...tools.policy, maxAttempts } },
     breaker: createBreaker({
-      policy: { ...DEFAULT_BREAKER_POLICY, failures: CORE_BREAKER_FAILURES, ...parts.breaker },
+      policy: { ...DEFAULT_BREAKER_POLICY, ...parts.breaker },
       hub: `The Core API of ${baseUrl.origin}`,
       onEvent: (event) =>
         common.onEvent(

@@ -63,8 +63,8 @@ export interface ReadOptions {
   readonly pages?: Pick<PageMemory, 'at' | 'recognise'> | undefined;
   /** For a reader that may have a large page already: a large one is an error, instead of waiting for its turn. */
   readonly refuseLarge?: boolean | undefined;
-  /** For a scan that is opened ahead of its turn: it asks for no large page before. */
-  readonly largeAfter?: Promise<void> | undefined;
+  /** For a scan that is opened ahead of its turn: resolves when the scans before it are read. No large page is requested before. */
+  readonly turn?: Promise<void> | undefined;
   /** Called for each page's request; its result becomes {@link HubPage.readVersion}. */
   readonly readVersion: () => number;
   readonly signal: AbortSignal;

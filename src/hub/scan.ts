@@ -77,7 +77,7 @@ class Scanner {
     this.#context = context;
     this.#read = read;
     this.#signal = signal;
-    this.large = new LargeTurn(signal, read.largeAfter);
+    this.large = new LargeTurn(signal, read.turn);
     const { name, path, keyset } = read.collection;
     this.#where = `${context.baseUrl.origin}${context.baseUrl.pathname.replace(/\/+$/, '')}${path}`;
     this.#prefetch = prefetchFor(context, { read, signal, where: this.#where });

@@ -5,13 +5,16 @@ import { TransactionSize } from '../core/transaction-size.ts';
 import { LargeAnswer } from '../hub/hub-error.ts';
 import type { TenantLog } from '../log/log.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
+import type { CollectionIndex } from '../state/index-store.ts';
 import { createAbsenceView } from './create-absence-view.ts';
 import { CollectionRunner } from './collection-runner.ts';
 import { CollectionWriter } from '../table/collection-writer.ts';
-import { createSource } from '../source/create-source.ts';
+import { absentStudents } from '../absences/absent-students.ts';
+import { createZoneClock } from '../core/lessons/zone-clock.ts';
+import { lessonSource } from '../lessons/lesson-source.ts';
+import { allKeys, createSource } from '../source/create-source.ts';
 import { HubFindings } from '../sync/hub-findings.ts';
 import { parentState, type Offer, type ParentState } from '../timetable/offer.ts';
-import { createScheduleRunner } from './schedules/create-schedule-runner.ts';
 import type { Source } from '../source/source.ts';
 import { isOtherHeld } from '../core/deletions/waiting-list.ts';
 import { overlapsEnough } from '../core/tenant-identity.ts';
@@ -50,13 +53,7 @@ export async function addRunner(session: SessionParts, own: OwnParts): Promise<v
   const { parts, commit, signal, sizes, writers, runners } = session;
   const { collection, start } = own;
   const { name, reader } = collection;
-  const source = createSource(name, {
-    hub: parts.hub,
-    reader,
-    parentIds: collection.parentIds,
-    indexOf: (each) => parts.state.collection(each),
-    undisturbed: (each, read) => writers.get(each)?.undisturbed(read) ?? read(),
-  });
+  const source = sourceFor(session, collection);
   const newSeed = (): number => Math.trunc(parts.runtime.random() * 2 ** 32);
   const pages = source.hasPlainKeys === true ? new PageMemory(newSeed) : null;
   const size = sizes.get(name) ?? new TransactionSize();
@@ -82,11 +79,25 @@ export async function addRunner(session: SessionParts, own: OwnParts): Promise<v
   );
   writers.set(name, writer);
   const settling = settleParts(session, own.collection, missing);
-  const runner =
-    name === 'schedules'
-      ? createScheduleRunner({ ...session, ...own, writer, settling })
-      : createCollectionRunner(session, own, { source, writer, pages, settling });
-  runners.set(name, runner);
+  runners.set(name, createCollectionRunner(session, own, { source, writer, pages, settling }));
+}
+
+function sourceFor({ parts, writers }: SessionParts, { name, reader, parentIds }: TenantCollection): Source {
+  const undisturbed = <T>(each: CollectionName, read: () => Promise<T>): Promise<T> =>
+    writers.get(each)?.undisturbed(read) ?? read();
+  const { hub, schedules, state, runtime } = parts;
+  const indexOf = (each: CollectionName): CollectionIndex => state.collection(each);
+  if (name !== 'schedules' || schedules === undefined)
+    return createSource(name, { hub, reader, parentIds, indexOf, undisturbed });
+  const clock = createZoneClock(schedules.timeZone);
+  const versions = indexOf('absence-versions');
+  return lessonSource({
+    ...schedules,
+    now: runtime.now,
+    absentIn: (window) =>
+      undisturbed('absence-versions', () => absentStudents(versions, window, (ms) => clock.dateAt(ms))),
+    allStudents: () => undisturbed('students', () => allKeys(indexOf('students'))),
+  });
 }
 
 interface Ends {
@@ -103,7 +114,7 @@ function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends
   return new CollectionRunner({
     collection: name,
     sync: syncParts(session, own, ends),
-    hasIncremental: collectionNamed(name).keyset,
+    hasIncremental: collectionNamed(name).keyset || source.changes !== undefined,
     parent: source.parents ?? null,
     parents: () => parentsOf(source, session),
     hasNewParents: async () => ((await source.newParents?.())?.size ?? 0) > 0,
@@ -122,8 +133,8 @@ function syncParts(
 ): SyncParts {
   const { parts, signal } = session;
   const { name } = own.collection;
-  // Requests by the keys of other rows cannot return another tenant's rows.
-  const identity = source.parents === undefined ? session.identity : null;
+  // Requests by the keys of other rows, or by student, cannot return another tenant's rows.
+  const identity = source.parents === undefined && source.changes === undefined ? session.identity : null;
   identity?.add({
     collection: name,
     knownRows: () => writer.known.rows,
@@ -142,9 +153,8 @@ function syncParts(
     collection: name,
     memory: parts.state.deletions,
     settling,
-    scopeOf: (key) => source.scopeOf(key),
     scopesAhead: parts.scopesAhead,
-    scans: () => source.scans(),
+    source,
     requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
     identity,
     overlapMs: own.collection.deltaOverlapMs,
@@ -162,7 +172,8 @@ async function beginsWithKnown(
   { known, readVersion }: CollectionWriter,
   signal: AbortSignal,
 ): Promise<boolean> {
-  for (const scan of await source.scans()) {
+  const { scopes, scans } = await source.begin();
+  for (const scan of scans(scopes)) {
     const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
     try {
       const first = await pages.next();
@@ -183,7 +194,8 @@ async function beginsWithKnown(
 function parentsOf({ parents }: Source, { writers, runners }: SessionParts): ParentState {
   if (parents === undefined) return 'ready';
   const writer = writers.get(parents);
-  const isComplete = writer === undefined || writer.progress?.lastCompleteFull != null;
+  const { lost, completeSinceMs = null } = writer?.committed ?? {};
+  const isComplete = writer === undefined || (lost === undefined && completeSinceMs !== null);
   return parentState(isComplete, runners.get(parents));
 }
 

@@ -10,7 +10,6 @@ import {
   type Config,
   type TenantConfig,
 } from '../config.ts';
-import { createZoneClock } from '../core/lessons/zone-clock.ts';
 import { DayReader } from '../core/lessons/read-days.ts';
 import type { CoreApi } from '../hub/core-api.ts';
 import type { Hub } from '../hub/hub.ts';
@@ -23,8 +22,7 @@ import type { Registry } from '../log/registry.ts';
 import { TenantSchemas } from '../log/tenant-schemas.ts';
 import { wantedTopics, type WantedTopic } from '../log/manage-topics.ts';
 import type { StateStore } from '../state/index-store.ts';
-import { createAbsentIndex, type AbsentIndex } from '../absences/absent-index.ts';
-import { NOBODY_ABSENT } from '../absences/absent-students.ts';
+import { ChangedScopes } from '../source/source-scan.ts';
 import { boundGarbage } from './bound-garbage.ts';
 import { compileSchemas, type CompiledSchemas } from './compiled-schemas.ts';
 import { hubOf, kafkaOf, registryOf, storeOf } from './clients.ts';
@@ -126,12 +124,13 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
   const { codecs, files: schemas } = inputs.compiled;
   const { topicPrefix, replicationFactor } = config.kafka;
   const tenantId = tenantConfig.id;
-  const absent = absentIndex(inputs);
+  const hasAbsences = collectionSettings(tenantConfig, 'absence-changes').enabled;
+  const schedules = scheduleSettings(inputs);
   const collections = syncedCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
   const suffixes: TopicSuffix[] = [
     ...enabledCollections(tenantConfig).map(({ name }) => name),
     ...OWN_TOPICS,
-    ...(absent === null ? [] : [STATE_TOPIC]),
+    ...(hasAbsences ? [STATE_TOPIC] : []),
   ];
   const topics = wantedTopics({
     topicPrefix,
@@ -168,8 +167,8 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     log,
     state: inputs.store.tenant(tenantId),
     collections,
-    chains: tenantChains(inputs, { now, absent, collections }),
-    schedules: scheduleSettings(inputs, absent),
+    chains: hasAbsences ? tenantChains(inputs, { now, schedules, collections }) : undefined,
+    schedules,
     guard: config.deletions.withholdAbove,
     confirmAfterMs: config.deletions.confirmAfterMs,
     scopesAhead: Math.floor(tenantConfig.hub.maxConcurrentRequests / 2),
@@ -189,26 +188,23 @@ function zoneOfDays(tenantConfig: TenantConfig): string {
   return collectionSettings(tenantConfig, 'schedules').fullPull.timeZone;
 }
 
+/** Without changed absences, an incremental sync of schedules has nothing to do. */
+const LESSONS_EVERY_MS = 5_000;
+
 /** Minimum number of past days for which absences are known by student, even if `daysBack` of schedules is smaller. */
 const ABSENT_DAYS_AT_LEAST = 31;
 
-/** Null if absences are not mirrored. */
-function absentIndex({ store, tenantConfig }: TenantInputs): AbsentIndex | null {
-  if (!collectionSettings(tenantConfig, 'absence-changes').enabled) return null;
-  const clock = createZoneClock(zoneOfDays(tenantConfig));
-  return createAbsentIndex({
-    index: store.tenant(tenantConfig.id).collection('absence-versions'),
-    dateAt: (ms) => clock.dateAt(ms),
-  });
-}
-
 function tenantChains(
   { tenantConfig, compiled, registry }: TenantInputs,
-  parts: { now: () => number; absent: AbsentIndex | null; collections: readonly TenantCollection[] },
+  parts: {
+    now: () => number;
+    schedules: TenantParts['schedules'];
+    collections: readonly TenantCollection[];
+  },
 ): TenantChains | undefined {
-  const { now, absent, collections } = parts;
+  const { now, schedules, collections } = parts;
   const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
-  if (absent === null || reader === undefined) return undefined;
+  if (reader === undefined) return undefined;
   const { versions, changes, encodeEvent } = compiled.codecs;
   // One day more than configured, because the tenant's time zone counts days differently.
   const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
@@ -220,7 +216,7 @@ function tenantChains(
     reader,
     absentSinceMs: () => now() - days * DAY_MS,
     forgetAfterMs: tenantConfig.absences.forgetAfterMs,
-    onStudents: (students) => absent.changed(students),
+    onStudents: (students) => schedules?.changes.note(students),
   };
 }
 
@@ -230,27 +226,26 @@ function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: Collec
     name,
     reader: compiled.reader(name, settings),
     encodeReject: (value) => compiled.codecs.rejects.toBuffer(value),
-    deltaEveryMs: settings.deltaEveryMs,
+    deltaEveryMs:
+      name === 'schedules' ? Math.min(LESSONS_EVERY_MS, settings.deltaEveryMs) : settings.deltaEveryMs,
     deltaOverlapMs: tenantConfig.deltaOverlapMs,
     fullPull: settings.fullPull,
     parentIds: name === 'afterschool-users' ? tenantConfig.afterschools : undefined,
   };
 }
 
-function scheduleSettings(
-  { config, tenantConfig, hub }: TenantInputs,
-  absent: AbsentIndex | null,
-): TenantParts['schedules'] {
+function scheduleSettings({ config, tenantConfig, hub }: TenantInputs): TenantParts['schedules'] {
   const settings = collectionSettings(tenantConfig, 'schedules');
   if (!settings.enabled) return undefined;
   const { fields, ...rest } = tenantConfig.schedules;
+  const { timeZone } = settings.fullPull;
   const reader = new DayReader({
     fields,
-    timeZone: settings.fullPull.timeZone,
+    timeZone,
     drop: settings.drop,
     pseudonymise: settings.pseudonymise,
     pseudonymiseKey: config.pseudonymise?.key.reveal(),
     ignore: settings.ignore,
   });
-  return { ...rest, api: hub, absent: absent ?? NOBODY_ABSENT, reader };
+  return { ...rest, timeZone, api: hub, reader, changes: new ChangedScopes() };
 }

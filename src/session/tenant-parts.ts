@@ -3,13 +3,14 @@ import type { Runtime } from '../runtime.ts';
 import type { GuardLimits } from '../core/deletions/guard.ts';
 import type { FullPullTime } from '../core/full-pull-time.ts';
 import type { RowReader } from '../core/decoded-row.ts';
+import type { CoreApi } from '../hub/core-api.ts';
 import type { Hub } from '../hub/hub.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { TenantLog } from '../log/log.ts';
 import type { TenantState } from '../state/index-store.ts';
 import type { RejectValue } from '../table/pending-transaction.ts';
 import type { Emit } from '../core/pipeline-events.ts';
-import type { ScheduleSettings } from './schedules/schedule-settings.ts';
+import type { LessonSourceOptions } from '../lessons/lesson-source.ts';
 
 export interface TenantCollection {
   readonly name: CollectionName;
@@ -20,6 +21,10 @@ export interface TenantCollection {
   readonly fullPull: FullPullTime;
   /** The parents that the configuration names; only for `afterschool-users`. */
   readonly parentIds?: readonly string[] | undefined;
+}
+
+export interface ScheduleSettings extends Omit<LessonSourceOptions, 'absentIn' | 'allStudents' | 'now'> {
+  readonly api: CoreApi;
 }
 
 export interface TenantParts {

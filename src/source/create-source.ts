@@ -24,9 +24,7 @@ export function createSource(name: CollectionName, parts: SourceParts): Source {
         hub,
         collection,
         classes: 'classes',
-        classIds: async function* () {
-          yield await undisturbed('classes', () => allKeys(indexOf('classes')));
-        },
+        classIds: () => undisturbed('classes', () => allKeys(indexOf('classes'))),
       });
     case 'afterschool-users': {
       const newParents = (): Promise<ReadonlySet<string>> =>
@@ -38,7 +36,7 @@ export function createSource(name: CollectionName, parts: SourceParts): Source {
   }
 }
 
-async function allKeys(index: Pick<CollectionIndex, 'keys'>): Promise<string[]> {
+export async function allKeys(index: Pick<CollectionIndex, 'keys'>): Promise<string[]> {
   const all: string[] = [];
   for await (const keys of index.keys('rows')) all.push(...keys);
   return all;

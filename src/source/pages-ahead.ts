@@ -41,16 +41,6 @@ export class PagesAhead implements AsyncIterable<SourcePage> {
   async close(): Promise<void> {
     await this.#pages.return(undefined as never).catch(() => undefined);
   }
-
-  /** Whether the next page, or the end, has arrived by the next turn of the event loop. */
-  async hasNext(): Promise<boolean> {
-    if (this.#next === null) return false;
-    const arrived = this.#next.then(
-      () => true,
-      () => true,
-    );
-    return Promise.race([arrived, new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
-  }
 }
 
 /** Opens scans in their order, some of them ahead of their turn: each of many short ones would else wait for its first page. */
@@ -64,9 +54,8 @@ export async function* scansAhead(
     while (next < scans.length || opened.length > 0) {
       for (; opened.length <= options.ahead && next < scans.length; next += 1) {
         const scan = scans[next] as SourceScan;
-        // A large page has to be read before another one is requested.
-        const { promise: largeAfter, resolve: begin } = Promise.withResolvers<void>();
-        const pages = new PagesAhead(scan.open({ ...options.open, largeAfter }));
+        const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
+        const pages = new PagesAhead(scan.open({ ...options.open, turn }));
         opened.push({ scope: scan.scope, pages, begin });
       }
       const [{ begin, ...first }] = opened.splice(0, 1) as [(typeof opened)[number]];

@@ -13,11 +13,13 @@ export interface SourcePage {
   readonly print?: HubPage['print'];
   /** The next page waits until the reader is done with this one (see {@link LARGE_BYTES}). */
   readonly isLarge?: boolean;
+  /** Keys in `rejects` of what can be read again, apart from the rows' own. */
+  readonly readAgain?: readonly string[];
 }
 
 export interface SourceEnd extends ScanEnd {
-  /** The hub does not find the parent, which proves nothing about its rows. */
-  readonly isNotFound?: boolean | undefined;
+  /** Nothing of this parent could be read, which proves nothing about its rows, and says nothing about the others. */
+  readonly isUnread?: boolean | undefined;
   /** Distinct rows that the hub's totals count, where they are not the rows of the pages. */
   readonly distinctRows?: number | undefined;
 }
@@ -28,15 +30,49 @@ export interface OpenOptions {
   /** Left out where every page is to be parsed; used by collections whose key is the `sourcedId` alone. */
   readonly pages?: ReadOptions['pages'];
   readonly refuseLarge?: ReadOptions['refuseLarge'];
-  readonly largeAfter?: ReadOptions['largeAfter'];
+  readonly turn?: ReadOptions['turn'];
   readonly signal: AbortSignal;
 }
 
-/** One scan of a collection: most have one, nested ones have one per parent. */
+/** One scan of a collection. */
 export interface SourceScan {
-  /** What the scan speaks for: the parent's id; empty for a plain collection. */
   readonly scope: string;
   open(options: OpenOptions): AsyncGenerator<SourcePage, SourceEnd>;
+}
+
+/** What a sync reads, decided at its begin. */
+export interface Reading {
+  /** What single scans speak for: the ids of the parents; of a plain collection the empty text alone. */
+  readonly scopes: ReadonlySet<string>;
+  /** The scans of some of the scopes, in the order in which they are read. */
+  readonly scans: (scopes: ReadonlySet<string>) => readonly SourceScan[];
+  /** Whether a published key is outside what is mirrored, by the configuration or the day: a full sync removes it at its begin. */
+  readonly isOutside?: (key: string) => boolean;
+}
+
+/** The scopes whose parents have changed since an incremental sync read them. Kept for all sessions of a tenant. */
+export class ChangedScopes {
+  #changed = new Set<string>();
+
+  get isEmpty(): boolean {
+    return this.#changed.size === 0;
+  }
+
+  note(scopes: Iterable<string>): void {
+    for (const scope of scopes) this.#changed.add(scope);
+  }
+
+  /** Hands over the changed scopes; if `read` fails they stay changed. */
+  async take<T>(read: (scopes: ReadonlySet<string>) => Promise<T>): Promise<T> {
+    const taken = this.#changed;
+    this.#changed = new Set();
+    try {
+      return await read(taken);
+    } catch (error) {
+      this.note(taken);
+      throw error;
+    }
+  }
 }
 
 /** What an ended scan proves. `counted`: the distinct rows of its pages, and those of them without an id. */
@@ -58,8 +94,8 @@ export function evidenceOf(
   };
 }
 
-function endingOf({ reason, isNotFound }: SourceEnd): ScanEvidence['ending'] {
-  if (isNotFound === true) return 'not-found';
+function endingOf({ reason, isUnread }: SourceEnd): ScanEvidence['ending'] {
+  if (isUnread === true) return 'unread';
   if (reason === 'missing-list') return 'no-list';
   return reason === 'repeated-page' ? 'repeated' : 'proper';
 }

@@ -10,12 +10,11 @@ import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { shortfallOf } from '../core/deletions/evidence.ts';
-import type { OpenOptions, SourceEnd, SourcePage, SourceScan } from './source-scan.ts';
+import type { ChangedScopes, OpenOptions, Reading, SourceEnd, SourcePage } from './source-scan.ts';
 
 /** The source of a collection's rows: scans of all rows, and requests for single rows. */
 export interface Source {
-  /** The scans of one sync: one, or one per parent. */
-  scans(): Promise<readonly SourceScan[]>;
+  begin(): Promise<Reading>;
   /** Requests and decodes single rows; for collections whose rows refer to each other. */
   fetchRows?(
     ids: readonly string[],
@@ -23,6 +22,8 @@ export interface Source {
   ): Promise<FetchedRows>;
   /** The collection whose rows are the parents of this one's scans. */
   readonly parents?: CollectionName | undefined;
+  /** For a collection that the hub does not filter by time: an incremental sync reads the scopes that have changed. */
+  readonly changes?: ChangedScopes;
   /** The configured parents without known rows; undefined when the configuration names no parents. */
   newParents?(): Promise<ReadonlySet<string>>;
   /** The key of a row is its `sourcedId` alone. */
@@ -31,12 +32,22 @@ export interface Source {
   scopeOf(key: string): string;
 }
 
+type Open = (scope: string, options: OpenOptions) => AsyncGenerator<SourcePage, SourceEnd>;
+
+/** One scan for each scope. */
+function readingOf(scopes: ReadonlySet<string>, open: Open): Reading {
+  return {
+    scopes,
+    scans: (some) => [...some].map((scope) => ({ scope, open: (options) => open(scope, options) })),
+  };
+}
+
 /** A collection whose rows are records: key = `sourcedId`. */
 export function plainSource(hub: Hub, collection: Collection, reader: RowReader): Source {
-  const scan: SourceScan = { scope: '', open: (options) => readRows({ hub, collection, reader }, options) };
+  const open: Open = (_, options) => readRows({ hub, collection, reader }, options);
   return {
     hasPlainKeys: true,
-    scans: () => Promise.resolve([scan]),
+    begin: () => Promise.resolve(readingOf(new Set(['']), open)),
     scopeOf: () => '',
     async fetchRows(ids, options) {
       const { rows, notFound: gone } = await hub.findRows({ collection, ids, ...options });
@@ -61,13 +72,11 @@ export function nestedSource(options: {
   return {
     ...(newParents === undefined ? {} : { newParents }),
     scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
-    scans: () =>
+    begin: () =>
       Promise.resolve(
-        parentIds.map((parentId) => ({
-          scope: parentId,
-          open: (scan) =>
-            unlessNotFound(readRows({ hub, collection, reader, parentId }, { ...scan, pages: undefined })),
-        })),
+        readingOf(new Set(parentIds), (parentId, scan) =>
+          unlessNotFound(readRows({ hub, collection, reader, parentId }, { ...scan, pages: undefined })),
+        ),
       ),
   };
 }
@@ -92,17 +101,15 @@ export function classStudentsSource(options: {
   /** The collection of the classes. */
   classes: CollectionName;
   /** Ids of the known classes. */
-  classIds: () => AsyncIterable<readonly string[]>;
+  classIds: () => Promise<Iterable<string>>;
 }): Source {
   const { hub, collection, classes } = options;
   return {
-    async scans() {
-      const ids = new Set<string>();
-      for await (const batch of options.classIds()) for (const id of batch) ids.add(id);
-      return [...ids].map((classId) => ({
-        scope: classId,
-        open: (scan) => unlessNotFound(composeClass({ hub, collection, classId }, scan)),
-      }));
+    async begin() {
+      const classIds = new Set(await options.classIds());
+      return readingOf(classIds, (classId, scan) =>
+        unlessNotFound(composeClass({ hub, collection, classId }, scan)),
+      );
     },
     scopeOf: (key) => key,
     parents: classes,
@@ -117,7 +124,7 @@ async function* unlessNotFound(
     return yield* pages;
   } catch (error) {
     if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED') throw error;
-    return { reason: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0, isNotFound: true };
+    return { reason: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0, isUnread: true };
   }
 }
 

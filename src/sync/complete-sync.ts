@@ -90,9 +90,7 @@ async function completeIncremental(
   const { writer, findings } = parts;
   const { stats } = sync;
   const withheld = writer.progress?.rowsWithheld ?? 0;
-  const doubt = scans
-    .map(judgeScope)
-    .find((verdict) => verdict.kind === 'inconclusive' && !verdict.isNotFound);
+  const doubt = scans.map(judgeScope).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
   if (doubt?.kind === 'inconclusive') {
     await writer.flush(sync);
     const nothing = { short: null, confirmAtMs: null };
@@ -102,7 +100,10 @@ async function completeIncremental(
     await writer.flush(sync);
     return { kind: 'becomes-full', because: 'short', stats };
   }
-  await writer.flush(sync, { watermarkMs, lastCompleteFull: null });
+  const hasNews = writer.hasPending || writer.progress?.passId === stats.passId;
+  // Without a watermark that moves on, there is nothing to record.
+  if (hasNews || parts.source.changes === undefined)
+    await writer.flush(sync, { watermarkMs, lastCompleteFull: null });
   parts.late.endIncremental(stats.startedAtMs);
   return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
 }
@@ -113,7 +114,7 @@ function endedScans(options: CompleteOptions): Parameters<typeof settleMissing>[
     syncId: sync.stats.passId,
     isConfirming: options.isConfirming,
     verdicts: new Map(scans.map((scan) => [scan.scope, judgeScope(scan)])),
-    scopeOf: parts.scopeOf,
+    scopeOf: (key) => parts.source.scopeOf(key),
     exists: (scope) => scopes.has(scope),
     becameEmpty: options.becameEmpty,
     approval: approved ?? null,
@@ -121,9 +122,13 @@ function endedScans(options: CompleteOptions): Parameters<typeof settleMissing>[
   };
 }
 
-function rowsOf({ parts: { writer }, knownRowsBefore }: CompleteOptions, sync: ActiveSync): Rows {
+function rowsOf({ parts, knownRowsBefore, becameEmpty }: CompleteOptions, sync: ActiveSync): Rows {
+  const { writer } = parts;
+  const { day, removed = 0 } = writer.progress?.deletions ?? {};
+  const removedToday = day === parts.settling.today() ? removed : 0;
   return {
-    known: knownRowsBefore,
+    // Values that became empty today are still rows.
+    known: becameEmpty.length === 0 ? knownRowsBefore : Math.max(0, knownRowsBefore - removedToday),
     unseen: async (test) =>
       writer.known.areAllSeen(sync) ? { keys: [], count: 0 } : writer.known.unseen('rows', sync, test),
     isSeen: (key) => hasSeen(sync, 'rows', key),

@@ -8,14 +8,13 @@ import { BecomesFull } from './becomes-full.ts';
 import { completeSync, type Scanned } from './complete-sync.ts';
 import { IdentityGate } from './identity-gate.ts';
 import { scansAhead } from '../source/pages-ahead.ts';
-import { evidenceOf, type SourcePage } from '../source/source-scan.ts';
+import { evidenceOf, type Reading, type SourcePage } from '../source/source-scan.ts';
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { SyncParts } from './sync-parts.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncOptions } from './sync-result.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 
-/** Each of many short scans would end in a small transaction of its own. */
 const COMMIT_EVERY_MS = 1_000;
 
 /** A sync on its way from the hub's pages to the writer. */
@@ -23,23 +22,36 @@ interface RunningSync {
   readonly parts: SyncParts;
   readonly sync: ActiveSync;
   readonly gate: IdentityGate;
+  readonly reading: Reading;
   readonly knownRowsBefore: number;
-  readonly isConfirming: boolean;
-  /** The keys whose scopes the sync reads; null: it reads all. */
-  readonly concerned: Iterable<string> | null;
+  /** The scopes that the sync reads; null: all. */
+  readonly some: ReadonlySet<string> | null;
   readonly localStartMs: number;
   readonly becameEmpty: KeyedRow[];
   readonly signal: AbortSignal;
 }
 
+type RunOptions = SyncOptions & { readonly signal: AbortSignal };
+
 /**
  * Runs one sync of a collection, full or incremental, and publishes the changes. Throws the hub's errors, and
  * `HUB_FOREIGN_DATA`.
  */
-export async function runSync(
+export function runSync(parts: SyncParts, mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+  const { source } = parts;
+  const keys = options.approved?.keys ?? (options.confirming === true ? missingKeys(parts) : null);
+  if (keys !== null)
+    return runOn(parts, mode, { ...options, some: new Set([...keys].map((key) => source.scopeOf(key))) });
+  if (source.changes === undefined) return runOn(parts, mode, { ...options, some: null });
+  return source.changes.take((changed) =>
+    runOn(parts, mode, { ...options, some: mode === 'FULL' ? null : changed }),
+  );
+}
+
+async function runOn(
   parts: SyncParts,
   mode: SyncMode,
-  options: SyncOptions & { readonly signal: AbortSignal },
+  { some, ...options }: RunOptions & Pick<RunningSync, 'some'>,
 ): Promise<SyncResult> {
   const { writer, identity } = parts;
   const { acceptNew = false, approved, confirming: isConfirming = false, signal } = options;
@@ -51,16 +63,18 @@ export async function runSync(
   if (mode === 'FULL' && !isConfirming) parts.late.beginFull(writer.progress?.watermarkMs ?? null);
   writer.begin(sync);
   try {
-    const knownRowsBefore = writer.known.rows;
     if (mode === 'FULL') await parts.requireRecords();
+    const reading = await parts.source.begin();
+    if (mode === 'FULL') await removeOutside(parts, sync, reading);
+    const knownRowsBefore = writer.known.rows;
     const gate = new IdentityGate({ parts, sync, knownRowsBefore, acceptNew });
     const scanned = await scanAll({
       parts,
       sync,
       gate,
+      reading,
       knownRowsBefore,
-      isConfirming,
-      concerned: approved?.keys ?? (isConfirming ? missingKeys(parts) : null),
+      some,
       localStartMs,
       becameEmpty: [],
       signal,
@@ -78,6 +92,19 @@ export async function runSync(
     throw error;
   } finally {
     writer.end(sync);
+  }
+}
+
+/** The configuration or the day says so: no guard, no confirmation, and no word of the hub. */
+async function removeOutside({ writer }: SyncParts, sync: ActiveSync, { isOutside }: Reading): Promise<void> {
+  if (isOutside === undefined) return;
+  for (const area of ['rows', 'rejects'] as const) {
+    for (let isMore = writer.known[area] > 0; isMore;) {
+      const { keys, count } = await writer.known.find(area, isOutside);
+      await writer.remove(sync, area, keys);
+      await writer.flush(sync);
+      isMore = count > keys.length;
+    }
   }
 }
 
@@ -103,28 +130,26 @@ function newSync(parts: SyncParts, mode: SyncMode, { republication }: SyncOption
 }
 
 async function scanAll(run: RunningSync): Promise<Scanned> {
-  const { parts, sync, signal } = run;
-  const { writer } = parts;
+  const { parts, sync, reading } = run;
   const { stats } = sync;
-  const all = await parts.scans();
-  const scopes = new Set(all.map(({ scope }) => scope));
-  const concerned = run.concerned === null ? null : new Set([...run.concerned].map(parts.scopeOf));
-  const wanted = concerned === null ? all : all.filter(({ scope }) => concerned.has(scope));
+  const { scopes } = reading;
+  const wanted = run.some === null ? scopes : scopes.intersection(run.some);
   // A sync of a part of the scopes is recorded like an incremental one.
-  if (wanted.length < all.length) stats.mode = 'DELTA';
-  const isSingle = all.length === 1;
-  const modifiedAfterMs = sync.seen === null ? incrementalBegin(parts) : undefined;
-  const pages = sync.seen === null ? undefined : (parts.pages ?? undefined);
-  const open = { modifiedAfterMs, pages, readVersion: writer.readVersion, signal };
+  if (wanted.size < scopes.size) stats.mode = 'DELTA';
+  const isSingle = scopes.size === 1;
   const scans: ScanEvidence[] = [];
+  const pages = pagesOf(run, { wanted, isSingle, scans });
   const { skewMs: previousSkewMs } = parts.findings;
   let clock: SyncClock | null = null;
   let hubTimeMs: number | null = null;
   let pageCount = 0;
-  let flushedAtMs = parts.now();
-  for await (const scan of scansAhead(wanted, { ahead: isSingle ? 0 : parts.scopesAhead, open })) {
-    const before = countedBy(sync);
-    for await (const page of scan.pages) {
+  const commits = new Commits(run, isSingle ? 0 : COMMIT_EVERY_MS);
+  try {
+    for (;;) {
+      const step = pages.next();
+      await commits.until(step);
+      const { done = false, value: page } = await step;
+      if (done || page === undefined) break;
       // Of several scans that were opened together, a later one may have been answered first.
       const isEarliest = hubTimeMs === null || (page.hubTimeMs !== null && page.hubTimeMs < hubTimeMs);
       if (clock === null || isEarliest) clock = startClock(run, page.hubTimeMs, previousSkewMs);
@@ -132,20 +157,14 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
       if (!(await stageKnown(run, page))) await stageAll(run, page);
-      if (sync.seen === null && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
+      const isByTime = sync.seen === null && parts.source.changes === undefined;
+      if (isByTime && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
-      // Commit while the next page is on its way. If it has arrived already, let more rows share the transaction.
-      const isDue = isSingle ? !(await scan.pages.hasNext()) : parts.now() - flushedAtMs >= COMMIT_EVERY_MS;
-      if (!writer.isFull && !(writer.hasPending && isDue)) continue;
-      await writer.flush(sync);
-      flushedAtMs = parts.now();
+      // The reader is done with a large page before the scan goes on.
+      if (parts.writer.isFull || page.isLarge === true) await commits.now();
     }
-    const after = countedBy(sync);
-    const counted = {
-      distinctRows: after.distinctRows - before.distinctRows,
-      rowsWithoutId: after.rowsWithoutId - before.rowsWithoutId,
-    };
-    scans.push(evidenceOf(scan.scope, scan.pages.end, counted));
+  } finally {
+    await pages.return(undefined);
   }
   return {
     scans,
@@ -153,6 +172,82 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
     becameEmpty: run.becameEmpty,
     clock: clock ?? startClock(run, null, previousSkewMs),
   };
+}
+
+/** The pages of all scans. What a scan proves is noted when it has ended. */
+async function* pagesOf(
+  { parts, sync, reading, signal }: RunningSync,
+  options: { wanted: ReadonlySet<string>; isSingle: boolean; scans: ScanEvidence[] },
+): AsyncGenerator<SourcePage, undefined> {
+  const open = {
+    modifiedAfterMs: sync.seen === null ? incrementalBegin(parts) : undefined,
+    pages: sync.seen === null ? undefined : (parts.pages ?? undefined),
+    readVersion: parts.writer.readVersion,
+    signal,
+  };
+  const ahead = options.isSingle ? 0 : parts.scopesAhead;
+  for await (const scan of scansAhead(reading.scans(options.wanted), { ahead, open })) {
+    const before = countedBy(sync);
+    yield* scan.pages;
+    const after = countedBy(sync);
+    const counted = {
+      distinctRows: after.distinctRows - before.distinctRows,
+      rowsWithoutId: after.rowsWithoutId - before.rowsWithoutId,
+    };
+    options.scans.push(evidenceOf(scan.scope, scan.pages.end, counted));
+  }
+}
+
+/**
+ * Commits what is staged while the next page is on its way: at once, if it has not arrived yet; or of many short scans, each of
+ * which would end in a small transaction of its own, after `everyMs` at the latest.
+ */
+class Commits {
+  readonly #run: RunningSync;
+  readonly #everyMs: number;
+  #lastMs: number;
+
+  constructor(run: RunningSync, everyMs: number) {
+    this.#run = run;
+    this.#everyMs = everyMs;
+    this.#lastMs = run.parts.now();
+  }
+
+  async now(): Promise<void> {
+    const { parts, sync } = this.#run;
+    await parts.writer.flush(sync);
+    this.#lastMs = parts.now();
+  }
+
+  async until(next: Promise<unknown>): Promise<void> {
+    const { parts, signal } = this.#run;
+    next.catch(() => undefined);
+    while (parts.writer.hasPending && !signal.aborted) {
+      const restMs = this.#lastMs + this.#everyMs - parts.now();
+      const isDue = restMs <= 0;
+      if ((!isDue || this.#everyMs === 0) && (await this.#arrives(next, restMs))) return;
+      if (isDue) await this.now();
+    }
+  }
+
+  /** Whether the next page, or the end, arrives in time; without time, by the next turn of the event loop. */
+  async #arrives(next: Promise<unknown>, withinMs: number): Promise<boolean> {
+    const { parts } = this.#run;
+    const arrived = next.then(
+      () => true,
+      () => true,
+    );
+    const ending = new AbortController();
+    const late =
+      withinMs <= 0
+        ? new Promise<void>((resolve) => setImmediate(resolve))
+        : parts.sleep(withinMs, ending.signal).catch(() => undefined);
+    try {
+      return await Promise.race([arrived, late.then(() => false)]);
+    } finally {
+      ending.abort();
+    }
+  }
 }
 
 /** Those whose scopes a confirming sync reads; null: it reads all. */
@@ -183,7 +278,8 @@ async function stageKnown(run: RunningSync, { known, readVersion }: SourcePage):
 /** Stages a page in parts, if it would make too large a transaction. Such a page cannot be recognised later. */
 async function stageAll(run: RunningSync, page: SourcePage): Promise<void> {
   const { writer } = run.parts;
-  const { rows } = page;
+  const { rows, readAgain = [] } = page;
+  if (readAgain.length > 0 && writer.known.rejects > 0) await writer.remove(run.sync, 'rejects', readAgain);
   const most = writer.rowsAtOnce;
   if (rows.length <= most) return stage(run, page);
   for (let from = 0; from < rows.length; from += most) {
@@ -212,17 +308,18 @@ async function stage(run: RunningSync, page: SourcePage): Promise<void> {
   parts.onPage(sync.stats, tally);
 }
 
-/** Values that became empty wait for the end of the sync, where the guard sees all losses together. */
+/** Values that became empty wait for the end of a full sync, where the guard sees all losses together. */
 async function withoutNowEmpty(
-  { parts, sync, becameEmpty: all }: RunningSync,
+  { parts, sync, becameEmpty }: RunningSync,
   { rows }: SourcePage,
 ): Promise<readonly KeyedRow[]> {
-  const empty = rows.filter(({ becameEmpty }) => becameEmpty === true);
+  const empty = rows.filter((row) => row.becameEmpty === true);
   if (empty.length === 0) return rows;
-  const nowEmpty = new Set(await parts.writer.known.differing(empty));
-  for (const { key } of nowEmpty) if (key !== null) sync.seen?.add(key);
-  all.push(...nowEmpty);
-  return rows.filter((row) => !nowEmpty.has(row));
+  const { differing = [], unknown = [] } = await parts.writer.known.compare(empty);
+  for (const { key } of differing) if (key !== null) sync.seen?.add(key);
+  becameEmpty.push(...differing);
+  const left = new Set([...differing, ...unknown.filter(({ needsKnown }) => needsKnown)]);
+  return rows.filter((row) => !left.has(row));
 }
 
 /** The sync's clock, by the hub's time at its earliest page. */

@@ -139,7 +139,7 @@ export async function settleMissing(parts: SettleParts, scans: EndedScans, rows:
 function isSettled({ verdicts }: EndedScans, { short }: SyncVerdict, isListLost: boolean): boolean {
   const all = [...verdicts.values()];
   const isWhole = ({ kind, ...verdict }: ScopeVerdict): boolean =>
-    kind === 'complete' || ('isNotFound' in verdict && verdict.isNotFound);
+    kind === 'complete' || ('isUnread' in verdict && verdict.isUnread);
   if (isListLost && !all.every(isWhole)) return false;
   // Without a scope to read, all that is missing belongs to scopes that exist no more.
   return short !== null || all.length === 0 || all.some(({ kind }) => kind === 'complete');
@@ -151,14 +151,14 @@ type SyncVerdict = Pick<Settled, 'inconclusive' | 'short'>;
 
 /**
  * Whether the sync is complete. A short one is, if the rows known after it are no fewer than the hub counts. A parent that the hub
- * does not find has no rows to copy, unless it finds none at all of those that had some.
+ * does not find has no rows to copy, and one that it refuses is a reject, unless that is so of all.
  */
 function judgeSync({ verdicts, scopeOf }: EndedScans, unseen: readonly string[], known: number): SyncVerdict {
   const all = [...verdicts];
   const doubts = all.flatMap(([, verdict]) => (verdict.kind === 'inconclusive' ? [verdict] : []));
-  const isAllNotFound =
-    known > 0 && doubts.length === verdicts.size && doubts.every(({ isNotFound }) => isNotFound);
-  const doubt = doubts.find(({ isNotFound }) => !isNotFound || isAllNotFound);
+  const isAllUnread =
+    known > 0 && doubts.length === verdicts.size && doubts.every(({ isUnread }) => isUnread);
+  const doubt = doubts.find(({ isUnread }) => !isUnread || isAllUnread);
   const shorts = all.flatMap(([scope, verdict]) => (verdict.kind === 'short' ? [{ scope, ...verdict }] : []));
   if (shorts.length === 0) return { inconclusive: doubt?.why ?? null, short: null };
   const short = {

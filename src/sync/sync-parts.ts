@@ -8,19 +8,18 @@ import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 import type { SettleParts } from './settle-missing.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
-import type { SourceScan } from '../source/source-scan.ts';
+import type { Source } from '../source/source.ts';
 
 export interface SyncParts {
   readonly writer: CollectionWriter;
   /** The pages of earlier full syncs; null where every page is to be parsed. */
   readonly pages: PageMemory | null;
-  readonly scans: () => Promise<readonly SourceScan[]>;
+  readonly source: Pick<Source, 'begin' | 'scopeOf' | 'changes'>;
   /** Throws when the topics have lost records that a full sync compares with. */
   readonly requireRecords: () => Promise<void>;
   readonly collection: CollectionName;
   readonly memory: DeletionMemory;
   readonly settling: SettleParts;
-  readonly scopeOf: (key: string) => string;
   /** How many scopes are opened ahead of their turn. */
   readonly scopesAhead: number;
   /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
@@ -33,5 +32,7 @@ export interface SyncParts {
   readonly findings: HubFindings;
   readonly now: () => number;
   readonly randomId: () => string;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly onPage: (stats: SyncStats, tally: PageTally) => void;
 }

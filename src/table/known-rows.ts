@@ -1,6 +1,6 @@
 import type { Change, KeyedRow } from '../core/row-changes.ts';
 import { hasSeen, type ActiveSync } from './active-sync.ts';
-import type { FoundKeys, Table } from './table.ts';
+import type { FoundKeys, Known, Table } from './table.ts';
 import type { TaskQueue } from './task-queue.ts';
 
 /** What is published of a collection, by its index and the staged changes. The writer runs no other task while it reads. */
@@ -31,9 +31,9 @@ export class KnownRows {
     return this.#table.someKeys(count, test);
   }
 
-  /** Returns the decoded rows that differ from the known content of their keys; rows with unknown keys are left out. */
-  differing(rows: readonly KeyedRow[]): Promise<KeyedRow[]> {
-    return this.#queue.run(() => this.#table.differing(rows));
+  /** Returns the decoded rows by whether their keys are known, and with this content. */
+  compare(rows: readonly KeyedRow[]): Promise<Partial<Record<Known, KeyedRow[]>>> {
+    return this.#queue.run(() => this.#table.compare(rows));
   }
 
   /**

@@ -48,6 +48,8 @@ export interface RowPage {
 /** Decides whether enough of a page's rows are known. */
 export type IsEnough = (rows: number, known: number) => boolean;
 
+export type Known = 'unknown' | 'same' | 'differing';
+
 export interface FoundKeys {
   /** At most {@link MAX_UNSEEN_KEYS}. */
   readonly keys: readonly string[];
@@ -310,12 +312,13 @@ export class Table {
     return keys.filter((key) => (hashes.get(key) ?? null) !== null);
   }
 
-  /** The rows that differ from the known content of their keys; rows with unknown keys are left out. */
-  async differing(rows: readonly KeyedRow[]): Promise<KeyedRow[]> {
+  /** The rows by whether their keys are known, and with this content. */
+  async compare(rows: readonly KeyedRow[]): Promise<Partial<Record<Known, KeyedRow[]>>> {
     const hashes = await this.hashesOf(rowKeys(rows));
-    return rows.filter(({ key, decoded }) => {
+    return Object.groupBy(rows, ({ key, decoded }): Known => {
       const before = key === null ? null : (hashes.get(key) ?? null);
-      return before !== null && !before.equals(decoded.hash);
+      if (before === null) return 'unknown';
+      return before.equals(decoded.hash) ? 'same' : 'differing';
     });
   }
 

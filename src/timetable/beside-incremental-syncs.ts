@@ -40,7 +40,8 @@ async function runUntil(parts: BesideParts, done: AbortSignal, signal: AbortSign
   for (;;) {
     await sleep(deltaEveryMs, isOver).catch(() => undefined);
     if (isOver.aborted) return;
-    if (!timetable.hasIncremental || sync.writer.progress?.watermarkMs == null) continue;
+    if (!timetable.hasIncremental || !timetable.mayBringChanges || sync.writer.progress?.watermarkMs == null)
+      continue;
     try {
       // Such as a nightly re-stamp: the running full sync brings all these rows.
       if ((await attempt.run('DELTA', { signal })).kind === 'becomes-full') return;

@@ -1,5 +1,6 @@
 import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
+import { newSyncStats } from '../core/sync-stats.ts';
 import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
@@ -51,8 +52,7 @@ export class SyncAttempt {
     emit({ type: 'pass-started', collection, mode });
     try {
       if (sync.writer.committed.lost !== undefined) throw sync.writer.committed.lost;
-      this.#requireParents();
-      const result = await runSync(sync, mode, options);
+      const result = this.#withoutParents(mode) ?? (await runSync(sync, mode, options));
       // Retry an inconclusive sync like a failed one, with growing pauses.
       if (result.kind === 'inconclusive') this.#retries.postpone(mode);
       else this.#retries.clear(mode);
@@ -81,9 +81,15 @@ export class SyncAttempt {
     }
   }
 
-  #requireParents(): void {
-    const { collection, parent, parents } = this.#parts;
-    if (parent !== null && parents() === 'not-offered') throw parentNotOffered(collection, parent);
+  /** A sync that knows only some of its parents would prove nothing. */
+  #withoutParents(mode: SyncMode): SyncResult | null {
+    const { collection, parent, parents, sync, now } = this.#parts;
+    if (parent === null || parents() === 'ready') return null;
+    if (parents() === 'not-offered') throw parentNotOffered(collection, parent);
+    const why = `${parent} has had no complete full sync yet`;
+    const stats = newSyncStats({ passId: sync.randomId(), mode, startedAtMs: now() });
+    const withheld = sync.writer.progress?.rowsWithheld ?? 0;
+    return { kind: 'inconclusive', stats, why, withheld, short: null, confirmAtMs: null };
   }
 
   async #noteFailure(error: unknown, sync: { mode: SyncMode; durationMs: number }): Promise<void> {

@@ -11,8 +11,8 @@ const FULL_RESTS = 10;
 
 export interface TimetableParts {
   readonly collection: CollectionName;
-  readonly sync: Pick<SyncParts, 'writer' | 'identity' | 'findings' | 'settling'>;
-  /** Whether the hub filters the collection by the time of a change. */
+  readonly sync: Pick<SyncParts, 'writer' | 'identity' | 'findings' | 'settling' | 'source'>;
+  /** Whether the hub filters the collection by the time of a change, or its source knows which scopes have changed. */
   readonly hasIncremental: boolean;
   readonly fullPull: FullPullTime;
   readonly deltaEveryMs: number;
@@ -48,7 +48,7 @@ export class SyncTimetable {
       confirmAtMs: sync.settling.missing.owed?.atMs ?? null,
       incrementalNotBeforeMs: this.#retries.notBefore('DELTA', nowMs),
       deltaEveryMs,
-      hasIncremental: this.canBeIncremental,
+      hasIncremental: this.canBeIncremental && this.mayBringChanges,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
       hubNowMs: sync.findings.hubTimeMs(nowMs),
       nowMs,
@@ -65,6 +65,11 @@ export class SyncTimetable {
   /** Whether the hub supports the filter of incremental syncs; true until it refuses it. */
   get hasIncremental(): boolean {
     return this.#parts.hasIncremental && !this.#isFilterRefused;
+  }
+
+  /** Whether an incremental sync has anything to read. */
+  get mayBringChanges(): boolean {
+    return this.#parts.sync.source.changes?.isEmpty !== true;
   }
 
   /** Almost none of the rows were known: only a full sync shows which tenant they belong to. */

@@ -7,7 +7,7 @@ import type { SyncResult } from '../sync/sync-result.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
 
 export interface FollowUpParts extends BesideParts {
-  readonly sync: BesideParts['sync'] & Pick<SyncParts, 'findings'>;
+  readonly sync: BesideParts['sync'] & Pick<SyncParts, 'findings' | 'source'>;
 }
 
 /** Runs a sync, and the full one that replaces an incremental one that is refused, brings too much, or is short. */
@@ -33,7 +33,7 @@ async function incrementalSync(parts: FollowUpParts, options: RunOptions): Promi
     return await parts.attempt.run('DELTA', options);
   } catch (error) {
     const isRefused = error instanceof RollcallError && error.code === 'HUB_REQUEST_REFUSED';
-    if (!isRefused) throw error;
+    if (!isRefused || parts.sync.source.changes !== undefined) throw error;
     parts.timetable.noteFilterRefused();
     return fullSync(parts, options);
   }

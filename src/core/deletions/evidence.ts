@@ -2,8 +2,8 @@
 export interface ScanEvidence {
   /** Empty for the only scope of a plain collection. */
   readonly scope: string;
-  /** `proper`: by the hub's own sign; `not-found`: the hub does not know the scope's parent. */
-  readonly ending: 'proper' | 'no-list' | 'repeated' | 'not-found';
+  /** `proper`: by the hub's own sign; `unread`: nothing of this scope alone could be read. */
+  readonly ending: 'proper' | 'no-list' | 'repeated' | 'unread';
   readonly byOffset: boolean;
   /** All rows together are one record, so that none of those already published makes up for a missing one. */
   readonly isComposed: boolean;
@@ -32,7 +32,7 @@ export type ScopeVerdict =
   | { readonly kind: 'short'; readonly shortfall: Shortfall; readonly isComposed: boolean }
   /** Nothing; each row without an id may be one of them. */
   | { readonly kind: 'nameless'; readonly why: string }
-  | { readonly kind: 'inconclusive'; readonly why: string; readonly isNotFound: boolean };
+  | { readonly kind: 'inconclusive'; readonly why: string; readonly isUnread: boolean };
 
 const MISSES_NEEDED = 2;
 /** An offset scan skips the same rows again where rows before them come and go. */
@@ -41,14 +41,14 @@ const MISSES_NEEDED_BY_OFFSET = 3;
 const INCONCLUSIVE = {
   'no-list': 'a response had no list',
   repeated: 'the hub keeps returning the same page',
-  'not-found': 'the hub does not find what the rows belong to',
+  unread: 'the hub finds nothing that the rows belong to, or refuses it',
 } as const;
 
 /** Whether a scan is complete for its scope, whatever the paging. */
 export function judgeScope(scan: ScanEvidence): ScopeVerdict {
   const { ending, rowsWithoutId, byOffset } = scan;
   if (ending !== 'proper')
-    return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isNotFound: ending === 'not-found' };
+    return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isUnread: ending === 'unread' };
   const shortfall = shortfallOf(scan);
   if (shortfall !== null) return { kind: 'short', shortfall, isComposed: scan.isComposed };
   if (rowsWithoutId > 0) return { kind: 'nameless', why: `${rowsWithoutId} rows have no readable sourcedId` };

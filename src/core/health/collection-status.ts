@@ -49,8 +49,6 @@ export interface CollectionStatus {
 
 /** Time that a full sync may take before it counts as late. */
 const FULL_GRACE_MS = 3 * 3_600_000;
-/** A full sync of schedules spreads its requests over a day, and is complete a day after it began. */
-const SCHEDULES_SYNC_MS = 24 * 3_600_000;
 /** Incremental syncs without the hub's clock reach back an hour (core/watermark). */
 const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
 const DELTAS_MISSED = 10;
@@ -143,8 +141,7 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness {
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
   const full = progress?.lastCompleteFull ?? null;
   if (progress === null || full === null) return { late: null, lateBy: null };
-  const graceMs = FULL_GRACE_MS + (facts.collection === 'schedules' ? SCHEDULES_SYNC_MS : 0);
-  const dueMs = lastFullPullDue(fullPull, nowMs - graceMs);
+  const dueMs = lastFullPullDue(fullPull, nowMs - FULL_GRACE_MS);
   if (full.startedAtMs < dueMs) {
     return { late: `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago`, lateBy: 'full' };
   }

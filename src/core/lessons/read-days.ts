@@ -13,7 +13,7 @@ import { daysOf, isInWindow, type DayWindow } from './window.ts';
 const MAX_RECORD_BYTES = 900_000;
 const DAY_MS = 86_400_000;
 /** Stands for the day of a lesson whose day is unknown. */
-const ANY_DAY = '*';
+export const ANY_DAY = '*';
 
 /** Value of a record in `schedules` (contract). */
 export interface DaySchedule {
@@ -37,18 +37,12 @@ export interface StudentLessons {
 }
 
 /** A student's lessons, day by day. */
-export type StudentDays =
-  | {
-      readonly kind: 'days';
-      /** Days with lessons; one that cannot be published is a reject. */
-      readonly filled: readonly KeyedRow[];
-      /** The window's other days, as values without lessons. */
-      readonly empty: readonly KeyedRow[];
-      /** The answer has no lesson at all, inside or outside of the window. */
-      readonly isBlank: boolean;
-    }
+export interface StudentDays {
+  /** Each day of the window, those without lessons too; one that cannot be published is a reject. Or one reject for all. */
+  readonly rows: readonly KeyedRow[];
   /** The day of a lesson is unknown. It can be any day, so no day is known to be complete. */
-  | { readonly kind: 'unreadable'; readonly row: KeyedRow };
+  readonly isUnread: boolean;
+}
 
 /** Key in `rejects`, after `schedules|`, of a reject that concerns a student and no single day. */
 export function studentRejectKey(student: string): string {
@@ -83,18 +77,13 @@ export class DayReader {
 
   /** Throws HUB_LESSONS_UNREADABLE where no lesson has the configured start. */
   read(answer: StudentLessons): StudentDays {
-    const { student, window, lessons } = answer;
+    const { student, window } = answer;
     const days = this.#byDay(answer);
-    const undated = days.get(ANY_DAY);
-    if (undated !== undefined) return { kind: 'unreadable', row: this.#rowOf(student, ANY_DAY, undated) };
-    const all = daysOf(window);
-    const rowsOf = (dates: readonly string[]): KeyedRow[] =>
-      dates.map((date) => this.#rowOf(student, date, days.get(date) ?? dayWith()));
+    const isUnread = days.has(ANY_DAY);
+    const dates = isUnread ? [ANY_DAY] : daysOf(window);
     return {
-      kind: 'days',
-      filled: rowsOf(all.filter((date) => days.has(date))),
-      empty: rowsOf(all.filter((date) => !days.has(date))),
-      isBlank: lessons.length === 0,
+      rows: dates.map((date) => this.#rowOf(student, date, days.get(date) ?? dayWith())),
+      isUnread,
     };
   }
 
@@ -157,7 +146,8 @@ export class DayReader {
     };
     const hash = this.#hash.of([student, date, ...distinct.map(({ content }) => content)]);
     const decoded = { kind: 'row', ...common, value, hash } as const;
-    return { key, rejectKey: key, decoded, becameEmpty: distinct.length === 0 };
+    const isEmpty = distinct.length === 0;
+    return { key, rejectKey: key, decoded, becameEmpty: isEmpty, needsKnown: isEmpty };
   }
 }
 

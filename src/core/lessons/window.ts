@@ -37,11 +37,3 @@ export function daysOf(window: DayWindow): string[] {
 export function askedDays(window: DayWindow): DayWindow {
   return { from: addDays(window.from, -1), to: addDays(window.to, 1) };
 }
-
-/** The days in both windows; none when the result's `from` is after its `to`. */
-export function overlap(one: DayWindow, other: DayWindow): DayWindow {
-  return {
-    from: one.from > other.from ? one.from : other.from,
-    to: one.to < other.to ? one.to : other.to,
-  };
-}

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { PagesAhead, scansAhead } from '../../../src/source/pages-ahead.ts';
 import { plainSource } from '../../../src/source/source.ts';
+import type { SourceScan } from '../../../src/source/source-scan.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
 import { readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
@@ -25,8 +26,13 @@ const reader: Pick<RowReader, 'read'> = {
   read: () => ({ kind: 'row', sourcedId: 'a', value: {}, hash: Buffer.alloc(16), modifiedAtMs: null }),
 };
 
+async function scansOf(hub: TestHub['hub']): Promise<readonly SourceScan[]> {
+  const { scopes, scans } = await plainSource(hub, USERS, reader as RowReader).begin();
+  return scans(scopes);
+}
+
 async function pagesOf({ hub }: TestHub, signal: AbortSignal = never): Promise<PagesAhead> {
-  const [scan] = await plainSource(hub, USERS, reader as RowReader).scans();
+  const [scan] = await scansOf(hub);
   if (scan === undefined) throw new Error('no scan');
   return new PagesAhead(scan.open({ modifiedAfterMs: undefined, readVersion: () => 0, signal }));
 }
@@ -100,9 +106,7 @@ describe('a large page', () => {
 
   it('of a scan that is opened ahead is asked for when its turn comes', async () => {
     await using test = await testHub(largePages('a'));
-    const scans = await Promise.all(
-      [1, 2, 3].map(() => plainSource(test.hub, USERS, reader as RowReader).scans()),
-    );
+    const scans = await Promise.all([1, 2, 3].map(() => scansOf(test.hub)));
     const open = { modifiedAfterMs: undefined, readVersion: () => 0, signal: never };
     let rows = 0;
     for await (const { pages } of scansAhead(scans.flat(), { ahead: 2, open }))

@@ -118,9 +118,9 @@ describe('a failing Core API', () => {
 
   it('does not open the circuit of the other API', async () => {
     await using test = await testHub(script((_, response) => sendJson(response, {}, { status: 500 })));
-    for (let times = 0; times < 3; times += 1) await ask(test).catch(() => undefined);
+    for (let times = 0; times < 5; times += 1) await ask(test).catch(() => undefined);
     await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
-    expect(test.data()).toHaveLength(4);
+    expect(test.data()).toHaveLength(10);
     expect(test.events.filter(({ type }) => type === 'circuit-opened')).toMatchObject([{ api: 'core' }]);
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
   });

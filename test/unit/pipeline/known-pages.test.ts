@@ -93,7 +93,7 @@ class World {
     this.#parts = {
       writer,
       pages: this.#pages,
-      scans: () => source.scans(),
+      source,
       requireRecords: () => Promise.resolve(),
       collection: 'users',
       memory: state.deletions,
@@ -107,7 +107,6 @@ class World {
         isOtherHeld: () => false,
         emit: (event) => this.told.push(event.kind),
       },
-      scopeOf: () => '',
       scopesAhead: 0,
       identity: null,
       overlapMs: 0,
@@ -116,6 +115,7 @@ class World {
       findings: new HubFindings(),
       now: () => 0,
       randomId,
+      sleep: () => Promise.resolve(),
       onPage: (stats, tally) => this.told.push({ ...stats, passId: null }, tally),
     };
   }

@@ -66,8 +66,14 @@ class Bench {
     return {
       writer,
       pages: null,
-      scans: () =>
-        Promise.resolve([{ scope: '', open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) }]),
+      source: {
+        begin: () =>
+          Promise.resolve({
+            scopes: new Set(['']),
+            scans: () => [{ scope: '', open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) }],
+          }),
+        scopeOf: () => '',
+      },
       requireRecords: () => Promise.resolve(),
       collection: 'users',
       memory: deletions,
@@ -81,7 +87,6 @@ class Bench {
         isOtherHeld: () => false,
         emit: () => undefined,
       },
-      scopeOf: () => '',
       scopesAhead: 0,
       identity: null,
       overlapMs,
@@ -90,6 +95,7 @@ class Bench {
       findings: new HubFindings(),
       now,
       randomId,
+      sleep: () => Promise.resolve(),
       onPage: () => undefined,
     };
   }

@@ -24,6 +24,7 @@ function failingRunner(failure: Error) {
       collection: 'users',
       settling: { missing: { owed: null } },
       findings: new HubFindings(),
+      source: {},
     },
     hasIncremental: true,
     parents: () => 'ready',

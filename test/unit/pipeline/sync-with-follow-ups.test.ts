@@ -33,7 +33,7 @@ function parts(results: (SyncResult | Error)[]) {
   let canBeIncremental = true;
   const made = {
     collection: 'users',
-    sync: { writer: { progress: null }, findings },
+    sync: { writer: { progress: null }, findings, source: {} },
     deltaEveryMs: 1_000,
     // No incremental sync runs beside a full one.
     sleep: (_ms: number, aborted: AbortSignal) =>

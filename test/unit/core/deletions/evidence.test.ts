@@ -65,7 +65,7 @@ describe('a full sync is not complete for a scope', () => {
     expect(judgeScope(scan({ rowsWithoutId: 1 })).kind).toBe('nameless');
   });
 
-  it.each(['no-list', 'repeated', 'not-found'] as const)('whose answer was inconclusive: %s', (ending) => {
+  it.each(['no-list', 'repeated', 'unread'] as const)('whose answer was inconclusive: %s', (ending) => {
     expect(judgeScope(scan({ ending })).kind).toBe('inconclusive');
   });
 });

@@ -264,13 +264,6 @@ describe('the headline', () => {
     expect(statusOf([facts('users', { progress: progress({ fullAgoMs: 5 * HOUR_MS }) })]).state).toBe('well');
   });
 
-  it('gives a sync of schedules the day that it takes, and no more', () => {
-    const schedules = (fullAgoMs: number) =>
-      statusOf([facts('schedules', { hasDelta: false, progress: progress({ fullAgoMs }) })]).headline;
-    expect(schedules(28 * HOUR_MS)).toBe('all well');
-    expect(schedules(30 * HOUR_MS)).toBe('late: schedules: its daily full sync was due 29 h ago');
-  });
-
   it('reports incremental syncs that stopped', () => {
     const behind = progress({ watermarkAgoMs: 3 * HOUR_MS });
     expect(statusOf([facts('users', { progress: behind })]).headline).toBe(
