@@ -1,9 +1,7 @@
 import { Command } from 'commander';
-import { collectionSettings, syncedCollections, type TenantConfig } from '../config.ts';
+import { syncedCollections } from '../config.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
-import { RollcallError } from '../errors.ts';
-import type { CollectionName } from '../model/collections.ts';
-import { NOT_PLANNED, planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
+import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS, type PlannedKind } from '../plan/recording-log.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import { wrapped } from './help-text.ts';
@@ -45,9 +43,6 @@ otherwise an index is built in memory from the topics: some 150 MB a million row
 --keys, the keys too. If the owner publishes meanwhile, that collection is planned again, up to three times, and at last
 from the topics, where records that the owner published since may be counted.
 
-Schedules are left out: a sync of schedules asks for each student, and waits five minutes before it believes that a day
-lost its lessons.
-
 Without redis in the configuration, plan does not know which deletions need a decision, only how many there were.
 
 Exit codes: 0 nothing would be withheld; 1 a collection failed, or its list was inconclusive; 3 something would be
@@ -60,8 +55,6 @@ Examples:
 
 interface TenantPlan {
   readonly tenant: string;
-  /** Mirrored, but not planned. */
-  readonly leftOut: readonly CollectionName[];
   readonly collections: readonly CollectionPlan[];
 }
 
@@ -69,10 +62,6 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   const config = context.loadConfig();
   const tenants = chooseTenants(config, flags.tenant);
   const collections = [...new Set((flags.collection ?? []).map(chooseCollection))];
-  if (collections.includes(NOT_PLANNED))
-    throw new RollcallError('USAGE_INVALID', `${NOT_PLANNED} cannot be planned`, {
-      remedy: 'Leave them out; "rollcall pull --full" syncs them.',
-    });
   requireMirrored(tenants, collections);
   const { output, signal } = context;
   const keepsKeys = flags.keys === true;
@@ -92,7 +81,7 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
         shown.set('the topics', { done: (read += records), of: null, what: 'records read' }),
       signal,
     });
-    plans.push({ tenant: tenant.id, leftOut: leftOut(tenant, collections), collections: planned });
+    plans.push({ tenant: tenant.id, collections: planned });
   }
   progress.end();
   const isNamed = collections.length > 0;
@@ -109,10 +98,6 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   );
 }
 
-function leftOut(tenant: TenantConfig, asked: readonly CollectionName[]): readonly CollectionName[] {
-  return asked.length === 0 && collectionSettings(tenant, NOT_PLANNED).enabled ? [NOT_PLANNED] : [];
-}
-
 /** A collection's plan for programs (docs/operations.md). */
 function asJson(planned: CollectionPlan, hasKeys: boolean): object {
   const { counts, keys, ...rest } = planned;
@@ -127,7 +112,7 @@ function kept(keys: CollectionPlan['keys']): [string, readonly string[]][] {
 const ALWAYS_SHOWN: ReadonlySet<PlannedKind> = new Set(['created', 'updated', 'deleted', 'rejected']);
 
 /** Prints a table, the keys if there are any, withheld and missing rows, and what to do next. */
-function show(output: Output, { tenant, collections, leftOut: skipped }: TenantPlan, isNamed: boolean): void {
+function show(output: Output, { tenant, collections }: TenantPlan, isNamed: boolean): void {
   output.line(output.colors.bold(tenant));
   showTable(output, collections);
   showKeys(output, collections);
@@ -149,7 +134,6 @@ function show(output: Output, { tenant, collections, leftOut: skipped }: TenantP
   }
   for (const [trouble, names] of troubles(collections.filter((each) => !lacking.includes(each))))
     output.note(`✗ ${names.join(', ')}: ${trouble}`);
-  for (const name of skipped) output.note(`! ${name} is left out: see "rollcall plan --help"`);
   for (const line of conclusion(collections)) output.line(line);
 }
 

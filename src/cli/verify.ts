@@ -65,8 +65,8 @@ States of a difference:
               gone from the hub's list: removed if another full sync misses it too
   withheld    a deletion that needs a decision
 
-Schedules are audited, and left out of the plan (see "rollcall plan --help"). Memory holds the keys of one collection at a
-time, some 150 MB per million rows, and the planned keys.
+For schedules, the plan asks for each wanted student. Memory holds the keys of one collection at a time, some 150 MB per
+million rows, and the planned keys.
 
 With --repair, the process that runs for the tenant rebuilds the index of each collection that differs, without what is
 undecodable, and runs a full sync; without such a process, this command owns the tenant meanwhile. Then the command
@@ -232,7 +232,9 @@ function plannedIn({ collection, keys }: CollectionPlan, hasRedis: boolean): Dif
   return (Object.keys(KINDS) as (keyof typeof KINDS)[]).flatMap((planned) => {
     const kind = KINDS[planned];
     if (kind === null) return [];
-    const state = planned === 'withheld' ? planned : hasRedis || kind === 'left-over' ? 'pending' : 'wrong';
+    // An incremental sync of schedules reads students whose absences changed, and removes nothing.
+    const needsFull = kind === 'left-over' || collection === 'schedules';
+    const state = planned === 'withheld' ? planned : hasRedis || needsFull ? 'pending' : 'wrong';
     const isFirstMiss = planned === 'missing' ? true : undefined;
     return keys[planned].map((key) => ({ collection, key, kind, state, isFirstMiss }));
   });

@@ -15,7 +15,7 @@ import { RecordingLog, type PlannedRecords } from './recording-log.ts';
 
 export interface PlanTenantOptions {
   readonly tenantId: string;
-  /** Empty: all that can be planned. */
+  /** Empty: all. */
   readonly collections: readonly CollectionName[];
   readonly keepsKeys: boolean;
   readonly emit: Emit;
@@ -44,9 +44,6 @@ export interface CollectionPlan extends PlannedRecords, Omit<PlannedSync, 'misse
   readonly keys: PlannedRecords['keys'] & PlannedSync['missed'];
 }
 
-/** A sync of schedules asks for each student, and waits five minutes before it believes a loss. */
-export const NOT_PLANNED: CollectionName = 'schedules';
-
 /** The last attempt reads the topics instead of the owner's index, which changes with every record of the owner. */
 const ATTEMPTS = 4;
 /** No incremental sync runs beside the planned full one. The longest time that a timer takes, ms. */
@@ -65,7 +62,7 @@ export async function planTenant(
   const asked = options.collections;
   const shown = enabledCollections(tenant.config)
     .map(({ name }) => name)
-    .filter((name) => name !== NOT_PLANNED && (asked.length === 0 || asked.includes(name)));
+    .filter((name) => asked.length === 0 || asked.includes(name));
   const topics = tenant.openReadOnlyLog();
   try {
     const planning = new Planning(tenant.parts, options, topics);
@@ -114,10 +111,7 @@ class Planning {
       ...parts,
       log: this.log,
       state: this.#state,
-      collections: parts.collections
-        .filter(({ name }) => name !== NOT_PLANNED)
-        .map((each) => Object.assign({}, each, { deltaEveryMs: NEVER_MS })),
-      schedules: undefined,
+      collections: parts.collections.map((each) => Object.assign({}, each, { deltaEveryMs: NEVER_MS })),
       // Missing topics count as empty, and no record is framed with a schema.
       prepare: () => Promise.resolve(),
       emit: options.emit,

@@ -176,16 +176,7 @@ describe('plan', () => {
     const failed = await rollcall(refused, 'plan', '--collection', 'orgs');
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('✗ orgs: ');
-    const schedules = await rollcall(tenant.configPath, 'plan', '--collection', 'schedules');
-    expect([schedules.code, schedules.stderr]).toEqual([2, expect.stringContaining('cannot be planned')]);
     const results = await rollcall(tenant.configPath, 'plan', '--collection', 'results');
     expect([results.code, results.stderr]).toEqual([2, expect.stringContaining('not mirrored')]);
-  });
-
-  it('says that schedules are left out', async () => {
-    await using tenant = await startTestTenant();
-    const collections = '[orgs, absence-versions, absences, absence-changes, schedules]';
-    const plan = await rollcall(tenant.configWith({ collections }), 'plan');
-    expect([plan.code, plan.stderr]).toEqual([0, expect.stringContaining('schedules is left out')]);
   });
 });
