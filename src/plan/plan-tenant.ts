@@ -10,7 +10,7 @@ import type { TenantParts } from '../session/tenant-parts.ts';
 import { MemoryState } from '../state/memory-state.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
 import { parentsFirst } from '../timetable/parents-first.ts';
-import type { SyncRunner } from '../timetable/sync-runner.ts';
+import type { CollectionRunner } from '../timetable/collection-runner.ts';
 import { RecordingLog, type PlannedRecords } from './recording-log.ts';
 
 export interface PlanTenantOptions {
@@ -150,7 +150,11 @@ class Planning {
 
   async #sync(
     source: CollectionName,
-    { runner, isLast, signal }: { runner: SyncRunner | undefined; isLast: boolean; signal: AbortSignal },
+    {
+      runner,
+      isLast,
+      signal,
+    }: { runner: CollectionRunner | undefined; isLast: boolean; signal: AbortSignal },
   ): Promise<(PlannedSync & { source: CollectionName }) | null> {
     let result: SyncResult | null = null;
     let failure: unknown = null;

@@ -7,7 +7,7 @@ import type { TenantLog } from '../log/log.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { createAbsenceView } from './create-absence-view.ts';
-import { CollectionRunner } from './collection-runner.ts';
+import { CollectionRunner } from '../timetable/collection-runner.ts';
 import { CollectionWriter } from '../table/collection-writer.ts';
 import { absentStudents } from '../absences/absent-students.ts';
 import { createZoneClock } from '../core/lessons/zone-clock.ts';
@@ -21,7 +21,6 @@ import { overlapsEnough } from '../core/tenant-identity.ts';
 import { MissingRows } from '../table/missing-rows.ts';
 import type { SettleParts } from '../sync/settle-missing.ts';
 import type { SyncParts } from '../sync/sync-parts.ts';
-import type { SyncRunner } from '../timetable/sync-runner.ts';
 import type { IdentityCheck } from '../sync/identity-check.ts';
 import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 import { requireRecords } from './watch-topics.ts';
@@ -38,7 +37,7 @@ export interface SessionParts {
   readonly sizes: TransactionSizes;
   /** The writers of the collections added so far. */
   readonly writers: Map<CollectionName, CollectionWriter>;
-  readonly runners: Map<CollectionName, SyncRunner>;
+  readonly runners: Map<CollectionName, CollectionRunner>;
   readonly identity: IdentityCheck;
 }
 

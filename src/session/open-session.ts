@@ -6,14 +6,14 @@ import type { CollectionWriter } from '../table/collection-writer.ts';
 import { addRunner, type TransactionSizes } from './add-runner.ts';
 import { TaskQueue } from '../table/task-queue.ts';
 import { Offer } from '../timetable/offer.ts';
-import type { SyncRunner } from '../timetable/sync-runner.ts';
+import type { CollectionRunner } from '../timetable/collection-runner.ts';
 import { IdentityCheck } from '../sync/identity-check.ts';
 import type { TenantParts } from './tenant-parts.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
 export interface TenantSession {
-  readonly runners: ReadonlyMap<CollectionName, SyncRunner>;
+  readonly runners: ReadonlyMap<CollectionName, CollectionRunner>;
   readonly writers: ReadonlyMap<CollectionName, CollectionWriter>;
 }
 
@@ -35,7 +35,7 @@ export async function openSession(
     signal,
   );
   reportHeld(parts, starts);
-  const runners = new Map<CollectionName, SyncRunner>();
+  const runners = new Map<CollectionName, CollectionRunner>();
   const writers = new Map<CollectionName, CollectionWriter>();
   const session = {
     parts,

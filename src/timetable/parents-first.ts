@@ -1,9 +1,9 @@
 import type { CollectionName } from '../model/collections.ts';
-import type { SyncRunner } from './sync-runner.ts';
+import type { CollectionRunner } from './collection-runner.ts';
 
 /** Runs a task for each collection, nested collections last. The results are in the given order. */
 export async function parentsFirst<T>(
-  runners: ReadonlyMap<CollectionName, SyncRunner>,
+  runners: ReadonlyMap<CollectionName, Pick<CollectionRunner, 'hasParents'>>,
   collections: readonly CollectionName[],
   task: (collection: CollectionName) => Promise<T>,
 ): Promise<readonly T[]> {

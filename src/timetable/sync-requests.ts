@@ -1,8 +1,5 @@
 import type { SyncMode } from '../model/progress.ts';
-import { asError } from './session-error.ts';
-import type { SyncResult } from '../sync/sync-result.ts';
-import type { SyncOptions } from '../sync/sync-result.ts';
-import type { Waker } from './waker.ts';
+import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
 
 export interface SyncRequest {
   readonly mode: SyncMode;
@@ -10,15 +7,16 @@ export interface SyncRequest {
   readonly done: PromiseWithResolvers<SyncResult>;
 }
 
-/** The requests for syncs of one collection that wait for their turn. */
+/** The requests for syncs of one collection that wait for their turn, and the rest of the loop that they end. */
 export class SyncRequests {
-  readonly #waker: Waker;
+  readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly #waiting: SyncRequest[] = [];
+  #wakeUp: () => void = () => undefined;
   #ended: { readonly error: unknown } | null = null;
 
-  /** `waker`: is woken by each request. */
-  constructor(waker: Waker) {
-    this.#waker = waker;
+  /** `sleep` rejects when the signal aborts. */
+  constructor(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
+    this.#sleep = sleep;
   }
 
   /** Resolves with the result of the sync. Rejects with the error of the sync, or of the session. */
@@ -26,7 +24,7 @@ export class SyncRequests {
     if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
     const done = Promise.withResolvers<SyncResult>();
     this.#waiting.push({ mode, options, done });
-    this.#waker.wake();
+    this.#wakeUp();
     return done.promise;
   }
 
@@ -34,18 +32,24 @@ export class SyncRequests {
     return this.#waiting.shift();
   }
 
-  takeAll(): SyncRequest[] {
-    return this.#waiting.splice(0);
-  }
-
-  /** Puts back requests whose turn has not come. */
-  keep(requests: readonly SyncRequest[]): void {
-    this.#waiting.push(...requests);
+  /** Sleeps until the time has passed or a request waits, whichever is first. */
+  async rest(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#waiting.length > 0 || ms <= 0) return;
+    const woken = new AbortController();
+    this.#wakeUp = () => woken.abort();
+    await this.#sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
   }
 
   /** The runner has ended: rejects waiting and later requests. */
   end(error: unknown): void {
     this.#ended = { error };
-    for (const { done } of this.takeAll()) done.reject(asError(error));
+    for (const { done } of this.#waiting.splice(0)) done.reject(asError(error));
   }
+}
+
+/** The abort of a session's signal may have no reason. */
+function asError(reason: unknown): Error {
+  return reason instanceof Error
+    ? reason
+    : new Error("the tenant's session ended before the request was done");
 }

@@ -1,6 +1,6 @@
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { SyncRunner } from '../../../src/timetable/sync-runner.ts';
+import type { CollectionRunner } from '../../../src/timetable/collection-runner.ts';
 import { runTenant } from '../../../src/worker/run-tenant.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 import type { TenantParts } from '../../../src/session/tenant-parts.ts';
@@ -30,7 +30,7 @@ export class SimulatedProcess {
   }
 
   /** Throws where it does not own the tenant. */
-  runner(collection: CollectionName): SyncRunner {
+  runner(collection: CollectionName): CollectionRunner {
     const runner = this.#session?.runners.get(collection);
     if (runner === undefined) throw new Error(`the last process does not own the tenant: ${this.#fate}`);
     return runner;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
-import { CollectionRunner, type RunnerParts } from '../../../src/session/collection-runner.ts';
+import { CollectionRunner, type RunnerParts } from '../../../src/timetable/collection-runner.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 
 /** Makes a runner whose syncs fail with an error before they read anything. */

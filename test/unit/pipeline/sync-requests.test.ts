@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SyncRequests } from '../../../src/timetable/sync-requests.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
-import { Waker } from '../../../src/timetable/waker.ts';
 
 /** Sleeps until the signal aborts, however long it is to sleep. */
 const sleep = (_ms: number, signal: AbortSignal): Promise<void> =>
@@ -10,7 +9,7 @@ const { signal } = new AbortController();
 
 describe('the requests for syncs that wait', () => {
   it('are taken in the order in which they came, and resolve with the result of the sync', async () => {
-    const requests = new SyncRequests(new Waker(sleep));
+    const requests = new SyncRequests(sleep);
     const first = requests.add('FULL', {});
     void requests.add('DELTA', {});
     const result = { kind: 'becomes-full' } as SyncResult;
@@ -23,7 +22,7 @@ describe('the requests for syncs that wait', () => {
   });
 
   it('are rejected with the error that ends the runner, and so is a request that comes after the end', async () => {
-    const requests = new SyncRequests(new Waker(sleep));
+    const requests = new SyncRequests(sleep);
     const end = new Error('the log failed');
     const waiting = requests.add('FULL', {});
     requests.end(end);
@@ -34,16 +33,15 @@ describe('the requests for syncs that wait', () => {
 
 describe('the rest of a loop', () => {
   it('ends when a request comes', async () => {
-    const waker = new Waker(sleep);
-    const requests = new SyncRequests(waker);
-    const rest = waker.rest(3_600_000, signal);
+    const requests = new SyncRequests(sleep);
+    const rest = requests.rest(3_600_000, signal);
     requests.add('FULL', {}).catch(() => undefined);
     await expect(rest).resolves.toBeUndefined();
   });
 
-  it('does not begin when a request came since the last one', async () => {
-    const waker = new Waker(sleep);
-    waker.wake();
-    await expect(waker.rest(3_600_000, signal)).resolves.toBeUndefined();
+  it('does not begin while a request waits', async () => {
+    const requests = new SyncRequests(sleep);
+    requests.add('FULL', {}).catch(() => undefined);
+    await expect(requests.rest(3_600_000, signal)).resolves.toBeUndefined();
   });
 });

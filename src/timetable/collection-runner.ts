@@ -1,18 +1,15 @@
 import { isOfOneCollection } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
-import { asError } from '../timetable/session-error.ts';
-import { SyncAttempt, type AttemptParts, type RunOptions } from '../timetable/sync-attempt.ts';
-import { SyncRequests, type SyncRequest } from '../timetable/sync-requests.ts';
+import { SyncAttempt, type AttemptParts, type RunOptions } from './sync-attempt.ts';
+import { SyncRequests, type SyncRequest } from './sync-requests.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
-import { SyncRetries, type RetryParts } from '../timetable/sync-retries.ts';
-import type { SyncRunner } from '../timetable/sync-runner.ts';
+import { SyncRetries, type RetryParts } from './sync-retries.ts';
 import type { SyncOptions } from '../sync/sync-result.ts';
-import { SyncTimetable, type TimetableParts } from '../timetable/sync-timetable.ts';
-import { syncWithFollowUps, type FollowUpParts } from '../timetable/sync-with-follow-ups.ts';
-import { Waker } from '../timetable/waker.ts';
+import { SyncTimetable, type TimetableParts } from './sync-timetable.ts';
+import { syncWithFollowUps, type FollowUpParts } from './sync-with-follow-ups.ts';
 
 const READY_POLL_MS = 500;
 /** A collection that the hub begins to offer is not urgent. */
@@ -27,9 +24,8 @@ export interface RunnerParts extends AttemptParts, TimetableParts, RetryParts {
 }
 
 /** Runs one collection's syncs, one after another: on request, or when they are due. */
-export class CollectionRunner implements SyncRunner {
+export class CollectionRunner {
   readonly #parts: RunnerParts;
-  readonly #waker: Waker;
   readonly #requests: SyncRequests;
   readonly #timetable: SyncTimetable;
   readonly #syncing: FollowUpParts;
@@ -38,8 +34,7 @@ export class CollectionRunner implements SyncRunner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    this.#waker = new Waker(parts.sleep);
-    this.#requests = new SyncRequests(this.#waker);
+    this.#requests = new SyncRequests(parts.sleep);
     const retries = new SyncRetries(parts);
     const timetable = new SyncTimetable(parts, retries);
     this.#timetable = timetable;
@@ -50,22 +45,27 @@ export class CollectionRunner implements SyncRunner {
     return this.#parts.collection;
   }
 
+  /** The hub does not have this collection. */
   get isNotOffered(): boolean {
     return this.#parts.offer.isNotOffered;
   }
 
+  /** Whether its requests need another collection's rows. */
   get hasParents(): boolean {
     return this.#parts.parent !== null;
   }
 
+  /** The last committed progress. */
   get progress(): Progress | null {
     return this.#parts.sync.writer.progress;
   }
 
+  /** Runs a sync as soon as possible. Rejects with the error of the sync, or of the session. */
   request(mode: SyncMode, options: SyncOptions = {}): Promise<SyncResult> {
     return this.#requests.add(mode, options);
   }
 
+  /** Runs syncs when they are due, until the signal aborts, or until a failure that concerns the tenant. */
   async loop(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
@@ -84,7 +84,7 @@ export class CollectionRunner implements SyncRunner {
     try {
       request.done.resolve(await this.once(request.mode, { ...request.options, signal }));
     } catch (error) {
-      request.done.reject(asError(error));
+      request.done.reject(error);
       if (!isOfOneCollection(error)) throw error;
     }
   }
@@ -93,13 +93,13 @@ export class CollectionRunner implements SyncRunner {
     const { now } = this.#parts;
     const parents = this.#parts.parents();
     if (parents === 'waiting' || (parents === 'not-offered' && this.isNotOffered)) {
-      await this.#waker.rest(this.isNotOffered ? NOT_OFFERED_POLL_MS : READY_POLL_MS, signal);
+      await this.#requests.rest(this.isNotOffered ? NOT_OFFERED_POLL_MS : READY_POLL_MS, signal);
       return;
     }
     await this.#lookForNewParents();
     const next = this.#timetable.next();
     if (next.kind === 'wait') {
-      await this.#waker.rest(next.atMs - now(), signal);
+      await this.#requests.rest(next.atMs - now(), signal);
       return;
     }
     try {
@@ -123,8 +123,8 @@ export class CollectionRunner implements SyncRunner {
   }
 
   /**
-   * Runs a full sync after a change of the mapping, because an incremental one would leave most rows as the old mapping
-   * made them.
+   * Runs one sync, without the loop; after a change of the mapping a full one, because an incremental one would leave most
+   * rows as the old mapping made them.
    */
   async once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
     const { writer, settling } = this.#parts.sync;
