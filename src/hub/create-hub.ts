@@ -1,13 +1,12 @@
 import { DEFAULT_RETRY_POLICY } from './backoff.ts';
 import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
-import type { CoreApi } from './core-api.ts';
 import { findRows } from './find-rows.ts';
 import { createHttpClient, type HttpTimeouts } from './http.ts';
 import type { Hub } from './hub.ts';
 import { withDefaults, type HubSettings, type HubTools } from './hub-settings.ts';
 import { PagingMemory } from './paging-memory.ts';
 import { WAITING_ANSWERS } from './prefetch.ts';
-import { readSchedule } from './read-schedule.ts';
+import { readSchedule, type ReadSchedule } from './read-schedule.ts';
 import { createRequests, type Requests, type RequestsOptions } from './requests.ts';
 import { permitsOfBoth, Semaphore } from './semaphore.ts';
 import { createTokenSource } from './token.ts';
@@ -25,11 +24,14 @@ const CORE_ATTEMPTS = 2;
 const SINGLE_ROW_FAILURES = 4;
 const SINGLE_ROW_ATTEMPTS = 2;
 
+/** Its Core API has a circuit breaker of its own and at most half of the hub's concurrency, so that it cannot block the other APIs. */
+export type TenantHub = Hub & { readonly readSchedule: ReadSchedule } & AsyncDisposable;
+
 /**
  * Creates the client of one hub: one connection pool, one token, and separate circuit breakers for the Core API, for
  * single rows and for everything else. Closing the client aborts running requests.
  */
-export function createHub(settings: HubSettings, tools: HubTools = {}): Hub & CoreApi & AsyncDisposable {
+export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHub {
   const { now, monotonicNow, random, sleep, onEvent, ...policies } = withDefaults(tools);
   const { maxConcurrentRequests, maxResponseBytes, requestTimeoutMs, pageSize, paging } = settings;
   const ignoresTotals = settings.totals === 'ignored';
@@ -88,7 +90,6 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): Hub & Co
     readPages: (read) =>
       scanPages({ baseUrl, requests, memory, paging, ignoresTotals, onEvent, ahead }, read),
     findRows: (find) => findRows({ ...finding, requests: single }, find),
-    concurrency: coreShare,
     readSchedule: (read) => readSchedule({ baseUrl, requests: core, onEvent, firstTime }, read),
     async [Symbol.asyncDispose]() {
       await http[Symbol.asyncDispose]();

@@ -1,6 +1,5 @@
 import { modifiedTimeOf } from '../core/timestamps.ts';
 import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
-import type { CoreApi } from './core-api.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import { createHttpClient } from './http.ts';
 import type { HubPage, ScanEnd } from './hub.ts';
@@ -11,7 +10,7 @@ import { withDefaults, type HubSettings, type HubTools } from './hub-settings.ts
 import { DEFAULT_TIMEOUTS } from './create-hub.ts';
 import { PagingMemory } from './paging-memory.ts';
 import type { WayOut } from '../core/hub-events.ts';
-import { readSchedule } from './read-schedule.ts';
+import { readSchedule, type ReadSchedule } from './read-schedule.ts';
 import { createRequests } from './requests.ts';
 import { resourceUrl, withQuery } from './request-url.ts';
 import { withRetries } from './retry.ts';
@@ -57,8 +56,7 @@ export interface HubProbe extends AsyncDisposable {
     parentId?: string | undefined;
     signal: AbortSignal;
   }): Promise<CollectionProbe>;
-  /** See {@link CoreApi.readSchedule}. */
-  readonly readSchedule: CoreApi['readSchedule'];
+  readonly readSchedule: ReadSchedule;
 }
 
 const ROWS_ASKED = 2;

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { jsonText } from '../core/json-text.ts';
 import { readLessonPage } from '../core/lessons/lesson-page.ts';
 import { collectionNamed } from '../model/collections.ts';
-import type { CoreApi, ScheduleAnswer } from './core-api.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { HubAnswer } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';
@@ -13,6 +12,28 @@ import type { Requests } from './requests.ts';
 /** Bounds of an endless listing, above the lessons of any student in a year. */
 const MAX_PAGES = 500;
 const MAX_LESSONS = 50_000;
+
+/** All lessons of a student in a range of days. */
+export interface ScheduleAnswer {
+  /** Parsed; numbers that a double cannot represent are raw JSON (see core/lossless-json). */
+  readonly lessons: readonly unknown[];
+  /** False if U+FFFD replaced bytes that are not UTF-8. */
+  readonly isUtf8: boolean;
+  /** The hub's clock for the first page, ms since the epoch; null without a readable `Date` header. */
+  readonly hubTimeMs: number | null;
+}
+
+/**
+ * Reads all pages of a student's lessons from the hub's Core API (spec 4.4), or throws. Errors are `RollcallError`s with a `HUB_…`
+ * code; a body without a list of lessons and a listing without end are errors too.
+ */
+export type ReadSchedule = (asked: {
+  readonly student: string;
+  /** `YYYY-MM-DD`; `from` and `to` are inclusive. */
+  readonly from: string;
+  readonly to: string;
+  readonly signal: AbortSignal;
+}) => Promise<ScheduleAnswer>;
 
 export interface ScheduleContext {
   readonly baseUrl: URL;
@@ -28,10 +49,9 @@ interface Page {
   readonly answer: HubAnswer;
 }
 
-/** See {@link CoreApi.readSchedule}. */
 export async function readSchedule(
   context: ScheduleContext,
-  asked: Parameters<CoreApi['readSchedule']>[0],
+  asked: Parameters<ReadSchedule>[0],
 ): Promise<ScheduleAnswer> {
   const { baseUrl, requests } = context;
   const collection = collectionNamed('schedules');

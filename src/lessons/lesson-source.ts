@@ -4,8 +4,8 @@ import { collectionOf, type WhichStudents } from '../core/lessons/which-students
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../core/lessons/window.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import { isFromHub, type ErrorCode, type RollcallError } from '../errors.ts';
-import type { CoreApi } from '../hub/core-api.ts';
 import { HubError } from '../hub/hub-error.ts';
+import type { ReadSchedule } from '../hub/read-schedule.ts';
 import { sourceOf } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Source } from '../source/source.ts';
@@ -21,7 +21,7 @@ const OF_EVERYBODY: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 export interface LessonSourceOptions {
-  readonly api: Pick<CoreApi, 'readSchedule'>;
+  readonly readSchedule: ReadSchedule;
   readonly reader: DayReader;
   readonly students: WhichStudents;
   readonly daysBack: number;
@@ -126,9 +126,9 @@ class Answers {
   }
 
   async #ask(student: string, signal: AbortSignal): Promise<StudentDays & { hubTimeMs: number | null }> {
-    const { api, reader } = this.#options;
+    const { readSchedule, reader } = this.#options;
     const window = this.#window;
-    const { lessons, isUtf8, hubTimeMs } = await api.readSchedule({ student, ...askedDays(window), signal });
+    const { lessons, isUtf8, hubTimeMs } = await readSchedule({ student, ...askedDays(window), signal });
     return { ...reader.read({ student, window, lessons, isUtf8 }), hubTimeMs };
   }
 

@@ -11,8 +11,7 @@ import {
   type TenantConfig,
 } from '../config.ts';
 import { DayReader } from '../core/lessons/read-days.ts';
-import type { CoreApi } from '../hub/core-api.ts';
-import type { Hub } from '../hub/hub.ts';
+import type { TenantHub } from '../hub/create-hub.ts';
 import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { createKafkaLog } from '../log/kafka-log.ts';
 import type { TenantLog } from '../log/log.ts';
@@ -110,7 +109,7 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
 interface TenantInputs {
   readonly config: Config;
   readonly tenantConfig: TenantConfig;
-  readonly hub: Hub & CoreApi;
+  readonly hub: TenantHub;
   readonly kafka: Kafka;
   readonly registry: Registry;
   readonly store: StateStore;
@@ -247,5 +246,5 @@ function scheduleSettings({ config, tenantConfig, hub }: TenantInputs): TenantPa
     pseudonymiseKey: config.pseudonymise?.key.reveal(),
     ignore: settings.ignore,
   });
-  return { ...rest, timeZone, api: hub, reader, changes: new ChangedScopes() };
+  return { ...rest, timeZone, readSchedule: hub.readSchedule, reader, changes: new ChangedScopes() };
 }

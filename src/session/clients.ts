@@ -1,9 +1,7 @@
 import type { Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { Config, TenantConfig } from '../config.ts';
-import type { CoreApi } from '../hub/core-api.ts';
-import { createHub } from '../hub/create-hub.ts';
-import type { Hub } from '../hub/hub.ts';
+import { createHub, type TenantHub } from '../hub/create-hub.ts';
 import { createKafkaClient } from '../log/kafka-client.ts';
 import { createRegistry, type Registry } from '../log/registry.ts';
 import type { RegistryConnection } from '../log/registry-http.ts';
@@ -61,9 +59,6 @@ export function storeOf({ redis, kafka }: Config): StateStore {
   });
 }
 
-export function hubOf(
-  { hub }: TenantConfig,
-  emit: (event: PipelineEvent) => void,
-): Hub & CoreApi & AsyncDisposable {
+export function hubOf({ hub }: TenantConfig, emit: (event: PipelineEvent) => void): TenantHub {
   return createHub(hub, { onEvent: (event) => emit({ type: 'hub', event }) });
 }

@@ -3,7 +3,6 @@ import type { Runtime } from '../runtime.ts';
 import type { GuardLimits } from '../core/deletions/guard.ts';
 import type { FullPullTime } from '../core/full-pull-time.ts';
 import type { RowReader } from '../core/decoded-row.ts';
-import type { CoreApi } from '../hub/core-api.ts';
 import type { Hub } from '../hub/hub.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { TenantLog } from '../log/log.ts';
@@ -23,9 +22,7 @@ export interface TenantCollection {
   readonly parentIds?: readonly string[] | undefined;
 }
 
-export interface ScheduleSettings extends Omit<LessonSourceOptions, 'absentIn' | 'allStudents' | 'now'> {
-  readonly api: CoreApi;
-}
+export type ScheduleSettings = Omit<LessonSourceOptions, 'absentIn' | 'allStudents' | 'now'>;
 
 export interface TenantParts {
   readonly tenantId: string;

@@ -124,16 +124,14 @@ export class LessonBench {
 
   #source() {
     return lessonSource({
-      api: {
-        readSchedule: async ({ student, from, to }) => {
-          this.requests.push({ student, from, to });
-          await this.time.sleep(this.latencyMs(student), signal);
-          const trouble = this.trouble(student);
-          if (trouble !== null) throw trouble;
-          const days = [...(this.lessons.get(student) ?? [])].filter((day) => day >= from && day <= to);
-          const lessons = days.map((day) => ({ id: day, start: `${day}T08:15:00` }));
-          return { lessons, isUtf8: true, hubTimeMs: this.time.now() };
-        },
+      readSchedule: async ({ student, from, to }) => {
+        this.requests.push({ student, from, to });
+        await this.time.sleep(this.latencyMs(student), signal);
+        const trouble = this.trouble(student);
+        if (trouble !== null) throw trouble;
+        const days = [...(this.lessons.get(student) ?? [])].filter((day) => day >= from && day <= to);
+        const lessons = days.map((day) => ({ id: day, start: `${day}T08:15:00` }));
+        return { lessons, isUtf8: true, hubTimeMs: this.time.now() };
       },
       reader: new DayReader({
         fields: DEFAULT_LESSON_FIELDS,

@@ -1,9 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createHub } from '../../../../src/hub/create-hub.ts';
+import { createHub, type TenantHub } from '../../../../src/hub/create-hub.ts';
 import type { HubSettings, HubTools } from '../../../../src/hub/hub-settings.ts';
-import type { CoreApi } from '../../../../src/hub/core-api.ts';
 import type { HubEvent } from '../../../../src/core/hub-events.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
@@ -59,7 +58,7 @@ export function sendJson(
 }
 
 export interface TestHub extends AsyncDisposable {
-  readonly hub: Hub & CoreApi;
+  readonly hub: TenantHub;
   readonly server: ScriptedServer;
   readonly events: HubEvent[];
   readonly sleeps: number[];
