@@ -5,14 +5,10 @@ import { TransactionSize } from '../core/transaction-size.ts';
 import { LargeAnswer } from '../hub/hub-error.ts';
 import type { TenantLog } from '../log/log.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
-import type { CollectionIndex } from '../state/index-store.ts';
 import { createAbsenceView } from './create-absence-view.ts';
 import { CollectionRunner } from '../timetable/collection-runner.ts';
 import { CollectionWriter } from '../table/collection-writer.ts';
-import { absentStudents } from '../absences/absent-students.ts';
-import { createZoneClock } from '../core/lessons/zone-clock.ts';
-import { lessonSource } from '../lessons/lesson-source.ts';
-import { allKeys, createSource } from '../source/create-source.ts';
+import { createSource } from './create-source.ts';
 import { HubFindings } from '../sync/hub-findings.ts';
 import { parentState, type Offer, type ParentState } from '../timetable/offer.ts';
 import type { Source } from '../source/source.ts';
@@ -52,7 +48,10 @@ export async function addRunner(session: SessionParts, own: OwnParts): Promise<v
   const { parts, commit, signal, sizes, writers, runners } = session;
   const { collection, start } = own;
   const { name, reader } = collection;
-  const source = sourceFor(session, collection);
+  const source = createSource(parts, collection, (each, read) => {
+    const index = parts.state.collection(each);
+    return writers.get(each)?.undisturbed(() => read(index)) ?? read(index);
+  });
   const newSeed = (): number => Math.trunc(parts.runtime.random() * 2 ** 32);
   const pages = source.hasPlainKeys === true ? new PageMemory(newSeed) : null;
   const size = sizes.get(name) ?? new TransactionSize();
@@ -79,24 +78,6 @@ export async function addRunner(session: SessionParts, own: OwnParts): Promise<v
   writers.set(name, writer);
   const settling = settleParts(session, own.collection, missing);
   runners.set(name, createCollectionRunner(session, own, { source, writer, pages, settling }));
-}
-
-function sourceFor({ parts, writers }: SessionParts, { name, reader, parentIds }: TenantCollection): Source {
-  const undisturbed = <T>(each: CollectionName, read: () => Promise<T>): Promise<T> =>
-    writers.get(each)?.undisturbed(read) ?? read();
-  const { hub, schedules, state, runtime } = parts;
-  const indexOf = (each: CollectionName): CollectionIndex => state.collection(each);
-  if (name !== 'schedules' || schedules === undefined)
-    return createSource(name, { hub, reader, parentIds, indexOf, undisturbed });
-  const clock = createZoneClock(schedules.timeZone);
-  const versions = indexOf('absence-versions');
-  return lessonSource({
-    ...schedules,
-    now: runtime.now,
-    absentIn: (window) =>
-      undisturbed('absence-versions', () => absentStudents(versions, window, (ms) => clock.dateAt(ms))),
-    allStudents: () => undisturbed('students', () => allKeys(indexOf('students'))),
-  });
 }
 
 interface Ends {
