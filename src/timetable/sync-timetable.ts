@@ -39,8 +39,12 @@ export class SyncTimetable {
   next(): NextSync {
     const { sync, fullPull, deltaEveryMs, now } = this.#parts;
     const nowMs = now();
+    const hubNowMs = sync.findings.hubTimeMs(nowMs);
+    const watermarkMs = sync.writer.progress?.watermarkMs ?? null;
+    // Which scopes have changed is known, however long ago all were read.
+    const isByTime = watermarkMs === null || sync.source.changes === undefined;
     return nextSync({
-      watermarkMs: sync.writer.progress?.watermarkMs ?? null,
+      watermarkMs: isByTime ? watermarkMs : hubNowMs,
       lastFullAtMs: this.#isWrongTenant ? null : this.#lastFullAtMs,
       lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
@@ -50,7 +54,7 @@ export class SyncTimetable {
       deltaEveryMs,
       hasIncremental: this.canBeIncremental && this.mayBringChanges,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
-      hubNowMs: sync.findings.hubTimeMs(nowMs),
+      hubNowMs,
       nowMs,
     });
   }

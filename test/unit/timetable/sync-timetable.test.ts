@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { ChangedScopes } from '../../../src/source/source-scan.ts';
+import { HubFindings } from '../../../src/sync/hub-findings.ts';
+import { SyncRetries } from '../../../src/timetable/sync-retries.ts';
+import { SyncTimetable, type TimetableParts } from '../../../src/timetable/sync-timetable.ts';
+
+const LAST_FULL_MS = Date.parse('2026-03-10T03:00:00Z');
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** Schedules, whose last full sync was a day ago at 04:00 in Oslo, but for some minutes. */
+function timetable(): { at: (nowMs: number) => unknown; changes: ChangedScopes } {
+  const changes = new ChangedScopes();
+  let nowMs = 0;
+  const parts = {
+    sync: {
+      writer: {
+        progress: { watermarkMs: LAST_FULL_MS - 5 * MINUTE },
+        committed: { isMappingNew: false, completeSinceMs: LAST_FULL_MS },
+      },
+      identity: null,
+      findings: new HubFindings(),
+      settling: { missing: { owed: null } },
+      source: { changes },
+    },
+    hasIncremental: true,
+    fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
+    deltaEveryMs: 5_000,
+    now: () => nowMs,
+    random: () => 0,
+  } as unknown as TimetableParts & ConstructorParameters<typeof SyncRetries>[0];
+  const made = new SyncTimetable(parts, new SyncRetries(parts));
+  return {
+    changes,
+    at(ms) {
+      nowMs = ms;
+      return made.next();
+    },
+  };
+}
+
+describe('a collection whose changed scopes are known', () => {
+  it('has an incremental sync only when some have changed', () => {
+    const { at, changes } = timetable();
+    expect(at(LAST_FULL_MS + 10 * MINUTE)).toMatchObject({ kind: 'wait' });
+    changes.note(['s1']);
+    expect(at(LAST_FULL_MS + 10 * MINUTE)).toMatchObject({ kind: 'sync', mode: 'DELTA' });
+  });
+
+  it('has no full sync before the daily one, however old its watermark is', () => {
+    const { at, changes } = timetable();
+    changes.note(['s1']);
+    expect(at(LAST_FULL_MS + DAY - MINUTE)).toMatchObject({ kind: 'sync', mode: 'DELTA' });
+    expect(at(LAST_FULL_MS + DAY + MINUTE)).toMatchObject({ kind: 'sync', mode: 'FULL' });
+  });
+});
