@@ -4,7 +4,6 @@ import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import { addRunner, type TransactionSizes } from './add-runner.ts';
-import { TaskQueue } from '../table/task-queue.ts';
 import { Offer } from '../timetable/offer.ts';
 import type { CollectionRunner } from '../timetable/collection-runner.ts';
 import { IdentityCheck } from '../sync/identity-check.ts';
@@ -70,22 +69,25 @@ function countPublic({ records }: Transaction): number {
   return records.reduce((count, { topic }) => count + Number(topic !== STATE_TOPIC), 0);
 }
 
-/** Commits the transactions of all collections one after another, until one fails, and reports each. */
+/** Commits the transactions of all collections one after another, and reports each; the log refuses those after a failure. */
 function oneCommitAtATime({ log, runtime: { now }, emit }: TenantParts): TenantLog['commit'] {
-  const oneAtATime = new TaskQueue();
-  return (transaction) =>
-    oneAtATime.run(async () => {
+  let last: Promise<unknown> = Promise.resolve();
+  return (transaction) => {
+    const committed = last.then(async () => {
       const startedAtMs = now();
       const { collection } = transaction.progress;
       try {
-        const committed = await log.commit(transaction);
+        const result = await log.commit(transaction);
         const durationMs = now() - startedAtMs;
         emit({ type: 'committed', collection, records: countPublic(transaction), durationMs });
-        return committed;
+        return result;
       } catch (error) {
         if (error instanceof RollcallError && error.code === 'KAFKA_OUTCOME_UNKNOWN')
           emit({ type: 'commit-failed', collection, durationMs: now() - startedAtMs });
         throw error;
       }
     });
+    last = committed.catch(() => undefined);
+    return committed;
+  };
 }
