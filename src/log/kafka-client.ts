@@ -1,10 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { Kafka, logLevel, type LogEntry, type SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
-import { decodeFetchedBatches } from './kafkajs-fetched-batches.ts';
-import { sendEncodedBatches } from './kafkajs-encoded-batches.ts';
-import { letIdleConnectionsSleep } from './kafkajs-idle.ts';
-import { dropSilentConnections } from './kafkajs-silent-connections.ts';
+import { patchKafkaJs } from './kafkajs-patches.ts';
 
 export interface KafkaConnection {
   readonly brokers: readonly string[];
@@ -29,10 +26,7 @@ export interface KafkaCredentials {
  * nine seconds in total.
  */
 export function createKafkaClient(connection: KafkaConnection, logger: Logger): Kafka {
-  letIdleConnectionsSleep();
-  decodeFetchedBatches();
-  sendEncodedBatches();
-  dropSilentConnections();
+  patchKafkaJs();
   return new Kafka({
     clientId: connection.clientId,
     brokers: [...connection.brokers],

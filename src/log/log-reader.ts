@@ -3,7 +3,7 @@ import { MAPPING_HEADER } from '../core/cloud-events.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topic-names.ts';
-import { headerOf } from './fetched-record.ts';
+import { headerOf } from './fetched-batch.ts';
 import type { EndMarkers } from './end-markers.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type { LoggedRecord } from './log.ts';
