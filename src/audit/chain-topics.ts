@@ -5,7 +5,7 @@ import { topicEntry } from '../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS } from '../model/collections.ts';
 import type { RecordCheck } from './record-check.ts';
 import type { LoggedRecord } from '../log/log.ts';
-import { TopicReader, type TopicReaderParts } from '../log/topic-reader.ts';
+import { TopicReader, type TopicReaderParts } from '../log/read-only-log.ts';
 
 /** The contents of the topics `absences` and `absence-changes`. */
 export class ChainTopicsView {

@@ -5,7 +5,7 @@ import type { TenantCollection } from '../session/tenant-parts.ts';
 import { confirmDifferences, type ConfirmedDifferences } from './confirm-differences.ts';
 import { foreseeWithholding } from './foresee-withholding.ts';
 import type { HubRows } from './hub-rows.ts';
-import { TopicReader } from '../log/topic-reader.ts';
+import { TopicReader } from '../log/read-only-log.ts';
 import { hashedAreas, verifyIndex } from './verify-index.ts';
 import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
 

@@ -13,7 +13,7 @@ import type { ScheduleSettings } from '../session/schedules/schedule-settings.ts
 import type { TenantCollection } from '../session/tenant-parts.ts';
 import { readIds, type HubRows } from './hub-rows.ts';
 import { readUntilComplete } from './read-until-complete.ts';
-import { TopicReader } from '../log/topic-reader.ts';
+import { TopicReader } from '../log/read-only-log.ts';
 import { readTopic, reportDifferences, type Verdict } from './report-differences.ts';
 import type { CollectionReport, VerifyTools } from './verify-tools.ts';
 import { randomSeed } from '../core/seen-keys.ts';

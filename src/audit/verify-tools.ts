@@ -6,7 +6,7 @@ import type { TenantParts } from '../session/tenant-parts.ts';
 import type { CircumstanceParts } from './circumstances.ts';
 import type { RecordCheck } from './record-check.ts';
 import type { LoggedRecord } from '../log/log.ts';
-import { TopicReader, type TopicReaderParts } from '../log/topic-reader.ts';
+import { TopicReader, type TopicReaderParts } from '../log/read-only-log.ts';
 
 /** The tools of every comparison. */
 export interface VerifyTools extends CircumstanceParts, TopicReaderParts {

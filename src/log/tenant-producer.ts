@@ -1,6 +1,8 @@
 import type { Kafka, Producer } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 
+const END_MARKER_KEY = '@seal';
+
 /**
  * The one transactional producer of a tenant (KIP-98). A failed task discards it.
  *
@@ -86,4 +88,34 @@ export class TenantProducer {
     this.#producer = null;
     await producer?.disconnect().catch(() => undefined);
   }
+}
+
+/** Positions of end markers. */
+export type EndMarkers = readonly {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}[];
+
+/**
+ * Appends a record to each partition in a transaction and aborts it. No consumer receives it, but the partition then
+ * ends in a control batch, so a reader can reach its end by position even after compaction; and Kafka closes a segment
+ * that is old enough (ADR 2). `partitions`: by topic name. Returns the positions of those records.
+ */
+export async function appendEndMarkers(
+  producer: Producer,
+  partitions: ReadonlyMap<string, readonly number[]>,
+): Promise<EndMarkers> {
+  const topicMessages = [...partitions].map(([topic, some]) => ({
+    topic,
+    messages: some.map((partition) => ({ key: END_MARKER_KEY, value: null, partition })),
+  }));
+  const transaction = await producer.transaction();
+  const written = await transaction.sendBatch({ acks: -1, topicMessages });
+  await transaction.abort();
+  return written.map(({ topicName: topic, partition, baseOffset }) => ({
+    topic,
+    partition,
+    offset: Number(baseOffset),
+  }));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { partitionCount, settingSatisfied, topicSettings } from '../../../src/log/topic-settings.ts';
+import { partitionCount, settingSatisfied, topicSettings } from '../../../src/log/manage-topics.ts';
 
 const DAY_MS = 86_400_000;
 
