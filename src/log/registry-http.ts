@@ -3,7 +3,8 @@ import { RollcallError } from '../errors.ts';
 import { createHttpAgent } from '../http-agent.ts';
 import { pauseMs, type Backoff } from '../retry-policy.ts';
 import { isUntrusted } from './kafka-errors.ts';
-import { networkTrouble } from './registry-answer.ts';
+
+export const NOT_FOUND = 404;
 
 /** Bound of concurrent requests; others wait, and their time-outs begin when they are sent. */
 const CONNECTIONS = 8;
@@ -26,6 +27,15 @@ export interface RegistryAnswer {
   readonly status: number;
   /** Parsed JSON; null if the body is not JSON. */
   readonly body: unknown;
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Whether a registry refuses a write because of its mode, or that of the subject. */
+export function isReadOnly({ status, body }: RegistryAnswer): boolean {
+  return status === 422 && (body as { error_code?: unknown } | null)?.error_code === 42_205;
 }
 
 export interface RegistryRequest {
@@ -104,4 +114,14 @@ function unreachable(url: string, error: unknown): RollcallError {
       ? 'Use a host name that is in the certificate of the registry; trust its authority with NODE_EXTRA_CA_CERTS=<file>.'
       : 'Check registry.url, and that the registry is up and reachable from here.',
   });
+}
+
+/** Returns the system's or undici's code of a network failure; their texts may quote received data. */
+function networkTrouble(error: unknown): string {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
+    if (cause instanceof AggregateError) return networkTrouble(cause.errors[0]);
+  }
+  return error instanceof Error && error.name === 'HTTPParserError' ? 'the answer is not HTTP' : 'no answer';
 }

@@ -4,9 +4,7 @@ import { RollcallError } from '../errors.ts';
 import type { AvroRecord, AvroSchema } from '../model/avro-schema.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
-import { LEVEL, NOT_FOUND, isReadOnly } from './registry-answer.ts';
-import { COMPATIBILITY, SchemaType } from './registry-library.ts';
-import { createRegistryClient, RefusedRequest } from './registry-client.ts';
+import { COMPATIBILITY, createRegistryClient, LEVEL, RefusedRequest, SchemaType } from './registry-client.ts';
 import {
   oddAnswer,
   readOnly,
@@ -17,7 +15,7 @@ import {
   UndecodableRecord,
   wrongId,
 } from './registry-errors.ts';
-import { createRegistryHttp, type RegistryConnection } from './registry-http.ts';
+import { createRegistryHttp, isReadOnly, NOT_FOUND, type RegistryConnection } from './registry-http.ts';
 import { readSchemaFiles } from './schema-files.ts';
 
 /** How long Rollcall waits before it asks again for a schema that did not fit a record: the registry may have been wrong. */
@@ -55,7 +53,7 @@ export function createRegistry(connection: RegistryConnection, now: () => number
   const client = createRegistryClient(url, http);
   // A client caches schemas without end, so each lookup uses a new one.
   const schemaUnder = (id: number): Promise<unknown> => createRegistryClient(url, http).getSchema(id);
-  const schemas = new SchemasById(schemaUnder, { url, now });
+  const schemas = new SchemasById(url, schemaUnder, now);
   const ownTypes = new Map<TopicSuffix, avro.Type>();
   const inUse = new Map<string, { readonly id: number; readonly schema: AvroRecord }>();
   let lost = new Set<number>();
@@ -122,19 +120,16 @@ interface KnownSchema {
 
 /** Caches the registry's schemas by id. */
 class SchemasById {
-  readonly #schemaUnder: (id: number) => Promise<unknown>;
   readonly #url: string;
+  readonly #schemaUnder: (id: number) => Promise<unknown>;
   readonly #now: () => number;
   readonly #known = new Map<number, Promise<KnownSchema>>();
   /** Verified ids by schema text, so that a schema that many subjects share is compared once. */
   readonly #same = new Map<string, number>();
 
-  constructor(
-    schemaUnder: (id: number) => Promise<unknown>,
-    { url, now }: { url: string; now: () => number },
-  ) {
-    this.#schemaUnder = schemaUnder;
+  constructor(url: string, schemaUnder: (id: number) => Promise<unknown>, now: () => number) {
     this.#url = url;
+    this.#schemaUnder = schemaUnder;
     this.#now = now;
   }
 
@@ -181,18 +176,14 @@ class SchemasById {
   }
 
   async #ask(id: number): Promise<KnownSchema> {
-    try {
-      const schema = await this.#schemaUnder(id);
-      return { type: schema instanceof avro.Type ? schema : null, askedAtMs: this.#now() };
-    } catch (error) {
+    const schema = await this.#schemaUnder(id).catch((error: unknown) => {
       const status = error instanceof RefusedRequest ? error.status : null;
       // Any other error of the library means that the answer is no schema.
-      if (status === NOT_FOUND || (status === null && !(error instanceof RollcallError))) {
-        return { type: null, askedAtMs: this.#now() };
-      }
+      if (status === NOT_FOUND || (status === null && !(error instanceof RollcallError))) return null;
       this.#known.delete(id);
       throw status === null ? error : statusError(status, { url: this.#url, what: 'a schema by its id' });
-    }
+    });
+    return { type: schema instanceof avro.Type ? schema : null, askedAtMs: this.#now() };
   }
 }
 
