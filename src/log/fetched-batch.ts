@@ -7,20 +7,7 @@ import { RollcallError } from '../errors.ts';
 import { AT, TRANSACTIONAL } from './record-batch.ts';
 
 /** The facts about a batch that kafkajs passes on with each of its records. */
-export interface BatchContext {
-  readonly firstOffset: string;
-  readonly firstTimestamp: string;
-  readonly partitionLeaderEpoch: number;
-  readonly inTransaction: boolean;
-  readonly isControlBatch: boolean;
-  readonly lastOffsetDelta: number;
-  readonly producerId: string;
-  readonly producerEpoch: number;
-  readonly firstSequence: number;
-  readonly maxTimestamp: string;
-  readonly timestampType: number;
-  readonly magicByte: number;
-}
+type BatchContext = ReturnType<typeof contextOf>;
 
 export interface FetchedBatch extends Omit<BatchContext, 'magicByte'> {
   readonly records: readonly { readonly offset: string }[];
@@ -40,9 +27,26 @@ const CONTROL = 0x20;
 export async function decodeBatch(bytes: Buffer): Promise<{ batch: FetchedBatch; bytes: number } | null> {
   if (bytes.length < AT.records) return null;
   const end = BEFORE_LENGTH_ENDS + bytes.readInt32BE(AT.length);
-  const attributes = bytes.readInt16BE(AT.attributes);
   if (bytes.length < end) return null;
-  const context: BatchContext = {
+  const context = contextOf(bytes);
+  const first = { offset: Number(context.firstOffset), timestamp: Number(context.firstTimestamp) };
+  const count = bytes.readInt32BE(AT.count);
+  const codec = count === 0 ? 0 : bytes.readInt16BE(AT.attributes) & CODEC;
+  const packed = bytes.subarray(AT.records, end);
+  const cursor = { bytes: codec === 0 ? packed : await decompress(codec, packed), at: 0 };
+  const records: FetchedRecord[] = [];
+  for (let left = count; left > 0 && cursor.at < cursor.bytes.length; left -= 1) {
+    const length = readVarint(cursor);
+    records.push(new FetchedRecord(cursor.bytes, cursor.at, context, first));
+    cursor.at += length;
+  }
+  const { magicByte: _, ...batch } = context;
+  return { batch: { ...batch, records }, bytes: end };
+}
+
+function contextOf(bytes: Buffer) {
+  const attributes = bytes.readInt16BE(AT.attributes);
+  return {
     firstOffset: String(bytes.readBigInt64BE(AT.firstOffset)),
     firstTimestamp: String(bytes.readBigInt64BE(AT.firstTimestamp)),
     partitionLeaderEpoch: bytes.readInt32BE(AT.leaderEpoch),
@@ -56,19 +60,6 @@ export async function decodeBatch(bytes: Buffer): Promise<{ batch: FetchedBatch;
     timestampType: (attributes & LOG_APPEND_TIME) === 0 ? 0 : 1,
     magicByte: bytes.readInt8(AT.magic),
   };
-  const first = { offset: Number(context.firstOffset), timestamp: Number(context.firstTimestamp) };
-  const count = bytes.readInt32BE(AT.count);
-  const codec = count === 0 ? 0 : attributes & CODEC;
-  const packed = bytes.subarray(AT.records, end);
-  const cursor = { bytes: codec === 0 ? packed : await decompress(codec, packed), at: 0 };
-  const records: FetchedRecord[] = [];
-  for (let left = count; left > 0 && cursor.at < cursor.bytes.length; left -= 1) {
-    const length = readVarint(cursor);
-    records.push(new FetchedRecord(cursor.bytes, cursor.at, context, first));
-    cursor.at += length;
-  }
-  const { magicByte: _, ...batch } = context;
-  return { batch: { ...batch, records }, bytes: end };
 }
 
 /** A record as kafkajs' consumer passes it on. It decodes its headers only on demand. */

@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
-import { Kafka, logLevel, type LogEntry, type SASLOptions } from 'kafkajs';
+import { Kafka, logLevel, type Admin, type LogEntry, type SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
+import { kafkaError } from './kafka-errors.ts';
 import { patchKafkaJs } from './kafkajs-patches.ts';
 
 export interface KafkaConnection {
@@ -65,4 +66,35 @@ function saslOf({ mechanism, username, password }: KafkaCredentials): SASLOption
 function logQuietly(entry: LogEntry, logger: Logger): void {
   const { message, broker, topic, partition, groupId, retryCount } = entry.log;
   logger.debug({ namespace: entry.namespace, broker, topic, partition, groupId, retryCount }, message);
+}
+
+/** With a broker that accepts connections and says nothing, a question ends after some 40 s. */
+const PING_RETRY = { initialRetryTime: 300, retries: 1 };
+
+/** Asks the brokers, over a connection of its own, whether they answer. */
+export class KafkaPing implements AsyncDisposable {
+  readonly #kafka: Pick<Kafka, 'admin'>;
+  #admin: Admin | null = null;
+
+  constructor(kafka: Pick<Kafka, 'admin'>) {
+    this.#kafka = kafka;
+  }
+
+  /** Throws KAFKA_UNREACHABLE when no broker answers, KAFKA_REFUSED when it refuses the question. */
+  async ping(): Promise<void> {
+    try {
+      if (this.#admin === null) {
+        const admin = this.#kafka.admin({ retry: PING_RETRY });
+        await admin.connect();
+        this.#admin = admin;
+      }
+      await this.#admin.describeCluster();
+    } catch (error) {
+      throw kafkaError(error, 'asking whether it answers');
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#admin?.disconnect();
+  }
 }

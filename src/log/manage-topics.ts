@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { topicName } from '../model/topic-names.ts';
@@ -8,9 +7,6 @@ import { fetchOffsets } from './topic-offsets.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
-
-const ATTEMPTS_FOR_NEW_TOPIC = 50;
-const BETWEEN_ATTEMPTS_MS = 100;
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -172,23 +168,10 @@ export async function createMissingTopics(admin: Admin, findings: readonly Topic
         configEntries: topicSettings(topic.suffix).map(({ name, value }) => ({ name, value })),
       })),
     });
-    for (const { topic } of missing) await waitUntilLed(admin, topic.name);
+    // Before the brokers lead a new topic, they report it as missing.
+    for (const { topic } of missing) await fetchOffsets(admin, topic.name, { isNew: true });
   } catch (error) {
     throw kafkaError(error, `creating topics (${missing.map(({ topic }) => topic.name).join(', ')})`);
-  }
-}
-
-/** Waits until the brokers lead a new topic: before that, they report it as missing. */
-async function waitUntilLed(admin: Admin, topic: string): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await fetchOffsets(admin, topic);
-      return;
-    } catch (error) {
-      const isUnknown = error instanceof RollcallError && error.code === 'KAFKA_TOPIC_MISSING';
-      if (!isUnknown || attempt === ATTEMPTS_FOR_NEW_TOPIC) throw error;
-      await delay(BETWEEN_ATTEMPTS_MS);
-    }
   }
 }
 

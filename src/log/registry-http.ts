@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '../errors.ts';
 import { createHttpAgent } from '../http-agent.ts';
-import { pauseMs, type Backoff } from '../retry-policy.ts';
 import { isUntrusted } from './kafka-errors.ts';
 
 export const NOT_FOUND = 404;
@@ -13,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Far above the size of any schema or list of subjects. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const ATTEMPTS = 3;
-const BETWEEN_ATTEMPTS: Backoff = { firstMs: 100, longestMs: 1_000 };
+const FIRST_PAUSE_MS = 100;
 
 export interface RegistryConnection {
   /** Base of a Confluent-compatible API, without a trailing slash. */
@@ -85,7 +84,7 @@ export function createRegistryHttp({ url, username, password }: RegistryConnecti
         options.signal?.throwIfAborted();
         if (attempt === ATTEMPTS || isTimeout(error)) throw unreachable(url, error);
       }
-      await delay(pauseMs(BETWEEN_ATTEMPTS, attempt), undefined, { signal: options.signal });
+      await delay(FIRST_PAUSE_MS * attempt, undefined, { signal: options.signal });
     }
   };
 }

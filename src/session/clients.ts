@@ -5,7 +5,7 @@ import type { CoreApi } from '../hub/core-api.ts';
 import { createHub } from '../hub/create-hub.ts';
 import type { Hub } from '../hub/hub.ts';
 import { createKafkaClient } from '../log/kafka-client.ts';
-import { createRegistry, type Registry } from '../log/registry.ts';
+import { Registry } from '../log/registry.ts';
 import type { RegistryConnection } from '../log/registry-http.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-store.ts';
@@ -39,7 +39,7 @@ function revealed({ ca, cert, key, rejectUnauthorized }: Exclude<Config['kafka']
 }
 
 export function registryOf({ registry }: Config): Registry {
-  return createRegistry(registryConnection(registry));
+  return new Registry(registryConnection(registry));
 }
 
 export function registryConnection({ url, username, password }: Config['registry']): RegistryConnection {
