@@ -1,4 +1,4 @@
-import type { ProducerBatch, RecordMetadata } from 'kafkajs';
+import type { RecordMetadata, Transaction as KafkaTransaction } from 'kafkajs';
 import type { EndsToMark } from '../core/segment-rolls.ts';
 import type { RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
@@ -75,14 +75,10 @@ export class KafkaLog extends TenantTopics implements TenantLog {
     const { derived: derivedBefore = [], lostTopics = [] } = transaction;
     return this.#producer.inTurn(
       async (producer) => {
-        let offsets = allOffsets([transaction.progress, ...derivedBefore]);
+        const before = allOffsets([transaction.progress, ...derivedBefore]);
         const outgoing = this.#encode(transaction.records);
         const kafkaTransaction = await producer.transaction();
-        for (const send of outgoing.sends()) {
-          const written = await kafkaTransaction.sendBatch(requestOf(send));
-          offsets = withLastOffsets(offsets, send, written);
-          release(send);
-        }
+        const offsets = await sendAll(kafkaTransaction, outgoing, before);
         // Progress needs its own send, because it contains the offsets of the data before it (ADR 1).
         const derivedNames = derivedBefore.map(({ collection }) => collection);
         const progress = withOffsets(transaction.progress, offsetsWithout(offsets, derivedNames));
@@ -117,11 +113,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
       async (producer) => {
         const batches = this.#encode(records);
         const transaction = await producer.transaction();
-        for (const send of batches.sends()) {
-          const written = await transaction.sendBatch(requestOf(send));
-          Object.assign(this.#removedAt, withLastOffsets({}, send, written));
-          release(send);
-        }
+        Object.assign(this.#removedAt, await sendAll(transaction, batches, {}));
         await transaction.commit();
       },
       (error) => outcomeUnknown(error, 'removing records that are no longer mirrored'),
@@ -195,14 +187,21 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   }
 }
 
-/** Only after an answer: a send that failed may still be on its way. */
-function release(send: readonly TopicBatches[]): void {
-  for (const { batches } of send) for (const batch of batches.values()) batch.release();
-}
-
-function requestOf(send: readonly TopicBatches[]): ProducerBatch {
-  const topicMessages = send.map((each) => ({ topic: each.topic, messages: asMessages(each) }));
-  return { acks: -1, topicMessages };
+/** Returns the offsets with the last ones of what was sent. */
+async function sendAll(
+  transaction: KafkaTransaction,
+  outgoing: OutgoingBatches,
+  before: Offsets,
+): Promise<Offsets> {
+  let offsets = before;
+  for (const send of outgoing.sends()) {
+    const topicMessages = send.map((each) => ({ topic: each.topic, messages: asMessages(each) }));
+    const written = await transaction.sendBatch({ acks: -1, topicMessages });
+    offsets = withLastOffsets(offsets, send, written);
+    // Only after an answer: a send that failed may still be on its way.
+    for (const { batches } of send) for (const batch of batches.values()) batch.release();
+  }
+  return offsets;
 }
 
 /**

@@ -194,13 +194,10 @@ class StretchReader {
 
   #stalled(): RollcallError {
     const [name = ''] = this.#open.keys();
-    return new RollcallError(
-      'KAFKA_UNREACHABLE',
-      `Reading ${name} made no progress for ${STALLED_AFTER_MS / 1000} s`,
-      {
-        remedy:
-          "Check that all partitions have a leader and that no other program's transaction hangs on these topics.",
-      },
-    );
+    const message = `Reading ${name} made no progress for ${STALLED_AFTER_MS / 1000} s`;
+    return new RollcallError('KAFKA_UNREACHABLE', message, {
+      remedy:
+        "Check that all partitions have a leader and that no other program's transaction hangs on these topics.",
+    });
   }
 }

@@ -76,14 +76,11 @@ export class TakeOver {
   #requireNotSuperseded({ owner, ownerOffset }: LoggedTenant): void {
     if (owner === null || owner === this.#options.owner) return;
     if (!this.#hasOwned && ownerOffset < (this.#progressEndAtFirst ?? 0)) return;
-    throw new RollcallError(
-      'OWNERSHIP_LOST',
-      `Another process has taken over tenant ${this.#options.tenantId}`,
-      {
-        remedy:
-          'Run one process per tenant; this process ends and the newer one continues. In Kubernetes use strategy Recreate.',
-      },
-    );
+    const message = `Another process has taken over tenant ${this.#options.tenantId}`;
+    throw new RollcallError('OWNERSHIP_LOST', message, {
+      remedy:
+        'Run one process per tenant; this process ends and the newer one continues. In Kubernetes use strategy Recreate.',
+    });
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Kafka, Producer } from 'kafkajs';
+import { Partitioners, type Kafka, type Producer } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 
 const END_MARKER_KEY = '@seal';
@@ -14,7 +14,7 @@ export class TenantProducer {
   readonly #transactionalId: string;
   #producer: Producer | null = null;
   #failure: RollcallError | null = null;
-  #lastTurn: Promise<void> = Promise.resolve();
+  #lastTurn: Promise<unknown> = Promise.resolve();
 
   readonly #onWait: (ms: number) => void;
 
@@ -34,11 +34,8 @@ export class TenantProducer {
       // Rollcall itself recreates a deleted topic, with the contract's settings instead of the brokers' defaults.
       allowAutoTopicCreation: false,
       transactionTimeout: 60_000,
-      // Every message names its partition, which the partitioner returns.
-      createPartitioner:
-        () =>
-        ({ message }) =>
-          message.partition ?? 0,
+      // Every message names its partition.
+      createPartitioner: Partitioners.DefaultPartitioner,
     });
     producer.on(producer.events.REQUEST, ({ payload }) => this.#onWait(payload.pendingDuration));
     this.#producer = producer;
@@ -50,10 +47,7 @@ export class TenantProducer {
     toError: (error: unknown) => RollcallError,
   ): Promise<T> {
     const turn = this.#lastTurn.then(() => this.run(task, toError));
-    this.#lastTurn = turn.then(
-      () => undefined,
-      () => undefined,
-    );
+    this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
 

@@ -90,22 +90,17 @@ export class TenantTopics {
     suffixes: readonly TopicSuffix[],
   ): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
     await this.connect();
-    const settings = await describeSettings(
-      this.admin,
-      suffixes.map((suffix) => this.name(suffix)),
-    );
-    return new Map(
-      suffixes.map((suffix) => {
-        const found = settings.get(this.name(suffix));
-        const msOf = (name: string): number => Number(found?.get(name) ?? DAY_MS);
-        const lags = {
-          segmentMs: msOf('segment.ms'),
-          maxCompactionLagMs: msOf('max.compaction.lag.ms'),
-          deleteRetentionMs: msOf('delete.retention.ms'),
-        };
-        return [suffix, lags];
-      }),
-    );
+    const names = suffixes.map((suffix) => this.name(suffix));
+    const settings = await describeSettings(this.admin, names);
+    const settingsOf = (topic: string): CompactionSettings => {
+      const msOf = (name: string): number => Number(settings.get(topic)?.get(name) ?? DAY_MS);
+      return {
+        segmentMs: msOf('segment.ms'),
+        maxCompactionLagMs: msOf('max.compaction.lag.ms'),
+        deleteRetentionMs: msOf('delete.retention.ms'),
+      };
+    };
+    return new Map(suffixes.map((suffix) => [suffix, settingsOf(this.name(suffix))]));
   }
 
   /** Returns the end of `progress` for a reader of committed records. */
