@@ -15,25 +15,25 @@ export interface SubjectFinding {
   readonly refusesWrite: boolean;
 }
 
-/** Inspects a schema registry and changes nothing in it. */
-export interface RegistryInspection {
-  /** Returns the number of subjects. Throws `REGISTRY_UNREACHABLE` or `REGISTRY_REFUSED`. */
-  subjectCount(signal: AbortSignal): Promise<number>;
-  subject(subject: string, options: { schema: object; signal: AbortSignal }): Promise<SubjectFinding>;
-}
+export type RegistryInspection = ReturnType<typeof createRegistryInspection>;
 
-export function createRegistryInspection(connection: RegistryConnection): RegistryInspection {
+/** Inspects a schema registry and changes nothing in it. */
+export function createRegistryInspection(connection: RegistryConnection) {
   const { url } = connection;
   const http = createRegistryHttp(connection);
 
   return {
-    async subjectCount(signal) {
+    /** Returns the number of subjects. Throws `REGISTRY_UNREACHABLE` or `REGISTRY_REFUSED`. */
+    async subjectCount(signal: AbortSignal): Promise<number> {
       const answer = await http({ method: 'GET', path: '/subjects', signal });
       refuseUnlessOk(answer.status, { url, what: 'the list of subjects' });
       if (!Array.isArray(answer.body)) throw oddAnswer(url);
       return answer.body.length;
     },
-    async subject(subject, { schema, signal }) {
+    async subject(
+      subject: string,
+      { schema, signal }: { schema: object; signal: AbortSignal },
+    ): Promise<SubjectFinding> {
       const name = encodeURIComponent(subject);
       const body = JSON.stringify({ schema: JSON.stringify(schema) });
       const get = (path: string) => http({ method: 'GET', path, signal });

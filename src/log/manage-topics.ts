@@ -38,11 +38,6 @@ export function topicSettings(suffix: TopicSuffix): readonly TopicSetting[] {
   ];
 }
 
-/** Returns one partition for `progress`, which is read in order (contract), and the configured count for other topics. */
-export function partitionCount(suffix: TopicSuffix, configured: number): number {
-  return suffix === 'progress' ? 1 : configured;
-}
-
 /** Whether a setting that a broker reports satisfies the wanted one. */
 export function settingSatisfied({ bound, value }: TopicSetting, actual: string | undefined): boolean {
   if (actual === undefined || bound === 'equal') return actual === value;
@@ -79,7 +74,7 @@ export function wantedTopics(options: {
     name: topicName(options, suffix),
     tenantId: options.tenantId,
     suffix,
-    partitions: partitionCount(suffix, options.partitionsOf(suffix)),
+    partitions: options.partitionsOf(suffix),
     replicationFactor: options.replicationFactor,
   }));
 }

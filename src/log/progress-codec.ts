@@ -97,10 +97,6 @@ function readDeletions(header: string | undefined): DeletionState | undefined {
   }
 }
 
-function bodyHash(body: Buffer): Buffer {
-  return Buffer.from(hash('sha256', body, 'hex').slice(0, HASH_HEX_DIGITS), 'hex');
-}
-
 export function progressHeaders(options: {
   tenantId: string;
   progress: Progress;
@@ -109,17 +105,10 @@ export function progressHeaders(options: {
   schemaId: number | null;
 }): Record<string, string> {
   const { tenantId, progress, body, schemaId } = options;
-  const { collection, absenceState, deletions, schemaIds = [] } = progress;
-  const headers = changeHeaders({
-    tenantId,
-    topic: 'progress',
-    // A transaction may contain the progress of several collections.
-    id: `${progress.transactionId}-${collection}`,
-    kind: progress.sequence === 1 ? 'created' : 'updated',
-    modifiedAtMs: null,
-    hash: bodyHash(body),
-    mapping: progress.mapping,
-  });
+  const { collection, sequence, mapping, absenceState, deletions, schemaIds = [] } = progress;
+  // A transaction may contain the progress of several collections.
+  const id = `${progress.transactionId}-${collection}`;
+  const headers = ownerHeaders({ tenantId, id, body, kind: sequence === 1 ? 'created' : 'updated', mapping });
   headers[SCHEMAS_HEADER] = [schemaId, ...schemaIds.slice(1)].join(',');
   if (absenceState !== undefined) headers[STATE_HEADER] = absenceState;
   if (deletions !== undefined) headers[DELETIONS_HEADER] = JSON.stringify(deletions);
@@ -127,13 +116,21 @@ export function progressHeaders(options: {
   return headers;
 }
 
-export function ownerHeaders({ tenantId, id, body }: { tenantId: string; id: string; body: Buffer }) {
+/** The headers of a record of the owner, which any record in `progress` has. */
+export function ownerHeaders(of: {
+  tenantId: string;
+  id: string;
+  body: Buffer;
+  kind?: 'created' | 'updated';
+  mapping?: string | null | undefined;
+}): Record<string, string> {
+  const digest = hash('sha256', of.body, 'hex').slice(0, HASH_HEX_DIGITS);
+  const topic = 'progress';
   return changeHeaders({
-    tenantId,
-    topic: 'progress',
-    id,
     kind: 'updated',
+    ...of,
+    topic,
     modifiedAtMs: null,
-    hash: bodyHash(body),
+    hash: Buffer.from(digest, 'hex'),
   });
 }
