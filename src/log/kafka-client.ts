@@ -9,14 +9,8 @@ export interface KafkaConnection {
   readonly clientId: string;
   /** Called for each connection, so that replaced certificates take effect. */
   readonly tls: boolean | (() => ConnectionOptions);
-  readonly sasl: KafkaCredentials | undefined;
-}
-
-export interface KafkaCredentials {
-  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
-  readonly username: string;
-  /** Called for each authentication, so that a rotated password takes effect. */
-  readonly password: () => string;
+  /** kafkajs keeps this very object, and reads the password at each authentication: a getter lets a rotated one take effect. */
+  readonly sasl: SASLOptions | undefined;
 }
 
 /**
@@ -32,7 +26,7 @@ export function createKafkaClient(connection: KafkaConnection, logger: Logger): 
     clientId: connection.clientId,
     brokers: [...connection.brokers],
     ssl: sslOf(connection.tls),
-    ...(connection.sasl === undefined ? {} : { sasl: saslOf(connection.sasl) }),
+    ...(connection.sasl === undefined ? {} : { sasl: connection.sasl }),
     connectionTimeout: 5_000,
     authenticationTimeout: 10_000,
     requestTimeout: 15_000,
@@ -49,17 +43,6 @@ function sslOf(tls: KafkaConnection['tls']): boolean | ConnectionOptions {
   const names = Object.keys(tls()) as (keyof ConnectionOptions)[];
   const properties = names.map((name) => [name, { enumerable: true, get: () => tls()[name] }] as const);
   return Object.defineProperties({}, Object.fromEntries(properties));
-}
-
-/** kafkajs keeps this very object, and reads the password at each authentication. */
-function saslOf({ mechanism, username, password }: KafkaCredentials): SASLOptions {
-  return {
-    mechanism,
-    username,
-    get password() {
-      return password();
-    },
-  };
 }
 
 /** kafkajs logs failures that it retries itself at error level. Rollcall logs the final failure, once. */

@@ -12,12 +12,8 @@ export interface Stretch {
   readonly to: number;
 }
 
-export interface ReadMessages {
-  readonly topic: string;
-  readonly partition: number;
-  /** Messages within the stretch; never empty. */
-  readonly messages: readonly KafkaMessage[];
-}
+/** Messages within a stretch; never none. */
+type ReadMessages = Pick<Stretch, 'topic' | 'partition'> & { readonly messages: readonly KafkaMessage[] };
 
 export interface ReadOptions {
   readonly kafka: Kafka;

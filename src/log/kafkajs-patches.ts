@@ -19,13 +19,13 @@ export function patchKafkaJs(): void {
   patch<typeof Encoder>('protocol/encoder', copyOnce);
 }
 
-/** Puts what `change` returns in the place of what a module exports, once. */
-function patch<Exports extends object>(path: string, change: (exports: Exports) => Exports): void {
+/** Changes what a module exports, once, or puts in its place what `change` returns. */
+function patch<Exports extends object>(path: string, change: (exports: Exports) => Exports | void): void {
   const file = `kafkajs/src/${path}`;
   const before = require(file) as Exports;
   const loaded = require.cache[require.resolve(file)];
   if (patched.has(before) || loaded === undefined) return;
-  const after = change(before);
+  const after = change(before) ?? before;
   patched.add(after);
   loaded.exports = after;
 }
@@ -63,8 +63,7 @@ export function letIdleConnectionsSleep(): void {
   patch<{ prototype: RequestQueue }>('network/requestQueue', sleepWhileIdle);
 }
 
-function sleepWhileIdle<Class extends { prototype: RequestQueue }>(queueClass: Class): Class {
-  const queue = queueClass.prototype;
+function sleepWhileIdle({ prototype: queue }: { prototype: RequestQueue }): void {
   const { scheduleCheckPendingRequests, sendSocketRequest } = queue;
   queue.scheduleCheckPendingRequests = function () {
     if (this.pending.length > 0) scheduleCheckPendingRequests.call(this);
@@ -85,7 +84,6 @@ function sleepWhileIdle<Class extends { prototype: RequestQueue }>(queueClass: C
       Math.min(this.requestTimeout, CHECK_EVERY_MS),
     );
   };
-  return queueClass;
 }
 
 function stopChecking(queue: RequestQueue): void {
@@ -111,12 +109,12 @@ type ConnectionClosed = new (message: string, where: { host: string; port: numbe
  * stays dead. Java's client also closes the connection when a request times out. The callers decide about a retry,
  * which then uses a new connection.
  */
-function dropSilentConnections<Class extends { prototype: Connection }>(connectionClass: Class): Class {
+function dropSilentConnections({ prototype: connection }: { prototype: Connection }): void {
   const { KafkaJSConnectionClosedError: Closed } = require('kafkajs/src/errors') as {
     KafkaJSConnectionClosedError: ConnectionClosed;
   };
-  const { send } = connectionClass.prototype;
-  connectionClass.prototype.send = async function (request) {
+  const { send } = connection;
+  connection.send = async function (request) {
     try {
       return await send.call(this, request);
     } catch (error) {
@@ -128,7 +126,6 @@ function dropSilentConnections<Class extends { prototype: Connection }>(connecti
       throw Object.assign(error, { retriable: false });
     }
   };
-  return connectionClass;
 }
 
 interface Decoder {
@@ -207,13 +204,12 @@ class EncodedRequest {
  * kafkajs copies the body of a request behind its head, and both behind their length. Each of these buffers grows to a
  * power of two, filled with zeros.
  */
-function copyOnce(encoder: typeof Encoder): typeof Encoder {
-  const { writeEncoder } = encoder.prototype;
-  encoder.prototype.writeEncoder = function (value) {
+function copyOnce({ prototype: encoder }: typeof Encoder): void {
+  const { writeEncoder } = encoder;
+  encoder.writeEncoder = function (value) {
     if (!(value instanceof EncodedRequest)) return writeEncoder.call(this, value);
     return new EncodedRequest([this.buffer, ...value.parts]);
   };
-  return encoder;
 }
 
 interface ProduceOptions {

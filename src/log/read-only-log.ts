@@ -97,9 +97,8 @@ export class ReadOnlyLog
 /** Returns the greatest offset of each partition, since several collections name offsets of `rejects`. */
 function furthest(all: readonly Offsets[]): Offsets {
   const found: Record<string, number> = {};
-  for (const offsets of all) {
-    for (const [name, offset] of Object.entries(offsets)) found[name] = Math.max(found[name] ?? -1, offset);
-  }
+  for (const [name, offset] of all.flatMap((offsets) => Object.entries(offsets)))
+    found[name] = Math.max(found[name] ?? -1, offset);
   return found;
 }
 

@@ -47,7 +47,11 @@ export class TakeOver {
     const { owner, now, schemas } = this.#options;
     await this.#producer.discard();
     await this.#topics.connect();
-    await this.#giveUpIfSuperseded(signal);
+    // A process that initialises its producer again, after an unknown outcome or a failed take-over, would fence a newer
+    // process, so it first reads who owns the tenant. At the first attempt it supersedes the owner that it finds.
+    const end = await this.#topics.progressEnd();
+    if (this.#progressEndAtFirst === null) this.#progressEndAtFirst = end;
+    else this.#requireNotSuperseded(await this.#topics.readProgress(end, signal));
     signal.throwIfAborted();
     const ownedSinceMs = now();
     const fencedAt = await this.#fence();
@@ -60,16 +64,6 @@ export class TakeOver {
     const progressEnd = isClaimed ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
     return { ownership: logged.ownedBy(owner), progressEnd };
-  }
-
-  /**
-   * A process that initialises its producer again, after an unknown outcome or a failed take-over, would fence a newer
-   * process, so it first reads who owns the tenant. At the first attempt it supersedes the owner that it finds.
-   */
-  async #giveUpIfSuperseded(signal: AbortSignal): Promise<void> {
-    const end = await this.#topics.progressEnd();
-    if (this.#progressEndAtFirst === null) this.#progressEndAtFirst = end;
-    else this.#requireNotSuperseded(await this.#topics.readProgress(end, signal));
   }
 
   /** Any other owner that `progress` names is newer than a process that has owned the tenant, even in a recreated topic. */

@@ -3,6 +3,9 @@ import { RollcallError } from '../errors.ts';
 
 const END_MARKER_KEY = '@seal';
 
+type Task<T> = (producer: Producer) => Promise<T>;
+type ToError = (error: unknown) => RollcallError;
+
 /**
  * The one transactional producer of a tenant (KIP-98). A failed task discards it.
  *
@@ -42,20 +45,14 @@ export class TenantProducer {
   }
 
   /** Runs a task after all earlier ones, since a transaction must not begin within another one. */
-  inTurn<T>(
-    task: (producer: Producer) => Promise<T>,
-    toError: (error: unknown) => RollcallError,
-  ): Promise<T> {
+  inTurn<T>(task: Task<T>, toError: ToError): Promise<T> {
     const turn = this.#lastTurn.then(() => this.run(task, toError));
     this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
 
   /** Runs a task at once. `toError` explains its failure. */
-  async run<T>(
-    task: (producer: Producer) => Promise<T>,
-    toError: (error: unknown) => RollcallError,
-  ): Promise<T> {
+  async run<T>(task: Task<T>, toError: ToError): Promise<T> {
     const producer = this.#producer;
     if (producer === null) throw this.#nothingSent();
     try {

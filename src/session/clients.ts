@@ -23,7 +23,13 @@ export function kafkaOf(config: Config, logger: Logger): Kafka {
       brokers,
       clientId: 'rollcall',
       tls: typeof ssl === 'boolean' ? ssl : () => revealed(ssl),
-      sasl: sasl === undefined ? undefined : { ...sasl, password: () => sasl.password.reveal() },
+      sasl: sasl && {
+        mechanism: sasl.mechanism,
+        username: sasl.username,
+        get password() {
+          return sasl.password.reveal();
+        },
+      },
     },
     logger,
   );
