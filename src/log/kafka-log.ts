@@ -85,11 +85,8 @@ export class KafkaLog extends TenantTopics implements TenantLog {
         const derived = derivedBefore.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
         const topic = this.name('progress');
         const batches = new Map([[0, this.#progressBatch([progress, ...derived])]]);
-        const [answer] = await kafkaTransaction.send({
-          acks: -1,
-          topic,
-          messages: asMessages({ topic, batches }),
-        });
+        const messages = asMessages({ topic, batches });
+        const [answer] = await kafkaTransaction.send({ acks: -1, topic, messages });
         const progressEnd = Number(answer?.baseOffset ?? Number.NaN);
         if (!(progressEnd > this.#progressEnd)) throw new LostRecords(topic);
         await kafkaTransaction.commit();
@@ -154,12 +151,10 @@ export class KafkaLog extends TenantTopics implements TenantLog {
 
   override async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     const ranges = await super.ranges(topics);
-    return ranges.map(({ topic, partitions }) => ({
-      topic,
-      partitions: this.#lostTopics.has(this.name(topic))
-        ? partitions.map(({ low }) => ({ low, high: 0 }))
-        : partitions,
-    }));
+    return ranges.map(({ topic, partitions }) => {
+      const hasLost = this.#lostTopics.has(this.name(topic));
+      return { topic, partitions: hasLost ? partitions.map(({ low }) => ({ low, high: 0 })) : partitions };
+    });
   }
 
   async read(reading: LogReading): Promise<void> {
