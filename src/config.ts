@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { crossCheck } from './config/cross-checks.ts';
-import { errorCodeOf } from './config/error-code.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
-import type { FillSources } from './config/fill.ts';
+import { errorCodeOf, type FillSources } from './config/fill.ts';
 import { FilledFiles, followFiles } from './config/follow-files.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { jsonSchemaOf, knownKeys, type JsonSchema } from './config/json-schema.ts';
@@ -98,7 +97,7 @@ export function syncedCollections(tenant: TenantConfig): Collection[] {
   return enabledCollections(tenant).filter(({ derivedFrom }) => derivedFrom === null);
 }
 
-/** Returns the number of partitions for the creation of a topic. */
+/** Returns the number of partitions for the creation of a topic; `progress` has one, which is read in order (contract). */
 export function partitionsOf(kafka: KafkaConfig, suffix: TopicSuffix): number {
   return suffix === 'progress' ? 1 : (kafka.partitions[suffix] ?? kafka.partitions.default);
 }

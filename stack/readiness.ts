@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { Redis } from 'ioredis';
 import { Kafka, logLevel } from 'kafkajs';
-import { letIdleConnectionsSleep } from '../src/log/kafkajs-idle.ts';
+import { letIdleConnectionsSleep } from '../src/log/kafkajs-patches.ts';
 
 const attemptMs = 5000;
 

@@ -6,7 +6,7 @@ import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/content-hash.ts';
 import { RollcallError } from '../errors.ts';
 import type { LoggedRecord } from '../log/log.ts';
 import type { ReadOnlyLog } from '../log/read-only-log.ts';
-import { TopicReader } from '../log/topic-reader.ts';
+import { TopicReader } from '../log/read-only-log.ts';
 import { isChainCollection, sourceOf, type CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Assembly } from '../session/assemble.ts';
@@ -70,7 +70,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
   const log = openReadOnlyLog();
   const check = new RecordCheck({ ...parts, decode: (framed) => assembly.registry.decode(framed) });
   const rejects = new Map(collections.map((name) => [name, new Contents(check)]));
-  const rejectsReader = new TopicReader({ ...parts, log }, ['rejects'], async (record) => {
+  const rejectsReader = new TopicReader({ log }, ['rejects'], async (record) => {
     const [name = '', key = ''] = splitCompositeKey(record.key) ?? [];
     await rejects.get(name as CollectionName)?.take({ ...record, key });
   });
@@ -167,7 +167,7 @@ class SourceAudit {
     this.#source = source;
     this.#index = parts.state.collection(source);
     this.#contents = contents;
-    this.#reader = new TopicReader({ ...parts, log }, [...contents.keys()], (record) => this.#take(record));
+    this.#reader = new TopicReader({ log }, [...contents.keys()], (record) => this.#take(record));
   }
 
   async run(): Promise<readonly TopicAudit[]> {

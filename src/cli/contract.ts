@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { Config } from '../config.ts';
 import { asyncApiDocument, type ContractTopic } from '../core/contract/asyncapi.ts';
 import { readSchemaFiles } from '../log/schema-files.ts';
-import { topicSettings } from '../log/topic-settings.ts';
+import { topicSettings } from '../log/manage-topics.ts';
 import { STATE_TOPIC } from '../model/collections.ts';
 import type { AssembledTenant } from '../session/assemble.ts';
 import { chooseTenants } from './choose.ts';

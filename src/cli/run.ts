@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import type { Config } from '../config.ts';
 import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
-import { KafkaPing } from '../log/kafka-ping.ts';
+import { KafkaPing } from '../log/kafka-client.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
 import { runWorker } from '../worker/worker.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';

@@ -3,7 +3,7 @@ import { auditTenant, type Finding } from '../audit/audit-tenant.ts';
 import { enabledCollections } from '../config.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
-import { TopicReader } from '../log/topic-reader.ts';
+import { TopicReader } from '../log/read-only-log.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import { PULL, type PullOutcome } from '../owner/pull.ts';
@@ -164,7 +164,7 @@ async function verifyTenant(
   const log = openReadOnlyLog();
   try {
     const since = new Set<string>();
-    const reader = new TopicReader({ ...parts, log }, [...collections, 'rejects'], async ({ topic, key }) => {
+    const reader = new TopicReader({ log }, [...collections, 'rejects'], async ({ topic, key }) => {
       since.add(`${topic} ${key}`);
     });
     await reader.skip();

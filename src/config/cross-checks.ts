@@ -1,5 +1,4 @@
-import type { KeyPath } from './problem.ts';
-import { listOf, mapOf, type Finding } from './loose-shape.ts';
+import { listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
 import { scheduleFindings } from './schedule-checks.ts';
 import { protectedFieldsOf } from '../core/mapping.ts';
 import { CHAIN_COLLECTIONS, isCollectionName } from '../model/collections.ts';

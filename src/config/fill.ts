@@ -1,5 +1,3 @@
-import { errorCodeOf } from './error-code.ts';
-
 /** The sources of values for `${…}`. */
 export interface FillSources {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -57,4 +55,10 @@ function readSecretFile(path: string, sources: FillSources): { value: string } |
   } catch (error) {
     return { problem: `needs the file ${path}, which cannot be read (${errorCodeOf(error)})` };
   }
+}
+
+/** Returns the code of an error of `node:fs` (`ENOENT`), or the name of another error. */
+export function errorCodeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }

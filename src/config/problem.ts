@@ -70,3 +70,18 @@ function formatProblem(problem: Problem): string {
   const place = problem.line === null ? '' : `line ${problem.line}: `;
   return `${place}${formatPath(problem.path)} ${problem.message}`;
 }
+
+/** A problem between keys. */
+export type Finding = Pick<Problem, 'path' | 'message'>;
+
+/** Returns a map of the file; an empty one for another shape, which the schema reports. */
+export function mapOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+}
+
+/** Returns a list of the file; an empty one for another shape. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,5 +1,5 @@
 import { collectionOf, type WhichStudents } from '../core/lessons/which-students.ts';
-import { listOf, mapOf, type Finding } from './loose-shape.ts';
+import { listOf, mapOf, type Finding } from './problem.ts';
 
 /** Checks `schedules` against the collections of a tenant, in the unparsed file. */
 export function scheduleFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {

@@ -1,6 +1,6 @@
-import { LEVEL, NOT_FOUND, isSuccess, knownLevel } from './registry-answer.ts';
+import { LEVEL, knownLevel } from './registry-client.ts';
 import { oddAnswer, refuseUnlessOk } from './registry-errors.ts';
-import { createRegistryHttp, type RegistryConnection } from './registry-http.ts';
+import { createRegistryHttp, isSuccess, NOT_FOUND, type RegistryConnection } from './registry-http.ts';
 
 /** A subject in the registry, compared with the schema that Rollcall would register. */
 export interface SubjectFinding {
@@ -15,64 +15,64 @@ export interface SubjectFinding {
   readonly refusesWrite: boolean;
 }
 
-/** Inspects a schema registry and changes nothing in it. */
-export interface RegistryInspection {
-  /** Returns the number of subjects. Throws `REGISTRY_UNREACHABLE` or `REGISTRY_REFUSED`. */
-  subjectCount(signal: AbortSignal): Promise<number>;
-  subject(subject: string, options: { schema: object; signal: AbortSignal }): Promise<SubjectFinding>;
-}
+export type RegistryInspection = ReturnType<typeof createRegistryInspection>;
 
-export function createRegistryInspection(connection: RegistryConnection): RegistryInspection {
+/** Inspects a schema registry and changes nothing in it. */
+export function createRegistryInspection(connection: RegistryConnection) {
   const { url } = connection;
   const http = createRegistryHttp(connection);
-  const call = (path: string, { signal, body }: { signal: AbortSignal; body?: string }) =>
-    http({ method: body === undefined ? 'GET' : 'POST', path, body, signal });
 
   return {
-    async subjectCount(signal) {
-      const answer = await call('/subjects', { signal });
+    /** Returns the number of subjects. Throws `REGISTRY_UNREACHABLE` or `REGISTRY_REFUSED`. */
+    async subjectCount(signal: AbortSignal): Promise<number> {
+      const answer = await http({ method: 'GET', path: '/subjects', signal });
       refuseUnlessOk(answer.status, { url, what: 'the list of subjects' });
       if (!Array.isArray(answer.body)) throw oddAnswer(url);
       return answer.body.length;
     },
-    async subject(subject, { schema, signal }) {
+    async subject(
+      subject: string,
+      { schema, signal }: { schema: object; signal: AbortSignal },
+    ): Promise<SubjectFinding> {
       const name = encodeURIComponent(subject);
-      const config = await call(`/config/${name}`, { signal });
-      if (config.status !== NOT_FOUND) refuseUnlessOk(config.status, { url, what: subject });
-      const level = config.status === NOT_FOUND ? null : levelIn(config.body);
-      const latest = await call(`/subjects/${name}/versions/latest`, { signal });
-      if (latest.status !== NOT_FOUND) refuseUnlessOk(latest.status, { url, what: subject });
-      const registered = latest.status !== NOT_FOUND;
       const body = JSON.stringify({ schema: JSON.stringify(schema) });
-      const same = await call(`/subjects/${name}`, { signal, body });
+      const get = (path: string) => http({ method: 'GET', path, signal });
+      const post = (path: string) => http({ method: 'POST', path, body, signal });
+      /** Null when there is none. */
+      const find = async (path: string): Promise<{ readonly body: unknown } | null> => {
+        const answer = await get(path);
+        if (answer.status === NOT_FOUND) return null;
+        refuseUnlessOk(answer.status, { url, what: subject });
+        return answer;
+      };
+      const config = await find(`/config/${name}`);
+      const level = config === null ? null : knownLevel(field(config.body, 'compatibilityLevel'));
+      const registered = (await find(`/subjects/${name}/versions/latest`)) !== null;
+      const same = await post(`/subjects/${name}`);
       // A registry without modes takes writes.
-      const mode = await call(`/mode/${name}?defaultToGlobal=true`, { signal });
-      const isReadOnly = String((mode.body as { mode?: unknown } | null)?.mode).startsWith('READONLY');
+      const mode = await get(`/mode/${name}?defaultToGlobal=true`);
+      const isReadOnly = String(field(mode.body, 'mode')).startsWith('READONLY');
+      let compatible: boolean | null = null;
+      // With all versions, as the level requires, or with the latest if the registry offers only that.
+      for (const versions of registered ? ['versions', 'versions/latest'] : []) {
+        const answer = await post(`/compatibility/subjects/${name}/${versions}`);
+        const verdict = field(answer.body, 'is_compatible');
+        if (answer.status !== 200 || typeof verdict !== 'boolean') continue;
+        compatible = verdict;
+        break;
+      }
       return {
         subject,
         registered,
         level,
         levelFits: level === null || level === LEVEL,
-        compatible: registered ? await compatible(name, { body, signal }) : null,
+        compatible,
         refusesWrite: isReadOnly && (level === null || !isSuccess(same.status)),
       };
     },
   };
-
-  /** Compares with all versions, as the level requires, or with the latest if the registry offers only that. */
-  async function compatible(
-    name: string,
-    { body, signal }: { body: string; signal: AbortSignal },
-  ): Promise<boolean | null> {
-    for (const versions of ['versions', 'versions/latest']) {
-      const answer = await call(`/compatibility/subjects/${name}/${versions}`, { signal, body });
-      const verdict = (answer.body as { is_compatible?: unknown } | null)?.is_compatible;
-      if (answer.status === 200 && typeof verdict === 'boolean') return verdict;
-    }
-    return null;
-  }
 }
 
-function levelIn(body: unknown): string {
-  return knownLevel((body as { compatibilityLevel?: unknown } | null)?.compatibilityLevel);
+function field(body: unknown, name: string): unknown {
+  return (body as Record<string, unknown> | null)?.[name];
 }

@@ -1,24 +1,16 @@
 import type { ConnectionOptions } from 'node:tls';
-import { Kafka, logLevel, type LogEntry, type SASLOptions } from 'kafkajs';
+import { Kafka, logLevel, type Admin, type LogEntry, type SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
-import { decodeFetchedBatches } from './kafkajs-fetched-batches.ts';
-import { sendEncodedBatches } from './kafkajs-encoded-batches.ts';
-import { letIdleConnectionsSleep } from './kafkajs-idle.ts';
-import { dropSilentConnections } from './kafkajs-silent-connections.ts';
+import { kafkaError } from './kafka-errors.ts';
+import { patchKafkaJs } from './kafkajs-patches.ts';
 
 export interface KafkaConnection {
   readonly brokers: readonly string[];
   readonly clientId: string;
   /** Called for each connection, so that replaced certificates take effect. */
   readonly tls: boolean | (() => ConnectionOptions);
-  readonly sasl: KafkaCredentials | undefined;
-}
-
-export interface KafkaCredentials {
-  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
-  readonly username: string;
-  /** Called for each authentication, so that a rotated password takes effect. */
-  readonly password: () => string;
+  /** kafkajs keeps this very object, and reads the password at each authentication: a getter lets a rotated one take effect. */
+  readonly sasl: SASLOptions | undefined;
 }
 
 /**
@@ -29,15 +21,12 @@ export interface KafkaCredentials {
  * nine seconds in total.
  */
 export function createKafkaClient(connection: KafkaConnection, logger: Logger): Kafka {
-  letIdleConnectionsSleep();
-  decodeFetchedBatches();
-  sendEncodedBatches();
-  dropSilentConnections();
+  patchKafkaJs();
   return new Kafka({
     clientId: connection.clientId,
     brokers: [...connection.brokers],
     ssl: sslOf(connection.tls),
-    ...(connection.sasl === undefined ? {} : { sasl: saslOf(connection.sasl) }),
+    ...(connection.sasl === undefined ? {} : { sasl: connection.sasl }),
     connectionTimeout: 5_000,
     authenticationTimeout: 10_000,
     requestTimeout: 15_000,
@@ -56,19 +45,39 @@ function sslOf(tls: KafkaConnection['tls']): boolean | ConnectionOptions {
   return Object.defineProperties({}, Object.fromEntries(properties));
 }
 
-/** kafkajs keeps this very object, and reads the password at each authentication. */
-function saslOf({ mechanism, username, password }: KafkaCredentials): SASLOptions {
-  return {
-    mechanism,
-    username,
-    get password() {
-      return password();
-    },
-  };
-}
-
 /** kafkajs logs failures that it retries itself at error level. Rollcall logs the final failure, once. */
 function logQuietly(entry: LogEntry, logger: Logger): void {
   const { message, broker, topic, partition, groupId, retryCount } = entry.log;
   logger.debug({ namespace: entry.namespace, broker, topic, partition, groupId, retryCount }, message);
+}
+
+/** With a broker that accepts connections and says nothing, a question ends after some 40 s. */
+const PING_RETRY = { initialRetryTime: 300, retries: 1 };
+
+/** Asks the brokers, over a connection of its own, whether they answer. */
+export class KafkaPing implements AsyncDisposable {
+  readonly #kafka: Pick<Kafka, 'admin'>;
+  #admin: Admin | null = null;
+
+  constructor(kafka: Pick<Kafka, 'admin'>) {
+    this.#kafka = kafka;
+  }
+
+  /** Throws KAFKA_UNREACHABLE when no broker answers, KAFKA_REFUSED when it refuses the question. */
+  async ping(): Promise<void> {
+    try {
+      if (this.#admin === null) {
+        const admin = this.#kafka.admin({ retry: PING_RETRY });
+        await admin.connect();
+        this.#admin = admin;
+      }
+      await this.#admin.describeCluster();
+    } catch (error) {
+      throw kafkaError(error, 'asking whether it answers');
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#admin?.disconnect();
+  }
 }

@@ -1,4 +1,4 @@
-import { RollcallError } from '../errors.ts';
+import { RollcallError, type ErrorCode } from '../errors.ts';
 
 const MAX_CAUSES = 5;
 
@@ -52,13 +52,6 @@ export function isUntrusted(code: unknown): boolean {
   return typeof code === 'string' && /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
 }
 
-const AUTHORISATION_TYPES = new Set([
-  'TOPIC_AUTHORIZATION_FAILED',
-  'GROUP_AUTHORIZATION_FAILED',
-  'CLUSTER_AUTHORIZATION_FAILED',
-  'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
-]);
-
 /**
  * Explains a failure outside a transaction. `doing` completes "Kafka failed while …".
  * It decides by kafkajs' error names and protocol types, never by message text.
@@ -67,76 +60,71 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
   const own = ownErrorIn(error);
   if (own !== null) return own;
   const failure = innermost(error);
-  if (isLogin(failure)) {
-    return new RollcallError('KAFKA_REFUSED', `Kafka refused the credentials while ${doing}`, {
-      remedy: 'Check kafka.sasl.mechanism, username and password.',
-      cause: error,
-    });
-  }
-  if (failure.type !== undefined && AUTHORISATION_TYPES.has(failure.type)) {
-    return new RollcallError('KAFKA_REFUSED', `Kafka denied authorization while ${doing}: ${failure.type}`, {
-      remedy:
-        'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix, READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
-      cause: error,
-    });
-  }
-  if (failure.type === 'INVALID_REPLICATION_FACTOR') {
-    return new RollcallError(
+  const explained = (code: ErrorCode, message: string, remedy: string): RollcallError =>
+    new RollcallError(code, message, { remedy, cause: error });
+  if (isLogin(failure))
+    return explained(
       'KAFKA_REFUSED',
-      `Kafka has fewer brokers than kafka.replicationFactor: ${doing} failed`,
-      {
-        remedy:
-          'Set kafka.replicationFactor to at most the number of brokers (1 for a single one), or start the missing brokers.',
-        cause: error,
-      },
+      `Kafka refused the credentials while ${doing}`,
+      'Check kafka.sasl.mechanism, username and password.',
     );
-  }
-  if (failure.type === 'INVALID_TIMESTAMP') {
-    return new RollcallError('KAFKA_REFUSED', `Kafka refused the clock time of this machine while ${doing}`, {
-      remedy:
+  switch (failure.type) {
+    case 'TOPIC_AUTHORIZATION_FAILED':
+    case 'GROUP_AUTHORIZATION_FAILED':
+    case 'CLUSTER_AUTHORIZATION_FAILED':
+    case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
+      return explained(
+        'KAFKA_REFUSED',
+        `Kafka denied authorization while ${doing}: ${failure.type}`,
+        'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix, READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
+      );
+    case 'INVALID_REPLICATION_FACTOR':
+      return explained(
+        'KAFKA_REFUSED',
+        `Kafka has fewer brokers than kafka.replicationFactor: ${doing} failed`,
+        'Set kafka.replicationFactor to at most the number of brokers (1 for a single one), or start the missing brokers.',
+      );
+    case 'INVALID_TIMESTAMP':
+      return explained(
+        'KAFKA_REFUSED',
+        `Kafka refused the clock time of this machine while ${doing}`,
         'Correct the clock of this machine or of the brokers: they accept no record from more than an hour ahead (message.timestamp.after.max.ms). Rollcall then continues by itself.',
-      cause: error,
-    });
-  }
-  if (failure.type === 'UNKNOWN_TOPIC_OR_PARTITION') {
-    return new RollcallError('KAFKA_TOPIC_MISSING', `A topic is missing in Kafka while ${doing}`, {
-      remedy:
+      );
+    case 'UNKNOWN_TOPIC_OR_PARTITION':
+      return explained(
+        'KAFKA_TOPIC_MISSING',
+        `A topic is missing in Kafka while ${doing}`,
         'Rollcall creates the topic at the next start. If its data was deleted, Rollcall publishes everything again.',
-      cause: error,
-    });
+      );
+    default:
+      return explained(
+        'KAFKA_UNREACHABLE',
+        `Kafka failed while ${doing}: ${reasonOf(failure)}`,
+        isUntrusted(failure.code)
+          ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
+          : 'Check kafka.brokers, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
+      );
   }
-  return new RollcallError('KAFKA_UNREACHABLE', `Kafka failed while ${doing}: ${reasonOf(failure)}`, {
-    remedy: isUntrusted(failure.code)
-      ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
-      : 'Check kafka.brokers, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
-    cause: error,
-  });
 }
 
 /** The error for any failure within a transaction: its outcome is unknown. */
 export function outcomeUnknown(error: unknown, doing: string): RollcallError {
   const failure = innermost(error);
   const detail = failure.type ?? reasonOf(failure);
-  return new RollcallError(
-    'KAFKA_OUTCOME_UNKNOWN',
-    `Kafka did not say whether it committed a transaction (${doing}): ${detail}`,
-    {
-      remedy:
-        'Rollcall reads the outcome from Kafka and continues from there, unless another process owns the tenant by then.',
-      cause: error,
-    },
-  );
+  const message = `Kafka did not say whether it committed a transaction (${doing}): ${detail}`;
+  return new RollcallError('KAFKA_OUTCOME_UNKNOWN', message, {
+    remedy:
+      'Rollcall reads the outcome from Kafka and continues from there, unless another process owns the tenant by then.',
+    cause: error,
+  });
 }
 
 /** The error for a batch that the broker does not accept: a retry would not help. */
 export function tooLarge(error: unknown, collection: string): RollcallError {
-  return new RollcallError(
-    'KAFKA_REFUSED',
-    `Kafka refused a batch of records as too large, in a transaction of ${collection}`,
-    {
-      remedy:
-        'Raise message.max.bytes of the brokers, or max.message.bytes of the topics, to its default of 1048588. If it is that already, a single record is larger: raise it further.',
-      cause: error,
-    },
-  );
+  const message = `Kafka refused a batch of records as too large, in a transaction of ${collection}`;
+  return new RollcallError('KAFKA_REFUSED', message, {
+    remedy:
+      'Raise message.max.bytes of the brokers, or max.message.bytes of the topics, to its default of 1048588. If it is that already, a single record is larger: raise it further.',
+    cause: error,
+  });
 }

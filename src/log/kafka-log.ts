@@ -1,132 +1,171 @@
-import type { Kafka } from 'kafkajs';
-import type { CompactionSettings, EndsToMark } from '../core/segment-rolls.ts';
+import type { RecordMetadata, Transaction as KafkaTransaction } from 'kafkajs';
+import type { EndsToMark } from '../core/segment-rolls.ts';
+import type { RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
-import type { Offsets } from '../model/progress.ts';
-import { appendEndMarkers, type EndMarkers } from './end-markers.ts';
-import { outcomeUnknown } from './kafka-errors.ts';
+import {
+  allOffsets,
+  offsetsOf,
+  offsetsWithout,
+  withOffsets,
+  type Offsets,
+  type Progress,
+} from '../model/progress.ts';
+import { partitionName } from '../model/topic-names.ts';
+import { innermost, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import type {
   Committed,
-  LoggedRecord,
+  LogReading,
   OutgoingRecord,
   Ownership,
   TenantLog,
   TopicRange,
   Transaction,
 } from './log.ts';
-import { readUpTo } from './log-reader.ts';
-import type { WantedTopic } from './manage-topics.ts';
-import { TransactionWriter } from './transaction-writer.ts';
-import { TakeOver } from './take-over.ts';
-import type { ProgressCodec } from './progress-codec.ts';
-import { TenantProducer } from './tenant-producer.ts';
-import type { TenantSchemas } from './tenant-schemas.ts';
+import { asMessages, createKeyPartitioner, OutgoingBatches, type TopicBatches } from './outgoing-batches.ts';
+import { progressHeaders, progressValue } from './progress-codec.ts';
+import { RecordBatch } from './record-batch.ts';
+import { TakeOver, type OwnerOptions } from './take-over.ts';
+import { appendEndMarkers, TenantProducer, type EndMarkers } from './tenant-producer.ts';
 import { TenantTopics } from './tenant-topics.ts';
 
-export interface KafkaLogOptions {
-  readonly kafka: Kafka;
-  readonly topicPrefix: string;
-  readonly tenantId: string;
-  readonly wanted: readonly WantedTopic[];
-  readonly schemas: TenantSchemas;
-  readonly progressCodec: ProgressCodec;
-  /** Identifies this process during its lifetime. */
-  readonly owner: string;
-  readonly now: () => number;
-  readonly randomId: () => string;
-  /** See {@link TenantProducer}. */
-  readonly onWait: (ms: number) => void;
+/** A partition's offsets begin again: its topic was deleted and recreated while this process writes to it. */
+class LostRecords extends Error {
+  readonly topic: string;
+
+  constructor(topic: string) {
+    super(`${topic} has lost records that were written to it`);
+    this.topic = topic;
+  }
 }
 
-/** Creates the log of a tenant; one transactional producer (`transactional.id` = `<p>.<t>`) writes its topics. */
-export function createKafkaLog(options: KafkaLogOptions): TenantLog {
-  return new KafkaLog(options);
-}
-
-class KafkaLog implements TenantLog {
-  readonly #kafka: Kafka;
-  readonly #groupIdPrefix: string;
-  readonly #topics: TenantTopics;
+/** The log of a tenant; one transactional producer (`transactional.id` = `<p>.<t>`) writes its topics. */
+export class KafkaLog extends TenantTopics implements TenantLog {
+  readonly #options: OwnerOptions;
   readonly #producer: TenantProducer;
   readonly #takeOver: TakeOver;
-  readonly #writer: TransactionWriter;
-  readonly #schemas: TenantSchemas;
+  readonly #partitionOf = createKeyPartitioner();
+  /** By topic, as at its creation: a key must not change its partition when somebody adds partitions meanwhile. */
+  readonly #partitions: ReadonlyMap<string, number>;
+  /** Topics that turned out to begin again, until a progress record records the loss: later records would hide it. */
+  readonly #lostTopics = new Set<string>();
+  readonly #removedAt: Record<string, number> = {};
+  /** Offset of the last record in `progress` that this process wrote or saw: later ones have an offset above this one. */
+  #progressEnd = -1;
 
-  constructor(options: KafkaLogOptions) {
-    const { kafka, topicPrefix, tenantId } = options;
-    this.#kafka = kafka;
-    this.#groupIdPrefix = `${topicPrefix}.${tenantId}`;
-    const topics = new TenantTopics(options);
-    const producer = new TenantProducer(kafka, `${topicPrefix}.${tenantId}`, options.onWait);
-    this.#topics = topics;
-    this.#producer = producer;
-    this.#takeOver = new TakeOver({
-      ...options,
-      groupIdPrefix: this.#groupIdPrefix,
-      topics,
-      producer,
-    });
-    this.#writer = new TransactionWriter({ ...options, topics, producer });
-    this.#schemas = options.schemas;
+  /** `onWait`: see {@link TenantProducer}. */
+  constructor(options: OwnerOptions & { readonly onWait: (ms: number) => void }) {
+    super(options);
+    this.#options = options;
+    this.#producer = new TenantProducer(options.kafka, this.id, options.onWait);
+    this.#takeOver = new TakeOver(options, this, this.#producer);
+    this.#partitions = new Map(options.wanted.map(({ name, partitions }) => [name, partitions]));
   }
 
   async own(signal: AbortSignal): Promise<Ownership> {
     const { ownership, progressEnd } = await this.#takeOver.own(signal);
-    this.#writer.continueAfter(progressEnd);
+    this.#progressEnd = progressEnd;
     const progress = new Map(ownership.progress);
-    for (const [name, each] of progress) progress.set(name, await this.#schemas.noteLost(each));
+    for (const [name, each] of progress) progress.set(name, await this.#options.schemas.noteLost(each));
     return { ...ownership, progress };
   }
 
   async commit(transaction: Transaction): Promise<Committed> {
-    this.#schemas.requireHeld();
-    return this.#writer.commit(transaction);
+    const { schemas, now } = this.#options;
+    schemas.requireHeld();
+    const { derived: derivedBefore = [], lostTopics = [] } = transaction;
+    return this.#producer.inTurn(
+      async (producer) => {
+        const before = allOffsets([transaction.progress, ...derivedBefore]);
+        const outgoing = this.#encode(transaction.records);
+        const kafkaTransaction = await producer.transaction();
+        const offsets = await sendAll(kafkaTransaction, outgoing, before);
+        // Progress needs its own send, because it contains the offsets of the data before it (ADR 1).
+        const derivedNames = derivedBefore.map(({ collection }) => collection);
+        const progress = withOffsets(transaction.progress, offsetsWithout(offsets, derivedNames));
+        const derived = derivedBefore.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
+        const topic = this.name('progress');
+        const batches = new Map([[0, this.#progressBatch([progress, ...derived])]]);
+        const messages = asMessages({ topic, batches });
+        const [answer] = await kafkaTransaction.send({ acks: -1, topic, messages });
+        const progressEnd = Number(answer?.baseOffset ?? Number.NaN);
+        if (!(progressEnd > this.#progressEnd)) throw new LostRecords(topic);
+        await kafkaTransaction.commit();
+        this.#progressEnd = progressEnd;
+        for (const lost of lostTopics) this.#lostTopics.delete(this.name(lost));
+        return { progress, derived, committedAtMs: now() };
+      },
+      (error) => this.#commitFailure(error, transaction.progress),
+    );
+  }
+
+  #commitFailure(error: unknown, { collection, sequence }: Progress): RollcallError {
+    if (error instanceof LostRecords) this.#lostTopics.add(error.topic);
+    return innermost(error).type === 'MESSAGE_TOO_LARGE'
+      ? tooLarge(error, collection)
+      : outcomeUnknown(error, `transaction ${sequence} of ${collection}`);
   }
 
   remove(records: readonly OutgoingRecord[]): Promise<void> {
-    return this.#writer.remove(records);
+    return this.#producer.inTurn(
+      async (producer) => {
+        const batches = this.#encode(records);
+        const transaction = await producer.transaction();
+        Object.assign(this.#removedAt, await sendAll(transaction, batches, {}));
+        await transaction.commit();
+      },
+      (error) => outcomeUnknown(error, 'removing records that are no longer mirrored'),
+    );
   }
 
   removedAt(): Offsets {
-    return this.#writer.removedAt();
+    return { ...this.#removedAt };
   }
 
-  async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
-    const ranges = await this.#topics.ranges(topics);
-    return ranges.map(({ topic, partitions }) => ({
-      topic,
-      partitions: this.#writer.hasLost(this.#topics.name(topic))
-        ? partitions.map(({ low }) => ({ low, high: 0 }))
-        : partitions,
-    }));
+  #progressBatch(all: readonly Progress[]): RecordBatch {
+    const { encodeProgress, timeZone, tenantId, schemas } = this.#options;
+    const batch = new RecordBatch();
+    for (const progress of all) {
+      const body = encodeProgress(progressValue(progress, timeZone));
+      const headers = progressHeaders({
+        tenantId,
+        progress,
+        body,
+        schemaId: schemas.idOf(progress.collection),
+      });
+      batch.append({ key: progress.collection, body, schemaId: schemas.idOf('progress'), headers });
+    }
+    return batch;
   }
 
-  offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets> {
-    return this.#topics.offsetsSince(topic, atMs);
+  #encode(records: readonly OutgoingRecord[]): OutgoingBatches {
+    const batches = new OutgoingBatches();
+    for (const { topic: suffix, key, body, headers } of records) {
+      const topic = this.name(suffix);
+      const partitions = this.#partitions.get(topic);
+      if (partitions === undefined) throw new Error(`${topic} is not configured`);
+      const schemaId = this.#options.schemas.idOf(suffix);
+      batches.add(topic, this.#partitionOf(key, partitions), { key, body, schemaId, headers });
+    }
+    return batches;
   }
 
-  compactionSettings(topics: readonly TopicSuffix[]): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
-    return this.#topics.compactionSettings(topics);
-  }
-
-  async read(options: {
-    from: readonly { topic: TopicSuffix; after: Offsets }[];
-    onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
-    signal: AbortSignal;
-  }): Promise<void> {
-    if (options.from.length === 0) return;
-    const read = options.from.map(({ topic }) => topic);
-    const markers = await this.#appendEndMarkers(() => this.#topics.allPartitions(read));
-    await readUpTo({
-      ...options,
-      kafka: this.#kafka,
-      groupIdPrefix: this.#groupIdPrefix,
-      topicOf: (suffix) => this.#topics.name(suffix),
-      last: markers,
+  override async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
+    const ranges = await super.ranges(topics);
+    return ranges.map(({ topic, partitions }) => {
+      const hasLost = this.#lostTopics.has(this.name(topic));
+      return { topic, partitions: hasLost ? partitions.map(({ low }) => ({ low, high: 0 })) : partitions };
     });
   }
 
+  async read(reading: LogReading): Promise<void> {
+    if (reading.from.length === 0) return;
+    const topics = reading.from.map(({ topic }) => topic);
+    const markers = await this.#appendEndMarkers(() => this.allPartitions(topics));
+    await this.readUpTo(markers, reading);
+  }
+
   async markEnds(partitions: EndsToMark): Promise<void> {
-    const byName = new Map([...partitions].map(([suffix, some]) => [this.#topics.name(suffix), some]));
+    const byName = new Map([...partitions].map(([suffix, some]) => [this.name(suffix), some]));
     await this.#appendEndMarkers(() => Promise.resolve(byName));
   }
 
@@ -139,6 +178,49 @@ class KafkaLog implements TenantLog {
 
   async close(): Promise<void> {
     await this.#producer.discard();
-    await this.#topics.disconnect();
+    await this.disconnect();
   }
+}
+
+/** Returns the offsets with the last ones of what was sent. */
+async function sendAll(
+  transaction: KafkaTransaction,
+  outgoing: OutgoingBatches,
+  before: Offsets,
+): Promise<Offsets> {
+  let offsets = before;
+  for (const send of outgoing.sends()) {
+    const topicMessages = send.map((each) => ({ topic: each.topic, messages: asMessages(each) }));
+    const written = await transaction.sendBatch({ acks: -1, topicMessages });
+    offsets = withLastOffsets(offsets, send, written);
+    // Only after an answer: a send that failed may still be on its way.
+    for (const { batches } of send) for (const batch of batches.values()) batch.release();
+  }
+  return offsets;
+}
+
+/**
+ * Adds the last offsets of a send. Throws unless each partition was written exactly once: if a leader changes during a
+ * send, kafkajs may write a partition's batch to both brokers.
+ */
+function withLastOffsets(
+  offsets: Offsets,
+  sent: readonly TopicBatches[],
+  written: readonly RecordMetadata[],
+): Offsets {
+  const counts = new Map<string, number>();
+  for (const { topic, batches } of sent)
+    for (const [partition, { length }] of batches) counts.set(partitionName(topic, partition), length);
+  const result: Record<string, number> = { ...offsets };
+  for (const { topicName: topic, partition, baseOffset } of written) {
+    const name = partitionName(topic, partition);
+    const count = counts.get(name);
+    if (count === undefined || baseOffset === undefined) throw new Error(`unexpected answer for ${name}`);
+    counts.delete(name);
+    // A recreated topic counts from 0 again; such an offset, once committed, would look like a continuation.
+    if (Number(baseOffset) <= (result[name] ?? -1)) throw new LostRecords(topic);
+    result[name] = Number(baseOffset) + count - 1;
+  }
+  if (counts.size > 0) throw new Error(`no answer for ${[...counts.keys()].join(', ')}`);
+  return result;
 }

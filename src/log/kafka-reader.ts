@@ -12,12 +12,8 @@ export interface Stretch {
   readonly to: number;
 }
 
-export interface ReadMessages {
-  readonly topic: string;
-  readonly partition: number;
-  /** Messages within the stretch; never empty. */
-  readonly messages: readonly KafkaMessage[];
-}
+/** Messages within a stretch; never none. */
+type ReadMessages = Pick<Stretch, 'topic' | 'partition'> & { readonly messages: readonly KafkaMessage[] };
 
 export interface ReadOptions {
   readonly kafka: Kafka;
@@ -194,13 +190,10 @@ class StretchReader {
 
   #stalled(): RollcallError {
     const [name = ''] = this.#open.keys();
-    return new RollcallError(
-      'KAFKA_UNREACHABLE',
-      `Reading ${name} made no progress for ${STALLED_AFTER_MS / 1000} s`,
-      {
-        remedy:
-          "Check that all partitions have a leader and that no other program's transaction hangs on these topics.",
-      },
-    );
+    const message = `Reading ${name} made no progress for ${STALLED_AFTER_MS / 1000} s`;
+    return new RollcallError('KAFKA_UNREACHABLE', message, {
+      remedy:
+        "Check that all partitions have a leader and that no other program's transaction hangs on these topics.",
+    });
   }
 }

@@ -71,6 +71,13 @@ export interface TopicRange {
   readonly partitions: readonly { readonly low: number; readonly high: number }[];
 }
 
+export interface LogReading {
+  /** Absent partition: from the beginning. */
+  readonly from: readonly { readonly topic: TopicSuffix; readonly after: Offsets }[];
+  readonly onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
 /**
  * One tenant's topics, owned by this process (design, "Kafka is the truth").
  *
@@ -97,14 +104,10 @@ export interface TenantLog {
    */
   offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets>;
   /**
-   * Reads committed records after the given offsets (absent partition: from the beginning) to the current end. It
-   * detects the end by position, since compaction may have removed the last record.
+   * Reads committed records after the given offsets to the current end. It detects the end by position, since compaction
+   * may have removed the last record.
    */
-  read(options: {
-    from: readonly { topic: TopicSuffix; after: Offsets }[];
-    onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
-    signal: AbortSignal;
-  }): Promise<void>;
+  read(reading: LogReading): Promise<void>;
   /** Returns the brokers' settings of existing topics. Throws `KAFKA_…`. */
   compactionSettings(topics: readonly TopicSuffix[]): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>>;
   /**

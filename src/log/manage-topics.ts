@@ -1,17 +1,48 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { topicName } from '../model/topic-names.ts';
 import { topicsBegunWith, type TopicSuffix } from '../model/collections.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
-import { partitionCount, settingSatisfied, topicSettings } from './topic-settings.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
-const ATTEMPTS_FOR_NEW_TOPIC = 50;
-const BETWEEN_ATTEMPTS_MS = 100;
+const DAY_MS = 24 * 3_600_000;
+
+/** How an existing topic's setting is compared with the wanted one. */
+type Bound = 'equal' | 'at-least' | 'at-most';
+
+export interface TopicSetting {
+  readonly name: string;
+  readonly value: string;
+  readonly bound: Bound;
+}
+
+/**
+ * Returns the wanted settings of a topic (contract, "Topic settings").
+ *
+ * A consumer that bootstraps must reach the end within `delete.retention.ms`, or it may miss a removal.
+ * `segment.ms` and `max.compaction.lag.ms` bound how long an erased value stays readable.
+ */
+export function topicSettings(suffix: TopicSuffix): readonly TopicSetting[] {
+  const keepsHistory = suffix === 'absence-changes';
+  return [
+    { name: 'cleanup.policy', value: 'compact', bound: 'equal' },
+    { name: 'delete.retention.ms', value: String(7 * DAY_MS), bound: 'at-least' },
+    { name: 'segment.ms', value: String(DAY_MS), bound: 'at-most' },
+    { name: 'max.compaction.lag.ms', value: String(keepsHistory ? 8 * DAY_MS : DAY_MS), bound: 'at-most' },
+    ...(keepsHistory
+      ? [{ name: 'min.compaction.lag.ms', value: String(7 * DAY_MS), bound: 'at-least' } as const]
+      : []),
+  ];
+}
+
+/** Whether a setting that a broker reports satisfies the wanted one. */
+export function settingSatisfied({ bound, value }: TopicSetting, actual: string | undefined): boolean {
+  if (actual === undefined || bound === 'equal') return actual === value;
+  return bound === 'at-least' ? BigInt(actual) >= BigInt(value) : BigInt(actual) <= BigInt(value);
+}
 
 export interface WantedTopic {
   readonly name: string;
@@ -43,34 +74,50 @@ export function wantedTopics(options: {
     name: topicName(options, suffix),
     tenantId: options.tenantId,
     suffix,
-    partitions: partitionCount(suffix, options.partitionsOf(suffix)),
+    partitions: options.partitionsOf(suffix),
     replicationFactor: options.replicationFactor,
   }));
+}
+
+/** Returns settings of topics by name, all that a broker knows or only those of the topic itself. Throws `KAFKA_…`. */
+export async function describeSettings(
+  admin: Admin,
+  topics: readonly string[],
+  options: { onlyOwn: boolean } = { onlyOwn: false },
+): Promise<ReadonlyMap<string, Map<string, string>>> {
+  if (topics.length === 0) return new Map();
+  try {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+    });
+    return new Map(
+      resources.map(({ resourceName, configEntries }) => {
+        const entries = configEntries.filter(
+          ({ configSource }) => !options.onlyOwn || configSource === ConfigSource.TOPIC_CONFIG,
+        );
+        return [
+          resourceName,
+          new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
+        ];
+      }),
+    );
+  } catch (error) {
+    throw kafkaError(error, 'reading the settings of topics');
+  }
 }
 
 /** Compares topics with the contract. Throws `KAFKA_…`. */
 export async function inspectTopics(admin: Admin, wanted: readonly WantedTopic[]): Promise<TopicFinding[]> {
   try {
     const existing = new Set(await admin.listTopics());
-    const present = wanted.filter(({ name }) => existing.has(name));
-    const partitionsByTopic = new Map<string, number>();
-    const settingsByTopic = new Map<string, Map<string, string>>();
-    if (present.length > 0) {
-      const { topics } = await admin.fetchTopicMetadata({ topics: present.map(({ name }) => name) });
-      for (const { name, partitions } of topics) partitionsByTopic.set(name, partitions.length);
-      const { resources } = await admin.describeConfigs({
-        includeSynonyms: false,
-        resources: present.map(({ name }) => ({ type: ConfigResourceTypes.TOPIC, name })),
-      });
-      for (const { resourceName, configEntries } of resources) {
-        settingsByTopic.set(
-          resourceName,
-          new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
-        );
-      }
-    }
+    const present = wanted.map(({ name }) => name).filter((name) => existing.has(name));
+    const { topics } =
+      present.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: present });
+    const partitions = new Map(topics.map((each) => [each.name, each.partitions.length]));
+    const settings = await describeSettings(admin, present);
     return wanted.map((topic) =>
-      compare(topic, partitionsByTopic.get(topic.name) ?? null, settingsByTopic.get(topic.name)),
+      compare(topic, partitions.get(topic.name) ?? null, settings.get(topic.name)),
     );
   } catch (error) {
     throw kafkaError(error, 'comparing topics with the contract');
@@ -116,23 +163,10 @@ export async function createMissingTopics(admin: Admin, findings: readonly Topic
         configEntries: topicSettings(topic.suffix).map(({ name, value }) => ({ name, value })),
       })),
     });
-    for (const { topic } of missing) await waitUntilLed(admin, topic.name);
+    // Before the brokers lead a new topic, they report it as missing.
+    for (const { topic } of missing) await fetchOffsets(admin, topic.name, { isNew: true });
   } catch (error) {
     throw kafkaError(error, `creating topics (${missing.map(({ topic }) => topic.name).join(', ')})`);
-  }
-}
-
-/** Waits until the brokers lead a new topic: before that, they report it as missing. */
-async function waitUntilLed(admin: Admin, topic: string): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await fetchOffsets(admin, topic);
-      return;
-    } catch (error) {
-      const isUnknown = error instanceof RollcallError && error.code === 'KAFKA_TOPIC_MISSING';
-      if (!isUnknown || attempt === ATTEMPTS_FOR_NEW_TOPIC) throw error;
-      await delay(BETWEEN_ATTEMPTS_MS);
-    }
   }
 }
 
@@ -145,32 +179,15 @@ export async function cureTopics(admin: Admin, findings: readonly TopicFinding[]
     ({ exists, differences, curable }) => exists && curable && differences.length > 0,
   );
   for (const { topic } of curable) {
-    try {
-      const { resources } = await admin.describeConfigs({
-        includeSynonyms: false,
-        resources: [{ type: ConfigResourceTypes.TOPIC, name: topic.name }],
-      });
-      const entries = new Map(
-        (resources[0]?.configEntries ?? [])
-          .filter(({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG)
-          .map(({ configName, configValue }) => [configName, configValue]),
-      );
-      for (const setting of topicSettings(topic.suffix)) {
-        if (!settingSatisfied(setting, entries.get(setting.name))) entries.set(setting.name, setting.value);
-      }
-      await admin.alterConfigs({
-        validateOnly: false,
-        resources: [
-          {
-            type: ConfigResourceTypes.TOPIC,
-            name: topic.name,
-            configEntries: [...entries].map(([name, value]) => ({ name, value })),
-          },
-        ],
-      });
-    } catch (error) {
+    const own = await describeSettings(admin, [topic.name], { onlyOwn: true });
+    const entries = new Map(own.get(topic.name));
+    for (const setting of topicSettings(topic.suffix))
+      if (!settingSatisfied(setting, entries.get(setting.name))) entries.set(setting.name, setting.value);
+    const configEntries = [...entries].map(([name, value]) => ({ name, value }));
+    const resource = { type: ConfigResourceTypes.TOPIC, name: topic.name, configEntries };
+    await admin.alterConfigs({ validateOnly: false, resources: [resource] }).catch((error: unknown) => {
       throw kafkaError(error, `altering ${topic.name}`);
-    }
+    });
   }
 }
 

@@ -1,12 +1,111 @@
-import type { Admin, Kafka } from 'kafkajs';
-import { RollcallError } from '../errors.ts';
+import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
+import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
+import { isCollectionName, type CollectionName } from '../model/collections.ts';
+import { isFirstLoadOver, outdatesIndex, type Approval, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
+import { isFramed } from './framing.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
-import { createProgressCodec } from './progress-codec.ts';
+import type { Ownership } from './log.ts';
+import { headerFieldsOf, OWNER_KEY, progressOf, type ProgressValue } from './progress-codec.ts';
 import type { Registry } from './registry.ts';
-import { LoggedTenant } from './tenant-progress.ts';
+import { UndecodableRecord } from './registry-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
+
+/** Stands for an owner whose record cannot be decoded: it exists and is not this process. */
+const UNREADABLE_OWNER = 'an owner that cannot be read';
+
+/** Decodes a framed value of `progress`. Throws {@link UndecodableRecord}, `REGISTRY_…`. */
+export type DecodeProgress = (framed: Buffer) => Promise<ProgressValue>;
+
+export function progressDecoder(registry: Pick<Registry, 'decode'>): DecodeProgress {
+  return async (framed) => (await registry.decode(framed, ['progress'])) as ProgressValue;
+}
+
+/**
+ * Gathers the content of a tenant's `progress` from its records, in their order. A collection whose newest record cannot
+ * be decoded has no progress, as if its records were lost: an older record is outdated, but shows whether the first
+ * load is over.
+ */
+export class LoggedTenant {
+  readonly progress = new Map<CollectionName, Progress>();
+  readonly transactionIds = new Map<CollectionName, Set<string>>();
+  readonly recordedAtMs = new Map<CollectionName, number>();
+  readonly unreadable = new Set<CollectionName>();
+  readonly loadedBefore = new Set<CollectionName>();
+  /** Approvals of missing rows, in the order of their syncs. */
+  readonly approvals: { readonly collection: CollectionName; readonly approval: Approval }[] = [];
+  /** The last process that took the tenant over; null when no record names one. */
+  owner: string | null = null;
+  /** Null when the owner's record cannot be decoded. */
+  ownedSinceMs: number | null = null;
+  /** Offset of the record that names the owner, or -1. */
+  ownerOffset = -1;
+  /** The registry's id of the schema of that record. */
+  ownerSchemaId: number | null = null;
+  /** What the topics' keys are spread over, as the last owner wrote them; empty when no record says so. */
+  partitions: Readonly<Record<string, number>> = {};
+  readonly #decode: DecodeProgress;
+
+  constructor(decode: DecodeProgress) {
+    this.#decode = decode;
+  }
+
+  ownedBy(owner: string): Ownership {
+    const { progress, transactionIds, recordedAtMs, unreadable, loadedBefore } = this;
+    return { owner, progress, transactionIds, recordedAtMs, unreadable, loadedBefore };
+  }
+
+  async add({ key: keyBytes, value: framed, headers, offset, timestamp }: KafkaMessage): Promise<void> {
+    const key = String(keyBytes);
+    const name = isCollectionName(key) ? key : null;
+    if (framed === null) {
+      // A null value means that a person purged the collection: earlier records no longer count.
+      if (name !== null) this.#forget(name);
+      return;
+    }
+    const value = await this.#decode(framed).catch((error: unknown) => {
+      if (error instanceof UndecodableRecord) return null;
+      throw error;
+    });
+    if (key === OWNER_KEY) {
+      this.owner = value === null ? UNREADABLE_OWNER : (value.owner ?? null);
+      this.ownedSinceMs = value?.ownedSince ?? null;
+      this.ownerOffset = Number(offset);
+      this.ownerSchemaId = isFramed(framed) ? framed.readInt32BE(1) : null;
+      this.partitions = JSON.parse(String(headers?.[PARTITIONS_HEADER] ?? '{}'));
+    }
+    if (name === null) return;
+    const ofHeaders = headerFieldsOf(headers);
+    const before = this.progress.get(name);
+    if (value === null) {
+      const wasLoaded = this.loadedBefore.has(name) || (before !== undefined && isFirstLoadOver(before));
+      this.#forget(name);
+      this.unreadable.add(name);
+      if (wasLoaded || ofHeaders.firstLoad === 'over') this.loadedBefore.add(name);
+      return;
+    }
+    const progress = progressOf(value, ofHeaders);
+    if (progress === null) return;
+    const isReset = before === undefined || outdatesIndex(before, progress);
+    const ids = isReset ? new Set<string>() : (this.transactionIds.get(name) ?? new Set());
+    const recordedAtMs = Math.max(this.recordedAtMs.get(name) ?? 0, Number(timestamp));
+    this.#forget(name);
+    this.progress.set(name, progress);
+    this.transactionIds.set(name, ids.add(progress.transactionId));
+    this.recordedAtMs.set(name, recordedAtMs);
+    // Later records carry the last approval forward.
+    const approval = progress.deletions?.approval ?? null;
+    const isNew = approval !== null && approval.atMs !== before?.deletions?.approval?.atMs;
+    if (isNew) this.approvals.push({ collection: name, approval });
+  }
+
+  #forget(name: CollectionName): void {
+    const { progress, transactionIds, recordedAtMs, unreadable, loadedBefore } = this;
+    for (const known of [progress, transactionIds, recordedAtMs, unreadable, loadedBefore])
+      known.delete(name);
+  }
+}
 
 /** The content of `progress`, for a process that does not own the tenant. The owner reads it in take-over.ts. */
 export type KnownProgress = Pick<
@@ -32,10 +131,13 @@ export async function readKnownProgress(options: {
   const found = new Map<string, LoggedTenant | null>();
   const byTopic = new Map<string, LoggedTenant>();
   const stretches: Stretch[] = [];
-  const existing = new Set(await admin.listTopics().catch(asKafkaError));
+  const listed = await admin.listTopics().catch((error: unknown) => {
+    throw kafkaError(error, 'listing topics');
+  });
+  const existing = new Set(listed);
   for (const tenantId of tenantIds) {
     const topic = topicName({ topicPrefix, tenantId }, 'progress');
-    const logged = existing.has(topic) ? new LoggedTenant(decoderOf(registry, topic)) : null;
+    const logged = existing.has(topic) ? new LoggedTenant(progressDecoder(registry)) : null;
     found.set(tenantId, logged);
     if (logged === null) continue;
     byTopic.set(topic, logged);
@@ -54,37 +156,4 @@ export async function readKnownProgress(options: {
     },
   });
   return found;
-}
-
-function asKafkaError(error: unknown): never {
-  throw kafkaError(error, 'listing topics');
-}
-
-function decoderOf(registry: Registry, topic: string): ReturnType<typeof createProgressCodec> {
-  return createProgressCodec({
-    timeZone: null,
-    encode: () => Buffer.alloc(0),
-    decode: async (framed) => {
-      try {
-        return (await registry.decode(framed, ['progress'])) as never;
-      } catch (error) {
-        throw undecodable(topic, error);
-      }
-    },
-  });
-}
-
-/** Adds the registry and the topic, which an error of the registry client does not name. */
-function undecodable(topic: string, error: unknown): unknown {
-  if (error instanceof RollcallError) return error;
-  const { status } = error as { status?: unknown };
-  const why = typeof status === 'number' ? `HTTP ${status}` : 'no answer';
-  return new RollcallError(
-    'REGISTRY_UNREACHABLE',
-    `The schema registry returns no schema for ${topic} (${why})`,
-    {
-      remedy: 'Check registry.url, and that Rollcall publishes with this registry.',
-      cause: error,
-    },
-  );
 }

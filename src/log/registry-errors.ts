@@ -1,9 +1,17 @@
 import { RollcallError } from '../errors.ts';
-import { LEVEL, NOT_FOUND, isSuccess, knownLevel } from './registry-answer.ts';
-import { RefusedRequest } from './registry-client.ts';
+import { knownLevel, LEVEL, RefusedRequest } from './registry-client.ts';
+import { isSuccess, NOT_FOUND } from './registry-http.ts';
 
 const CONFLICTS: ReadonlySet<number> = new Set([409, 422]);
 const WHERE = 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.';
+
+function refused(message: string, remedy: string): RollcallError {
+  return new RollcallError('REGISTRY_REFUSED', message, { remedy });
+}
+
+function incompatible(message: string, remedy: string): RollcallError {
+  return new RollcallError('SCHEMA_INCOMPATIBLE', message, { remedy });
+}
 
 /** Throws the error for an answer of the registry other than success. `what` names the resource. */
 export function refuseUnlessOk(status: number, at: { url: string; what: string }): void {
@@ -11,29 +19,20 @@ export function refuseUnlessOk(status: number, at: { url: string; what: string }
 }
 
 export function statusError(status: number, { url, what }: { url: string; what: string }): RollcallError {
-  if (status === 401 || status === 403) {
-    return new RollcallError(
-      'REGISTRY_REFUSED',
+  if (status === 401 || status === 403)
+    return refused(
       `The schema registry refused access to ${what} (HTTP ${status})`,
-      { remedy: 'Check registry.username and registry.password, and the rights of that user.' },
+      'Check registry.username and registry.password, and the rights of that user.',
     );
-  }
-  if (status === NOT_FOUND) {
-    return new RollcallError(
-      'REGISTRY_REFUSED',
+  if (status === NOT_FOUND)
+    return refused(
       `The server at ${url} answered HTTP 404 for ${what}; it may not be a schema registry`,
-      {
-        remedy: WHERE,
-      },
+      WHERE,
     );
-  }
-  return new RollcallError(
-    'REGISTRY_UNREACHABLE',
-    `The schema registry answered HTTP ${status} for ${what}`,
-    {
-      remedy: 'If this continues, check the registry.',
-    },
-  );
+  const message = `The schema registry answered HTTP ${status} for ${what}`;
+  return new RollcallError('REGISTRY_UNREACHABLE', message, {
+    remedy: 'If this continues, check the registry.',
+  });
 }
 
 /** Explains an error of the library from registering a schema, without its text, which may quote received data. */
@@ -42,48 +41,30 @@ export function registeringError(error: unknown, { url, subject }: { url: string
   if (error instanceof RefusedRequest) {
     if (error.isReadOnly) return readOnly({ url, subject });
     return error.method === 'POST' && CONFLICTS.has(error.status)
-      ? incompatible(error.status, { url, subject })
+      ? incompatible(
+          `The schema of ${subject} does not fit the versions already registered (HTTP ${error.status})`,
+          `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer Rollcall ran before, run that one.`,
+        )
       : statusError(error.status, { url, what: subject });
   }
-  if (!(error instanceof Error) || error.name !== 'ConfluentSchemaRegistryCompatibilityError') {
+  if (!(error instanceof Error) || error.name !== 'ConfluentSchemaRegistryCompatibilityError')
     return oddAnswer(url);
-  }
   const level = knownLevel(/ != (\w+)\)$/.exec(error.message)?.[1]);
-  return new RollcallError(
-    'SCHEMA_INCOMPATIBLE',
+  return incompatible(
     `Subject ${subject} has compatibility ${level}, the contract requires ${LEVEL}`,
-    {
-      remedy: `Find out why it was changed, then set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"}.`,
-    },
+    `Find out why it was changed, then set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"}.`,
   );
 }
 
 export function readOnly({ url, subject }: { url: string; subject: string }): RollcallError {
-  return new RollcallError(
-    'REGISTRY_REFUSED',
+  return refused(
     `The registry is read-only, and ${subject} needs a change there: a schema or its level is missing`,
-    {
-      remedy: `Set the mode that GET ${url}/mode or ${url}/mode/<subject> shows to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that takes writes.`,
-    },
-  );
-}
-
-function incompatible(status: number, { url, subject }: { url: string; subject: string }): RollcallError {
-  return new RollcallError(
-    'SCHEMA_INCOMPATIBLE',
-    `The schema of ${subject} does not fit the versions already registered (HTTP ${status})`,
-    {
-      remedy: `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer Rollcall ran before, run that one.`,
-    },
+    `Set the mode that GET ${url}/mode or ${url}/mode/<subject> shows to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that takes writes.`,
   );
 }
 
 export function oddAnswer(url: string): RollcallError {
-  return new RollcallError(
-    'REGISTRY_REFUSED',
-    `The server at ${url} does not answer as a schema registry does`,
-    { remedy: WHERE },
-  );
+  return refused(`The server at ${url} does not answer as a schema registry does`, WHERE);
 }
 
 const LOST_SCHEMAS =
@@ -104,22 +85,16 @@ export class UndecodableRecord extends RollcallError {
 export function schemaLost(subjects: readonly string[]): RollcallError {
   const [first = '', ...others] = subjects;
   const more = others.length === 0 ? '' : ` and of ${others.length} more`;
-  return new RollcallError(
-    'SCHEMA_LOST',
-    `The registry has another schema, or none, under the id of the schema of ${first}${more}`,
-    {
-      remedy:
-        'Rollcall publishes nothing with it, and registers it again by itself. Check whether the registry was emptied, or restored from an older backup: "rollcall status" says what must then be published again.',
-    },
-  );
+  const message = `The registry has another schema, or none, under the id of the schema of ${first}${more}`;
+  return new RollcallError('SCHEMA_LOST', message, {
+    remedy:
+      'Rollcall publishes nothing with it, and registers it again by itself. Check whether the registry was emptied, or restored from an older backup: "rollcall status" says what must then be published again.',
+  });
 }
 
 export function wrongId(id: number, { url, subject }: { url: string; subject: string }): RollcallError {
-  return new RollcallError(
-    'REGISTRY_REFUSED',
+  return refused(
     `The registry at ${url} returned id ${id} for the schema of ${subject}, but has another schema or none under that id`,
-    {
-      remedy: `Rollcall publishes nothing meanwhile, since no consumer could read it, and retries by itself. Compare GET ${url}/schemas/ids/${id} with GET ${url}/subjects/${subject}/versions/latest.`,
-    },
+    `Rollcall publishes nothing meanwhile, since no consumer could read it, and retries by itself. Compare GET ${url}/schemas/ids/${id} with GET ${url}/subjects/${subject}/versions/latest.`,
   );
 }

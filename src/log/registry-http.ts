@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '../errors.ts';
 import { createHttpAgent } from '../http-agent.ts';
-import { pauseMs, type Backoff } from '../retry-policy.ts';
 import { isUntrusted } from './kafka-errors.ts';
-import { networkTrouble } from './registry-answer.ts';
+
+export const NOT_FOUND = 404;
 
 /** Bound of concurrent requests; others wait, and their time-outs begin when they are sent. */
 const CONNECTIONS = 8;
@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Far above the size of any schema or list of subjects. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const ATTEMPTS = 3;
-const BETWEEN_ATTEMPTS: Backoff = { firstMs: 100, longestMs: 1_000 };
+const FIRST_PAUSE_MS = 100;
 
 export interface RegistryConnection {
   /** Base of a Confluent-compatible API, without a trailing slash. */
@@ -26,6 +26,15 @@ export interface RegistryAnswer {
   readonly status: number;
   /** Parsed JSON; null if the body is not JSON. */
   readonly body: unknown;
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Whether a registry refuses a write because of its mode, or that of the subject. */
+export function isReadOnly({ status, body }: RegistryAnswer): boolean {
+  return status === 422 && (body as { error_code?: unknown } | null)?.error_code === 42_205;
 }
 
 export interface RegistryRequest {
@@ -75,7 +84,7 @@ export function createRegistryHttp({ url, username, password }: RegistryConnecti
         options.signal?.throwIfAborted();
         if (attempt === ATTEMPTS || isTimeout(error)) throw unreachable(url, error);
       }
-      await delay(pauseMs(BETWEEN_ATTEMPTS, attempt), undefined, { signal: options.signal });
+      await delay(FIRST_PAUSE_MS * attempt, undefined, { signal: options.signal });
     }
   };
 }
@@ -104,4 +113,14 @@ function unreachable(url: string, error: unknown): RollcallError {
       ? 'Use a host name that is in the certificate of the registry; trust its authority with NODE_EXTRA_CA_CERTS=<file>.'
       : 'Check registry.url, and that the registry is up and reachable from here.',
   });
+}
+
+/** Returns the system's or undici's code of a network failure; their texts may quote received data. */
+function networkTrouble(error: unknown): string {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
+    if (cause instanceof AggregateError) return networkTrouble(cause.errors[0]);
+  }
+  return error instanceof Error && error.name === 'HTTPParserError' ? 'the answer is not HTTP' : 'no answer';
 }

@@ -1,26 +1,23 @@
-import type { Kafka, Producer } from 'kafkajs';
+import type { Producer } from 'kafkajs';
 import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { RollcallError } from '../errors.ts';
-import { appendEndMarkers } from './end-markers.ts';
 import { frame } from './framing.ts';
 import { kafkaError } from './kafka-errors.ts';
 import type { Ownership } from './log.ts';
 import { topicMismatch, type WantedTopic } from './manage-topics.ts';
-import { OWNER_KEY, ownerHeaders, type ProgressCodec } from './progress-codec.ts';
-import type { TenantProducer } from './tenant-producer.ts';
+import { OWNER_KEY, ownerHeaders, type ProgressValue } from './progress-codec.ts';
+import type { LoggedTenant } from './progress-reader.ts';
+import { appendEndMarkers, type TenantProducer } from './tenant-producer.ts';
 import type { TenantSchemas } from './tenant-schemas.ts';
-import { readTenantProgress, type LoggedTenant } from './tenant-progress.ts';
-import type { TenantTopics } from './tenant-topics.ts';
+import type { TenantTopics, TenantTopicsOptions } from './tenant-topics.ts';
 
-export interface TakeOverParts {
-  readonly kafka: Kafka;
-  readonly producer: TenantProducer;
-  readonly topics: TenantTopics;
+export interface OwnerOptions extends TenantTopicsOptions {
   readonly wanted: readonly WantedTopic[];
-  readonly schemas: Pick<TenantSchemas, 'idOf'>;
-  readonly progressCodec: ProgressCodec;
-  readonly tenantId: string;
-  readonly groupIdPrefix: string;
+  readonly schemas: TenantSchemas;
+  /** Returns the Avro body of a record of `progress`. */
+  readonly encodeProgress: (value: ProgressValue) => Buffer;
+  /** IANA name of the zone whose clock counts the days of `schedules`. */
+  readonly timeZone: string;
   /** Identifies this process during its lifetime. */
   readonly owner: string;
   readonly now: () => number;
@@ -29,7 +26,9 @@ export interface TakeOverParts {
 
 /** Takes a tenant over, unless a newer process has: `@owner` in `progress` names the owner. */
 export class TakeOver {
-  readonly #parts: TakeOverParts;
+  readonly #options: OwnerOptions;
+  readonly #topics: TenantTopics;
+  readonly #producer: TenantProducer;
   /**
    * The end of `progress` before this process first tried to own the tenant: a later owner record is from a newer
    * process.
@@ -37,22 +36,28 @@ export class TakeOver {
   #progressEndAtFirst: number | null = null;
   #hasOwned = false;
 
-  constructor(parts: TakeOverParts) {
-    this.#parts = parts;
+  constructor(options: OwnerOptions, topics: TenantTopics, producer: TenantProducer) {
+    this.#options = options;
+    this.#topics = topics;
+    this.#producer = producer;
   }
 
   /** `progressEnd`: offset of the last record in `progress`, or of the end marker after it. */
   async own(signal: AbortSignal): Promise<{ readonly ownership: Ownership; readonly progressEnd: number }> {
-    const { producer, topics, owner, now, schemas } = this.#parts;
-    await producer.discard();
-    await topics.connect();
-    await this.#giveUpIfSuperseded(signal);
+    const { owner, now, schemas } = this.#options;
+    await this.#producer.discard();
+    await this.#topics.connect();
+    // A process that initialises its producer again, after an unknown outcome or a failed take-over, would fence a newer
+    // process, so it first reads who owns the tenant. At the first attempt it supersedes the owner that it finds.
+    const end = await this.#topics.progressEnd();
+    if (this.#progressEndAtFirst === null) this.#progressEndAtFirst = end;
+    else this.#requireNotSuperseded(await this.#topics.readProgress(end, signal));
     signal.throwIfAborted();
     const ownedSinceMs = now();
     const fencedAt = await this.#fence();
-    const logged = await this.#readProgress({ to: fencedAt + 1, signal });
+    const logged = await this.#topics.readProgress(fencedAt + 1, signal);
     // This process checks again now that no other process can commit: a newer one may have come in between.
-    if (this.#isSupersededBy(logged)) throw this.#superseded();
+    this.#requireNotSuperseded(logged);
     await this.#requireSamePartitions(logged);
     // A claim under an id that the registry has lost would stay unreadable.
     const isClaimed = logged.owner === owner && logged.ownerSchemaId === schemas.idOf('progress');
@@ -61,34 +66,15 @@ export class TakeOver {
     return { ownership: logged.ownedBy(owner), progressEnd };
   }
 
-  /**
-   * A process that initialises its producer again, after an unknown outcome or a failed take-over, would fence a newer
-   * process, so it first reads who owns the tenant. At the first attempt it supersedes the owner that it finds.
-   */
-  async #giveUpIfSuperseded(signal: AbortSignal): Promise<void> {
-    const end = await this.#parts.topics.progressEnd();
-    if (this.#progressEndAtFirst === null) {
-      this.#progressEndAtFirst = end;
-      return;
-    }
-    if (this.#isSupersededBy(await this.#readProgress({ to: end, signal }))) throw this.#superseded();
-  }
-
   /** Any other owner that `progress` names is newer than a process that has owned the tenant, even in a recreated topic. */
-  #isSupersededBy({ owner, ownerOffset }: LoggedTenant): boolean {
-    if (owner === null || owner === this.#parts.owner) return false;
-    return this.#hasOwned || ownerOffset >= (this.#progressEndAtFirst ?? 0);
-  }
-
-  #superseded(): RollcallError {
-    return new RollcallError(
-      'OWNERSHIP_LOST',
-      `Another process has taken over tenant ${this.#parts.tenantId}`,
-      {
-        remedy:
-          'Run one process per tenant; this process ends and the newer one continues. In Kubernetes use strategy Recreate.',
-      },
-    );
+  #requireNotSuperseded({ owner, ownerOffset }: LoggedTenant): void {
+    if (owner === null || owner === this.#options.owner) return;
+    if (!this.#hasOwned && ownerOffset < (this.#progressEndAtFirst ?? 0)) return;
+    const message = `Another process has taken over tenant ${this.#options.tenantId}`;
+    throw new RollcallError('OWNERSHIP_LOST', message, {
+      remedy:
+        'Run one process per tenant; this process ends and the newer one continues. In Kubernetes use strategy Recreate.',
+    });
   }
 
   /**
@@ -97,20 +83,20 @@ export class TakeOver {
    * out to be superseded leaves no record that the newer process could mistake for a newer owner.
    */
   async #fence(): Promise<number> {
-    const { producer, topics } = this.#parts;
-    producer.create();
+    this.#producer.create();
     return this.#takingOver(async (created) => {
       await created.connect();
-      const markers = await appendEndMarkers(created, await topics.allPartitions(['progress']));
-      return offsetAfter(-1, markers.get(topics.name('progress'))?.[0]?.offset);
+      const [marker] = await appendEndMarkers(created, await this.#topics.allPartitions(['progress']));
+      return offsetAfter(-1, marker?.offset);
     });
   }
 
   /** Refuses a topic with records that were written to another number of partitions, even if it is configured so now. */
   async #requireSamePartitions({ partitions: before }: LoggedTenant): Promise<void> {
-    const { topics, wanted } = this.#parts;
-    const changed = wanted.filter(({ suffix, partitions }) => (before[suffix] ?? partitions) !== partitions);
-    const ranges = await topics.ranges(changed.map(({ suffix }) => suffix));
+    const changed = this.#options.wanted.filter(
+      ({ suffix, partitions }) => (before[suffix] ?? partitions) !== partitions,
+    );
+    const ranges = await this.#topics.ranges(changed.map(({ suffix }) => suffix));
     const written = changed.filter((_, at) => ranges[at]?.partitions.some(({ high }) => high > 0));
     const findings = written.map((topic) => {
       const { partitions, suffix } = topic;
@@ -123,9 +109,9 @@ export class TakeOver {
 
   /** Publishes this process as the owner, for the process that it fenced; returns the record's offset. */
   #claim(ownedSinceMs: number, fencedAt: number): Promise<number> {
-    const { progressCodec, owner, randomId, tenantId, schemas, topics, wanted } = this.#parts;
+    const { encodeProgress, timeZone, owner, randomId, tenantId, schemas, wanted } = this.#options;
     const counts = Object.fromEntries(wanted.map(({ suffix, partitions }) => [suffix, partitions]));
-    const body = progressCodec.encodeOwner({ owner, ownedSinceMs });
+    const body = encodeProgress({ collection: OWNER_KEY, owner, ownedSince: ownedSinceMs, timeZone });
     const message = {
       key: OWNER_KEY,
       value: frame(schemas.idOf('progress'), body),
@@ -137,21 +123,17 @@ export class TakeOver {
     };
     return this.#takingOver(async (producer) => {
       const transaction = await producer.transaction();
-      const [written] = await transaction.send({ topic: topics.name('progress'), messages: [message] });
+      const topic = this.#topics.name('progress');
+      const [written] = await transaction.send({ topic, messages: [message] });
       await transaction.commit();
       return offsetAfter(fencedAt, Number(written?.baseOffset));
     });
   }
 
   #takingOver(task: (producer: Producer) => Promise<number>): Promise<number> {
-    return this.#parts.producer.run(task, (error) =>
-      kafkaError(error, `taking over tenant ${this.#parts.tenantId}`),
+    return this.#producer.run(task, (error) =>
+      kafkaError(error, `taking over tenant ${this.#options.tenantId}`),
     );
-  }
-
-  #readProgress({ to, signal }: { to: number; signal: AbortSignal }): Promise<LoggedTenant> {
-    const { kafka, groupIdPrefix, topics, progressCodec: codec } = this.#parts;
-    return readTenantProgress({ kafka, groupIdPrefix, topic: topics.name('progress'), codec, to, signal });
   }
 }
 

@@ -1,5 +1,10 @@
-import type { Kafka, Producer } from 'kafkajs';
+import { Partitioners, type Kafka, type Producer } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
+
+const END_MARKER_KEY = '@seal';
+
+type Task<T> = (producer: Producer) => Promise<T>;
+type ToError = (error: unknown) => RollcallError;
 
 /**
  * The one transactional producer of a tenant (KIP-98). A failed task discards it.
@@ -12,7 +17,7 @@ export class TenantProducer {
   readonly #transactionalId: string;
   #producer: Producer | null = null;
   #failure: RollcallError | null = null;
-  #lastTurn: Promise<void> = Promise.resolve();
+  #lastTurn: Promise<unknown> = Promise.resolve();
 
   readonly #onWait: (ms: number) => void;
 
@@ -32,34 +37,22 @@ export class TenantProducer {
       // Rollcall itself recreates a deleted topic, with the contract's settings instead of the brokers' defaults.
       allowAutoTopicCreation: false,
       transactionTimeout: 60_000,
-      // Every message names its partition, which the partitioner returns.
-      createPartitioner:
-        () =>
-        ({ message }) =>
-          message.partition ?? 0,
+      // Every message names its partition.
+      createPartitioner: Partitioners.DefaultPartitioner,
     });
     producer.on(producer.events.REQUEST, ({ payload }) => this.#onWait(payload.pendingDuration));
     this.#producer = producer;
   }
 
   /** Runs a task after all earlier ones, since a transaction must not begin within another one. */
-  inTurn<T>(
-    task: (producer: Producer) => Promise<T>,
-    toError: (error: unknown) => RollcallError,
-  ): Promise<T> {
+  inTurn<T>(task: Task<T>, toError: ToError): Promise<T> {
     const turn = this.#lastTurn.then(() => this.run(task, toError));
-    this.#lastTurn = turn.then(
-      () => undefined,
-      () => undefined,
-    );
+    this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
 
   /** Runs a task at once. `toError` explains its failure. */
-  async run<T>(
-    task: (producer: Producer) => Promise<T>,
-    toError: (error: unknown) => RollcallError,
-  ): Promise<T> {
+  async run<T>(task: Task<T>, toError: ToError): Promise<T> {
     const producer = this.#producer;
     if (producer === null) throw this.#nothingSent();
     try {
@@ -86,4 +79,34 @@ export class TenantProducer {
     this.#producer = null;
     await producer?.disconnect().catch(() => undefined);
   }
+}
+
+/** Positions of end markers. */
+export type EndMarkers = readonly {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}[];
+
+/**
+ * Appends a record to each partition in a transaction and aborts it. No consumer receives it, but the partition then
+ * ends in a control batch, so a reader can reach its end by position even after compaction; and Kafka closes a segment
+ * that is old enough (ADR 2). `partitions`: by topic name. Returns the positions of those records.
+ */
+export async function appendEndMarkers(
+  producer: Producer,
+  partitions: ReadonlyMap<string, readonly number[]>,
+): Promise<EndMarkers> {
+  const topicMessages = [...partitions].map(([topic, some]) => ({
+    topic,
+    messages: some.map((partition) => ({ key: END_MARKER_KEY, value: null, partition })),
+  }));
+  const transaction = await producer.transaction();
+  const written = await transaction.sendBatch({ acks: -1, topicMessages });
+  await transaction.abort();
+  return written.map(({ topicName: topic, partition, baseOffset }) => ({
+    topic,
+    partition,
+    offset: Number(baseOffset),
+  }));
 }

@@ -1,28 +1,47 @@
-import type { Admin, Kafka } from 'kafkajs';
+import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
+import { MAPPING_HEADER } from '../core/cloud-events.ts';
 import type { CompactionSettings } from '../core/segment-rolls.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
-import { fetchCompactionSettings } from './compaction-settings.ts';
+import { headerOf } from './fetched-batch.ts';
 import { kafkaError } from './kafka-errors.ts';
-import type { TopicRange } from './log.ts';
+import { readStretches, type ReadOptions } from './kafka-reader.ts';
+import type { LoggedRecord, LogReading, TopicRange } from './log.ts';
+import { describeSettings } from './manage-topics.ts';
+import { LoggedTenant, type DecodeProgress } from './progress-reader.ts';
+import type { EndMarkers } from './tenant-producer.ts';
 import { fetchOffsets, fetchOffsetsSince } from './topic-offsets.ts';
 
-/** Reads partitions, offsets and settings of a tenant's topics from the brokers. */
+/** Where a broker reports no setting: the contract allows no longer time. */
+const DAY_MS = 24 * 3_600_000;
+
+export interface TenantTopicsOptions {
+  readonly kafka: Kafka;
+  readonly topicPrefix: string;
+  readonly tenantId: string;
+  readonly decodeProgress: DecodeProgress;
+}
+
+/** Reads a tenant's topics, and their partitions, offsets and settings. */
 export class TenantTopics {
-  readonly #scope: { readonly topicPrefix: string; readonly tenantId: string };
-  readonly #admin: Admin;
+  protected readonly admin: Admin;
+  protected readonly how: Pick<ReadOptions, 'awaitsDecision' | 'onGroup'> = {};
+  /** Also the tenant's transactional id, and the beginning of the names of temporary groups. */
+  protected readonly id: string;
+  readonly #options: TenantTopicsOptions;
   #isConnected = false;
 
-  constructor(options: { kafka: Kafka; topicPrefix: string; tenantId: string }) {
-    this.#scope = options;
-    this.#admin = options.kafka.admin();
+  constructor(options: TenantTopicsOptions) {
+    this.#options = options;
+    this.id = `${options.topicPrefix}.${options.tenantId}`;
+    this.admin = options.kafka.admin();
   }
 
   async connect(): Promise<void> {
     if (this.#isConnected) return;
     try {
-      await this.#admin.connect();
+      await this.admin.connect();
       this.#isConnected = true;
     } catch (error) {
       throw kafkaError(error, 'connecting');
@@ -30,50 +49,38 @@ export class TenantTopics {
   }
 
   async disconnect(): Promise<void> {
-    if (this.#isConnected) await this.#admin.disconnect().catch(() => undefined);
+    if (this.#isConnected) await this.admin.disconnect().catch(() => undefined);
     this.#isConnected = false;
   }
 
   name(suffix: TopicSuffix): string {
-    return topicName(this.#scope, suffix);
+    return topicName(this.#options, suffix);
   }
 
   /** Returns all partitions of topics, by topic name. */
   async allPartitions(suffixes: readonly TopicSuffix[]): Promise<ReadonlyMap<string, readonly number[]>> {
-    const all = await Promise.all(
-      suffixes.map(async (suffix) => {
-        const topic = this.name(suffix);
-        const { topics } = await this.#admin.fetchTopicMetadata({ topics: [topic] });
-        return [topic, Array.from(topics[0]?.partitions ?? [], (_, partition) => partition)] as const;
-      }),
-    );
-    return new Map(all);
+    const all = suffixes.map(async (suffix) => {
+      const topic = this.name(suffix);
+      const { topics } = await this.admin.fetchTopicMetadata({ topics: [topic] });
+      return [topic, Array.from(topics[0]?.partitions ?? [], (_, partition) => partition)] as const;
+    });
+    return new Map(await Promise.all(all));
   }
 
-  /** Returns the first and last offsets of the topics. Throws `KAFKA_TOPIC_MISSING`. */
   async ranges(suffixes: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     await this.connect();
     return Promise.all(
       suffixes.map(async (topic) => ({
         topic,
-        partitions: (await fetchOffsets(this.#admin, this.name(topic))).map(({ low, high }) => ({
-          low,
-          high,
-        })),
+        partitions: await fetchOffsets(this.admin, this.name(topic)),
       })),
     );
-  }
-
-  /** Returns the end of `progress` for a reader of committed records. */
-  async progressEnd(): Promise<number> {
-    const [range] = await fetchOffsets(this.#admin, this.name('progress'));
-    return range?.high ?? 0;
   }
 
   async offsetsSince(suffix: TopicSuffix, atMs: number): Promise<Offsets> {
     await this.connect();
     const topic = this.name(suffix);
-    const offsets = await fetchOffsetsSince(this.#admin, topic, atMs);
+    const offsets = await fetchOffsetsSince(this.admin, topic, atMs);
     return Object.fromEntries(
       offsets.map(({ partition, offset }) => [partitionName(topic, partition), offset]),
     );
@@ -83,13 +90,76 @@ export class TenantTopics {
     suffixes: readonly TopicSuffix[],
   ): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
     await this.connect();
-    const names = new Map(suffixes.map((suffix) => [this.name(suffix), suffix]));
-    const settings = await fetchCompactionSettings(this.#admin, [...names.keys()]);
-    return new Map(
-      [...settings].flatMap(([name, found]) => {
-        const suffix = names.get(name);
-        return suffix === undefined ? [] : [[suffix, found]];
-      }),
-    );
+    const names = suffixes.map((suffix) => this.name(suffix));
+    const settings = await describeSettings(this.admin, names);
+    const settingsOf = (topic: string): CompactionSettings => {
+      const msOf = (name: string): number => Number(settings.get(topic)?.get(name) ?? DAY_MS);
+      return {
+        segmentMs: msOf('segment.ms'),
+        maxCompactionLagMs: msOf('max.compaction.lag.ms'),
+        deleteRetentionMs: msOf('delete.retention.ms'),
+      };
+    };
+    return new Map(suffixes.map((suffix) => [suffix, settingsOf(this.name(suffix))]));
   }
+
+  /** Returns the end of `progress` for a reader of committed records. */
+  async progressEnd(): Promise<number> {
+    const [range] = await fetchOffsets(this.admin, this.name('progress'));
+    return range?.high ?? 0;
+  }
+
+  /** Reads `progress` from its beginning up to, but not including, the offset `to`. Throws `KAFKA_…` and `REGISTRY_…`. */
+  async readProgress(to: number, signal: AbortSignal): Promise<LoggedTenant> {
+    const found = new LoggedTenant(this.#options.decodeProgress);
+    await this.#read({
+      stretches: [{ topic: this.name('progress'), partition: 0, from: 0, to }],
+      onMessages: async ({ messages }) => {
+        for (const message of messages) await found.add(message);
+      },
+      signal,
+    });
+    return found;
+  }
+
+  /** Reads after the given offsets, up to and including those in `last`. */
+  protected readUpTo(last: EndMarkers, { from, onBatch, signal }: LogReading): Promise<void> {
+    const starts = new Map(from.map((each) => [this.name(each.topic), each]));
+    const stretches = last.map(({ topic, partition, offset }) => ({
+      topic,
+      partition,
+      from: (starts.get(topic)?.after[partitionName(topic, partition)] ?? -1) + 1,
+      to: offset + 1,
+    }));
+    return this.#read({
+      stretches,
+      onMessages: async ({ topic, partition, messages }) => {
+        const suffix = starts.get(topic)?.topic;
+        if (suffix === undefined) return;
+        await onBatch(messages.map((message) => toLoggedRecord(suffix, partition, message)));
+      },
+      signal,
+    });
+  }
+
+  #read(reading: Pick<ReadOptions, 'stretches' | 'onMessages' | 'signal'>): Promise<void> {
+    return readStretches({ kafka: this.#options.kafka, groupIdPrefix: this.id, ...this.how, ...reading });
+  }
+}
+
+function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMessage): LoggedRecord {
+  const hash = headerOf(message, 'content-hash');
+  const mapping = headerOf(message, MAPPING_HEADER);
+  return {
+    topic,
+    partition,
+    offset: Number(message.offset),
+    publishedAtMs: Number(message.timestamp),
+    key: message.key?.toString('utf8') ?? '',
+    value: message.value,
+    hash: hash === undefined ? null : Buffer.from(hash.toString('latin1'), 'hex'),
+    mapping: mapping === undefined ? null : String(mapping),
+    // A getter in a literal would cost ten times the rest of the object.
+    headers: () => message.headers,
+  };
 }

@@ -18,10 +18,15 @@ const BETWEEN_ATTEMPTS_MS = 100;
  * Returns the range of readable offsets of a topic's partitions, in the order of the partitions.
  *
  * kafkajs always requests offsets with `read_committed`, so `high` stops at an open transaction and does not show how
- * far an unfinished write got. This waits while a leader moves, as after a topic's creation; kafkajs would fail.
+ * far an unfinished write got. This waits while a leader moves, and for a topic that `isNew` also while brokers do not
+ * know it yet; kafkajs would fail.
  */
-export async function fetchOffsets(admin: Admin, topic: string): Promise<PartitionRange[]> {
-  const offsets = await whileLeadersMove(topic, () => admin.fetchTopicOffsets(topic));
+export async function fetchOffsets(
+  admin: Admin,
+  topic: string,
+  options: { isNew: boolean } = { isNew: false },
+): Promise<PartitionRange[]> {
+  const offsets = await whileLeadersMove(topic, () => admin.fetchTopicOffsets(topic), options.isNew);
   return offsets
     .map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }))
     .toSorted((a, b) => a.partition - b.partition);
@@ -37,13 +42,17 @@ export async function fetchOffsetsSince(
   return offsets.map(({ partition, offset }) => ({ partition, offset: Number(offset) }));
 }
 
-async function whileLeadersMove<T>(topic: string, fetchOnce: () => Promise<T>): Promise<T> {
+async function whileLeadersMove<T>(topic: string, fetchOnce: () => Promise<T>, isNew = false): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await fetchOnce();
     } catch (error) {
       // kafkajs throws a TypeError if another request refreshes the metadata before the answer arrives.
-      const isTransient = error instanceof TypeError || LEADER_MOVED.has(innermost(error).type ?? '');
+      const { type = '' } = innermost(error);
+      const isTransient =
+        error instanceof TypeError ||
+        LEADER_MOVED.has(type) ||
+        (isNew && type === 'UNKNOWN_TOPIC_OR_PARTITION');
       if (attempt === ATTEMPTS || !isTransient) {
         throw kafkaError(error, `reading the offsets of ${topic}`);
       }

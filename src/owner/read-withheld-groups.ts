@@ -2,7 +2,7 @@ import { groupingFields, groupWithheld, type NamedGroups } from '../core/withhel
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Assembly } from '../session/assemble.ts';
 import type { WaitingRows } from '../core/deletions/waiting-list.ts';
-import { TopicReader } from '../log/topic-reader.ts';
+import { TopicReader } from '../log/read-only-log.ts';
 
 /** The topic, and the field of its rows, that names a school or a class. */
 const NAMES = { school: ['orgs', 'name'], class: ['classes', 'title'], date: null } as const;
@@ -21,14 +21,13 @@ export async function readWithheldGroups(
 ): Promise<ReadonlyMap<CollectionName, readonly NamedGroups[]>> {
   const { tenantId, lists, signal } = options;
   const log = assembly.tenant(tenantId).openReadOnlyLog();
-  const { topicPrefix } = assembly.config.kafka;
   const lastValues = async (
     topic: TopicSuffix,
     keys: readonly string[],
   ): Promise<ReadonlyMap<string, unknown>> => {
     const wanted = new Set(keys);
     const values = new Map<string, unknown>();
-    const reader = new TopicReader({ log, topicPrefix, tenantId }, [topic], async ({ key, value }) => {
+    const reader = new TopicReader({ log }, [topic], async ({ key, value }) => {
       if (value === null || !wanted.has(key)) return;
       // Of up to 100,000 rows only what is counted is kept.
       values.set(key, groupingFields(await assembly.registry.decode(value)));

@@ -13,9 +13,9 @@ import {
 import { DayReader } from '../core/lessons/read-days.ts';
 import type { TenantHub } from '../hub/create-hub.ts';
 import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
-import { createKafkaLog } from '../log/kafka-log.ts';
+import { KafkaLog } from '../log/kafka-log.ts';
 import type { TenantLog } from '../log/log.ts';
-import { createProgressCodec } from '../log/progress-codec.ts';
+import { progressDecoder } from '../log/progress-reader.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
 import type { Registry } from '../log/registry.ts';
 import { TenantSchemas } from '../log/tenant-schemas.ts';
@@ -140,18 +140,11 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
   });
   const ids = new TenantSchemas(registry);
   const now = (): number => Date.now();
-  const place = {
-    kafka,
-    topicPrefix,
-    tenantId,
-    progressCodec: createProgressCodec({
-      timeZone: zoneOfDays(tenantConfig),
-      encode: (value) => codecs.progress.toBuffer(value),
-      decode: async (framed) => (await registry.decode(framed, ['progress'])) as never,
-    }),
-  };
-  const log = createKafkaLog({
+  const place = { kafka, topicPrefix, tenantId, decodeProgress: progressDecoder(registry) };
+  const log = new KafkaLog({
     ...place,
+    encodeProgress: (value) => codecs.progress.toBuffer(value),
+    timeZone: zoneOfDays(tenantConfig),
     wanted: topics,
     schemas: ids,
     owner: inputs.owner,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Config, TenantConfig } from '../config.ts';
 import { createHub, type TenantHub } from '../hub/create-hub.ts';
 import { createKafkaClient } from '../log/kafka-client.ts';
-import { createRegistry, type Registry } from '../log/registry.ts';
+import { Registry } from '../log/registry.ts';
 import type { RegistryConnection } from '../log/registry-http.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-store.ts';
@@ -21,7 +21,13 @@ export function kafkaOf(config: Config, logger: Logger): Kafka {
       brokers,
       clientId: 'rollcall',
       tls: typeof ssl === 'boolean' ? ssl : () => revealed(ssl),
-      sasl: sasl === undefined ? undefined : { ...sasl, password: () => sasl.password.reveal() },
+      sasl: sasl && {
+        mechanism: sasl.mechanism,
+        username: sasl.username,
+        get password() {
+          return sasl.password.reveal();
+        },
+      },
     },
     logger,
   );
@@ -37,7 +43,7 @@ function revealed({ ca, cert, key, rejectUnauthorized }: Exclude<Config['kafka']
 }
 
 export function registryOf({ registry }: Config): Registry {
-  return createRegistry(registryConnection(registry));
+  return new Registry(registryConnection(registry));
 }
 
 export function registryConnection({ url, username, password }: Config['registry']): RegistryConnection {

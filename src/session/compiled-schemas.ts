@@ -5,7 +5,7 @@ import { createEventEncoder } from '../core/event-encoder.ts';
 import { strictFieldsOf } from '../core/mapping.ts';
 import { createRowReader } from '../core/row-reader.ts';
 import { createValueCodec } from '../core/value-codec.ts';
-import type { createProgressCodec } from '../log/progress-codec.ts';
+import type { ProgressValue } from '../log/progress-codec.ts';
 import { readSchemaFiles } from '../log/schema-files.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { RejectValue } from '../table/pending-transaction.ts';
@@ -58,9 +58,7 @@ export function compileSchemas(pseudonymiseKey: string | undefined): CompiledSch
 
 function createCodecs(files: SchemaFiles) {
   return {
-    progress: createValueCodec<Parameters<Parameters<typeof createProgressCodec>[0]['encode']>[0]>(
-      schemaOf(files, 'progress'),
-    ),
+    progress: createValueCodec<ProgressValue>(schemaOf(files, 'progress')),
     rejects: createValueCodec<RejectValue>(schemaOf(files, 'rejects')),
     versions: createValueCodec<AbsenceVersionValue>(schemaOf(files, 'absence-versions')),
     changes: createValueCodec<AbsenceChangeValue>(schemaOf(files, 'absence-changes')),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { decodeFetchedBatches } from '../../../src/log/kafkajs-fetched-batches.ts';
+import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
 import { copyRedis, flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { startScript } from '../../integration/pipeline/rollcall-process.ts';
 import type { Mirror } from '../../integration/support/mirror.ts';
@@ -20,7 +20,7 @@ let kafka: OwnKafka;
 
 beforeAll(async () => {
   // The reader of the tests needs it as much as Rollcall's does.
-  decodeFetchedBatches();
+  patchKafkaJs();
   kafka = await startOwnKafka(EAGER_CLEANER);
 });
 

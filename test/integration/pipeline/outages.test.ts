@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { pino } from 'pino';
 import { createKafkaClient } from '../../../src/log/kafka-client.ts';
-import { KafkaPing } from '../../../src/log/kafka-ping.ts';
+import { KafkaPing } from '../../../src/log/kafka-client.ts';
 import { startStack } from '../../../stack/start-stack.ts';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { startFrailProxy } from '../state/frail-proxy.ts';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { crc32c } from '../../../src/log/crc32c.ts';
+import { crc32c } from '../../../src/log/record-batch.ts';
 
 const byKafkaJs = createRequire(import.meta.url)('kafkajs/src/protocol/recordBatch/crc32C') as (
   bytes: Uint8Array,

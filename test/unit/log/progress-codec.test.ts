@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
-import { createProgressCodec } from '../../../src/log/progress-codec.ts';
+import { progressOf, progressValue, type ProgressValue } from '../../../src/log/progress-codec.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 import type { Progress } from '../../../src/model/progress.ts';
-
-type Value = Parameters<Parameters<typeof createProgressCodec>[0]['encode']>[0];
 
 const PROGRESS: Progress = {
   collection: 'schedules',
@@ -26,14 +24,28 @@ const PROGRESS: Progress = {
   lastCompleteFull: null,
 };
 
-it('each record of progress, that of the owner too, names the time zone in which days are counted', () => {
-  const avro = createValueCodec<Value>(readSchemaFiles().get('progress')?.schema ?? 'null');
-  const codec = createProgressCodec({
-    timeZone: 'Atlantic/Azores',
-    encode: (value) => avro.toBuffer(value),
-    decode: () => Promise.reject(new Error('nothing is decoded')),
-  });
-  const owner = codec.encodeOwner({ owner: 'x', ownedSinceMs: 1 });
-  const zones = [codec.encode(PROGRESS), owner].map((body) => avro.fromBuffer(body).timeZone);
-  expect(zones).toEqual(['Atlantic/Azores', 'Atlantic/Azores']);
+const avro = createValueCodec<ProgressValue>(readSchemaFiles().get('progress')?.schema ?? 'null');
+
+it('a record of progress is read as it was written, and names the time zone in which days are counted', () => {
+  const full = {
+    passId: 'f',
+    startedAtMs: 5,
+    offsets: { 't/0': 3 },
+    rows: 2,
+    rowsRejected: 1,
+    rowsWithheld: 0,
+  };
+  for (const progress of [PROGRESS, { ...PROGRESS, watermarkMs: 7, totalAtEnd: 9, lastCompleteFull: full }]) {
+    const value = avro.fromBuffer(avro.toBuffer(progressValue(progress, 'Atlantic/Azores')));
+    expect(value.timeZone).toBe('Atlantic/Azores');
+    expect(progressOf(value, {})).toEqual(progress);
+  }
+});
+
+it('a record of the owner is no progress of a collection', () => {
+  const value = avro.fromBuffer(
+    avro.toBuffer({ collection: '@owner', owner: 'x', ownedSince: 1, timeZone: 'UTC' }),
+  );
+  expect(value).toMatchObject({ owner: 'x', ownedSince: 1, timeZone: 'UTC' });
+  expect(progressOf(value, {})).toBeNull();
 });

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { frame } from '../../../src/log/framing.ts';
-import { sendEncodedBatches } from '../../../src/log/kafkajs-encoded-batches.ts';
+import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
 import { maxRecordBytes, RecordBatch, type BatchRecord } from '../../../src/log/record-batch.ts';
 
 type Request = (options: object) => { encode: () => Promise<{ buffer: Buffer }>; apiVersion: number };
@@ -131,7 +131,7 @@ function sentFor(request: object): Promise<Sent> {
 }
 
 describe('sendEncodedBatches', () => {
-  beforeAll(sendEncodedBatches);
+  beforeAll(patchKafkaJs);
 
   const request = (topicData: object, version: number): ReturnType<Request> =>
     (require(`kafkajs/src/protocol/requests/produce/v${version}/request`) as Request)({

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { frame } from '../../../src/log/framing.ts';
-import { createRegistry } from '../../../src/log/registry.ts';
+import { Registry } from '../../../src/log/registry.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 
 const SCHEMAS = readSchemaFiles();
@@ -86,7 +86,7 @@ async function startRegistry() {
   const clock = { nowMs: 0 };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    registry: createRegistry({ url }, () => clock.nowMs),
+    registry: new Registry({ url }, () => clock.nowMs),
     clock,
     trouble,
     requests,

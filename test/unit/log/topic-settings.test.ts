@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { partitionCount, settingSatisfied, topicSettings } from '../../../src/log/topic-settings.ts';
+import { settingSatisfied, topicSettings } from '../../../src/log/manage-topics.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -46,12 +46,5 @@ describe('settingSatisfied', () => {
     ['segment.ms', undefined, false],
   ])('%s of %s: %s', (name, actual, satisfied) => {
     expect(isSatisfied(name, actual)).toBe(satisfied);
-  });
-});
-
-describe('partitionCount', () => {
-  it('progress always has one partition', () => {
-    expect(partitionCount('progress', 12)).toBe(1);
-    expect(partitionCount('users', 12)).toBe(12);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { describeError } from '../../../src/errors.ts';
 import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
 import { kafkaError, outcomeUnknown } from '../../../src/log/kafka-errors.ts';
-import { createRegistry } from '../../../src/log/registry.ts';
+import { Registry } from '../../../src/log/registry.ts';
 import { safeError } from '../../../src/telemetry/safe-error.ts';
 
 const SCHEMA = { type: 'record', name: 'R', fields: [] } as const;
@@ -37,7 +37,7 @@ describe('free text of a schema registry', () => {
     'with HTTP %i appears in no error',
     async (status) => {
       await using server = await answering(status, body);
-      const registry = createRegistry({ url: server.url });
+      const registry = new Registry({ url: server.url });
       const framed = Buffer.from([0, 0, 0, 0, 1, 2]);
       for (const attempt of [() => registry.register('s', SCHEMA), () => registry.decode(framed)]) {
         const error: unknown = await attempt().then(
@@ -59,7 +59,7 @@ describe('free text of a schema registry', () => {
   it('with a schema that does not fit appears in no error', async () => {
     const level = JSON.stringify({ compatibilityLevel: 'FULL_TRANSITIVE' });
     await using server = await answering(200, CANARY, level);
-    const error: unknown = await createRegistry({ url: server.url })
+    const error: unknown = await new Registry({ url: server.url })
       .register('s', SCHEMA)
       .catch((failure: unknown) => failure);
     expect(shownOf(error)).not.toContain(CANARY);

@@ -3,7 +3,7 @@ import { DiagnosticSeverity, Parser } from '@asyncapi/parser';
 import { describe, expect, it } from 'vitest';
 import { asyncApiDocument, type ContractParts } from '../../../../src/core/contract/asyncapi.ts';
 import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
-import { topicSettings } from '../../../../src/log/topic-settings.ts';
+import { topicSettings } from '../../../../src/log/manage-topics.ts';
 
 function documentWith(parts: Partial<ContractParts> = {}): object {
   const tenantId = 'north';

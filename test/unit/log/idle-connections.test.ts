@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { letIdleConnectionsSleep } from '../../../src/log/kafkajs-idle.ts';
+import { letIdleConnectionsSleep } from '../../../src/log/kafkajs-patches.ts';
 
 interface Queue {
   throttledUntil: number;

@@ -5,9 +5,8 @@ import * as fc from 'fast-check';
 import lz4 from 'lz4js';
 import snappy from 'snappyjs';
 import { describe, expect, it } from 'vitest';
-import { MAX_DECOMPRESSED_BYTES } from '../../../src/log/decompress.ts';
-import { FetchedRecord, headerOf } from '../../../src/log/fetched-record.ts';
-import { decodeFetchedBatches } from '../../../src/log/kafkajs-fetched-batches.ts';
+import { FetchedRecord, headerOf, MAX_DECOMPRESSED_BYTES } from '../../../src/log/fetched-batch.ts';
+import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
 import { RecordBatch } from '../../../src/log/record-batch.ts';
 
 interface Message {
@@ -26,8 +25,8 @@ const require = createRequire(import.meta.url);
 const DECODER = require.resolve('kafkajs/src/protocol/recordBatch/v0/decoder');
 type DecodeBatch = (decoder: object) => Promise<{ records: readonly Message[] }>;
 const decodeByKafkaJs = require(DECODER) as DecodeBatch;
-decodeFetchedBatches();
-decodeFetchedBatches();
+patchKafkaJs();
+patchKafkaJs();
 const decodePatched = require(DECODER) as DecodeBatch;
 const Decoder = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
 const decodeMessages = require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages') as (

@@ -2,13 +2,10 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { Kafka, logLevel } from 'kafkajs';
 import { expect, it, vi } from 'vitest';
-import { letIdleConnectionsSleep } from '../../../src/log/kafkajs-idle.ts';
-import { dropSilentConnections } from '../../../src/log/kafkajs-silent-connections.ts';
+import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
 
-// Every client of Rollcall does this; without it, Node warns of negative timers of kafkajs.
-letIdleConnectionsSleep();
-dropSilentConnections();
-dropSilentConnections();
+patchKafkaJs();
+patchKafkaJs();
 
 const REQUEST_TIMEOUT_MS = 200;
 

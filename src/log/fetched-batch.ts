@@ -1,0 +1,230 @@
+import { promisify } from 'node:util';
+import { gunzip, zstdDecompress } from 'node:zlib';
+import type { IHeaders, KafkaMessage } from 'kafkajs';
+import lz4 from 'lz4js';
+import snappy from 'snappyjs';
+import { RollcallError } from '../errors.ts';
+import { AT, TRANSACTIONAL } from './record-batch.ts';
+
+/** The facts about a batch that kafkajs passes on with each of its records. */
+type BatchContext = ReturnType<typeof contextOf>;
+
+export interface FetchedBatch extends Omit<BatchContext, 'magicByte'> {
+  readonly records: readonly { readonly offset: string }[];
+}
+
+interface Cursor {
+  readonly bytes: Buffer;
+  at: number;
+}
+
+const BEFORE_LENGTH_ENDS = 12;
+const CODEC = 0x07;
+const LOG_APPEND_TIME = 0x08;
+const CONTROL = 0x20;
+
+/** Decodes the first batch and returns its length too; null if it is incomplete. */
+export async function decodeBatch(bytes: Buffer): Promise<{ batch: FetchedBatch; bytes: number } | null> {
+  if (bytes.length < AT.records) return null;
+  const end = BEFORE_LENGTH_ENDS + bytes.readInt32BE(AT.length);
+  if (bytes.length < end) return null;
+  const context = contextOf(bytes);
+  const first = { offset: Number(context.firstOffset), timestamp: Number(context.firstTimestamp) };
+  const count = bytes.readInt32BE(AT.count);
+  const codec = count === 0 ? 0 : bytes.readInt16BE(AT.attributes) & CODEC;
+  const packed = bytes.subarray(AT.records, end);
+  const cursor = { bytes: codec === 0 ? packed : await decompress(codec, packed), at: 0 };
+  const records: FetchedRecord[] = [];
+  for (let left = count; left > 0 && cursor.at < cursor.bytes.length; left -= 1) {
+    const length = readVarint(cursor);
+    records.push(new FetchedRecord(cursor.bytes, cursor.at, context, first));
+    cursor.at += length;
+  }
+  const { magicByte: _, ...batch } = context;
+  return { batch: { ...batch, records }, bytes: end };
+}
+
+function contextOf(bytes: Buffer) {
+  const attributes = bytes.readInt16BE(AT.attributes);
+  return {
+    firstOffset: String(bytes.readBigInt64BE(AT.firstOffset)),
+    firstTimestamp: String(bytes.readBigInt64BE(AT.firstTimestamp)),
+    partitionLeaderEpoch: bytes.readInt32BE(AT.leaderEpoch),
+    inTransaction: (attributes & TRANSACTIONAL) !== 0,
+    isControlBatch: (attributes & CONTROL) !== 0,
+    lastOffsetDelta: bytes.readInt32BE(AT.lastOffsetDelta),
+    producerId: String(bytes.readBigInt64BE(AT.producerId)),
+    producerEpoch: bytes.readInt16BE(AT.producerEpoch),
+    firstSequence: bytes.readInt32BE(AT.firstSequence),
+    maxTimestamp: String(bytes.readBigInt64BE(AT.maxTimestamp)),
+    timestampType: (attributes & LOG_APPEND_TIME) === 0 ? 0 : 1,
+    magicByte: bytes.readInt8(AT.magic),
+  };
+}
+
+/** A record as kafkajs' consumer passes it on. It decodes its headers only on demand. */
+export class FetchedRecord {
+  readonly magicByte: number;
+  readonly attributes: number;
+  /** ms since the epoch */
+  readonly timestamp: string;
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly isControlRecord: boolean;
+  readonly batchContext: BatchContext;
+  readonly #bytes: Buffer;
+  readonly #headersAt: number;
+
+  /** `at`: position in `bytes` after the record's length. `first`: offset and time of the batch. */
+  constructor(
+    bytes: Buffer,
+    at: number,
+    context: BatchContext,
+    first: { offset: number; timestamp: number },
+  ) {
+    const cursor = { bytes, at: at + 1 };
+    const timestampDelta = readVarint(cursor);
+    this.magicByte = context.magicByte;
+    this.attributes = bytes.readInt8(at);
+    this.timestamp =
+      context.timestampType === 1 ? context.maxTimestamp : String(first.timestamp + timestampDelta);
+    this.offset = String(first.offset + readVarint(cursor));
+    this.key = readBytes(cursor);
+    this.value = readBytes(cursor);
+    this.isControlRecord = context.isControlBatch;
+    this.batchContext = context;
+    this.#bytes = bytes;
+    this.#headersAt = cursor.at;
+  }
+
+  /** All headers; if a name occurs more than once, its values are an array, as in kafkajs. */
+  get headers(): IHeaders {
+    const headers: Record<string, Buffer | Buffer[] | undefined> = {};
+    const cursor = { bytes: this.#bytes, at: this.#headersAt };
+    for (let left = readVarint(cursor); left > 0; left -= 1) {
+      const name = String(readBytes(cursor));
+      const value = readBytes(cursor);
+      const before = Object.hasOwn(headers, name) ? headers[name] : undefined;
+      const all = before === undefined ? value : [before, value].flat();
+      Object.defineProperty(headers, name, {
+        value: all,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    }
+    return headers;
+  }
+
+  /** Returns the value of a header whose name is ASCII, without decoding the others. */
+  header(name: string): Buffer | undefined {
+    const cursor = { bytes: this.#bytes, at: this.#headersAt };
+    for (let left = readVarint(cursor); left > 0; left -= 1) {
+      const length = readVarint(cursor);
+      const start = cursor.at;
+      cursor.at += length;
+      if (length === name.length && isAt(name, this.#bytes, start)) return readBytes(cursor) ?? undefined;
+      skipBytes(cursor);
+    }
+    return undefined;
+  }
+}
+
+/** Returns the value of a header of a message; every message that a consumer gets is a {@link FetchedRecord}. */
+export function headerOf(message: KafkaMessage, name: string): Buffer | undefined {
+  return (message as FetchedRecord).header(name);
+}
+
+function isAt(text: string, bytes: Buffer, start: number): boolean {
+  for (let at = 0; at < text.length; at += 1) if (bytes[start + at] !== text.charCodeAt(at)) return false;
+  return true;
+}
+
+/** Reads bytes that follow their length; null if the length is -1. */
+function readBytes(cursor: Cursor): Buffer | null {
+  const length = readVarint(cursor);
+  if (length < 0) return null;
+  const start = cursor.at;
+  cursor.at += length;
+  return cursor.bytes.subarray(start, cursor.at);
+}
+
+/** Passes bytes that follow their length, without a view of them: a view costs more than reading the length. */
+function skipBytes(cursor: Cursor): void {
+  const length = readVarint(cursor);
+  if (length > 0) cursor.at += length;
+}
+
+/**
+ * Reads Kafka's varint and varlong within the exact integers of a double: seven bits a byte, lowest first, then zigzag.
+ */
+function readVarint(cursor: Cursor): number {
+  let byte = cursor.bytes[cursor.at] ?? 0;
+  cursor.at += 1;
+  let value = byte & 0x7f;
+  for (let scale = 0x80; byte > 0x7f; scale *= 0x80) {
+    byte = cursor.bytes[cursor.at] ?? 0;
+    cursor.at += 1;
+    value += (byte & 0x7f) * scale;
+  }
+  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+}
+
+/** Bound of a batch's records: the longest request that a broker takes by default (`socket.request.max.bytes`). */
+export const MAX_DECOMPRESSED_BYTES = 104_857_600;
+const AT_MOST = { maxOutputLength: MAX_DECOMPRESSED_BYTES };
+/** Before the blocks of snappy-java's framing: its magic bytes, and two versions. */
+const SNAPPY_HEAD_BYTES = 16;
+
+type Decompress = (bytes: Buffer) => Promise<Uint8Array> | Uint8Array;
+
+const inflateGzip = promisify(gunzip);
+const inflateZstd = promisify(zstdDecompress);
+
+/** By the number in a batch's attributes, less one (KIP-98, KIP-110). */
+const CODECS: readonly Decompress[] = [
+  (bytes) => inflateGzip(bytes, AT_MOST),
+  inflateSnappy,
+  inflateLz4,
+  (bytes) => inflateZstd(bytes, AT_MOST),
+];
+
+/** Decompresses the records of a batch: brokers compress those of a topic with `compression.type`. Throws `KAFKA_REFUSED`. */
+async function decompress(codec: number, bytes: Buffer): Promise<Buffer> {
+  try {
+    const { buffer, byteOffset, byteLength } = await CODECS[codec - 1]!(bytes);
+    return Buffer.from(buffer, byteOffset, byteLength);
+  } catch (error) {
+    throw new RollcallError(
+      'KAFKA_REFUSED',
+      `Records are damaged, or longer than ${MAX_DECOMPRESSED_BYTES} bytes when they are decompressed`,
+      {
+        remedy:
+          'Rollcall writes no such batch. Find out with kafka-dump-log which topic has it, and who else may write there; then stop the process and begin the topic anew with "rollcall topics recreate".',
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Blocks as snappy-java frames them, each after its length. */
+function inflateSnappy(bytes: Buffer): Buffer {
+  const blocks: Buffer[] = [];
+  let left = MAX_DECOMPRESSED_BYTES;
+  for (let at = SNAPPY_HEAD_BYTES; at < bytes.length;) {
+    const start = at + 4;
+    at = start + bytes.readInt32BE(at);
+    const block = snappy.uncompress(bytes.subarray(start, at), left);
+    left -= block.length;
+    blocks.push(block);
+  }
+  return Buffer.concat(blocks);
+}
+
+function inflateLz4(bytes: Buffer): Uint8Array {
+  // The types of the library give no result.
+  const bound = Number(lz4.decompressBound(bytes));
+  if (!(bound <= MAX_DECOMPRESSED_BYTES)) throw new Error('a batch above the bound');
+  return lz4.decompress(bytes, bound);
+}
