@@ -48,14 +48,7 @@ export class LoggedTenant {
   async add(message: KafkaMessage): Promise<void> {
     const key = message.key?.toString('utf8') ?? '';
     const name = isCollectionName(key) ? key : null;
-    if (message.value === null) {
-      // A null value means that a person purged the collection: earlier records no longer count.
-      if (name === null) return;
-      this.unreadable.delete(name);
-      this.loadedBefore.delete(name);
-      this.#forget(name);
-      return;
-    }
+    if (message.value === null) return;
     const logged = loggedProgress(message.value, message.headers);
     const record = await decodeIfPossible(this.#codec, logged);
     if (key === OWNER_KEY) {
@@ -94,10 +87,6 @@ export class LoggedTenant {
     const before = this.progress.get(name);
     if (firstLoad === 'over' || (before !== undefined && isFirstLoadOver(before)))
       this.loadedBefore.add(name);
-    this.#forget(name);
-  }
-
-  #forget(name: CollectionName): void {
     for (const known of [this.progress, this.transactionIds, this.recordedAtMs]) known.delete(name);
   }
 }
