@@ -54,8 +54,8 @@ Below the tables are topics that the configuration no longer wants. They stay un
 The first line says what a running process reports: a hub, Kafka, registry or Redis that does not answer, or an open
 circuit. It learns that from the process's heartbeat in Redis.
 
-Exit codes: 0 nothing needs a decision, or --watch was stopped; 3 something does, or a sync did not end and no process
-continues it. "rollcall deletes list" lists withheld deletions.`),
+Exit codes: 0 nothing needs a decision, or --watch was stopped; 1 a tenant is in trouble (✗), or no process mirrors it; 3
+something needs a decision, or a sync did not end and no process continues it. "rollcall deletes list" lists withheld deletions.`),
     )
     .action(verbAction(status));
 }
@@ -121,7 +121,8 @@ async function lookOnce(
     tenants: statuses.map(statusAsJson),
     leftOver: leftOver.topics.map(leftOverAsJson),
   });
-  return exitCode({ needsPerson });
+  const isInTrouble = statuses.some(({ state }) => state === 'in-trouble');
+  return exitCode({ hasFailed: isInTrouble, needsPerson });
 }
 
 function factsOf(
