@@ -15,6 +15,15 @@ export function chooseTenants(config: Config, id: string | undefined): readonly 
   );
 }
 
+/** The tenant with that id, or the only one. Throws `USAGE_INVALID`. */
+export function chooseTenant(config: Config, id: string | undefined): TenantConfig {
+  const [tenant, ...others] = chooseTenants(config, id);
+  if (tenant !== undefined && others.length === 0) return tenant;
+  throw new RollcallError('USAGE_INVALID', 'There are several tenants', {
+    remedy: 'Name one with --tenant.',
+  });
+}
+
 /** Throws `USAGE_INVALID` when there is no such collection. */
 export function chooseCollection(name: string): CollectionName {
   return chooseFrom('collection', name, COLLECTIONS);

@@ -1,19 +1,21 @@
+import { hostname, userInfo } from 'node:os';
 import { Command } from 'commander';
-import { pino } from 'pino';
 import type { Config, TenantConfig } from '../config.ts';
-import { formatCount, isoOrNull, printable } from '../core/words.ts';
+import { countOf, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { sourceOf } from '../model/collections.ts';
-import { assemble, type Assembly } from '../session/assemble.ts';
-import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
-import { approve, type ApproveFlags } from './deletes/approve.ts';
-import { readWaitingLists } from './deletes/read-waiting-lists.ts';
-import { groupsOf, showWaiting, waitingAsJson } from './deletes/show-waiting.ts';
+import { APPROVE, type ApproveOutcome } from '../owner/deletes.ts';
+import { asOwner } from './as-owner.ts';
+import { chooseCollection, chooseTenant, chooseTenants, requireMirrored } from './choose.ts';
+import { groupsOf, readWaitingLists, showWaiting, waitingAsJson } from './deletes/waiting.ts';
 import { EXIT, exitCode } from './exit-code.ts';
 import { wrapped } from './help-text.ts';
+import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { quietAssembly } from './with-assembly.ts';
 
-interface DeletesFlags extends ApproveFlags {
+interface DeletesFlags {
+  readonly reason?: string | undefined;
   readonly tenant?: string | undefined;
   readonly collection?: string[] | undefined;
   readonly keys?: boolean | undefined;
@@ -39,23 +41,14 @@ ${EXIT_CODES}`),
     .action(verbAction(listDeletes));
   const approval = new Command('approve')
     .description(
-      'Removes what is listed and still missing: runs a full sync of the collections concerned at once. It first shows ' +
-        'what it would remove, and asks; without a terminal it needs the digest or --yes. If a process runs for the ' +
-        'tenant, that process does the work; otherwise this command owns the tenant meanwhile.',
+      'Removes the rows of the list that are still missing: runs a full sync of the collections concerned at once. If a ' +
+        'process runs for the tenant, that process does the work; otherwise this command owns the tenant meanwhile.',
     )
-    .argument('[digest]', 'of the list that "deletes list" has shown; no other list is approved')
+    .argument('<digest>', 'of the list that "deletes list" has shown; no other list is approved')
     .option('--tenant <id>', 'the tenant; needed if there are several')
     .option('--reason <text>', 'why; kept in the log line and in progress')
-    .option('--yes', 'without asking, whatever is listed')
-    .addHelpText(
-      'after',
-      wrapped(`${EXIT_CODES}
-
-Examples:
-  rollcall deletes approve --tenant north
-  rollcall deletes approve 3f9a0c51b2e7 --tenant north --reason "the school has closed"`),
-    )
-    .action(verbAction(approveDeletes));
+    .addHelpText('after', wrapped(EXIT_CODES))
+    .action(verbAction(approve));
   const history = new Command('history')
     .description(
       'Shows who approved which list, when, from where and why, as far as the topic progress has it.',
@@ -79,7 +72,7 @@ async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesF
   const shown: object[] = [];
   for (const each of waiting) {
     const groups = await groupsOf(context, assembly, each);
-    showWaiting(output, each, { groups, keys: options.keys === true ? 'all' : 'first', only });
+    showWaiting(output, each, { groups, allKeys: options.keys === true, only });
     shown.push(waitingAsJson(each, groups));
   }
   const waits = waiting.some(({ collections }) => collections.length > 0);
@@ -87,19 +80,71 @@ async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesF
   return exitCode({ needsPerson: waits });
 }
 
-async function approveDeletes(
-  context: VerbContext,
-  { args, options }: VerbInput<DeletesFlags>,
-): Promise<number> {
+async function approve(context: VerbContext, { args, options }: VerbInput<DeletesFlags>): Promise<number> {
+  const { output, signal } = context;
   const config = withLists(context.loadConfig());
-  const [tenant, another] = chooseTenants(config, options.tenant);
-  if (tenant === undefined || another !== undefined) {
-    throw new RollcallError('USAGE_INVALID', 'Several tenants are configured, each with a list of its own', {
-      remedy: 'Name one with --tenant.',
-    });
-  }
+  const tenant = chooseTenant(config, options.tenant);
+  const [digest = ''] = args;
   await using assembly = quietAssembly(config);
-  return await approve(context, assembly, { tenant, digest: args[0], flags: options });
+  const [waiting] = await readWaitingLists(assembly, { tenants: [tenant], signal });
+  const { rows = 0, collections = [] } = waiting ?? {};
+  if (waiting?.digest !== digest) {
+    const isOver = collections.length === 0;
+    output.data({ digest, isSame: false, rows, collections: [], waiting: rows });
+    if (isOver) output.line('no deletion is withheld');
+    else output.note(notThatList(digest, formatCount(rows)));
+    return exitCode({ needsPerson: !isOver });
+  }
+  const progress = output.progress();
+  const outcome = await asOwner(assembly, {
+    tenantId: tenant.id,
+    request: APPROVE,
+    parameters: { digest, by: userName(), from: hostname(), reason: options.reason ?? null },
+    progress,
+    signal,
+  });
+  progress.end();
+  output.data({ digest, ...outcome });
+  if (!outcome.isSame) {
+    output.note(notThatList(digest, `${formatCount(outcome.rows)} of ${formatCount(rows)}`));
+    return exitCode({ needsPerson: true });
+  }
+  showApproved(output, outcome);
+  return exitCode({
+    hasFailed: outcome.collections.some((each) => each.outcome !== 'done'),
+    needsPerson: outcome.waiting > 0,
+  });
+}
+
+function notThatList(digest: string, rows: string): string {
+  return `✗ ${digest} is not the list any more: ${rows} rows now; nothing was removed\n→ Look again: rollcall deletes list`;
+}
+
+/** A container may have no name for its user. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+function showApproved(output: Output, { collections, waiting }: ApproveOutcome): void {
+  output.table(
+    [
+      { title: '  collection' },
+      { title: 'outcome' },
+      ...['listed', 'removed', 'came back'].map((title) => ({ title, align: 'right' as const })),
+    ],
+    collections.map((each) => [
+      `  ${each.collection}`,
+      each.outcome === 'done' ? 'removed' : each.outcome,
+      ...[each.listed, each.removed, each.back].map(formatCount),
+    ]),
+  );
+  for (const { collection, why, remedy } of collections)
+    if (why !== null) output.note(`✗ ${collection}: ${why}${remedy === null ? '' : `\n→ ${remedy}`}`);
+  if (waiting > 0) output.note(`! ${countOf(waiting, 'row')} need another decision\n→ rollcall deletes list`);
 }
 
 async function showHistory(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
@@ -152,10 +197,6 @@ function withLists(config: Config): Config {
         'deletions.withholdAbove lets these deletions through.',
     },
   );
-}
-
-function quietAssembly(config: Config): Assembly {
-  return assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
 }
 
 /** The source collections of the named ones; null: all. Throws `USAGE_INVALID`. */

@@ -7,19 +7,12 @@ import { sleep } from '../runtime.ts';
 import { EXIT, exitCode } from './exit-code.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import { chooseTenants } from './choose.ts';
-import { findLeftOver, wantedUnder } from './left-over/find-left-over.ts';
-import { showTenantLeftOver, showTenantsLeftOver } from './left-over/show-left-over.ts';
-import {
-  tenantLeftOver,
-  tenantLeftOverAsJson,
-  topicsOfOthers,
-  type TenantLeftOver,
-} from './left-over/tenant-left-over.ts';
+import { findLeftOver, leftOverAsJson, showLeftOver, wantedUnder } from './left-over.ts';
 import type { TenantFacts } from '../core/health/tenant-facts.ts';
 import { askIndex, type AskedIndex } from './status/ask-index.ts';
 import { showTenant } from './status/show-tenant.ts';
 import { statusAsJson } from '../core/health/status-json.ts';
-import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
+import { tenantStatus } from '../core/health/tenant-status.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
 
@@ -56,14 +49,13 @@ absences and absence-changes are derived from absence-versions (↳) in the same
 withheld or rejected is shown there. Absences whose records contradict each other are listed, from Redis; they need no
 decision.
 
-Below the table are things that the configuration no longer wants: topics of disabled collections, rows of
-afterschools, topics of other tenants under the prefix. They stay until "rollcall topics purge" removes them.
+Below the tables are topics that the configuration no longer wants. They stay until "rollcall topics purge" deletes them.
 
 The first line says what a running process reports: a hub, Kafka, registry or Redis that does not answer, or an open
 circuit. It learns that from the process's heartbeat in Redis.
 
-Exit codes: 0 nothing needs a decision, or --watch was stopped; 3 something does, or a sync did not end and no process
-continues it. "rollcall deletes list" lists withheld deletions.`),
+Exit codes: 0 nothing needs a decision, or --watch was stopped; 1 a tenant is in trouble (✗), or no process mirrors it; 3
+something needs a decision, or a sync did not end and no process continues it. "rollcall deletes list" lists withheld deletions.`),
     )
     .action(verbAction(status));
 }
@@ -73,7 +65,7 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
   const config = context.loadConfig({ withoutHub: true });
   const tenants = chooseTenants(config, options.tenant);
   return withAssembly(config, async (assembly) => {
-    const look = () => lookOnce(context, { assembly, tenants, isAll: options.tenant === undefined });
+    const look = () => lookOnce(context, { assembly, tenants, only: options.tenant });
     if (options.watch !== true) return look();
     const { stdout } = process;
     for (;;) {
@@ -97,9 +89,9 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
 /** Reads and prints the status once; returns the exit code. */
 async function lookOnce(
   { output, signal }: VerbContext,
-  options: { assembly: Assembly; tenants: readonly TenantConfig[]; isAll: boolean },
+  options: { assembly: Assembly; tenants: readonly TenantConfig[]; only: string | undefined },
 ): Promise<number> {
-  const { assembly, tenants, isAll } = options;
+  const { assembly, tenants, only } = options;
   const { config } = assembly;
   // Read the index before the log: an index from after a commit and a log from before it would seem to have lost a list.
   const index = await askIndex(assembly, tenants);
@@ -112,34 +104,25 @@ async function lookOnce(
       tenantIds: tenants.map(({ id }) => id),
       signal,
     }),
-    leftOver: await findLeftOver(admin, wantedUnder(config)),
+    leftOver: await findLeftOver(admin, wantedUnder(config), only),
   }));
   const nowMs = Date.now();
   const statuses = tenants.map((tenant) =>
     tenantStatus(factsOf(tenant, { known: known.get(tenant.id) ?? null, index, nowMs })),
   );
-  const left = tenants.map((tenant) =>
-    tenantLeftOver(tenant, {
-      leftOver,
-      known: known.get(tenant.id) ?? null,
-    }),
-  );
-  for (const [at, each] of statuses.entries()) {
-    showTenant(output, each, nowMs);
-    const own = left[at];
-    if (own !== undefined) showTenantLeftOver(output, own);
-  }
-  if (isAll) showTenantsLeftOver(output, leftOver);
+  for (const each of statuses) showTenant(output, each, nowMs);
+  showLeftOver(output, leftOver);
   if (index.trouble !== null) output.line(`${output.colors.yellow('!')} ${index.trouble}`);
   // No process continues a sync that was stopped or inconclusive: it needs a person, too.
   const needsPerson = statuses.some(({ state }) => state === 'needs-person' || state === 'unfinished');
   output.data({
     needsPerson,
     indexTrouble: index.trouble,
-    tenants: statuses.map((each, at) => asJson(each, left[at])),
-    topicsOfOtherTenants: isAll ? topicsOfOthers(leftOver) : [],
+    tenants: statuses.map(statusAsJson),
+    leftOver: leftOver.topics.map(leftOverAsJson),
   });
-  return exitCode({ needsPerson });
+  const isInTrouble = statuses.some(({ state }) => state === 'in-trouble');
+  return exitCode({ hasFailed: isInTrouble, needsPerson });
 }
 
 function factsOf(
@@ -177,8 +160,4 @@ function factsOf(
       };
     }),
   };
-}
-
-function asJson(status: TenantStatus, left: TenantLeftOver | undefined): Record<string, unknown> {
-  return { ...statusAsJson(status), leftOver: tenantLeftOverAsJson(left) };
 }

@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { wrapped } from './help-text.ts';
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
-import { EXIT, exitCode } from './exit-code.ts';
+import { exitCode } from './exit-code.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { fetchOffsets } from '../log/topic-offsets.ts';
 import {
   createMissingTopics,
   cureTopics,
@@ -14,11 +13,16 @@ import {
   type WantedTopic,
 } from '../log/manage-topics.ts';
 import { chooseTenants } from './choose.ts';
-import { findLeftOver, leftOverAsJson, wantedUnder } from './left-over/find-left-over.ts';
-import { showPrefixes, showTopicsLeftOver } from './left-over/show-left-over.ts';
+import {
+  countRecords,
+  findLeftOver,
+  leftOverAsJson,
+  showLeftOver,
+  showTopicsLeftOver,
+  wantedUnder,
+} from './left-over.ts';
 import type { Output } from './output.ts';
-import { purgeCommand } from './topics/purge.ts';
-import { recreateCommand } from './topics/recreate.ts';
+import { purgeCommand, recreateCommand } from './topics/delete.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
 import { countOf, formatCount } from '../core/words.ts';
@@ -59,7 +63,7 @@ export function topicsCommand(): Command {
     .addCommand(list.summary('show every topic and its differences'))
     .addCommand(apply.summary('create missing topics, correct settings'))
     .addCommand(recreateCommand().summary('begin topics anew, with another number of partitions'))
-    .addCommand(purgeCommand().summary('remove what the configuration no longer wants'));
+    .addCommand(purgeCommand().summary('delete what the configuration no longer wants'));
 }
 
 function wantedOf(assembly: Assembly, tenant: string | undefined) {
@@ -69,39 +73,35 @@ function wantedOf(assembly: Assembly, tenant: string | undefined) {
 async function listTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
   const { output, signal } = context;
   return withAssembly(context.loadConfig({ withoutHub: true }), async (assembly) => {
-    const { prefix, tenant } = options;
     const configured = wantedUnder(assembly.config);
-    const isNamed = (each: { tenantId: string }): boolean => tenant === undefined || each.tenantId === tenant;
-    if (prefix !== undefined && prefix !== configured.topicPrefix) {
-      const wanted = { topicPrefix: prefix, tenants: new Map() };
-      const found = await withAdmin({ assembly, signal }, (admin) => findLeftOver(admin, wanted));
-      const topics = found.topics.filter(isNamed);
-      if (topics.length === 0)
-        output.line(`no topics of ${tenant ?? 'any tenant'} under the prefix ${prefix}`);
-      else showTopicsLeftOver(output, topics);
-      output.data(topics.map(leftOverAsJson));
-      return EXIT.ok;
-    }
-    const wanted = wantedOf(assembly, tenant);
+    const { tenant, prefix = configured.topicPrefix } = options;
+    const isOther = prefix !== configured.topicPrefix;
     return withAdmin({ assembly, signal }, async (admin) => {
-      const findings = await inspectTopics(admin, wanted);
-      const records = await countRecords(admin, findings);
-      const found = await findLeftOver(admin, configured);
-      const topics = found.topics.filter(isNamed);
-      showList(output, findings, records);
-      if (topics.length > 0) output.line();
-      if (topics.length > 0) showTopicsLeftOver(output, topics);
-      showPrefixes(output, found);
-      output.data([...findings.map((each) => asJson(each, records)), ...topics.map(leftOverAsJson)]);
+      const findings = isOther ? [] : await inspectTopics(admin, wantedOf(assembly, tenant));
+      const listed: Listed[] = [];
+      for (const finding of findings)
+        listed.push({
+          ...finding,
+          records: finding.exists ? await countRecords(admin, finding.topic.name) : null,
+        });
+      const wanted = isOther ? { topicPrefix: prefix, tenants: new Map() } : configured;
+      const left = await findLeftOver(admin, wanted, tenant);
+      if (!isOther) showList(output, listed);
+      else if (left.topics.length === 0) output.line(`no topics under the prefix ${prefix}`);
+      if (left.topics.length > 0) showTopicsLeftOver(output, left.topics);
+      if (!isOther) showLeftOver(output, { ...left, topics: [] });
+      output.data([...listed.map(asJson), ...left.topics.map(leftOverAsJson)]);
       return exitCode({ hasFailed: !findings.every(fits) });
     });
   });
 }
 
-function asJson(
-  { topic, exists, partitions, differences, curable }: TopicFinding,
-  records: ReadonlyMap<string, number>,
-): Record<string, unknown> {
+interface Listed extends TopicFinding {
+  /** Null: the topic does not exist. */
+  readonly records: number | null;
+}
+
+function asJson({ topic, exists, partitions, differences, curable, records }: Listed): object {
   return {
     topic: topic.name,
     exists,
@@ -109,7 +109,7 @@ function asJson(
     wantedPartitions: topic.partitions,
     differences,
     curable,
-    recordsAtMost: records.get(topic.name) ?? null,
+    recordsAtMost: records,
     notConfigured: null,
   };
 }
@@ -118,27 +118,7 @@ function fits({ exists, differences }: TopicFinding): boolean {
   return exists && differences.length === 0;
 }
 
-async function countRecords(
-  admin: Admin,
-  findings: readonly TopicFinding[],
-): Promise<ReadonlyMap<string, number>> {
-  const counts = new Map<string, number>();
-  for (const { topic, exists } of findings) {
-    if (!exists) continue;
-    const ranges = await fetchOffsets(admin, topic.name);
-    counts.set(
-      topic.name,
-      ranges.reduce((sum, { low, high }) => sum + high - low, 0),
-    );
-  }
-  return counts;
-}
-
-function showList(
-  output: Output,
-  findings: readonly TopicFinding[],
-  records: ReadonlyMap<string, number>,
-): void {
+function showList(output: Output, listed: readonly Listed[]): void {
   const { colors } = output;
   output.table(
     [
@@ -148,40 +128,32 @@ function showList(
       { title: 'records ≤', align: 'right' },
       { title: 'compared with the contract' },
     ],
-    findings.map((finding) => [
-      fits(finding) ? colors.green('✓') : finding.exists ? colors.red('✗') : colors.yellow('!'),
-      finding.topic.name,
-      String(finding.partitions ?? '-'),
-      finding.exists ? formatCount(records.get(finding.topic.name) ?? 0) : '-',
-      besideContract(finding),
+    listed.map((each) => [
+      fits(each) ? colors.green('✓') : each.exists ? colors.red('✗') : colors.yellow('!'),
+      each.topic.name,
+      String(each.partitions ?? '-'),
+      each.records === null ? '-' : formatCount(each.records),
+      each.exists ? each.differences.join('; ') || 'equal' : 'missing',
     ]),
   );
-  const missing = findings.filter(({ exists }) => !exists).length;
-  const differing = findings.filter(({ differences }) => differences.length > 0).length;
   output.line();
-  if (missing + differing === 0) {
-    output.line(`${colors.green('✓')} ${allFit(findings.length)}`);
-    return;
-  }
+  if (listed.every(fits)) return output.line(`${colors.green('✓')} ${allFit(listed.length)}`);
+  const missing = listed.filter(({ exists }) => !exists).length;
+  const differing = listed.filter(({ differences }) => differences.length > 0).length;
   const parts = [
-    ...(missing > 0 ? [`${missing} of ${findings.length} missing`] : []),
+    ...(missing > 0 ? [`${missing} of ${listed.length} missing`] : []),
     ...(differing > 0 ? [`${differing} different`] : []),
   ];
   output.line(`${colors.red('✗')} ${parts.join(', ')}`);
   output.line(
     `${colors.cyan('→')} "rollcall topics apply" creates missing topics and corrects settings; "rollcall run" creates missing topics.`,
   );
-  const recounted = topicMismatch(findings.filter(({ curable }) => !curable));
+  const recounted = topicMismatch(listed.filter(({ curable }) => !curable));
   if (recounted !== null) output.line(`${colors.cyan('→')} ${recounted.remedy}`);
 }
 
 function allFit(count: number): string {
   return count === 1 ? 'the topic fits the contract' : `all ${count} topics fit the contract`;
-}
-
-function besideContract({ exists, differences }: TopicFinding): string {
-  if (!exists) return 'missing';
-  return differences.length === 0 ? 'equal' : differences.join('; ');
 }
 
 async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {

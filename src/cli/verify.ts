@@ -156,7 +156,7 @@ async function verifyTenant(
   assembly: Assembly,
   { tenantId, collections, progress, signal }: VerifyOptions,
 ): Promise<readonly CollectionReport[]> {
-  const { parts, openReadOnlyLog } = assembly.tenant(tenantId);
+  const { openReadOnlyLog } = assembly.tenant(tenantId);
   const bars = new WorkProgress(progress, {
     title: `${tenantId}: collections`,
     expected: collections.length,

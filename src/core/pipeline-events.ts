@@ -92,8 +92,6 @@ export type PipelineEvent =
       /** Number of contradictory absences now; null if it is unchanged. */
       readonly contradictions: number | null;
     }
-  /** A person purged a collection that the configuration no longer wants. */
-  | { readonly type: 'purged'; readonly collection: CollectionName; readonly rejects: number }
   | { readonly type: 'deletion'; readonly event: DeletionEvent }
   | { readonly type: 'hub'; readonly event: HubEvent };
 

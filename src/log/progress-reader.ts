@@ -59,11 +59,7 @@ export class LoggedTenant {
   async add({ key: keyBytes, value: framed, headers, offset, timestamp }: KafkaMessage): Promise<void> {
     const key = String(keyBytes);
     const name = isCollectionName(key) ? key : null;
-    if (framed === null) {
-      // A null value means that a person purged the collection: earlier records no longer count.
-      if (name !== null) this.#forget(name);
-      return;
-    }
+    if (framed === null) return;
     const value = await this.#decode(framed).catch((error: unknown) => {
       if (error instanceof UndecodableRecord) return null;
       throw error;

@@ -2,7 +2,6 @@ import type { OwnerRequest } from '../state/coordination.ts';
 import { APPROVE } from './deletes.ts';
 import { otherVersion, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { PULL } from './pull.ts';
-import { PURGE } from './purge.ts';
 import { REBUILD } from './rebuild.ts';
 import { REPAIR } from './repair.ts';
 import { REPUBLISH } from './republish.ts';
@@ -14,7 +13,6 @@ const KINDS: readonly Kind[] = [
   erased(REBUILD),
   erased(REPAIR),
   erased(REPUBLISH),
-  erased(PURGE),
 ];
 
 interface Kind {

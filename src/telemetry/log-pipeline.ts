@@ -95,11 +95,6 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       if (event.event.kind === 'waiting' && event.event.rows === 0) return;
       logger.warn(event.event, DELETION_WORDS[event.event.kind]);
       return;
-    case 'purged': {
-      const { type: _, ...what } = event;
-      logger.warn(what, 'a person purged records that are not configured');
-      return;
-    }
     case 'hub':
       logHub(logger, event.event);
       return;

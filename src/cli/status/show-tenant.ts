@@ -67,7 +67,7 @@ function remedyOf({ state, wrongTenant, reasons }: TenantStatus): string | null 
   if (wrongTenant.length > 0) {
     return 'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
   }
-  return 'Check whether the hub has really lost these rows (rollcall deletes list), then: rollcall deletes approve.';
+  return 'Check whether the hub has really lost these rows: rollcall deletes list.';
 }
 
 function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[] {

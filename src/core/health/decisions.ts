@@ -8,7 +8,7 @@ import type { TenantFacts } from './tenant-facts.ts';
 export interface Decision {
   readonly collections: readonly CollectionName[];
   readonly what: string;
-  /** The first command shows more; the others decide. */
+  /** The first command shows more; `<digest>` is what it shows. */
   readonly commands: readonly string[];
   /** Withheld deletions by school, class and date; empty where they are not counted, or not yet. */
   readonly groups: readonly (FirstGroups & { readonly collection: CollectionName })[];
@@ -51,7 +51,7 @@ export function decisionsOf(
   const held: Decision = {
     collections,
     what: `${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld (${which}): has the hub really lost ${count === 1 ? 'this row' : 'these rows'}?`,
-    commands: ['list', 'approve'].map((verb) => `rollcall deletes ${verb} --tenant ${tenant}`),
+    commands: ['list', 'approve <digest>'].map((words) => `rollcall deletes ${words} --tenant ${tenant}`),
     groups: collections.flatMap((collection) =>
       (withheldGroups?.get(collection) ?? []).map((each) => Object.assign({ collection }, firstGroups(each))),
     ),

@@ -69,7 +69,7 @@ async function reportedContradictions(): Promise<number> {
 describe('status', () => {
   it('shows the collections derived from absence-versions below it, without syncs of their own', async () => {
     const { code, stdout } = await rollcall(configPath, 'status');
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(stdout).toContain('✗ north  no process is running: changes at the hub are not published');
     const table = lines(stdout).map((line) => line.trim());
     const at = table.findIndex((line) => line.startsWith('absence-versions'));
@@ -90,7 +90,7 @@ describe('status', () => {
     district.patch('absence-versions', wrongTenant, { replaces: refer(root) });
     await mirror.delta();
     const { code, stdout } = await rollcall(configPath, 'status');
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(stdout).toContain('changes at the hub are not published, 3 contradictory absences');
     expect(stdout).toContain(`absence ${wrongTenant}: 1 link not followed\n`);
     // Which of the two replacements joins depends on the order of their ids.

@@ -35,9 +35,11 @@ describe('without a process that mirrors', () => {
       });
     const run = startRollcall(tenant.configPath, ['run']);
     await says('all well');
+    expect((await rollcall(tenant.configPath, 'status')).code).toBe(0);
     run.kill('SIGKILL');
     await run.ended;
     await says('✗ north  no process is running: changes at the hub are not published');
+    expect((await rollcall(tenant.configPath, 'status')).code).toBe(1);
   });
 });
 

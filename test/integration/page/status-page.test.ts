@@ -58,7 +58,7 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
     expect(
       await page.evaluate('document.querySelector("main").firstElementChild.getAttribute("aria-labelledby")'),
     ).toBe('decisions');
-    expect(await page.textContent('.commands')).toContain('rollcall deletes approve --tenant north');
+    expect(await page.textContent('.commands')).toContain('rollcall deletes approve <digest> --tenant north');
     expect(await page.textContent('.groups')).toBe(
       'enrollments by school:Prøvefjell barneskole 298Lia skole 14',
     );

@@ -52,7 +52,7 @@ it('marks the partitions that hold data, rejects among them, at once and an inte
   expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(DAY_MS);
 });
 
-it('marks an idle partition again after a purge removed something from it', async () => {
+it('marks an idle partition again after a request removed something from it', async () => {
   const marked = await roll(60 * DAY_MS, {
     removedAt: (atMs): Offsets => (atMs > 30 * DAY_MS ? { 'p.north.rejects/0': 9 } : {}),
   });

@@ -1,12 +1,49 @@
-import { describeError } from '../../errors.ts';
+import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { firstGroups, type NamedGroups } from '../../core/withheld-groups.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../../core/words.ts';
+import { describeError } from '../../errors.ts';
+import { readKnownProgress, type KnownProgress } from '../../log/progress-reader.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import type { Assembly } from '../../session/assemble.ts';
 import { readWithheldGroups } from '../../owner/read-withheld-groups.ts';
+import type { Assembly } from '../../session/assemble.ts';
+import { readWaiting, type Waiting } from '../../sync/read-waiting.ts';
 import type { Output } from '../output.ts';
 import type { VerbContext } from '../verb-action.ts';
-import type { WaitingTenant } from './read-waiting-lists.ts';
+import { withAdmin } from '../with-assembly.ts';
+
+/** What waits for a decision in a tenant, with its log. */
+export interface WaitingTenant extends Waiting {
+  readonly tenant: string;
+  readonly known: KnownProgress | null;
+}
+
+const ATTEMPTS = 3;
+
+/** Reads `progress` and Redis. Writes nothing, needs no owner. Throws `INDEX_…`, `KAFKA_…`. */
+export async function readWaitingLists(
+  assembly: Assembly,
+  { tenants, signal }: { tenants: readonly TenantConfig[]; signal: AbortSignal },
+): Promise<readonly WaitingTenant[]> {
+  const { kafka, registry, config } = assembly;
+  const { topicPrefix } = config.kafka;
+  const tenantIds = tenants.map(({ id }) => id);
+  for (let attempt = 1; ; attempt += 1) {
+    const logs = await withAdmin({ assembly, signal }, (admin) =>
+      readKnownProgress({ kafka, admin, registry, topicPrefix, tenantIds, signal }),
+    );
+    const waiting: WaitingTenant[] = [];
+    for (const tenant of tenants) {
+      const known = logs.get(tenant.id) ?? null;
+      const names = syncedCollections(tenant).map(({ name }) => name);
+      const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
+      const { deletions } = assembly.store.tenant(tenant.id);
+      waiting.push({ tenant: tenant.id, known, ...(await readWaiting(deletions, progress)) });
+    }
+    // A sync that ended between the reads of log and Redis looks like a lost list.
+    const isLost = waiting.some(({ collections }) => collections.some((each) => each.isLost));
+    if (!isLost || attempt === ATTEMPTS) return waiting;
+  }
+}
 
 const FIRST_KEYS = 10;
 
@@ -29,7 +66,7 @@ export async function groupsOf(
 
 interface ShowOptions {
   readonly groups: Groups;
-  readonly keys: 'none' | 'first' | 'all';
+  readonly allKeys: boolean;
   /** Null: all collections. */
   readonly only: ReadonlySet<string> | null;
 }
@@ -64,7 +101,7 @@ export function showWaiting(output: Output, waiting: WaitingTenant, options: Sho
   output.line(`  ${output.colors.cyan('→')} rollcall deletes approve ${digest} --tenant ${tenant}`);
 }
 
-function showCollection(output: Output, each: Listed, { groups, keys }: ShowOptions): void {
+function showCollection(output: Output, each: Listed, { groups, allKeys }: ShowOptions): void {
   if (each.keys.length === 0) return;
   output.line();
   output.line(`  ${each.collection}:`);
@@ -74,8 +111,7 @@ function showCollection(output: Output, each: Listed, { groups, keys }: ShowOpti
     const more = others.groups > 0 ? [`and ${formatCount(others.groups)} more`] : [];
     output.line(`    by ${by}: ${[...shown, ...more].join(' · ')}`);
   }
-  if (keys === 'none') return;
-  const named = keys === 'all' ? each.keys : each.keys.slice(0, FIRST_KEYS);
+  const named = allKeys ? each.keys : each.keys.slice(0, FIRST_KEYS);
   for (const key of named) output.line(`    ${printable(key)}`);
   const left = each.keys.length - named.length;
   if (left > 0) output.line(`    and ${countOf(left, 'other')} (--keys names all)`);
