@@ -3,12 +3,12 @@ import type { Logger } from 'pino';
 import { describeError, RollcallError, type ErrorCode } from '../errors.ts';
 import type { Health } from './reported-reasons.ts';
 
-/** With the time-outs of a request, an outage shows within a minute. */
-const ASK_EVERY_MS = 20_000;
+/** With the time-outs of a request, an outage shows within a minute, and one of Redis, which is cheaply asked, within 15 s. */
+const ASK_EVERY_MS = { kafka: 20_000, registry: 20_000, redis: 4_000 } as const;
 
 /** A service that a mirror at rest asks for nothing: without a watch its outage would show only at the next change. */
 export interface WatchedService {
-  readonly part: 'kafka' | 'registry' | 'redis';
+  readonly part: keyof typeof ASK_EVERY_MS;
   /** In the middle of a sentence. */
   readonly name: string;
   /** Rejects when the service does not answer. */
@@ -35,7 +35,7 @@ export async function watchService(
   const sleep = options.sleep ?? ((ms) => delay(ms, undefined, { signal }));
   let isAway = false;
   for (;;) {
-    await sleep(ASK_EVERY_MS).catch(() => undefined);
+    await sleep(ASK_EVERY_MS[part]).catch(() => undefined);
     if (signal.aborted) return;
     const error = await ping().then(() => null, whyAway(service));
     if (signal.aborted) return;
