@@ -50,8 +50,8 @@ export function registerBoardMetrics(registry: Registry, board: Board): void {
     labelNames: SCOPE,
     collect() {
       for (const { tenant, collections, hubSkewMs } of statuses) {
-        for (const { collection, derivedFrom, watermarkMs, hasDelta } of collections)
-          if (derivedFrom === null && hasDelta && watermarkMs !== null)
+        for (const { collection, derivedFrom, watermarkMs, hasIncremental } of collections)
+          if (derivedFrom === null && hasIncremental && watermarkMs !== null)
             this.set({ tenant, collection }, (watermarkMs - hubSkewMs) / 1000);
       }
     },

@@ -170,7 +170,7 @@ function absenceMetrics(registry: Registry) {
     labelNames: ['tenant', 'operation'],
   });
   const publishedOpen = counter(registry, {
-    name: 'rollcall_absences_told_open_total',
+    name: 'rollcall_absences_published_open_total',
     help: 'Absences published while open: the hub did not answer for a version that they refer to.',
     labelNames: ['tenant'],
   });
@@ -195,17 +195,17 @@ function absenceMetrics(registry: Registry) {
 
 function syncMetrics(registry: Registry) {
   const last = gauge(registry, {
-    name: 'rollcall_last_complete_pass_timestamp_seconds',
+    name: 'rollcall_last_complete_sync_timestamp_seconds',
     help: 'When the last complete sync ended, in seconds since the epoch; 0 while there was no full one.',
     labelNames: MODE_LABELS,
   });
   const inProgress = gauge(registry, {
-    name: 'rollcall_pass_in_progress',
+    name: 'rollcall_sync_in_progress',
     help: '1 while a sync runs.',
     labelNames: MODE_LABELS,
   });
   const duration = new Histogram({
-    name: 'rollcall_pass_duration_seconds',
+    name: 'rollcall_sync_duration_seconds',
     help: 'Duration of syncs, complete or not.',
     labelNames: MODE_LABELS,
     buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 10_800],
@@ -234,33 +234,16 @@ function syncMetrics(registry: Registry) {
   };
 }
 
-/** A histogram by tenant as `<name>_duration_seconds`, and as `<name>_seconds`, its name before. */
-function durations(
-  registry: Registry,
-  { name, help, buckets }: { name: string; help: string; buckets: number[] },
-): (tenant: string, seconds: number) => void {
-  const same = { labelNames: ['tenant'], buckets, registers: [registry] };
-  const histograms = [
-    new Histogram({ ...same, name: `${name}_duration_seconds`, help }),
-    new Histogram({
-      ...same,
-      name: `${name}_seconds`,
-      help: `${help} The earlier name of ${name}_duration_seconds.`,
-    }),
-  ];
-  return (tenant, seconds) => {
-    for (const histogram of histograms) histogram.observe({ tenant }, seconds);
-  };
-}
-
 function dependencyMetrics(registry: Registry) {
   const requests = counter(registry, {
     name: 'rollcall_hub_requests_total',
     help: 'Requests to the hub and its token endpoint, including retries.',
     labelNames: OUTCOME_LABELS,
   });
-  const requestSeconds = durations(registry, {
-    name: 'rollcall_hub_request',
+  const requestSeconds = new Histogram({
+    name: 'rollcall_hub_request_duration_seconds',
+    labelNames: ['tenant'],
+    registers: [registry],
     help: 'Duration of requests to the hub, including the body.',
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   });
@@ -269,8 +252,10 @@ function dependencyMetrics(registry: Registry) {
     help: 'Kafka transactions by outcome.',
     labelNames: OUTCOME_LABELS,
   });
-  const transactionSeconds = durations(registry, {
-    name: 'rollcall_transaction',
+  const transactionSeconds = new Histogram({
+    name: 'rollcall_transaction_duration_seconds',
+    labelNames: ['tenant'],
+    registers: [registry],
     help: 'Duration of Kafka transactions.',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
   });
@@ -282,11 +267,11 @@ function dependencyMetrics(registry: Registry) {
   return {
     hubRequest(tenant: string, { outcome, seconds }: { outcome: HubOutcome; seconds: number }) {
       requests.inc({ tenant, outcome });
-      requestSeconds(tenant, seconds);
+      requestSeconds.observe({ tenant }, seconds);
     },
     transaction(tenant: string, { outcome, seconds }: { outcome: TransactionOutcome; seconds: number }) {
       transactions.inc({ tenant, outcome });
-      transactionSeconds(tenant, seconds);
+      transactionSeconds.observe({ tenant }, seconds);
     },
     setOwner: (tenant: string, isOwner: boolean) => owner.set({ tenant }, isOwner ? 1 : 0),
     prepareTenant(tenant: string) {
@@ -302,5 +287,5 @@ function labels({ tenant, collection }: Scope) {
 }
 
 function modeLabels(scope: Scope, mode: SyncMode) {
-  return { ...labels(scope), mode: mode.toLowerCase() };
+  return { ...labels(scope), mode: mode === 'FULL' ? 'full' : 'incremental' };
 }

@@ -203,7 +203,8 @@ function noteOutcome(
 ): void {
   const ofTenant = inconclusive.get(tenant) ?? new Map<string, string>();
   inconclusive.set(tenant, ofTenant);
-  if (event.outcome === 'suspect') ofTenant.set(event.collection, event.why ?? 'its list proves nothing');
+  if (event.outcome === 'inconclusive')
+    ofTenant.set(event.collection, event.why ?? 'its list proves nothing');
   else if (event.outcome === 'complete' && event.stats.mode === 'FULL') ofTenant.delete(event.collection);
 }
 

@@ -46,7 +46,7 @@ function parsed(json: string): Fields | null {
 function sentenceOf(fields: Fields): string {
   const message = textOf(fields['msg'], '');
   switch (message) {
-    case 'a pass ended':
+    case 'a sync ended':
       return syncSentence(fields);
     case INDEX_IS_READY:
       return `${countOf(numberOf(fields, 'rows'), 'row')} in the index (${textOf(fields['why'], '') || textOf(fields['how'], '')})`;

@@ -75,7 +75,7 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     ? await readContradictions(state.collection('absence-versions'))
     : null;
   const late = await state.deletions.late();
-  const wrongTenant = (owner?.info['foreign'] ?? '').split(' ').filter(isCollectionName);
+  const wrongTenant = (owner?.info['wrongTenant'] ?? '').split(' ').filter(isCollectionName);
   return {
     isOwnerAlive: owner !== null,
     reported: reasonsFromText(owner?.info['reasons'] ?? '', tenant.id),

@@ -17,7 +17,7 @@ export interface CollectionStatus {
   readonly lastCompleteFullMs: number | null;
   readonly watermarkMs: number | null;
   /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
-  readonly hasDelta: boolean;
+  readonly hasIncremental: boolean;
   readonly sync: {
     readonly mode: SyncMode;
     readonly complete: boolean;
@@ -72,7 +72,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     rows: full?.rows ?? null,
     lastCompleteFullMs: full?.startedAtMs ?? null,
     watermarkMs: progress?.watermarkMs ?? null,
-    hasDelta: facts.hasDelta,
+    hasIncremental: facts.hasIncremental,
     running: facts.running ?? null,
     lostSchemas: lostSchemaIds(progress),
     sync:
@@ -138,7 +138,7 @@ function isUnfinished(
 type Lateness = Pick<CollectionStatus, 'late' | 'lateBy'>;
 
 function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness {
-  const { progress, fullPull, hasDelta } = facts;
+  const { progress, fullPull, hasIncremental } = facts;
   // Progress has the hub's time.
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
   const full = progress?.lastCompleteFull ?? null;
@@ -148,7 +148,7 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness {
   if (full.startedAtMs < dueMs) {
     return { late: `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago`, lateBy: 'full' };
   }
-  if (!hasDelta || progress.watermarkMs === null) return { late: null, lateBy: null };
+  if (!hasIncremental || progress.watermarkMs === null) return { late: null, lateBy: null };
   const behindMs = nowMs - progress.watermarkMs;
   return behindMs > watermarkMayAge(facts, tenant)
     ? { late: `changes of the last ${formatDuration(behindMs)} are not published`, lateBy: 'watermark' }

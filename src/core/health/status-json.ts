@@ -4,13 +4,12 @@ import type { TenantStatus } from './tenant-status.ts';
 
 /** A tenant's health as `status --json` and `/status.json` give it; times are ISO 8601. */
 export function statusAsJson(status: TenantStatus): Record<string, unknown> {
-  const { owner, collections, wrongTenant, reasons, hubSkewMs, ...same } = status;
+  const { owner, collections, reasons, hubSkewMs, ...same } = status;
   return {
     ...same,
     ready: reasons.length === 0,
     reasons: reasons.map(({ part, why, remedy }) => ({ part, why, remedy })),
     hubClockAheadMs: Math.round(hubSkewMs),
-    foreign: wrongTenant,
     owner: owner === null ? null : { owner: owner.owner, since: isoOrNull(owner.ownedSinceMs) },
     collections: collections.map(collectionAsJson),
   };
@@ -22,7 +21,7 @@ function collectionAsJson(status: CollectionStatus): Record<string, unknown> {
     ...same,
     lastCompleteFull: isoOrNull(lastCompleteFullMs),
     watermark: isoOrNull(watermarkMs),
-    pass: sync === null ? null : withIsoStart(sync),
+    sync: sync === null ? null : withIsoStart(sync),
     running: running === null ? null : withIsoStart(running),
   };
 }

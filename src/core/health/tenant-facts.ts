@@ -9,7 +9,7 @@ import type { NotReady } from './parts.ts';
 /** What `status` reads about a collection. */
 export interface CollectionFacts {
   readonly collection: CollectionName;
-  readonly hasDelta: boolean;
+  readonly hasIncremental: boolean;
   readonly deltaEveryMs: number;
   readonly fullPull: FullPullTime;
   /** Null: nothing is committed. */

@@ -63,7 +63,7 @@ export class Board {
     return {
       reasons: reasonsAsText(reasons),
       hubSkewMs: String(Math.round(hubSkewMs)),
-      foreign: wrongTenant.join(' '),
+      wrongTenant: wrongTenant.join(' '),
     };
   }
 
@@ -112,11 +112,11 @@ function withLive(status: TenantStatus, live: ReadonlyMap<string, LiveCollection
 
 function liveAsJson(live: LiveCollection | undefined): Record<string, unknown> {
   if (live === undefined) return {};
-  const { lastFullEndedMs, lastDeltaEndedMs, changes, ...rest } = live;
+  const { lastFullEndedMs, lastIncrementalEndedMs, changes, ...rest } = live;
   return {
     ...rest,
     lastFullEnded: isoOrNull(lastFullEndedMs),
-    lastDeltaEnded: isoOrNull(lastDeltaEndedMs),
+    lastIncrementalEnded: isoOrNull(lastIncrementalEndedMs),
     changes: changes.map(({ created, updated, removed }) => [created, updated, removed]),
   };
 }

@@ -18,13 +18,13 @@ export interface LiveCollection {
   /** Rows that the hub had at the end of the last full sync. */
   readonly rowsAtHub: number | null;
   readonly lastFullEndedMs: number | null;
-  readonly lastDeltaEndedMs: number | null;
+  readonly lastIncrementalEndedMs: number | null;
   readonly changes: readonly MinuteOfChanges[];
 }
 
 /** Notes the events of one collection. */
 export class CollectionMonitor {
-  readonly #settings: Pick<CollectionFacts, 'collection' | 'hasDelta' | 'deltaEveryMs' | 'fullPull'>;
+  readonly #settings: Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'deltaEveryMs' | 'fullPull'>;
   readonly #overlapMs: number;
   readonly #history = new ChangeHistory();
   readonly #running = new Map<SyncMode, RunningSync>();
@@ -41,7 +41,7 @@ export class CollectionMonitor {
   short: Shortfall | null = null;
 
   constructor(
-    settings: Pick<CollectionFacts, 'collection' | 'hasDelta' | 'deltaEveryMs' | 'fullPull'>,
+    settings: Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'deltaEveryMs' | 'fullPull'>,
     overlapMs: number,
   ) {
     this.#settings = settings;
@@ -121,7 +121,7 @@ export class CollectionMonitor {
       rowsInKafka: this.#rows,
       rowsAtHub: this.#rowsAtHub,
       lastFullEndedMs: this.#endedMs.FULL,
-      lastDeltaEndedMs: this.#endedMs.DELTA,
+      lastIncrementalEndedMs: this.#endedMs.DELTA,
       changes: this.#history.minutes(nowMs),
     };
   }

@@ -27,7 +27,7 @@ export class TenantMonitor {
     this.#collections = new Map(
       enabledCollections(config).map(({ name, keyset }) => {
         const { deltaEveryMs, fullPull } = collectionSettings(config, name);
-        const settings = { collection: name, hasDelta: keyset, deltaEveryMs, fullPull };
+        const settings = { collection: name, hasIncremental: keyset, deltaEveryMs, fullPull };
         return [name, new CollectionMonitor(settings, config.deltaOverlapMs)];
       }),
     );

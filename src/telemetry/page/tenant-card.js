@@ -24,7 +24,7 @@ export function tenantCard(status, { nowMs, isOpen }) {
   const minutes = (own[0]?.changes ?? []).map((_, at) =>
     [0, 1, 2].map((kind) => sum(own.map(({ changes = [] }) => changes[at]?.[kind] ?? 0))),
   );
-  const oldest = own.filter(({ hasDelta, watermark }) => hasDelta && watermark !== null);
+  const oldest = own.filter(({ hasIncremental, watermark }) => hasIncremental && watermark !== null);
   const watermark = oldest.map((each) => each.watermark).sort()[0] ?? null;
   const breaker = status.reasons.find(({ part }) => part === 'breaker');
   return node(
@@ -95,7 +95,7 @@ const COLUMNS = [
   ['rows at hub', 'number'],
   ['in Kafka', 'number'],
   ['last full', ''],
-  ['last delta', ''],
+  ['last incremental', ''],
   ['up to', ''],
   ['last hour', ''],
   ['rejects', 'number'],
@@ -142,7 +142,7 @@ function row(each, nowMs) {
     cell(1, isDerived ? 'number none quiet' : 'number', count(isDerived ? null : each.rowsAtHub)),
     cell(2, 'number', count(each.rowsInKafka ?? each.rows)),
     cell(3, lateClass('full'), age(each.lastCompleteFull, nowMs)),
-    cell(4, isDerived ? 'quiet' : '', age(isDerived ? null : (each.lastDeltaEnded ?? null), nowMs)),
+    cell(4, isDerived ? 'quiet' : '', age(isDerived ? null : (each.lastIncrementalEnded ?? null), nowMs)),
     cell(5, lateClass('watermark'), age(each.watermark, nowMs)),
     cell(6, isBusy(each) ? 'wide' : 'quiet', spark(each)),
     isDerived ? cell(7, 'number none quiet', '–') : number(7, each.rejected, 'warn'),
@@ -164,12 +164,12 @@ function spark({ collection, changes = [] }) {
   });
 }
 
-function sync({ collection, isNotOffered, running, unfinished, derivedFrom, pass }, nowMs) {
+function sync({ collection, isNotOffered, running, unfinished, derivedFrom, sync: last }, nowMs) {
   if (isNotOffered) return [node('span', { class: 'none' }, 'not offered by the hub')];
   if (derivedFrom !== null) return [node('span', { class: 'none' }, `with ${derivedFrom}`)];
   if (running !== null) return runningSync(collection, running, nowMs);
   if (unfinished) return [node('span', { class: 'warn' }, '! the last one did not end')];
-  return [node('span', { class: 'none' }, pass === null ? 'none yet' : 'idle')];
+  return [node('span', { class: 'none' }, last === null ? 'none yet' : 'idle')];
 }
 
 function runningSync(collection, { mode, seen, expected, startedAt }, nowMs) {

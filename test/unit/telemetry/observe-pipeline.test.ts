@@ -118,7 +118,7 @@ describe('the report of published absences', () => {
         level: 'debug',
         tenant: 'north',
         absences: { created: 2, shown: 2 },
-        toldOpen: 0,
+        publishedOpen: 0,
       }),
     ]);
   });
@@ -126,9 +126,9 @@ describe('the report of published absences', () => {
   it('warns of absences that were published while open', async () => {
     const { lines, metrics } = observed(chainsPublished({ created: 4 }, 3));
     expect(lines.filter(({ level }) => level === 'warn')).toEqual([
-      expect.objectContaining({ tenant: 'north', toldOpen: 3 }),
+      expect.objectContaining({ tenant: 'north', publishedOpen: 3 }),
     ]);
-    expect(await metrics()).toContain('rollcall_absences_told_open_total{tenant="north"} 3');
+    expect(await metrics()).toContain('rollcall_absences_published_open_total{tenant="north"} 3');
   });
 });
 

@@ -175,7 +175,7 @@ describe('one health, asked in five ways', () => {
       metrics: ['load'],
     });
     expect(never.text).toContain(
-      'rollcall_last_complete_pass_timestamp_seconds{tenant="north",collection="orgs",mode="full"} 0\n',
+      'rollcall_last_complete_sync_timestamp_seconds{tenant="north",collection="orgs",mode="full"} 0\n',
     );
   });
 
@@ -265,7 +265,7 @@ describe('one health, asked in five ways', () => {
       progress: loaded('users', START_MS),
     } as const;
     const short = { rows: 190, total: 250 };
-    world.emit({ ...ended, outcome: 'suspect', why: '190 of 250 rows came', short });
+    world.emit({ ...ended, outcome: 'inconclusive', why: '190 of 250 rows came', short });
     const answer = await answers(world);
     expect(answer).toMatchObject({
       code: 503,

@@ -71,7 +71,7 @@ function heldWith(rows: number): Progress {
 function facts(collection: CollectionName, options: Partial<CollectionFacts> = {}): CollectionFacts {
   return {
     collection,
-    hasDelta: true,
+    hasIncremental: true,
     deltaEveryMs: MINUTE_MS,
     fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
     progress: progress(),
@@ -266,7 +266,7 @@ describe('the headline', () => {
 
   it('gives a sync of schedules the day that it takes, and no more', () => {
     const schedules = (fullAgoMs: number) =>
-      statusOf([facts('schedules', { hasDelta: false, progress: progress({ fullAgoMs }) })]).headline;
+      statusOf([facts('schedules', { hasIncremental: false, progress: progress({ fullAgoMs }) })]).headline;
     expect(schedules(28 * HOUR_MS)).toBe('all well');
     expect(schedules(30 * HOUR_MS)).toBe('late: schedules: its daily full sync was due 29 h ago');
   });
@@ -276,7 +276,9 @@ describe('the headline', () => {
     expect(statusOf([facts('users', { progress: behind })]).headline).toBe(
       'late: users: changes of the last 3 h are not published',
     );
-    expect(statusOf([facts('class-students', { progress: behind, hasDelta: false })]).state).toBe('well');
+    expect(statusOf([facts('class-students', { progress: behind, hasIncremental: false })]).state).toBe(
+      'well',
+    );
   });
 });
 
