@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { describeError, RollcallError, type ErrorCode } from '../errors.ts';
-import type { Health } from './reported-reasons.ts';
+import type { Board } from './board.ts';
 
 /** With the time-outs of a request, an outage shows within a minute, and one of Redis, which is cheaply asked, within 15 s. */
 const ASK_EVERY_MS = { kafka: 20_000, registry: 20_000, redis: 4_000 } as const;
@@ -23,15 +23,14 @@ export interface WatchedService {
 export async function watchService(
   service: WatchedService,
   options: {
-    readonly tenants: readonly string[];
-    readonly health: Health;
+    readonly board: Pick<Board, 'report'>;
     readonly logger: Logger;
     readonly signal: AbortSignal;
     readonly sleep?: (ms: number) => Promise<void>;
   },
 ): Promise<void> {
   const { part, name, ping } = service;
-  const { tenants, health, logger, signal } = options;
+  const { board, logger, signal } = options;
   const sleep = options.sleep ?? ((ms) => delay(ms, undefined, { signal }));
   let isAway = false;
   for (;;) {
@@ -40,10 +39,10 @@ export async function watchService(
     const error = await ping().then(() => null, whyAway(service));
     if (signal.aborted) return;
     if (error === null && isAway) {
-      for (const tenant of tenants) health.ready(part, tenant);
+      board.report(part, null);
       logger.info(`${name} answers again`);
     } else if (error !== null) {
-      for (const tenant of tenants) health.notReady({ part, tenant, ...reasonOf(error, service) });
+      board.report(part, reasonOf(error, service));
       if (!isAway) logger.warn({ error }, describeError(error));
     }
     isAway = error !== null;

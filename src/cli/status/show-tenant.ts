@@ -1,9 +1,9 @@
 import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, formatDuration, printable } from '../../core/words.ts';
-import type { KnownContradictions } from '../../core/health/known-contradictions.ts';
+import type { KnownContradictions } from '../../core/health/tenant-facts.ts';
 import type { CollectionStatus } from '../../core/health/collection-status.ts';
 import type { LateNote } from '../../core/late-rows.ts';
-import { contradictoryAbsences } from '../../core/health/tenant-state.ts';
+import { contradictoryAbsences } from '../../core/health/tenant-status.ts';
 import type { TenantStatus } from '../../core/health/tenant-status.ts';
 
 const LEAST_ADVISED_MS = 600_000;

@@ -1,9 +1,10 @@
-import { isoOrNull } from '../words.ts';
+import { isoOrNull, printable } from '../words.ts';
 import type { CollectionStatus } from './collection-status.ts';
+import { TENANT_PARTS, type NotReady } from './tenant-facts.ts';
 import type { TenantStatus } from './tenant-status.ts';
 
 /** A tenant's health as `status --json` and `/status.json` give it; times are ISO 8601. */
-export function statusAsJson(status: TenantStatus): Record<string, unknown> {
+export function statusAsJson(status: TenantStatus) {
   const { owner, collections, reasons, hubSkewMs, ...same } = status;
   return {
     ...same,
@@ -15,7 +16,7 @@ export function statusAsJson(status: TenantStatus): Record<string, unknown> {
   };
 }
 
-function collectionAsJson(status: CollectionStatus): Record<string, unknown> {
+function collectionAsJson(status: CollectionStatus) {
   const { lastCompleteFullMs, watermarkMs, sync, running, ...same } = status;
   return {
     ...same,
@@ -28,4 +29,38 @@ function collectionAsJson(status: CollectionStatus): Record<string, unknown> {
 
 function withIsoStart<T extends { readonly startedAtMs: number }>({ startedAtMs, ...rest }: T) {
   return { ...rest, startedAt: isoOrNull(startedAtMs) };
+}
+
+const MOST_REASONS = 20;
+const LONGEST_TEXT = 500;
+
+/** The reasons as one bounded text, for the heartbeat of the process that mirrors the tenant. */
+export function reasonsAsText(reasons: readonly NotReady[]): string {
+  return JSON.stringify(
+    reasons.slice(0, MOST_REASONS).map(({ part, why, remedy }) => [part, cut(why), cut(remedy)]),
+  );
+}
+
+/** Reads such a text; what is none, or names no known part, is left out: another version may have written it. */
+export function reasonsFromText(text: string, tenant: string): NotReady[] {
+  return listIn(text).flatMap((each) => {
+    if (!Array.isArray(each)) return [];
+    const [part, why, remedy] = each as readonly unknown[];
+    const known = TENANT_PARTS.find((name) => name === part);
+    if (known === undefined || typeof why !== 'string' || typeof remedy !== 'string') return [];
+    return [{ part: known, tenant, why: printable(cut(why)), remedy: printable(cut(remedy)) }];
+  });
+}
+
+function listIn(text: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value.slice(0, MOST_REASONS) : [];
+  } catch {
+    return [];
+  }
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KnownContradictions } from '../../../../src/core/health/known-contradictions.ts';
+import type { KnownContradictions } from '../../../../src/core/health/tenant-facts.ts';
 import type { CollectionFacts, TenantFacts } from '../../../../src/core/health/tenant-facts.ts';
 import { tenantStatus } from '../../../../src/core/health/tenant-status.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';

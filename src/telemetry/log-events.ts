@@ -34,8 +34,26 @@ function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {
   return counted.length === 0 ? null : Object.fromEntries(counted);
 }
 
-/** Logs an event; the usual ones only count in metrics. `isNews`: false for a failure that is logged already. */
-export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
+const REPEATED =
+  'the hub lists ids more than once with different content; the first row of each id counts, the others are ignored';
+
+/** Returns what logs an event; the usual ones only count in metrics. `isNews`: false for a failure that is logged already. */
+export function createEventLog(
+  logger: Logger,
+): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
+  const repeating = new Set<string>();
+  return (tenant, event, isNews) => {
+    const own = logger.child({ tenant });
+    logEvent(own, event, isNews);
+    if (event.type !== 'pass-ended' || event.stats.rowsRepeated === 0) return;
+    // Such a hub repeats ids at every sync: once for each collection is enough. The line names no id.
+    const { collection, stats } = event;
+    if (repeating.size === repeating.add(`${tenant}/${collection}`).size) return;
+    own.warn({ collection, rowsRepeated: stats.rowsRepeated }, REPEATED);
+  };
+}
+
+function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
   switch (event.type) {
     case 'owned':
       logger.info({ owner: event.owner }, 'the tenant is owned by this process');
