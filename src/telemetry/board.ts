@@ -81,7 +81,7 @@ export class Board {
       at: isoOrNull(this.#now()),
       version: this.version,
       startedAt: isoOrNull(this.#startedAtMs),
-      ready: this.reasons().length === 0,
+      ready: !this.#isStopping && all.every(({ status }) => status.reasons.length === 0),
       needsPerson: all.some(({ status }) => status.decisions.length > 0),
       tenants: all.map(({ monitor, status }) => {
         const { collections, ...tenant } = statusAsJson(status);

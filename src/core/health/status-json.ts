@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isoOrNull, printable } from '../words.ts';
 import type { CollectionStatus } from './collection-status.ts';
 import { TENANT_PARTS, type NotReady } from './tenant-facts.ts';
@@ -41,21 +42,20 @@ export function reasonsAsText(reasons: readonly NotReady[]): string {
   );
 }
 
-/** Reads such a text; what is none, or names no known part, is left out: another version may have written it. */
-export function reasonsFromText(text: string, tenant: string): NotReady[] {
-  return listIn(text).flatMap((each) => {
-    if (!Array.isArray(each)) return [];
-    const [part, why, remedy] = each as readonly unknown[];
-    const known = TENANT_PARTS.find((name) => name === part);
-    if (known === undefined || typeof why !== 'string' || typeof remedy !== 'string') return [];
-    return [{ part: known, tenant, why: printable(cut(why)), remedy: printable(cut(remedy)) }];
-  });
-}
+const heartbeat = z.array(z.tuple([z.enum(TENANT_PARTS), z.string(), z.string()]));
 
-function listIn(text: string): readonly unknown[] {
+/** Reads such a text; none where it is no such text, as another version may write. */
+export function reasonsFromText(text: string, tenant: string): NotReady[] {
   try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.slice(0, MOST_REASONS) : [];
+    return heartbeat
+      .parse(JSON.parse(text))
+      .slice(0, MOST_REASONS)
+      .map(([part, why, remedy]) => ({
+        part,
+        tenant,
+        why: printable(cut(why)),
+        remedy: printable(cut(remedy)),
+      }));
   } catch {
     return [];
   }
