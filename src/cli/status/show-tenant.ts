@@ -58,16 +58,12 @@ function inTableOrder(collections: readonly CollectionStatus[]): CollectionStatu
   });
 }
 
-function remedyOf({ state, wrongTenant, reasons }: TenantStatus): string | null {
+function remedyOf({ state, decisions, reasons }: TenantStatus): string | null {
   if (state === 'in-trouble') return reasons[0] === undefined ? null : printable(reasons[0].remedy);
   if (state === 'unfinished') {
     return '"rollcall pull" reads again and reports what is wrong; so does the log of a running process.';
   }
-  if (state !== 'needs-person') return null;
-  if (wrongTenant.length > 0) {
-    return 'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
-  }
-  return 'Check whether the hub has really lost these rows (rollcall deletes list), then: rollcall deletes approve.';
+  return decisions[0]?.commands.join(', then: ') ?? null;
 }
 
 function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[] {
