@@ -37,7 +37,7 @@ export class TenantMonitor {
   readonly #history = new ChangeHistory();
   /** What an event or a watch reported, by part. */
   readonly #reported = new Map<HealthPart, Reason>();
-  /** Collections whose last full sync was inconclusive, with the reason. */
+  /** Collections whose last full sync was inconclusive, with the reason. A short one is a reason of its own. */
   readonly #inconclusive = new Map<CollectionName, string>();
   #owner: TenantStatus['owner'] = null;
   isOwner = false;
@@ -174,9 +174,10 @@ export class TenantMonitor {
       this.#collections.get(progress.collection)?.setProgress(progress, nowMs);
   }
 
-  #noteOutcome({ collection, outcome, why, stats }: PipelineEvent & { type: 'pass-ended' }): void {
-    if (outcome === 'inconclusive') this.#inconclusive.set(collection, why ?? 'its list proves nothing');
-    else if (outcome === 'complete' && stats.mode === 'FULL') this.#inconclusive.delete(collection);
+  #noteOutcome({ collection, outcome, why, short, stats }: PipelineEvent & { type: 'pass-ended' }): void {
+    if (outcome === 'inconclusive' && short === null)
+      this.#inconclusive.set(collection, why ?? 'its list proves nothing');
+    else if (stats.mode === 'FULL') this.#inconclusive.delete(collection);
     this.#hubAnswers();
   }
 
