@@ -87,33 +87,20 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
             rejected: progress.rowsRejected,
             removed: progress.rowsRemoved,
           },
-    ...(derivedFrom === null && !isNotOffered ? troublesOf(facts, tenant) : NO_TROUBLES),
+    ...(derivedFrom === null && !isNotOffered
+      ? {
+          withheld: withheldOf(facts, tenant),
+          rejected: Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
+          ...lateness(facts, tenant),
+          unfinished: isUnfinished(facts, tenant),
+        }
+      : { withheld: 0, rejected: 0, late: null, lateBy: null, unfinished: false }),
   };
 }
 
 function missesRows(late: LateNote | null, { deltaOverlapMs }: TenantFacts): boolean {
   if (late === null || late.rows === 0) return false;
   return late.lagAtMostMs === null || deltaOverlapMs <= late.overlapMs;
-}
-
-type Troubles = Pick<CollectionStatus, 'withheld' | 'rejected' | 'late' | 'lateBy' | 'unfinished'>;
-
-const NO_TROUBLES: Troubles = {
-  withheld: 0,
-  rejected: 0,
-  late: null,
-  lateBy: null,
-  unfinished: false,
-};
-
-function troublesOf(facts: CollectionFacts, tenant: TenantFacts): Troubles {
-  const { progress } = facts;
-  return {
-    withheld: withheldOf(facts, tenant),
-    rejected: Math.max(progress?.lastCompleteFull?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
-    ...lateness(facts, tenant),
-    unfinished: isUnfinished(facts, tenant),
-  };
 }
 
 /** The log counts them, and the hold of the collection or of another one says whether the number still holds. */
@@ -135,9 +122,7 @@ function isUnfinished(
   return nowMs - (committedAtMs ?? progress.startedAtMs) > SYNC_SILENT_MS;
 }
 
-type Lateness = Pick<CollectionStatus, 'late' | 'lateBy'>;
-
-function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness {
+function lateness(facts: CollectionFacts, tenant: TenantFacts): Pick<CollectionStatus, 'late' | 'lateBy'> {
   const { progress, fullPull, hasIncremental } = facts;
   // Progress has the hub's time.
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
