@@ -193,9 +193,9 @@ function boardGauges(registry: Registry, board: Board) {
   ): void =>
     ofTenants(name, help, ['collection', 'mode'], (monitor, status, gauge) => {
       const { tenant } = monitor;
-      for (const { collection, derivedFrom, hasIncremental } of status.collections) {
+      for (const { collection, derivedFrom } of status.collections) {
         if (derivedFrom !== null) continue;
-        for (const mode of hasIncremental ? (['FULL', 'DELTA'] as const) : (['FULL'] as const)) {
+        for (const mode of ['FULL', 'DELTA'] as const) {
           const now = value(monitor.live(collection), mode);
           if (now !== null) gauge.set({ tenant, collection, mode: MODES[mode] }, now);
         }
