@@ -38,7 +38,7 @@ export function startRollcall(configFile: string): RollcallProcess {
   const exited = once(child, 'exit');
   const last = { syncAtMs: Number.POSITIVE_INFINITY };
   createInterface({ input: child.stdout }).on('line', (text) => {
-    if ((JSON.parse(text) as LogLine).msg === 'a pass ended') last.syncAtMs = performance.now();
+    if ((JSON.parse(text) as LogLine).msg === 'a sync ended') last.syncAtMs = performance.now();
   });
   const read = (file: string): string => readFileSync(`/proc/${child.pid}/${file}`, 'utf8');
   return {

@@ -91,7 +91,7 @@ async function measureStart(options: {
     const seconds = (performance.now() - startedAtMs) / 1_000;
     const { tenant = '', msg = '', error } = line;
     if (msg === 'mirroring' && !served.has(tenant)) served.set(tenant, seconds);
-    if (msg === 'a pass ended' && !synced.has(tenant)) synced.set(tenant, seconds);
+    if (msg === 'a sync ended' && !synced.has(tenant)) synced.set(tenant, seconds);
     if (!isTrouble(line)) return;
     const code = error?.code ?? msg;
     trouble[code] = (trouble[code] ?? 0) + 1;

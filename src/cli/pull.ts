@@ -187,7 +187,8 @@ export function exitCodeFor(
   const notOffered = outcomes.filter(({ outcome }) => outcome === 'not-offered');
   const lacksWanted = notOffered.length === outcomes.length || (named && notOffered.length > 0);
   return exitCode({
-    hasFailed: lacksWanted || outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'suspect'),
+    hasFailed:
+      lacksWanted || outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'inconclusive'),
     needsPerson: outcomes.some(({ outcome, withheld }) => outcome === 'stopped' || withheld > 0),
   });
 }

@@ -1,15 +1,13 @@
 import { Command, Option } from 'commander';
 import { wrapped } from './help-text.ts';
 import { Registry } from 'prom-client';
-import type { Config } from '../config.ts';
 import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
 import { KafkaPing } from '../log/kafka-client.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
 import { runWorker } from '../worker/worker.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { registerBoardMetrics } from '../telemetry/board-metrics.ts';
-import { createHealth, type Health } from '../telemetry/reported-reasons.ts';
+import { Board } from '../telemetry/board.ts';
 import { startStatusServer } from '../telemetry/http-server.ts';
 import {
   createLogger,
@@ -18,10 +16,8 @@ import {
   openLogDestination,
   type LogLevel,
 } from '../telemetry/logger.ts';
-import { Board } from '../telemetry/monitor/board.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { readPageFiles } from '../telemetry/page-files.ts';
-import { observePipeline } from '../telemetry/observe-pipeline.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { createEventLog } from '../telemetry/log-events.ts';
 import { packageVersion } from './package-version.ts';
 import { watchWithheld } from './watch-withheld.ts';
 import { readWithheldGroups } from '../owner/read-withheld-groups.ts';
@@ -63,24 +59,16 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   const hasColors = context.output.colors.isColorSupported;
   const destination = openLogDestination({ fd: 1, isTty: process.stdout.isTTY, hasColors });
   const logger = createLogger({ level: options.logLevel ?? logLevelFrom(context.env), destination });
-  const health = createHealth();
+  const board = new Board(config.tenants, { version: packageVersion(), now: () => Date.now() });
+  for (const [part, reason] of Object.entries(STARTING)) board.report(part as keyof typeof STARTING, reason);
   const registry = new Registry();
-  const metrics = createMetrics(registry, { process: true });
-  noteStarting(health, metrics, config);
-  const board = new Board(config.tenants, { health, version: packageVersion(), now: () => Date.now() });
-  registerBoardMetrics(registry, board);
-  const server = await startStatusServer({
-    ...config.http,
-    health,
-    board,
-    page: readPageFiles(),
-    metrics: { contentType: registry.contentType, text: () => registry.metrics() },
-  });
+  const count = createMetrics(registry, board, { process: true });
+  const server = await startStatusServer({ ...config.http, board, metrics: registry });
   logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');
-  const observe = observePipeline({ metrics, health, logger, now: () => Date.now() });
+  const log = createEventLog(logger);
   const emit = (tenant: string, event: PipelineEvent): void => {
-    board.note(tenant, event);
-    observe(tenant, event);
+    count(tenant, event);
+    log(tenant, event, board.note(tenant, event));
   };
   const assembly = assemble(config, { logger, emit });
   const giveUp = setTimeoutOnAbort(context.signal, () => {
@@ -90,13 +78,12 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
     process.exit(EXIT.ok);
   });
   const ended = new AbortController();
-  const tenants = config.tenants.map(({ id }) => id);
   const kafkaPing = new KafkaPing(assembly.kafka);
   const watched = servicesOf(assembly, kafkaPing).map((service) =>
-    watchService(service, { tenants, health, logger, signal: ended.signal }),
+    watchService(service, { board, logger, signal: ended.signal }),
   );
   const withheldWatch = watchWithheld({
-    tenants,
+    tenants: config.tenants.map(({ id }) => id),
     readWaiting: (tenant) => readWaiting(assembly.store.tenant(tenant).deletions, board.progressOf(tenant)),
     readGroups: (tenantId, lists) => readWithheldGroups(assembly, { tenantId, lists, signal: ended.signal }),
     note: (tenant, groups) => board.noteWithheldGroups(tenant, groups),
@@ -107,11 +94,11 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
     logger.info('stopped');
     return EXIT.ok;
   } catch (error) {
-    health.fatal(describeError(error));
+    board.stop(describeError(error));
     logger.fatal({ error }, describeError(error));
     throw error;
   } finally {
-    health.notReady({ part: 'stop', why: 'the process is ending', remedy: 'Start it again.' });
+    board.stop(null);
     ended.abort();
     await Promise.all([...watched, withheldWatch]);
     await kafkaPing[Symbol.asyncDispose]();
@@ -148,23 +135,16 @@ function servicesOf({ config, registry, store }: Assembly, kafkaPing: KafkaPing)
   ];
 }
 
-function noteStarting(health: Health, metrics: Metrics, config: Config): void {
-  for (const { id } of config.tenants) {
-    metrics.prepareTenant(id);
-    health.notReady({
-      part: 'pipeline',
-      tenant: id,
-      why: 'the process is taking over the tenant and bringing its index up to date',
-      remedy: 'Wait; the log shows the progress.',
-    });
-    health.notReady({
-      part: 'hub',
-      tenant: id,
-      why: 'the hub has not answered yet',
-      remedy: 'Wait; if it stays, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
-    });
-  }
-}
+const STARTING = {
+  pipeline: {
+    why: 'the process is taking over the tenant and bringing its index up to date',
+    remedy: 'Wait; the log shows the progress.',
+  },
+  hub: {
+    why: 'the hub has not answered yet',
+    remedy: 'Wait; if it stays, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
+  },
+} as const;
 
 /** Calls `late` when the signal has been aborted for too long. */
 function setTimeoutOnAbort(signal: AbortSignal, late: () => void): Disposable {

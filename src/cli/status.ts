@@ -151,7 +151,7 @@ function factsOf(
       const { deltaEveryMs, fullPull } = collectionSettings(tenant, name);
       return {
         collection: name,
-        hasDelta: keyset,
+        hasIncremental: keyset,
         deltaEveryMs,
         fullPull,
         progress: known?.progress.get(name) ?? null,

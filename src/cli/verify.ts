@@ -245,7 +245,7 @@ function recordOf({ collection, key, kind }: Finding): string {
 }
 
 const OUTCOMES = {
-  suspect: 'unproven',
+  inconclusive: 'unproven',
   stopped: 'unproven',
   failed: 'failed',
   'not-offered': 'not-offered',

@@ -39,7 +39,7 @@ export type PipelineEvent =
   | {
       readonly type: 'pass-ended';
       readonly collection: CollectionName;
-      readonly outcome: 'complete' | 'suspect' | 'wholesale';
+      readonly outcome: 'complete' | 'inconclusive' | 'becomes-full';
       readonly why: string | null;
       /** A full sync stayed below the hub's total. */
       readonly short: Shortfall | null;

@@ -25,8 +25,8 @@ export type PullParameters = z.output<typeof parameters>;
 /** The result of a pull for one collection; survives JSON. */
 export interface PullOutcome {
   readonly collection: CollectionName;
-  /** `suspect`: the hub's answers were inconclusive. `stopped`: the rows may be another tenant's. */
-  readonly outcome: 'complete' | 'suspect' | 'failed' | 'stopped' | 'not-offered';
+  /** `inconclusive`: the hub's answers were inconclusive. `stopped`: the rows may be another tenant's. */
+  readonly outcome: 'complete' | 'inconclusive' | 'failed' | 'stopped' | 'not-offered';
   readonly mode: SyncMode | null;
   readonly seen: number;
   readonly created: number;
@@ -42,7 +42,7 @@ export interface PullOutcome {
   readonly confirmAtMs: number | null;
   /** The hub counts more rows than it returned. */
   readonly short: Shortfall | null;
-  /** Why the outcome is `suspect` or `failed`. */
+  /** Why the outcome is `inconclusive` or `failed`. */
   readonly why: string | null;
   readonly remedy: string | null;
 }
@@ -94,7 +94,7 @@ export function pullOutcome(
   const ended = result === null || result.kind === 'becomes-full' ? null : result;
   return {
     collection,
-    outcome: result === null ? failureOf(error) : result.kind === 'complete' ? 'complete' : 'suspect',
+    outcome: result === null ? failureOf(error) : result.kind === 'complete' ? 'complete' : 'inconclusive',
     mode: stats?.mode ?? null,
     seen: stats?.rowsSeen ?? 0,
     created: stats?.rowsCreated ?? 0,

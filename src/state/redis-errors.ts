@@ -132,6 +132,7 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
 const CLIENT_TEXTS: readonly (readonly [start: string, wording: string])[] = [
   ['no connection in time', 'no connection in time'],
   ['Command timed out', 'no reply in time'],
+  ['Socket timeout', 'no reply in time'],
   ['Reached the max retries', 'the connection broke'],
   ["Stream isn't writeable", 'the connection is down'],
   ['Unknown RESP type', 'the server there is not Redis'],

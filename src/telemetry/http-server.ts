@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { readFileSync } from 'node:fs';
+import type { Registry } from 'prom-client';
 import { RollcallError } from '../errors.ts';
-import type { Health } from './reported-reasons.ts';
-import { PAGE_HEADERS, type PageFile } from './page-files.ts';
-import type { Board } from './monitor/board.ts';
+import type { Board } from './board.ts';
 
 interface Answer {
   readonly status: number;
@@ -11,19 +11,10 @@ interface Answer {
   readonly body: string;
 }
 
-export interface MetricsText {
-  readonly contentType: string;
-  /** The metrics in the text format of Prometheus. */
-  text(): Promise<string>;
-}
-
-interface ServerParts {
-  /** The files of the status page, by path. */
-  readonly page?: ReadonlyMap<string, PageFile> | undefined;
-  readonly health: Health;
-  readonly metrics: MetricsText;
-  /** If left out, readiness follows from the events alone. */
-  readonly board?: Pick<Board, 'reasons' | 'json'> | undefined;
+/** What the server shows. */
+interface Shown {
+  readonly board: Pick<Board, 'reasons' | 'json' | 'fatalReason'>;
+  readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
 }
 
 /** The server of the status page, probes and metrics. Start it first and close it last, so that probes always get an answer. */
@@ -38,6 +29,26 @@ export interface StatusServer {
 // 50 ms of CPU time, and 16 MB that stay.
 const { createServer } = process.getBuiltinModule('node:http');
 
+/** Nothing but the page's own files: no inline script or style, no other host, no frame around it. */
+const PAGE_HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+} as const;
+/** The files of the status page, by path. */
+const PAGE: ReadonlyMap<string, Answer> = new Map(
+  [
+    ['/', 'index.html', 'text/html; charset=utf-8'],
+    ['/status.css', 'status.css', 'text/css; charset=utf-8'],
+    ['/status.js', 'status.js', 'text/javascript; charset=utf-8'],
+    ['/dom.js', 'dom.js', 'text/javascript; charset=utf-8'],
+    ['/icon.svg', 'icon.svg', 'image/svg+xml'],
+  ].map(([path = '', name = '', contentType = '']) => {
+    const body = readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
+    return [path, { status: 200, contentType, body }];
+  }),
+);
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** Probes and scrapers need few. One connection more closes the oldest idle one. */
 const MAX_CONNECTIONS = 100;
@@ -49,14 +60,9 @@ const CLOSE_GRACE_MS = 500;
  * Serves the status page at `/`, `/status.json`, `/livez` (500 when only a restart helps), `/readyz` (503 with the reasons) and `/metrics`.
  * Throws `CONFIG_INVALID` when it cannot listen at the address.
  */
-export async function startStatusServer(options: {
-  host: string;
-  port: number;
-  health: Health;
-  metrics: MetricsText;
-  board?: Pick<Board, 'reasons' | 'json'> | undefined;
-  page?: ReadonlyMap<string, PageFile> | undefined;
-}): Promise<StatusServer> {
+export async function startStatusServer(
+  options: Shown & { host: string; port: number },
+): Promise<StatusServer> {
   const server = createServer(
     {
       headersTimeout: 5000,
@@ -95,17 +101,13 @@ function boundConnections(server: Server): void {
   });
 }
 
-async function respond(
-  request: IncomingMessage,
-  response: ServerResponse,
-  parts: ServerParts,
-): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse, shown: Shown): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     // The request's body is not read, so the connection must end with the answer.
     response.writeHead(405, { allow: 'GET, HEAD', connection: 'close' }).end();
     return;
   }
-  const { status, contentType, body } = await answer(request.url ?? '/', parts);
+  const { status, contentType, body } = await answer(request.url ?? '/', shown);
   response.writeHead(status, {
     'content-type': contentType,
     'content-length': Buffer.byteLength(body),
@@ -115,48 +117,28 @@ async function respond(
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-async function answer(url: string, parts: ServerParts): Promise<Answer> {
+async function answer(url: string, { board, metrics }: Shown): Promise<Answer> {
   const path = url.replace(/[?#].*$/, '');
+  const fatal = board.fatalReason;
   switch (path) {
     case '/livez':
-      return liveness(parts.health);
-    case '/readyz':
-      return readiness(parts);
-    case '/status.json':
-      return json(200, parts.board?.json() ?? {});
-    case '/metrics':
-      return metricsPage(parts.metrics);
-    default: {
-      const file = parts.page?.get(path);
-      if (file !== undefined) return { status: 200, ...file };
-      return json(404, { error: 'There is /, /status.json, /livez, /readyz and /metrics.' });
+      // Any answer shows that the event loop runs.
+      return fatal === null ? json(200, { live: true }) : json(500, { live: false, why: fatal });
+    case '/readyz': {
+      const reasons = board.reasons();
+      return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
     }
-  }
-}
-
-/** Any answer shows that the event loop runs. */
-function liveness(health: Health): Answer {
-  const why = health.fatalReason();
-  return why === null ? json(200, { live: true }) : json(500, { live: false, why });
-}
-
-function readiness({ health, board }: ServerParts): Answer {
-  const known = board?.reasons() ?? health.reasons();
-  const fatal = health.fatalReason();
-  const last = {
-    part: 'stop',
-    why: fatal,
-    remedy: 'The process ends by itself; see its last log lines.',
-  };
-  const reasons = fatal === null ? known : [...known, last];
-  return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
-}
-
-async function metricsPage(metrics: MetricsText): Promise<Answer> {
-  try {
-    return { status: 200, contentType: metrics.contentType, body: await metrics.text() };
-  } catch {
-    return json(500, { error: 'The metrics cannot be read.' });
+    case '/status.json':
+      return json(200, board.json());
+    case '/metrics':
+      return metrics.metrics().then(
+        (body) => ({ status: 200, contentType: metrics.contentType, body }),
+        () => json(500, { error: 'The metrics cannot be read.' }),
+      );
+    default:
+      return (
+        PAGE.get(path) ?? json(404, { error: 'There is /, /status.json, /livez, /readyz and /metrics.' })
+      );
   }
 }
 

@@ -10,34 +10,13 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const REDACTED = '[redacted]';
-const SECRET_KEYS = new Set([
-  'authorization',
-  'proxyauthorization',
-  'cookie',
-  'setcookie',
-  'token',
-  'accesstoken',
-  'refreshtoken',
-  'password',
-  'passphrase',
-  'secret',
-  'clientsecret',
-  'privatekey',
-  'apikey',
-]);
+const SECRET_KEY =
+  /^((proxy)?[-_]?authorization|(set[-_]?)?cookie|((access|refresh)[-_]?)?token|password|passphrase|(client[-_]?)?secret|(private|api)[-_]?key)$/i;
 /** The usual spellings, on the first two levels, for pino's own redaction. */
-const SECRET_PATHS = [
-  'authorization',
-  'Authorization',
-  'token',
-  'accessToken',
-  'access_token',
-  'password',
-  'secret',
-  'clientSecret',
-  'client_secret',
-  'cookie',
-].flatMap((key) => [key, `*.${key}`]);
+const SECRET_PATHS =
+  'authorization Authorization token accessToken access_token password secret clientSecret client_secret cookie'
+    .split(' ')
+    .flatMap((key) => [key, `*.${key}`]);
 
 /** Returns the level in ROLLCALL_LOG_LEVEL, by default `info`. Throws `CONFIG_INVALID`. */
 export function logLevelFrom(env: Readonly<Record<string, string | undefined>>): LogLevel {
@@ -95,7 +74,7 @@ const MAX_ITEMS = 100;
 function redactMap(map: object, depth = 0): Record<string, unknown> {
   const entries = Object.entries(map).slice(0, MAX_ITEMS);
   return Object.fromEntries(
-    entries.map(([key, value]) => [key, isSecretKey(key) ? REDACTED : redact(value, depth + 1)]),
+    entries.map(([key, value]) => [key, SECRET_KEY.test(key) ? REDACTED : redact(value, depth + 1)]),
   );
 }
 
@@ -131,8 +110,4 @@ function scrubText(value: unknown, index?: number): unknown {
 /** Serialises a value under the error key; the formatter may have made it safe already. */
 function withoutData(value: unknown): unknown {
   return value instanceof Error || typeof value === 'string' ? safeError(value) : value;
-}
-
-function isSecretKey(key: string): boolean {
-  return SECRET_KEYS.has(key.toLowerCase().replace(/[-_]/g, ''));
 }

@@ -1,306 +1,298 @@
 import { Counter, Gauge, Histogram, collectDefaultMetrics, type Registry } from 'prom-client';
-import type { CollectionName } from '../model/collections.ts';
+import type { CollectionStatus } from '../core/health/collection-status.ts';
+import { TENANT_PARTS } from '../core/health/tenant-facts.ts';
+import type { TenantStatus } from '../core/health/tenant-status.ts';
+import type { HubEvent } from '../core/hub-events.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
-
-/** The labels of a number. Tenants and collections come from the configuration, so they are few and known. */
-export interface Scope {
-  readonly tenant: string;
-  readonly collection: CollectionName;
-}
-
-/** Counts the rows that the hub delivered by their outcome; each row counts once. */
-export interface RowCounts {
-  readonly unchanged?: number | undefined;
-  readonly created?: number | undefined;
-  readonly updated?: number | undefined;
-  readonly rejected?: number | undefined;
-  /** Stale rows (a newer state was published after the request was sent) and duplicates. */
-  readonly skipped?: number | undefined;
-}
-
-export type HubOutcome =
-  | 'ok'
-  | 'unreachable'
-  | 'timeout'
-  | 'unavailable'
-  | 'rate-limited'
-  | 'refused'
-  | 'unauthorised'
-  | 'invalid'
-  | 'too-large';
-export type TransactionOutcome = 'committed' | 'aborted' | 'unknown';
-
-/** Events of `absence-changes` by operation. */
-export interface AbsenceCounts {
-  readonly created: number;
-  readonly replaced: number;
-  readonly deleted: number;
-  readonly restored: number;
-}
-
-/** The metrics of a process. Label values are the contract's names and the types above, never free text. */
-export interface Metrics {
-  /** Creates every counter of the scope at 0, so that its first increase is visible. */
-  prepare(scope: Scope): void;
-  /** Counts rows; seen = unchanged + created + updated + rejected + skipped. */
-  countRows(scope: Scope, counts: RowCounts): void;
-  countDeleted(scope: Scope, rows: number): void;
-  /** Like {@link Metrics.prepare}, for a tenant's absences. */
-  prepareAbsences(tenant: string): void;
-  countAbsenceChanges(tenant: string, counts: AbsenceCounts): void;
-  /** Counts absences that were published while open, since the hub did not answer for a reference. */
-  countPublishedWhileOpen(tenant: string, chains: number): void;
-  setContradictions(tenant: string, count: number): void;
-  /** Rows that the hub counted and did not return. */
-  setShort(scope: Scope, rows: number): void;
-  setRejects(scope: Scope, rows: number): void;
-  /** Sets the late rows that the last full sync measured. */
-  setLate(scope: Scope, rows: number): void;
-  syncStarted(scope: Scope, mode: SyncMode): void;
-  /** `completedAtMs`: wall clock; null when the sync did not complete. */
-  syncEnded(scope: Scope, sync: { mode: SyncMode; seconds: number; completedAtMs: number | null }): void;
-  /** Sets the last complete sync from `progress`, at a start. */
-  setLastCompleteSync(scope: Scope, sync: { mode: SyncMode; completedAtMs: number }): void;
-  setWatermarkLag(scope: Scope, seconds: number): void;
-  hubRequest(tenant: string, request: { outcome: HubOutcome; seconds: number }): void;
-  transaction(tenant: string, transaction: { outcome: TransactionOutcome; seconds: number }): void;
-  setOwner(tenant: string, isOwner: boolean): void;
-  /** Creates a tenant's transaction counters and owner at 0. */
-  prepareTenant(tenant: string): void;
-  /** The hub does not offer the collection: it has no last complete sync. */
-  forgetLastCompleteSync(scope: Scope): void;
-}
-
-const SCOPE_LABELS = ['tenant', 'collection'] as const;
-const MODE_LABELS = ['tenant', 'collection', 'mode'] as const;
-const OUTCOME_LABELS = ['tenant', 'outcome'] as const;
-const OPERATIONS = ['created', 'replaced', 'deleted', 'restored'] as const satisfies (keyof AbsenceCounts)[];
-const ROW_FATES = {
-  unchanged: 'Rows whose content is already published.',
-  created: 'Rows published for the first time.',
-  updated: 'Rows published because their content changed.',
-  rejected: 'Rows that could not be decoded, published to rejects.',
-  skipped: 'Rows skipped as stale, because a newer state was published meanwhile, or as duplicates.',
-} as const satisfies Record<keyof RowCounts, string>;
+import type { Board } from './board.ts';
+import type { CollectionMonitor } from './collection-monitor.ts';
+import type { TenantMonitor } from './tenant-monitor.ts';
 
 /** prom-client's default of 10 ms wakes the process a hundred times a second: most of what an idle one would cost. */
 const EVENT_LOOP_SAMPLED_EVERY_MS = 100;
 
-/** Registers the metrics of Rollcall in `registry`; with `process: true` also those of the Node process. */
-export function createMetrics(registry: Registry, options: { process: boolean }): Metrics {
+const SCOPE = ['tenant', 'collection'] as const;
+const ROW_OUTCOMES = ['unchanged', 'created', 'updated', 'rejected', 'skipped', 'removed'] as const;
+const OPERATIONS = ['created', 'replaced', 'deleted', 'restored'] as const;
+const MODES = { FULL: 'full', DELTA: 'incremental' } as const satisfies Record<SyncMode, string>;
+
+/**
+ * Registers the metrics of Rollcall, with `process: true` also those of the Node process, and returns what counts an event.
+ * What the board knows is computed at each scrape, so that it is always current. Label values are names of the
+ * configuration and of this program, never free text.
+ */
+export function createMetrics(
+  registry: Registry,
+  board: Board,
+  options: { process: boolean },
+): (tenant: string, event: PipelineEvent) => void {
   if (options.process) {
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLED_EVERY_MS });
   }
+  registerGauges(registry, board);
+  const counters = registerCounters(registry);
+  // Counters exist from the start, so that a first failure shows as an increase.
+  for (const { tenant } of board.tenants)
+    for (const outcome of ['committed', 'unknown']) counters.transactions.inc({ tenant, outcome }, 0);
+  return (tenant, event) => countEvent(counters, tenant, event);
+}
+
+function registerCounters(registry: Registry) {
+  const registers = [registry];
   return {
-    ...rowMetrics(registry),
-    ...absenceMetrics(registry),
-    ...syncMetrics(registry),
-    ...dependencyMetrics(registry),
-  };
-}
-
-function counter<Label extends string>(
-  registry: Registry,
-  description: { name: string; help: string; labelNames: readonly Label[] },
-): Counter<Label> {
-  return new Counter({ ...description, registers: [registry] });
-}
-
-function gauge<Label extends string>(
-  registry: Registry,
-  description: { name: string; help: string; labelNames: readonly Label[] },
-): Gauge<Label> {
-  return new Gauge({ ...description, registers: [registry] });
-}
-
-function rowMetrics(registry: Registry) {
-  const rows = (name: string, help: string) =>
-    counter(registry, { name: `rollcall_rows_${name}_total`, help, labelNames: SCOPE_LABELS });
-  const seen = rows(
-    'seen',
-    'Rows that the hub delivered: unchanged + created + updated + rejected + skipped.',
-  );
-  const fates = Object.entries(ROW_FATES).map(
-    ([fate, help]) => [fate as keyof RowCounts, rows(fate, help)] as const,
-  );
-  const deleted = rows(
-    'deleted',
-    'Removals published. These rows are not among those seen: the hub no longer has them.',
-  );
-  const short = gauge(registry, {
-    name: 'rollcall_rows_short',
-    help: 'Rows that the hub counted and did not return in the last full sync: choose another hub.paging, or hub.totals: ignored.',
-    labelNames: SCOPE_LABELS,
-  });
-  const rejects = gauge(registry, {
-    name: 'rollcall_rejects',
-    help: 'Rows of the hub that currently cannot be decoded.',
-    labelNames: SCOPE_LABELS,
-  });
-  const late = gauge(registry, {
-    name: 'rollcall_rows_late',
-    help: 'Rows that the last full sync found and incremental syncs had missed: deltaOverlap is too small, or the filter on dateLastModified selects nothing.',
-    labelNames: SCOPE_LABELS,
-  });
-  return {
-    prepare(scope: Scope) {
-      for (const each of [seen, deleted, ...fates.map(([, counter]) => counter)]) each.inc(labels(scope), 0);
-      short.set(labels(scope), 0);
-      rejects.set(labels(scope), 0);
-      late.set(labels(scope), 0);
-    },
-    countRows(scope: Scope, counts: RowCounts) {
-      for (const [fate, counter] of fates) {
-        const count = counts[fate] ?? 0;
-        counter.inc(labels(scope), count);
-        seen.inc(labels(scope), count);
-      }
-    },
-    countDeleted: (scope: Scope, count: number) => deleted.inc(labels(scope), count),
-    setShort: (scope: Scope, count: number) => short.set(labels(scope), count),
-    setRejects: (scope: Scope, count: number) => rejects.set(labels(scope), count),
-    setLate: (scope: Scope, count: number) => late.set(labels(scope), count),
-  };
-}
-
-function absenceMetrics(registry: Registry) {
-  const changes = counter(registry, {
-    name: 'rollcall_absence_changes_total',
-    help: 'Published changes of absences, by operation, including those of a first load.',
-    labelNames: ['tenant', 'operation'],
-  });
-  const publishedOpen = counter(registry, {
-    name: 'rollcall_absences_told_open_total',
-    help: 'Absences published while open: the hub did not answer for a version that they refer to.',
-    labelNames: ['tenant'],
-  });
-  const contradictions = gauge(registry, {
-    name: 'rollcall_absence_contradictions',
-    help: 'Number of absences whose records at the hub do not fit each other at present.',
-    labelNames: ['tenant'],
-  });
-  const countAbsenceChanges = (tenant: string, counts: AbsenceCounts): void => {
-    for (const operation of OPERATIONS) changes.inc({ tenant, operation }, counts[operation]);
-  };
-  return {
-    prepareAbsences(tenant: string) {
-      countAbsenceChanges(tenant, { created: 0, replaced: 0, deleted: 0, restored: 0 });
-      publishedOpen.inc({ tenant }, 0);
-    },
-    countAbsenceChanges,
-    countPublishedWhileOpen: (tenant: string, chains: number) => publishedOpen.inc({ tenant }, chains),
-    setContradictions: (tenant: string, count: number) => contradictions.set({ tenant }, count),
-  };
-}
-
-function syncMetrics(registry: Registry) {
-  const last = gauge(registry, {
-    name: 'rollcall_last_complete_pass_timestamp_seconds',
-    help: 'When the last complete sync ended, in seconds since the epoch; 0 while there was no full one.',
-    labelNames: MODE_LABELS,
-  });
-  const inProgress = gauge(registry, {
-    name: 'rollcall_pass_in_progress',
-    help: '1 while a sync runs.',
-    labelNames: MODE_LABELS,
-  });
-  const duration = new Histogram({
-    name: 'rollcall_pass_duration_seconds',
-    help: 'Duration of syncs, complete or not.',
-    labelNames: MODE_LABELS,
-    buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 10_800],
-    registers: [registry],
-  });
-  const lag = gauge(registry, {
-    name: 'rollcall_watermark_lag_seconds',
-    help: 'How far the watermark is behind the clock: changes younger than this may be missing.',
-    labelNames: SCOPE_LABELS,
-  });
-  const setLast = (scope: Scope, sync: { mode: SyncMode; completedAtMs: number }) =>
-    last.set(modeLabels(scope, sync.mode), sync.completedAtMs / 1000);
-  return {
-    syncStarted: (scope: Scope, mode: SyncMode) => inProgress.set(modeLabels(scope, mode), 1),
-    syncEnded(scope: Scope, sync: { mode: SyncMode; seconds: number; completedAtMs: number | null }) {
-      const { mode, completedAtMs } = sync;
-      inProgress.set(modeLabels(scope, mode), 0);
-      duration.observe(modeLabels(scope, mode), sync.seconds);
-      if (completedAtMs !== null) setLast(scope, { mode, completedAtMs });
-    },
-    setLastCompleteSync: setLast,
-    forgetLastCompleteSync(scope: Scope) {
-      for (const mode of ['FULL', 'DELTA'] as const) last.remove(modeLabels(scope, mode));
-    },
-    setWatermarkLag: (scope: Scope, seconds: number) => lag.set(labels(scope), seconds),
-  };
-}
-
-/** A histogram by tenant as `<name>_duration_seconds`, and as `<name>_seconds`, its name before. */
-function durations(
-  registry: Registry,
-  { name, help, buckets }: { name: string; help: string; buckets: number[] },
-): (tenant: string, seconds: number) => void {
-  const same = { labelNames: ['tenant'], buckets, registers: [registry] };
-  const histograms = [
-    new Histogram({ ...same, name: `${name}_duration_seconds`, help }),
-    new Histogram({
-      ...same,
-      name: `${name}_seconds`,
-      help: `${help} The earlier name of ${name}_duration_seconds.`,
+    rows: new Counter({
+      name: 'rollcall_rows_total',
+      help: 'Rows that the hub delivered, by what followed, and removals of rows that it no longer has.',
+      labelNames: [...SCOPE, 'outcome'],
+      registers,
     }),
-  ];
-  return (tenant, seconds) => {
-    for (const histogram of histograms) histogram.observe({ tenant }, seconds);
+    absenceChanges: new Counter({
+      name: 'rollcall_absence_changes_total',
+      help: 'Published changes of absences, by operation, including those of a first load.',
+      labelNames: ['tenant', 'operation'],
+      registers,
+    }),
+    publishedOpen: new Counter({
+      name: 'rollcall_absences_published_open_total',
+      help: 'Absences published while open: the hub did not answer for a version that they refer to.',
+      labelNames: ['tenant'],
+      registers,
+    }),
+    syncs: new Histogram({
+      name: 'rollcall_sync_duration_seconds',
+      help: 'Duration of syncs, complete or not.',
+      labelNames: [...SCOPE, 'mode'],
+      buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 10_800],
+      registers,
+    }),
+    requests: new Counter({
+      name: 'rollcall_hub_requests_total',
+      help: 'Requests to the hub and its token endpoint, including retries.',
+      labelNames: ['tenant', 'outcome'],
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'rollcall_hub_request_duration_seconds',
+      help: 'Duration of requests to the hub, including the body.',
+      labelNames: ['tenant'],
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+      registers,
+    }),
+    transactions: new Counter({
+      name: 'rollcall_transactions_total',
+      help: 'Kafka transactions by outcome.',
+      labelNames: ['tenant', 'outcome'],
+      registers,
+    }),
+    transactionSeconds: new Histogram({
+      name: 'rollcall_transaction_duration_seconds',
+      help: 'Duration of Kafka transactions.',
+      labelNames: ['tenant'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
+      registers,
+    }),
   };
 }
 
-function dependencyMetrics(registry: Registry) {
-  const requests = counter(registry, {
-    name: 'rollcall_hub_requests_total',
-    help: 'Requests to the hub and its token endpoint, including retries.',
-    labelNames: OUTCOME_LABELS,
-  });
-  const requestSeconds = durations(registry, {
-    name: 'rollcall_hub_request',
-    help: 'Duration of requests to the hub, including the body.',
-    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-  });
-  const transactions = counter(registry, {
-    name: 'rollcall_transactions_total',
-    help: 'Kafka transactions by outcome.',
-    labelNames: OUTCOME_LABELS,
-  });
-  const transactionSeconds = durations(registry, {
-    name: 'rollcall_transaction',
-    help: 'Duration of Kafka transactions.',
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
-  });
-  const owner = gauge(registry, {
-    name: 'rollcall_owner',
-    help: '1 while this process owns the tenant.',
-    labelNames: ['tenant'],
-  });
-  return {
-    hubRequest(tenant: string, { outcome, seconds }: { outcome: HubOutcome; seconds: number }) {
+function countEvent(
+  counters: ReturnType<typeof registerCounters>,
+  tenant: string,
+  event: PipelineEvent,
+): void {
+  const { rows, absenceChanges, publishedOpen, requests, requestSeconds, transactions, transactionSeconds } =
+    counters;
+  switch (event.type) {
+    case 'caught-up':
+      for (const outcome of ROW_OUTCOMES) rows.inc({ tenant, collection: event.collection, outcome }, 0);
+      if (event.contradictions === null) return;
+      for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
+      publishedOpen.inc({ tenant }, 0);
+      return;
+    case 'pass-page': {
+      const { stale, repeated, over } = event.tally;
+      const counts = { ...event.tally, skipped: stale + repeated + over, removed: 0 };
+      for (const outcome of ROW_OUTCOMES)
+        rows.inc({ tenant, collection: event.collection, outcome }, counts[outcome]);
+      return;
+    }
+    case 'pass-ended':
+    case 'pass-failed':
+    case 'pass-stopped':
+    case 'not-offered': {
+      const { collection } = event;
+      const mode = event.type === 'pass-ended' ? event.stats.mode : event.mode;
+      counters.syncs.observe({ tenant, collection, mode: MODES[mode] }, event.durationMs / 1000);
+      if (event.type === 'pass-ended')
+        rows.inc({ tenant, collection, outcome: 'removed' }, event.stats.rowsRemoved);
+      return;
+    }
+    case 'committed':
+    case 'commit-failed':
+      transactions.inc({ tenant, outcome: event.type === 'committed' ? 'committed' : 'unknown' });
+      transactionSeconds.observe({ tenant }, event.durationMs / 1000);
+      return;
+    case 'chains-published':
+      for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, event.tally[operation]);
+      publishedOpen.inc({ tenant }, event.publishedOpen);
+      return;
+    case 'hub': {
+      const outcome = outcomeOf(event.event);
+      if (outcome === null || !('durationMs' in event.event)) return;
       requests.inc({ tenant, outcome });
-      requestSeconds(tenant, seconds);
-    },
-    transaction(tenant: string, { outcome, seconds }: { outcome: TransactionOutcome; seconds: number }) {
-      transactions.inc({ tenant, outcome });
-      transactionSeconds(tenant, seconds);
-    },
-    setOwner: (tenant: string, isOwner: boolean) => owner.set({ tenant }, isOwner ? 1 : 0),
-    prepareTenant(tenant: string) {
-      owner.set({ tenant }, 0);
-      for (const outcome of ['committed', 'unknown'] as const) transactions.inc({ tenant, outcome }, 0);
-    },
+      requestSeconds.observe({ tenant }, event.event.durationMs / 1000);
+      return;
+    }
+    default:
+  }
+}
+
+/** Gauges whose values are read from the board at each scrape. */
+function boardGauges(registry: Registry, board: Board) {
+  // A scrape asks each gauge separately; all of them answer from one reading of the board, which the first one takes.
+  let read: readonly { monitor: TenantMonitor; status: TenantStatus }[] = [];
+  const ofTenants = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    values: (monitor: TenantMonitor, status: TenantStatus, set: Gauge<Label | 'tenant'>) => void,
+  ): void => {
+    const isFirst = registry.getSingleMetric('rollcall_ready') === undefined;
+    registry.registerMetric(
+      new Gauge<Label | 'tenant'>({
+        name: `rollcall_${name}`,
+        help,
+        labelNames: ['tenant', ...labelNames],
+        registers: [],
+        collect() {
+          this.reset();
+          if (isFirst) read = board.tenants.map((monitor) => ({ monitor, status: monitor.status() }));
+          for (const { monitor, status } of read) values(monitor, status, this);
+        },
+      }),
+    );
   };
+  /** Of collections with syncs of their own; null: no value. */
+  const ofCollections = (
+    name: string,
+    help: string,
+    value: (each: CollectionStatus, live: CollectionMonitor, status: TenantStatus) => number | null,
+  ): void =>
+    ofTenants(name, help, ['collection'], (monitor, status, gauge) => {
+      for (const each of status.collections) {
+        const { collection, derivedFrom } = each;
+        const now = derivedFrom === null ? value(each, monitor.live(collection), status) : null;
+        if (now !== null) gauge.set({ tenant: monitor.tenant, collection }, now);
+      }
+    });
+  const ofSyncs = (
+    name: string,
+    help: string,
+    value: (live: CollectionMonitor, mode: SyncMode) => number | null,
+  ): void =>
+    ofTenants(name, help, ['collection', 'mode'], (monitor, status, gauge) => {
+      const { tenant } = monitor;
+      for (const { collection, derivedFrom } of status.collections) {
+        if (derivedFrom !== null) continue;
+        for (const mode of ['FULL', 'DELTA'] as const) {
+          const now = value(monitor.live(collection), mode);
+          if (now !== null) gauge.set({ tenant, collection, mode: MODES[mode] }, now);
+        }
+      }
+    });
+  return { ofTenants, ofCollections, ofSyncs };
 }
 
-/** Picks the two labels: a scope may be a larger object, and prom-client throws on unknown labels. */
-function labels({ tenant, collection }: Scope) {
-  return { tenant, collection };
+function registerGauges(registry: Registry, board: Board): void {
+  const { ofTenants, ofCollections, ofSyncs } = boardGauges(registry, board);
+  ofTenants(
+    'ready',
+    '1 while a part of the tenant is ready: see /readyz for the reason when it is not.',
+    ['part'],
+    ({ tenant }, { reasons }, gauge) => {
+      for (const part of TENANT_PARTS)
+        gauge.set({ tenant, part }, reasons.some((reason) => reason.part === part) ? 0 : 1);
+    },
+  );
+  ofTenants('owner', '1 while this process owns the tenant.', [], ({ tenant, isOwner }, _, gauge) =>
+    gauge.set({ tenant }, isOwner ? 1 : 0),
+  );
+  ofTenants(
+    'absence_contradictions',
+    'Number of absences whose records at the hub do not fit each other at present.',
+    [],
+    ({ tenant, contradictions }, _, gauge) => {
+      if (contradictions !== null) gauge.set({ tenant }, contradictions);
+    },
+  );
+  ofCollections(
+    'needs_decision',
+    '1 while the collection needs a decision of a person: withheld deletions, or rows of another tenant.',
+    ({ collection }, _, { decisions }) =>
+      decisions.some(({ collections }) => collections.includes(collection)) ? 1 : 0,
+  );
+  ofCollections(
+    'deletions_withheld',
+    'Withheld deletions that need a decision: see rollcall deletes list.',
+    ({ withheld }) => withheld,
+  );
+  ofCollections(
+    'rows_short',
+    'Rows that the hub counted and did not return in the last full sync: choose another hub.paging, or hub.totals: ignored.',
+    (_, { short }) => (short === null ? 0 : short.total - short.rows),
+  );
+  ofCollections(
+    'rows_late',
+    'Rows that the last full sync found and incremental syncs had missed: deltaOverlap is too small, or the filter on dateLastModified selects nothing.',
+    ({ lateRows }) => lateRows?.rows ?? 0,
+  );
+  ofCollections('rejects', 'Rows of the hub that currently cannot be decoded.', (_, { rejects }) => rejects);
+  ofCollections(
+    'watermark_timestamp_seconds',
+    'Every change at the hub before this time is published, in seconds since the epoch.',
+    ({ hasIncremental, watermarkMs }, _, { hubSkewMs }) =>
+      hasIncremental && watermarkMs !== null ? (watermarkMs - hubSkewMs) / 1000 : null,
+  );
+  ofSyncs(
+    'last_complete_sync_timestamp_seconds',
+    'When the last complete sync ended, in seconds since the epoch; 0 while there was no full one.',
+    ({ completedMs }, mode) => (completedMs[mode] === null ? null : completedMs[mode] / 1000),
+  );
+  ofSyncs('sync_in_progress', '1 while a sync runs.', ({ running }, mode) => (running.has(mode) ? 1 : 0));
+  new Gauge({
+    name: 'rollcall_build_info',
+    help: 'Always 1; the labels name the version of Rollcall and of Node.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: board.version, node: process.versions.node }, 1);
 }
 
-function modeLabels(scope: Scope, mode: SyncMode) {
-  return { ...labels(scope), mode: mode.toLowerCase() };
+type HubErrorCode = Extract<ErrorCode, `HUB_${string}`>;
+
+const OUTCOMES: Readonly<Record<HubErrorCode, string>> = {
+  HUB_UNREACHABLE: 'unreachable',
+  HUB_TIMEOUT: 'timeout',
+  HUB_UNAVAILABLE: 'unavailable',
+  HUB_CIRCUIT_OPEN: 'unavailable',
+  HUB_RESPONSE_TOO_LARGE: 'too-large',
+  HUB_PAGE_TOO_LONG: 'too-large',
+  HUB_BODY_INVALID: 'invalid',
+  HUB_LESSONS_UNREADABLE: 'invalid',
+  HUB_PAGING_BROKEN: 'invalid',
+  HUB_TOKEN_UNAVAILABLE: 'unavailable',
+  HUB_TOKEN_REFUSED: 'unauthorised',
+  HUB_FORBIDDEN: 'unauthorised',
+  HUB_NOT_OFFERED: 'refused',
+  HUB_REQUEST_REFUSED: 'refused',
+  HUB_FOREIGN_DATA: 'invalid',
+};
+
+/** How a request counts, by its error and HTTP status; null for what is no end of a request. */
+function outcomeOf(event: HubEvent): string | null {
+  if (event.type === 'request-done') return 'ok';
+  // A request that ends with its session fails too, and not by the hub.
+  if (event.type !== 'request-failed' || !event.code.startsWith('HUB_')) return null;
+  if (event.status === 429) return 'rate-limited';
+  return event.status === 401 ? 'unauthorised' : OUTCOMES[event.code as HubErrorCode];
 }

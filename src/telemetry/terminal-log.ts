@@ -46,7 +46,7 @@ function parsed(json: string): Fields | null {
 function sentenceOf(fields: Fields): string {
   const message = textOf(fields['msg'], '');
   switch (message) {
-    case 'a pass ended':
+    case 'a sync ended':
       return syncSentence(fields);
     case INDEX_IS_READY:
       return `${countOf(numberOf(fields, 'rows'), 'row')} in the index (${textOf(fields['why'], '') || textOf(fields['how'], '')})`;
@@ -71,29 +71,25 @@ const COUNTS = [
   ['rowsWithheld', 'withheld'],
 ] as const;
 
+/** The derived events of absences: `absences 3 created, 1 deleted`. */
+const EVENTS = ['created', 'replaced', 'deleted', 'restored'].map((name) => [name, name] as const);
+
 /** `full sync: 7,501 rows read, 12 new, 1 removed (2.3 s)`. */
 function syncSentence(fields: Fields): string {
   const mode = fields['mode'] === 'FULL' ? 'full sync' : 'incremental sync';
   const outcome = fields['outcome'] === 'complete' ? '' : ` ${textOf(fields['outcome'], '')}`;
   const why = textOf(fields['why'], '');
-  const counts = COUNTS.flatMap(([field, word]) => {
-    const count = numberOf(fields, field);
-    return count === 0 ? [] : [`${formatCount(count)} ${word}`];
-  });
-  const changes = [...counts, ...eventsOf(fields['absences'])];
+  const events = countsIn((fields['absences'] ?? {}) as Fields, EVENTS).join(', ');
+  const changes = [...countsIn(fields, COUNTS), ...(events === '' ? [] : [`absences ${events}`])];
   const read = `${countOf(numberOf(fields, 'rowsSeen'), 'row')} read`;
   const seconds = (numberOf(fields, 'durationMs') / 1000).toFixed(1);
   const all = [read, ...(changes.length === 0 ? ['no change'] : changes)].join(', ');
   return `${mode}${outcome}${why === '' ? '' : ` (${why})`}: ${all} (${seconds} s)`;
 }
 
-/** The derived events of absences: `absences 3 created, 1 deleted`. */
-function eventsOf(absences: unknown): string[] {
-  const events = ['created', 'replaced', 'deleted', 'restored'].flatMap((name) => {
-    const count = numberOf((absences ?? {}) as Fields, name);
-    return count === 0 ? [] : [`${formatCount(count)} ${name}`];
-  });
-  return events.length === 0 ? [] : [`absences ${events.join(', ')}`];
+function countsIn(fields: Fields, words: readonly (readonly [field: string, word: string])[]): string[] {
+  const counted = words.filter(([field]) => numberOf(fields, field) > 0);
+  return counted.map(([field, word]) => `${formatCount(numberOf(fields, field))} ${word}`);
 }
 
 function remedyOf({ error, err }: Fields): string | null {

@@ -13,9 +13,6 @@ import type { SyncRetries } from './sync-retries.ts';
 import type { SyncOptions } from '../sync/sync-result.ts';
 import type { SyncTimetable } from './sync-timetable.ts';
 
-/** The words of logs, metrics and commands. */
-const OUTCOMES = { complete: 'complete', inconclusive: 'suspect', 'becomes-full': 'wholesale' } as const;
-
 const DAY_MS = 24 * 3_600_000;
 
 export interface AttemptParts {
@@ -62,8 +59,13 @@ export class SyncAttempt {
       emit({
         type: 'pass-ended',
         collection,
-        outcome: OUTCOMES[result.kind],
-        why: result.kind === 'inconclusive' ? result.why : null,
+        outcome: result.kind,
+        why:
+          result.kind === 'inconclusive'
+            ? result.why
+            : result.kind === 'becomes-full'
+              ? result.because
+              : null,
         short: result.kind === 'becomes-full' ? null : result.short,
         stats: result.stats,
         durationMs: now() - startedAtMs,

@@ -2,9 +2,9 @@ import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { describeError, RollcallError } from '../../errors.ts';
 import { isCollectionName, type CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../session/assemble.ts';
-import type { NotReady } from '../../core/health/parts.ts';
-import { reasonsFromText } from '../../core/health/heartbeat-reasons.ts';
-import type { KnownContradictions } from '../../core/health/known-contradictions.ts';
+import type { NotReady } from '../../core/health/tenant-facts.ts';
+import { reasonsFromText } from '../../core/health/status-json.ts';
+import type { KnownContradictions } from '../../core/health/tenant-facts.ts';
 import type { LateNote } from '../../core/late-rows.ts';
 import { readContradictions } from './read-contradictions.ts';
 
@@ -75,7 +75,7 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     ? await readContradictions(state.collection('absence-versions'))
     : null;
   const late = await state.deletions.late();
-  const wrongTenant = (owner?.info['foreign'] ?? '').split(' ').filter(isCollectionName);
+  const wrongTenant = (owner?.info['wrongTenant'] ?? '').split(' ').filter(isCollectionName);
   return {
     isOwnerAlive: owner !== null,
     reported: reasonsFromText(owner?.info['reasons'] ?? '', tenant.id),

@@ -1,5 +1,5 @@
 import { decodeOddities } from '../../core/absences/entry-codec.ts';
-import type { KnownContradictions } from '../../core/health/known-contradictions.ts';
+import type { KnownContradictions } from '../../core/health/tenant-facts.ts';
 import type { CollectionIndex } from '../../state/index-store.ts';
 
 /** Entries of the index to read at most: `status` must not take long on the index of a county. */

@@ -1,9 +1,9 @@
 import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, formatDuration, printable } from '../../core/words.ts';
-import type { KnownContradictions } from '../../core/health/known-contradictions.ts';
+import type { KnownContradictions } from '../../core/health/tenant-facts.ts';
 import type { CollectionStatus } from '../../core/health/collection-status.ts';
 import type { LateNote } from '../../core/late-rows.ts';
-import { contradictoryAbsences } from '../../core/health/tenant-state.ts';
+import { contradictoryAbsences } from '../../core/health/tenant-status.ts';
 import type { TenantStatus } from '../../core/health/tenant-status.ts';
 
 const LEAST_ADVISED_MS = 600_000;
@@ -58,16 +58,12 @@ function inTableOrder(collections: readonly CollectionStatus[]): CollectionStatu
   });
 }
 
-function remedyOf({ state, wrongTenant, reasons }: TenantStatus): string | null {
+function remedyOf({ state, decisions, reasons }: TenantStatus): string | null {
   if (state === 'in-trouble') return reasons[0] === undefined ? null : printable(reasons[0].remedy);
   if (state === 'unfinished') {
     return '"rollcall pull" reads again and reports what is wrong; so does the log of a running process.';
   }
-  if (state !== 'needs-person') return null;
-  if (wrongTenant.length > 0) {
-    return 'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
-  }
-  return 'Check whether the hub has really lost these rows: rollcall deletes list.';
+  return decisions[0]?.commands.join(', then: ') ?? null;
 }
 
 function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[] {

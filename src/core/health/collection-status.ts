@@ -17,7 +17,7 @@ export interface CollectionStatus {
   readonly lastCompleteFullMs: number | null;
   readonly watermarkMs: number | null;
   /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
-  readonly hasDelta: boolean;
+  readonly hasIncremental: boolean;
   readonly sync: {
     readonly mode: SyncMode;
     readonly complete: boolean;
@@ -70,7 +70,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     rows: full?.rows ?? null,
     lastCompleteFullMs: full?.startedAtMs ?? null,
     watermarkMs: progress?.watermarkMs ?? null,
-    hasDelta: facts.hasDelta,
+    hasIncremental: facts.hasIncremental,
     running: facts.running ?? null,
     lostSchemas: lostSchemaIds(progress),
     sync:
@@ -85,33 +85,20 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
             rejected: progress.rowsRejected,
             removed: progress.rowsRemoved,
           },
-    ...(derivedFrom === null && !isNotOffered ? troublesOf(facts, tenant) : NO_TROUBLES),
+    ...(derivedFrom === null && !isNotOffered
+      ? {
+          withheld: withheldOf(facts, tenant),
+          rejected: Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
+          ...lateness(facts, tenant),
+          unfinished: isUnfinished(facts, tenant),
+        }
+      : { withheld: 0, rejected: 0, late: null, lateBy: null, unfinished: false }),
   };
 }
 
 function missesRows(late: LateNote | null, { deltaOverlapMs }: TenantFacts): boolean {
   if (late === null || late.rows === 0) return false;
   return late.lagAtMostMs === null || deltaOverlapMs <= late.overlapMs;
-}
-
-type Troubles = Pick<CollectionStatus, 'withheld' | 'rejected' | 'late' | 'lateBy' | 'unfinished'>;
-
-const NO_TROUBLES: Troubles = {
-  withheld: 0,
-  rejected: 0,
-  late: null,
-  lateBy: null,
-  unfinished: false,
-};
-
-function troublesOf(facts: CollectionFacts, tenant: TenantFacts): Troubles {
-  const { progress } = facts;
-  return {
-    withheld: withheldOf(facts, tenant),
-    rejected: Math.max(progress?.lastCompleteFull?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
-    ...lateness(facts, tenant),
-    unfinished: isUnfinished(facts, tenant),
-  };
 }
 
 /** The log counts them, and the hold of the collection or of another one says whether the number still holds. */
@@ -133,10 +120,8 @@ function isUnfinished(
   return nowMs - (committedAtMs ?? progress.startedAtMs) > SYNC_SILENT_MS;
 }
 
-type Lateness = Pick<CollectionStatus, 'late' | 'lateBy'>;
-
-function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness {
-  const { progress, fullPull, hasDelta } = facts;
+function lateness(facts: CollectionFacts, tenant: TenantFacts): Pick<CollectionStatus, 'late' | 'lateBy'> {
+  const { progress, fullPull, hasIncremental } = facts;
   // Progress has the hub's time.
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
   const full = progress?.lastCompleteFull ?? null;
@@ -145,7 +130,7 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness {
   if (full.startedAtMs < dueMs) {
     return { late: `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago`, lateBy: 'full' };
   }
-  if (!hasDelta || progress.watermarkMs === null) return { late: null, lateBy: null };
+  if (!hasIncremental || progress.watermarkMs === null) return { late: null, lateBy: null };
   const behindMs = nowMs - progress.watermarkMs;
   return behindMs > watermarkMayAge(facts, tenant)
     ? { late: `changes of the last ${formatDuration(behindMs)} are not published`, lateBy: 'watermark' }

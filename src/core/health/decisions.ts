@@ -7,59 +7,61 @@ import type { TenantFacts } from './tenant-facts.ts';
 /** Something that only a person can decide, with the command that does. */
 export interface Decision {
   readonly collections: readonly CollectionName[];
+  /** What is wrong, a colon, and what to decide. */
   readonly what: string;
-  /** The first command shows more; `<digest>` is what it shows. */
+  /** Where rows are withheld, the first command shows more; `<digest>` is what it shows. */
   readonly commands: readonly string[];
   /** Withheld deletions by school, class and date; empty where they are not counted, or not yet. */
   readonly groups: readonly (FirstGroups & { readonly collection: CollectionName })[];
 }
 
-/** Everything that is withheld in a tenant is one decision: it has one cause. */
+/** One decision for each cause, the gravest first. */
 export function decisionsOf(
-  {
-    tenant,
-    wrongTenant,
-    withheldGroups,
-    areAbsencesLost,
-  }: Pick<TenantFacts, 'tenant' | 'wrongTenant' | 'withheldGroups' | 'areAbsencesLost'>,
+  facts: Pick<TenantFacts, 'tenant' | 'wrongTenant' | 'withheldGroups' | 'areAbsencesLost'>,
   statuses: readonly CollectionStatus[],
 ): Decision[] {
-  const foreign = wrongTenant.map((collection) => ({
-    collections: [collection],
-    what: `almost none of the rows that the hub returns for ${collection} match the published ones: check hub.baseUrl and the credentials; none of them is published`,
-    commands: [`rollcall pull --full --accept-new --tenant ${tenant}`],
-    groups: [],
-  }));
+  const { tenant, wrongTenant, withheldGroups, areAbsencesLost } = facts;
+  const withheld = statuses.filter((each) => each.withheld > 0).map(({ collection }) => collection);
+  const count = statuses.reduce((sum, each) => sum + each.withheld, 0);
   const unreadable = statuses
     .filter(({ lostSchemas }) => lostSchemas.length > 0)
-    .map(({ collection, lostSchemas }) => ({
-      collections: [collection],
-      what: `the registry has lost the schema of older records of ${collection} (id ${lostSchemas.join(', ')}): no consumer can read them until they are published again`,
-      commands: [`rollcall republish ${collection} --tenant ${tenant}`],
+    .map(({ collection }) => collection);
+  const decisions: Decision[] = [
+    {
+      collections: areAbsencesLost === true ? ['absence-versions'] : [],
+      what: 'absences are lost, and nothing of them is published (ABSENCES_LOST): bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or let absences begin anew',
+      commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --anew --yes`],
       groups: [],
-    }));
-  const lost: Decision = {
-    collections: ['absence-versions'],
-    what: 'absences, absence-changes, or both absence-state and the index in Redis are lost: bring back a copy, or let absences begin anew; nothing of them is published meanwhile',
-    commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --anew --yes`],
-    groups: [],
-  };
-  const withheld = statuses.filter((each) => each.withheld > 0);
-  const count = withheld.reduce((sum, each) => sum + each.withheld, 0);
-  const collections = withheld.map(({ collection }) => collection);
-  const which = withheld.map((each) => `${each.withheld} of ${each.collection}`).join(', ');
-  const held: Decision = {
-    collections,
-    what: `${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld (${which}): has the hub really lost ${count === 1 ? 'this row' : 'these rows'}?`,
-    commands: ['list', 'approve <digest>'].map((words) => `rollcall deletes ${words} --tenant ${tenant}`),
-    groups: collections.flatMap((collection) =>
-      (withheldGroups?.get(collection) ?? []).map((each) => Object.assign({ collection }, firstGroups(each))),
-    ),
-  };
-  return [
-    ...(areAbsencesLost === true ? [lost] : []),
-    ...foreign,
-    ...(count > 0 ? [held] : []),
-    ...unreadable,
+    },
+    {
+      collections: wrongTenant,
+      what: `almost none of the rows that the hub returns for ${named(wrongTenant)} match the published ones: check hub.baseUrl and the credentials; none of them is published`,
+      commands: [`rollcall pull --full --accept-new --tenant ${tenant}`],
+      groups: [],
+    },
+    {
+      collections: withheld,
+      what: `${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${named(withheld)}: has the hub really lost ${count === 1 ? 'this row' : 'these rows'}?`,
+      commands: ['list', 'approve <digest>'].map((words) => `rollcall deletes ${words} --tenant ${tenant}`),
+      groups: withheld.flatMap((collection) =>
+        (withheldGroups?.get(collection) ?? []).map((each) =>
+          Object.assign({ collection }, firstGroups(each)),
+        ),
+      ),
+    },
+    {
+      collections: unreadable,
+      what: `the registry has lost the schema of older records of ${named(unreadable)}: no consumer can read them until they are published again`,
+      commands: unreadable.map((collection) => `rollcall republish ${collection} --tenant ${tenant}`),
+      groups: [],
+    },
   ];
+  return decisions.filter(({ collections }) => collections.length > 0);
+}
+
+const MOST_NAMED = 3;
+
+export function named(names: readonly string[]): string {
+  if (names.length <= MOST_NAMED) return names.join(', ');
+  return `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;
 }

@@ -2,14 +2,59 @@ import type { FullPullTime } from '../full-pull-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress, SyncMode } from '../../model/progress.ts';
 import type { LateNote } from '../late-rows.ts';
-import type { KnownContradictions } from './known-contradictions.ts';
 import type { NamedGroups } from '../withheld-groups.ts';
-import type { NotReady } from './parts.ts';
+
+/** What the health of a tenant consists of. Metrics, `/readyz` and the status page name the parts like this. */
+export const TENANT_PARTS = [
+  'pipeline',
+  'hub',
+  'breaker',
+  'kafka',
+  'quota',
+  'registry',
+  'redis',
+  'owner',
+  'load',
+  'short',
+  'full',
+  'watermark',
+] as const;
+
+/** A part that readiness depends on; `stop` concerns the process. */
+export type HealthPart = (typeof TENANT_PARTS)[number] | 'stop';
+
+/** Why a part is not ready, for people and probes: without secrets and row content. */
+export interface NotReady {
+  readonly part: HealthPart;
+  /** Absent if it concerns every tenant. */
+  readonly tenant?: string | undefined;
+  readonly why: string;
+  readonly remedy: string;
+}
+
+/** How much of what the hub says of its absences does not fit. */
+export interface KnownContradictions {
+  /** The counts are lower bounds: the index has more entries than were read. */
+  readonly isAtLeast: boolean;
+  readonly absences: number;
+  /** Links between versions that are not followed. */
+  readonly links: number;
+  /** Versions that the hub gave to another student: they are among the rejects. */
+  readonly students: number;
+  /** The first few. */
+  readonly first: readonly ContradictoryAbsence[];
+}
+
+export interface ContradictoryAbsence {
+  readonly absenceId: string;
+  readonly links: number;
+  readonly students: number;
+}
 
 /** What `status` reads about a collection. */
 export interface CollectionFacts {
   readonly collection: CollectionName;
-  readonly hasDelta: boolean;
+  readonly hasIncremental: boolean;
   readonly deltaEveryMs: number;
   readonly fullPull: FullPullTime;
   /** Null: nothing is committed. */

@@ -1,10 +1,25 @@
+import { countOf } from '../words.ts';
 import { collectionStatus, type CollectionStatus } from './collection-status.ts';
-import type { KnownContradictions } from './known-contradictions.ts';
-import { copyReasons } from './copy-reasons.ts';
-import { decisionsOf, type Decision } from './decisions.ts';
-import type { NotReady } from './parts.ts';
-import type { TenantFacts } from './tenant-facts.ts';
-import { COPY_PARTS, judgeState, type TenantState } from './tenant-state.ts';
+import { decisionsOf, named, type Decision } from './decisions.ts';
+import type { HealthPart, KnownContradictions, NotReady, TenantFacts } from './tenant-facts.ts';
+
+/**
+ * - `needs-person`: deletions are withheld, the hub returns another tenant's rows, or the registry has lost a schema
+ * - `in-trouble`: the process that mirrors the tenant reports that a part of it is not ready, or there is no such process
+ * - `not-mirrored`: nothing is committed
+ * - `loading`: not every collection has had a complete full sync
+ * - `unfinished`: the last sync of a collection is not complete, and no process continues it
+ * - `late`: a collection is older than the configuration promises
+ * - `well`
+ */
+export type TenantState =
+  | 'needs-person'
+  | 'in-trouble'
+  | 'not-mirrored'
+  | 'loading'
+  | 'unfinished'
+  | 'late'
+  | 'well';
 
 export interface TenantStatus {
   readonly tenant: string;
@@ -25,16 +40,15 @@ export interface TenantStatus {
 /** The health of a tenant: `status`, `/readyz`, `/status.json`, the page and the metrics all answer from it. Pure. */
 export function tenantStatus(facts: TenantFacts): TenantStatus {
   const collections = facts.collections.map((each) => collectionStatus(each, facts));
-  const { state, headline } = judgeState(facts, collections);
+  const decisions = decisionsOf(facts, collections);
   const { tenant, owner, isOwnerAlive, wrongTenant, contradictions } = facts;
   const reported = (facts.reported ?? []).filter(({ part }) => !COPY_PARTS.has(part));
   const ownerless = isOwnerAlive === false && !reported.some(saysWhyNotOwned) ? [noOwner(tenant)] : [];
   return {
     tenant,
-    state,
-    headline,
+    ...judgeState(facts, collections, decisions),
     reasons: [...reported, ...ownerless, ...copyReasons(tenant, collections)],
-    decisions: decisionsOf(facts, collections),
+    decisions,
     owner,
     isOwnerAlive,
     hubSkewMs: facts.hubSkewMs ?? 0,
@@ -57,4 +71,135 @@ function noOwner(tenant: string): NotReady {
     remedy:
       'Start "rollcall run"; if it should be running, see why it ended: its log, or "kubectl logs --previous".',
   };
+}
+
+/** Why the copy itself is not what the configuration promises, although every part may work. */
+function copyReasons(tenant: string, collections: readonly CollectionStatus[]): NotReady[] {
+  const reasons: NotReady[] = [];
+  const { incomplete } = incompleteCollections(collections);
+  if (incomplete.length > 0) {
+    reasons.push({
+      part: 'load',
+      tenant,
+      why: `never loaded completely: ${named(incomplete.map(({ collection }) => collection))}`,
+      remedy: 'Wait for the first load; the status page and the log show how far it is.',
+    });
+  }
+  for (const part of ['full', 'watermark'] as const) {
+    const late = collections.filter(({ lateBy }) => lateBy === part);
+    const [first] = late;
+    if (first === undefined) continue;
+    const which = named(late.map(({ collection }) => collection));
+    reasons.push({
+      part,
+      tenant,
+      why: `${which}: ${first.late ?? ''}`,
+      remedy: 'The log says why the syncs fail; "rollcall pull" reads again at once.',
+    });
+  }
+  return reasons;
+}
+
+/** Parts of the health that follow from the progress. */
+const COPY_PARTS: ReadonlySet<string> = new Set<HealthPart>(['load', 'full', 'watermark']);
+
+/** The state of a tenant, and a sentence that says why. The worst state counts. */
+function judgeState(
+  facts: TenantFacts,
+  collections: readonly CollectionStatus[],
+  decisions: readonly Decision[],
+): Pick<TenantStatus, 'state' | 'headline'> {
+  const suffix = facts.isOwnerAlive === false ? '; no process is running' : '';
+  const { notOffered } = facts;
+  const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named([...notOffered])}`;
+  const [decision] = decisions;
+  if (decision !== undefined) {
+    return { state: 'needs-person', headline: `needs a decision: ${decision.what.replace(/:.*/, '')}` };
+  }
+  const [trouble, ...others] = troublesOf(facts);
+  if (trouble !== undefined) {
+    const more = others.length === 0 ? '' : ` (and ${countOf(others.length, 'other reason')})`;
+    // A running process reports this, even one that does not own the tenant at present.
+    return { state: 'in-trouble', headline: `in trouble: ${trouble.part}: ${trouble.why}${more}` };
+  }
+  const isRunning = facts.collections.some(({ running }) => running !== undefined);
+  if (!isRunning && collections.every(({ sync }) => sync === null)) {
+    return { state: 'not-mirrored', headline: notMirrored(facts, collections, suffix) };
+  }
+  const { expected, incomplete } = incompleteCollections(collections);
+  if (incomplete.length > 0) {
+    const done = expected - incomplete.length;
+    const which = named(incomplete.map(({ collection }) => collection));
+    const stuck = incomplete.some(({ unfinished }) => unfinished) ? '; a last sync did not end' : '';
+    return {
+      state: 'loading',
+      headline: `first load: ${done} of ${expected} collections are complete, not yet ${which}${stuck}${missing}${suffix}`,
+    };
+  }
+  const unfinished = collections.filter((each) => each.unfinished);
+  if (unfinished.length > 0) {
+    const which = named(unfinished.map(({ collection }) => collection));
+    return { state: 'unfinished', headline: `not complete: the last sync of ${which}${suffix}` };
+  }
+  const late = collections.filter((each) => each.late !== null);
+  const [first] = late;
+  if (first !== undefined) {
+    const others = late.length === 1 ? '' : ` (and ${countOf(late.length - 1, 'other')})`;
+    return { state: 'late', headline: `late: ${first.collection}: ${first.late}${others}${suffix}` };
+  }
+  const rejected = collections.reduce((sum, each) => sum + each.rejected, 0);
+  const rejects = rejected === 0 ? '' : `, ${countOf(rejected, 'row')} rejected`;
+  const { contradictions } = facts;
+  const contradictory =
+    contradictions === null || contradictions.absences === 0
+      ? ''
+      : `, ${contradictoryAbsences(contradictions)}`;
+  const notes = `${rejects}${contradictory}${missing}`;
+  return facts.isOwnerAlive === false
+    ? { state: 'in-trouble', headline: `no process is running: changes at the hub are not published${notes}` }
+    : { state: 'well', headline: `all well${notes}` };
+}
+
+/**
+ * The troubles that the process reports, causes before consequences. The lateness of the copy follows from the progress
+ * instead.
+ */
+function troublesOf({ reported = [] }: TenantFacts): readonly NotReady[] {
+  const causes = reported.filter(({ part }) => !COPY_PARTS.has(part) && part !== 'pipeline');
+  return causes.length > 0 ? causes : reported.filter(({ part }) => part === 'pipeline');
+}
+
+function notMirrored(
+  { owner }: TenantFacts,
+  collections: readonly CollectionStatus[],
+  suffix: string,
+): string {
+  if (collections.length > 0 && collections.every(({ isNotOffered }) => isNotOffered)) {
+    return `the hub offers none of the collections: check hub.baseUrl${suffix}`;
+  }
+  return owner === null ? 'not mirrored yet' : `taken over, but nothing is mirrored yet${suffix}`;
+}
+
+/**
+ * The collections without a complete full sync. A derived collection counts only if its source is complete, as after
+ * the derived one was enabled, or its topic was lost.
+ */
+function incompleteCollections(collections: readonly CollectionStatus[]): {
+  expected: number;
+  incomplete: readonly CollectionStatus[];
+} {
+  const offered = collections.filter(({ isNotOffered }) => !isNotOffered);
+  const incomplete = offered.filter(({ lastCompleteFullMs }) => lastCompleteFullMs === null);
+  const names = new Set(incomplete.map(({ collection }) => collection));
+  const isSourceIncomplete = ({ derivedFrom }: CollectionStatus): boolean =>
+    derivedFrom !== null && names.has(derivedFrom);
+  return {
+    expected: offered.filter((each) => !isSourceIncomplete(each)).length,
+    incomplete: incomplete.filter((each) => !isSourceIncomplete(each)),
+  };
+}
+
+/** `3 contradictory absences`, `at least 5,000 contradictory absences`. */
+export function contradictoryAbsences({ absences, isAtLeast }: KnownContradictions): string {
+  return `${isAtLeast ? 'at least ' : ''}${countOf(absences, 'contradictory absence')}`;
 }

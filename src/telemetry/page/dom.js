@@ -8,40 +8,27 @@ export function node(name, attributes, ...children) {
 
 /** Makes `old` equal to `next` and keeps the elements that stay, so that focus, selection and open details stay too. */
 export function morph(old, next) {
-  for (const { name, value } of next.attributes) {
+  for (const { name, value } of next.attributes)
     if (name !== 'open' && old.getAttribute(name) !== value) old.setAttribute(name, value);
-  }
-  for (const name of old.getAttributeNames()) {
+  for (const name of old.getAttributeNames())
     if (name !== 'open' && !next.hasAttribute(name)) old.removeAttribute(name);
-  }
   const wanted = [...next.childNodes];
   const keys = new Set(wanted.map(keyOf));
   for (const [at, child] of wanted.entries()) {
     // Removes elements first, so that the others need not move: an element that moves loses the focus.
-    while (isGone(old.childNodes[at], keys)) old.childNodes[at].remove();
+    while (keyOf(old.childNodes[at]) !== undefined && !keys.has(keyOf(old.childNodes[at])))
+      old.childNodes[at].remove();
     const now = old.childNodes[at];
     if (now === undefined) old.append(child);
-    else if (isSame(now, child)) update(now, child);
-    else if (keyOf(child) === undefined) now.replaceWith(child);
-    else now.before(child);
+    else if (now.nodeName !== child.nodeName || keyOf(now) !== keyOf(child)) {
+      if (keyOf(child) === undefined) now.replaceWith(child);
+      else now.before(child);
+    } else if (child.nodeType === Node.ELEMENT_NODE) morph(now, child);
+    else if (now.nodeValue !== child.nodeValue) now.nodeValue = child.nodeValue;
   }
   while (old.childNodes.length > wanted.length) old.lastChild.remove();
 }
 
-function update(now, child) {
-  if (child.nodeType === Node.ELEMENT_NODE) morph(now, child);
-  else if (now.nodeValue !== child.nodeValue) now.nodeValue = child.nodeValue;
-}
-
 function keyOf(child) {
   return child?.dataset?.key;
-}
-
-function isGone(child, keys) {
-  return keyOf(child) !== undefined && !keys.has(keyOf(child));
-}
-
-function isSame(one, other) {
-  if (one.nodeType !== other.nodeType || one.nodeName !== other.nodeName) return false;
-  return one.nodeType !== Node.ELEMENT_NODE || keyOf(one) === keyOf(other);
 }

@@ -1,17 +1,23 @@
 // The status page: asks for status.json every few seconds and shows it. It needs no build, no library and no internet.
 // All text goes through textContent, so nothing that comes from outside can become markup.
-import { decisions, troubles } from './alarms.js';
 import { morph, node } from './dom.js';
-import { tenantCard } from './tenant-card.js';
-import { span } from './words.js';
 
 const EVERY_MS = 3_000;
 const TIMEOUT_MS = 10_000;
 const STALE_MS = 15_000;
 const OPEN_AT_MOST = 3;
 
-/** The order of the tenants: those that need a person come first. */
-const GRAVEST = ['needs-person', 'in-trouble', 'late', 'unfinished', 'loading', 'not-mirrored', 'well'];
+/** Colour and mark of each state of a tenant, those first that need a person. */
+const LOOKS = {
+  'needs-person': ['bad', '✗'],
+  'in-trouble': ['bad', '✗'],
+  late: ['warn', '!'],
+  unfinished: ['warn', '!'],
+  loading: ['warn', '…'],
+  'not-mirrored': ['warn', '!'],
+  well: ['good', '✓'],
+};
+const GRAVEST = Object.keys(LOOKS);
 
 const main = document.querySelector('#main');
 const overall = document.querySelector('#overall');
@@ -19,23 +25,34 @@ const meta = document.querySelector('#meta');
 let latest = null;
 let receivedAtMs = 0;
 
+async function ask() {
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch('status.json', { cache: 'no-store', signal });
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    latest = await response.json();
+    receivedAtMs = Date.now();
+  } catch {
+    // The page shows how long it has had no answer.
+  }
+  if (latest !== null) show();
+  setTimeout(() => void ask(), EVERY_MS);
+}
+
 function show() {
-  if (latest === null) return;
   const silentMs = Date.now() - receivedAtMs;
   const isStale = silentMs > STALE_MS;
   const nowMs = Date.parse(latest.at) + silentMs;
-  const tenants = [...latest.tenants].sort(
+  const tenants = latest.tenants.toSorted(
     (one, other) => GRAVEST.indexOf(one.state) - GRAVEST.indexOf(other.state),
   );
+  const silence = `Rollcall has not answered for ${span(silentMs)}: what follows is as it was then.`;
   const next = main.cloneNode(false);
-  if (isStale) {
-    const text = `Rollcall has not answered for ${span(silentMs)}: what follows is as it was then.`;
-    next.append(node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, text));
-  }
   next.append(
-    ...decisions(tenants),
-    ...troubles(tenants),
-    ...tenants.map((each, at) => tenantCard(each, { nowMs, isOpen: at < OPEN_AT_MOST })),
+    ...(isStale ? [node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, silence)] : []),
+    ...alarm('decisions', 'bad', '✗ A decision is needed', tenants.flatMap(decisions)),
+    ...alarm('troubles', 'warn', '! Not ready', tenants.flatMap(troubles)),
+    ...tenants.map((each, at) => tenantCard(each, nowMs, at < OPEN_AT_MOST)),
   );
   morph(main, next);
   const [color, text] = summary(isStale);
@@ -53,19 +70,221 @@ function summary(isStale) {
   return isWell ? ['good', '✓ all well'] : ['warn', '! see below'];
 }
 
-async function ask() {
-  try {
-    const response = await fetch('status.json', {
-      cache: 'no-store',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    latest = await response.json();
-    receivedAtMs = Date.now();
-  } catch {
-    // The page shows how long it has had no answer.
+function alarm(id, color, title, items) {
+  if (items.length === 0) return [];
+  const heading = node('h2', { id, class: color }, title);
+  const attributes = { class: `alarm ${color}-edge`, 'data-key': ` ${id}`, 'aria-labelledby': id };
+  return [node('section', attributes, heading, node('ul', {}, ...items))];
+}
+
+/** What only a person can decide, with the commands. */
+function decisions({ tenant, decisions: all }) {
+  return all.map(({ what, groups, commands }) =>
+    node(
+      'li',
+      {},
+      node('p', {}, node('b', {}, tenant), ` ${what}`),
+      ...groups.map(({ collection, by, counts, others }) =>
+        node(
+          'p',
+          { class: 'wrap soft' },
+          node('span', {}, `${collection} by ${by}:`),
+          ...counts.map(({ id, name, rows }) =>
+            node('span', {}, node('b', {}, name ?? id), ` ${count(rows)}`),
+          ),
+          others.groups > 0 ? `and ${count(others.rows)} in ${count(others.groups)} more` : '',
+        ),
+      ),
+      node(
+        'div',
+        { class: 'wrap commands' },
+        ...commands.map((command) =>
+          node('button', { 'data-command': command, 'aria-label': `Copy: ${command}` }, command),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Why something is not ready, with the remedy. */
+function troubles({ tenant, reasons }) {
+  return reasons.map(({ part, why, remedy }) =>
+    node(
+      'li',
+      {},
+      node('p', {}, node('b', {}, `${tenant} · ${part}`), ` ${why}`),
+      node('p', { class: 'soft' }, `→ ${remedy}`),
+    ),
+  );
+}
+
+/** A tenant: its state, its changes, and a row for each collection. */
+function tenantCard({ tenant, state, headline, owner, isOwnerAlive, changes, collections }, nowMs, isOpen) {
+  const [color, mark] = LOOKS[state] ?? ['warn', '?'];
+  const own = collections.filter(({ derivedFrom }) => derivedFrom === null);
+  const watermarks = own.filter(({ hasIncremental, watermark }) => hasIncremental && watermark !== null);
+  const ownerText = owner === null ? 'none yet' : `for ${span(nowMs - Date.parse(owner.since))}`;
+  return node(
+    'details',
+    { class: 'card', 'data-key': tenant, ...(isOpen ? { open: '' } : {}) },
+    node(
+      'summary',
+      { class: 'wrap' },
+      node('h2', {}, tenant),
+      node('span', { class: color }, `${mark} ${headline}`),
+    ),
+    node(
+      'p',
+      { class: 'wrap soft' },
+      node(
+        'span',
+        {},
+        'published up to ',
+        age(watermarks.map((each) => each.watermark).sort()[0], nowMs),
+        ' ago',
+      ),
+      node('span', {}, `owner ${owner?.owner ?? ''} ${ownerText}${isOwnerAlive ? '' : ' (not at present)'}`),
+    ),
+    chart(changes),
+    node(
+      'div',
+      // Reachable by keyboard, as it may scroll.
+      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Collections of ${tenant}` },
+      table(collections, own, nowMs),
+    ),
+  );
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+const KINDS = ['created', 'updated', 'removed'];
+const STEP = 10;
+const HEIGHT = 64;
+
+/** A bar for each minute, `[created, updated, removed]` on top of each other; a thin line where nothing changed. */
+function chart(minutes) {
+  const sums = KINDS.map((kind, at) => `${count(sum(minutes.map((each) => each[at])))} ${kind}`);
+  const image = svg('svg', {
+    viewBox: `0 0 ${minutes.length * STEP} ${HEIGHT}`,
+    preserveAspectRatio: 'none',
+    role: 'img',
+    'aria-label': `Changes a minute in the last hour: ${sums.join(', ')}`,
+  });
+  const top = Math.max(1, ...minutes.map(sum));
+  for (const [at, each] of minutes.entries()) {
+    let y = HEIGHT - 1;
+    const bar = (kind, height) =>
+      image.append(svg('rect', { class: kind, x: at * STEP, y, width: STEP - 2, height }));
+    bar('base', 1);
+    for (const [kind, number] of each.entries()) {
+      if (number === 0) continue;
+      const height = Math.max(1.5, (number / top) * (HEIGHT - 3));
+      y -= height;
+      bar(KINDS[kind], height);
+    }
   }
-  show();
+  const keys = KINDS.map((kind, at) => node('span', { class: `key ${kind}` }, sums[at]));
+  return node(
+    'figure',
+    {},
+    node('figcaption', { class: 'wrap soft' }, 'Changes of the last hour:', ...keys),
+    image,
+  );
+}
+
+function svg(name, attributes) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+const COLUMNS = [
+  'collection',
+  'rows at hub',
+  'in Kafka',
+  'last full',
+  'up to',
+  'rejects',
+  'withheld',
+  'sync',
+];
+
+/** A derived collection stands below its source. */
+function table(collections, own, nowMs) {
+  const below = (name) => collections.filter(({ derivedFrom }) => derivedFrom === name);
+  const titles = COLUMNS.map((title) => node('th', { scope: 'col' }, title));
+  return node(
+    'table',
+    {},
+    node('thead', {}, node('tr', {}, ...titles)),
+    node(
+      'tbody',
+      {},
+      ...own.flatMap((each) => [each, ...below(each.collection)]).map((each) => row(each, nowMs)),
+    ),
+  );
+}
+
+function row(each, nowMs) {
+  const isDerived = each.derivedFrom !== null;
+  const cell = (color, ...content) => node('td', { class: color }, ...content);
+  const number = (value, color) => cell(value > 0 ? color : 'soft', isDerived ? '–' : count(value));
+  return node(
+    'tr',
+    {},
+    node('th', { scope: 'row' }, isDerived ? `↳ ${each.collection}` : each.collection),
+    number(each.rowsAtHub, ''),
+    cell('', count(each.rowsInKafka ?? each.rows)),
+    cell(each.lateBy === 'full' ? 'warn' : '', age(each.lastCompleteFull, nowMs)),
+    cell(each.lateBy === 'watermark' ? 'warn' : '', age(each.watermark, nowMs)),
+    number(each.rejected, 'warn'),
+    number(each.withheld, 'bad'),
+    sync(each, cell, nowMs),
+  );
+}
+
+function sync({ collection, isNotOffered, running, unfinished, derivedFrom, sync: last }, cell, nowMs) {
+  if (isNotOffered) return cell('soft', 'not offered by the hub');
+  if (derivedFrom !== null) return cell('soft', `with ${derivedFrom}`);
+  if (running === null) {
+    if (unfinished) return cell('warn', '! the last one did not end');
+    return cell('soft', last === null ? 'none yet' : 'idle');
+  }
+  const { mode, seen, expected, startedAt } = running;
+  if (!expected) return cell('', `${mode === 'FULL' ? 'full' : 'incremental'} · ${count(seen)} rows`);
+  const share = Math.min(1, seen / expected);
+  const leftMs = ((nowMs - Date.parse(startedAt)) * (1 - share)) / share;
+  const left = share > 0.02 ? `, ${span(leftMs)} left` : '';
+  return cell(
+    '',
+    node('progress', { max: '1', value: share.toFixed(3), 'aria-label': `full sync of ${collection}` }),
+    node('span', {}, ` ${Math.round(share * 100)} %${left}`),
+  );
+}
+
+const counts = new Intl.NumberFormat('en-GB');
+
+function count(value) {
+  return value === null || value === undefined ? '–' : counts.format(value);
+}
+
+function sum(numbers) {
+  return numbers.reduce((one, other) => one + other, 0);
+}
+
+/** A duration (ms) in its largest unit. */
+function span(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+/** The time since an ISO time, by the clock of the process. */
+function age(iso, nowMs) {
+  if (!iso) return '–';
+  const attributes = { datetime: iso, title: new Date(iso).toLocaleString() };
+  return node('time', attributes, span(nowMs - Date.parse(iso)));
 }
 
 main.addEventListener('click', ({ target }) => {
@@ -75,9 +294,4 @@ main.addEventListener('click', ({ target }) => {
   copied?.then(() => button.classList.add('copied')).catch(() => undefined);
 });
 
-/** Sends one request after another; a slow answer delays the next request. */
-function askForever() {
-  void ask().then(() => setTimeout(askForever, EVERY_MS));
-}
-
-askForever();
+void ask();

@@ -192,7 +192,7 @@ describe('metrics and log', () => {
     await mirror.delta();
     const syncs = mirror.logLines
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ msg }) => msg === 'a pass ended');
+      .filter(({ msg }) => msg === 'a sync ended');
     const [first] = syncs;
     expect(first).toMatchObject({
       level: 'info',

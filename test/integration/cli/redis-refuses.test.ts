@@ -1,6 +1,5 @@
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startOwnRedis } from '../state/own-redis.ts';
+import { startOwnRedis, type OwnRedis } from '../../faults/support/own-redis.ts';
 import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { rollcall, startRollcall, type Running } from './support/rollcall.ts';
 
@@ -8,13 +7,13 @@ const WITHIN = { timeout: 60_000, interval: 500 } as const;
 
 describe('while rollcall run mirrors', () => {
   let tenant: TestTenant;
-  let redis: Awaited<ReturnType<typeof startOwnRedis>>;
-  let admin: Redis;
+  let redis: OwnRedis;
+  let admin: OwnRedis['admin'];
   let config: string;
   let run: Running;
   beforeAll(async () => {
     [tenant, redis] = await Promise.all([startTestTenant(), startOwnRedis()]);
-    admin = new Redis(redis.url);
+    admin = redis.admin;
     config = tenant.configWith({ redisUrl: redis.url });
     run = startRollcall(config, ['run']);
     await vi.waitFor(async () => expect(await reasons()).toEqual([]), WITHIN);
@@ -22,15 +21,15 @@ describe('while rollcall run mirrors', () => {
   afterAll(async () => {
     run.kill('SIGTERM');
     await run.ended;
-    admin.disconnect();
-    await redis.stop();
+    await redis[Symbol.asyncDispose]();
     await tenant[Symbol.asyncDispose]();
   });
 
+  const get = (path: string): Promise<Response> =>
+    fetch(`http://127.0.0.1:${/"port":(\d+)/.exec(run.output())?.[1] ?? ''}${path}`);
   /** What `/readyz` says. */
   async function reasons(): Promise<{ part: string; why: string; remedy: string }[]> {
-    const port = /"port":(\d+)/.exec(run.output())?.[1] ?? '';
-    const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+    const answer = await get('/readyz');
     return ((await answer.json()) as { reasons: { part: string; why: string; remedy: string }[] }).reasons;
   }
   const status = async (): Promise<string> => (await rollcall(config, 'status')).stdout;
@@ -46,6 +45,27 @@ describe('while rollcall run mirrors', () => {
     await vi.waitFor(async () => expect(await status()).toContain('in trouble: redis'), WITHIN);
     await admin.config('SET', 'maxmemory-policy', 'noeviction');
     await vi.waitFor(async () => expect(await reasons()).toEqual([]), WITHIN);
+  });
+
+  it('a Redis that accepts connections and answers nothing shows everywhere within 15 s, though no sync asks it', async () => {
+    redis.service.kill('SIGSTOP');
+    try {
+      await vi.waitFor(
+        async () => {
+          const [reason] = await reasons();
+          expect(reason).toMatchObject({ part: 'redis', why: expect.stringContaining('in time') as string });
+        },
+        { timeout: 15_000, interval: 200 },
+      );
+      const { tenants } = (await (await get('/status.json')).json()) as { tenants: { headline: string }[] };
+      expect(tenants[0]?.headline).toContain('in trouble: redis');
+      expect(await (await get('/metrics')).text()).toContain('rollcall_ready{tenant="north",part="redis"} 0');
+      expect(await status()).toContain('in trouble: redis');
+    } finally {
+      redis.service.kill('SIGCONT');
+    }
+    await vi.waitFor(async () => expect(await reasons()).toEqual([]), WITHIN);
+    await vi.waitFor(async () => expect(await status()).toContain('all well'), WITHIN);
   });
 
   it('a Redis that takes no writes is named by /readyz and status, which do not call the process or the hub dead', async () => {

@@ -4,10 +4,8 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Progress, SyncMode } from '../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
-import { createHealth } from '../../../src/telemetry/reported-reasons.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
-import { Board } from '../../../src/telemetry/monitor/board.ts';
-import { readPageFiles } from '../../../src/telemetry/page-files.ts';
+import { Board } from '../../../src/telemetry/board.ts';
 
 const MINUTE_MS = 60_000;
 const ROWS = {
@@ -57,10 +55,9 @@ const WITHHELD = [
 export async function startInventedPage() {
   let nowMs = Date.now() - 60 * MINUTE_MS;
   const now = (): number => nowMs;
-  const health = createHealth();
   const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => CONFIG });
-  const board = new Board(config.tenants, { health, version: '0.1.0', now });
-  const emit = (event: PipelineEvent): void => board.note('north', event);
+  const board = new Board(config.tenants, { version: '0.1.0', now });
+  const emit = (event: PipelineEvent): void => void board.note('north', event);
   emit({ type: 'owned', owner: 'rollcall-0-1-6afb2b0e' });
   for (const collection of Object.keys(ROWS) as Mirrored[])
     emit({
@@ -78,21 +75,18 @@ export async function startInventedPage() {
     nowMs += MINUTE_MS;
     playMinute(emit, minute, nowMs);
   }
-  const registry = new Registry();
   const server = await startStatusServer({
     host: '127.0.0.1',
     port: 0,
-    health,
     board,
-    page: readPageFiles(),
-    metrics: { contentType: registry.contentType, text: () => registry.metrics() },
+    metrics: new Registry(),
   });
   const started = Date.now() - nowMs;
   const clock = setInterval(() => (nowMs = Date.now() - started), 100);
   return {
     url: `http://127.0.0.1:${server.port}/`,
     emit,
-    health,
+    board,
     runsFullSync: (collection: Mirrored, seen: number) => runFullSync(emit, { collection, seen, nowMs }),
     holds: (collection: Mirrored, rowsWithheld: number) =>
       holdRows(emit, { collection, rowsWithheld, nowMs }),

@@ -59,11 +59,11 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
       await page.evaluate('document.querySelector("main").firstElementChild.getAttribute("aria-labelledby")'),
     ).toBe('decisions');
     expect(await page.textContent('.commands')).toContain('rollcall deletes approve <digest> --tenant north');
-    expect(await page.textContent('.groups')).toBe(
+    expect(await page.textContent('li p.wrap')).toBe(
       'enrollments by school:Prøvefjell barneskole 298Lia skole 14',
     );
-    expect(await page.textContent('.groups + .groups')).toMatch(/^enrollments by class:.*and 26 in 9 more$/);
-    expect(await page.textContent('.alarm.warning')).toContain('north · breaker');
+    expect(await page.textContent('li p.wrap + p.wrap')).toMatch(/^enrollments by class:.*and 26 in 9 more$/);
+    expect(await page.textContent('.warn-edge')).toContain('north · breaker');
     expect(await page.textContent('td progress + span')).toMatch(/46 %, \d+ (?:s|min) left/);
     await screenshot(page, 'decision');
   });
@@ -85,13 +85,11 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
 
   it('shows text from outside as text', async () => {
     const why = '<img src=x onerror="document.title=1"><script>alert(1)</script>';
-    shown.health.notReady({ part: 'kafka', tenant: 'north', why, remedy: 'none' });
+    shown.board.report('kafka', { why, remedy: 'none' });
     const page = await open();
-    await page.waitForFunction(
-      'document.querySelector(".alarm.warning")?.textContent.includes("<img src=x")',
-    );
+    await page.waitForFunction('document.querySelector(".warn-edge")?.textContent.includes("<img src=x")');
     expect(await page.evaluate('document.querySelectorAll("main img, main script").length')).toBe(0);
-    shown.health.ready('kafka', 'north');
+    shown.board.report('kafka', null);
   });
 
   it('asks no other host, and breaks no rule of its own policy', async () => {

@@ -15,12 +15,10 @@ import {
   type ReferenceHub,
   type ReferenceHubOptions,
 } from '../../../reference-hub/start-reference-hub.ts';
-import { createHealth } from '../../../src/telemetry/reported-reasons.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { registerBoardMetrics } from '../../../src/telemetry/board-metrics.ts';
-import { Board } from '../../../src/telemetry/monitor/board.ts';
-import { observePipeline } from '../../../src/telemetry/observe-pipeline.ts';
+import { createEventLog } from '../../../src/telemetry/log-events.ts';
+import { Board } from '../../../src/telemetry/board.ts';
 import { halfADayAfter } from './half-a-day.ts';
 import { differences } from './hub-oracle.ts';
 import { compactedView, endOffsets, readTopics, type EndOffsets, type TopicRecord } from './topic-reader.ts';
@@ -177,18 +175,13 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   readonly #afterschoolIds: readonly string[];
   readonly #partsOver: (parts: TenantParts) => Partial<TenantParts>;
   readonly #metrics = new Registry();
-  readonly #health = createHealth();
   #board: Board | null = null;
+  #count: ReturnType<typeof createMetrics> | null = null;
   readonly #logger = createLogger({
     level: 'debug',
     destination: { write: (line: string) => this.logLines.push(line) },
   });
-  readonly #observe = observePipeline({
-    metrics: createMetrics(this.#metrics, { process: false }),
-    health: this.#health,
-    logger: this.#logger,
-    now: () => Date.now(),
-  });
+  readonly #log = createEventLog(this.#logger);
   #stop = new AbortController();
   #assembly: Assembly | null = null;
   #session: TenantSession | null = null;
@@ -226,16 +219,16 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
     this.#stop = new AbortController();
     const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
     if (this.#board === null) {
-      this.#board = new Board(config.tenants, { health: this.#health, version: '0', now: () => Date.now() });
-      registerBoardMetrics(this.#metrics, this.#board);
+      this.#board = new Board(config.tenants, { version: '0', now: () => Date.now() });
+      this.#count = createMetrics(this.#metrics, this.#board, { process: false });
     }
     const board = this.#board;
     this.#assembly = assemble(config, {
       logger: this.#logger,
       emit: (tenant, event) => {
         if (event.type !== 'pass-page') this.events.push(event);
-        board.note(tenant, event);
-        this.#observe(tenant, event);
+        this.#count?.(tenant, event);
+        this.#log(tenant, event, board.note(tenant, event));
       },
     });
     this.#session = await openSession(this.parts, this.#stop.signal);

@@ -25,8 +25,8 @@ function outcome(parts: Partial<PullOutcome>): PullOutcome {
 
 describe('how pull reports trouble', () => {
   it('an inconclusive list comes with its remedy', () => {
-    const suspect = outcome({ outcome: 'suspect', why: 'no rows', remedy: 'Look at the hub.' });
-    expect([...troubles([suspect])]).toEqual([['no rows\n→ Look at the hub.', ['users']]]);
+    const inconclusive = outcome({ outcome: 'inconclusive', why: 'no rows', remedy: 'Look at the hub.' });
+    expect([...troubles([inconclusive])]).toEqual([['no rows\n→ Look at the hub.', ['users']]]);
   });
 
   it('one cause is reported once, with every collection that has it and no other', () => {

@@ -1,14 +1,12 @@
 import { inspect } from 'node:util';
-import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { checkHub } from '../../../src/cli/check/check-hub.ts';
 import { reportError } from '../../../src/cli/report-error.ts';
 import type { HubEvent } from '../../../src/core/hub-events.ts';
-import { createHealth } from '../../../src/telemetry/reported-reasons.ts';
+import { createEventLog } from '../../../src/telemetry/log-events.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { observePipeline } from '../../../src/telemetry/observe-pipeline.ts';
 import { load, yamlWith } from '../config/config-text.ts';
+import { boardOf } from '../telemetry/support/board-of.ts';
 import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
 
 /** A name, a token and an identity number, which a hub may put into anything that it sends. */
@@ -61,27 +59,29 @@ const STATUSES = [
 /** Gives all that a person or a program sees of an error: message, remedy, causes, JSON, log line, metrics, probe. */
 async function everySink(error: unknown, events: readonly HubEvent[]): Promise<string> {
   const lines: string[] = [];
-  const registry = new Registry();
-  const health = createHealth();
-  const observe = observePipeline({
-    metrics: createMetrics(registry, { process: false }),
-    health,
-    logger: createLogger({ level: 'trace', destination: { write: (line: string) => lines.push(line) } }),
-    now: () => 0,
-  });
-  for (const event of events) observe('north', { type: 'hub', event });
+  const world = boardOf(0);
+  const log = createEventLog(
+    createLogger({ level: 'trace', destination: { write: (line: string) => lines.push(line) } }),
+  );
   const failed = { collection: 'users', error, durationMs: 1 } as const;
-  observe('north', { type: 'pass-failed', ...failed, mode: 'FULL', retryInMs: 1 });
-  observe('north', { type: 'not-offered', ...failed, mode: 'FULL', isNews: true });
-  observe('north', { type: 'session-failed', error, retryInMs: 1 });
+  const all = [
+    ...events.map((event) => ({ type: 'hub', event }) as const),
+    { type: 'pass-failed', ...failed, mode: 'FULL', retryInMs: 1 },
+    { type: 'not-offered', ...failed, mode: 'FULL', isNews: true },
+    { type: 'session-failed', error, retryInMs: 1 },
+  ] as const;
+  for (const event of all) {
+    world.emit(event);
+    log('north', event, true);
+  }
   const stderr = { write: (text: string) => void lines.push(text), isTTY: false } as never;
   reportError(error, { stderr, env: { ROLLCALL_DEBUG: '1' }, stopped: false });
   return [
     ...lines,
     JSON.stringify(error),
     inspect(error, { depth: 10, showHidden: true }),
-    JSON.stringify(health.reasons()),
-    await registry.metrics(),
+    JSON.stringify(world.board.reasons()),
+    await world.registry.metrics(),
   ].join('\n');
 }
 

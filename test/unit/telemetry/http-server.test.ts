@@ -1,71 +1,61 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
-import { createHealth } from '../../../src/telemetry/reported-reasons.ts';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
+import { boardOf } from './support/board-of.ts';
 
 const open: StatusServer[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => server.close()));
 });
 
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const NO_HUB = { why: 'the hub does not answer', remedy: 'See that it runs.' };
+
 async function start(metricsText: () => Promise<string> = async () => 'up 1\n') {
-  const health = createHealth();
-  const server = await startStatusServer({
-    host: '127.0.0.1',
-    port: 0,
-    health,
-    metrics: { contentType: 'text/plain; version=0.0.4', text: metricsText },
-  });
+  const world = boardOf(Date.now());
+  world.isWell();
+  const { board } = world;
+  const metrics = { contentType: CONTENT_TYPE, metrics: metricsText } as const;
+  const server = await startStatusServer({ host: '127.0.0.1', port: 0, board, metrics });
   open.push(server);
   const url = `http://127.0.0.1:${server.port}`;
-  return { health, server, get: (path: string, init?: RequestInit) => fetch(url + path, init) };
+  return { board, server, get: (path: string, init?: RequestInit) => fetch(url + path, init) };
 }
-
-const NO_HUB = {
-  part: 'hub',
-  tenant: 'north',
-  why: 'the hub does not answer',
-  remedy: 'See that it runs.',
-} as const;
 
 describe('readiness', () => {
   it('gives every reason with its remedy until it is withdrawn', async () => {
-    const { health, get } = await start();
-    health.notReady(NO_HUB);
-    health.notReady({ part: 'redis', why: 'it evicts keys', remedy: 'Set noeviction.' });
+    const { board, get } = await start();
+    const evicts = { why: 'it evicts keys', remedy: 'Set noeviction.' };
+    board.report('hub', NO_HUB);
+    board.report('redis', evicts);
     const before = await get('/readyz');
     expect(before.status).toBe(503);
     expect(await before.json()).toEqual({
       ready: false,
-      reasons: [NO_HUB, { part: 'redis', why: 'it evicts keys', remedy: 'Set noeviction.' }],
+      reasons: [
+        { part: 'hub', tenant: 'north', ...NO_HUB },
+        { part: 'redis', tenant: 'north', ...evicts },
+      ],
     });
-    health.ready('hub', 'north');
-    health.ready('redis');
+    board.report('hub', null);
+    board.report('redis', null);
     const after = await get('/readyz?verbose');
     expect([after.status, await after.json()]).toEqual([200, { ready: true, reasons: [] }]);
-  });
-
-  it('stays false while one tenant is in trouble, even if another recovers', async () => {
-    const { health, get } = await start();
-    health.notReady(NO_HUB);
-    health.notReady({ ...NO_HUB, tenant: 'south' });
-    health.ready('hub', 'north');
-    expect((await get('/readyz')).status).toBe(503);
   });
 });
 
 describe('liveness', () => {
   it('stays true while the process is not ready', async () => {
-    const { health, get } = await start();
-    health.notReady(NO_HUB);
+    const { board, get } = await start();
+    board.report('hub', NO_HUB);
     expect((await get('/livez')).status).toBe(200);
   });
 
   it('ends with an error that only a restart heals, and readiness ends with it', async () => {
-    const { health, get } = await start();
-    health.fatal('the tenant has another owner');
-    health.fatal('and then this');
+    const { board, get } = await start();
+    board.stop('the tenant has another owner');
+    board.stop('and then this');
     const live = await get('/livez');
     expect([live.status, await live.json()]).toEqual([
       500,
@@ -81,7 +71,7 @@ describe('the server', () => {
   it('serves metrics with their content type', async () => {
     const { get } = await start();
     const response = await get('/metrics');
-    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4');
+    expect(response.headers.get('content-type')).toBe(CONTENT_TYPE);
     expect(await response.text()).toBe('up 1\n');
   });
 
@@ -97,17 +87,17 @@ describe('the server', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
     const post = await get('/livez', { method: 'POST', body: 'x'.repeat(100_000) });
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-    expect((await get('/')).status).toBe(404);
+    expect((await get('/nothing')).status).toBe(404);
     expect((await get('/metrics/../etc')).status).toBe(404);
   });
 
   it('refuses a port in use and says what to set', async () => {
-    const { server } = await start();
+    const { board, server } = await start();
     const republication = startStatusServer({
       host: '127.0.0.1',
       port: server.port,
-      health: createHealth(),
-      metrics: { contentType: 'text/plain', text: async () => '' },
+      board,
+      metrics: { contentType: CONTENT_TYPE, metrics: async () => '' },
     });
     await expect(republication).rejects.toThrow(RollcallError);
     await expect(republication).rejects.toThrow(`127.0.0.1:${server.port}`);
@@ -163,13 +153,13 @@ describe('idle connections', () => {
   });
 });
 
-describe('health', () => {
-  it('reports what is new, so that lasting trouble is logged once', () => {
-    const health = createHealth();
-    expect(health.notReady(NO_HUB)).toBe(true);
-    expect(health.notReady(NO_HUB)).toBe(false);
-    expect(health.notReady({ ...NO_HUB, why: 'the hub refuses the token' })).toBe(true);
-    expect(health.ready('hub', 'north')).toBe(true);
-    expect(health.ready('hub', 'north')).toBe(false);
+describe('a trouble that lasts', () => {
+  it('is news once', () => {
+    const [tenant] = boardOf(0).board.tenants;
+    expect(tenant?.report('hub', NO_HUB)).toBe(true);
+    expect(tenant?.report('hub', NO_HUB)).toBe(false);
+    expect(tenant?.report('hub', { ...NO_HUB, why: 'the hub refuses the token' })).toBe(true);
+    expect(tenant?.report('hub', null)).toBe(true);
+    expect(tenant?.report('hub', null)).toBe(false);
   });
 });

@@ -1,64 +1,83 @@
 import perfHooks from 'node:perf_hooks';
-import * as fc from 'fast-check';
 import { Registry, register } from 'prom-client';
 import { describe, expect, it, vi } from 'vitest';
-import { hubOutcomeOf } from '../../../src/telemetry/hub-outcome.ts';
-import { createMetrics, type RowCounts } from '../../../src/telemetry/metrics.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import { newSyncStats } from '../../../src/core/sync-stats.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { boardOf, caughtUp } from './support/board-of.ts';
 
-const SCOPE = { tenant: 'north', collection: 'users' } as const;
+const START_MS = 1_700_000_000_000;
+const stats = newSyncStats({ passId: 'p', mode: 'FULL', startedAtMs: START_MS });
 
-function fresh() {
-  const registry = new Registry();
-  return { registry, metrics: createMetrics(registry, { process: false }) };
-}
+const TALLY = { unchanged: 5, created: 2, updated: 1, rejected: 1, stale: 1, repeated: 2, over: 3 };
+const PAGE: PipelineEvent = {
+  type: 'pass-page',
+  collection: 'users',
+  stats,
+  tally: { ...TALLY, seen: 15, withoutId: 0 },
+};
+const ENDED = {
+  type: 'pass-ended',
+  collection: 'users',
+  outcome: 'complete',
+  why: null,
+  short: null,
+  stats: { ...stats, rowsRemoved: 4 },
+  durationMs: 2_000,
+  rows: 10,
+  rejects: 1,
+  progress: null,
+} as const;
+const CHAINS = {
+  type: 'chains-published',
+  tally: { created: 3, replaced: 2, deleted: 1, restored: 1, forgotten: 4, shown: 1, hidden: 0 },
+  publishedOpen: 2,
+  contradictions: 4,
+} as const;
+
+const linesAfter = async (...events: readonly PipelineEvent[]): Promise<string[]> => {
+  const world = boardOf(START_MS);
+  world.emit(...events);
+  return (await world.registry.metrics()).split('\n');
+};
+const scope = 'tenant="north",collection="users"';
 
 describe('metrics', () => {
   it('appear with their names, labels and values', async () => {
-    const { registry, metrics } = fresh();
-    metrics.countRows(SCOPE, { unchanged: 5, created: 2, updated: 1, rejected: 1, skipped: 1 });
-    metrics.countDeleted(SCOPE, 4);
-    metrics.setShort(SCOPE, 60);
-    metrics.setRejects(SCOPE, 1);
-    metrics.syncStarted(SCOPE, 'DELTA');
-    metrics.syncStarted(SCOPE, 'FULL');
-    metrics.syncEnded(SCOPE, { mode: 'FULL', seconds: 2, completedAtMs: 1_700_000_000_500 });
-    metrics.setWatermarkLag(SCOPE, 12.5);
-    metrics.hubRequest('north', { outcome: 'timeout', seconds: 60 });
-    metrics.transaction('north', { outcome: 'committed', seconds: 0.02 });
-    metrics.setOwner('north', true);
-    metrics.countAbsenceChanges('north', { created: 3, replaced: 2, deleted: 1, restored: 1 });
-    metrics.countPublishedWhileOpen('north', 2);
-    metrics.setContradictions('north', 4);
-    const lines = (await registry.metrics()).split('\n');
-    const scope = 'tenant="north",collection="users"';
+    const failed = { type: 'request-failed', target: 'users', status: null, durationMs: 60_000 } as const;
+    const lines = await linesAfter(
+      { type: 'owned', owner: 'vm-1' },
+      caughtUp('users', null),
+      { type: 'pass-started', collection: 'users', mode: 'FULL' },
+      PAGE,
+      { ...ENDED, outcome: 'inconclusive', why: 'short', short: { rows: 190, total: 250 } },
+      { type: 'pass-started', collection: 'users', mode: 'DELTA' },
+      CHAINS,
+      { type: 'committed', collection: 'users', records: 1, durationMs: 20 },
+      { type: 'hub', event: { ...failed, code: 'HUB_TIMEOUT' } },
+    );
     expect(lines).toEqual(
       expect.arrayContaining([
-        `rollcall_rows_seen_total{${scope}} 10`,
-        `rollcall_rows_unchanged_total{${scope}} 5`,
-        `rollcall_rows_created_total{${scope}} 2`,
-        `rollcall_rows_updated_total{${scope}} 1`,
-        `rollcall_rows_rejected_total{${scope}} 1`,
-        `rollcall_rows_skipped_total{${scope}} 1`,
-        `rollcall_rows_deleted_total{${scope}} 4`,
+        ...['unchanged 5', 'created 2', 'updated 1', 'rejected 1', 'skipped 6', 'removed 4'].map((each) => {
+          const [outcome, count] = each.split(' ');
+          return `rollcall_rows_total{${scope},outcome="${outcome}"} ${count}`;
+        }),
         `rollcall_rows_short{${scope}} 60`,
+        `rollcall_rows_late{${scope}} 0`,
         `rollcall_rejects{${scope}} 1`,
-        `rollcall_pass_in_progress{${scope},mode="delta"} 1`,
-        `rollcall_pass_in_progress{${scope},mode="full"} 0`,
-        `rollcall_last_complete_pass_timestamp_seconds{${scope},mode="full"} 1700000000.5`,
-        `rollcall_pass_duration_seconds_sum{${scope},mode="full"} 2`,
-        `rollcall_watermark_lag_seconds{${scope}} 12.5`,
+        `rollcall_sync_in_progress{${scope},mode="incremental"} 1`,
+        `rollcall_sync_in_progress{${scope},mode="full"} 0`,
+        `rollcall_sync_duration_seconds_sum{${scope},mode="full"} 2`,
         'rollcall_hub_requests_total{tenant="north",outcome="timeout"} 1',
         'rollcall_hub_request_duration_seconds_sum{tenant="north"} 60',
-        'rollcall_hub_request_seconds_sum{tenant="north"} 60',
         'rollcall_transactions_total{tenant="north",outcome="committed"} 1',
         'rollcall_transaction_duration_seconds_count{tenant="north"} 1',
-        'rollcall_transaction_seconds_count{tenant="north"} 1',
         'rollcall_owner{tenant="north"} 1',
         'rollcall_absence_changes_total{tenant="north",operation="created"} 3',
         'rollcall_absence_changes_total{tenant="north",operation="replaced"} 2',
         'rollcall_absence_changes_total{tenant="north",operation="deleted"} 1',
         'rollcall_absence_changes_total{tenant="north",operation="restored"} 1',
-        'rollcall_absences_told_open_total{tenant="north"} 2',
+        'rollcall_absences_published_open_total{tenant="north"} 2',
         'rollcall_absence_contradictions{tenant="north"} 4',
       ]),
     );
@@ -66,87 +85,73 @@ describe('metrics', () => {
     expect(bare).toEqual([]);
   });
 
-  it('the rows seen are always the sum of their outcomes', async () => {
-    const count = fc.option(fc.nat(1000), { nil: undefined });
-    const counts = fc.record({
-      unchanged: count,
-      created: count,
-      updated: count,
-      rejected: count,
-      skipped: count,
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(counts, { maxLength: 5 }), async (pages: RowCounts[]) => {
-        const { registry, metrics } = fresh();
-        metrics.prepare(SCOPE);
-        for (const page of pages) metrics.countRows(SCOPE, page);
-        const value = async (name: string) =>
-          (await registry.getSingleMetric(`rollcall_rows_${name}_total`)?.get())?.values[0]?.value ?? 0;
-        const fates = await Promise.all(
-          ['unchanged', 'created', 'updated', 'rejected', 'skipped'].map(value),
-        );
-        expect(await value('seen')).toBe(fates.reduce((sum, each) => sum + each, 0));
-      }),
-      { numRuns: 30 },
-    );
+  it('an incomplete sync does not count as the last complete one, and a collection that goes has none', async () => {
+    const last = `rollcall_last_complete_sync_timestamp_seconds{${scope},mode="full"}`;
+    const inconclusive = { ...ENDED, outcome: 'inconclusive' } as const;
+    expect(await linesAfter(caughtUp('users', null), inconclusive)).toContain(`${last} 0`);
+    expect(await linesAfter(caughtUp('users', null), ENDED)).toContain(`${last} 1700000000`);
+    const gone = { type: 'not-offered', collection: 'users', error: null, mode: 'FULL' } as const;
+    const text = await linesAfter(ENDED, { ...gone, durationMs: 1, isNews: true });
+    expect(text.filter((line) => line.startsWith(last))).toEqual([]);
   });
 
-  it('an incomplete sync does not count as the last complete one', async () => {
-    const { registry, metrics } = fresh();
-    metrics.syncEnded(SCOPE, { mode: 'FULL', seconds: 1, completedAtMs: null });
-    expect(await registry.metrics()).not.toMatch(/^rollcall_last_complete_pass_timestamp_seconds\{/m);
-  });
-
-  it('the counters of a scope exist from the start, so that a first failure shows as an increase', async () => {
-    const { registry, metrics } = fresh();
-    metrics.prepare(SCOPE);
-    expect(await registry.metrics()).toContain(
-      'rollcall_rows_rejected_total{tenant="north",collection="users"} 0',
-    );
+  it('the counters of a collection exist from the start, so that a first failure shows as an increase', async () => {
+    const lines = await linesAfter(caughtUp('users', null));
+    expect(lines).toContain(`rollcall_rows_total{${scope},outcome="rejected"} 0`);
+    expect(lines).toContain('rollcall_transactions_total{tenant="north",outcome="unknown"} 0');
   });
 
   it('the counters of absences exist from the start, so that a first deletion shows as an increase', async () => {
-    const { registry, metrics } = fresh();
-    metrics.prepareAbsences('north');
-    const text = await registry.metrics();
+    const lines = await linesAfter({ ...caughtUp('users', null), contradictions: 0 } as PipelineEvent);
     for (const operation of ['created', 'replaced', 'deleted', 'restored']) {
-      expect(text).toContain(`rollcall_absence_changes_total{tenant="north",operation="${operation}"} 0`);
+      expect(lines).toContain(`rollcall_absence_changes_total{tenant="north",operation="${operation}"} 0`);
     }
-    expect(text).toContain('rollcall_absences_told_open_total{tenant="north"} 0');
+    expect(lines).toContain('rollcall_absences_published_open_total{tenant="north"} 0');
   });
 
-  it('a larger object as scope adds no unknown labels', () => {
-    const { metrics } = fresh();
-    const larger = { ...SCOPE, student: 'x' };
-    expect(() => metrics.countRows(larger, { created: 1 })).not.toThrow();
-    const tally = { created: 1, replaced: 0, deleted: 0, restored: 0, forgotten: 4, shown: 1 };
-    expect(() => metrics.countAbsenceChanges('north', tally)).not.toThrow();
+  it('of absences are counted once, and not again at the end of the sync', async () => {
+    const lines = await linesAfter(CHAINS, CHAINS, { ...ENDED, stats: { ...stats, chains: CHAINS.tally } });
+    expect(lines).toContain('rollcall_absence_changes_total{tenant="north",operation="created"} 6');
   });
 
-  it('the event loop is sampled rarely enough to leave an idle process asleep', () => {
-    const sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
-    createMetrics(new Registry(), { process: true });
-    expect(sampled.mock.calls[0]?.[0]?.resolution).toBeGreaterThanOrEqual(100);
-    sampled.mockRestore();
+  it('of contradictions are known from the start, kept by a transaction that does not check them, and corrected', async () => {
+    const start = { ...caughtUp('users', null), contradictions: 3 } as PipelineEvent;
+    const line = (count: number): string => `rollcall_absence_contradictions{tenant="north"} ${count}`;
+    expect(await linesAfter(start, { ...CHAINS, contradictions: null })).toContain(line(3));
+    expect(await linesAfter(start, { ...CHAINS, contradictions: 1 })).toContain(line(1));
+    const none = (await linesAfter(caughtUp('users', null))).filter((each) =>
+      each.startsWith('rollcall_absence'),
+    );
+    expect(none).toEqual([]);
   });
 
-  it('the shared registry stays empty', async () => {
-    const { registry } = fresh();
-    createMetrics(new Registry(), { process: true });
-    expect(await register.metrics()).toBe('\n');
-    expect(await registry.metrics()).not.toContain('process_cpu');
-  });
-});
-
-describe('outcomes of hub requests', () => {
   it.each([
     ['HUB_UNAVAILABLE', 429, 'rate-limited'],
     ['HUB_UNAVAILABLE', 503, 'unavailable'],
     ['HUB_TIMEOUT', null, 'timeout'],
     ['HUB_FORBIDDEN', 403, 'unauthorised'],
     ['HUB_BODY_INVALID', 200, 'invalid'],
-    ['INTERNAL', null, 'invalid'],
-  ] as const)('%s with %s counts as %s', (code, status, outcome) => {
-    expect(hubOutcomeOf(code, status)).toBe(outcome);
+  ] as const)(
+    'a request that fails with %s and HTTP status %s counts as %s',
+    async (code, status, outcome) => {
+      const event = { type: 'request-failed', target: 'users', code, status, durationMs: 1 } as const;
+      expect(await linesAfter({ type: 'hub', event })).toContain(
+        `rollcall_hub_requests_total{tenant="north",outcome="${outcome}"} 1`,
+      );
+    },
+  );
+
+  it('the event loop is sampled rarely enough to leave an idle process asleep', () => {
+    const sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
+    createMetrics(new Registry(), boardOf(0).board, { process: true });
+    expect(sampled.mock.calls[0]?.[0]?.resolution).toBeGreaterThanOrEqual(100);
+    sampled.mockRestore();
+  });
+
+  it('the shared registry stays empty', async () => {
+    const { registry, board } = boardOf(0);
+    createMetrics(new Registry(), board, { process: true });
+    expect(await register.metrics()).toBe('\n');
+    expect(await registry.metrics()).not.toContain('process_cpu');
   });
 });

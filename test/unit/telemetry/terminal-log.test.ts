@@ -3,14 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { logEvent } from '../../../src/telemetry/log-pipeline.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import { createEventLog } from '../../../src/telemetry/log-events.ts';
 import { readableLine } from '../../../src/telemetry/terminal-log.ts';
 
 /** What a terminal shows of an event, through the real log. */
-function shown(event: Parameters<typeof logEvent>[1], colors = picocolors.createColors(false)): string {
+function shown(event: PipelineEvent, colors = picocolors.createColors(false)): string {
   let text = '';
   const destination = { write: (line: string) => void (text += readableLine(line, colors)) };
-  logEvent(createLogger({ level: 'info', destination }).child({ tenant: 'north' }), event, true);
+  createEventLog(createLogger({ level: 'info', destination }))('north', event, true);
   return text;
 }
 

@@ -36,7 +36,7 @@ async function watch(service: Service, answers: readonly Answer[]) {
   const look = async (): Promise<void> => {
     seen.push({
       readyz: world.board.reasons().map((reason) => reason.part),
-      state: world.board.statuses()[0]?.state,
+      state: world.board.tenants[0]?.status().state,
       metric: (await world.registry.metrics()).includes(`rollcall_ready{tenant="north",part="${part}"} 1`),
     });
   };
@@ -55,8 +55,7 @@ async function watch(service: Service, answers: readonly Answer[]) {
       },
     },
     {
-      tenants: ['north'],
-      health: world.health,
+      board: world.board,
       logger: createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } }),
       signal: ending.signal,
       sleep: async (ms) => {

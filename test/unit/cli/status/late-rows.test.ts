@@ -36,7 +36,7 @@ function printed(lateRows: LateNote): string {
     collections: [
       {
         collection: 'users',
-        hasDelta: true,
+        hasIncremental: true,
         deltaEveryMs: MINUTE_MS,
         fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
         progress: PROGRESS,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KnownContradictions } from '../../../../src/core/health/known-contradictions.ts';
+import type { KnownContradictions } from '../../../../src/core/health/tenant-facts.ts';
 import type { CollectionFacts, TenantFacts } from '../../../../src/core/health/tenant-facts.ts';
 import { tenantStatus } from '../../../../src/core/health/tenant-status.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
@@ -71,7 +71,7 @@ function heldWith(rows: number): Progress {
 function facts(collection: CollectionName, options: Partial<CollectionFacts> = {}): CollectionFacts {
   return {
     collection,
-    hasDelta: true,
+    hasIncremental: true,
     deltaEveryMs: MINUTE_MS,
     fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
     progress: progress(),
@@ -269,7 +269,9 @@ describe('the headline', () => {
     expect(statusOf([facts('users', { progress: behind })]).headline).toBe(
       'late: users: changes of the last 3 h are not published',
     );
-    expect(statusOf([facts('class-students', { progress: behind, hasDelta: false })]).state).toBe('well');
+    expect(statusOf([facts('class-students', { progress: behind, hasIncremental: false })]).state).toBe(
+      'well',
+    );
   });
 });
 

@@ -2,12 +2,8 @@ import { Registry } from 'prom-client';
 import { loadConfig } from '../../../../src/config.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
-import { registerBoardMetrics } from '../../../../src/telemetry/board-metrics.ts';
-import { createHealth } from '../../../../src/telemetry/reported-reasons.ts';
-import { createLogger } from '../../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
-import { Board } from '../../../../src/telemetry/monitor/board.ts';
-import { observePipeline } from '../../../../src/telemetry/observe-pipeline.ts';
+import { Board } from '../../../../src/telemetry/board.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -29,25 +25,18 @@ export function boardOf(startMs: number) {
   let nowMs = startMs;
   const now = (): number => nowMs;
   const registry = new Registry();
-  const health = createHealth();
-  const metrics = createMetrics(registry, { process: false });
   const config = twoCollections();
-  metrics.prepareTenant('north');
-  const board = new Board(config.tenants, { health, version: '1.2.3', now });
-  registerBoardMetrics(registry, board);
-  const logger = createLogger({ level: 'silent', destination: { write: () => undefined } });
-  const observe = observePipeline({ metrics, health, logger, now });
+  const board = new Board(config.tenants, { version: '1.2.3', now });
+  const count = createMetrics(registry, board, { process: false });
   const emit = (...events: readonly PipelineEvent[]): void => {
     for (const event of events) {
+      count('north', event);
       board.note('north', event);
-      observe('north', event);
     }
   };
   return {
     board,
-    health,
     registry,
-    metrics,
     emit,
     passes: (ms: number): void => void (nowMs += ms),
     /** Taken over, and both collections are loaded. */

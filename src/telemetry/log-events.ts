@@ -34,8 +34,26 @@ function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {
   return counted.length === 0 ? null : Object.fromEntries(counted);
 }
 
-/** Logs an event; the usual ones only count in metrics. `isNews`: false for a failure that is logged already. */
-export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
+const REPEATED =
+  'the hub lists ids more than once with different content; the first row of each id counts, the others are ignored';
+
+/** Returns what logs an event; the usual ones only count in metrics. `isNews`: false for a failure that is logged already. */
+export function createEventLog(
+  logger: Logger,
+): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
+  const repeating = new Set<string>();
+  return (tenant, event, isNews) => {
+    const own = logger.child({ tenant });
+    logEvent(own, event, isNews);
+    if (event.type !== 'pass-ended' || event.stats.rowsRepeated === 0) return;
+    // Such a hub repeats ids at every sync: once for each collection is enough. The line names no id.
+    const { collection, stats } = event;
+    if (repeating.size === repeating.add(`${tenant}/${collection}`).size) return;
+    own.warn({ collection, rowsRepeated: stats.rowsRepeated }, REPEATED);
+  };
+}
+
+function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
   switch (event.type) {
     case 'owned':
       logger.info({ owner: event.owner }, 'the tenant is owned by this process');
@@ -59,26 +77,24 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       return;
     case 'pass-ended': {
       const { collection, outcome, why, durationMs } = event;
-      const { chains, late, rejectReasons, rowsStale, ...stats } = event.stats;
+      const { chains, late, rejectReasons, ...stats } = event.stats;
       const absences = nonZero(chains);
       const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
-      const level = outcome === 'suspect' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
+      const level = outcome === 'inconclusive' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
       const details = {
         ...(absences === null ? {} : { absences }),
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
-      // Searches in logs know the line and its fields by these names.
-      const counts = { ...stats, rowsOvertaken: rowsStale };
-      logger[level]({ collection, outcome, why, durationMs, ...counts, ...details }, 'a pass ended');
+      logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
       if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, explainLate(late));
       return;
     }
     case 'chains-published':
       logger.debug(
-        { absences: nonZero(event.tally), toldOpen: event.publishedOpen },
+        { absences: nonZero(event.tally), publishedOpen: event.publishedOpen },
         'changes of absences are committed',
       );
-      if (event.publishedOpen > 0) logger.warn({ toldOpen: event.publishedOpen }, PUBLISHED_WHILE_OPEN);
+      if (event.publishedOpen > 0) logger.warn({ publishedOpen: event.publishedOpen }, PUBLISHED_WHILE_OPEN);
       return;
     case 'pass-failed': {
       const { collection, mode, error, retryInMs } = event;

@@ -1,0 +1,99 @@
+import type { TenantConfig } from '../config.ts';
+import { reasonsAsText, statusAsJson } from '../core/health/status-json.ts';
+import type { HealthPart, NotReady } from '../core/health/tenant-facts.ts';
+import { isoOrNull } from '../core/words.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
+import { TenantMonitor } from './tenant-monitor.ts';
+
+/** The health of all tenants of this process: what `/readyz`, `/status.json`, the page, the metrics and the heartbeat show. */
+export class Board {
+  readonly version: string;
+  readonly #tenants: ReadonlyMap<string, TenantMonitor>;
+  readonly #startedAtMs: number;
+  readonly #now: () => number;
+  #isStopping = false;
+  #fatal: string | null = null;
+
+  constructor(tenants: readonly TenantConfig[], parts: { version: string; now: () => number }) {
+    this.#tenants = new Map(tenants.map((tenant) => [tenant.id, new TenantMonitor(tenant, parts.now)]));
+    this.version = parts.version;
+    this.#now = parts.now;
+    this.#startedAtMs = parts.now();
+  }
+
+  /** Returns whether an event that reports a trouble is news: one cause may fail many collections. */
+  note(tenant: string, event: PipelineEvent): boolean {
+    return this.#tenants.get(tenant)?.note(event) ?? true;
+  }
+
+  get tenants(): readonly TenantMonitor[] {
+    return [...this.#tenants.values()];
+  }
+
+  /** Replaces what is known of a tenant's withheld deletions. */
+  noteWithheldGroups(tenant: string, groups: TenantMonitor['withheldGroups']): void {
+    const monitor = this.#tenants.get(tenant);
+    if (monitor !== undefined) monitor.withheldGroups = groups;
+  }
+
+  /** The last record of each collection of a tenant in `progress`. */
+  progressOf(tenant: string): TenantMonitor['progress'] {
+    return this.#tenants.get(tenant)?.progress ?? new Map();
+  }
+
+  /** Says of every tenant that a part is not ready; without a reason, that it is ready again. */
+  report(part: HealthPart, reason: Pick<NotReady, 'why' | 'remedy'> | null): void {
+    for (const each of this.tenants) each.report(part, reason);
+  }
+
+  /** The process is ending. `fatal`: why only a restart helps; the first such reason stays. */
+  stop(fatal: string | null): void {
+    this.#isStopping = true;
+    this.#fatal ??= fatal;
+  }
+
+  get fatalReason(): string | null {
+    return this.#fatal;
+  }
+
+  /** Every reason why the process is not ready. */
+  reasons(): NotReady[] {
+    const why = this.#fatal ?? 'the process is ending';
+    const stop: NotReady = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' };
+    return [...(this.#isStopping ? [stop] : []), ...this.tenants.flatMap((each) => each.status().reasons)];
+  }
+
+  /** The health that another process may read with the owner's heartbeat. */
+  heartbeatOf(tenant: string): Readonly<Record<string, string>> {
+    const status = this.#tenants.get(tenant)?.status();
+    if (status === undefined) return {};
+    return {
+      reasons: reasonsAsText(status.reasons),
+      hubSkewMs: String(Math.round(status.hubSkewMs)),
+      wrongTenant: status.wrongTenant.join(' '),
+    };
+  }
+
+  /** The value of `/status.json`. */
+  json(): Record<string, unknown> {
+    const all = this.tenants.map((monitor) => ({ monitor, status: monitor.status() }));
+    return {
+      at: isoOrNull(this.#now()),
+      version: this.version,
+      startedAt: isoOrNull(this.#startedAtMs),
+      ready: !this.#isStopping && all.every(({ status }) => status.reasons.length === 0),
+      needsPerson: all.some(({ status }) => status.decisions.length > 0),
+      tenants: all.map(({ monitor, status }) => {
+        const { collections, ...tenant } = statusAsJson(status);
+        return Object.assign(tenant, {
+          /** Created, updated and removed in each minute of the last hour, the oldest first. */
+          changes: monitor.changes(),
+          collections: collections.map((each) => {
+            const { rowsInKafka, rowsAtHub } = monitor.live(each.collection);
+            return Object.assign(each, { rowsInKafka, rowsAtHub });
+          }),
+        });
+      }),
+    };
+  }
+}

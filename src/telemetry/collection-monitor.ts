@@ -1,0 +1,159 @@
+import type { CollectionFacts, RunningSync } from '../core/health/tenant-facts.ts';
+import type { Shortfall } from '../core/deletions/evidence.ts';
+import type { LateNote } from '../core/late-rows.ts';
+import { RollcallError } from '../errors.ts';
+import type { Progress, SyncMode } from '../model/progress.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
+
+/** The events that name a collection. */
+export type CollectionEvent = Extract<PipelineEvent, { readonly collection: unknown }>;
+type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'deltaEveryMs' | 'fullPull'>;
+
+/** Notes the events of one collection: facts that only the process that mirrors it knows. Times are of the local clock. */
+export class CollectionMonitor {
+  readonly #settings: Settings;
+  readonly #overlapMs: number;
+  readonly running = new Map<SyncMode, RunningSync>();
+  /**
+   * When the last complete sync ended, ms since the epoch; after a start, when the last full one began, and 0 if there was
+   * none; null: not known, or not offered.
+   */
+  readonly completedMs: Record<SyncMode, number | null> = { FULL: null, DELTA: null };
+  progress: Progress | null = null;
+  /** Rows in the topic. */
+  rowsInKafka: number | null = null;
+  /** Rows that the hub had at the end of the last full sync. */
+  rowsAtHub: number | null = null;
+  /** Rows that cannot be decoded at present; null before the start is over. */
+  rejects: number | null = null;
+  /** Why the last full sync is not complete: it stayed below the hub's total. */
+  short: Shortfall | null = null;
+  isNotOffered = false;
+  isWrongTenant = false;
+  isLost = false;
+  #late: LateNote | null = null;
+  #committedAtMs: number | null = null;
+
+  constructor(settings: Settings, overlapMs: number) {
+    this.#settings = settings;
+    this.#overlapMs = overlapMs;
+  }
+
+  /** Notes the progress of a derived collection; its syncs are those of its source. */
+  setProgress(progress: Progress, nowMs: number): void {
+    this.progress = progress;
+    this.#committedAtMs = nowMs;
+    this.rowsInKafka = progress.lastCompleteFull?.rows ?? null;
+  }
+
+  note(event: CollectionEvent, nowMs: number): void {
+    switch (event.type) {
+      case 'caught-up':
+        this.running.clear();
+        this.progress = event.progress;
+        this.rowsInKafka = event.rows;
+        this.rejects = event.rejects;
+        this.rowsAtHub = rowsAtHub(event.progress);
+        // 0 is a value to alert on.
+        this.completedMs.FULL = event.progress?.lastCompleteFull?.startedAtMs ?? 0;
+        return;
+      case 'pass-started': {
+        const { mode } = event;
+        const expected = mode === 'FULL' ? this.progress?.lastCompleteFull?.rows || null : null;
+        this.running.set(mode, { mode, startedAtMs: nowMs, seen: 0, expected });
+        return;
+      }
+      case 'pass-page': {
+        const { mode, rowsSeen, totalAtStart } = event.stats;
+        const running = this.running.get(mode);
+        if (running === undefined) return;
+        const expected = mode === 'FULL' ? (totalAtStart ?? running.expected) : null;
+        this.running.set(mode, { ...running, seen: rowsSeen, expected });
+        return;
+      }
+      case 'committed':
+        this.#committedAtMs = nowMs;
+        return;
+      case 'pass-ended':
+        this.#noteEnd(event, nowMs);
+        return;
+      case 'not-offered':
+        this.isNotOffered = true;
+        this.completedMs.FULL = null;
+        this.completedMs.DELTA = null;
+        this.running.delete(event.mode);
+        return;
+      case 'pass-failed': {
+        const code = event.error instanceof RollcallError ? event.error.code : null;
+        if (code === 'HUB_FOREIGN_DATA') this.isWrongTenant = true;
+        if (code === 'ABSENCES_LOST') this.isLost = true;
+        this.running.delete(event.mode);
+        return;
+      }
+      case 'pass-stopped':
+        this.running.delete(event.mode);
+        return;
+      default:
+    }
+  }
+
+  facts(): CollectionFacts {
+    return {
+      ...this.#settings,
+      progress: this.progress,
+      lateRows: this.#late,
+      committedAtMs: this.#committedAtMs,
+      running: this.running.get('FULL') ?? this.running.get('DELTA'),
+    };
+  }
+
+  #noteEnd(event: PipelineEvent & { type: 'pass-ended' }, nowMs: number): void {
+    const { stats, outcome } = event;
+    this.running.delete(stats.mode);
+    this.isNotOffered = false;
+    this.progress = event.progress;
+    this.rowsInKafka = event.rows;
+    this.rejects = event.rejects;
+    if (stats.late !== null) this.#late = { ...stats.late, overlapMs: this.#overlapMs };
+    if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
+    if (outcome !== 'complete') return;
+    this.isWrongTenant = false;
+    this.isLost = false;
+    this.completedMs[stats.mode] = nowMs;
+    if (stats.mode === 'FULL') this.rowsAtHub = stats.totalAtEnd ?? stats.rowsSeen;
+  }
+}
+
+/** Only the record of a full sync has the hub's own number. */
+function rowsAtHub(progress: Progress | null): number | null {
+  if (progress === null || progress.mode !== 'FULL' || !progress.complete) return null;
+  return progress.totalAtEnd ?? progress.rowsSeen;
+}
+
+const MINUTE_MS = 60_000;
+const HISTORY_MINUTES = 60;
+
+/** The numbers of created, updated and removed records. */
+export type Changes = [created: number, updated: number, removed: number];
+
+/** The changes of the last hour, minute by minute. */
+export class ChangeHistory {
+  readonly #minutes: Changes[] = Array.from({ length: HISTORY_MINUTES }, () => [0, 0, 0]);
+  #minute = 0;
+
+  add(nowMs: number, changes: Changes): void {
+    const newest = this.minutes(nowMs).at(-1);
+    for (const [kind, count] of changes.entries()) if (newest) newest[kind] = (newest[kind] ?? 0) + count;
+  }
+
+  /** The oldest minute first; the last one is under way. A clock that was set back adds to the newest minute. */
+  minutes(nowMs: number): readonly Changes[] {
+    const minute = Math.max(this.#minute, Math.floor(nowMs / MINUTE_MS));
+    for (let passed = Math.min(HISTORY_MINUTES, minute - this.#minute); passed > 0; passed -= 1) {
+      this.#minutes.shift();
+      this.#minutes.push([0, 0, 0]);
+    }
+    this.#minute = minute;
+    return this.#minutes;
+  }
+}

@@ -1,0 +1,209 @@
+import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
+import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
+import { HubWatch } from '../core/health/hub-watch.ts';
+import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
+import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
+import { isFromHub, RollcallError, type ErrorSource } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { Progress } from '../model/progress.ts';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
+import { ChangeHistory, CollectionMonitor, type Changes } from './collection-monitor.ts';
+
+type Reason = Pick<NotReady, 'why' | 'remedy'>;
+
+/** A commit that waited for no quota. */
+const FAST_MS = 1_000;
+const THROTTLED: Reason = {
+  why: 'throttled by the broker: requests wait for the quota of this user or client id',
+  remedy: 'Raise its producer_byte_rate (kafka-configs), or wait: Rollcall goes on, as fast as it may.',
+};
+const PART_OF: Readonly<Record<ErrorSource, HealthPart>> = {
+  hub: 'hub',
+  log: 'kafka',
+  registry: 'registry',
+  index: 'redis',
+  owner: 'owner',
+  command: 'pipeline',
+  program: 'pipeline',
+};
+
+/** Notes the events of a tenant, and judges its health from them at any time. */
+export class TenantMonitor {
+  readonly tenant: string;
+  readonly #deltaOverlapMs: number;
+  readonly #now: () => number;
+  readonly #collections: ReadonlyMap<CollectionName, CollectionMonitor>;
+  readonly #hub = new HubWatch();
+  readonly #history = new ChangeHistory();
+  /** What an event or a watch reported, by part. */
+  readonly #reported = new Map<HealthPart, Reason>();
+  /** Collections whose last full sync was inconclusive, with the reason. A short one is a reason of its own. */
+  readonly #inconclusive = new Map<CollectionName, string>();
+  #owner: TenantStatus['owner'] = null;
+  isOwner = false;
+  /** Number of contradictory absences; null where absences are not mirrored. */
+  contradictions: number | null = null;
+  withheldGroups: TenantFacts['withheldGroups'];
+  #hubSkewMs = 0;
+
+  constructor(config: TenantConfig, now: () => number) {
+    this.tenant = config.id;
+    this.#deltaOverlapMs = config.deltaOverlapMs;
+    this.#now = now;
+    this.#collections = new Map(
+      enabledCollections(config).map(({ name, keyset }) => {
+        const { deltaEveryMs, fullPull } = collectionSettings(config, name);
+        const settings = { collection: name, hasIncremental: keyset, deltaEveryMs, fullPull };
+        return [name, new CollectionMonitor(settings, config.deltaOverlapMs)];
+      }),
+    );
+  }
+
+  /** Sets why a part is not ready, in place of the reason before; null: it is ready again. Returns whether that is new. */
+  report(part: HealthPart, reason: Reason | null): boolean {
+    if (reason === null) return this.#reported.delete(part);
+    const before = this.#reported.get(part);
+    this.#reported.set(part, reason);
+    return before?.why !== reason.why;
+  }
+
+  /** Returns whether an event that reports a trouble is news. */
+  note(event: PipelineEvent): boolean {
+    const nowMs = this.#now();
+    if ('collection' in event) this.#collections.get(event.collection)?.note(event, nowMs);
+    switch (event.type) {
+      case 'hub':
+        this.#hub.note(event.event, nowMs);
+        if (event.event.type === 'request-done' && event.event.target !== 'token') this.#hubAnswers();
+        return true;
+      case 'owned':
+        this.#owner = { owner: event.owner, ownedSinceMs: nowMs };
+        this.isOwner = true;
+        for (const part of ['kafka', 'registry', 'redis', 'owner'] as const) this.report(part, null);
+        return true;
+      case 'session-opened':
+        this.report('pipeline', null);
+        return true;
+      case 'session-failed':
+        return this.#noteFailedSession(event.error);
+      case 'throttled':
+        return this.report('quota', THROTTLED);
+      case 'topics-compared':
+        return this.report('kafka', event.mismatch && reasonOf(event.mismatch));
+      case 'caught-up':
+        this.contradictions = event.contradictions ?? this.contradictions;
+        this.#noteDerived(event.derived, nowMs);
+        return true;
+      case 'chains-published':
+        this.contradictions = event.contradictions ?? this.contradictions;
+        return true;
+      case 'committed':
+        if (event.durationMs < FAST_MS) this.report('quota', null);
+        return true;
+      case 'pass-page':
+        this.#history.add(nowMs, [event.tally.created, event.tally.updated, 0]);
+        return true;
+      case 'pass-ended':
+        this.#hubSkewMs = event.stats.startedAtMs - (nowMs - event.durationMs);
+        this.#history.add(nowMs, [0, 0, event.stats.rowsRemoved]);
+        this.#noteDerived(event.derived, nowMs);
+        this.#noteOutcome(event);
+        return true;
+      case 'pass-failed':
+        return !isFromHub(event.error) || this.report('hub', reasonOf(event.error));
+      case 'not-offered':
+        // One missing collection is harmless; but if no other has answered, the address is wrong.
+        if (this.#reported.has('hub')) this.report('hub', reasonOf(event.error));
+        return true;
+      default:
+        return true;
+    }
+  }
+
+  status(): TenantStatus {
+    const nowMs = this.#now();
+    const { tenant } = this;
+    const reported = [...this.#reported].map(([part, reason]) => Object.assign({ part, tenant }, reason));
+    const ofHub = this.#hub.reasons(tenant, nowMs).filter(({ part }) => !this.#reported.has(part));
+    return tenantStatus({
+      tenant,
+      deltaOverlapMs: this.#deltaOverlapMs,
+      collections: [...this.#collections.values()].map((each) => each.facts()),
+      owner: this.#owner,
+      isOwnerAlive: this.isOwner,
+      notOffered: this.#names(({ isNotOffered }) => isNotOffered),
+      wrongTenant: this.#names(({ isWrongTenant }) => isWrongTenant),
+      areAbsencesLost: this.#names(({ isLost }) => isLost).length > 0,
+      withheldGroups: this.withheldGroups,
+      // Their number alone is a metric; what they are, only the index knows.
+      contradictions: null,
+      hubSkewMs: this.#hubSkewMs,
+      reported: [...reported, ...ofHub, ...this.#shortScans()],
+      nowMs,
+    });
+  }
+
+  /** The last record of each collection in `progress`. */
+  get progress(): ReadonlyMap<CollectionName, Progress | null> {
+    return new Map([...this.#collections].map(([name, { progress }]) => [name, progress]));
+  }
+
+  live(collection: CollectionName): CollectionMonitor {
+    const known = this.#collections.get(collection);
+    if (known === undefined) throw new TypeError(`${this.tenant} does not mirror ${collection}`);
+    return known;
+  }
+
+  /** By minute of the last hour, the oldest first. */
+  changes(): readonly Changes[] {
+    return this.#history.minutes(this.#now());
+  }
+
+  #noteFailedSession(error: unknown): boolean {
+    this.isOwner = false;
+    this.#hub.sessionEnded();
+    const reason = reasonOf(error);
+    const part = error instanceof RollcallError ? PART_OF[error.source] : 'pipeline';
+    const isNews = this.report(part, reason);
+    this.report('pipeline', { why: 'the tenant is currently not mirrored', remedy: reason.remedy });
+    return isNews;
+  }
+
+  #noteDerived(derived: readonly Progress[] | undefined, nowMs: number): void {
+    for (const progress of derived ?? [])
+      this.#collections.get(progress.collection)?.setProgress(progress, nowMs);
+  }
+
+  #noteOutcome({ collection, outcome, why, short, stats }: PipelineEvent & { type: 'pass-ended' }): void {
+    if (outcome === 'inconclusive' && short === null)
+      this.#inconclusive.set(collection, why ?? 'its list proves nothing');
+    else if (stats.mode === 'FULL') this.#inconclusive.delete(collection);
+    this.#hubAnswers();
+  }
+
+  /** The hub is ready, unless a collection's last full sync was inconclusive: such a list is as bad as no answer. */
+  #hubAnswers(): void {
+    const [first] = this.#inconclusive;
+    const remedy = "Check the hub's answer and the token's rights; nothing was removed.";
+    this.report('hub', first === undefined ? null : { why: `${first[0]}: ${first[1]}`, remedy });
+  }
+
+  /** Why a copy lacks rows that the hub counts. */
+  #shortScans(): NotReady[] {
+    const short = [...this.#collections].flatMap(([name, { short }]) =>
+      short === null ? [] : [`${name}: ${short.rows} of ${short.total} rows`],
+    );
+    if (short.length === 0) return [];
+    const why = `the hub counts more rows than it returns: ${short.join(', ')}`;
+    return [{ part: 'short', tenant: this.tenant, why, remedy: SHORT_REMEDY }];
+  }
+
+  #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {
+    return [...this.#collections].filter(([, monitor]) => test(monitor)).map(([name]) => name);
+  }
+}
+
+function reasonOf(error: unknown): Reason {
+  if (error instanceof RollcallError) return { why: error.message, remedy: error.remedy };
+  return { why: 'an unexpected error occurred', remedy: 'See the log.' };
+}
