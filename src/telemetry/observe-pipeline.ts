@@ -193,7 +193,7 @@ function judgeHealth(
   }
 }
 
-/** Collections whose last full sync was inconclusive, with the reason, by tenant. */
+/** Collections whose last full sync was inconclusive, with the reason, by tenant. A short one is a reason of its own. */
 type Inconclusive = Map<string, Map<string, string>>;
 
 function noteOutcome(
@@ -203,8 +203,9 @@ function noteOutcome(
 ): void {
   const ofTenant = inconclusive.get(tenant) ?? new Map<string, string>();
   inconclusive.set(tenant, ofTenant);
-  if (event.outcome === 'suspect') ofTenant.set(event.collection, event.why ?? 'its list proves nothing');
-  else if (event.outcome === 'complete' && event.stats.mode === 'FULL') ofTenant.delete(event.collection);
+  if (event.outcome === 'suspect' && event.short === null)
+    ofTenant.set(event.collection, event.why ?? 'its list proves nothing');
+  else if (event.stats.mode === 'FULL') ofTenant.delete(event.collection);
 }
 
 /** Marks the hub as ready, unless a collection's last full sync was inconclusive: such a list is as bad as no answer. */
