@@ -12,7 +12,15 @@ import { studentFingerprint } from '../core/absences/student-fingerprint.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
 import type { ChainCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
-import type { Derived, LookUp, StagedRows, View, ViewedSync, ViewedTransaction } from '../table/view.ts';
+import type {
+  Derived,
+  LiveIds,
+  LookUp,
+  StagedRows,
+  View,
+  ViewedSync,
+  ViewedTransaction,
+} from '../table/view.ts';
 import { noTally } from '../core/sync-stats.ts';
 import { AbsenceIndex } from './absence-index.ts';
 import { dayNumber, decodeDay } from './ended-day.ts';
@@ -64,6 +72,13 @@ export class AbsenceView implements View {
   }
 
   readonly committed = (derived: Derived): void => this.#parts.onCommitted(derived);
+
+  async live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds> {
+    const entries = [...(await this.#index.load(lookUp, ids)).values()];
+    const live = entries.filter(({ published }) => published?.isDeleted !== true);
+    const versions = live.flatMap(({ members }) => members.map(({ id }) => id));
+    return { versions: new Set(versions), awaited: new Set(live.flatMap(awaitedIn)) };
+  }
 
   countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
     return this.#index.countRows(changes, lookUp);

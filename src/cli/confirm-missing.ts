@@ -27,7 +27,8 @@ export async function confirmMissing(
   const rows = owed.reduce((sum, { missing }) => sum + missing, 0);
   const names = owed.map(({ collection }) => collection);
   const waitMs = Math.max(0, ...owed.map(({ confirmAtMs }) => (confirmAtMs ?? 0) - Date.now()));
-  const what = `${tenantId}: ${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time`;
+  const found = rows > 0 ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time` : null;
+  const what = `${tenantId}: ${found ?? `fewer rows of ${names.join(', ')} came than the hub counts`}`;
   if (waitMs > LONGEST_WAIT_MS) {
     progress.print(`${what}; a full sync in ${formatDuration(waitMs)} confirms it`);
     return outcomes;

@@ -1,21 +1,12 @@
 import type { WayOut } from '../core/hub-events.ts';
 import LinkHeader from 'http-link-header';
 
-/** A `rel="next"` that Rollcall may follow. */
-export interface NextLink {
-  readonly url: URL;
-  /** How it continues: by `afterSourcedId`, by `offset`, or by something only the hub understands. */
-  readonly carries: 'cursor' | 'offset' | 'opaque';
-  /** Its `afterSourcedId`. */
-  readonly cursor: string | null;
-}
-
 export interface PageLinks {
   /** Whether the page has paging links (first, prev, next, last). Only then does a missing `next` prove an end. */
   readonly paging: boolean;
-  /** Whether the page has a `next`, also one that Rollcall does not follow. */
+  /** Whether the page has a `next`, also one that leads elsewhere. */
   readonly nextOffered: boolean;
-  readonly next: NextLink | null;
+  readonly next: URL | null;
   /** How the next link leads out of the hub, null when it does not. Rollcall never follows such a link: the token would leak. */
   readonly leadsOut: WayOut | null;
 }
@@ -31,12 +22,11 @@ function comparablePath(url: URL): string {
   }
 }
 
-function usableNext(url: URL, requested: URL): NextLink | null {
-  if (comparablePath(url) !== comparablePath(requested)) return null;
-  if (url.searchParams.get('filter') !== requested.searchParams.get('filter')) return null;
-  const cursor = url.searchParams.get('afterSourcedId');
-  if (cursor !== null && cursor !== '') return { url, carries: 'cursor', cursor };
-  return { url, carries: url.searchParams.has('offset') ? 'offset' : 'opaque', cursor: null };
+function isOfSameList(url: URL, requested: URL): boolean {
+  return (
+    comparablePath(url) === comparablePath(requested) &&
+    url.searchParams.get('filter') === requested.searchParams.get('filter')
+  );
 }
 
 /**
@@ -74,5 +64,5 @@ export function readLinks(header: string | null, options: { requested: URL; base
   if (url === null) return offered;
   const leadsOut = wayOut(url, baseUrl);
   if (leadsOut !== null) return { ...offered, leadsOut };
-  return { ...offered, next: usableNext(url, requested) };
+  return isOfSameList(url, requested) ? { ...offered, next: url } : offered;
 }

@@ -1,7 +1,6 @@
 import { Fingerprints, type KeyLookup } from '../core/seen-keys.ts';
 import type { ScanEnd } from './hub.ts';
 import type { PagingMode } from '../core/hub-events.ts';
-import type { NextLink } from './link.ts';
 import { looksSorted } from './sort-order.ts';
 
 /** The ids of a page; those of a page that was recognised are fingerprints. */
@@ -24,7 +23,7 @@ export interface PageFacts {
   /** See link.ts. */
   readonly paging: boolean;
   readonly nextOffered: boolean;
-  readonly next: NextLink | null;
+  readonly next: URL | null;
 }
 
 /** The state of a scan. `…InMode` counts from the last step-down, which starts the scan again. */
@@ -50,7 +49,7 @@ export interface ScanState {
 
 export type NextStep =
   | { readonly kind: 'end'; readonly reason: ScanEnd['reason'] }
-  | { readonly kind: 'follow'; readonly link: NextLink }
+  | { readonly kind: 'follow'; readonly url: URL }
   | { readonly kind: 'cursor'; readonly cursor: string }
   | { readonly kind: 'offset' }
   | { readonly kind: 'step-down'; readonly to: PagingMode; readonly reason: string }
@@ -177,15 +176,16 @@ function decideRepeated(state: ScanState, page: PageFacts): NextStep {
   return { kind: 'end', reason: 'repeated-page' };
 }
 
+/** Whether an address continues by something that only the hub understands. */
+function isOpaque({ searchParams }: URL): boolean {
+  return !searchParams.has('afterSourcedId') && !searchParams.has('offset');
+}
+
 function decideNext(state: ScanState, page: PageFacts): NextStep {
   const { next } = page;
-  if (state.mode === 'offset') {
-    return next !== null && next.carries === 'opaque' ? { kind: 'follow', link: next } : { kind: 'offset' };
-  }
-  // While the cursor may work, an offset link is not followed: deep offsets are expensive (spec 4.3 rule 1).
-  if (state.mode === 'keyset' && next !== null && next.cursor !== null && next.cursor !== state.cursor) {
-    return { kind: 'follow', link: next };
-  }
+  if (state.mode === 'offset')
+    return next !== null && isOpaque(next) ? { kind: 'follow', url: next } : { kind: 'offset' };
+  // A link says only that there is more: a public server's led one row too far (spec 4.3 rule 2).
   const cursor = page.ids.at(-1);
   return cursor === undefined
     ? stepDown(state, 'a page has no row with an id to continue from', 'offset')

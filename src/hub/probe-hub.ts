@@ -1,3 +1,4 @@
+import { shortfallOf, type Shortfall } from '../core/deletions/evidence.ts';
 import { modifiedTimeOf } from '../core/timestamps.ts';
 import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
 import type { HubEvent } from '../core/hub-events.ts';
@@ -37,6 +38,8 @@ export interface CollectionProbe {
   readonly whySteppedDown: string | null;
   /** The hub returns the same page again and again: nothing proves that there are no other rows. */
   readonly isRepeated: boolean;
+  /** By how much a collection that fits in one page of a sync stays below the hub's total; null for others. */
+  readonly short: Shortfall | null;
   /** Hub clock minus local clock, ms; null without a `Date` header. */
   readonly skewMs: number | null;
   /** Id of the first row with one: a parent for a try at nested collections. */
@@ -69,6 +72,7 @@ const RETRY = { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs:
 export function createHubProbe(settings: HubSettings, tools: HubTools = {}): HubProbe {
   const { now, sleep, monotonicNow, random, ...rest } = withDefaults(tools);
   const { maxConcurrentRequests, maxResponseBytes, paging, pageSize } = settings;
+  const ignoresTotals = settings.totals === 'ignored';
   const baseUrl = new URL(settings.baseUrl);
   const requestMs = Math.min(REQUEST_MS, settings.requestTimeoutMs);
   const http = createHttpClient({
@@ -119,7 +123,12 @@ export function createHubProbe(settings: HubSettings, tools: HubTools = {}): Hub
       return response.status;
     },
     readSchedule: (asked) => readSchedule({ baseUrl, requests, onEvent, firstTime: () => false }, asked),
-    collection: (probe) => probeCollection({ baseUrl, requests, now, paging, pageSize }, probe),
+    async collection(options) {
+      const at = { baseUrl, requests, now, paging, pageSize, ignoresTotals };
+      const probe = await probeCollection(at, options);
+      const fits = probe.rows !== null && probe.total !== null && probe.total <= pageSize;
+      return { ...probe, short: fits ? await findShort(at, options) : null };
+    },
     async [Symbol.asyncDispose]() {
       await http[Symbol.asyncDispose]();
     },
@@ -127,6 +136,8 @@ export function createHubProbe(settings: HubSettings, tools: HubTools = {}): Hub
 }
 
 type ProbeOptions = Parameters<HubProbe['collection']>[0];
+
+type FirstPages = Omit<CollectionProbe, 'short'>;
 
 interface ProbeContext extends Omit<ScanContext, 'memory' | 'onEvent'> {
   readonly pageSize: number;
@@ -137,7 +148,7 @@ interface ProbeContext extends Omit<ScanContext, 'memory' | 'onEvent'> {
  * Small pages show how the hub pages even a small collection. If they fail, the probe uses the page size of a sync:
  * a collection that fits in one page needs no paging.
  */
-async function probeCollection(at: ProbeContext, options: ProbeOptions): Promise<CollectionProbe> {
+async function probeCollection(at: ProbeContext, options: ProbeOptions): Promise<FirstPages> {
   try {
     const probe = await scanFirstPages(at, { ...options, limit: ROWS_ASKED });
     if (probe.rows === null || probe.rows <= ROWS_ASKED) return probe;
@@ -145,6 +156,18 @@ async function probeCollection(at: ProbeContext, options: ProbeOptions): Promise
     if (!(error instanceof HubError) || error.code !== 'HUB_PAGING_BROKEN') throw error;
   }
   return scanFirstPages(at, { ...options, limit: at.pageSize });
+}
+
+/** Reads a collection to its end, and compares it with the hub's total. */
+async function findShort(at: ProbeContext, options: ProbeOptions): Promise<Shortfall | null> {
+  const memory = new PagingMemory({ now: at.now, pageSize: at.pageSize });
+  const scan = scanPages({ ...at, memory, onEvent: () => undefined }, { ...options, readVersion: () => 0 });
+  const seen = new Set<unknown>();
+  for (;;) {
+    const step = await scan.next();
+    if (step.done === true) return shortfallOf({ ...step.value, distinctRows: seen.size });
+    for (const row of step.value.rows) seen.add(readableId(row) ?? row);
+  }
 }
 
 /** Asks for the row that was modified last, by a time just before that, and reads the first page of the answer. */
@@ -181,7 +204,7 @@ async function findsByDate(
 async function scanFirstPages(
   at: ProbeContext,
   { collection, parentId, signal, limit }: ProbeOptions & { readonly limit: number },
-): Promise<CollectionProbe> {
+): Promise<FirstPages> {
   const firstMode = at.paging === 'auto' ? 'keyset' : at.paging;
   let mode: PagingMode = collection.keyset ? firstMode : 'offset';
   let pagesInMode = 0;

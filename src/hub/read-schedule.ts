@@ -104,7 +104,7 @@ function readPage(context: ScheduleContext, answer: HubAnswer, where: string): P
   const { link, requested, status } = answer;
   const { lessons, next: address } = readLessonPage(status === 204 ? [] : answer.body);
   const byHeader = readLinks(link, { requested, baseUrl: context.baseUrl });
-  const next = address === null ? (byHeader.next?.url ?? null) : followed(context, address, requested);
+  const next = address === null ? byHeader.next : followed(context, address, requested);
   if (next === null && (address !== null || byHeader.nextOffered)) {
     throw endless(where, 'the hub has more pages but gives no usable address for the next one');
   }

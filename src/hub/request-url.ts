@@ -42,15 +42,3 @@ export function withQuery(url: URL, parameters: Readonly<Record<string, string |
   result.search = parts.join('&');
   return result;
 }
-
-/**
- * Returns the address with another `limit`; one without a limit stays the same, and so does one with a lower limit that
- * the hub chose itself, which is not `repeated` from the request before.
- */
-export function withLimit(url: URL, limit: number, repeated: number | null): URL {
-  const current = Number(url.searchParams.get('limit'));
-  if (current === 0 || current === limit || (current < limit && current !== repeated)) return url;
-  const result = new URL(url);
-  result.search = url.search.replace(/([?&]limit=)\d+/, (_, name: string) => `${name}${limit}`);
-  return result;
-}

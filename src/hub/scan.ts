@@ -63,8 +63,6 @@ class Scanner {
   #atMost = Infinity;
   /** Rows that lead to a remembered page; null: as many as usual. */
   #cut: number | null = null;
-  /** Of the request before; a link may repeat it. */
-  #limitBefore: number | null = null;
   #pages = 0;
   #rows = 0;
   #totalAtStart: number | null = null;
@@ -142,8 +140,8 @@ class Scanner {
     let limit = this.#limit;
     const url = (): URL => {
       limit = this.#limit;
-      const at = { mode: this.#state.mode, position: this.#position, limitBefore: this.#limitBefore };
-      return pageUrl({ ...at, baseUrl, read, limit, sort: this.#sorts });
+      const { mode } = this.#state;
+      return pageUrl({ baseUrl, read, mode, position: this.#position, limit, sort: this.#sorts });
     };
     try {
       const fetched = await requests.get({
@@ -180,7 +178,6 @@ class Scanner {
           return because === 'too-large';
         },
       });
-      this.#limitBefore = limit;
       prefetch?.noteUsed(fetched.page.readVersion);
       return fetched;
     } catch (error) {
@@ -263,7 +260,6 @@ class Scanner {
       }
       case 'follow':
         this.#position = step;
-        this.#state = { ...this.#state, cursor: step.link.cursor };
         return null;
       case 'cursor':
         this.#position = step;

@@ -24,7 +24,7 @@ export interface ViewParts {
   readonly changelog: (at: () => string) => AsyncIterable<readonly OutgoingRecord[]>;
 }
 
-export interface WriterParts extends Omit<TableParts, 'hasView' | 'onSeen'> {
+export interface WriterParts extends Omit<TableParts, 'hasView' | 'onSeen' | 'live'> {
   /** Commits one transaction at a time for the whole tenant. */
   readonly commit: (transaction: Transaction) => Promise<Committed>;
   /** Only for `absence-versions`: derives absences and their changes. */
@@ -55,7 +55,11 @@ export class CollectionWriter {
     this.committed = new CollectionProgress(parts.collection, parts.reader.mapping ?? null, start);
     const view = parts.viewed?.view;
     const onSeen = missing === undefined ? undefined : missing.noteSeen.bind(missing);
-    this.#table = new Table({ ...parts, onSeen, hasView: view !== undefined }, start);
+    const live =
+      view === undefined
+        ? undefined
+        : (ids: readonly string[]) => view.live(ids, this.#table.lookUpCommitted);
+    this.#table = new Table({ ...parts, onSeen, live, hasView: view !== undefined }, start);
     this.known = new KnownRows(this.#table, this.#queue);
   }
 

@@ -12,7 +12,7 @@ import type { ReadableRow } from '../core/decoded-row.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import type { HubPage } from '../hub/hub.ts';
 import { hasSeen, markAllSeen, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
-import type { LookUp } from './view.ts';
+import type { LiveIds, LookUp } from './view.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { addTally, countRejects } from '../core/sync-stats.ts';
 import type { WriterStart } from './collection-progress.ts';
@@ -32,6 +32,8 @@ export interface TableParts extends RenderParts {
   readonly pages?: PageMemory | undefined;
   /** Told of the keys that the hub shows, one by one or all those of a page. */
   readonly onSeen?: ((keys: Iterable<string | null>) => void) | undefined;
+  /** See {@link View.live}. */
+  readonly live?: ((ids: readonly string[]) => Promise<LiveIds>) | undefined;
 }
 
 type TableStart = Pick<WriterStart, 'indexed' | 'knownRows' | 'knownRejects'>;
@@ -219,23 +221,24 @@ export class Table {
     this.#parts.pages.remember(proven, proven.ids);
   }
 
-  /** Looks up what the page's deletions of absences replace; null where none of its rows can be over. */
+  /** Looks up what the page's rows continue; undefined where none of them can be over. */
   async #overBeforeMet(
     rows: readonly KeyedRow[],
     hashes: Hashes,
   ): Promise<((row: ReadableRow) => boolean) | undefined> {
-    const isNew = ({ key }: KeyedRow): boolean => key !== null && this.#hashOf('rows', key, hashes) === null;
-    const over = rows.flatMap((row) =>
-      row.decoded.kind === 'row' && isNew(row) && isOverBeforeMet(row.decoded, () => false)
-        ? [row.decoded]
-        : [],
-    );
+    const over: ReadableRow[] = [];
+    const begun = new Set<string>();
+    for (const { key, decoded } of rows) {
+      if (decoded.kind !== 'row' || key === null || this.#hashOf('rows', key, hashes) !== null) continue;
+      if (isOverBeforeMet(decoded, () => false)) over.push(decoded);
+      else begun.add(key);
+    }
     if (over.length === 0) return undefined;
-    const replaced = over.flatMap(({ value }) => replacedBy(value) ?? []);
-    const known = await this.#lookUp('rows', replaced);
-    const inPage = new Set(rows.map(({ key }) => key));
-    return (row) =>
-      isOverBeforeMet(row, (key) => inPage.has(key) || this.#hashOf('rows', key, known) !== null);
+    const ids = over.flatMap(({ sourcedId, value }) => [sourcedId, replacedBy(value)]);
+    const live = await this.#parts.live?.(ids.filter((id) => id !== null));
+    for (const id of live?.versions ?? []) begun.add(id);
+    const isLive = (id: string): boolean => begun.has(id) || this.#staged.hashOf('rows', id) != null;
+    return (row) => live?.awaited.has(row.sourcedId) !== true && isOverBeforeMet(row, isLive);
   }
 
   #stageUnchanged(rows: readonly KeyedRow[], hashes: Hashes): void {

@@ -79,10 +79,18 @@ export interface FetchedRows {
   readonly gone: readonly string[];
 }
 
+/** Ids of the versions of live absences; those among them that the hub has not shown yet. */
+export interface LiveIds {
+  readonly versions: ReadonlySet<string>;
+  readonly awaited: ReadonlySet<string>;
+}
+
 /** Topics that are derived from a table's rows, and committed in its transactions. */
 export interface View {
   /** Called right before each commit of rows, and at the end of each sync. */
   derive(transaction: ViewedTransaction, sync: ViewedSync): Promise<void>;
+  /** The live absences, as of the last commit, that these ids belong to or that await them. */
+  live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds>;
   /** How many keys the derived topics have after these changes, by the index. */
   countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>>;
   /** Called after the commit. */

@@ -2,6 +2,7 @@ import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { RollcallError } from '../../errors.ts';
 import { createHubProbe, type CollectionProbe, type HubProbe } from '../../hub/probe-hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
+import { SHORT_REMEDY } from '../../core/deletions/evidence.ts';
 import { countOf, formatCount, formatDuration } from '../../core/words.ts';
 import { scheduleFindings } from './check-schedules.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
@@ -169,7 +170,7 @@ function collectionFinding({ collection, probe, error, skipped }: Probed): Findi
 }
 
 function answeredFinding({ name, path, envelope }: Collection, probe: CollectionProbe): Finding {
-  const { rows, asked, total, leadsOut, paging, whySteppedDown } = probe;
+  const { rows, asked, total, short, leadsOut, paging, whySteppedDown } = probe;
   if (rows === null) {
     return warning(
       name,
@@ -177,6 +178,7 @@ function answeredFinding({ name, path, envelope }: Collection, probe: Collection
       'Check what the hub answers, and the rights of this client: from such an answer Rollcall mirrors and removes nothing.',
     );
   }
+  if (short !== null) return failure(name, `${short.rows} of ${short.total} rows came`, SHORT_REMEDY);
   if (rows === 0) return ok(name, 'no rows');
   // A total below the number of rows on the page counts something else.
   const count = total === null || total < rows ? 'rows, no usable total' : countOf(total, 'row');

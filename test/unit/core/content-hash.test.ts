@@ -125,8 +125,11 @@ describe('without a change of content', () => {
       const schema = schemaOf(collection);
       const reader = createRowReader({ schema });
       fc.assert(
-        fc.property(arbitraryRow(schema), (row) => {
-          const moved = JSON.parse(JSON.stringify(row), (key, value: unknown) =>
+        fc.property(arbitraryRow(schema), (made) => {
+          // As it comes: JSON.stringify writes -0 as 0.
+          const text = JSON.stringify(made);
+          const row = JSON.parse(text) as object;
+          const moved = JSON.parse(text, (key, value: unknown) =>
             key === 'href' && typeof value === 'string' ? 'https://moved.example' : value,
           ) as object;
           const restamped = {

@@ -20,6 +20,7 @@ function probeOf(firstId: string | null): CollectionProbe {
     paging: null,
     whySteppedDown: null,
     isRepeated: false,
+    short: null,
     skewMs: 0,
     firstId,
     dateFilterFinds: null,

@@ -164,6 +164,7 @@ describe('the hub', () => {
     paging: 'keyset',
     whySteppedDown: null,
     isRepeated: false,
+    short: null,
     skewMs: -400,
     firstId: 'a',
     dateFilterFinds: true,
@@ -227,6 +228,7 @@ describe('the hub', () => {
     ['a filter by date that cannot be judged', { dateFilterFinds: null }, 'ok'],
     ['no rows', { rows: 0, total: 0 }, 'ok'],
     ['rows without a readable id', { rowsWithId: 0 }, 'warning'],
+    ['fewer rows than the hub counts', { short: { rows: 190, total: 250 } }, 'failure'],
     ['the same page for every request', { isRepeated: true }, 'failure'],
   ] as const)('%s: %s', (_name, parts, level) => {
     expect(levels([answered('users', parts)])).toContain(`users ${level}`);
