@@ -64,6 +64,7 @@ class Mirrored {
         await this.beforeProgress();
         return { progress: new Map([['users', { sequence: this.#sequence }]]) };
       },
+      name: (topic: TopicSuffix) => `p.t.${topic}`,
       ranges: async (topics: readonly TopicSuffix[]) =>
         topics.map((topic) => ({
           topic,
