@@ -12,7 +12,7 @@ import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
-import { confirmMissing } from './confirm-missing.ts';
+import { confirmMissing } from './pull.ts';
 import { exitCode } from './exit-code.ts';
 import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';

@@ -1,9 +1,14 @@
 import { z } from 'zod';
 import { COLLECTIONS, sourceOf } from '../model/collections.ts';
-import { randomSeed } from '../core/seen-keys.ts';
-import { onceEach } from '../core/seen-keys.ts';
-import { notMirrored, readParameters, type OwnerRequestKind } from './owner-request.ts';
-import { republishEvents } from './republish-events.ts';
+import { randomSeed, onceEach } from '../core/seen-keys.ts';
+import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { changeHash, operationOf, type AbsenceChangeValue } from '../core/absence-change.ts';
+import { absenceChangeHeaders } from '../core/cloud-events.ts';
+import { inForce } from '../core/in-force.ts';
+import { isFramed } from '../log/framing.ts';
+import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
+import type { CollectionWriter } from '../table/collection-writer.ts';
+import type { TenantChains } from '../absences/absence-options.ts';
 
 /** For more keys than this, republishing the entire collection is better. */
 export const MOST_KEYS = 1_000;
@@ -62,3 +67,82 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
     return { published, missing: [...missing], why, withheld };
   },
 };
+/** Limits of one transaction. */
+const MOST_EVENTS = 10_000;
+const MOST_BYTES = 8_000_000;
+
+/**
+ * Publishes the last event of each absence again under the mapping in force: the same step, marked as a snapshot, so that
+ * consumers notify no one. Compaction then removes the event that was published before, and with it what the mapping
+ * takes out (ADR 15). The writer does nothing else meanwhile, so that no older step can follow a newer one. `wanted`:
+ * true for each absence id that is to be published.
+ */
+export async function republishEvents(
+  work: OwnerWork,
+  options: { writer: CollectionWriter; chains: TenantChains; wanted: (absenceId: string) => boolean },
+): Promise<void> {
+  const { parts, signal } = work;
+  const { writer, chains, wanted } = options;
+  /** Offset of the last event by absence id, which determines its partition. The values would fill the memory. */
+  const last = new Map<string, number>();
+  const read = (onRecord: (record: LoggedRecord) => Promise<void> | void): Promise<void> =>
+    parts.log.read({
+      from: [{ topic: 'absence-changes', after: {} }],
+      onBatch: async (records) => {
+        for (const record of records) await onRecord(record);
+      },
+      signal,
+    });
+  let published = 0;
+  await writer.reissue(async (publish) => {
+    let batch: ((id: string) => OutgoingRecord)[] = [];
+    let bytes = 0;
+    const flush = async (): Promise<void> => {
+      await publish(batch);
+      published += batch.length;
+      await work.report({ published });
+      batch = [];
+      bytes = 0;
+    };
+    await read(({ key, offset, value }) => {
+      if (value !== null && isFramed(value)) last.set(key, offset);
+      else last.delete(key);
+    });
+    await read(async ({ key, offset, value, mapping }) => {
+      if (value === null || last.get(key) !== offset || !wanted(key)) return;
+      const event = eventInForce(chains, (await chains.decode(value)) as AbsenceChangeValue, mapping);
+      const body = chains.encodeChange(event);
+      bytes += body.length;
+      const headers = {
+        tenantId: parts.tenantId,
+        operation: operationOf(event),
+        modifiedAtMs: event.version.dateLastModified ?? null,
+        hash: changeHash(body),
+        mapping: chains.reader.mapping,
+      };
+      batch.push((id) => ({
+        topic: 'absence-changes',
+        key,
+        body,
+        headers: absenceChangeHeaders({ ...headers, id }),
+      }));
+      if (batch.length >= MOST_EVENTS || bytes >= MOST_BYTES) await flush();
+    });
+    if (batch.length > 0) await flush();
+  });
+}
+
+function eventInForce(
+  { reader }: Pick<TenantChains, 'reader'>,
+  event: AbsenceChangeValue,
+  mapping: string | null,
+): AbsenceChangeValue {
+  const masked = (value: object): object => inForce(reader, { value, mapping }).value;
+  const { version, previousVersion } = event;
+  return {
+    ...event,
+    version: masked(version) as typeof version,
+    previousVersion: previousVersion === null ? null : (masked(previousVersion) as typeof previousVersion),
+    snapshot: true,
+  };
+}

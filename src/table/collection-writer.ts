@@ -8,7 +8,7 @@ import { keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.
 import type { View, ViewedSync, ViewedTransaction } from './view.ts';
 import { changelogRecords } from './changelog.ts';
 import { CollectionProgress } from './collection-progress.ts';
-import { KnownRows } from './known-rows.ts';
+import { KnownRows } from './table.ts';
 import type { WriterStart } from './collection-progress.ts';
 import type { FetchedRows } from './view.ts';
 import type { MissingRows } from './missing-rows.ts';
