@@ -7,6 +7,8 @@ import {
   type IndexChange,
 } from '../state/index-store.ts';
 import { changeIn, changelogRecords } from '../table/changelog.ts';
+import type { TenantChains } from './absence-options.ts';
+import { keptInForce } from './version-records.ts';
 
 /** The limit of records in a transaction. */
 const RECORDS_AT_ONCE = 5_000;
@@ -15,7 +17,16 @@ interface ChangelogParts {
   readonly log: Pick<TenantLog, 'ranges' | 'read'>;
   /** The index of `absence-versions`. */
   readonly index: Pick<CollectionIndex, 'lookup' | 'entries'>;
+  readonly chains: Pick<TenantChains, 'absentSinceMs' | 'decodeVersion' | 'reader'>;
   readonly signal: AbortSignal;
+}
+
+/** An entry that is copied from or to `absence-state`, as the mapping in force leaves it (invariant 12). */
+export function copied(chains: ChangelogParts['chains'], change: IndexChange): IndexChange {
+  const { area, value } = change;
+  if (value === null) return change;
+  if (area === 'bodies') return { ...change, value: keptInForce(chains, value) };
+  return area === 'absent' && chains.absentSinceMs() === Infinity ? { ...change, value: null } : change;
 }
 
 /**
@@ -33,7 +44,7 @@ export async function* changelogOf(
   let waiting: IndexChange[] = [];
   for (const area of ABSENCE_AREAS) {
     for await (const entries of parts.index.entries(area)) {
-      for (const [key, value] of entries) waiting.push({ area, key, value });
+      for (const [key, value] of entries) waiting.push(copied(parts.chains, { area, key, value }));
       if (waiting.length < RECORDS_AT_ONCE) continue;
       yield changelogRecords(waiting);
       waiting = [];

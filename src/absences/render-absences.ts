@@ -14,7 +14,10 @@ import type { VersionRecord, VersionRecords } from './version-records.ts';
 export interface RenderAbsencesParts {
   readonly tenantId: string;
   readonly encodeEvent: EncodeEvent;
-  /** Absences that ended before this time (ms since the epoch) are not kept by student. */
+  /**
+   * Absences that ended before this time (ms since the epoch) are not kept by student. `Infinity`: none is, because the
+   * mapping takes the student out.
+   */
   readonly absentSinceMs: () => number;
   readonly now: () => number;
 }

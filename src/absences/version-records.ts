@@ -13,10 +13,10 @@ export interface VersionRecord {
 }
 
 export interface VersionRecordParts {
-  readonly encodeVersion: (value: AbsenceVersionValue) => Buffer;
+  /** Decodes an unframed body of `absence-versions`. */
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
   /** The reader of `absence-versions`. */
-  readonly reader: Pick<RowReader, 'mapping' | 'readAgain'>;
+  readonly reader: Pick<RowReader, 'encode' | 'mapping' | 'hashOf' | 'readAgain'>;
 }
 
 /**
@@ -52,14 +52,14 @@ export class VersionRecords {
     if (known !== undefined) return known;
     const row = this.#rows.get(versionId);
     const value = (row?.value ?? { sourcedId: versionId }) as AbsenceVersionValue;
-    const body = this.#transaction.bodyOf(value) ?? this.#parts.encodeVersion(value);
+    const body = this.#transaction.bodyOf(value) ?? this.#parts.reader.encode(value);
     const record = { value, body, hash: row?.hash ?? null };
     this.#records.set(versionId, record);
     return record;
   }
 
   onlyId(versionId: string): Buffer {
-    return this.#parts.encodeVersion({ sourcedId: versionId });
+    return this.#parts.reader.encode({ sourcedId: versionId });
   }
 
   /** Reads records that wait in the index; returns the ids of those that do not. */
@@ -75,29 +75,41 @@ export class VersionRecords {
   }
 
   #take(versionId: string, bytes: Buffer): void {
-    const { mapping, body } = decodeKept(bytes);
-    const value = this.#parts.decodeVersion(body);
-    if (mapping === (this.#parts.reader.mapping ?? null)) {
-      this.#records.set(versionId, { value, body, hash: null });
-    } else this.add({ value, mapping });
+    const { reader, decodeVersion } = this.#parts;
+    const { body } = decodeKept(keptInForce(this.#parts, bytes));
+    const value = decodeVersion(body);
+    // The row of the index may still be that of another mapping.
+    this.#records.set(versionId, { value, body, hash: reader.hashOf?.(value) ?? null });
   }
 
   /** Adds a record that was read back. */
   add(logged: LoggedValue): void {
     const found = inForce(this.#parts.reader, logged);
     const value = found.value as AbsenceVersionValue;
-    const body = this.#parts.encodeVersion(value);
+    const body = this.#parts.reader.encode(value);
     this.#records.set(value.sourcedId, { value, body, hash: found.hash });
   }
 
   /** The bytes that keep a record in the index while it waits. */
   kept(versionId: string): Buffer {
-    const mapping = Buffer.from(this.#parts.reader.mapping ?? '', 'utf8');
-    return Buffer.concat([Buffer.from([mapping.length]), mapping, this.get(versionId).body]);
+    return encodeKept(this.#parts.reader, this.get(versionId).body);
   }
 }
 
+/** The bytes that keep a record, as the mapping in force leaves it (invariant 12). */
+export function keptInForce({ reader, decodeVersion }: VersionRecordParts, bytes: Buffer): Buffer {
+  const { mapping, body } = decodeKept(bytes);
+  if (reader.mapping == null || mapping === reader.mapping) return bytes;
+  const { value } = inForce(reader, { value: decodeVersion(body), mapping });
+  return encodeKept(reader, reader.encode(value));
+}
+
 /* kept := length of the mapping's id (1 byte) · that id · Avro body */
+function encodeKept(reader: Pick<RowReader, 'mapping'>, body: Buffer): Buffer {
+  const mapping = Buffer.from(reader.mapping ?? '', 'utf8');
+  return Buffer.concat([Buffer.from([mapping.length]), mapping, body]);
+}
+
 function decodeKept(bytes: Buffer): { mapping: string | null; body: Buffer } {
   const end = 1 + bytes.readUInt8();
   return { mapping: end === 1 ? null : bytes.toString('utf8', 1, end), body: bytes.subarray(end) };

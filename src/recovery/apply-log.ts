@@ -5,6 +5,8 @@ import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
 import type { LoggedRecord, TenantLog } from '../log/log.ts';
 import type { IndexReplay } from '../state/index-store.ts';
+import type { TenantChains } from '../absences/absence-options.ts';
+import { copied } from '../absences/changelog-of-index.ts';
 import { changeIn } from '../table/changelog.ts';
 
 interface Topics {
@@ -19,8 +21,8 @@ export interface ApplyLogParts extends Topics {
 /** A collection whose index is behind the log. */
 export interface Behind {
   readonly collection: CollectionName;
-  /** Whether the index of absences comes from the changelog. */
-  readonly readsChangelog: boolean;
+  /** Undefined if nothing of the index comes from the changelog. */
+  readonly chains: TenantChains | undefined;
   /** The offsets that the index reflects. */
   readonly after: Offsets;
   readonly replay: IndexReplay;
@@ -41,9 +43,7 @@ export async function applyLog(
   await parts.log.read({
     from: [
       ...behind.map(({ collection, after }) => ({ topic: collection, after })),
-      ...behind.flatMap(({ after, readsChangelog }) =>
-        readsChangelog ? [{ topic: STATE_TOPIC, after }] : [],
-      ),
+      ...behind.flatMap(({ after, chains }) => (chains === undefined ? [] : [{ topic: STATE_TOPIC, after }])),
       // `rejects` is small and shared by all collections: read it from the beginning; a repeated replay changes nothing.
       { topic: 'rejects' as const, after: {} },
     ],
@@ -75,8 +75,10 @@ async function writeToReplays(
   const first = records[0];
   if (first === undefined) return;
   if (first.topic === STATE_TOPIC) {
+    const { chains, replay } = replays.get('absence-versions') ?? {};
+    if (chains === undefined) return;
     const changes = records.map(changeIn).filter((change) => change !== null);
-    await replays.get('absence-versions')?.replay.write(changes);
+    await replay?.write(changes.map((change) => copied(chains, change)));
     return;
   }
   if (first.topic !== 'rejects') {

@@ -98,6 +98,9 @@ function planOf(
   if (known.hasLostRows) return rebuildBecause('a topic was deleted, recreated or cut off');
   if (ownership.unreadable?.has(collection) === true)
     return rebuildBecause('its newest record in progress cannot be decoded');
+  // It has entries as the other mapping left them; a full sync brings the rest (invariant 12).
+  if (absences === 'changelog' && (progress?.mapping ?? null) !== (parts.chains?.reader.mapping ?? null))
+    return rebuildBecause('another mapping applies now');
   if (absences === 'nothing' && progress !== null) return rebuildBecause('absences were not mirrored before');
   return planIndexRecovery({
     // The index is at the end of all of its topics.

@@ -63,7 +63,7 @@ async function beginReplay(parts: RecoveryParts, recovery: Recovery): Promise<Be
     recovery,
     after: isResumed ? position.offsets : {},
     replay,
-    readsChangelog: absences === 'changelog',
+    chains: absences === 'changelog' ? parts.chains : undefined,
   };
 }
 

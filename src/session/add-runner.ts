@@ -70,8 +70,7 @@ export async function addRunner(session: SessionParts, own: OwnParts): Promise<v
       index: parts.state.collection(name),
       commit,
       ...parts.runtime,
-      viewed:
-        name === 'absence-versions' ? createAbsenceView({ parts, collection, source, signal }) : undefined,
+      viewed: name === 'absence-versions' ? createAbsenceView({ parts, source, signal }) : undefined,
     },
     start,
   );

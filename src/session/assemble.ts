@@ -198,6 +198,8 @@ function tenantChains(
   const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
   if (reader === undefined) return undefined;
   const { versions, changes, encodeEvent } = compiled.codecs;
+  const { drop, pseudonymise } = collectionSettings(tenantConfig, 'absence-versions');
+  const hidesStudent = [...drop, ...pseudonymise].includes('student');
   // One day more than configured, because the tenant's time zone counts days differently.
   const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
   return {
@@ -206,7 +208,7 @@ function tenantChains(
     decodeVersion: (body) => versions.fromBuffer(body),
     decode: (framed, topics = ['absence-versions', 'absence-changes']) => registry.decode(framed, topics),
     reader,
-    absentSinceMs: () => now() - days * DAY_MS,
+    absentSinceMs: () => (hidesStudent ? Infinity : now() - days * DAY_MS),
     forgetAfterMs: tenantConfig.absences.forgetAfterMs,
     onStudents: (students) => schedules?.changes.note(students),
   };

@@ -4,7 +4,7 @@ import { readRecords } from '../absences/read-records.ts';
 import { RollcallError } from '../errors.ts';
 import type { ViewParts } from '../table/collection-writer.ts';
 import type { Source } from '../source/source.ts';
-import type { TenantCollection, TenantParts } from './tenant-parts.ts';
+import type { TenantParts } from './tenant-parts.ts';
 
 /** After the hub failed to answer for single rows, Rollcall does not ask for any for so long. */
 const NO_SINGLE_ROWS_FOR_MS = 30_000;
@@ -12,11 +12,10 @@ const NO_SINGLE_ROWS_FOR_MS = 30_000;
 /** Creates the absence view of the writer of `absence-versions`; undefined if absences are not mirrored. */
 export function createAbsenceView(options: {
   readonly parts: TenantParts;
-  readonly collection: TenantCollection;
   readonly source: Source;
   readonly signal: AbortSignal;
 }): ViewParts | undefined {
-  const { parts, collection, source, signal } = options;
+  const { parts, source, signal } = options;
   const { chains } = parts;
   if (chains === undefined) return undefined;
   let notBeforeMs = 0;
@@ -25,8 +24,6 @@ export function createAbsenceView(options: {
     ...chains,
     tenantId: parts.tenantId,
     index,
-    encodeVersion: (value) => collection.reader.encode(value),
-    reader: collection.reader,
     readRecords: readRecords({ log: parts.log, decode: (framed) => chains.decode(framed), signal }),
     now: parts.runtime.now,
     onCommitted: ({ tally, publishedOpen, contradictions, students }) => {
@@ -48,6 +45,6 @@ export function createAbsenceView(options: {
         return null;
       }
     },
-    changelog: (at) => changelogOf({ log: parts.log, index, signal }, at),
+    changelog: (at) => changelogOf({ log: parts.log, index, chains, signal }, at),
   };
 }

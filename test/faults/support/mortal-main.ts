@@ -145,7 +145,9 @@ function mortalLog(log: TenantLog): TenantLog {
 
 /** All methods of an object, to be spread: each still works on the object itself. */
 function forwarding<T extends object>(target: T): T {
-  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(target));
+  const names: string[] = [];
+  for (let from: object = target; from !== Object.prototype; from = Object.getPrototypeOf(from) as object)
+    names.push(...Object.getOwnPropertyNames(from));
   return Object.fromEntries(
     names
       .map((name) => [name, (target as Record<string, unknown>)[name]] as const)

@@ -34,12 +34,36 @@ export async function copyRedis(mirror: Mirror): Promise<RedisCopy> {
 
 /** Whether a text occurs anywhere in the tenant's keys and values. */
 export async function redisHolds(mirror: Mirror, text: string): Promise<boolean> {
+  const texts = await redisTexts(mirror);
+  expect(texts.length).toBeGreaterThan(0);
+  return texts.some(({ bytes }) => bytes.includes(text));
+}
+
+/** Every key of the tenant with all that it holds, whatever its type. */
+export async function redisTexts(mirror: Mirror): Promise<{ key: string; bytes: Buffer }[]> {
   await using redis = connect();
-  const keys = await keysOf(redis.client, mirror);
-  expect(keys.length).toBeGreaterThan(0);
-  const values = await Promise.all(keys.map((key) => redis.client.hgetallBuffer(key).catch(() => ({}))));
-  return values.some((hash) =>
-    Object.entries(hash).some(([field, value]) => field.includes(text) || value.includes(text)),
+  const { client } = redis;
+  const readers: Readonly<Record<string, (key: string) => Promise<readonly (Buffer | null)[]>>> = {
+    hash: async (key) =>
+      Object.entries(await client.hgetallBuffer(key)).flatMap(([field, value]) => [
+        Buffer.from(field),
+        value,
+      ]),
+    string: async (key) => [await client.getBuffer(key)],
+    list: (key) => client.lrangeBuffer(key, 0, -1),
+    set: (key) => client.smembersBuffer(key),
+    zset: (key) => client.zrangeBuffer(key, '0', '-1'),
+  };
+  return await Promise.all(
+    (await keysOf(client, mirror)).map(async (key) => {
+      const type = await client.type(key);
+      const read = readers[type];
+      // It may have expired meanwhile.
+      if (read === undefined && type !== 'none') throw new Error(`${key} is a ${type}`);
+      const parts = (await read?.(key)) ?? [];
+      const separated = parts.flatMap((part) => [part ?? Buffer.alloc(0), Buffer.from('\n')]);
+      return { key, bytes: Buffer.concat([Buffer.from(`${key}\n`), ...separated]) };
+    }),
   );
 }
 

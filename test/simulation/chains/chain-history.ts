@@ -123,7 +123,8 @@ class ChainHistory implements ChainWorld {
     this.#hubLives = this.hub.live();
   }
 
-  readonly absentSinceMs = (): number => this.at.time.now() - ABSENT_DAYS * DAY_MS;
+  readonly absentSinceMs = (mapping = this.mappings.at(-1) ?? PLAIN): number =>
+    mapping.pseudonymise.includes('student') ? Infinity : this.at.time.now() - ABSENT_DAYS * DAY_MS;
 
   async trouble(): Promise<void> {
     if (this.#options.kind.troubles === 'restarts') await this.#restart();
@@ -273,6 +274,7 @@ class ChainHistory implements ChainWorld {
   #partsFor(process: number): TenantParts {
     const { mistake = {} } = this.#options;
     const log = new SimulatedLog(this.at, this.topics, process, 'partitioned');
+    const mapping = this.mappings[process] ?? this.mappings.at(-1) ?? PLAIN;
     const hasChains = this.at.time.now() >= this.#withoutUntilMs;
     if (hasChains && this.#withoutUntilMs > 0) this.#count('absences switched on');
     return chainTenantParts({
@@ -283,8 +285,8 @@ class ChainHistory implements ChainWorld {
       deletions: this.#deletions,
       hasChains,
       forgetAfterMs: this.forgetAfterMs,
-      absentSinceMs: this.absentSinceMs,
-      reader: (this.mappings[process] ?? this.mappings.at(-1) ?? PLAIN).reader,
+      absentSinceMs: () => this.absentSinceMs(mapping),
+      reader: mapping.reader,
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
       emit: (event) => this.#note(event),
     });

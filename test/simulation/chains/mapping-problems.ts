@@ -1,6 +1,7 @@
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
+import { STATE_TOPIC } from '../../../src/model/collections.ts';
 import type { ChainWorld } from './chain-history.ts';
-import { studentBehind } from './mappings.ts';
+import { holdsStudent, studentBehind } from './mappings.ts';
 import type { PublishedLog } from './published-log.ts';
 
 /** Invariant 12: everything that a process published has passed the mapping that it was started with. */
@@ -23,6 +24,11 @@ export function problemsOfMapping({ mappings, topics }: ChainWorld, log: Publish
   for (const { published, key, transaction } of log.changes) {
     for (const value of [published?.version, published?.previousVersion])
       attempt(value ?? null, { key, transaction });
+  }
+  for (const { key, body, transaction } of topics.recordsOf(STATE_TOPIC)) {
+    const mapping = mappings[topics.transactions[transaction]?.by ?? 0];
+    if (mapping?.pseudonymise.includes('student') === true && body !== null && holdsStudent(body))
+      problems.push(`the mapping in force shows no student: ${key} in transaction ${transaction}`);
   }
   return problems;
 }

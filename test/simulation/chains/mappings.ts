@@ -49,6 +49,11 @@ export function knowStudents(ids: readonly string[]): void {
   }
 }
 
+/** Whether bytes hold a student's own id. */
+export function holdsStudent(bytes: Buffer): boolean {
+  return STUDENTS.values().some((id) => bytes.includes(id));
+}
+
 /** A student's own id. */
 export function studentBehind(name: string): string {
   return STUDENTS.get(name) ?? name;

@@ -47,9 +47,8 @@ export class ViewedTable {
     this.#view = new AbsenceView({
       tenantId: 'north',
       index: this.index,
-      reader: { mapping: null },
+      reader: { mapping: null, encode: (value) => versionCodec.toBuffer(value as AbsenceVersionValue) },
       encodeEvent: createEventEncoder(schemaOf('absence-changes')),
-      encodeVersion: (value) => versionCodec.toBuffer(value),
       decodeVersion: (body) => versionCodec.fromBuffer(body),
       readRecords,
       absentSinceMs: () => 0,
