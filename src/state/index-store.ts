@@ -26,7 +26,7 @@ const ROW_AREAS = ['rows', 'rejects'] as const;
  * - `bodies`: version id → its record, while a version that was read waits for its event
  * - `ended`: absence id → day on which it was published as deleted
  * - `forgotten`: absences whose key in `absence-changes` was nulled
- * - `absent`: absence id → student and days of a current absence
+ * - `absent`: absence id → student and days of a current absence; empty if the mapping takes the student out
  * - `contradictions`: absence id → how much of what the hub says of it does not fit
  */
 export const ABSENCE_AREAS = [

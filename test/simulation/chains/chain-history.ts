@@ -20,7 +20,7 @@ import { ChainHub } from './chain-hub.ts';
 import type { ChainsKind } from './chain-life.ts';
 import { chainTenantParts } from './chain-parts.ts';
 import { contentOfValue } from './hub-version.ts';
-import { MAPPINGS, PLAIN, type Mapping } from './mappings.ts';
+import { hidesStudent, holdsStudent, MAPPINGS, PLAIN, type Mapping } from './mappings.ts';
 
 /** A mistake put between the code under test and a simulated part, to check that it is found. */
 export interface ChainMistake {
@@ -46,6 +46,8 @@ export interface ChainWorld {
   readonly happened: ReadonlyMap<string, number>;
   /** By the number of the process. */
   readonly mappings: readonly Mapping[];
+  /** Entries with a student's own id that a process copied although its mapping hides it. */
+  readonly copiedStudents: readonly string[];
 }
 
 export interface ChainHistoryKind {
@@ -95,6 +97,7 @@ class ChainHistory implements ChainWorld {
   readonly happened = new Map<string, number>();
   readonly forgetAfterMs: number;
   readonly mappings: Mapping[] = [];
+  readonly copiedStudents: string[] = [];
   quietSince = 0;
   unnoticed: readonly number[] = [];
   readonly #options: ChainHistoryOptions;
@@ -124,7 +127,7 @@ class ChainHistory implements ChainWorld {
   }
 
   readonly absentSinceMs = (mapping = this.mappings.at(-1) ?? PLAIN): number =>
-    mapping.pseudonymise.includes('student') ? Infinity : this.at.time.now() - ABSENT_DAYS * DAY_MS;
+    hidesStudent(mapping) ? Infinity : this.at.time.now() - ABSENT_DAYS * DAY_MS;
 
   async trouble(): Promise<void> {
     if (this.#options.kind.troubles === 'restarts') await this.#restart();
@@ -288,7 +291,10 @@ class ChainHistory implements ChainWorld {
       absentSinceMs: () => this.absentSinceMs(mapping),
       reader: mapping.reader,
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
-      emit: (event) => this.#note(event),
+      emit: (event) => {
+        this.#note(event);
+        this.#lookForStudents(event, mapping);
+      },
     });
   }
 
@@ -316,6 +322,13 @@ class ChainHistory implements ChainWorld {
     if (event.type === 'deletion') this.#count(event.event.kind);
     if (event.type !== 'chains-published') return;
     for (const [what, times] of Object.entries(event.tally)) this.#count(what, times);
+  }
+
+  /** An index that a recovery has just filled. */
+  #lookForStudents(event: PipelineEvent, mapping: Mapping): void {
+    if (event.type !== 'caught-up' || event.how !== 'rebuilt' || !hidesStudent(mapping)) return;
+    for (const [area, entries] of Object.entries(this.index.contents))
+      for (const [key, bytes] of entries) if (holdsStudent(bytes)) this.copiedStudents.push(`${area} ${key}`);
   }
 
   #write(what: string): void {

@@ -1,12 +1,17 @@
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { STATE_TOPIC } from '../../../src/model/collections.ts';
 import type { ChainWorld } from './chain-history.ts';
-import { holdsStudent, studentBehind } from './mappings.ts';
+import { hidesStudent, holdsStudent, studentBehind } from './mappings.ts';
 import type { PublishedLog } from './published-log.ts';
 
 /** Invariant 12: everything that a process published has passed the mapping that it was started with. */
-export function problemsOfMapping({ mappings, topics }: ChainWorld, log: PublishedLog): string[] {
-  const problems: string[] = [];
+export function problemsOfMapping(
+  { mappings, topics, copiedStudents }: ChainWorld,
+  log: PublishedLog,
+): string[] {
+  const problems = copiedStudents.map(
+    (entry) => `the mapping in force shows no student: ${entry} of a rebuilt index`,
+  );
   const attempt = (value: AbsenceVersionValue | null, where: { key: string; transaction: number }): void => {
     const mapping = mappings[topics.transactions[where.transaction]?.by ?? 0];
     if (mapping === undefined || value === null) return;
@@ -14,7 +19,7 @@ export function problemsOfMapping({ mappings, topics }: ChainWorld, log: Publish
     const shown = mapping.drop.filter((name) => (fields[name] ?? null) !== null);
     const student = value.student?.sourcedId;
     const isRaw = student !== undefined && studentBehind(student) === student;
-    if (mapping.pseudonymise.includes('student') && isRaw) shown.push('student');
+    if (hidesStudent(mapping) && isRaw) shown.push('student');
     for (const name of shown)
       problems.push(
         `the mapping in force shows no ${name}: ${where.key} in transaction ${where.transaction}`,
@@ -27,7 +32,7 @@ export function problemsOfMapping({ mappings, topics }: ChainWorld, log: Publish
   }
   for (const { key, body, transaction } of topics.recordsOf(STATE_TOPIC)) {
     const mapping = mappings[topics.transactions[transaction]?.by ?? 0];
-    if (mapping?.pseudonymise.includes('student') === true && body !== null && holdsStudent(body))
+    if (mapping !== undefined && hidesStudent(mapping) && body !== null && holdsStudent(body))
       problems.push(`the mapping in force shows no student: ${key} in transaction ${transaction}`);
   }
   return problems;

@@ -49,6 +49,10 @@ export function knowStudents(ids: readonly string[]): void {
   }
 }
 
+export function hidesStudent({ pseudonymise: masked }: Mapping): boolean {
+  return masked.includes('student');
+}
+
 /** Whether bytes hold a student's own id. */
 export function holdsStudent(bytes: Buffer): boolean {
   return STUDENTS.values().some((id) => bytes.includes(id));
