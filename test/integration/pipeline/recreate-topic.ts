@@ -34,7 +34,7 @@ export async function settingsOf(admin: Admin, topic: string): Promise<{ name: s
   return own.map(({ configName, configValue }) => ({ name: configName, value: configValue }));
 }
 
-/** Sets settings of a topic, and keeps its others. */
+/** Sets settings of a topic, keeps its others, and waits until the broker goes by them. */
 export async function setTopicSettings(
   topic: string,
   entries: Readonly<Record<string, string>>,
@@ -46,6 +46,10 @@ export async function setTopicSettings(
       validateOnly: false,
       resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries: [...others, ...own] }],
     });
+    await vi.waitFor(
+      async () => expect(await settingsOf(admin, topic)).toEqual(expect.arrayContaining(own)),
+      20_000,
+    );
   });
 }
 

@@ -305,13 +305,6 @@ class ChainHistory implements ChainWorld {
 
   #note(event: PipelineEvent): void {
     this.#count(event.type);
-    if (process.env['DBG'])
-      console.log(
-        this.at.time.now(),
-        this.at.trouble,
-        event.type,
-        'error' in event ? String(event.error) : '',
-      );
     if (event.type === 'caught-up') this.#write(`${event.how} ${event.why}`);
     if (event.type === 'pass-started') this.#write(`pass-started ${event.mode}`);
     if (event.type === 'pass-ended') this.#write(`pass-ended ${event.stats.mode} ${event.outcome}`);
