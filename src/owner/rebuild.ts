@@ -116,7 +116,7 @@ function noProgress({ parts: { runtime } }: OwnerWork, collection: CollectionNam
     absenceState: undefined,
     stats: newSyncStats({ passId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() }),
     completion: null,
-    deletions: undefined,
+    settled: { deletions: undefined, rowsWithheld: 0 },
   });
 }
 

@@ -46,7 +46,7 @@ export async function completeSync(options: CompleteOptions): Promise<SyncResult
   if (sync.seen === null) return completeIncremental(options, watermarkMs);
   const settled = await settleMissing(parts.settling, endedScans(options), rowsOf(options, sync));
   const { inconclusive: why, short, unconfirmed, confirmAtMs, approved, remember } = settled;
-  const withheld = sync.deletions === undefined ? (writer.progress?.rowsWithheld ?? 0) : stats.rowsWithheld;
+  const { rowsWithheld: withheld } = writer.committed.settled;
   parts.findings.noteFullSync({ isInconclusive: why !== null, scans, isConfirming: options.isConfirming });
   if (why !== null) {
     await writer.flush(sync, 'incomplete');
@@ -89,7 +89,7 @@ async function completeIncremental(
 ): Promise<SyncResult> {
   const { writer, findings } = parts;
   const { stats } = sync;
-  const withheld = writer.progress?.rowsWithheld ?? 0;
+  const { rowsWithheld: withheld } = writer.committed.settled;
   const doubt = scans.map(judgeScope).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
   if (doubt?.kind === 'inconclusive') {
     await writer.flush(sync);
@@ -118,7 +118,7 @@ function endedScans(options: CompleteOptions): Parameters<typeof settleMissing>[
     exists: (scope) => scopes.has(scope),
     becameEmpty: options.becameEmpty,
     approval: approved ?? null,
-    before: parts.writer.progress?.deletions,
+    before: parts.writer.committed.settled.deletions,
   };
 }
 
@@ -133,7 +133,7 @@ function rowsOf({ parts, knownRowsBefore, becameEmpty }: CompleteOptions, sync: 
       writer.known.areAllSeen(sync) ? { keys: [], count: 0 } : writer.known.unseen('rows', sync, test),
     isSeen: (key) => hasSeen(sync, 'rows', key),
     note(state, withheld) {
-      sync.deletions = state;
+      writer.committed.settle(state, withheld);
       sync.stats.rowsWithheld = withheld;
     },
     remove: (keys) => writer.remove(sync, 'rows', keys),

@@ -113,13 +113,9 @@ export async function settleMissing(parts: SettleParts, scans: EndedScans, rows:
     approval:
       approval === null ? (before?.approval ?? null) : { ...approval.given, removed: settlement.approved },
   };
-  // Until the last commit what is remembered belongs to the sync before, and its hold stands.
-  const { settledBy = '', why = null } = before ?? {};
-  const standing = heldSinceMs === null ? {} : { heldSinceMs, why };
-  rows.note({ ...state, ...standing, settledBy }, settlement.withheld);
+  rows.note(state, settlement.withheld);
   await rows.publish(settlement.remove.flatMap((key) => empty.get(key) ?? []));
   await rows.remove(settlement.remove.filter((key) => !empty.has(key)));
-  rows.note(state, settlement.withheld);
   const confirmAtMs = confirmAt(parts, scans, { settlement, judged });
   return {
     ...judged,

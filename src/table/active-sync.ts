@@ -1,7 +1,7 @@
 import type { Change, KeyedRow } from '../core/row-changes.ts';
 import type { Fingerprints, SeenKeys } from '../core/seen-keys.ts';
 import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
-import type { DeletionState, Progress } from '../model/progress.ts';
+import type { Progress } from '../model/progress.ts';
 
 /** What a requested sync publishes even if it is unchanged. */
 export interface Republication {
@@ -27,8 +27,6 @@ export interface ActiveSync {
   readVersion: number;
   /** Called with the key of each row with new content, and its `dateLastModified` (hub time, ms since the epoch). */
   readonly onNew?: ((key: string, modifiedAtMs: number | null) => void) | undefined;
-  /** What the sync has settled of the missing rows; undefined until then. */
-  deletions?: DeletionState | undefined;
   /** Rows to publish even if they are unchanged. */
   readonly republication?: Republication | undefined;
 }

@@ -1,8 +1,20 @@
 import type { RollcallError } from '../errors.ts';
 import type { ChainCollection, CollectionName } from '../model/collections.ts';
-import { allOffsets, offsetsOf, STATE_COMPLETE, type Offsets, type Progress } from '../model/progress.ts';
-import { derivedProgress, endsFirstLoad, nextProgress, type DerivedRows } from './next-progress.ts';
-
+import {
+  allOffsets,
+  offsetsOf,
+  STATE_COMPLETE,
+  type DeletionState,
+  type Offsets,
+  type Progress,
+} from '../model/progress.ts';
+import {
+  derivedProgress,
+  endsFirstLoad,
+  nextProgress,
+  type DerivedRows,
+  type Settled,
+} from './next-progress.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
 
 /** The state of log and index at the start of the writer. */
@@ -38,6 +50,7 @@ export class CollectionProgress {
   #isFirstLoadOver = false;
   #isChangelogComplete = false;
   #lost: RollcallError | undefined;
+  #settled: Settled | null = null;
 
   constructor(collection: CollectionName, mapping: string | null, start: WriterStart) {
     this.#collection = collection;
@@ -54,6 +67,7 @@ export class CollectionProgress {
     this.#isChangelogComplete = start.isChangelogComplete ?? false;
     this.#firstOffsets = start.firstOffsets;
     this.#lost = start.lost;
+    this.#settled = null;
   }
 
   /** The record of the last transaction; null if none was ever committed. */
@@ -123,12 +137,26 @@ export class CollectionProgress {
     return this.#last !== null && (this.#last.mapping ?? null) !== this.mapping;
   }
 
+  get settled(): Settled {
+    return this.#settled ?? { deletions: this.#last?.deletions, rowsWithheld: this.#last?.rowsWithheld ?? 0 };
+  }
+
+  /** From now on each transaction records what a full sync has settled, whichever sync commits it: it may hold removals. */
+  settle(deletions: DeletionState, rowsWithheld: number): void {
+    this.#settled = { deletions, rowsWithheld };
+  }
+
   /** The record of the next transaction. */
   next(
-    options: Pick<Parameters<typeof nextProgress>[0], 'transactionId' | 'stats' | 'completion' | 'deletions'>,
+    options: Pick<Parameters<typeof nextProgress>[0], 'transactionId' | 'stats' | 'completion'>,
   ): Progress {
+    const { deletions, rowsWithheld } = this.settled;
+    // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before.
+    const isItsEnd = options.completion !== null && options.stats.passId === deletions?.settledBy;
+    const settledBy = isItsEnd ? deletions.settledBy : (this.#last?.deletions?.settledBy ?? '');
     return nextProgress({
       ...options,
+      settled: { deletions: deletions && { ...deletions, settledBy }, rowsWithheld },
       collection: this.#collection,
       before: this.#last,
       offsetsAtStart: this.#offsetsAtStart,

@@ -170,10 +170,10 @@ export class CollectionWriter {
   async #commit(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
     const { records, changes, transactionId, derived: outcomes } = this.#table.staged;
     const { viewed, missing } = this.#parts;
-    const { stats, deletions } = sync;
+    const { stats } = sync;
     // What was seen may be forgotten although the commit fails.
     await missing?.dropSeen();
-    const next = this.committed.next({ transactionId, stats, completion, deletions });
+    const next = this.committed.next({ transactionId, stats, completion });
     const { progress, derived, committedAtMs } = await this.#parts.commit({
       records: viewed === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,

@@ -9,7 +9,6 @@ import {
   offsetsOf,
   offsetsWithout,
   SEVERAL_MAPPINGS,
-  type DeletionState,
   type LastCompleteFull,
   type Offsets,
   type Progress,
@@ -24,6 +23,9 @@ export interface SyncCompletion {
 }
 
 export type Completion = SyncCompletion | 'incomplete';
+
+/** What the last full sync that settled missing rows has left. */
+export type Settled = Pick<Progress, 'deletions' | 'rowsWithheld'>;
 
 /** Number of keys of each derived collection. */
 export type DerivedRows = Readonly<Record<ChainCollection, number>>;
@@ -41,8 +43,7 @@ export function nextProgress(options: {
   absenceState: string | undefined;
   stats: SyncStats;
   completion: Completion | null;
-  /** What the sync has settled; undefined: it has settled nothing, or not yet. */
-  deletions: DeletionState | undefined;
+  settled: Settled;
 }): Progress {
   const { before, completion, stats } = options;
   const done = completion === null || completion === 'incomplete' ? null : completion;
@@ -63,8 +64,6 @@ export function nextProgress(options: {
     rowsPublished: stats.rowsCreated + stats.rowsUpdated,
     rowsRejected: stats.rowsRejected,
     rowsRemoved: stats.rowsRemoved,
-    // A page in the middle of a sync, and an incremental sync, decide on no missing row.
-    rowsWithheld: options.deletions === undefined ? (before?.rowsWithheld ?? 0) : stats.rowsWithheld,
     totalAtStart: stats.totalAtStart,
     totalAtEnd: stats.totalAtEnd,
     // The watermark may go back: a hub's clock that ran ahead and was corrected would otherwise hide changes.
@@ -77,7 +76,7 @@ export function nextProgress(options: {
     mapping: isOfOne ? options.mapping : SEVERAL_MAPPINGS,
     absenceState: options.absenceState,
     schemaIds: before?.schemaIds,
-    deletions: options.deletions ?? before?.deletions,
+    ...options.settled,
   };
 }
 

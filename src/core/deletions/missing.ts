@@ -70,7 +70,7 @@ export function settle(judged: Judged): Settlement {
   const missing = counted.size + judged.unlisted;
   const stands = approved === null && holdStands(judged, counted);
   const why = stands ? null : whyHeldNow(judged, { missing, known });
-  const heldSinceMs = stands ? judged.heldSinceMs : why === null ? null : judged.atMs;
+  const heldSinceMs = stands ? judged.heldSinceMs : why === null ? null : latest(counted, judged.atMs);
   const due = [...counted].flatMap(([key, { times }]) =>
     judged.counts(key) && times >= missesNeeded(key) ? [key] : [],
   );
@@ -109,6 +109,11 @@ function holdStands({ heldSinceMs, isListLost }: Judged, missing: MissingKeys): 
   if (heldSinceMs === null) return false;
   if (isListLost) return missing.size > 0;
   return [...missing.values()].some(({ sinceMs }) => sinceMs <= heldSinceMs);
+}
+
+/** When the newest row was first missed: by a process whose clock may have been ahead. */
+function latest(missing: MissingKeys, atMs: number): number {
+  return [...missing.values()].reduce((newest, { sinceMs }) => Math.max(newest, sinceMs), atMs);
 }
 
 function whyHeldNow(

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { SeenKeys } from '../../../src/core/seen-keys.ts';
-import { withOffsets } from '../../../src/model/progress.ts';
+import { withOffsets, type DeletionState } from '../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import type { ActiveSync } from '../../../src/table/active-sync.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
@@ -330,6 +330,44 @@ describe('CollectionWriter', () => {
       lastCompleteFull: complete,
       complete: false,
     });
+  });
+});
+
+it('a writer gives other rows to ask for each time: the hub may have removed those of the last time', async () => {
+  const { writer } = await bench();
+  const sync = beginPass(writer);
+  const rows = Array.from({ length: 20 }, (_, number) => row(`row-${number}`, 'x'));
+  await writer.accept(sync, { rows, readVersion: writer.readVersion() });
+  await writer.flush(sync);
+  const asked = [1, 2, 3, 4, 5, 6].map(() => writer.known.someKeys(3, () => true));
+  const different = new Set((await Promise.all(asked)).flat());
+  expect(different.size).toBe(18);
+});
+
+describe('what a full sync has settled of missing rows', () => {
+  const settled = (settledBy: string): DeletionState => ({
+    settledBy,
+    day: '2026-03-02',
+    removed: 1,
+    heldSinceMs: null,
+    why: null,
+    approval: null,
+  });
+
+  it('stands beside its removals, whichever sync commits them; its id only in its own last transaction', async () => {
+    const { writer, published } = await bench();
+    const quick = beginPass(writer);
+    await writer.accept(quick, { rows: [row('a', 'x'), row('b', 'x')], readVersion: writer.readVersion() });
+    await writer.flush(quick);
+    const full = beginPass(writer, 'FULL');
+    writer.committed.settle(settled(full.stats.passId), 0);
+    await writer.remove(full, 'rows', ['b']);
+    await writer.accept(quick, { rows: [row('a', 'y')], readVersion: writer.readVersion() });
+    await writer.flush(quick, { watermarkMs: 5_000, lastCompleteFull: null });
+    expect(published().slice(-2)).toEqual(expect.arrayContaining([['b', null]]));
+    expect(writer.progress?.deletions).toMatchObject({ settledBy: '', removed: 1 });
+    await writer.flush(full, { watermarkMs: 5_000, lastCompleteFull: null });
+    expect(writer.progress?.deletions).toMatchObject({ settledBy: full.stats.passId, removed: 1 });
   });
 });
 

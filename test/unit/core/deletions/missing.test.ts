@@ -112,6 +112,14 @@ describe('a collection is held', () => {
     expect(over).toMatchObject({ remove: ['later'], heldSinceMs: null });
   });
 
+  it('for rows too that a process with a fast clock has missed before', () => {
+    const missed = [...keys(10), 'before'];
+    const before = new Map([['before', { sinceMs: 9_000, times: 1 }]]);
+    const held = settle(judged({ before, missed }));
+    const one = settle(after(held, { missed: ['before'] }));
+    expect(one).toMatchObject({ remove: [], heldSinceMs: held.heldSinceMs, withheld: 1 });
+  });
+
   it('and the first complete full sync lists what it misses, if the list was lost', () => {
     const lost = settle(judged({ missed: keys(2), atMs: 9_000, heldSinceMs: 1_000, isListLost: true }));
     expect(lost).toMatchObject({ remove: [], heldSinceMs: 1_000, withheld: 2 });
