@@ -19,7 +19,7 @@ const SAMPLE_EVERY_MICROS = 250;
 
 /** The first pattern that matches the file of a function decides. */
 const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
-  [/\/src\/(hub\/(hub-answer|parse-json)|core\/lossless-json)\.ts$/, 'json'],
+  [/\/src\/(hub\/hub-answer|core\/lossless-json)\.ts$/, 'json'],
   [
     /\/src\/core\/(row-reader|field-readers|timestamps|content-hash|content-writer|json-text|raw-json|mapping|unreadable-row)\.ts$/,
     'read+hash',

@@ -62,7 +62,7 @@ const hub = z
       .enum(['auto', 'keyset', 'sourced-id-filter', 'offset'])
       .prefault('auto')
       .describe(
-        'How Rollcall requests pages. `auto` begins with keyset and steps down if the hub does not support it.',
+        'How Rollcall requests pages. `auto`: by keyset, or as the first contact with the hub shows.',
       ),
     totals: z
       .enum(['compared', 'ignored'])

@@ -53,12 +53,13 @@ export type HubEvent =
   /** `api` is set for the Core API, which has its own circuit. */
   | { readonly type: 'circuit-opened'; readonly retryInMs: number; readonly api?: 'core' | undefined }
   | { readonly type: 'circuit-closed'; readonly api?: 'core' | undefined }
+  /** The first contact found out how the hub pages. */
   | {
-      readonly type: 'paging-stepped-down';
+      readonly type: 'paging-decided';
       readonly collection: CollectionName;
-      readonly from: PagingMode;
-      readonly to: PagingMode;
-      readonly reason: string;
+      readonly paging: PagingMode;
+      /** Why not in a mode that is tried before; null: no such mode failed. */
+      readonly why: string | null;
     }
   | {
       readonly type: 'foreign-link-refused';

@@ -1,51 +1,84 @@
-import type { Collection } from '../model/collections.ts';
-import { FilterFinder, isPlainId, whyNotAskable, type FindContext } from './find-by-filter.ts';
-import { askEach } from './find-each.ts';
 import { HubError } from './hub-error.ts';
-import type { FoundRow, FoundRows } from './hub.ts';
+import type { FoundRow, Hub } from './hub.ts';
+import { listIn, readableId } from './page.ts';
+import { collectionPlace, filterText, resourceUrl, withQuery } from './request-url.ts';
+import type { Requests } from './requests.ts';
 
-const REFUSALS: ReadonlySet<string> = new Set(['HUB_REQUEST_REFUSED', 'HUB_NOT_OFFERED', 'HUB_FORBIDDEN']);
-
-interface FindRowsOptions {
-  readonly collection: Collection;
-  readonly ids: readonly string[];
-  readonly readVersion: () => number;
-  readonly signal: AbortSignal;
+interface FindContext {
+  readonly baseUrl: URL;
+  readonly requests: Requests;
+  /** How many ids are asked for at the same time. */
+  readonly concurrency: number;
 }
 
-/** See {@link Hub.findRows}. */
-export async function findRows(context: FindContext, find: FindRowsOptions): Promise<FoundRows> {
-  const { collection, ids, readVersion, signal } = find;
-  if (whyNotAskable({ collection }) !== null) return { rows: [], notFound: [] };
-  const finder = new FilterFinder(context, { collection, readVersion });
+type FindOptions = Parameters<Hub['findRows']>[0];
+
+/** More rows than a few show that the hub ignores the filter. */
+const LIMIT = 10;
+/** Servers need not accept a longer address (RFC 9110, 4.1: 8000 octets), and some close the connection on one. */
+const MAX_ENCODED_ID = 6000;
+
+/** See {@link Hub.findRows}. The first failure aborts the other requests; none runs any more when this returns or throws. */
+export async function findRows(context: FindContext, find: FindOptions): Promise<readonly FoundRow[]> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([find.signal, failed.signal]);
+  const remaining = [...new Set(find.ids)].filter(fitsInFilter);
   const rows: FoundRow[] = [];
-  const missing: string[] = [];
-  let filterWorks: Promise<boolean> | null = null;
-  await askEach(ids, { concurrency: context.concurrency, signal }, async (id, eachSignal) => {
-    const answer = await finder.ask(id, eachSignal);
-    if (answer.kind === 'found') rows.push(answer.found);
-    else if (answer.kind === 'missing' && isPlainId(id)) missing.push(id);
-    if (answer.kind !== 'inconclusive') return 'go-on';
-    // Either this id is special or the filter does not work, and then the other ids need no request.
-    filterWorks ??= control(finder, eachSignal).then((found) => found === 'selects');
-    return (await filterWorks) ? 'go-on' : 'enough';
-  });
-  if (missing.length === 0) return { rows, notFound: [] };
-  // The control question comes last: it must see a hub that lost its rows, or a client that lost its rights, meanwhile.
-  return { rows, notFound: (await control(finder, signal)) === 'fails' ? [] : missing };
+  const failures: unknown[] = [];
+  const worker = async (): Promise<void> => {
+    for (let id = remaining.pop(); id !== undefined && !signal.aborted; id = remaining.pop()) {
+      try {
+        const row = await ask(context, { ...find, signal }, id);
+        if (row !== null) rows.push(row);
+      } catch (error) {
+        failures.push(error);
+        failed.abort();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: context.concurrency }, worker));
+  if (failures.length > 0) throw failures[0];
+  find.signal.throwIfAborted();
+  return rows;
 }
 
-/** Asks by filter for a row that the hub lists: the filter finds it alone, finds it among other rows, or fails. */
-async function control(finder: FilterFinder, signal: AbortSignal): Promise<'selects' | 'finds' | 'fails'> {
+/** Asks for one row (spec 4.2). A hub that refuses the question, or ignores the filter, has not shown it. */
+async function ask(
+  { baseUrl, requests }: FindContext,
+  { collection, readVersion, signal }: FindOptions,
+  id: string,
+): Promise<FoundRow | null> {
+  const where = collectionPlace(baseUrl, collection);
+  const query = { filter: `sourcedId=${filterText(id)}`, limit: LIMIT };
   try {
-    const listed = await finder.listed(signal);
-    if (listed === 'none' || listed === 'no-id') return 'fails';
-    const answer = await finder.ask(listed.id, signal);
-    if (answer.kind !== 'found') return 'fails';
-    return answer.alone ? 'selects' : 'finds';
+    return await requests.get({
+      target: collection.name,
+      where,
+      url: () => withQuery(resourceUrl(baseUrl, { collection }), query),
+      signal,
+      readVersion,
+      read: (answer) => {
+        const { body, isUtf8 } = answer;
+        const list = answer.status === 204 ? null : listIn(body, { envelope: collection.envelope, where });
+        const row = list?.findLast((each) => readableId(each) === id);
+        return row === undefined ? null : { row, isUtf8, readVersion: answer.readVersion };
+      },
+    });
   } catch (error) {
-    // A hub that refuses the collection proves nothing about its rows.
-    if (error instanceof HubError && REFUSALS.has(error.code)) return 'fails';
+    if (error instanceof HubError && REFUSALS.has(error.code)) return null;
     throw error;
   }
+}
+
+/** Too large is an answer without the filter. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'HUB_REQUEST_REFUSED',
+  'HUB_NOT_OFFERED',
+  'HUB_FORBIDDEN',
+  'HUB_RESPONSE_TOO_LARGE',
+]);
+
+/** A lone surrogate has no UTF-8 form, so a request cannot contain it. */
+function fitsInFilter(id: string): boolean {
+  return id !== '' && id.isWellFormed() && encodeURIComponent(id).length <= MAX_ENCODED_ID;
 }

@@ -3,7 +3,6 @@ import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { createHttpAgent } from '../http-agent.ts';
 import { HubError, LARGE_BYTES, LargeAnswer } from './hub-error.ts';
-import { networkError } from './network-error.ts';
 
 const gunzipAsync = promisify(gunzip);
 
@@ -109,6 +108,88 @@ function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): st
   const value = headers[name];
   if (value === undefined) return null;
   return Array.isArray(value) ? value.join(', ') : value;
+}
+
+const CERTIFICATE_CODES = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+const ASKS_FOR_LESS = 'Rollcall asks for smaller pages. If this continues, lower hub.pageSize.';
+const NOT_RESOLVED = ['its host name cannot be resolved', 'Check the host name in {}, and DNS.'] as const;
+const NO_ROUTE = ['there is no route to it', 'Check the network, firewall and {}.'] as const;
+const NOT_IN_TIME = ['no connection within the time limit', 'Check the network, firewall and {}.'] as const;
+const CLOSED = ['this client is closed', 'There is nothing to do; Rollcall is stopping.'] as const;
+
+/** What the codes of the system and of undici say; `{}`: the setting that the address comes from. */
+const NETWORK_CODES: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
+  ENOTFOUND: NOT_RESOLVED,
+  EAI_AGAIN: NOT_RESOLVED,
+  ECONNREFUSED: ['the connection was refused', 'Check host and port of {}, and that the service runs.'],
+  EHOSTUNREACH: NO_ROUTE,
+  ENETUNREACH: NO_ROUTE,
+  UND_ERR_CONNECT_TIMEOUT: NOT_IN_TIME,
+  ETIMEDOUT: NOT_IN_TIME,
+  UND_ERR_HEADERS_TIMEOUT: ['it did not begin to answer in time', ASKS_FOR_LESS],
+  UND_ERR_BODY_TIMEOUT: ['its answer stalled', ASKS_FOR_LESS],
+  UND_ERR_DESTROYED: CLOSED,
+  UND_ERR_CLOSED: CLOSED,
+};
+
+/** Returns the system's or undici's code of an error, also of a wrapped or an aggregate error; empty without one. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  // Some of undici's parser errors have no code.
+  if (error.name === 'HTTPParserError' && !('code' in error && error.code)) return 'HPE_INVALID';
+  if ('code' in error && typeof error.code === 'string' && error.code !== '') return error.code;
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  return error.cause === undefined ? '' : codeOf(error.cause);
+}
+
+function explain(code: string): readonly [what: string, remedy: string] {
+  if (CERTIFICATE_CODES.has(code)) {
+    const remedy = 'Check the host name in {}; for a private certificate authority set NODE_EXTRA_CA_CERTS.';
+    return [`its TLS certificate is not trusted (${code})`, remedy];
+  }
+  if (isTls(code)) return [`TLS failed (${code})`, 'Check whether {} should begin with http:// or https://.'];
+  if (code.startsWith('HPE_')) return [`the answer is not HTTP (${code})`, 'Check scheme and port of {}.'];
+  const otherwise = 'If this continues, check the hub and the proxies before it.';
+  return NETWORK_CODES[code] ?? [`the connection broke (${code})`, otherwise];
+}
+
+function isTls(code: string): boolean {
+  return code.startsWith('ERR_SSL') || code === 'EPROTO';
+}
+
+/**
+ * Turns a network failure into an error that a person can act on; rethrows any other error.
+ * `where` names the resource without its query, `setting` the setting that its address comes from.
+ */
+function networkError(error: unknown, { where, setting }: { where: string; setting: string }): HubError {
+  const code = codeOf(error);
+  if (code === '' || code === 'UND_ERR_INVALID_ARG') throw error;
+  const [what, remedy] = explain(code);
+  const isTimeout = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT';
+  // No cause is attached: it may contain received data (HTTPParserError.data, a certificate's names).
+  return new HubError(isTimeout ? 'HUB_TIMEOUT' : 'HUB_UNREACHABLE', `Cannot read ${where}: ${what}`, {
+    remedy: remedy.replace('{}', setting),
+    retryable: !CERTIFICATE_CODES.has(code) && !isTls(code) && NETWORK_CODES[code] !== CLOSED,
+  });
+}
+
+export function looksLikeHtml(response: HttpResponse): boolean {
+  const start = response.body.toString('latin1', 0, 200);
+  return (
+    /html/i.test(response.header('content-type') ?? '') || /^\s*<(?:!doctype|html|head|body)/i.test(start)
+  );
 }
 
 /** Creates a client on undici, with one pool per origin and persistent connections. */

@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { RememberedPage } from '../core/pages/page-memory.ts';
-import { errorOfAnswer, errorOfBody } from './answer-error.ts';
-import type { HttpResponse } from './http.ts';
+import { HubError } from './hub-error.ts';
+import { looksLikeHtml, type HttpResponse } from './http.ts';
 import { requireBoundedText } from './page-bounds.ts';
-import { parseJson } from './parse-json.ts';
+import { parseRetryAfter } from './retry.ts';
+import { YOUNG_TOKEN_MS, YOUNG_TOKEN_PAUSE_MS } from './token.ts';
+import { parseLossless } from '../core/lossless-json.ts';
 
 /** A parsed 2xx answer. */
 export interface HubAnswer {
@@ -39,7 +41,7 @@ function timeOf(header: string | null): number | null {
 
 /** Parses the text of a body. Throws `SyntaxError`. */
 export function parseBody(text: string): unknown {
-  return parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
+  return parseLossless(text.startsWith('\uFEFF') ? text.slice(1) : text);
 }
 
 /** A raw answer, with its request's address and read version. */
@@ -93,4 +95,88 @@ export function readAnswer(
     link: response.header('link'),
   };
   return { answer, utf8: answer.isUtf8 };
+}
+
+/**
+ * The codes that standards define for an error's body: `imsx_codeMajor` and `imsx_codeMinorFieldValue` (OneRoster 1.2,
+ * and `deletefailure` of its gradebook), `error` of RFC 6749 5.2 and RFC 6750 3.1. Any other text may quote a row or a
+ * credential, so Rollcall does not repeat it (invariant 9).
+ */
+const KNOWN_CODES =
+  /"(success|processing|failure|unsupported|fullsuccess|invalid_filter_field|invalid_selection_field|invaliddata|unauthorisedrequest|forbidden|server_busy|unknownobject|internal_server_error|deletefailure|invalid_request|invalid_token|insufficient_scope|invalid_client|invalid_grant|unauthorized_client|unsupported_grant_type|invalid_scope)"/g;
+
+/** The codes that an error's body names, in whatever shape: real hubs use several. */
+function codesIn(body: Buffer): string {
+  const codes = [...body.toString('utf8').matchAll(KNOWN_CODES)].map(([, code]) => code);
+  return codes.length === 0 ? '' : `: ${[...new Set(codes)].join(' ')}`;
+}
+
+/** The remedy for a redirect. It does not quote the address: the hub may put anything into it (invariant 9). */
+function redirectRemedy(response: HttpResponse, requested: URL): string {
+  const target = URL.parse(response.header('location') ?? '', requested.href);
+  if (target === null) return 'Check hub.baseUrl; the redirect has no readable address.';
+  if (target.host === requested.host && target.protocol !== requested.protocol) {
+    return `Check hub.baseUrl: it should begin with ${target.protocol === 'https:' ? 'https' : 'http'}://.`;
+  }
+  const place = target.host === requested.host ? 'another path of the same host' : 'another host';
+  return `Check hub.baseUrl: the redirect leads to ${place}. Request the address by hand, and set hub.baseUrl to its target if you trust it.`;
+}
+
+/** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
+function errorOfAnswer(
+  response: HttpResponse,
+  options: { where: string; requested: URL; nowMs: number; tokenAgeMs: number },
+): HubError {
+  const { where, requested, nowMs, tokenAgeMs } = options;
+  const { status } = response;
+  const codes = codesIn(response.body);
+  const answered = `The hub answered HTTP ${status} for ${where}${codes}`;
+  const retryAfterMs = parseRetryAfter(response.header('retry-after'), nowMs);
+  const isRefusal = status === 401 || status === 403;
+
+  if (status >= 500 || status === 429 || status === 408 || (isRefusal && retryAfterMs !== undefined)) {
+    const remedy = 'If this continues, check the hub.';
+    return new HubError('HUB_UNAVAILABLE', answered, { status, remedy, retryAfterMs });
+  }
+  if (isRefusal) {
+    const mayPass = status === 401 && tokenAgeMs < YOUNG_TOKEN_MS;
+    return new HubError(
+      'HUB_FORBIDDEN',
+      `The hub refuses a valid token for ${where} (HTTP ${status})${codes}`,
+      {
+        status,
+        remedy:
+          'Have this client granted the right to read it, check hub.scope, or leave the collection out of the configuration.',
+        ...(mayPass ? { retryable: true, retryAfterMs: YOUNG_TOKEN_PAUSE_MS } : {}),
+      },
+    );
+  }
+  if (status === 404 || status === 405 || status === 410) {
+    return new HubError('HUB_NOT_OFFERED', `The hub does not offer ${where} (HTTP ${status})${codes}`, {
+      status,
+      remedy:
+        'If this happens for every collection, check hub.baseUrl (host and tenant prefix); otherwise leave this collection out of the configuration.',
+    });
+  }
+  if (status >= 300 && status < 400) {
+    const what = `The hub redirects ${where}; Rollcall does not send its token to another address`;
+    return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy: redirectRemedy(response, requested) });
+  }
+  const remedy =
+    status === 400 || status === 422
+      ? 'The hub rejects this request: try a lower hub.pageSize, or another hub.paging.'
+      : 'Check hub.baseUrl, and what the hub requires of its clients.';
+  return new HubError('HUB_REQUEST_REFUSED', answered, { status, remedy });
+}
+
+/** The error for a 2xx answer whose body is not JSON. */
+function errorOfBody(response: HttpResponse, where: string): HubError {
+  const isHtml = looksLikeHtml(response);
+  const what = isHtml ? 'is an HTML page' : 'is not JSON, or is cut off';
+  return new HubError('HUB_BODY_INVALID', `The answer for ${where} ${what}`, {
+    status: response.status,
+    remedy: isHtml
+      ? 'If this continues, check hub.baseUrl: it may lead to a web page or a proxy.'
+      : 'If this continues, check the hub and the proxies before it.',
+  });
 }

@@ -1,3 +1,4 @@
+import type { PagingMode } from '../core/hub-events.ts';
 import { RollcallError, type ErrorCode } from '../errors.ts';
 
 /** A larger answer is received only in turn, one at a time in the process, until its reader is done with it. */
@@ -12,8 +13,6 @@ interface HubErrorOptions {
   readonly retryAfterMs?: number | undefined;
   /** Whether the same request may succeed if it is repeated soon. */
   readonly retryable?: boolean | undefined;
-  /** Whether the answer was JSON. A 404 for a missing object usually is; one for a missing route rarely is. */
-  readonly jsonBody?: boolean | undefined;
 }
 
 const RETRYABLE_BY_DEFAULT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -31,14 +30,12 @@ export class HubError extends RollcallError {
   readonly status: number | null;
   readonly retryAfterMs: number | null;
   readonly retryable: boolean;
-  readonly jsonBody: boolean;
 
   constructor(code: ErrorCode, message: string, options: HubErrorOptions) {
     super(code, message, { remedy: options.remedy, cause: options.cause });
     this.status = options.status ?? null;
     this.retryAfterMs = options.retryAfterMs ?? null;
     this.retryable = options.retryable ?? RETRYABLE_BY_DEFAULT.has(code);
-    this.jsonBody = options.jsonBody ?? false;
   }
 }
 
@@ -107,9 +104,13 @@ export function endlessPaging(where: string, pages: number): HubError {
   );
 }
 
-/** `cure`: what a person can change; `offset`: the hub offers only `limit` and `offset` for this collection. */
-export function brokenPaging(where: string, reason: string, cure: keyof typeof PAGING_CURES): HubError {
-  return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where}: ${reason}`, {
+/** `cure`: what helps; `offset`: the hub offers only `limit` and `offset` for this collection. */
+export function brokenPaging(
+  where: string,
+  why: string,
+  { mode, cure }: { mode: PagingMode; cure: keyof typeof PAGING_CURES },
+): HubError {
+  return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where} by ${mode}: ${why}`, {
     remedy: PAGING_CURES[cure],
   });
 }
@@ -120,4 +121,6 @@ const PAGING_CURES = {
   none: `No paging mode works here. ${ONE_PAGE}`,
   offset: `The hub offers only limit and offset here. ${ONE_PAGE}`,
   mode: 'Set hub.paging to auto, or try another mode: keyset, sourced-id-filter or offset.',
+  again:
+    'The hub no longer pages as it did. The next sync finds out how it does; if this continues, set hub.paging.',
 } as const;

@@ -3,6 +3,27 @@ import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
 import type { PagePrint } from '../core/pages/page-print.ts';
 import type { Collection } from '../model/collections.ts';
 
+/** What the configuration says of a hub. */
+export interface HubSettings {
+  /** Host and tenant prefix, above the paths of collections. */
+  readonly baseUrl: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  /** Revealed for every token request, so that a rotated secret takes effect. */
+  readonly clientSecret: { reveal(): string };
+  readonly clientAuth: 'basic' | 'post';
+  /** Empty for none. */
+  readonly scope: string;
+  readonly pageSize: number;
+  readonly paging: PagingMode | 'auto';
+  /** `ignored`: the totals of scans are not told. */
+  readonly totals?: 'compared' | 'ignored' | undefined;
+  readonly maxConcurrentRequests: number;
+  readonly requestTimeoutMs: number;
+  /** Limit on the wire and after decompression. */
+  readonly maxResponseBytes: number;
+}
+
 /** One page of a collection. */
 export interface HubPage {
   /**
@@ -79,17 +100,6 @@ export interface FoundRow {
   readonly readVersion: number;
 }
 
-/** The answers for some ids. For an id in neither list the answer was inconclusive. */
-export interface FoundRows {
-  /** Rows with one of the ids, in any order. */
-  readonly rows: readonly FoundRow[];
-  /**
-   * Ids that the hub does not have, proven by a control question: the same filter finds a row that the hub lists.
-   * Contains no id with a quote, since hubs differ in its spelling, and none with U+FFFD.
-   */
-  readonly notFound: readonly string[];
-}
-
 /**
  * The client of one hub. Reads are idempotent; the implementation handles retries and `Retry-After`, the token, the
  * limit of requests at once, and paging.
@@ -105,15 +115,14 @@ export interface Hub {
   readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd>;
 
   /**
-   * Asks for single rows of a collection that is not nested (spec 4.1: `filter=sourcedId='…'`). If the hub ignores or
-   * refuses the filter, the ids are in neither list of the result, and the hub gets no request for the remaining ones.
-   * Throws the signal's reason, and errors that concern the whole hub (unreachable, 5xx after retries, open circuit,
-   * no token, no JSON even for the list): the caller may wait and try again.
+   * Asks for single rows of a collection that is not nested (spec 4.1: `filter=sourcedId='…'`), and returns those that the
+   * hub shows, in any order. Throws the signal's reason, and errors of a hub that does not answer (unreachable, 5xx after
+   * retries, open circuit, no token, no JSON).
    */
   findRows(options: {
     collection: Collection;
     ids: readonly string[];
     readVersion: () => number;
     signal: AbortSignal;
-  }): Promise<FoundRows>;
+  }): Promise<readonly FoundRow[]>;
 }

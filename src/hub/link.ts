@@ -4,30 +4,12 @@ import LinkHeader from 'http-link-header';
 export interface PageLinks {
   /** Whether the page has paging links (first, prev, next, last). Only then does a missing `next` prove an end. */
   readonly paging: boolean;
-  /** Whether the page has a `next`, also one that leads elsewhere. */
-  readonly nextOffered: boolean;
-  readonly next: URL | null;
-  /** How the next link leads out of the hub, null when it does not. Rollcall never follows such a link: the token would leak. */
-  readonly leadsOut: WayOut | null;
+  /** The target of `rel="next"`, as it stands there. */
+  readonly next: string | null;
 }
 
-const NONE: PageLinks = { paging: false, nextOffered: false, next: null, leadsOut: null };
+const NONE: PageLinks = { paging: false, next: null };
 const PAGING_RELATIONS = new Set(['first', 'prev', 'previous', 'next', 'last']);
-
-function comparablePath(url: URL): string {
-  try {
-    return decodeURIComponent(url.pathname).replace(/\/+$/, '');
-  } catch {
-    return url.pathname;
-  }
-}
-
-function isOfSameList(url: URL, requested: URL): boolean {
-  return (
-    comparablePath(url) === comparablePath(requested) &&
-    url.searchParams.get('filter') === requested.searchParams.get('filter')
-  );
-}
 
 /**
  * Returns how an address leads out of the hub, where the token must not go; null when it does not. Errors and logs do
@@ -43,26 +25,17 @@ export function wayOut(url: URL, baseUrl: URL): WayOut | null {
 }
 
 /**
- * Reads a `Link` header (RFC 8288; spec 4.3 rule 8). Relative links are relative to the request's address.
- * An unreadable header counts as absent: it must not look like the end of the collection.
+ * Reads a `Link` header (RFC 8288; spec 4.3 rule 8). An unreadable header counts as absent: it must not look like the end
+ * of the collection.
  */
-export function readLinks(header: string | null, options: { requested: URL; baseUrl: URL }): PageLinks {
-  if (header === null || header.trim() === '') return NONE;
-  const { requested, baseUrl } = options;
+export function readLinks(header: string | null): PageLinks {
   let references: readonly { uri: string; rel?: string }[];
   try {
-    references = LinkHeader.parse(header).refs;
+    references = LinkHeader.parse(header ?? '').refs;
   } catch {
     return NONE;
   }
   const relations = references.map(({ rel }) => (typeof rel === 'string' ? rel.toLowerCase() : ''));
   if (!relations.some((rel) => PAGING_RELATIONS.has(rel))) return NONE;
-  const target = references[relations.indexOf('next')];
-  if (target === undefined) return { ...NONE, paging: true };
-  const offered: PageLinks = { paging: true, nextOffered: true, next: null, leadsOut: null };
-  const url = URL.parse(target.uri, requested.href);
-  if (url === null) return offered;
-  const leadsOut = wayOut(url, baseUrl);
-  if (leadsOut !== null) return { ...offered, leadsOut };
-  return isOfSameList(url, requested) ? { ...offered, next: url } : offered;
+  return { paging: true, next: references[relations.indexOf('next')]?.uri ?? null };
 }

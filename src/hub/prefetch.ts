@@ -1,32 +1,16 @@
 import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
 import type { Sent } from './hub-answer.ts';
-import type { ReadOptions } from './hub.ts';
 import type { Requests } from './requests.ts';
 
 /** Bytes that scans share. */
-export class ByteBudget {
-  #left: number;
-
-  constructor(bytes: number) {
-    this.#left = bytes;
-  }
-
-  /** Takes bytes if so many are left; returns whether they were. */
-  take(bytes: number): boolean {
-    if (bytes > this.#left) return false;
-    this.#left -= bytes;
-    return true;
-  }
-
-  give(bytes: number): void {
-    this.#left += bytes;
-  }
+export interface ByteBudget {
+  left: number;
 }
 
 /** The answers that wait for their turn, in all scans of the process: many tenants may have their full syncs at one time. */
-export const WAITING_ANSWERS = new ByteBudget(16_000_000);
+export const WAITING_ANSWERS: ByteBudget = { left: 16_000_000 };
 
-export interface PrefetchParts {
+interface PrefetchOptions {
   readonly requests: Pick<Requests, 'inAdvance'>;
   readonly budget: ByteBudget;
   /** At most so many pages are requested before their turn. */
@@ -50,15 +34,15 @@ interface Waiting {
  * writer forgets what was published before the newest answer, and would take an older row for a change.
  */
 export class Prefetch {
-  readonly #parts: PrefetchParts;
+  readonly #options: PrefetchOptions;
   /** By address, in the order of the scan. */
   readonly #waiting = new Map<string, Waiting>();
   /** Read version of the newest answer that the scan has used. */
   #newest = -Infinity;
   #isOver = false;
 
-  constructor(parts: PrefetchParts) {
-    this.#parts = parts;
+  constructor(options: PrefetchOptions) {
+    this.#options = options;
   }
 
   /** Requests a remembered page and those that followed it, while the hub has places and memory is left. */
@@ -78,7 +62,7 @@ export class Prefetch {
     if (found === undefined) return null;
     this.#waiting.delete(url.href);
     return found.answer.then((sent) => {
-      this.#parts.budget.give(found.bytes);
+      this.#options.budget.left += found.bytes;
       return sent === null || sent.readVersion < this.#newest ? null : sent;
     });
   }
@@ -104,7 +88,7 @@ export class Prefetch {
 
   /** A page, and those that followed it. */
   #followed(first: RememberedPage | null): RememberedPage[] {
-    const { pages, pagesAtMost } = this.#parts;
+    const { pages, pagesAtMost } = this.#options;
     const found: RememberedPage[] = [];
     let page = first;
     while (page !== null && found.length < pagesAtMost) {
@@ -116,15 +100,13 @@ export class Prefetch {
 
   /** Returns false if the hub has no place, or no memory is left. */
   #request({ address, bytes }: RememberedPage): boolean {
-    const { budget, request, requests } = this.#parts;
-    if (!budget.take(bytes)) return false;
+    const { budget, request, requests } = this.#options;
+    if (bytes > budget.left) return false;
     const abandoned = new AbortController();
     const signal = AbortSignal.any([request.signal, abandoned.signal]);
     const answer = requests.inAdvance({ ...request, url: () => new URL(address), signal });
-    if (answer === null) {
-      budget.give(bytes);
-      return false;
-    }
+    if (answer === null) return false;
+    budget.left -= bytes;
     void this.#watch(answer, abandoned.signal);
     this.#waiting.set(address, { answer, bytes, cancel: () => abandoned.abort() });
     return true;
@@ -139,23 +121,7 @@ export class Prefetch {
     const dropped = this.#waiting.get(address);
     if (dropped === undefined) return;
     this.#waiting.delete(address);
-    this.#parts.budget.give(dropped.bytes);
+    this.#options.budget.left += dropped.bytes;
     dropped.cancel();
   }
-}
-
-/** The prefetch of a scan; null where nothing is known: an incremental scan has no page twice, so none is remembered. */
-export function prefetchFor(
-  limits: {
-    readonly requests: Requests;
-    readonly ahead?: { readonly pagesAtMost: number; readonly budget: ByteBudget };
-  },
-  scan: { read: ReadOptions; signal: AbortSignal; where: string },
-): Prefetch | null {
-  const { requests, ahead } = limits;
-  const { read, signal, where } = scan;
-  const { collection, modifiedAfterMs, pages, readVersion } = read;
-  if (ahead === undefined || pages === undefined || modifiedAfterMs !== undefined) return null;
-  const request = { target: collection.name, where, readVersion, signal };
-  return new Prefetch({ requests, pages, request, ...ahead });
 }

@@ -1,22 +1,14 @@
 import { shortfallOf, type Shortfall } from '../core/deletions/evidence.ts';
 import { modifiedTimeOf } from '../core/timestamps.ts';
-import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
-import type { HubEvent } from '../core/hub-events.ts';
-import { createHttpClient } from './http.ts';
-import type { HubPage, ScanEnd } from './hub.ts';
-import type { PagingMode } from '../core/hub-events.ts';
+import type { HubEvent, PagingMode, WayOut } from '../core/hub-events.ts';
+import type { HubPage, HubSettings, ScanEnd } from './hub.ts';
 import { concernsOneRequest, HubError } from './hub-error.ts';
-import { readableId } from './page-body.ts';
-import { withDefaults, type HubSettings, type HubTools } from './hub-settings.ts';
-import { DEFAULT_TIMEOUTS } from './create-hub.ts';
-import { PagingMemory } from './paging-memory.ts';
-import type { WayOut } from '../core/hub-events.ts';
+import { readableId } from './page.ts';
+import { connectHub, type HubTools } from './create-hub.ts';
+import { PagingMemory } from './paging.ts';
 import { readSchedule, type ReadSchedule } from './read-schedule.ts';
-import { createRequests } from './requests.ts';
 import { resourceUrl, withQuery } from './request-url.ts';
 import { withRetries } from './retry.ts';
-import { Semaphore } from './semaphore.ts';
-import { createTokenSource } from './token.ts';
 import { scanPages, type ScanContext } from './scan.ts';
 import type { Collection } from '../model/collections.ts';
 
@@ -70,38 +62,22 @@ const REQUEST_MS = 15_000;
 const RETRY = { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 5_000 };
 
 export function createHubProbe(settings: HubSettings, tools: HubTools = {}): HubProbe {
-  const { now, sleep, monotonicNow, random, ...rest } = withDefaults(tools);
-  const { maxConcurrentRequests, maxResponseBytes, paging, pageSize } = settings;
+  const { paging, pageSize } = settings;
   const ignoresTotals = settings.totals === 'ignored';
-  const baseUrl = new URL(settings.baseUrl);
   const requestMs = Math.min(REQUEST_MS, settings.requestTimeoutMs);
-  const http = createHttpClient({
-    connections: maxConcurrentRequests,
-    timeouts: { ...DEFAULT_TIMEOUTS, connectMs: Math.min(5_000, requestMs), requestMs },
-    maxResponseBytes,
-  });
   let lifetimeMs = 0;
   const onEvent = (event: HubEvent): void => {
     if (event.type === 'token-obtained') ({ lifetimeMs } = event);
-    rest.onEvent(event);
+    tools.onEvent?.(event);
   };
-  const tokens = createTokenSource(settings, { http, now, onEvent });
-  const retries = { policy: RETRY, random, sleep, onEvent };
-  const requests = createRequests({
-    http,
-    tokens,
-    // The breaker must never open: the probe asks for every collection, even after many failures.
-    breaker: createBreaker({
-      policy: { ...DEFAULT_BREAKER_POLICY, failures: Number.MAX_SAFE_INTEGER },
-      hub: baseUrl.origin,
-      onEvent,
-    }),
-    permits: new Semaphore(maxConcurrentRequests),
-    tools: retries,
-    now,
-    monotonicNow,
+  const { baseUrl, http, tokens, retries, now, ...connected } = connectHub(settings, {
+    ...tools,
+    timeouts: { connectMs: Math.min(5_000, requestMs), requestMs },
+    retry: RETRY,
     onEvent,
   });
+  // The breaker must never open: the probe asks for every collection, even after many failures.
+  const requests = connected.requests({ what: baseUrl.origin, failures: Number.MAX_SAFE_INTEGER });
   return {
     async token(signal) {
       await withRetries(() => tokens.get(signal), { tools: retries, target: 'token', signal });
@@ -129,9 +105,7 @@ export function createHubProbe(settings: HubSettings, tools: HubTools = {}): Hub
       const fits = probe.rows !== null && probe.total !== null && probe.total <= pageSize;
       return { ...probe, short: fits ? await findShort(at, options) : null };
     },
-    async [Symbol.asyncDispose]() {
-      await http[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: connected[Symbol.asyncDispose],
   };
 }
 
@@ -205,32 +179,19 @@ async function scanFirstPages(
   at: ProbeContext,
   { collection, parentId, signal, limit }: ProbeOptions & { readonly limit: number },
 ): Promise<FirstPages> {
-  const firstMode = at.paging === 'auto' ? 'keyset' : at.paging;
-  let mode: PagingMode = collection.keyset ? firstMode : 'offset';
-  let pagesInMode = 0;
-  let whySteppedDown: string | null = null;
   let leadsOut: WayOut | null = null;
   const onEvent = (event: HubEvent): void => {
     if (event.type === 'foreign-link-refused') leadsOut = event.leadsTo;
-    if (event.type !== 'paging-stepped-down') return;
-    whySteppedDown ??= event.reason;
-    mode = event.to;
-    pagesInMode = 0;
   };
   const memory = new PagingMemory({ now: at.now, pageSize: limit });
+  const findings = memory.of(collection.name);
   const scan = scanPages({ ...at, memory, onEvent }, { collection, parentId, signal, readVersion: () => 0 });
   let first: HubPage | null = null;
-  let paging: PagingMode | null = null;
   let end: ScanEnd | null = null;
-  while (end === null && paging === null) {
+  while (end === null && findings.full?.isDecided !== true) {
     const step = await scan.next();
-    if (step.done === true) {
-      end = step.value;
-    } else {
-      first ??= step.value;
-      pagesInMode += 1;
-      if (pagesInMode > 1 && step.value.rows.length > 0) paging = mode;
-    }
+    if (step.done === true) end = step.value;
+    else first ??= step.value;
   }
   await scan.return(undefined as never);
   const rows = first?.rows ?? [];
@@ -241,8 +202,8 @@ async function scanFirstPages(
     asked: limit,
     total: first?.total ?? null,
     leadsOut,
-    paging,
-    whySteppedDown,
+    paging: findings.full?.isDecided === true ? findings.full.mode : null,
+    whySteppedDown: findings.full?.why ?? null,
     isRepeated: end?.reason === 'repeated-page',
     skewMs: first === null || first.hubTimeMs === null ? null : first.hubTimeMs - at.now(),
     firstId: ids[0] ?? null,

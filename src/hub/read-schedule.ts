@@ -6,7 +6,7 @@ import type { HubEvent } from '../core/hub-events.ts';
 import type { HubAnswer } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';
 import { readLinks, wayOut } from './link.ts';
-import { resourceUrl, withQuery } from './request-url.ts';
+import { collectionPlace, resourceUrl, withQuery } from './request-url.ts';
 import type { Requests } from './requests.ts';
 
 /** Bounds of an endless listing, above the lessons of any student in a year. */
@@ -55,7 +55,7 @@ export async function readSchedule(
 ): Promise<ScheduleAnswer> {
   const { baseUrl, requests } = context;
   const collection = collectionNamed('schedules');
-  const where = `${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}${collection.path}`;
+  const where = collectionPlace(baseUrl, collection);
   const { student, from, to, signal } = asked;
   const lessons: unknown[] = [];
   const seen = new Set<string>();
@@ -101,11 +101,10 @@ function endless(where: string, why: string): HubError {
 }
 
 function readPage(context: ScheduleContext, answer: HubAnswer, where: string): Page {
-  const { link, requested, status } = answer;
-  const { lessons, next: address } = readLessonPage(status === 204 ? [] : answer.body);
-  const byHeader = readLinks(link, { requested, baseUrl: context.baseUrl });
-  const next = address === null ? byHeader.next : followed(context, address, requested);
-  if (next === null && (address !== null || byHeader.nextOffered)) {
+  const { lessons, next: address } = readLessonPage(answer.status === 204 ? [] : answer.body);
+  const link = address ?? readLinks(answer.link).next;
+  const next = link === null ? null : followed(context, link, answer.requested);
+  if (next === null && link !== null) {
     throw endless(where, 'the hub has more pages but gives no usable address for the next one');
   }
   return { lessons, next, answer };

@@ -1,6 +1,5 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { RollcallError } from '../errors.ts';
-import { parseRetryAfter } from './backoff.ts';
 import type { Breaker } from './breaker.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import type { HttpClient } from './http.ts';
@@ -8,8 +7,8 @@ import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
 import { HubError, LargeAnswer } from './hub-error.ts';
 import type { LargeTurn } from './large-turn.ts';
 import { withQuery } from './request-url.ts';
-import { withRetries, type RetryTools } from './retry.ts';
-import type { Permits } from './semaphore.ts';
+import { parseRetryAfter, withRetries, type RetryTools } from './retry.ts';
+import type { Semaphore } from './semaphore.ts';
 import { YOUNG_TOKEN_MS, type Token, type TokenSource } from './token.ts';
 
 /** After a refusal of a renewed token, it is not renewed for the same target within this time, by status. */
@@ -41,6 +40,7 @@ interface GetOptions<T> extends Omit<SendOptions, 'mayBeLarge'> {
 
 interface Read<T> {
   readonly result: T;
+  readonly status: number;
   readonly bytes: number;
 }
 
@@ -58,7 +58,7 @@ export interface RequestsOptions {
   readonly http: HttpClient;
   readonly tokens: TokenSource;
   readonly breaker: Breaker;
-  readonly permits: Permits;
+  readonly permits: Semaphore;
   readonly tools: RetryTools;
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;
@@ -135,43 +135,43 @@ async function sendFiltered(
   return { ...sent, response: { ...response, status: 204, body: Buffer.alloc(0) } };
 }
 
-/** See {@link Requests.inAdvance}. */
-function sendInAdvance(
-  { permits, monotonicNow, onEvent }: RequestsOptions,
-  sendAuthorised: (get: SendOptions) => Promise<Sent>,
-  get: SendOptions,
-): Promise<Sent | null> | null {
-  const release = permits.tryAcquire?.() ?? null;
-  if (release === null) return null;
-  const { target } = get;
-  const send = async (): Promise<Sent | null> => {
-    const startedAtMs = monotonicNow();
-    onEvent({ type: 'request-started', target });
-    const sent = await sendAuthorised(get).catch(() => null);
-    if (sent?.response.status !== 200) {
+/** Reports a request; `isOwn`: not to be reported as a failure, since the caller asks again. */
+async function reported<T extends { readonly status: number; readonly bytes: number }>(
+  { monotonicNow, onEvent }: Pick<RequestsOptions, 'monotonicNow' | 'onEvent'>,
+  target: RequestTarget,
+  work: () => Promise<T>,
+  isOwn: (error: RollcallError) => boolean,
+): Promise<T> {
+  const startedAtMs = monotonicNow();
+  const since = (): { durationMs: number } => ({ durationMs: monotonicNow() - startedAtMs });
+  onEvent({ type: 'request-started', target });
+  try {
+    const done = await work();
+    onEvent({ type: 'request-done', target, status: done.status, ...since(), bytes: done.bytes });
+    return done;
+  } catch (error) {
+    if (error instanceof RollcallError && !isOwn(error)) {
+      const status = error instanceof HubError ? error.status : null;
+      onEvent({ type: 'request-failed', target, code: error.code, status, ...since() });
+    } else {
       onEvent({ type: 'request-stopped', target });
-      return null;
     }
-    const { status, body } = sent.response;
-    const durationMs = monotonicNow() - startedAtMs;
-    onEvent({ type: 'request-done', target, status, durationMs, bytes: body.length });
-    return sent;
-  };
-  return send().finally(release);
+    throw error;
+  }
 }
 
 export function createRequests(options: RequestsOptions): Requests {
-  const { breaker, permits, tools, now, monotonicNow, onEvent } = options;
+  const { breaker, permits, tools, now, onEvent } = options;
   const sendAuthorised = createSender(options);
 
-  function answerOf<T>(sent: Sent, get: GetOptions<T>): HubAnswer {
+  function readSent<T>(sent: Sent, get: GetOptions<T>): Read<T> {
     const { answer, utf8 } = readAnswer(sent, {
       where: get.where,
       nowMs: now(),
       recognise: get.recognise,
     });
     if (!utf8) onEvent({ type: 'text-not-utf8', target: get.target });
-    return answer;
+    return { result: get.read(answer), status: answer.status, bytes: answer.bytes };
   }
 
   /** Null if the answer was not requested before its turn, or is of no use: then the request is sent. */
@@ -179,7 +179,7 @@ export function createRequests(options: RequestsOptions): Requests {
     const sent = (await get.prefetched?.(get.url())) ?? null;
     if (sent === null) return null;
     try {
-      return { result: get.read(answerOf(sent, get)), bytes: sent.response.body.length };
+      return readSent(sent, get);
     } catch (error) {
       if (error instanceof RollcallError) return null;
       throw error;
@@ -190,47 +190,41 @@ export function createRequests(options: RequestsOptions): Requests {
     const prefetched = await readPrefetched(get);
     if (prefetched !== null) return prefetched;
     const release = await permits.acquire(get.signal);
-    const startedAtMs = monotonicNow();
-    const { target } = get;
-    onEvent({ type: 'request-started', target });
+    const send = () => sendFiltered(sendAuthorised, { ...get, mayBeLarge });
+    const asksAgain = (error: unknown) => get.large !== undefined && error instanceof LargeAnswer;
     try {
-      const answer = await breaker.run(async () =>
-        answerOf(await sendFiltered(sendAuthorised, { ...get, mayBeLarge }), get),
+      return await reported(
+        options,
+        get.target,
+        () => breaker.run(async () => readSent(await send(), get)),
+        asksAgain,
       );
-      const result = get.read(answer);
-      const { status, bytes } = answer;
-      onEvent({ type: 'request-done', target, status, durationMs: monotonicNow() - startedAtMs, bytes });
-      return { result, bytes };
-    } catch (error) {
-      if (error instanceof RollcallError && (get.large === undefined || !(error instanceof LargeAnswer))) {
-        const status = error instanceof HubError ? error.status : null;
-        onEvent({
-          type: 'request-failed',
-          target,
-          code: error.code,
-          status,
-          durationMs: monotonicNow() - startedAtMs,
-        });
-      } else {
-        onEvent({ type: 'request-stopped', target });
-      }
-      throw error;
     } finally {
       release();
     }
   }
 
   return {
-    inAdvance: (get) => sendInAdvance(options, sendAuthorised, get),
+    inAdvance(get) {
+      const release = permits.tryAcquire();
+      if (release === null) return null;
+      const send = async () => {
+        const sent = await sendAuthorised(get);
+        const { status, body } = sent.response;
+        if (status !== 200) throw new Error('asked again in its turn');
+        return { sent, status, bytes: body.length };
+      };
+      return reported(options, get.target, send, () => true)
+        .then(
+          ({ sent }) => sent,
+          () => null,
+        )
+        .finally(release);
+    },
     async get(get) {
       const { target, signal, onFailure, large } = get;
       const inTurn = () => large?.take((mayBeLarge) => attempt(get, mayBeLarge)) ?? attempt(get);
-      const { result } = await withRetries(inTurn, {
-        tools,
-        target,
-        signal,
-        ...(onFailure === undefined ? {} : { onFailure }),
-      });
+      const { result } = await withRetries(inTurn, { tools, target, signal, onFailure });
       return result;
     },
   };

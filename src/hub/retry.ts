@@ -1,6 +1,47 @@
-import { retryDelayMs, type RetryPolicy } from './backoff.ts';
+import { pauseMs, type Backoff } from '../retry-policy.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import { HubError } from './hub-error.ts';
+
+export interface RetryPolicy extends Backoff {
+  /** Number of attempts, including the first. */
+  readonly maxAttempts: number;
+  /** Upper bound for a `Retry-After`. */
+  readonly retryAfterCapMs: number;
+}
+
+export const DEFAULT_RETRY_POLICY: RetryPolicy = {
+  maxAttempts: 7,
+  firstMs: 500,
+  longestMs: 30_000,
+  retryAfterCapMs: 300_000,
+};
+
+/**
+ * Returns the wait before retry number `retry` (from 1), ms: full jitter, a random time
+ * between 0 and the back-off's pause (AWS Architecture Blog, "Exponential Backoff And Jitter"),
+ * but at least the hub's `Retry-After`.
+ */
+function retryDelayMs(options: {
+  policy: RetryPolicy;
+  retry: number;
+  retryAfterMs: number | null;
+  random: () => number;
+}): number {
+  const { policy, retry, retryAfterMs, random } = options;
+  const floorMs = Math.min(policy.retryAfterCapMs, retryAfterMs ?? 0);
+  return Math.max(floorMs, Math.floor(random() * pauseMs(policy, retry)));
+}
+
+/** `Retry-After` as ms from now: seconds or an HTTP-date (RFC 9110 10.2.3); undefined when absent or unreadable. */
+export function parseRetryAfter(value: string | null, nowMs: number): number | undefined {
+  if (value === null) return undefined;
+  const text = value.trim();
+  if (/^\d{1,9}(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
+  // Date.parse accepts far too much as a date.
+  if (!/^[A-Za-z]{3,9},? /.test(text)) return undefined;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
 
 /** Waiting and randomness, injected so that tests do not wait. */
 export interface RetryTools {
@@ -23,7 +64,7 @@ export async function withRetries<T>(
     tools: RetryTools;
     target: RequestTarget;
     signal: AbortSignal;
-    onFailure?: (error: HubError) => boolean;
+    onFailure?: ((error: HubError) => boolean) | undefined;
   },
 ): Promise<T> {
   const { tools, target, signal, onFailure } = options;

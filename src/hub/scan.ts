@@ -1,27 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { HubEvent, PagingMode } from '../core/hub-events.ts';
 import { PageCuts } from '../core/pages/page-cuts.ts';
-import type { HubEvent } from '../core/hub-events.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
-import type { PagingMode } from '../core/hub-events.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError } from './hub-error.ts';
 import { LargeTurn } from './large-turn.ts';
-import type { WayOut } from '../core/hub-events.ts';
+import { readPage, type FetchedPage } from './page.ts';
 import {
   afterPage,
   beginIn,
   decidePage,
   mayRepeat,
-  stepDown,
-  type NextStep,
-  type ScanState,
+  modeAfter,
+  type FoundPaging,
   type PageFacts,
-} from './paging-decision.ts';
-import { repeatedIn } from './page-body.ts';
-import type { PagingMemory } from './paging-memory.ts';
-import { prefetchFor, type ByteBudget, type Prefetch } from './prefetch.ts';
-import { readPage, type FetchedPage } from './read-page.ts';
+  type PagingFindings,
+  type PagingMemory,
+  type ScanState,
+} from './paging.ts';
+import { Prefetch, type ByteBudget } from './prefetch.ts';
+import { collectionPlace, pageUrl } from './request-url.ts';
 import type { Requests } from './requests.ts';
-import { pageUrl, type Position } from './scan-request.ts';
 
 /** More pages than any collection has; ends a scan of an endless listing. */
 const MAX_PAGES_PER_SCAN = 1_000_000;
@@ -53,11 +51,14 @@ class Scanner {
   readonly #signal: AbortSignal;
   readonly large: LargeTurn;
   readonly #where: string;
+  readonly #findings: PagingFindings;
+  readonly #kind: 'full' | 'incremental';
+  /** Whether the scan itself decides how the hub pages. */
+  readonly #auto: boolean;
   /** Null without remembered pages, like `#cuts`. */
   readonly #prefetch: Prefetch | null;
   #cuts: PageCuts | null;
   #state: ScanState;
-  #position: Position = { kind: 'first' };
   #offset = 0;
   /** Upper bound for `limit` at this place, where even a small page was too large. */
   #atMost = Infinity;
@@ -67,27 +68,25 @@ class Scanner {
   #rows = 0;
   #totalAtStart: number | null = null;
   #totalAtEnd: number | null = null;
-  #previous: PageFacts | null = null;
-  /** Marks of the pages in this mode. */
-  readonly #marks = new Set<string>();
 
   constructor(context: ScanContext, read: ReadOptions, signal: AbortSignal) {
     this.#context = context;
     this.#read = read;
     this.#signal = signal;
     this.large = new LargeTurn(signal, read.turn);
-    const { name, path, keyset } = read.collection;
-    this.#where = `${context.baseUrl.origin}${context.baseUrl.pathname.replace(/\/+$/, '')}${path}`;
-    this.#prefetch = prefetchFor(context, { read, signal, where: this.#where });
-    this.#cuts = this.#prefetch === null || read.pages === undefined ? null : new PageCuts(read.pages);
-    const auto = keyset && context.paging === 'auto';
-    const mode = context.paging === 'auto' ? (context.memory.mode(name) ?? 'keyset') : context.paging;
-    this.#state = beginIn(keyset ? mode : 'offset', {
-      auto,
-      filtered: read.modifiedAfterMs !== undefined,
-      rowsBefore: 0,
-    });
-    if (this.#state.mode === 'offset') this.#position = { kind: 'offset', offset: 0 };
+    const { name, keyset } = read.collection;
+    this.#where = collectionPlace(context.baseUrl, read.collection);
+    const { pages, modifiedAfterMs, readVersion } = read;
+    const { ahead, requests } = context;
+    const request = { target: name, where: this.#where, readVersion, signal };
+    // An incremental scan has no page twice, so none is remembered.
+    const isKnown = ahead !== undefined && pages !== undefined && modifiedAfterMs === undefined;
+    this.#prefetch = isKnown ? new Prefetch({ requests, pages, request, ...ahead }) : null;
+    this.#cuts = isKnown ? new PageCuts(pages) : null;
+    this.#findings = context.memory.of(name);
+    this.#kind = read.modifiedAfterMs === undefined ? 'full' : 'incremental';
+    this.#auto = keyset && context.paging === 'auto';
+    this.#state = this.#beginning(this.#pagingToBegin(keyset));
   }
 
   /** Returns the next page with new rows, and the end with the last one. */
@@ -97,17 +96,20 @@ class Scanner {
       if (fetched === null) continue;
       // Rows after large ones may be small again.
       this.#atMost *= 2;
-      const { facts, links } = fetched;
-      const decision = decidePage(this.#state, facts, this.#marks);
-      this.#notice(fetched);
+      const { facts, leadsOut } = fetched;
+      const decision = decidePage(this.#state, facts);
+      const { step, deliver } = decision;
+      if (deliver) this.#noticeClamp(facts);
       this.#state = afterPage(this.#state, facts, decision);
-      if (facts.mark !== null) this.#marks.add(facts.mark);
       // A duplicate must not move the offset past an undelivered row: overlap is harmless, a gap is not.
-      this.#offset += facts.rowCount - repeatedIn(facts.ids);
-      if (links.leadsOut !== null) this.#reportLinkOut(links.leadsOut);
-      const page = decision.deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
+      this.#offset += facts.rowCount - (facts.ids.length - new Set(facts.ids).size);
+      if (leadsOut !== null && this.#findings.firstTime(`link ${leadsOut}`))
+        this.#report({ type: 'foreign-link-refused', collection: this.#collection, leadsTo: leadsOut });
+      const page = deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
       if (page === null) this.large.doneWith(fetched.page);
-      const end = this.#apply(decision.step);
+      if (step.kind === 'fails') this.#leaveMode(step.why);
+      else if (this.#state.pages > 1 && page !== null && facts.rowCount > 0) this.#decide();
+      const end = step.kind === 'end' ? this.#ended(step.reason) : null;
       if (page !== null || end !== null) return { page, end };
     }
   }
@@ -118,21 +120,41 @@ class Scanner {
     this.large.end();
   }
 
-  get #sorts(): boolean {
-    const { keyset, name } = this.#read.collection;
-    // Nested collections take limit and offset only (spec 4.1).
-    return keyset && !this.#context.memory.sortRefused(name);
+  get #collection() {
+    return this.#read.collection.name;
   }
 
-  /** Returns null when the hub refused the request and the scan continues with another mode. */
+  #report(event: HubEvent): void {
+    this.#context.onEvent(event);
+  }
+
+  #pagingToBegin(keyset: boolean): FoundPaging {
+    const { paging } = this.#context;
+    if (!keyset || paging !== 'auto')
+      return { mode: keyset && paging !== 'auto' ? paging : 'offset', isDecided: true, why: null };
+    const { full } = this.#findings;
+    return (
+      this.#findings[this.#kind] ?? {
+        mode: full?.mode ?? 'keyset',
+        isDecided: false,
+        why: full?.why ?? null,
+      }
+    );
+  }
+
+  #beginning(paging: FoundPaging): ScanState {
+    return beginIn(paging, { filtered: this.#kind === 'incremental', rowsBefore: this.#rows });
+  }
+
+  /** Returns null when the hub refused the request and the scan continues with another one. */
   async #fetch(): Promise<FetchedPage | null> {
-    const { baseUrl, requests, memory, onEvent } = this.#context;
+    const { baseUrl, requests, ignoresTotals } = this.#context;
     const read = this.#read;
-    const { name } = read.collection;
+    const { collection } = read;
     const where = this.#where;
-    const { cursor, previousIds } = this.#state;
+    const { mode, cursor, before, pages: pagesBefore, firstTotal } = this.#state;
     // Without a cursor the hub chooses what a page begins with.
-    const prefetch = this.#state.mode === 'keyset' ? this.#prefetch : null;
+    const prefetch = mode === 'keyset' ? this.#prefetch : null;
     const pages = prefetch === null ? undefined : read.pages;
     const isInTurn = prefetch === null || this.#cutPage(prefetch);
     this.#pages += 1;
@@ -140,12 +162,12 @@ class Scanner {
     let limit = this.#limit;
     const url = (): URL => {
       limit = this.#limit;
-      const { mode } = this.#state;
-      return pageUrl({ baseUrl, read, mode, position: this.#position, limit, sort: this.#sorts });
+      const offset = mode === 'offset' ? this.#offset : undefined;
+      return pageUrl(baseUrl, { read, mode, cursor, offset, limit, sort: this.#sorts });
     };
     try {
       const fetched = await requests.get({
-        target: name,
+        target: collection.name,
         where,
         url,
         signal: this.#signal,
@@ -157,42 +179,35 @@ class Scanner {
             ? undefined
             : (text) => {
                 const page = pages.recognise(cursor, text);
-                return page === null || mayRepeat(page.keys, previousIds) ? null : page;
+                return page === null || mayRepeat(page.keys, before?.marks) ? null : page;
               },
         read: (answer) =>
-          readPage(answer, { baseUrl, read, limit, where, ...(pages === undefined ? {} : { cursor }) }),
-        onFailure: (error) => {
-          const because = asksForSmallerPages(error);
-          // What a short page takes says nothing about usual ones.
-          if (because !== null && this.#isCutShort) {
-            this.#cut = null;
-            return because === 'too-large';
-          }
-          if (because === 'too-large') {
-            memory.requireSmallerPage(name, error, { limit, isFirst: this.#rows === 0 });
-            // The first time, a single row shows whether the hub honours the limit.
-            this.#atMost = this.#atMost === Infinity ? 1 : Math.floor(limit / 2);
-          }
-          const halved = because === null || limit < memory.limit(name) ? null : memory.halve(name, limit);
-          if (halved !== null) onEvent({ type: 'page-size-reduced', collection: name, ...halved });
-          return because === 'too-large';
-        },
+          readPage(answer, {
+            baseUrl,
+            collection,
+            where,
+            limit,
+            ignoresTotals,
+            total: mode === 'sourced-id-filter' && pagesBefore > 0 ? firstTotal : undefined,
+            cursor: pages === undefined ? undefined : cursor,
+          }),
+        onFailure: (error) => this.#asksOtherwise(error, limit),
       });
       prefetch?.noteUsed(fetched.page.readVersion);
       return fetched;
     } catch (error) {
-      if (!this.#triesOtherwise(error)) throw error;
+      if (!(error instanceof HubError) || !this.#triesOtherwise(error)) throw error;
       return null;
     }
   }
 
-  get #pagingCure(): 'none' | 'offset' | 'mode' {
-    if (!this.#read.collection.keyset) return 'offset';
-    return this.#state.auto ? 'none' : 'mode';
+  get #sorts(): boolean {
+    // Nested collections take limit and offset only (spec 4.1).
+    return this.#read.collection.keyset && !this.#findings.sortRefused;
   }
 
   get #usualLimit(): number {
-    return Math.min(this.#context.memory.limit(this.#read.collection.name), this.#atMost);
+    return Math.min(this.#findings.limit, this.#atMost);
   }
 
   get #limit(): number {
@@ -205,117 +220,104 @@ class Scanner {
 
   /** Returns false if the page is to be used before others that were requested earlier. */
   #cutPage(prefetch: Prefetch): boolean {
-    const { cursor } = this.#state;
-    const idsBefore = this.#previous?.ids ?? [];
-    const cut = this.#cuts?.at(cursor, { idsBefore, usual: this.#usualLimit });
+    const { cursor, before } = this.#state;
+    const cut = this.#cuts?.at(cursor, { idsBefore: before?.ids ?? [], usual: this.#usualLimit });
     this.#cut = cut?.rows ?? null;
     prefetch.pagesFrom(cut?.known ?? null);
     return cut?.known == null || cut.known.cursor === cursor;
   }
 
+  /** A page took too long or was too large. Returns true if a smaller one is to be asked for at once. */
+  #asksOtherwise(error: HubError, limit: number): boolean {
+    const because = asksForSmallerPages(error);
+    // What a short page takes says nothing about usual ones.
+    if (because !== null && this.#isCutShort) {
+      this.#cut = null;
+      return because === 'too-large';
+    }
+    if (because === 'too-large') {
+      this.#findings.requireSmallerPage(error, { limit, isFirst: this.#rows === 0 });
+      // The first time, a single row shows whether the hub honours the limit.
+      this.#atMost = this.#atMost === Infinity ? 1 : Math.floor(limit / 2);
+    }
+    const halved = because === null || limit < this.#findings.limit ? null : this.#findings.halve(limit);
+    if (halved !== null) this.#report({ type: 'page-size-reduced', collection: this.#collection, ...halved });
+    return because === 'too-large';
+  }
+
   /** A 400 may mean that the hub does not take a short limit, or does not know a parameter: the scan tries without. */
-  #triesOtherwise(error: unknown): boolean {
-    if (!(error instanceof HubError) || (error.status !== 400 && error.status !== 422)) return false;
-    const { mode, auto } = this.#state;
+  #triesOtherwise({ status }: HubError): boolean {
+    if (status !== 400 && status !== 422) return false;
+    const { mode, pages } = this.#state;
     if (this.#isCutShort) {
       this.#cuts = null;
       return true;
     }
-    // Filter mode depends on the order: it drops `sort` only if hub.paging prescribes this mode.
-    if (this.#sorts && (mode === 'offset' || (mode === 'sourced-id-filter' && !auto))) {
-      this.#context.memory.rememberSortRefused(this.#read.collection.name);
-      this.#begin(mode);
+    if (this.#sorts && mode === 'offset') {
+      this.#findings.sortRefused = true;
+      this.#begin(this.#state);
       return true;
     }
-    const askedByCursor = mode === 'sourced-id-filter' || this.#position.kind !== 'first';
-    if (!auto || mode === 'offset' || !askedByCursor) return false;
-    this.#apply(stepDown(this.#state, `the hub answered HTTP ${error.status}`));
-    return true;
+    if (!this.#auto || (mode === 'keyset' && pages === 0)) return false;
+    const isLast = this.#state.isDecided || modeAfter(mode) === null;
+    if (isLast) this.#findings[this.#kind] = null;
+    else this.#leaveMode(`the hub answered HTTP ${status}`);
+    return !isLast;
   }
 
-  #begin(mode: PagingMode): void {
-    const { auto, filtered } = this.#state;
-    this.#state = beginIn(mode, { auto, filtered, rowsBefore: this.#rows });
-    this.#marks.clear();
+  #begin(paging: FoundPaging): void {
+    this.#state = this.#beginning(paging);
     this.#offset = 0;
-    this.#previous = null;
     this.#cut = null;
-    this.#position = mode === 'offset' ? { kind: 'offset', offset: 0 } : { kind: 'first' };
   }
 
-  /** Moves to the next page; returns the end when there is none. */
-  #apply(step: NextStep): ScanEnd | null {
-    switch (step.kind) {
-      case 'end':
-        return this.#ended(step.reason);
-      case 'broken':
-        throw brokenPaging(this.#where, step.reason, this.#pagingCure);
-      case 'step-down': {
-        const { mode: from } = this.#state;
-        const { to, reason } = step;
-        const collection = this.#read.collection.name;
-        this.#context.onEvent({ type: 'paging-stepped-down', collection, from, to, reason });
-        this.#begin(to);
-        return null;
-      }
-      case 'follow':
-        this.#position = step;
-        return null;
-      case 'cursor':
-        this.#position = step;
-        this.#state = { ...this.#state, cursor: step.cursor };
-        return null;
-      case 'offset':
-        this.#position = { kind: 'offset', offset: this.#offset };
-        return null;
+  /** The hub does not page in this mode: the first contact tries the next one, and any later scan fails. */
+  #leaveMode(why: string): void {
+    const { mode, isDecided } = this.#state;
+    const after = this.#auto && !isDecided ? modeAfter(mode) : null;
+    const next = after && { mode: after, isDecided: false, why: this.#state.why ?? why };
+    this.#findings[this.#kind] = next;
+    if (next === null) {
+      const cure = !this.#read.collection.keyset ? 'offset' : this.#auto ? 'none' : 'mode';
+      throw brokenPaging(this.#where, why, { mode, cure: this.#auto && isDecided ? 'again' : cure });
     }
+    this.#begin(next);
+  }
+
+  /** A second page has shown that the hub pages in this mode. */
+  #decide(): void {
+    const { mode, why } = this.#state;
+    if (this.#findings[this.#kind]?.isDecided === true) return;
+    this.#state = { ...this.#state, isDecided: true };
+    this.#findings[this.#kind] = { mode, isDecided: true, why };
+    this.#report({ type: 'paging-decided', collection: this.#collection, paging: mode, why });
   }
 
   /** Counts a page and returns it for the caller. */
   #delivered(page: HubPage, rowCount: number): HubPage {
-    // With a clause on sourcedId the total counts the rows after the cursor, so it does not compare with other totals.
-    const { mode, pagesInMode } = this.#state;
-    const isOfRest = mode === 'sourced-id-filter' && pagesInMode > 1;
-    const total = isOfRest || this.#context.ignoresTotals === true ? null : page.total;
-    if (this.#rows === 0 && this.#totalAtStart === null) this.#totalAtStart = total;
-    if (total !== null) this.#totalAtEnd = total;
+    if (this.#rows === 0) this.#totalAtStart ??= page.total;
+    this.#totalAtEnd = page.total ?? this.#totalAtEnd;
     this.#rows += rowCount;
-    return total === page.total ? page : { ...page, total };
+    return page;
   }
 
   #ended(reason: ScanEnd['reason']): ScanEnd {
-    const { memory, onEvent } = this.#context;
-    const { name } = this.#read.collection;
-    const { auto, filtered, mode, rowsInMode } = this.#state;
-    if (auto && mode !== memory.mode(name) && reason !== 'missing-list') memory.rememberMode(name, mode);
+    const { filtered, mode, rows } = this.#state;
     const [totalAtStart, total] = [this.#totalAtStart, this.#totalAtEnd];
-    const isDoubtful = total !== null && (filtered ? total < rowsInMode : total !== rowsInMode);
-    if (isDoubtful && memory.firstTime(name, 'total')) {
-      onEvent({ type: 'total-unreliable', collection: name, total, rows: rowsInMode });
-    }
+    const isDoubtful = total !== null && (filtered ? total < rows : total !== rows);
+    if (isDoubtful && this.#findings.firstTime('total'))
+      this.#report({ type: 'total-unreliable', collection: this.#collection, total, rows });
     return { reason, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd: total };
   }
 
-  #reportLinkOut(leadsTo: WayOut): void {
-    const { memory, onEvent } = this.#context;
-    const collection = this.#read.collection.name;
-    if (memory.firstTime(collection, `link ${leadsTo}`))
-      onEvent({ type: 'foreign-link-refused', collection, leadsTo });
-  }
-
   /** A page below the limit that was not the last shows that the hub clamps the limit. */
-  #notice({ facts }: FetchedPage): void {
-    const { memory, onEvent } = this.#context;
-    const collection = this.#read.collection.name;
-    const before = this.#previous;
-    this.#previous = facts;
-    if (before === null || facts.rowCount === 0 || before.rowCount >= before.limit) return;
-    if (facts.mark !== null && facts.mark === before.mark) return;
-    if (facts.rowCount === before.rowCount && facts.rowCount < facts.limit) {
-      memory.rememberLimit(collection, facts.rowCount);
-    }
-    if (!memory.firstTime(collection, 'clamp')) return;
-    onEvent({ type: 'limit-clamped', collection, asked: before.limit, given: before.rowCount });
+  #noticeClamp({ rowCount, limit }: PageFacts): void {
+    const { before } = this.#state;
+    if (before === null || rowCount === 0 || before.rowCount >= before.limit) return;
+    if (rowCount === before.rowCount && rowCount < limit) this.#findings.limit = rowCount;
+    if (!this.#findings.firstTime('clamp')) return;
+    const clamped = { asked: before.limit, given: before.rowCount };
+    this.#report({ type: 'limit-clamped', collection: this.#collection, ...clamped });
   }
 }
 

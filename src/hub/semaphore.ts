@@ -1,47 +1,33 @@
-/** Bounds concurrent work, such as the requests to one hub (`hub.maxConcurrentRequests`). */
-export interface Permits {
-  /** Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason. */
-  acquire(signal: AbortSignal): Promise<() => void>;
-  /** Returns the same function at once; null if no permit is free. Left out where nobody asks so. */
-  tryAcquire?(): (() => void) | null;
-}
-
-/** Acquires a permit of each, the narrower one first, so that no waiter for the narrower one has a wider permit. */
-export function permitsOfBoth(narrower: Permits, wider: Permits): Permits {
-  return {
-    async acquire(signal) {
-      const releaseNarrower = await narrower.acquire(signal);
-      try {
-        const releaseWider = await wider.acquire(signal);
-        return () => {
-          releaseWider();
-          releaseNarrower();
-        };
-      } catch (error) {
-        releaseNarrower();
-        throw error;
-      }
-    },
-  };
-}
-
-/** Grants a fixed number of permits at a time, first come first served. */
-export class Semaphore implements Permits {
+/** Grants a fixed number of permits at a time, first come first served; such as for the requests to one hub. */
+export class Semaphore {
   #free: number;
+  readonly #within: Semaphore | null;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(permits: number) {
+  /** `within`: each permit also takes one of a wider semaphore, after its own, so that no waiter here has a permit there. */
+  constructor(permits: number, within: Semaphore | null = null) {
     this.#free = permits;
+    this.#within = within;
   }
 
+  /** Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason. */
   async acquire(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    const free = this.tryAcquire();
-    if (free !== null) return free;
-    await this.#turn(signal);
-    return this.#permit();
+    const permit = this.tryAcquire() ?? (await this.#turn(signal));
+    if (this.#within === null) return permit;
+    try {
+      const wider = await this.#within.acquire(signal);
+      return () => {
+        wider();
+        permit();
+      };
+    } catch (error) {
+      permit();
+      throw error;
+    }
   }
 
+  /** A permit of this semaphore alone, at once; null if none is free. */
   tryAcquire(): (() => void) | null {
     // A permit is free only if nobody waits: a released one goes to the first who does.
     if (this.#free === 0) return null;
@@ -64,11 +50,11 @@ export class Semaphore implements Permits {
     else next();
   }
 
-  async #turn(signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
+  #turn(signal: AbortSignal): Promise<() => void> {
+    return new Promise((resolve, reject) => {
       const enter = (): void => {
         signal.removeEventListener('abort', leave);
-        resolve();
+        resolve(this.#permit());
       };
       const leave = (): void => {
         const place = this.#waiting.indexOf(enter);

@@ -1,7 +1,7 @@
-import { parseRetryAfter } from './backoff.ts';
-import type { HttpResponse } from './http.ts';
+import { parseRetryAfter } from './retry.ts';
+import { looksLikeHtml, type HttpResponse } from './http.ts';
 import { HubError } from './hub-error.ts';
-import { parseJson } from './parse-json.ts';
+import { parseLossless } from '../core/lossless-json.ts';
 
 /** Lifetime for an answer without `expires_in` (RFC 6749 5.1 only recommends the field). */
 const ASSUMED_LIFETIME_MS = 300_000;
@@ -17,7 +17,7 @@ const MAX_BYTES = 1024 * 1024;
 function fieldsOf(body: Buffer): Record<string, unknown> | null {
   if (body.length > MAX_BYTES) return null;
   try {
-    const parsed = parseJson(body.toString('utf8'));
+    const parsed = parseLossless(body.toString('utf8'));
     return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
   } catch {
     return null;
@@ -42,13 +42,6 @@ const REMEDIES: ReadonlyMap<unknown, string> = new Map([
     'Check hub.clientId and hub.clientSecret, and that the client is not disabled or expired.',
   ],
 ]);
-
-function looksLikeHtml(response: HttpResponse): boolean {
-  const type = response.header('content-type') ?? '';
-  return (
-    /html/i.test(type) || /^\s*<(?:!doctype|html|head|body)/i.test(response.body.toString('latin1', 0, 200))
-  );
-}
 
 interface AnswerContext {
   readonly where: string;

@@ -1,4 +1,4 @@
-import { DEFAULT_RETRY_POLICY } from './backoff.ts';
+import { DEFAULT_RETRY_POLICY } from './retry.ts';
 import { HubError } from './hub-error.ts';
 
 interface Waits {

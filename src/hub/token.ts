@@ -1,7 +1,7 @@
 import type { HubEvent } from '../core/hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { HubError } from './hub-error.ts';
-import type { HubSettings } from './hub-settings.ts';
+import type { HubSettings } from './hub.ts';
 import { readTokenAnswer } from './token-answer.ts';
 import { TokenGate } from './token-gate.ts';
 

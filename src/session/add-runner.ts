@@ -121,8 +121,7 @@ function syncParts(
     someKeys: (count) => writer.known.someKeys(count, (key) => !settling.missing.has(key)),
     async find(keys) {
       const options = { readVersion: writer.readVersion, signal };
-      const { pages: found, gone } = (await source.fetchRows?.(keys, options)) ?? { pages: [], gone: [] };
-      return { found: found.length, gone: gone.length };
+      return (await source.fetchRows?.(keys, options))?.length ?? 0;
     },
     beginWithKnown: () => beginsWithKnown(source, writer, signal),
   });

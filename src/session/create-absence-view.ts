@@ -1,7 +1,7 @@
 import { AbsenceView } from '../absences/absence-view.ts';
 import { changelogOf } from '../absences/changelog-of-index.ts';
 import { readRecords } from '../absences/read-records.ts';
-import { RollcallError } from '../errors.ts';
+import { isFromHub } from '../errors.ts';
 import type { ViewParts } from '../table/collection-writer.ts';
 import type { Source } from '../source/source.ts';
 import type { TenantParts } from './tenant-parts.ts';
@@ -38,9 +38,7 @@ export function createAbsenceView(options: {
       try {
         return (await source.fetchRows?.(ids, { readVersion, signal })) ?? null;
       } catch (error) {
-        if (!(error instanceof RollcallError) || error.source !== 'hub') throw error;
-        // A hub that refuses the question has not shown the row.
-        if (error.reaction === 'person') return { pages: [], gone: ids };
+        if (!isFromHub(error)) throw error;
         notBeforeMs = parts.runtime.now() + NO_SINGLE_ROWS_FOR_MS;
         return null;
       }

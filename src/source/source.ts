@@ -50,12 +50,11 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
     begin: () => Promise.resolve(readingOf(new Set(['']), open)),
     scopeOf: () => '',
     async fetchRows(ids, options) {
-      const { rows, notFound: gone } = await hub.findRows({ collection, ids, ...options });
-      const pages = rows.map(({ row, isUtf8, readVersion }) => ({
+      const rows = await hub.findRows({ collection, ids, ...options });
+      return rows.map(({ row, isUtf8, readVersion }) => ({
         rows: [keyed(readRow(reader, row, isUtf8), undefined)],
         readVersion,
       }));
-      return { pages, gone };
     },
   };
 }

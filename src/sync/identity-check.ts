@@ -10,9 +10,9 @@ export interface PublishedRows {
   readonly collection: CollectionName;
   readonly knownRows: () => number;
   readonly someKeys: (count: number) => Promise<readonly string[]>;
-  /** Which of the keys the hub shows, and which it certainly does not. Throws `HUB_…`. */
-  readonly find: (keys: readonly string[]) => Promise<{ readonly found: number; readonly gone: number }>;
-  /** Whether a published row is on the first page of a list of the hub: for hubs that cannot be asked. Throws `HUB_…`. */
+  /** How many of the keys the hub shows. Throws `HUB_…`. */
+  readonly find: (keys: readonly string[]) => Promise<number>;
+  /** Whether published rows are on the first page of a list of the hub: some hubs cannot be asked. Throws `HUB_…`. */
   readonly beginWithKnown: () => Promise<boolean>;
 }
 
@@ -51,10 +51,7 @@ export class IdentityCheck {
       all.find((each) => each.collection === collection) ??
       all.find((each) => !this.isFlagged(each.collection));
     if (published === undefined) return !this.#isAnyFlagged;
-    const asked = await published.someKeys(ROWS_ASKED);
-    const { found, gone } = await ask(published, asked);
-    if (found > 0) return true;
-    return gone < asked.length || asked.length === 0 ? published.beginWithKnown() : false;
+    return (await showsOne(published)) || published.beginWithKnown();
   }
 
   get #isAnyFlagged(): boolean {
@@ -65,14 +62,11 @@ export class IdentityCheck {
 export const WRONG_TENANT_REMEDY =
   'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
 
-async function ask(
-  { find }: PublishedRows,
-  keys: readonly string[],
-): Promise<{ readonly found: number; readonly gone: number }> {
+async function showsOne({ find, someKeys }: PublishedRows): Promise<boolean> {
   try {
-    return await find(keys);
+    return (await find(await someKeys(ROWS_ASKED))) > 0;
   } catch (error) {
-    if (concernsOneRequest(error)) return { found: 0, gone: 0 };
+    if (concernsOneRequest(error)) return false;
     throw error;
   }
 }

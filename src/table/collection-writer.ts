@@ -260,15 +260,13 @@ export class CollectionWriter {
       ask: async (keys) => {
         const found = await fetchRows(keys, this.readVersion);
         // The scan may still read these rows, with newer content.
-        for (const page of found?.pages ?? [])
+        for (const page of found ?? [])
           await table.decide(
             sync,
             { ...page, isAskedFor: true },
             { seenBefore: NONE_SEEN_BEFORE, kept: page.rows },
           );
-        const answered = new Set(found?.gone);
-        for (const { rows } of found?.pages ?? []) for (const { key } of rows) answered.add(key ?? '');
-        return keys.every((key) => answered.has(key));
+        return found !== null;
       },
       commit: () => this.#commit(sync),
     };

@@ -72,12 +72,8 @@ export interface ViewedSync {
   readonly republishes?: ((key: string) => boolean) | undefined;
 }
 
-/** Rows that were asked for by their ids. */
-export interface FetchedRows {
-  readonly pages: readonly { readonly rows: readonly KeyedRow[]; readonly readVersion: number }[];
-  /** Ids that the hub does not have. */
-  readonly gone: readonly string[];
-}
+/** Rows that were asked for by their ids, as far as the hub shows them. */
+export type FetchedRows = readonly { readonly rows: readonly KeyedRow[]; readonly readVersion: number }[];
 
 /** Ids of the versions of live absences; those among them that the hub has not shown yet. */
 export interface LiveIds {

@@ -135,6 +135,10 @@ function logHub(logger: Logger, event: HubEvent): void {
     case 'total-unreliable':
       logger.debug(event, 'hub');
       return;
+    case 'paging-decided':
+      if (event.why === null) logger.debug(event, 'hub');
+      else logger.warn(event, 'the hub does not page by afterSourcedId; Rollcall pages otherwise');
+      return;
     case 'circuit-closed':
       logger.info(event, 'the hub answers again');
       return;

@@ -1,4 +1,4 @@
-import type { FoundRows, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
+import type { FoundRow, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import { keysetPages } from '../parts/keyset-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import { ChainLife, type ChainLifeOptions } from './chain-life.ts';
@@ -37,7 +37,7 @@ export class ChainHub extends ChainLife implements Hub {
     ids: readonly string[];
     readVersion: () => number;
     signal: AbortSignal;
-  }): Promise<FoundRows> {
+  }): Promise<FoundRow[]> {
     const ids = [...new Set(options.ids)];
     const sent = options.readVersion();
     await dawdle(this.#at, 3);
@@ -46,13 +46,10 @@ export class ChainHub extends ChainLife implements Hub {
       for (const id of ids) this.unanswered.add(id);
       throw simulatedError('HUB_TIMEOUT');
     }
-    const answered = ids.filter(() => !strikes(this.#at, 0.05));
-    for (const id of ids) if (!answered.includes(id)) this.unanswered.add(id);
-    const found = answered.map((id) => this.rows.get(id)).filter((row) => row !== undefined);
+    const found = ids.map((id) => this.rows.get(id)).filter((row) => row !== undefined);
     const rows = found.map((row) => ({ row: this.#handOut(row), isUtf8: true, readVersion: sent }));
-    const gone = answered.filter((id) => !this.rows.has(id));
     await dawdle(this.#at, 3);
-    return { rows, notFound: gone };
+    return rows;
   }
 
   #handOut(row: HubVersion): Record<string, unknown> {

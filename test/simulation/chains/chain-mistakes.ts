@@ -206,7 +206,7 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     kind: SOUND,
     finds: 'restored or merged',
     mistake: {
-      hub: (hub) => withOther(hub, { findRows: async ({ ids }) => ({ rows: [], notFound: [...ids] }) }),
+      hub: (hub) => withOther(hub, { findRows: async () => [] }),
     },
   },
   {

@@ -1,4 +1,4 @@
-import type { FoundRows, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
+import type { FoundRow, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import type { SimulatedRow } from './simulated-row.ts';
 import { keysetPages } from '../parts/keyset-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
@@ -81,17 +81,14 @@ export class LivingHub implements Hub {
     ids: readonly string[];
     readVersion: () => number;
     signal: AbortSignal;
-  }): Promise<FoundRows> {
+  }): Promise<FoundRow[]> {
     const sent = readVersion();
     await dawdle(this.#at, 3);
     signal.throwIfAborted();
     if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
-    // Some rows stay unanswered.
-    const answered = [...new Set(ids)].filter(() => !strikes(this.#at, 0.05));
-    const found = answered.map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
-    const gone = answered.filter((id) => !this.#rows.has(id));
+    const found = [...new Set(ids)].map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
     await dawdle(this.#at, 3);
-    return { rows: found.map((row) => ({ row, isUtf8: true, readVersion: sent })), notFound: gone };
+    return found.map((row) => ({ row, isUtf8: true, readVersion: sent }));
   }
 
   #select(after: string, modifiedAfterMs: number | undefined): SimulatedRow[] {

@@ -1,4 +1,4 @@
-import type { FoundRows, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
+import type { FoundRow, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import type { PagingMode } from '../../../src/core/hub-events.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
@@ -131,7 +131,7 @@ export class HubClient implements Hub {
     collection: { name: CollectionName };
     ids: readonly string[];
     readVersion: () => number;
-  }): Promise<FoundRows> {
+  }): Promise<FoundRow[]> {
     return this.#counted(async () => {
       const readVersion = options.readVersion();
       await dawdle(this.#at, 3);
@@ -144,7 +144,7 @@ export class HubClient implements Hub {
         return row === undefined ? [] : [{ row, isUtf8: true, readVersion }];
       });
       await dawdle(this.#at, 3);
-      return { rows, notFound: options.ids.filter((id) => !listed.has(id)) };
+      return rows;
     });
   }
 

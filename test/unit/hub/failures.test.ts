@@ -369,16 +369,14 @@ describe('a hub that answers 404 where a filter selects nothing', () => {
     expect(end).toMatchObject({ reason: 'empty-page', rows: 6 });
   });
 
-  it('does not have the row that was asked for by its id', async () => {
+  it('does not show the row that was asked for by its id', async () => {
     await using test = await testHub(strictHub());
     const find = {
       collection: collectionNamed('users'),
       ids: ['a', 'z'],
       signal: new AbortController().signal,
     };
-    const { rows, notFound } = await test.hub.findRows({ ...find, readVersion: () => 0 });
-    expect(rows).toHaveLength(1);
-    expect(notFound).toEqual(['z']);
+    expect(await test.hub.findRows({ ...find, readVersion: () => 0 })).toHaveLength(1);
   });
 
   it('does not offer the collection if the answer without the filter is 404, too', async () => {

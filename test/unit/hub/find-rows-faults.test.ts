@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHub } from '../../../src/hub/create-hub.ts';
-import type { HubSettings, HubTools } from '../../../src/hub/hub-settings.ts';
+import type { HubTools } from '../../../src/hub/create-hub.ts';
+import type { HubSettings } from '../../../src/hub/hub.ts';
 import { collectionNamed, ROW_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 
@@ -50,14 +51,13 @@ async function find(
   try {
     for (const fault of faults) reference.faults.set(fault);
     const signal = new AbortController().signal;
-    const { rows, notFound: gone } = await hub.findRows({
+    const rows = await hub.findRows({
       collection: collectionNamed(name),
       ids,
       readVersion: () => 0,
       signal,
     });
-    const found = rows.map(({ row }) => (row as { sourcedId: string }).sourcedId).sort();
-    return { found, gone: [...gone].sort() };
+    return rows.map(({ row }) => (row as { sourcedId: string }).sourcedId).sort();
   } finally {
     reference.faults.clear();
   }
@@ -65,13 +65,10 @@ async function find(
 
 describe('a lookup of rows by id, at the reference hub', () => {
   it.each(ROW_COLLECTIONS.filter((name) => !collectionNamed(name).path.includes('{id}')))(
-    'of %s finds the rows that exist, and the others are gone',
+    'of %s finds the rows that exist',
     async (name) => {
       const there = someOf(name);
-      expect(await find([...there, ...UNKNOWN], { name })).toEqual({
-        found: there.toSorted(),
-        gone: UNKNOWN.toSorted(),
-      });
+      expect(await find([...there, ...UNKNOWN], { name })).toEqual(there.toSorted());
     },
   );
 
@@ -90,27 +87,13 @@ describe('a lookup of rows by id, at the reference hub', () => {
     [['reset=0.1']],
   ])('finds the same with %s', async (faults) => {
     const there = someOf('absence-versions');
-    expect(await find([...there, ...UNKNOWN], { faults })).toEqual({
-      found: there.toSorted(),
-      gone: UNKNOWN.toSorted(),
-    });
+    expect(await find([...there, ...UNKNOWN], { faults })).toEqual(there.toSorted());
   });
 
-  it.each([
-    ['ignore-filter'],
-    ['status=400'],
-    ['status=403'],
-    ['not-offered'],
-    ['missing-list'],
-    ['empty-list'],
-    ['html-error=404'],
-  ])('with %s reports no row as gone, and soon stops asking', async (fault) => {
-    reference.requests.clear();
-    const missing = Array.from({ length: 200 }, (_, number) => `gone-${number}`);
-    expect(await find(missing, { faults: [fault] })).toEqual({ found: [], gone: [] });
-    // That the hub has no rows at all shows only at the end.
-    if (fault !== 'empty-list') expect(reference.requests.all().length).toBeLessThan(20);
-  });
+  it.each(['ignore-filter', 'status=400', 'status=403', 'not-offered', 'missing-list', 'html-error=404'])(
+    'with %s is shown no row',
+    async (fault) => expect(await find(['gone'], { faults: [fault] })).toEqual([]),
+  );
 
   it.each([
     ['status=500', 'HUB_UNAVAILABLE'],
@@ -122,20 +105,5 @@ describe('a lookup of rows by id, at the reference hub', () => {
   ])('with %s fails with %s, so that the caller may wait', async (fault, code) => {
     const hub = { retry: { firstMs: 1, longestMs: 5, maxAttempts: 2, retryAfterCapMs: 5 } };
     await expect(find(['gone'], { faults: [fault], hub })).rejects.toMatchObject({ code });
-  });
-
-  it('does not report rows as gone that cannot be decoded', async () => {
-    const there = idsOf('absence-versions').slice(0, 60);
-    const { found, gone } = await find([...there, 'gone'], { faults: ['malformed-rows=0.2'] });
-    expect(gone).toEqual(['gone']);
-    expect(found.length).toBeGreaterThan(30);
-    expect(found.length).toBeLessThan(60);
-    expect(there).toEqual(expect.arrayContaining(found));
-  });
-
-  it('reports a departed ancestor as gone, and not its successor', async () => {
-    const [id = '', other = ''] = idsOf('absence-versions');
-    reference.district.remove('absences', id);
-    expect(await find([id, other])).toEqual({ found: [other], gone: [id] });
   });
 });

@@ -16,7 +16,7 @@ interface School {
 }
 
 /** A hub with three rows a page, and what a scan of it returns; the rows of all pages are remembered. */
-async function scanner(school: School) {
+async function scanner(school: School, settings: Parameters<typeof testHub>[1] = {}) {
   const test = await testHub((request, response) => {
     const after = school.ignoresCursor ? '' : (request.query.get('afterSourcedId') ?? '');
     const ids = after === '' ? (school.firstPage ?? []).concat(school.ids) : school.ids;
@@ -30,7 +30,7 @@ async function scanner(school: School) {
         : [];
     const link = ['<x>; rel="first"', ...next].join(', ');
     sendJson(response, { users }, { headers: { link, 'x-total-count': String(school.ids.length) } });
-  });
+  }, settings);
   const pages = new PageMemory(() => 1);
   const scan = async (): Promise<{ known: number; ids: string[]; end: ScanEnd }> => {
     const { signal } = new AbortController();
@@ -76,6 +76,13 @@ describe('a scan that recognises pages', () => {
     expect(first).toMatchObject({ known: 0, ids: IDS, end: { rows: 7, paging: 'keyset', totalAtEnd: 7 } });
     expect(second).toEqual({ ...first, known: 3 });
     expect(test.requests()).toBe(6);
+  });
+
+  it('tells no total where the configuration ignores totals, and has all rows', async () => {
+    await using test = await scanner(school(), { totals: 'ignored' });
+    const told = { ids: IDS, end: { rows: 7, totalAtStart: null, totalAtEnd: null } };
+    expect(await test.scan()).toMatchObject({ known: 0, ...told });
+    expect(await test.scan()).toMatchObject({ known: 3, ...told });
   });
 
   it('parses a page with another content', async () => {

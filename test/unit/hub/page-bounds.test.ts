@@ -19,16 +19,11 @@ describe('the memory of a page', () => {
       () => `{"users":[{${Array.from({ length: 2_100_000 }, (_, n) => `"k${n}":0`).join(',')}}]}`,
     ],
     ['millions of numbers', () => `{"users":[${repeated('0.5', 2_100_000)}]}`],
-    [
-      'a million empty rows after braces in a string',
-      () => `{"a":"\\"{{","users":[${repeated('{}', 1_000_000)}]}`,
-    ],
   ])('is bounded: %s is refused before parsing', (_, text) => {
     expect(() => requireBoundedText(text(), 'x')).toThrow(expect.objectContaining(TOO_LONG) as Error);
   });
 
   it.each([
-    ['braces and commas in strings', () => `{"users":["${'{[,'.repeat(1_500_000)}"]}`],
     ['a huge string', () => `{"users":["${'x'.repeat(5_000_000)}"]}`],
     [
       'fifty thousand rows with references',

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { PageMemory } from '../../../src/core/pages/page-memory.ts';
-import type { HubSettings } from '../../../src/hub/hub-settings.ts';
-import { ByteBudget } from '../../../src/hub/prefetch.ts';
+import type { HubSettings } from '../../../src/hub/hub.ts';
+import { WAITING_ANSWERS } from '../../../src/hub/prefetch.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import type { HubPage } from '../../../src/hub/hub.ts';
 import { sendJson, testHub } from './support/scripted-hub.ts';
@@ -329,10 +329,17 @@ function change(test: Awaited<ReturnType<typeof school>>, what: string, at: numb
 }
 
 describe('the bytes that waiting answers may take', () => {
-  it('are shared, and come back', () => {
-    const budget = new ByteBudget(10);
-    expect([budget.take(6), budget.take(6)]).toEqual([true, false]);
-    budget.give(6);
-    expect(budget.take(10)).toBe(true);
+  it('are shared, and come back', async () => {
+    const all = WAITING_ANSWERS.left;
+    await using test = await school();
+    await test.scan();
+    test.state.holds = true;
+    const scanned = test.scan();
+    await vi.waitFor(() => expect(test.held()).toBe(4));
+    expect(WAITING_ANSWERS.left).toBeLessThan(all);
+    test.state.holds = false;
+    test.answer();
+    await scanned;
+    expect(WAITING_ANSWERS.left).toBe(all);
   });
 });

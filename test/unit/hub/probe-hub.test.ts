@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import type { HubSettings } from '../../../src/hub/hub-settings.ts';
+import type { HubSettings } from '../../../src/hub/hub.ts';
 import { createHubProbe, type CollectionProbe, type HubProbe } from '../../../src/hub/probe-hub.ts';
 import type { PagingMode } from '../../../src/core/hub-events.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';

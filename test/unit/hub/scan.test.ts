@@ -29,7 +29,7 @@ describe('a scan', () => {
       totalAtEnd: 8,
     });
     expect(pages).toHaveLength(3);
-    const usual = new Set(['request-started', 'request-done', 'token-obtained']);
+    const usual = new Set(['request-started', 'request-done', 'token-obtained', 'paging-decided']);
     expect(test.events.filter(({ type }) => !usual.has(type))).toEqual([]);
   });
 
@@ -147,9 +147,12 @@ describe('a scan of a hub that differs', () => {
     const { ids, end } = await readAll(test.hub, 'users');
     expect(new Set(ids)).toEqual(new Set(IDS));
     expect(end.paging).toBe('sourced-id-filter');
-    expect(test.events).toContainEqual(
-      expect.objectContaining({ type: 'paging-stepped-down', from: 'keyset', to: 'sourced-id-filter' }),
-    );
+    expect(test.events).toContainEqual({
+      type: 'paging-decided',
+      collection: 'users',
+      paging: 'sourced-id-filter',
+      why: 'a page repeats itself',
+    });
     const before = test.data().length;
     await readAll(test.hub, 'users');
     const republication = test.data().slice(before);
@@ -157,6 +160,35 @@ describe('a scan of a hub that differs', () => {
     expect(
       republication.every(({ query }) => query.get('sort') === 'sourcedId' && query.get('orderBy') === 'asc'),
     ).toBe(true);
+  });
+
+  it('fails a scan in the middle of which the hub pages otherwise, and the next one finds out how', async () => {
+    const now: { cursor: Behaviour['cursor'] } = { cursor: 'honours' };
+    await using test = await testHub(async (request, response) => {
+      if (request.query.get('afterSourcedId') === 'f') now.cursor = 'ignores';
+      await modelHub({ ...STANDARD, cursor: now.cursor, links: 'none' })(request, response);
+    });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
+      code: 'HUB_PAGING_BROKEN',
+      message: expect.stringContaining('by keyset') as string,
+    });
+    expect((await readAll(test.hub, 'users')).end.paging).toBe('sourced-id-filter');
+  });
+
+  it('finds out for incremental scans apart, because their filter has one more clause', async () => {
+    const model = modelHub({ ...STANDARD, cursor: 'ignores', links: 'none' });
+    await using test = await testHub((request, response) => {
+      if (request.query.get('filter')?.includes(' AND ') !== true) return model(request, response);
+      return sendJson(response, {}, { status: 400 });
+    });
+    for (const [read, paging] of [
+      [{}, 'sourced-id-filter'],
+      [{ modifiedAfterMs: 0 }, 'offset'],
+      [{}, 'sourced-id-filter'],
+    ] as const) {
+      const { ids, end } = await readAll(test.hub, 'users', read);
+      expect([new Set(ids), end.paging]).toEqual([new Set(IDS), paging]);
+    }
   });
 
   it('keeps the clause of an incremental sync beside the filter on sourcedId', async () => {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createHub, type TenantHub } from '../../../../src/hub/create-hub.ts';
-import type { HubSettings, HubTools } from '../../../../src/hub/hub-settings.ts';
+import { createHub, type HubTools, type TenantHub } from '../../../../src/hub/create-hub.ts';
+import type { HubSettings } from '../../../../src/hub/hub.ts';
 import type { HubEvent } from '../../../../src/core/hub-events.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';

@@ -1,0 +1,134 @@
+import type { WayOut } from '../core/hub-events.ts';
+import type { RememberedPage } from '../core/pages/page-memory.ts';
+import { jsonText } from '../core/json-text.ts';
+import { proveDigest } from '../core/pages/page-print.ts';
+import { parseBody, type HubAnswer } from './hub-answer.ts';
+import { HubError, LARGE_BYTES } from './hub-error.ts';
+import type { HubPage, ReadOptions } from './hub.ts';
+import { readLinks, wayOut } from './link.ts';
+import { requireBoundedRows } from './page-bounds.ts';
+import type { PageFacts } from './paging.ts';
+
+/** A page of a collection, with the facts that decide the next request. */
+export interface FetchedPage {
+  readonly page: HubPage;
+  readonly facts: PageFacts;
+  /** How the link to the next page leads out of the hub; null when it does not. */
+  readonly leadsOut: WayOut | null;
+}
+
+export interface PageContext {
+  readonly baseUrl: URL;
+  readonly collection: ReadOptions['collection'];
+  /** Names the collection in errors. */
+  readonly where: string;
+  readonly limit: number;
+  /** The total that counts; left out: that of the answer. */
+  readonly total?: number | null | undefined;
+  /** The hub's total is not told. */
+  readonly ignoresTotals?: boolean | undefined;
+  /** The cursor of a page that is to be remembered, null for the first one; left out for any other page. */
+  readonly cursor?: string | null | undefined;
+}
+
+/** Reads an answer as a page. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
+export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
+  const { baseUrl, collection, where, limit } = context;
+  const { link, requested, known, hubTimeMs, readVersion, bytes } = answer;
+  const { paging, next } = readLinks(link);
+  const nextUrl = next === null ? null : URL.parse(next, requested.href);
+  const leadsOut = nextUrl && wayOut(nextUrl, baseUrl);
+  const total = context.total === undefined ? answer.total : context.total;
+  const common = { limit, total, paging, nextOffered: next !== null };
+  const told = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
+  const list = { envelope: collection.envelope, where };
+  if (known !== null) {
+    // Every row of it has its id as before, and no two pages of that scan shared one.
+    const marks = known.keys.lookup();
+    const facts = { ...common, hasList: true, rowCount: known.rows, ids: [known.lastId], marks };
+    return { page: knownPage(known, { ...told, read: () => rowsIn(answer.raw, list) }), facts, leadsOut };
+  }
+  // Some hubs answer 204 for an empty collection.
+  const found = answer.status === 204 ? [] : listIn(answer.body, list);
+  const rows = found ?? [];
+  requireBoundedRows(rows.length, { limit, where });
+  const ids = rows.map(readableId).filter((id) => id !== null);
+  const haveIds = ids.length === rows.length;
+  const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? jsonText(row)));
+  const facts = { ...common, hasList: found !== null, rowCount: rows.length, ids, marks };
+  const print = haveIds ? printOf(answer, context, ids) : undefined;
+  return { page: { rows, isUtf8: answer.isUtf8, ...told, print }, facts, leadsOut };
+}
+
+/** A page that was recognised: its rows are parsed only if somebody reads them. */
+function knownPage(
+  known: RememberedPage,
+  { read, ...told }: Omit<HubPage, 'rows' | 'isUtf8'> & { readonly read: () => HubPage['rows'] },
+): HubPage {
+  let rows: HubPage['rows'] | null = null;
+  return {
+    known,
+    isUtf8: true,
+    ...told,
+    get rows() {
+      return (rows ??= read());
+    },
+  };
+}
+
+function rowsIn(raw: Buffer, list: { envelope: string; where: string }): readonly unknown[] {
+  return listIn(parseBody(raw.toString('utf8')), list) ?? [];
+}
+
+/** What the page can be recognised by. */
+function printOf(answer: HubAnswer, context: PageContext, ids: readonly string[]): HubPage['print'] {
+  const { raw, requested, bytes, isUtf8 } = answer;
+  const { collection, where, limit, cursor } = context;
+  // A large one is not remembered, since its text would stay in memory, and no request before its turn may ask for it.
+  if (cursor === undefined || !isUtf8 || ids.length === 0 || bytes > LARGE_BYTES) return undefined;
+  return () => {
+    const digest = proveDigest(raw, (body) => listIn(body, { envelope: collection.envelope, where }) ?? []);
+    return digest === null ? null : { cursor, address: requested.href, limit, bytes, digest, ids };
+  };
+}
+
+/** Properties that may be lists but are never the collection. */
+const NOT_A_COLLECTION = new Set(['errors', 'warnings', 'messages', 'links', '_links']);
+
+function invalid(where: string, what: string): HubError {
+  return new HubError('HUB_BODY_INVALID', `Cannot read ${where}: ${what}`, {
+    remedy: 'If this continues, check hub.baseUrl, and what the hub answers there.',
+  });
+}
+
+/**
+ * Returns the list in a collection's body: the body itself if it is a list, else the list under `envelope`, else the
+ * only list in it. Null when the body has no list, which proves nothing about the hub's rows (OneRoster 1.2: the
+ * collection property is optional in the standard's schema). Throws HUB_BODY_INVALID when the body is no collection.
+ */
+export function listIn(
+  body: unknown,
+  options: { envelope: string; where: string },
+): readonly unknown[] | null {
+  const { envelope, where } = options;
+  if (body === null || body === undefined) return null;
+  if (Array.isArray(body)) return body as readonly unknown[];
+  if (typeof body !== 'object') throw invalid(where, 'the answer is JSON but neither an object nor a list');
+  const named: unknown = Object.hasOwn(body, envelope)
+    ? (body as Record<string, unknown>)[envelope]
+    : undefined;
+  if (Array.isArray(named)) return named as readonly unknown[];
+  if (named !== undefined && named !== null) throw invalid(where, `its "${envelope}" is not a list`);
+  const lists = Object.entries(body).filter(
+    (entry): entry is [string, unknown[]] =>
+      Array.isArray(entry[1]) && !NOT_A_COLLECTION.has(entry[0]) && !entry[0].startsWith('imsx_'),
+  );
+  return lists.length === 1 ? (lists[0]?.[1] ?? null) : null;
+}
+
+/** Returns a row's `sourcedId`; null when it is missing, empty or not text. */
+export function readableId(row: unknown): string | null {
+  if (typeof row !== 'object' || row === null || !Object.hasOwn(row, 'sourcedId')) return null;
+  const id: unknown = (row as Record<string, unknown>)['sourcedId'];
+  return typeof id === 'string' && id !== '' ? id : null;
+}

@@ -1,0 +1,267 @@
+import type { PagingMode } from '../core/hub-events.ts';
+import { Fingerprints, type KeyLookup } from '../core/seen-keys.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { noSmallerPage, type HubError } from './hub-error.ts';
+import type { ScanEnd } from './hub.ts';
+
+/*
+ * How a hub pages is decided at the first contact: by keyset if the second page is another one than the first, else by a
+ * filter on `sourcedId`, else by offset. It is remembered; a hub that pages otherwise later fails that scan.
+ */
+
+/** The ids of a page; those of a page that was recognised are fingerprints. */
+export type Ids = ReadonlySet<string> | KeyLookup;
+
+/** The facts of a page that decide the next request. */
+export interface PageFacts {
+  /** False when the body had no list. */
+  readonly hasList: boolean;
+  readonly rowCount: number;
+  /** The requested limit. */
+  readonly limit: number;
+  /** Readable `sourcedId`s, in the page's order; of a page that was recognised the last one alone. */
+  readonly ids: readonly string[];
+  /** What its rows are known by: their ids, or the text of one without. */
+  readonly marks: Ids;
+  /** By filter that of the first page: later ones count the rows after the cursor. */
+  readonly total: number | null;
+  /** See link.ts. */
+  readonly paging: boolean;
+  readonly nextOffered: boolean;
+}
+
+/** How a hub pages, as far as scans have found out. */
+export interface FoundPaging {
+  readonly mode: PagingMode;
+  /** False until a second page has come: the first contact may try another mode. */
+  readonly isDecided: boolean;
+  /** Why not in the mode that is tried before; null for the first. */
+  readonly why: string | null;
+}
+
+/** The state of a scan in its mode of paging. */
+export interface ScanState extends FoundPaging {
+  /** The scan is incremental: the hub's totals may count the unfiltered rows. */
+  readonly filtered: boolean;
+  readonly pages: number;
+  readonly rows: number;
+  /** Rows delivered in the modes tried before. */
+  readonly rowsBefore: number;
+  readonly firstTotal: number | null;
+  readonly before: PageFacts | null;
+  /** Cursor of the page's request; null for a first page. */
+  readonly cursor: string | null;
+  /** The limit of a page that came back full. */
+  readonly honouredLimit: number | null;
+}
+
+export type NextStep =
+  | { readonly kind: 'end'; readonly reason: ScanEnd['reason'] }
+  | { readonly kind: 'go-on' }
+  /** The hub does not page in this mode. */
+  | { readonly kind: 'fails'; readonly why: string };
+
+export interface PageDecision {
+  /** False for a page that repeats the one before. */
+  readonly deliver: boolean;
+  readonly step: NextStep;
+}
+
+export function beginIn(paging: FoundPaging, scan: Pick<ScanState, 'filtered' | 'rowsBefore'>): ScanState {
+  const nothingYet = { pages: 0, rows: 0, firstTotal: null, before: null, cursor: null, honouredLimit: null };
+  return { ...paging, ...scan, ...nothingYet };
+}
+
+/** The mode that the first contact tries after one that fails; null when there is none. */
+export function modeAfter(mode: PagingMode): PagingMode | null {
+  if (mode === 'keyset') return 'sourced-id-filter';
+  return mode === 'sourced-id-filter' ? 'offset' : null;
+}
+
+/**
+ * Decides what follows a page (spec 4.3). Pure. It never orders ids to choose a page, because the hub's collation is
+ * unknown. A link says only whether there is more.
+ */
+export function decidePage(state: ScanState, page: PageFacts): PageDecision {
+  const { mode } = state;
+  if (!page.hasList) return { deliver: true, step: { kind: 'end', reason: 'missing-list' } };
+  if (page.rowCount === 0) return { deliver: true, step: afterEmptyPage(state) };
+  if (repeatsItself(state, page)) {
+    const step = mode === 'offset' ? repeatedByOffset(state, page) : fails('a page repeats itself');
+    return { deliver: false, step };
+  }
+  if (mode === 'sourced-id-filter' && !looksSorted(page.ids))
+    return { deliver: false, step: fails('rows are not sorted by sourcedId') };
+  const reason = endReasonOf(state, page);
+  if (reason !== null) return { deliver: true, step: endUnlessSkipped(state, page.rowCount, reason) };
+  const isLost = mode !== 'offset' && page.ids.length === 0;
+  return { deliver: true, step: isLost ? fails('a page has no row with an id') : { kind: 'go-on' } };
+}
+
+/** The state for the request after a page. */
+export function afterPage(state: ScanState, page: PageFacts, { deliver }: PageDecision): ScanState {
+  return {
+    ...state,
+    pages: state.pages + 1,
+    rows: state.rows + (deliver ? page.rowCount : 0),
+    firstTotal: state.pages === 0 ? page.total : state.firstTotal,
+    before: page,
+    cursor: page.ids.at(-1) ?? null,
+    honouredLimit: page.rowCount === page.limit ? page.limit : state.honouredLimit,
+  };
+}
+
+/** Whether a page may have a row of the one before: such a page is not taken unread, because it may repeat that one. */
+export function mayRepeat(keys: Fingerprints, before: Ids | undefined): boolean {
+  if (before === undefined || before.size === 0) return false;
+  const lookup = 'mayShare' in before ? before : Fingerprints.of([...before], keys.seed).lookup();
+  return lookup.mayShare(keys);
+}
+
+function fails(why: string): NextStep {
+  return { kind: 'fails', why };
+}
+
+function repeatsItself({ mode, before, cursor }: ScanState, page: PageFacts): boolean {
+  if (before === null) return false;
+  const marks = 'mayShare' in page.marks ? page.ids : [...page.marks];
+  const known = marks.filter((mark) => before.marks.has(mark)).length;
+  // Pages overlap when rows move: by cursor by a row or two at most, by offset the rest of a list may be rows that came.
+  if (mode === 'offset') return known === marks.length && page.rowCount >= before.rowCount;
+  return page.ids.at(-1) === cursor || known * 2 >= marks.length;
+}
+
+/** The hub ignores the offset too: these are all its rows, or nothing proves that. */
+function repeatedByOffset(state: ScanState, page: PageFacts): NextStep {
+  const { rowCount, limit, total, nextOffered, marks } = page;
+  // A page of exactly `limit` rows may be cut off, even if the total equals it.
+  const isWhole = rowCount === total && total === state.rows && rowCount !== limit && !nextOffered;
+  if (isWhole) return { kind: 'end', reason: 'total-reached' };
+  const moreExpected = !state.filtered && total !== null && total > marks.size;
+  if (rowCount >= limit || nextOffered || moreExpected)
+    return fails('the hub ignores limit and offset, and has more rows than it returned');
+  return { kind: 'end', reason: 'repeated-page' };
+}
+
+/**
+ * Whether a page without `next` calls for one more request: a hub that does not know the cursor may send `first` alone
+ * although it has more rows. A correct hub answers that request with an empty page.
+ */
+function expectsMore(state: ScanState, page: PageFacts): boolean {
+  if (page.rowCount >= page.limit) return !isTotalReached(state, page);
+  return page.total !== null && page.total > state.rows + page.rowCount;
+}
+
+/**
+ * Whether the hub's total shows that this page is the last. A total that equals the row count of the first page may
+ * count that page alone: it proves nothing, and the scan makes one more request. Neither does one that changes.
+ */
+function isTotalReached({ pages, rows, firstTotal }: ScanState, { total, rowCount }: PageFacts): boolean {
+  return pages > 0 && total !== 0 && total === firstTotal && rows + rowCount === total;
+}
+
+function endReasonOf(state: ScanState, page: PageFacts): ScanEnd['reason'] | null {
+  if (page.nextOffered) return null;
+  if (page.paging) return expectsMore(state, page) ? null : 'no-next-link';
+  if (page.rowCount >= page.limit) return null;
+  if (isTotalReached(state, page)) return 'total-reached';
+  return state.honouredLimit === page.limit ? 'short-page' : null;
+}
+
+/** A filter that works has been seen to return as many rows as the hub counts, and as the modes before. */
+function endUnlessSkipped(state: ScanState, rowCount: number, reason: ScanEnd['reason']): NextStep {
+  const expected = Math.max(state.filtered ? 0 : (state.firstTotal ?? 0), state.rowsBefore);
+  const isTried = state.mode === 'sourced-id-filter' && !state.isDecided;
+  return isTried && state.rows + rowCount < expected
+    ? fails('the filter returns fewer rows than the collection has')
+    : { kind: 'end', reason };
+}
+
+function afterEmptyPage(state: ScanState): NextStep {
+  if (state.pages > 0) return endUnlessSkipped(state, 0, 'empty-page');
+  return state.rowsBefore > 0
+    ? fails('a page is empty where another mode returned rows')
+    : { kind: 'end', reason: 'no-rows' };
+}
+
+const ORDERS: readonly ((a: string, b: string) => number)[] = [
+  (a, b) => (a < b ? -1 : a > b ? 1 : 0),
+  (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)),
+  (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0),
+  new Intl.Collator('en').compare,
+  new Intl.Collator('en', { ignorePunctuation: true }).compare,
+  new Intl.Collator('en', { numeric: true }).compare,
+  new Intl.Collator('nb').compare,
+];
+
+/** Whether some collation gives this order of ids. False proves that a page is not sorted by id; true proves nothing. */
+function looksSorted(ids: readonly string[]): boolean {
+  return ORDERS.some((compare) => ids.every((id, at) => at === 0 || compare(ids[at - 1] ?? '', id) <= 0));
+}
+
+/** After a day findings are forgotten, so that a scan tries better modes and larger pages again: hubs are upgraded. */
+const FORGET_AFTER_MS = 24 * 3_600_000;
+/** Smaller pages than this do not help a slow hub. */
+const MIN_PAGE_SIZE = 50;
+
+/** What scans found out about the paging of one collection. */
+export class PagingFindings {
+  full: FoundPaging | null = null;
+  /** Of incremental scans, whose filter has a clause more. */
+  incremental: FoundPaging | null = null;
+  /** The hub refused `sort` and `orderBy`. */
+  sortRefused = false;
+  /** Rows to ask for; fewer than configured after time-outs, or where the hub clamps the limit. */
+  limit: number;
+  /** Even an answer to a request for one row was too large. */
+  #limitIgnored = false;
+  readonly #reported = new Set<string>();
+
+  constructor(pageSize: number) {
+    this.limit = pageSize;
+  }
+
+  /** A page was too large, the first one or a later one. Throws if smaller pages do not help. */
+  requireSmallerPage(error: HubError, page: { limit: number; isFirst: boolean }): void {
+    if (page.limit === 1 && page.isFirst) this.#limitIgnored = true;
+    if (page.limit === 1 || this.#limitIgnored) throw noSmallerPage(error);
+  }
+
+  /** Halves the page size after a time-out (spec 8), not below 50. Returns the change; null when there is none. */
+  halve(triedLimit: number): { from: number; to: number } | null {
+    const from = this.limit;
+    // A concurrent request of the same collection may have halved it already.
+    const to = Math.max(Math.min(MIN_PAGE_SIZE, from), Math.floor(triedLimit / 2));
+    if (to >= from) return null;
+    this.limit = to;
+    return { from, to };
+  }
+
+  /** True for the first call with a text: some events are emitted once, not once per page. */
+  firstTime(what: string): boolean {
+    return !this.#reported.has(what) && this.#reported.add(what).has(what);
+  }
+}
+
+/** The findings by collection. `now`: ms since the epoch. */
+export class PagingMemory {
+  readonly #now: () => number;
+  readonly #pageSize: number;
+  readonly #found = new Map<
+    CollectionName,
+    { readonly findings: PagingFindings; readonly sinceMs: number }
+  >();
+
+  constructor(options: { now: () => number; pageSize: number }) {
+    this.#now = options.now;
+    this.#pageSize = options.pageSize;
+  }
+
+  of(name: CollectionName): PagingFindings {
+    const known = this.#found.get(name);
+    if (known !== undefined && this.#now() - known.sinceMs < FORGET_AFTER_MS) return known.findings;
+    const findings = new PagingFindings(this.#pageSize);
+    this.#found.set(name, { findings, sinceMs: this.#now() });
+    return findings;
+  }
+}
