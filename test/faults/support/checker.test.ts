@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { openMirror, startTestHub, type Mirror } from '../../integration/support/mirror.ts';
 import type { TopicRecord } from '../../integration/support/read-topics.ts';
 import {

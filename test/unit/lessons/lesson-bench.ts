@@ -9,7 +9,7 @@ import { lessonSource } from '../../../src/lessons/lesson-source.ts';
 import type { Transaction } from '../../../src/log/log.ts';
 import { withOffsets, type SyncMode } from '../../../src/model/progress.ts';
 import { ChangedScopes } from '../../../src/source/source-scan.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import type { SyncParts } from '../../../src/sync/sync-parts.ts';

@@ -9,7 +9,7 @@ import type { ActiveSync } from '../../../src/table/active-sync.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 
 const hash = (content: string) => Buffer.from(content.padEnd(16).slice(0, 16), 'latin1');
 

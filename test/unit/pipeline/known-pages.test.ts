@@ -16,7 +16,7 @@ import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import { plainSource } from '../../../src/source/source.ts';
 import type { SyncParts } from '../../../src/sync/sync-parts.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { asListed } from '../../simulation/parts/keyset-pages.ts';
 import { simulatedReader, type SimulatedRow } from '../../simulation/sessions/simulated-row.ts';
 

@@ -9,7 +9,7 @@ import { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import type { SyncParts } from '../../../src/sync/sync-parts.ts';
 import type { SourceScan } from '../../../src/source/source-scan.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
