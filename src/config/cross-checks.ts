@@ -1,5 +1,5 @@
 import { listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
-import { collectionOf } from '../core/lessons/which-students.ts';
+import { collectionOf } from './schedules.ts';
 import { protectedFieldsOf } from '../core/mapping.ts';
 import { CHAIN_COLLECTIONS, isCollectionName } from '../model/collections.ts';
 

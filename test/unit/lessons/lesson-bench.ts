@@ -1,7 +1,7 @@
 import { localDate } from '../../../src/core/full-pull-time.ts';
 import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import { DayReader, type DaySchedule } from '../../../src/core/lessons/read-days.ts';
-import type { WhichStudents } from '../../../src/core/lessons/which-students.ts';
+import type { WhichStudents } from '../../../src/config/schedules.ts';
 import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import type { RollcallError } from '../../../src/errors.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';

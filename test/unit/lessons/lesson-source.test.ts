@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hubTrouble, LessonBench } from './lesson-bench.ts';
-import type { WhichStudents } from '../../../src/core/lessons/which-students.ts';
+import type { WhichStudents } from '../../../src/config/schedules.ts';
 
 const DAYS = ['2026-11-18', '2026-11-19'];
 
