@@ -310,7 +310,9 @@ describe('the checker', () => {
     const withdrawn = withTopic('progress', (records) => {
       const of = records.filter(({ key }) => key === 'absences');
       return records.map((each) =>
-        each === last(of) ? { ...each, value: { ...each.value, mode: 'DELTA', watermark: null } } : each,
+        each === last(of)
+          ? { ...each, value: { ...each.value, mode: 'INCREMENTAL', watermark: null } }
+          : each,
       );
     });
     const taken = expect.stringMatching(/progress absences .*takes its watermark back/);
