@@ -11,7 +11,7 @@ export const TENANT = 'north';
 export const COLLECTION = 'absence-versions';
 
 export const FULL: SyncRequest = { tenantId: TENANT, collection: COLLECTION, mode: 'FULL' };
-export const DELTA: SyncRequest = { ...FULL, mode: 'DELTA' };
+export const INCREMENTAL: SyncRequest = { ...FULL, mode: 'INCREMENTAL' };
 
 /** Starts a process with its own topics and keys, which it removes at its end. */
 export async function startPublisher(

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { Kafka, logLevel } from 'kafkajs';
 import type { Bench } from './bench.ts';
-import { DELTA, FULL, startPublisher, TENANT } from './chain-publishers.ts';
+import { INCREMENTAL, FULL, startPublisher, TENANT } from './chain-publishers.ts';
 import type { Child } from './child-process.ts';
 import { nextHubSecond, oneSync } from './syncs.ts';
 
@@ -24,7 +24,7 @@ export async function measureDelay(bench: Bench): Promise<DelayNumbers> {
   await child.call('own', TENANT);
   await oneSync(child, FULL);
   const ids = (await bench.hub.control<string[]>('ids/absences')).slice(0, ROWS_CHANGED);
-  await using consumer = await startConsumer(bench, await child.call<string>('rowsTopic', DELTA));
+  await using consumer = await startConsumer(bench, await child.call<string>('rowsTopic', INCREMENTAL));
   const delays: number[] = [];
   for (let turn = 0; turn <= bench.rounds * TRANSACTIONS_A_ROUND; turn += 1) {
     bench.print(`delay of ${ids.length} changed rows, ${turn}`);
@@ -41,13 +41,13 @@ async function oneTransaction(
 ): Promise<number[]> {
   const { child, consumer, ids, turn } = of;
   await nextHubSecond();
-  await oneSync(child, DELTA);
+  await oneSync(child, INCREMENTAL);
   const fields = { absenceDurationValue: UNUSED_VALUE + turn };
   await hub.control('mutate', {
     operations: ids.map((id) => ({ op: 'patch', collection: 'absences', id, fields })),
   });
   const arrived = consumer.next(ids.length);
-  const { rowsUpdated } = await oneSync(child, DELTA);
+  const { rowsUpdated } = await oneSync(child, INCREMENTAL);
   if (rowsUpdated !== ids.length) throw new Error(`${rowsUpdated} of ${ids.length} changed rows were found`);
   const answeredAtMs = await child.call<number>('answeredAt');
   return (await arrived).map((atMs) => atMs - answeredAtMs);

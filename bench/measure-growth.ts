@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os';
 import type { Bench } from './bench.ts';
-import { COLLECTION, DELTA, FULL, startPublisher, TENANT } from './chain-publishers.ts';
+import { COLLECTION, INCREMENTAL, FULL, startPublisher, TENANT } from './chain-publishers.ts';
 import { startChild, type Child } from './child-process.ts';
 import type { FetchRound, FloorHub } from './floor-process.ts';
 import { startHub, type HubProcess } from './hub-process.ts';
@@ -108,11 +108,11 @@ async function measureDeltas(
   for (let round = 0; round <= rounds; round += 1) {
     print(`growth: ${ids.length} changed rows`);
     await nextHubSecond();
-    await oneSync(child, DELTA);
+    await oneSync(child, INCREMENTAL);
     const fields = { absenceDurationValue: 1_000 + round };
     const operations = ids.map((id) => ({ op: 'patch', collection: 'absences', id, fields }));
     await hub.control('mutate', { operations });
-    const sync = await oneSync(child, DELTA);
+    const sync = await oneSync(child, INCREMENTAL);
     if (sync.rowsUpdated !== ids.length || sync.committedMs === null)
       throw new Error(`${sync.rowsUpdated} of ${ids.length} changed rows were found`);
     // V8 compiles in the first round.

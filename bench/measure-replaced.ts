@@ -1,5 +1,5 @@
 import type { Bench } from './bench.ts';
-import { COLLECTION, DELTA, type Publishers } from './chain-publishers.ts';
+import { COLLECTION, INCREMENTAL, type Publishers } from './chain-publishers.ts';
 import type { Child } from './child-process.ts';
 import type { FetchRound } from './floor-process.ts';
 import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
@@ -68,13 +68,13 @@ async function replace(
 ): Promise<Record<Kind, SyncRound>> {
   const { publishers, ids, round } = parts;
   await nextHubSecond();
-  for (const kind of inTurn(0)) await oneSync(publishers[kind], DELTA);
+  for (const kind of inTurn(0)) await oneSync(publishers[kind], INCREMENTAL);
   const changes = { absenceDurationValue: 1_000 + round };
   const operations = ids.map((id) => ({ op: 'replace-absence', id, changes }));
   await hub.control('mutate', { operations });
   const found: Partial<Record<Kind, SyncRound>> = {};
   for (const kind of inTurn(round)) {
-    found[kind] = foundAll(await oneSync(publishers[kind], DELTA), { kind, absences: ids.length });
+    found[kind] = foundAll(await oneSync(publishers[kind], INCREMENTAL), { kind, absences: ids.length });
   }
   return found as Record<Kind, SyncRound>;
 }

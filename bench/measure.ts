@@ -218,7 +218,7 @@ async function measureDelta(bench: Bench, publisher: Child, subject: Subject): P
   const { hub, rounds, print } = bench;
   const { collection, hubName, change } = subject;
   const ids = (await hub.control<string[]>(`ids/${hubName}`)).slice(0, ROWS_CHANGED);
-  const request: SyncRequest = { tenantId: TENANTS[0], collection, mode: 'DELTA' };
+  const request: SyncRequest = { tenantId: TENANTS[0], collection, mode: 'INCREMENTAL' };
   await nextHubSecond();
   await oneSync(publisher, { ...request, mode: 'FULL' });
   print(`${collection}: ${ids.length} changed rows`);

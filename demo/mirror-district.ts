@@ -96,7 +96,7 @@ redis: { url: "${stack.redisUrl}", keyPrefix: "${name}" }
 function showFailure(screen: Screen, event: PipelineEvent): void {
   const { red } = screen.colors;
   if (event.type === 'session-failed') screen.happened(red(describeError(event.error)));
-  if (event.type === 'pass-failed')
+  if (event.type === 'sync-failed')
     screen.happened(red(`${event.collection}: ${describeError(event.error)}`));
 }
 

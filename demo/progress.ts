@@ -28,10 +28,10 @@ export class Progress {
   }
 
   note(event: PipelineEvent): void {
-    if (event.type !== 'pass-page' && event.type !== 'pass-ended') return;
+    if (event.type !== 'sync-page' && event.type !== 'sync-ended') return;
     const standing = this.#standings.get(event.collection);
     if (standing === undefined) return;
-    if (event.type === 'pass-ended') {
+    if (event.type === 'sync-ended') {
       standing.rows = event.rows;
       // An incremental sync that was under way ends before the full one begins.
       if (event.outcome === 'complete' && event.stats.mode === 'FULL')

@@ -102,7 +102,7 @@ export function partitionsOf(kafka: KafkaConfig, suffix: TopicSuffix): number {
   return suffix === 'progress' ? 1 : (kafka.partitions[suffix] ?? kafka.partitions.default);
 }
 
-/** Returns the JSON Schema of the file, `config.schema.json`. */
+/** Returns the JSON Schema of the file; `config.schema.json` allows `${…}` for its values too. */
 export function configJsonSchema(): JsonSchema {
   return jsonSchemaOf(configSchema);
 }

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { configJsonSchema } from '../../src/config.ts';
+import { configFileSchema } from '../../scripts/config-schema.ts';
 import type { JsonSchema } from '../../src/config/json-schema.ts';
 import { README_FILE, readmeWithTable } from './values-table.ts';
 
@@ -17,7 +17,7 @@ export function readValuesSchema(): JsonSchema {
 
 /** Returns the values schema with the program's current schema as `config`. */
 export function withConfigSchema(valuesSchema: JsonSchema): JsonSchema {
-  const { $schema: _dialect, $defs, required: _required, ...config } = pathsForPem(configJsonSchema());
+  const { $schema: _dialect, $defs, required: _required, ...config } = pathsForPem(configFileSchema());
   return {
     ...valuesSchema,
     // The chart's own check reports missing keys, in a text that a person understands.

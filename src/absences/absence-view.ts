@@ -1,6 +1,11 @@
 import { awaitedIn, forgotten, type AbsenceEntry } from '../core/absences/absence-entry.ts';
 import { decodeAbsent } from '../core/absences/absent-entry.ts';
-import { OTHER_STUDENT, versionRowOf, type AbsenceVersionValue } from '../core/absences/absence-version.ts';
+import {
+  OTHER_STUDENT,
+  versionRowOf,
+  type AbsenceVersionValue,
+  studentFingerprint,
+} from '../core/absences/absence-version.ts';
 import {
   deriveAbsences,
   idsToLoad,
@@ -8,7 +13,6 @@ import {
   type DerivedAbsences,
 } from '../core/absences/derive-absences.ts';
 import { encodeEntry } from '../core/absences/entry-codec.ts';
-import { studentFingerprint } from '../core/absences/student-fingerprint.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
 import type { ChainCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
@@ -22,9 +26,7 @@ import type {
   ViewedTransaction,
 } from '../table/view.ts';
 import { noTally } from '../core/sync-stats.ts';
-import { AbsenceIndex } from './absence-index.ts';
-import { dayNumber, decodeDay } from './ended-day.ts';
-import { indexChanges } from './index-changes.ts';
+import { AbsenceIndex, dayNumber, decodeDay, indexChanges } from './absence-index.ts';
 import type { ReadRecords } from './read-records.ts';
 import { forgetting, renderAbsences, type RenderAbsencesParts } from './render-absences.ts';
 import { VersionRecords, type VersionRecordParts } from './version-records.ts';

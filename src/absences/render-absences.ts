@@ -2,9 +2,8 @@ import { isShown, type AbsenceEntry, type AbsenceStep } from '../core/absences/a
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import { absentEntryOf, encodeAbsent } from '../core/absences/absent-entry.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
-import { changeHash, operationOf } from '../core/absence-change.ts';
+import { changeHash, operationOf, type EncodeEvent } from '../core/absence-change.ts';
 import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../core/cloud-events.ts';
-import type { EncodeEvent } from '../core/event-encoder.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexChange } from '../state/index-store.ts';
 import type { Derived, RecordPlace } from '../table/view.ts';

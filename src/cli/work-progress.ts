@@ -56,12 +56,12 @@ export class WorkProgress {
 
   /** Takes the events of syncs, one sync for each collection. */
   note(event: PipelineEvent): void {
-    if (event.type === 'pass-started') {
+    if (event.type === 'sync-started') {
       this.set(event.collection, { done: 0, of: null });
-    } else if (event.type === 'pass-page') {
+    } else if (event.type === 'sync-page') {
       const { rowsSeen, mode, totalAtStart } = event.stats;
       this.set(event.collection, { done: rowsSeen, of: mode === 'FULL' ? totalAtStart : null });
-    } else if (event.type === 'pass-ended' || event.type === 'pass-failed' || event.type === 'not-offered') {
+    } else if (event.type === 'sync-ended' || event.type === 'sync-failed' || event.type === 'not-offered') {
       this.end(event.collection);
     }
   }

@@ -1,7 +1,9 @@
 import { listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
-import { scheduleFindings } from './schedule-checks.ts';
+import { collectionOf } from './schedules.ts';
 import { protectedFieldsOf } from '../core/mapping.ts';
 import { CHAIN_COLLECTIONS, isCollectionName } from '../model/collections.ts';
+
+type Written = Readonly<Record<string, unknown>>;
 
 /**
  * Checks keys against each other. It works on the unparsed file, so that one error lists these problems together with
@@ -11,18 +13,15 @@ export function crossCheck(value: unknown): Finding[] {
   const root = mapOf(value);
   const tenants = listOf(root['tenants']).map(mapOf);
   const hasKey = root['pseudonymise'] !== undefined;
-  return [
-    ...repeatedIds(tenants),
-    ...tenants.flatMap((tenant, index) => settingsFindings(tenant, { index, hasKey })),
-    ...tenants.flatMap((tenant, index) => chainFindings(tenant, index)),
-    ...tenants
-      .flatMap(scheduleFindings)
-      .map(({ path, message }) => ({ path: ['tenants', ...path], message })),
-    ...credentialFindings(root),
-  ];
+  const within = tenants.flatMap((tenant, index) =>
+    [...settingsFindings(tenant, hasKey), ...chainFindings(tenant), ...scheduleFindings(tenant)].map(
+      ({ path, message }) => ({ path: ['tenants', index, ...path], message }),
+    ),
+  );
+  return [...repeatedIds(tenants), ...within, ...credentialFindings(root)];
 }
 
-function repeatedIds(tenants: readonly Readonly<Record<string, unknown>>[]): Finding[] {
+function repeatedIds(tenants: readonly Written[]): Finding[] {
   const firstAt = new Map<unknown, number>();
   return tenants.flatMap(({ id }, index) => {
     if (typeof id !== 'string') return [];
@@ -34,60 +33,40 @@ function repeatedIds(tenants: readonly Readonly<Record<string, unknown>>[]): Fin
   });
 }
 
-function settingsFindings(
-  tenant: Readonly<Record<string, unknown>>,
-  options: { index: number; hasKey: boolean },
-): Finding[] {
+function settingsFindings(tenant: Written, hasKey: boolean): Finding[] {
   return Object.entries(mapOf(tenant['collections'])).flatMap(([name, written]) => {
     const settings = mapOf(written);
-    const path = ['tenants', options.index, 'collections', name];
-    const findings: Finding[] = ['drop', 'pseudonymise'].flatMap((kind) =>
-      listOf(settings[kind]).flatMap((field, position) =>
-        isProtected(name, field)
-          ? [{ path: [...path, kind, position], message: 'names a field that Rollcall needs' }]
-          : [],
-      ),
-    );
-    if (name === 'class-students') findings.push(...mappingFindings(settings, path));
-    if (listOf(settings['pseudonymise']).length > 0 && !options.hasKey) {
+    const path = ['collections', name];
+    const findings = mappedFields(tenant, name, (field) => isProtected(name, field), NEEDED);
+    // The values of class-students consist of ids.
+    for (const kind of name === 'class-students' ? ['drop', 'pseudonymise', 'ignore'] : []) {
+      if (listOf(settings[kind]).length === 0) continue;
+      const message =
+        'has no meaning here: the values consist of ids, which can be neither dropped nor pseudonymised';
+      findings.push({ path: [...path, kind], message });
+    }
+    if (listOf(settings['pseudonymise']).length > 0 && !hasKey) {
       findings.push({ path: [...path, 'pseudonymise'], message: 'needs pseudonymise.key, which is missing' });
     }
     return findings;
   });
 }
 
-/** The values of class-students consist of ids, so they allow no mapping. */
-function mappingFindings(settings: Readonly<Record<string, unknown>>, path: KeyPath): Finding[] {
-  return ['drop', 'pseudonymise', 'ignore']
-    .filter((kind) => listOf(settings[kind]).length > 0)
-    .map((kind) => ({
-      path: [...path, kind],
-      message:
-        'has no meaning here: the values consist of ids, which can be neither dropped nor pseudonymised',
-    }));
-}
+const NEEDED = 'names a field that Rollcall needs';
 
-/** Absences and their changes are derived together from the versions. */
-function chainFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
-  const written = tenant['collections'];
-  const isMirrored = (name: string): boolean =>
-    Array.isArray(written) ? written.includes(name) : mapOf(mapOf(written)[name])['enabled'] !== false;
-  const mirrored = CHAIN_COLLECTIONS.filter(isMirrored);
-  if (mirrored.length === 0) return [];
-  const settings = CHAIN_COLLECTIONS.flatMap((name) =>
-    Object.keys(mapOf(mapOf(written)[name]))
-      .filter((key) => key !== 'enabled')
-      .map((key) => ({
-        path: ['tenants', index, 'collections', name, key],
-        message: 'has no meaning here: set it for absence-versions, from which these records are derived',
-      })),
+/** A problem for each field of a collection that the mapping takes out and must not. */
+function mappedFields(
+  tenant: Written,
+  collection: string,
+  isForbidden: (field: unknown) => boolean,
+  message: string,
+): Finding[] {
+  const settings = mapOf(mapOf(tenant['collections'])[collection]);
+  return ['drop', 'pseudonymise'].flatMap((kind) =>
+    listOf(settings[kind]).flatMap((field, position) =>
+      isForbidden(field) ? [{ path: ['collections', collection, kind, position], message }] : [],
+    ),
   );
-  const lacking = ['absence-versions', ...CHAIN_COLLECTIONS].filter((name) => !isMirrored(name));
-  const partners = lacking.map((name) => ({
-    path: ['tenants', index, 'collections'],
-    message: `names ${mirrored.join(' and ')}, which require ${name}: mirror both, or neither`,
-  }));
-  return [...settings, ...partners];
 }
 
 function isProtected(collection: string, field: unknown): boolean {
@@ -96,22 +75,72 @@ function isProtected(collection: string, field: unknown): boolean {
   return protectedFieldsOf(collection).includes(field);
 }
 
-function credentialFindings(root: Readonly<Record<string, unknown>>): Finding[] {
+/** Absences and their changes are derived together from the versions. */
+function chainFindings({ collections }: Written): Finding[] {
+  const mirrored = CHAIN_COLLECTIONS.filter((name) => isMirrored(collections, name));
+  if (mirrored.length === 0) return [];
+  const settings = CHAIN_COLLECTIONS.flatMap((name) =>
+    Object.keys(mapOf(mapOf(collections)[name]))
+      .filter((key) => key !== 'enabled')
+      .map((key) => ({
+        path: ['collections', name, key],
+        message: 'has no meaning here: set it for absence-versions, from which these records are derived',
+      })),
+  );
+  const lacking = ['absence-versions', ...CHAIN_COLLECTIONS].filter((name) => !isMirrored(collections, name));
+  const partners = lacking.map((name) => ({
+    path: ['collections'],
+    message: `names ${mirrored.join(' and ')}, which require ${name}: mirror both, or neither`,
+  }));
+  return [...settings, ...partners];
+}
+
+function scheduleFindings(tenant: Written): Finding[] {
+  const { collections } = tenant;
+  if (!isMirrored(collections, 'schedules')) return [];
+  const { students = 'absent', fields } = mapOf(tenant['schedules']);
+  const findings: Finding[] = [];
+  // By default, schedules are off if no collection shows which students have them.
+  const isNamed =
+    Array.isArray(collections) ||
+    mapOf(collections)['schedules'] !== undefined ||
+    tenant['schedules'] !== undefined;
+  if (isNamed) {
+    const needed = students === 'absent' || students === 'all' ? collectionOf(students) : null;
+    if (needed !== null && !isMirrored(collections, needed)) {
+      const message = `needs the collection ${needed} for ${String(students)}: enable that, name ids, or disable the collection schedules`;
+      findings.push({ path: ['schedules', 'students'], message });
+    }
+    // The start of a lesson shows its day.
+    const start = mapOf(fields)['start'] ?? 'start';
+    const [field] = typeof start === 'string' ? start.split('.') : [];
+    findings.push(...mappedFields(tenant, 'schedules', (each) => each === field, NEEDED));
+  }
+  // Absences show which students have schedules, and the hub does not know a pseudonym.
+  if (students === 'absent' && isMirrored(collections, 'absences')) {
+    const message =
+      'names the student, and schedules of absent students need it: keep it, name ids under schedules.students, or disable the collection schedules';
+    findings.push(...mappedFields(tenant, 'absence-versions', (each) => each === 'student', message));
+  }
+  return findings;
+}
+
+function isMirrored(collections: unknown, name: string): boolean {
+  if (Array.isArray(collections)) return collections.includes(name);
+  const { enabled } = mapOf(mapOf(collections)[name]);
+  return enabled !== false && enabled !== 'false';
+}
+
+function credentialFindings(root: Written): Finding[] {
   const tls = mapOf(mapOf(root['kafka'])['ssl']);
   return [
-    ...missingPartner(mapOf(root['registry']), { path: ['registry'], pair: ['username', 'password'] }),
-    ...missingPartner(tls, { path: ['kafka', 'ssl'], pair: ['cert', 'key'] }),
+    ...missingPartner(mapOf(root['registry']), ['registry'], ['username', 'password']),
+    ...missingPartner(tls, ['kafka', 'ssl'], ['cert', 'key']),
   ];
 }
 
-function missingPartner(
-  map: Readonly<Record<string, unknown>>,
-  options: { path: KeyPath; pair: readonly [string, string] },
-): Finding[] {
-  const [first, second] = options.pair;
-  const hasFirst = map[first] !== undefined;
-  const hasSecond = map[second] !== undefined;
-  if (hasFirst === hasSecond) return [];
-  const [absent, present] = hasFirst ? [second, first] : [first, second];
-  return [{ path: [...options.path, absent], message: `is missing; ${present} needs it` }];
+function missingPartner(map: Written, path: KeyPath, [first, second]: readonly [string, string]): Finding[] {
+  if ((map[first] !== undefined) === (map[second] !== undefined)) return [];
+  const [absent, present] = map[first] !== undefined ? [second, first] : [first, second];
+  return [{ path: [...path, absent], message: `is missing; ${present} needs it` }];
 }

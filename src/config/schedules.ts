@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { LessonPart } from '../core/lessons/read-lesson.ts';
 import { text, wholeNumber } from './fields.ts';
+import type { CollectionName } from '../model/collections.ts';
 
 /** By default, a part of a lesson is the field of the same name. */
 function field(part: LessonPart, what: string) {
@@ -39,3 +40,12 @@ export const schedules = z
   })
   .prefault({})
   .describe('The schedules to mirror.');
+
+/** The students whose schedules are mirrored: absent ones, all, or these ids. */
+export type WhichStudents = 'absent' | 'all' | readonly string[];
+
+/** The collection that names these students; null for a list of ids. */
+export function collectionOf(which: WhichStudents): CollectionName | null {
+  if (which === 'absent') return 'absences';
+  return which === 'all' ? 'students' : null;
+}

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { COLLECTIONS, collectionNamed, type CollectionName } from '../model/collections.ts';
-import { collectionOf, type WhichStudents } from '../core/lessons/which-students.ts';
-import { schedules } from './schedules.ts';
+import { collectionOf, type WhichStudents, schedules } from './schedules.ts';
 import { duration, flag, httpUrl, secret, text, timeZone, wholeNumber } from './fields.ts';
 
 const collectionName = z.enum(COLLECTIONS);

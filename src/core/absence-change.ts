@@ -2,6 +2,8 @@ import { hash } from 'node:crypto';
 import type { AbsenceStep } from './absences/absence-entry.ts';
 import type { AbsenceVersionValue } from './absences/absence-version.ts';
 import type { AbsenceOperation } from './cloud-events.ts';
+import type { AvroField, AvroRecord } from '../model/avro-schema.ts';
+import { createSlabEncoder } from './value-codec.ts';
 
 const HASH_HEX_DIGITS = 32;
 
@@ -27,4 +29,42 @@ export function operationOf(step: Pick<AbsenceStep, 'operation'>): AbsenceOperat
 /** The `content-hash` of an event: 16 bytes of SHA-256 over the entire Avro body, as no two events are equal. */
 export function changeHash(body: Buffer): Buffer {
   return Buffer.from(hash('sha256', body, 'hex').slice(0, HASH_HEX_DIGITS), 'hex');
+}
+
+/** An event without the two records that it holds. */
+export type EventFacts = Omit<AbsenceChangeValue, 'version' | 'previousVersion'>;
+
+/**
+ * The Avro body of an event. `version` and `previousVersion` are Avro bodies of `absence-versions`, of which an event
+ * holds the same bytes: the body of a version is made once, and copied into its event.
+ */
+export type EncodeEvent = (facts: EventFacts, version: Buffer, previousVersion: Buffer | null) => Buffer;
+
+/** Branches of the union of `previousVersion`, as Avro writes their numbers. */
+const NO_VERSION = Buffer.from([0]);
+const A_VERSION = Buffer.from([2]);
+
+/** `schema`: that of `absence-changes`, in which `previousVersion` (null or a version) follows `version`. */
+export function createEventEncoder(schema: AvroRecord): EncodeEvent {
+  const at = schema.fields.findIndex(({ name }) => name === 'version');
+  const [version, previous] = schema.fields.slice(at, at + 2);
+  if (version === undefined || !isNullOr(version, previous))
+    throw new Error('the schema of absence-changes does not hold two versions, one after the other');
+  const head = createSlabEncoder(partOf(schema, schema.fields.slice(0, at)));
+  const tail = createSlabEncoder(partOf(schema, schema.fields.slice(at + 2)));
+  return (facts, version, previousVersion) => {
+    const middle = previousVersion === null ? [NO_VERSION] : [A_VERSION, previousVersion];
+    return Buffer.concat([head(facts), version, ...middle, tail(facts)]);
+  };
+}
+
+function isNullOr(version: AvroField, previous: AvroField | undefined): boolean {
+  if (previous?.name !== 'previousVersion' || !Array.isArray(previous.type)) return false;
+  const [none, name] = previous.type as readonly unknown[];
+  return none === 'null' && name === (version.type as { name?: string }).name;
+}
+
+/** Avro writes a record as its fields, one after another, so a part of them is a record too. */
+function partOf(schema: AvroRecord, fields: readonly AvroField[]): AvroRecord {
+  return { type: 'record', name: schema.name, fields };
 }

@@ -59,7 +59,7 @@ export function nextSync(options: {
     options.incrementalNotBeforeMs,
   );
   if (canBeIncremental && nowMs >= incrementalDueAtMs)
-    return { kind: 'sync', mode: 'DELTA', confirming: false };
+    return { kind: 'sync', mode: 'INCREMENTAL', confirming: false };
   // Check again at least every `deltaEveryMs`: the clock can be set, the daily time can come.
   // Never wake in the past: a due sync that may not start yet would make this a busy loop.
   const wakeAtMs = [

@@ -29,15 +29,15 @@ export type PipelineEvent =
       /** Progress of the collections derived from this one. */
       readonly derived?: readonly Progress[] | undefined;
     }
-  | { readonly type: 'pass-started'; readonly collection: CollectionName; readonly mode: SyncMode }
+  | { readonly type: 'sync-started'; readonly collection: CollectionName; readonly mode: SyncMode }
   | {
-      readonly type: 'pass-page';
+      readonly type: 'sync-page';
       readonly collection: CollectionName;
       readonly stats: Readonly<SyncStats>;
       readonly tally: Readonly<PageTally>;
     }
   | {
-      readonly type: 'pass-ended';
+      readonly type: 'sync-ended';
       readonly collection: CollectionName;
       readonly outcome: 'complete' | 'inconclusive' | 'becomes-full';
       readonly why: string | null;
@@ -52,7 +52,7 @@ export type PipelineEvent =
       readonly derived?: readonly Progress[] | undefined;
     }
   | {
-      readonly type: 'pass-failed';
+      readonly type: 'sync-failed';
       readonly collection: CollectionName;
       readonly mode: SyncMode;
       readonly error: unknown;
@@ -69,7 +69,7 @@ export type PipelineEvent =
     }
   /** Interrupted from outside: the process is ending, or a new session begins. */
   | {
-      readonly type: 'pass-stopped';
+      readonly type: 'sync-stopped';
       readonly collection: CollectionName;
       readonly mode: SyncMode;
       readonly durationMs: number;

@@ -22,7 +22,7 @@ export function noTally(): DerivedTally {
 
 /** The numbers of one sync, which its progress records contain. */
 export interface SyncStats {
-  readonly passId: string;
+  readonly syncId: string;
   mode: SyncMode;
   /** Hub time, ms since the epoch. */
   startedAtMs: number;
@@ -50,7 +50,7 @@ export interface SyncStats {
   readonly chains: DerivedTally;
 }
 
-export function newSyncStats(options: { passId: string; mode: SyncMode; startedAtMs: number }): SyncStats {
+export function newSyncStats(options: { syncId: string; mode: SyncMode; startedAtMs: number }): SyncStats {
   return {
     ...options,
     rowsSeen: 0,

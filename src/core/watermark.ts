@@ -1,5 +1,5 @@
 /** Rule 4 of spec section 1: an incremental sync over more than a day returns the entire collection anyway. */
-const DELTA_REACH_MS = 24 * 3_600_000;
+const REACH_MS = 24 * 3_600_000;
 /** How far the difference between the hub's clock and ours may move between two syncs. */
 const CLOCK_JUMP_MS = 120_000;
 /** Overlap when the hub's clock is not trusted. */
@@ -43,7 +43,7 @@ export function syncClock(options: {
  * its time. After a restart that overlap is unknown, so the sync goes back by the current overlap once more; a raised
  * overlap thus takes effect at once. Rows read twice are no change.
  */
-export function deltaFrom(options: {
+export function incrementalFrom(options: {
   readonly watermarkMs: number;
   /** The watermark was stored before this session. */
   readonly isInherited: boolean;
@@ -55,7 +55,7 @@ export function deltaFrom(options: {
 
 /** Whether an incremental sync is worthwhile: over more than a day a full sync returns the same and more. */
 export function incrementalReaches(watermarkMs: number, hubNowMs: number): boolean {
-  return hubNowMs - watermarkMs <= DELTA_REACH_MS;
+  return hubNowMs - watermarkMs <= REACH_MS;
 }
 
 /**

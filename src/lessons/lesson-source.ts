@@ -1,6 +1,6 @@
 import { localDate } from '../core/full-pull-time.ts';
 import { ANY_DAY, studentRejectKey, type DayReader, type StudentDays } from '../core/lessons/read-days.ts';
-import { collectionOf, type WhichStudents } from '../core/lessons/which-students.ts';
+import { collectionOf, type WhichStudents } from '../config/schedules.ts';
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../core/lessons/window.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import { isFromHub, type ErrorCode, type RollcallError } from '../errors.ts';

@@ -3,11 +3,11 @@ import { STATE_TOPIC, type CollectionName, type TopicSuffix } from './collection
 /** Last data offsets by `<topic>/<partition>`. */
 export type Offsets = Readonly<Record<string, number>>;
 
-export type SyncMode = 'FULL' | 'DELTA';
+export type SyncMode = 'FULL' | 'INCREMENTAL';
 
 export interface LastCompleteFull {
-  /** Id of the full sync. Topics and logs call a sync a pass. */
-  readonly passId: string;
+  /** Id of the full sync. */
+  readonly syncId: string;
   /** Hub time at the sync's start, ms since the epoch. */
   readonly startedAtMs: number;
   /** A consumer that has read past these offsets has the collection as of `startedAtMs`. */
@@ -53,7 +53,7 @@ export interface Progress {
   readonly sequence: number;
   /** Random; distinguishes this log's transaction from another log's transaction with the same number. */
   readonly transactionId: string;
-  readonly passId: string;
+  readonly syncId: string;
   readonly mode: SyncMode;
   readonly complete: boolean;
   /** Hub time at the sync's start, ms since the epoch. */
@@ -116,7 +116,7 @@ export const SEVERAL_MAPPINGS = 'several';
  */
 export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   const full = progress.lastCompleteFull;
-  const completesFull = progress.complete && full !== null && full.passId === progress.passId;
+  const completesFull = progress.complete && full !== null && full.syncId === progress.syncId;
   return {
     ...progress,
     offsets,

@@ -57,7 +57,7 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
     let done = 0;
     return parentsFirst(runners, wanted, async (collection) => {
       const outcome = await pullOne(work, collection, {
-        mode: full ? 'FULL' : 'DELTA',
+        mode: full ? 'FULL' : 'INCREMENTAL',
         acceptNew,
         confirming,
       });

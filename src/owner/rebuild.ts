@@ -114,7 +114,7 @@ function noProgress({ parts: { runtime } }: OwnerWork, collection: CollectionNam
     transactionId: runtime.randomId(),
     mapping: null,
     absenceState: undefined,
-    stats: newSyncStats({ passId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() }),
+    stats: newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() }),
     completion: null,
     settled: { deletions: undefined, rowsWithheld: 0 },
   });

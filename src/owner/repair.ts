@@ -49,7 +49,7 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
       await rebuildIndex(work, name, corrupt);
       if (absences.length > 0) await hideUnknown(work, absences);
     }
-    await work.report({ collection: names.join(', '), what: 'pass' });
+    await work.report({ collection: names.join(', '), what: 'sync' });
     const again = new Set(collections.flatMap(({ absences }) => absences));
     const republication = { absences: onceEach(again, randomSeed()) };
     const sync: OwnerWork['sync'] = (name, mode, options) =>

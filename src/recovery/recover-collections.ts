@@ -7,14 +7,14 @@ import {
 import { allOffsets, type Offsets, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
 import type { Ownership } from '../log/log.ts';
-import type { IndexPosition, TenantState } from '../state/index-store.ts';
-import { absencesLost } from './plan-absences.ts';
-import { presumeVersions } from './presume-versions.ts';
-import { planRecovery, type Recovery, type RecoveryPlanParts } from './plan-recovery.ts';
+import type { IndexPosition, TenantState, IndexReplay } from '../state/index-store.ts';
+import { absencesLost, planRecovery, type Recovery, type RecoveryPlanParts } from './plan-recovery.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
 import { applyLog, type Behind, type ApplyLogParts } from './apply-log.ts';
 import type { Emit } from '../core/pipeline-events.ts';
+import { decodeEntry } from '../core/absences/entry-codec.ts';
+import { HASH_OF_NO_ROW } from '../core/content-hash.ts';
 
 export interface RecoveryParts extends ApplyLogParts, RecoveryPlanParts {
   readonly collections: readonly CollectionName[];
@@ -174,4 +174,22 @@ function topicsWith({ collection, derived }: Recovery): readonly TopicSuffix[] {
 function topicsOf({ chains, collections }: RecoveryParts): readonly TopicSuffix[] {
   const hasChains = chains !== undefined && collections.includes('absence-versions');
   return [...collections, 'rejects', ...(hasChains ? [...CHAIN_COLLECTIONS, STATE_TOPIC] : [])];
+}
+
+/**
+ * Adds a row with unknown content for each version that an absence has as `present` and the log does not hold: the log
+ * lost it. A full sync finds the row, or treats it like any missing row (invariant 3).
+ */
+export async function presumeVersions(
+  replay: Pick<IndexReplay, 'entries' | 'lookup' | 'write'>,
+): Promise<void> {
+  for await (const entries of replay.entries('absences')) {
+    const present = entries.flatMap(([key, value]) =>
+      decodeEntry(key, value).members.flatMap(({ id, state }) => (state === 'present' ? [id] : [])),
+    );
+    const rows = await replay.lookup('rows', present);
+    const lost = present.filter((_id, at) => (rows[at] ?? null) === null);
+    if (lost.length > 0)
+      await replay.write(lost.map((key) => ({ area: 'rows', key, value: HASH_OF_NO_ROW })));
+  }
 }

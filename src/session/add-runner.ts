@@ -140,7 +140,7 @@ function syncParts(
     late: new LateRowWatch(() => Math.trunc(parts.runtime.random() * 2 ** 32)),
     findings: new HubFindings(),
     ...parts.runtime,
-    onPage: (stats, tally) => parts.emit({ type: 'pass-page', collection: name, stats, tally }),
+    onPage: (stats, tally) => parts.emit({ type: 'sync-page', collection: name, stats, tally }),
   };
 }
 

@@ -6,7 +6,7 @@ import { createKafkaClient } from '../log/kafka-client.ts';
 import { Registry } from '../log/registry.ts';
 import type { RegistryConnection } from '../log/registry-http.ts';
 import type { StateStore } from '../state/index-store.ts';
-import { createMemoryStore } from '../state/memory-store.ts';
+import { createMemoryStore } from '../state/memory-state.ts';
 import type { RedisConnectionOptions } from '../state/redis-connection.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';

@@ -1,7 +1,6 @@
-import type { AbsenceChangeValue } from '../core/absence-change.ts';
+import { type AbsenceChangeValue, createEventEncoder } from '../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/decoded-row.ts';
-import { createEventEncoder } from '../core/event-encoder.ts';
 import { strictFieldsOf } from '../core/mapping.ts';
 import { createRowReader } from '../core/row-reader.ts';
 import { createValueCodec } from '../core/value-codec.ts';

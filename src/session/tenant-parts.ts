@@ -1,6 +1,6 @@
 import type { TenantChains } from '../absences/absence-options.ts';
 import type { Runtime } from '../runtime.ts';
-import type { GuardLimits } from '../core/deletions/guard.ts';
+import type { GuardLimits } from '../core/deletions/missing.ts';
 import type { FullPullTime } from '../core/full-pull-time.ts';
 import type { RowReader } from '../core/decoded-row.ts';
 import type { Hub } from '../hub/hub.ts';

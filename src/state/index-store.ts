@@ -1,5 +1,6 @@
 import type { Missing } from '../core/deletions/missing.ts';
 import type { LateNote } from '../core/late-rows.ts';
+import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import type { Coordination } from './coordination.ts';
@@ -103,6 +104,36 @@ export interface CollectionIndex {
   resume(from: IndexPosition): Promise<IndexReplay>;
 }
 
+/** The error for an index that is not at the expected position. `name` is tenant and collection. */
+export function indexDiverged(name: string): RollcallError {
+  return new RollcallError('INDEX_DIVERGED', `the index of ${name} has changed since this process wrote it`, {
+    remedy:
+      'There is nothing to do: Rollcall brings the index up to date from the topics. If it happens often, check for ' +
+      'failovers, flushes or restores of Redis, and for another process with this tenant and key prefix.',
+  });
+}
+
+/** The last change of each key, by area. */
+export type LatestChanges = ReadonlyMap<IndexArea, ReadonlyMap<string, Buffer | null>>;
+
+/**
+ * Groups changes by the areas of an index, in the order of the areas; throws a `RangeError` for another area.
+ * A lone surrogate in a key becomes the replacement character, as in Kafka.
+ */
+export function latestChanges(areas: Iterable<IndexArea>, changes: readonly IndexChange[]): LatestChanges {
+  const latest = new Map<IndexArea, Map<string, Buffer | null>>();
+  for (const area of areas) latest.set(area, new Map());
+  for (const { area, key, value } of changes) memberOf(latest, area).set(key.toWellFormed(), value);
+  return latest;
+}
+
+/** Returns the entry of an area; throws a `RangeError` for an area that the index lacks. */
+export function memberOf<T>(areas: ReadonlyMap<IndexArea, T>, area: IndexArea): T {
+  const found = areas.get(area);
+  if (found === undefined) throw new RangeError(`no area '${area}' in the index of this collection`);
+  return found;
+}
+
 /** A tenant's memory between syncs, besides the index. Losing it delays deletions and never causes one. */
 export interface DeletionMemory {
   /** What full syncs of the collection have missed; null: nothing is remembered. */
@@ -131,7 +162,7 @@ export interface StateStore {
   /** Throws `INDEX_UNREACHABLE`, or `INDEX_REFUSED` with the remedy (eviction policy, rights, password). */
   ready(): Promise<void>;
   tenant(tenantId: string): TenantState;
-  /** The memory store's coordination works within this process only. */
+  /** The memory store has none: no other process finds the owner. */
   readonly coordination: Coordination;
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { DeletionMemory } from './index-store.ts';
 
 /** The memory of one collection; an undefined field has the value of the memory below. */
 interface Noted {
-  missing?: { readonly value: Missing | null };
+  missing?: Missing | null;
   isNotOffered?: boolean;
   late?: LateNote;
 }
@@ -29,21 +29,20 @@ export class MemoryDeletions implements DeletionMemory {
 
   async missing(collection: CollectionName): Promise<Missing | null> {
     const noted = this.#noted.get(collection)?.missing;
-    return noted === undefined ? ((await this.#base?.missing(collection)) ?? null) : noted.value;
+    return noted === undefined ? ((await this.#base?.missing(collection)) ?? null) : noted;
   }
 
   async setMissing(collection: CollectionName, missing: Missing | null): Promise<void> {
-    const value = missing === null ? null : { ...missing, keys: new Map(missing.keys) };
-    this.#of(collection).missing = { value };
+    this.#of(collection).missing = missing && { ...missing, keys: new Map(missing.keys) };
   }
 
   async dropMissing(collection: CollectionName, keys: readonly string[]): Promise<void> {
     const noted = this.#noted.get(collection)?.missing;
-    const missing = noted === undefined ? await this.missing(collection) : noted.value;
+    const missing = noted === undefined ? await this.missing(collection) : noted;
     if (missing === null) return;
     const left = new Map(missing.keys);
     for (const key of keys) left.delete(key);
-    this.#of(collection).missing = { value: { ...missing, keys: left } };
+    this.#of(collection).missing = { ...missing, keys: left };
   }
 
   async notOffered(): Promise<ReadonlySet<CollectionName>> {

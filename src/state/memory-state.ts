@@ -1,5 +1,6 @@
 import type { CollectionName } from '../model/collections.ts';
-import { areasOf, type TenantState } from './index-store.ts';
+import type { Coordination } from './coordination.ts';
+import { areasOf, type StateStore, type TenantState } from './index-store.ts';
 import { MemoryDeletions } from './memory-deletions.ts';
 import { MemoryIndex } from './memory-index.ts';
 
@@ -49,4 +50,32 @@ export class MemoryState implements TenantState {
   #newIndex(name: CollectionName, base?: ConstructorParameters<typeof MemoryIndex>[0]['base']): MemoryIndex {
     return new MemoryIndex({ name: `${this.#tenantId}/${name}`, areas: areasOf(name), base });
   }
+}
+
+/** An index in memory belongs to this process alone: no other one finds it, or asks it for anything. */
+const NOBODY_ELSE: Coordination = {
+  announce: () => Promise.resolve(true),
+  livingOwner: () => Promise.resolve(null),
+  withdraw: () => Promise.resolve(),
+  leave: () => Promise.resolve(),
+  keepAlive: () => Promise.resolve(),
+  cancel: () => Promise.resolve(),
+  take: () => Promise.resolve(null),
+  answer: () => Promise.resolve(),
+  answerTo: () => Promise.resolve(null),
+};
+
+/** Keeps the state of tenants in this process: for small tenants and for tests. */
+export function createMemoryStore(): StateStore {
+  const tenants = new Map<string, TenantState>();
+  return {
+    coordination: NOBODY_ELSE,
+    async ready() {},
+    tenant(tenantId) {
+      const state = tenants.get(tenantId) ?? new MemoryState(tenantId);
+      tenants.set(tenantId, state);
+      return state;
+    },
+    async close() {},
+  };
 }

@@ -1,11 +1,32 @@
+import { z } from 'zod';
+import { RollcallError } from '../errors.ts';
 import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from './coordination.ts';
 import type { Coordination, OwnerRequest, OwnerHeartbeat, RequestAnswer } from './coordination.ts';
-import { answerFromJson, infoFromJson, requestFromJson, tooManyRequests } from './coordination-messages.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { tenantKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
 
 const LIST_KEPT_MS = 60 * 60 * 1000;
+
+const REQUEST = z.object({
+  id: z.string(),
+  kind: z.string(),
+  parameters: z.record(z.string(), z.unknown()),
+});
+
+const ANSWER = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('taken'), owner: z.string(), progress: z.unknown() }),
+  z.object({ state: z.literal('done'), owner: z.string(), result: z.unknown() }),
+  z.object({
+    state: z.literal('failed'),
+    owner: z.string(),
+    code: z.string(),
+    message: z.string(),
+    remedy: z.string(),
+  }),
+]);
+
+const INFO = z.record(z.string(), z.string());
 
 /** Coordination through Redis. Layout: `redis-keys.ts`. */
 export class RedisCoordination implements Coordination {
@@ -32,7 +53,7 @@ export class RedisCoordination implements Coordination {
       client.hmget(key, 'owner', 'ownedSinceMs', 'info'),
     );
     if (!owner) return null;
-    return { owner, ownedSinceMs: Number(ownedSinceMs), info: infoFromJson(info ?? '') };
+    return { owner, ownedSinceMs: Number(ownedSinceMs), info: parsed(INFO, info ?? '') ?? {} };
   }
 
   async withdraw(tenantId: string, owner: string): Promise<void> {
@@ -46,7 +67,11 @@ export class RedisCoordination implements Coordination {
       [keys.requests, keys.asker(request.id)],
       [JSON.stringify(request), MOST_REQUESTS_WAITING, aliveMs, LIST_KEPT_MS],
     );
-    if (isQueued !== 1) throw tooManyRequests(tenantId);
+    if (isQueued === 1) return;
+    const what = `${MOST_REQUESTS_WAITING} requests already wait for the process that owns ${tenantId}`;
+    throw new RollcallError('INDEX_REFUSED', what, {
+      remedy: 'Wait until it has handled some of them; `rollcall status` shows what it is doing.',
+    });
   }
 
   async keepAlive(tenantId: string, requestId: string, aliveMs: number): Promise<void> {
@@ -64,7 +89,7 @@ export class RedisCoordination implements Coordination {
     for (let waiting = 0; waiting < MOST_REQUESTS_WAITING; waiting += 1) {
       const text = await this.#connection.run((client) => client.lpop(keys.requests));
       if (text === null) return null;
-      const request = requestFromJson(text);
+      const request = parsed(REQUEST, text);
       if (request === null) continue;
       const isAwaited = await this.#connection.run((client) => client.exists(keys.asker(request.id)));
       if (isAwaited === 0) continue;
@@ -82,10 +107,19 @@ export class RedisCoordination implements Coordination {
   async answerTo(tenantId: string, requestId: string): Promise<RequestAnswer | null> {
     const key = this.#keys(tenantId).answer(requestId);
     const text = await this.#connection.run((client) => client.get(key));
-    return text === null ? null : answerFromJson(text);
+    return text === null ? null : parsed(ANSWER, text);
   }
 
   #keys(tenantId: string) {
     return tenantKeys(this.#keyPrefix, tenantId);
+  }
+}
+
+/** Returns null for text that cannot be read: it comes from another version, or not from Rollcall. */
+function parsed<T>(schema: z.ZodType<T>, text: string): T | null {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return null;
   }
 }

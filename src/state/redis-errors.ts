@@ -4,85 +4,47 @@ import { RollcallError } from '../errors.ts';
 const RIGHTS =
   '+@read +@write +eval +evalsha +@transaction +@connection -@dangerous +info ~{<keyPrefix>:* ~{<keyPrefix>}:probe:*';
 
-type Reply = {
-  readonly code: 'INDEX_REFUSED' | 'INDEX_UNREACHABLE';
-  readonly what: string;
-  readonly remedy: string;
-};
-
-const WAIT = 'Rollcall retries. If this continues, check the state of Redis.';
 const CREDENTIALS = 'Check redis.username and redis.password, or those in redis.url.';
 
-/** By Redis' error code, the first word of an error reply. */
-const REPLIES: Readonly<Record<string, Reply>> = {
-  OOM: {
-    code: 'INDEX_REFUSED',
-    what: 'is full and refuses writes',
-    remedy: 'Raise maxmemory (about 140 bytes for each row of each collection), or free memory there.',
-  },
-  NOAUTH: { code: 'INDEX_REFUSED', what: 'requires a password, and none is configured', remedy: CREDENTIALS },
-  WRONGPASS: { code: 'INDEX_REFUSED', what: 'refuses the user name or password', remedy: CREDENTIALS },
-  NOPERM: {
-    code: 'INDEX_REFUSED',
-    what: 'does not permit a command that Rollcall needs',
-    remedy: `Grant the Redis user: ${RIGHTS}`,
-  },
-  DENIED: {
-    code: 'INDEX_REFUSED',
-    what: 'runs in protected mode and accepts local connections only',
-    remedy: 'Give Redis a password, or bind it to the address that Rollcall uses.',
-  },
-  MISCONF: {
-    code: 'INDEX_REFUSED',
-    what: 'refuses writes because it cannot save its data',
-    remedy: 'Check the log of Redis for a full or read-only disk.',
-  },
-  MOVED: {
-    code: 'INDEX_REFUSED',
-    what: 'is a node of a Redis Cluster and has only part of the keys',
-    remedy: 'Set redis.url to a Redis that is not a cluster, or to a proxy in front of the cluster.',
-  },
-  WRONGTYPE: {
-    code: 'INDEX_REFUSED',
-    what: "has another program's data under Rollcall's keys",
-    remedy: 'Set redis.keyPrefix to a prefix that only Rollcall uses.',
-  },
+/** What a person has to change, and how, by Redis' error code: the first word of an error reply. */
+const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
+  OOM: [
+    'is full and refuses writes',
+    'Raise maxmemory (about 140 bytes for each row of each collection), or free memory there.',
+  ],
+  NOAUTH: ['requires a password, and none is configured', CREDENTIALS],
+  WRONGPASS: ['refuses the user name or password', CREDENTIALS],
+  NOPERM: ['does not permit a command that Rollcall needs', `Grant the Redis user: ${RIGHTS}`],
+  DENIED: [
+    'runs in protected mode and accepts local connections only',
+    'Give Redis a password, or bind it to the address that Rollcall uses.',
+  ],
+  MISCONF: [
+    'refuses writes because it cannot save its data',
+    'Check the log of Redis for a full or read-only disk.',
+  ],
+  MOVED: [
+    'is a node of a Redis Cluster and has only part of the keys',
+    'Set redis.url to a Redis that is not a cluster, or to a proxy in front of the cluster.',
+  ],
+  WRONGTYPE: [
+    "has another program's data under Rollcall's keys",
+    'Set redis.keyPrefix to a prefix that only Rollcall uses.',
+  ],
   // A name of Rollcall's own: Redis says it as `ERR`.
-  MAXCLIENTS: {
-    code: 'INDEX_REFUSED',
-    what: 'accepts no more clients',
-    remedy: 'Raise maxclients of Redis, or close other connections to it.',
-  },
-  READONLY: {
-    code: 'INDEX_UNREACHABLE',
-    what: 'is a read-only replica, as during a failover',
-    remedy: 'During a failover, wait: Rollcall retries. Otherwise set redis.url to the primary.',
-  },
-  LOADING: { code: 'INDEX_UNREACHABLE', what: 'is still loading its data', remedy: WAIT },
-  BUSY: { code: 'INDEX_UNREACHABLE', what: 'is busy with a script', remedy: WAIT },
-  MASTERDOWN: { code: 'INDEX_UNREACHABLE', what: 'has lost its primary', remedy: WAIT },
-  CLUSTERDOWN: { code: 'INDEX_UNREACHABLE', what: 'reports that its cluster is down', remedy: WAIT },
-  TRYAGAIN: { code: 'INDEX_UNREACHABLE', what: 'is moving keys', remedy: WAIT },
-  NOREPLICAS: { code: 'INDEX_UNREACHABLE', what: 'has too few replicas to accept writes', remedy: WAIT },
-  UNKILLABLE: { code: 'INDEX_UNREACHABLE', what: 'is busy with a script', remedy: WAIT },
+  MAXCLIENTS: ['accepts no more clients', 'Raise maxclients of Redis, or close other connections to it.'],
 };
 
-/** Other codes that Redis defines. Errors quote no other word, since a reply may begin with any text. */
-const OTHER_CODES: ReadonlySet<string> = new Set([
-  'ERR',
-  'ASK',
-  'BUSYGROUP',
-  'BUSYKEY',
-  'CROSSSLOT',
-  'EXECABORT',
-  'INVALIDOBJ',
-  'IOERR',
-  'NOGOODSLAVE',
-  'NOPROTO',
-  'NOSCRIPT',
-  'NOTBUSY',
-  'SYNTAX',
-]);
+/** What passes without a person. */
+const TROUBLES: Readonly<Record<string, string>> = {
+  READONLY: 'is a read-only replica, as during a failover',
+  LOADING: 'is still loading its data',
+  BUSY: 'is busy with a script',
+  MASTERDOWN: 'has lost its primary',
+  CLUSTERDOWN: 'reports that its cluster is down',
+  TRYAGAIN: 'is moving keys',
+  NOREPLICAS: 'has too few replicas to accept writes',
+};
 
 /**
  * Returns the code of an error reply, such as `OOM`; null when the error is not a reply of Redis.
@@ -110,15 +72,20 @@ export function replyCode(error: unknown): string | null {
 export function explainRedisError(error: unknown, address: string): RollcallError {
   if (error instanceof RollcallError) return error;
   const code = replyCode(error);
-  const known = code === null ? undefined : REPLIES[code];
-  if (known !== undefined) {
-    return new RollcallError(known.code, `Redis at ${address} ${known.what}`, { remedy: known.remedy });
-  }
   if (code !== null) {
-    const named = OTHER_CODES.has(code) ? code : 'an error that Rollcall does not know';
-    return new RollcallError('INDEX_REFUSED', `Redis at ${address} refuses a command with ${named}`, {
-      remedy: 'Rollcall needs Redis 6.2 or later, or a compatible server; see the log of Redis.',
-    });
+    const trouble = TROUBLES[code];
+    if (trouble !== undefined) {
+      return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} ${trouble}`, {
+        remedy:
+          'Rollcall retries. If this continues, check the state of Redis, and set redis.url to the primary.',
+      });
+    }
+    // A reply may begin with any text, so none is quoted.
+    const [what, remedy] = REFUSALS[code] ?? [
+      'refuses a command with an error that Rollcall does not know',
+      'Rollcall needs Redis 6.2 or later, or a compatible server; see the log of Redis.',
+    ];
+    return new RollcallError('INDEX_REFUSED', `Redis at ${address} ${what}`, { remedy });
   }
   const trouble = troubleOf(error);
   return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} does not answer: ${trouble}`, {

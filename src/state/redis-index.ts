@@ -1,15 +1,17 @@
 import type { ChainableCommander } from 'ioredis';
-import { indexDiverged, tooManyChanges } from './index-errors.ts';
-import { positionFromJson, positionToJson } from './index-position.ts';
-import type {
-  CollectionIndex,
-  IndexArea,
-  IndexChange,
-  IndexEntry,
-  IndexPosition,
-  IndexReplay,
+import { z } from 'zod';
+import { RollcallError } from '../errors.ts';
+import {
+  indexDiverged,
+  latestChanges,
+  memberOf,
+  type CollectionIndex,
+  type IndexArea,
+  type IndexChange,
+  type IndexEntry,
+  type IndexPosition,
+  type IndexReplay,
 } from './index-store.ts';
-import { latestChanges, memberOf } from './latest-changes.ts';
 import type { RedisArgument, RedisConnection } from './redis-connection.ts';
 import { countField } from './redis-keys.ts';
 import type { CollectionKeys } from './redis-keys.ts';
@@ -22,6 +24,14 @@ const REPLAY_CHANGES_AT_ONCE = 5_000;
 /** Below the number of arguments of a call. */
 const LOOKUP_KEYS_AT_ONCE = 5_000;
 const SCAN_COUNT = 1_000;
+
+const POSITION = z.object({
+  sequence: z.number(),
+  transactionId: z.string().min(1),
+  committedAtMs: z.number(),
+  offsets: z.record(z.string(), z.number()),
+  firstOffsets: z.record(z.string(), z.number()).optional(),
+});
 
 /** The condition of a write; see `scripts/write-index.lua`. */
 type Guard = { readonly field: 'transactionId' | 'replay'; readonly value: string };
@@ -196,12 +206,17 @@ export class RedisIndex implements CollectionIndex {
   }
 
   async #write(guard: Guard, position: IndexPosition | null, changes: readonly IndexChange[]): Promise<void> {
-    if (changes.length > CHANGES_AT_ONCE) throw tooManyChanges(this.#name, CHANGES_AT_ONCE);
+    if (changes.length > CHANGES_AT_ONCE) {
+      const what = `one write to the index of ${this.#name} has more than ${CHANGES_AT_ONCE} changes`;
+      throw new RollcallError('INTERNAL', what, {
+        remedy: 'Report this: transactions are bounded well below that number.',
+      });
+    }
     const head: RedisArgument[] = [
       guard.field,
       guard.value,
       position?.transactionId ?? '',
-      position === null ? '' : positionToJson(position),
+      position === null ? '' : JSON.stringify(position),
     ];
     const args = head.concat(changeArguments(this.#areas, changes));
     const written = await this.#connection.script(SCRIPTS.writeIndex, this.#scriptKeys(), args);
@@ -255,4 +270,13 @@ function repliesIn(replies: readonly Reply[] | null): unknown[] {
     if (error !== null) throw error;
     return value;
   });
+}
+
+/** Returns null for text that cannot be read, such as another version's: Rollcall then rebuilds the index. */
+function positionFromJson(text: string): IndexPosition | null {
+  try {
+    return POSITION.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
 }

@@ -59,7 +59,7 @@ export async function completeSync(options: CompleteOptions): Promise<SyncResult
     lastCompleteFull: isPart
       ? null
       : {
-          passId: stats.passId,
+          syncId: stats.syncId,
           startedAtMs: stats.startedAtMs,
           // Readable rows only; rejected ones have a number of their own.
           rows: sync.seen.size - (sync.seenRejects?.size ?? 0) + stats.rowsWithoutId,
@@ -100,7 +100,7 @@ async function completeIncremental(
     await writer.flush(sync);
     return { kind: 'becomes-full', because: 'short', stats };
   }
-  const hasNews = writer.hasPending || writer.progress?.passId === stats.passId;
+  const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
   // Without a watermark that moves on, there is nothing to record.
   if (hasNews || parts.source.changes === undefined)
     await writer.flush(sync, { watermarkMs, lastCompleteFull: null });
@@ -111,7 +111,7 @@ async function completeIncremental(
 function endedScans(options: CompleteOptions): Parameters<typeof settleMissing>[1] {
   const { parts, sync, scans, scopes, approved } = options;
   return {
-    syncId: sync.stats.passId,
+    syncId: sync.stats.syncId,
     isConfirming: options.isConfirming,
     verdicts: new Map(scans.map((scan) => [scan.scope, judgeScope(scan)])),
     scopeOf: (key) => parts.source.scopeOf(key),

@@ -1,6 +1,6 @@
 import type { KeyedRow } from '../core/row-changes.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
-import { deltaFrom, isOversized, syncClock, type SyncClock } from '../core/watermark.ts';
+import { incrementalFrom, isOversized, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
@@ -109,12 +109,12 @@ async function removeOutside({ writer }: SyncParts, sync: ActiveSync, { isOutsid
 }
 
 function newSync(parts: SyncParts, mode: SyncMode, { republication }: SyncOptions): ActiveSync {
-  const passId = parts.randomId();
+  const syncId = parts.randomId();
   const isFull = mode === 'FULL';
-  const seed = parts.pages?.seed ?? seedFrom(passId);
+  const seed = parts.pages?.seed ?? seedFrom(syncId);
   const keys = (): SeenKeys => new SeenKeys(seed);
   return {
-    stats: newSyncStats({ passId, mode, startedAtMs: parts.now() }),
+    stats: newSyncStats({ syncId, mode, startedAtMs: parts.now() }),
     seen: isFull ? keys() : null,
     seenByIncremental: isFull ? undefined : keys(),
     seenByOthers: isFull ? keys() : null,
@@ -135,7 +135,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   const { scopes } = reading;
   const wanted = run.some === null ? scopes : scopes.intersection(run.some);
   // A sync of a part of the scopes is recorded like an incremental one.
-  if (wanted.size < scopes.size) stats.mode = 'DELTA';
+  if (wanted.size < scopes.size) stats.mode = 'INCREMENTAL';
   const isSingle = scopes.size === 1;
   const scans: ScanEvidence[] = [];
   const pages = pagesOf(run, { wanted, isSingle, scans });
@@ -343,10 +343,10 @@ function startClock(
 function incrementalBegin({ writer, inheritedWatermarkMs, overlapMs }: SyncParts): number | undefined {
   const watermarkMs = writer.progress?.watermarkMs ?? null;
   if (watermarkMs === null) return undefined;
-  return deltaFrom({ watermarkMs, isInherited: watermarkMs === inheritedWatermarkMs, overlapMs });
+  return incrementalFrom({ watermarkMs, isInherited: watermarkMs === inheritedWatermarkMs, overlapMs });
 }
 
 /** A 32-bit seed from the hexadecimal digits of a random id. */
-function seedFrom(passId: string): number {
-  return Number.parseInt(passId.replaceAll('-', '').slice(0, 8), 16) | 0;
+function seedFrom(syncId: string): number {
+  return Number.parseInt(syncId.replaceAll('-', '').slice(0, 8), 16) | 0;
 }

@@ -1,7 +1,6 @@
 import type { DeletionEvent } from '../core/pipeline-events.ts';
 import type { ScopeVerdict, Shortfall } from '../core/deletions/evidence.ts';
-import type { GuardLimits } from '../core/deletions/guard.ts';
-import { settle, type Settlement } from '../core/deletions/missing.ts';
+import { type GuardLimits, settle, type Settlement } from '../core/deletions/missing.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Approval, DeletionState } from '../model/progress.ts';

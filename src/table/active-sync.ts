@@ -38,7 +38,7 @@ export function syncWithoutScan(
 ): ActiveSync {
   const startedAtMs = writer.progress?.startedAtMs ?? now();
   const readVersion = writer.readVersion();
-  const stats = newSyncStats({ passId: randomId(), mode: 'DELTA', startedAtMs });
+  const stats = newSyncStats({ syncId: randomId(), mode: 'INCREMENTAL', startedAtMs });
   return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion };
 }
 

@@ -152,7 +152,7 @@ export class CollectionProgress {
   ): Progress {
     const { deletions, rowsWithheld } = this.settled;
     // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before.
-    const isItsEnd = options.completion !== null && options.stats.passId === deletions?.settledBy;
+    const isItsEnd = options.completion !== null && options.stats.syncId === deletions?.settledBy;
     const settledBy = isItsEnd ? deletions.settledBy : (this.#last?.deletions?.settledBy ?? '');
     return nextProgress({
       ...options,

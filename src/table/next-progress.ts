@@ -56,7 +56,7 @@ export function nextProgress(options: {
     collection: options.collection,
     sequence: options.sequence,
     transactionId: options.transactionId,
-    passId: stats.passId,
+    syncId: stats.syncId,
     mode: stats.mode,
     complete: done !== null,
     startedAtMs: stats.startedAtMs,
@@ -103,7 +103,7 @@ export function derivedProgress(options: {
     'absence-changes': tally.forgotten,
     absences: tally.hidden,
   };
-  const isComplete = next.complete && next.lastCompleteFull?.passId === next.passId;
+  const isComplete = next.complete && next.lastCompleteFull?.syncId === next.syncId;
   return [...before].map(([collection, last]): Progress => {
     const offsets = { ...offsetsOf(options.offsetsAtStart, collection), ...last?.offsets };
     const lastCompleteFull =

@@ -18,7 +18,7 @@ export class CollectionMonitor {
    * When the last complete sync ended, ms since the epoch; after a start, when the last full one began, and 0 if there was
    * none; null: not known, or not offered.
    */
-  readonly completedMs: Record<SyncMode, number | null> = { FULL: null, DELTA: null };
+  readonly completedMs: Record<SyncMode, number | null> = { FULL: null, INCREMENTAL: null };
   progress: Progress | null = null;
   /** Rows in the topic. */
   rowsInKafka: number | null = null;
@@ -57,13 +57,13 @@ export class CollectionMonitor {
         // 0 is a value to alert on.
         this.completedMs.FULL = event.progress?.lastCompleteFull?.startedAtMs ?? 0;
         return;
-      case 'pass-started': {
+      case 'sync-started': {
         const { mode } = event;
         const expected = mode === 'FULL' ? this.progress?.lastCompleteFull?.rows || null : null;
         this.running.set(mode, { mode, startedAtMs: nowMs, seen: 0, expected });
         return;
       }
-      case 'pass-page': {
+      case 'sync-page': {
         const { mode, rowsSeen, totalAtStart } = event.stats;
         const running = this.running.get(mode);
         if (running === undefined) return;
@@ -74,23 +74,23 @@ export class CollectionMonitor {
       case 'committed':
         this.#committedAtMs = nowMs;
         return;
-      case 'pass-ended':
+      case 'sync-ended':
         this.#noteEnd(event, nowMs);
         return;
       case 'not-offered':
         this.isNotOffered = true;
         this.completedMs.FULL = null;
-        this.completedMs.DELTA = null;
+        this.completedMs.INCREMENTAL = null;
         this.running.delete(event.mode);
         return;
-      case 'pass-failed': {
+      case 'sync-failed': {
         const code = event.error instanceof RollcallError ? event.error.code : null;
         if (code === 'HUB_FOREIGN_DATA') this.isWrongTenant = true;
         if (code === 'ABSENCES_LOST') this.isLost = true;
         this.running.delete(event.mode);
         return;
       }
-      case 'pass-stopped':
+      case 'sync-stopped':
         this.running.delete(event.mode);
         return;
       default:
@@ -103,11 +103,11 @@ export class CollectionMonitor {
       progress: this.progress,
       lateRows: this.#late,
       committedAtMs: this.#committedAtMs,
-      running: this.running.get('FULL') ?? this.running.get('DELTA'),
+      running: this.running.get('FULL') ?? this.running.get('INCREMENTAL'),
     };
   }
 
-  #noteEnd(event: PipelineEvent & { type: 'pass-ended' }, nowMs: number): void {
+  #noteEnd(event: PipelineEvent & { type: 'sync-ended' }, nowMs: number): void {
     const { stats, outcome } = event;
     this.running.delete(stats.mode);
     this.isNotOffered = false;

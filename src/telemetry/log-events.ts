@@ -45,7 +45,7 @@ export function createEventLog(
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });
     logEvent(own, event, isNews);
-    if (event.type !== 'pass-ended' || event.stats.rowsRepeated === 0) return;
+    if (event.type !== 'sync-ended' || event.stats.rowsRepeated === 0) return;
     // Such a hub repeats ids at every sync: once for each collection is enough. The line names no id.
     const { collection, stats } = event;
     if (repeating.size === repeating.add(`${tenant}/${collection}`).size) return;
@@ -75,7 +75,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
     case 'session-failed':
       logFailure(logger, isNews, { error: event.error, retryInMs: event.retryInMs });
       return;
-    case 'pass-ended': {
+    case 'sync-ended': {
       const { collection, outcome, why, durationMs } = event;
       const { chains, late, rejectReasons, ...stats } = event.stats;
       const absences = nonZero(chains);
@@ -96,7 +96,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       );
       if (event.publishedOpen > 0) logger.warn({ publishedOpen: event.publishedOpen }, PUBLISHED_WHILE_OPEN);
       return;
-    case 'pass-failed': {
+    case 'sync-failed': {
       const { collection, mode, error, retryInMs } = event;
       logFailure(logger, isNews, { collection, mode, error, retryInMs });
       return;

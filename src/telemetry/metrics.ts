@@ -16,7 +16,7 @@ const EVENT_LOOP_SAMPLED_EVERY_MS = 100;
 const SCOPE = ['tenant', 'collection'] as const;
 const ROW_OUTCOMES = ['unchanged', 'created', 'updated', 'rejected', 'skipped', 'removed'] as const;
 const OPERATIONS = ['created', 'replaced', 'deleted', 'restored'] as const;
-const MODES = { FULL: 'full', DELTA: 'incremental' } as const satisfies Record<SyncMode, string>;
+const MODES = { FULL: 'full', INCREMENTAL: 'incremental' } as const satisfies Record<SyncMode, string>;
 
 /**
  * Registers the metrics of Rollcall, with `process: true` also those of the Node process, and returns what counts an event.
@@ -110,21 +110,21 @@ function countEvent(
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
       publishedOpen.inc({ tenant }, 0);
       return;
-    case 'pass-page': {
+    case 'sync-page': {
       const { stale, repeated, over } = event.tally;
       const counts = { ...event.tally, skipped: stale + repeated + over, removed: 0 };
       for (const outcome of ROW_OUTCOMES)
         rows.inc({ tenant, collection: event.collection, outcome }, counts[outcome]);
       return;
     }
-    case 'pass-ended':
-    case 'pass-failed':
-    case 'pass-stopped':
+    case 'sync-ended':
+    case 'sync-failed':
+    case 'sync-stopped':
     case 'not-offered': {
       const { collection } = event;
-      const mode = event.type === 'pass-ended' ? event.stats.mode : event.mode;
+      const mode = event.type === 'sync-ended' ? event.stats.mode : event.mode;
       counters.syncs.observe({ tenant, collection, mode: MODES[mode] }, event.durationMs / 1000);
-      if (event.type === 'pass-ended')
+      if (event.type === 'sync-ended')
         rows.inc({ tenant, collection, outcome: 'removed' }, event.stats.rowsRemoved);
       return;
     }
@@ -195,7 +195,7 @@ function boardGauges(registry: Registry, board: Board) {
       const { tenant } = monitor;
       for (const { collection, derivedFrom } of status.collections) {
         if (derivedFrom !== null) continue;
-        for (const mode of ['FULL', 'DELTA'] as const) {
+        for (const mode of ['FULL', 'INCREMENTAL'] as const) {
           const now = value(monitor.live(collection), mode);
           if (now !== null) gauge.set({ tenant, collection, mode: MODES[mode] }, now);
         }

@@ -100,16 +100,16 @@ export class TenantMonitor {
       case 'committed':
         if (event.durationMs < FAST_MS) this.report('quota', null);
         return true;
-      case 'pass-page':
+      case 'sync-page':
         this.#history.add(nowMs, [event.tally.created, event.tally.updated, 0]);
         return true;
-      case 'pass-ended':
+      case 'sync-ended':
         this.#hubSkewMs = event.stats.startedAtMs - (nowMs - event.durationMs);
         this.#history.add(nowMs, [0, 0, event.stats.rowsRemoved]);
         this.#noteDerived(event.derived, nowMs);
         this.#noteOutcome(event);
         return true;
-      case 'pass-failed':
+      case 'sync-failed':
         return !isFromHub(event.error) || this.report('hub', reasonOf(event.error));
       case 'not-offered':
         // One missing collection is harmless; but if no other has answered, the address is wrong.
@@ -174,7 +174,7 @@ export class TenantMonitor {
       this.#collections.get(progress.collection)?.setProgress(progress, nowMs);
   }
 
-  #noteOutcome({ collection, outcome, why, short, stats }: PipelineEvent & { type: 'pass-ended' }): void {
+  #noteOutcome({ collection, outcome, why, short, stats }: PipelineEvent & { type: 'sync-ended' }): void {
     if (outcome === 'inconclusive' && short === null)
       this.#inconclusive.set(collection, why ?? 'its list proves nothing');
     else if (stats.mode === 'FULL') this.#inconclusive.delete(collection);

@@ -136,8 +136,8 @@ export class CollectionRunner {
 
 /** Another process has confirmed it, or no row is missing any more. */
 function nothingToConfirm({ progress }: CollectionWriter): SyncResult {
-  const { passId = '', startedAtMs = 0, rowsWithheld: withheld = 0 } = progress ?? {};
-  const stats = newSyncStats({ passId, mode: 'DELTA', startedAtMs });
+  const { syncId = '', startedAtMs = 0, rowsWithheld: withheld = 0 } = progress ?? {};
+  const stats = newSyncStats({ syncId, mode: 'INCREMENTAL', startedAtMs });
   stats.rowsWithheld = withheld;
   return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
 }

@@ -46,7 +46,7 @@ export class SyncAttempt {
     const { signal } = options;
     const { collection, emit, now, sync } = this.#parts;
     const startedAtMs = now();
-    emit({ type: 'pass-started', collection, mode });
+    emit({ type: 'sync-started', collection, mode });
     try {
       if (sync.writer.committed.lost !== undefined) throw sync.writer.committed.lost;
       const result = this.#withoutParents(mode) ?? (await runSync(sync, mode, options));
@@ -57,7 +57,7 @@ export class SyncAttempt {
       await this.#parts.offer.noteOffered();
       this.#timetable.noteEnd(result.stats.mode, result, startedAtMs);
       emit({
-        type: 'pass-ended',
+        type: 'sync-ended',
         collection,
         outcome: result.kind,
         why:
@@ -77,7 +77,7 @@ export class SyncAttempt {
       return result;
     } catch (error) {
       const durationMs = now() - startedAtMs;
-      if (signal.aborted) emit({ type: 'pass-stopped', collection, mode, durationMs });
+      if (signal.aborted) emit({ type: 'sync-stopped', collection, mode, durationMs });
       else await this.#noteFailure(error, { mode, durationMs });
       throw error;
     }
@@ -89,7 +89,7 @@ export class SyncAttempt {
     if (parent === null || parents() === 'ready') return null;
     if (parents() === 'not-offered') throw parentNotOffered(collection, parent);
     const why = `${parent} has had no complete full sync yet`;
-    const stats = newSyncStats({ passId: sync.randomId(), mode, startedAtMs: now() });
+    const stats = newSyncStats({ syncId: sync.randomId(), mode, startedAtMs: now() });
     const withheld = sync.writer.progress?.rowsWithheld ?? 0;
     return { kind: 'inconclusive', stats, why, withheld, short: null, confirmAtMs: null };
   }
@@ -109,6 +109,6 @@ export class SyncAttempt {
     }
     const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
     const retryInMs = isOfOneCollection(error) ? this.#retries.postpone(sync.mode, askedMs) : null;
-    emit({ type: 'pass-failed', collection, error, ...sync, retryInMs });
+    emit({ type: 'sync-failed', collection, error, ...sync, retryInMs });
   }
 }

@@ -17,8 +17,8 @@ export interface RetryParts {
 export class SyncRetries {
   readonly #parts: RetryParts;
   /** In a row. */
-  readonly #failures: Record<SyncMode, number> = { FULL: 0, DELTA: 0 };
-  readonly #notBeforeMs: Record<SyncMode, number> = { FULL: 0, DELTA: 0 };
+  readonly #failures: Record<SyncMode, number> = { FULL: 0, INCREMENTAL: 0 };
+  readonly #notBeforeMs: Record<SyncMode, number> = { FULL: 0, INCREMENTAL: 0 };
   #notedAtMs = 0;
 
   constructor(parts: RetryParts) {

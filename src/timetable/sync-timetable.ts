@@ -50,7 +50,7 @@ export class SyncTimetable {
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
       fullNotBeforeMs: this.#retries.notBefore('FULL', nowMs),
       confirmAtMs: sync.settling.missing.owed?.atMs ?? null,
-      incrementalNotBeforeMs: this.#retries.notBefore('DELTA', nowMs),
+      incrementalNotBeforeMs: this.#retries.notBefore('INCREMENTAL', nowMs),
       deltaEveryMs,
       hasIncremental: this.canBeIncremental && this.mayBringChanges,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,

@@ -18,7 +18,7 @@ export async function syncWithFollowUps(
 ): Promise<SyncResult> {
   const { timetable, sync } = parts;
   const first =
-    mode === 'DELTA' && timetable.canBeIncremental
+    mode === 'INCREMENTAL' && timetable.canBeIncremental
       ? await incrementalSync(parts, options)
       : await fullSync(parts, options);
   if (first.kind !== 'becomes-full') return first;
@@ -30,7 +30,7 @@ export async function syncWithFollowUps(
 /** A hub that refuses the filter gets full syncs instead: an incremental sync is a hint, the full sync is the truth. */
 async function incrementalSync(parts: FollowUpParts, options: RunOptions): Promise<SyncResult> {
   try {
-    return await parts.attempt.run('DELTA', options);
+    return await parts.attempt.run('INCREMENTAL', options);
   } catch (error) {
     const isRefused = error instanceof RollcallError && error.code === 'HUB_REQUEST_REFUSED';
     if (!isRefused || parts.sync.source.changes !== undefined) throw error;
@@ -96,7 +96,7 @@ async function runUntil(parts: BesideParts, done: AbortSignal, signal: AbortSign
       continue;
     try {
       // Such as a nightly re-stamp: the running full sync brings all these rows.
-      if ((await attempt.run('DELTA', { signal })).kind === 'becomes-full') return;
+      if ((await attempt.run('INCREMENTAL', { signal })).kind === 'becomes-full') return;
     } catch (error) {
       if (!isOfOneCollection(error)) throw error;
     }

@@ -31,7 +31,7 @@ const KINDS: readonly ChainHistoryKind[] = [
 const MUST_HAPPEN = [
   'commit-failed',
   'session-failed',
-  'pass-failed',
+  'sync-failed',
   'index flushed',
   'index restored',
   'current',

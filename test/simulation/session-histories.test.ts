@@ -60,8 +60,8 @@ describe.each<{ kind: HistoryKind; mustHappen: readonly string[] }>([
     mustHappen: [
       'commit-failed',
       'session-failed',
-      'pass-failed',
-      'pass-stopped',
+      'sync-failed',
+      'sync-stopped',
       'index flushed',
       'index restored',
       'current',

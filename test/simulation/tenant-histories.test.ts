@@ -31,7 +31,7 @@ const QUICKLY_CAUGHT = new Set([
 const MUST_HAPPEN = [
   'commit-failed',
   'session-failed',
-  'pass-failed',
+  'sync-failed',
   'redis: restored',
   'resumed',
   'rebuilt',

@@ -1,6 +1,6 @@
 import { collectionSettings, type TenantConfig } from '../../config.ts';
 import { localDate } from '../../core/full-pull-time.ts';
-import { collectionOf } from '../../core/lessons/which-students.ts';
+import { collectionOf } from '../../config/schedules.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
 import { createLessonReader } from '../../core/lessons/read-lesson.ts';
 import { windowAround } from '../../core/lessons/window.ts';

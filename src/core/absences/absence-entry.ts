@@ -9,7 +9,7 @@ export interface VersionRow {
   readonly replaces: string | null;
   readonly replacedBy: string | null;
   readonly isDeleted: boolean;
-  /** See student-fingerprint.ts; null if the record names no student. */
+  /** See `studentFingerprint`; null if the record names no student. */
   readonly student: number | null;
 }
 

@@ -1,4 +1,5 @@
 import type { VersionRow } from './absence-entry.ts';
+import { createHmac } from 'node:crypto';
 
 /** The fields of a published version that absences need (avro/absence-versions.avsc). */
 export interface AbsenceVersionValue {
@@ -19,7 +20,7 @@ export interface AbsenceVersionValue {
 export const OTHER_STUDENT =
   'the record was of another student before: `student` of an absence does not change';
 
-/** A version is deleted only if `deletedTime` is set (spec 2.2, 3 rule 2). `student`: see student-fingerprint.ts. */
+/** A version is deleted only if `deletedTime` is set (spec 2.2, 3 rule 2). `student`: see {@link studentFingerprint}. */
 export function versionRowOf(value: AbsenceVersionValue, student: number | null): VersionRow {
   return {
     id: value.sourcedId,
@@ -28,4 +29,12 @@ export function versionRowOf(value: AbsenceVersionValue, student: number | null)
     isDeleted: (value.deletedTime ?? null) !== null,
     student,
   };
+}
+
+/**
+ * 32 bits of a hash of a student's id as the hub names it, keyed by the tenant's id. It tells two students apart without
+ * the id, and stays the same when `drop` or `pseudonymise` changes.
+ */
+export function studentFingerprint(tenantId: string, studentId: string): number {
+  return createHmac('sha256', tenantId).update(studentId).digest().readUInt32BE();
 }

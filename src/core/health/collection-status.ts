@@ -51,7 +51,7 @@ export interface CollectionStatus {
 const FULL_GRACE_MS = 3 * 3_600_000;
 /** Incremental syncs without the hub's clock reach back an hour (core/watermark). */
 const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
-const DELTAS_MISSED = 10;
+const SYNCS_MISSED = 10;
 const WATERMARK_GRACE_MS = 10 * 60_000;
 /** A running sync commits far more often. */
 const SYNC_SILENT_MS = 10 * 60_000;
@@ -148,5 +148,5 @@ function watermarkMayAge(
   const isKnown = progress !== null && progress.complete && progress.watermarkMs !== null;
   const usedMs = isKnown ? progress.startedAtMs - (progress.watermarkMs ?? 0) : LARGEST_USUAL_OVERLAP_MS;
   const overlapMs = Math.max(deltaOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
-  return overlapMs + Math.max(WATERMARK_GRACE_MS, DELTAS_MISSED * deltaEveryMs);
+  return overlapMs + Math.max(WATERMARK_GRACE_MS, SYNCS_MISSED * deltaEveryMs);
 }

@@ -28,7 +28,7 @@ it('a first load under a quota ends, with at most one transaction that outlives 
     await vi.waitFor(
       () =>
         expect(mirror.events).toContainEqual(
-          expect.objectContaining({ type: 'pass-ended', collection: 'users', outcome: 'complete' }),
+          expect.objectContaining({ type: 'sync-ended', collection: 'users', outcome: 'complete' }),
         ),
       { timeout: 300_000, interval: 500 },
     );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { openMirror, startTestHub, type Mirror } from '../../integration/support/mirror.ts';
 import type { TopicRecord } from '../../integration/support/read-topics.ts';
 import {
@@ -310,7 +310,9 @@ describe('the checker', () => {
     const withdrawn = withTopic('progress', (records) => {
       const of = records.filter(({ key }) => key === 'absences');
       return records.map((each) =>
-        each === last(of) ? { ...each, value: { ...each.value, mode: 'DELTA', watermark: null } } : each,
+        each === last(of)
+          ? { ...each, value: { ...each.value, mode: 'INCREMENTAL', watermark: null } }
+          : each,
       );
     });
     const taken = expect.stringMatching(/progress absences .*takes its watermark back/);

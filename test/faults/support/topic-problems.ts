@@ -102,7 +102,9 @@ function problemAfter(
   // With its records a source loses its watermark, and what is derived from it loses its own.
   if (logged.watermark === null && !known.isSourceComplete) return null;
   const isTakenBack = before.watermark !== null && (logged.watermark ?? 0) < before.watermark;
-  return isTakenBack && known.clocksAgree && logged.mode === 'DELTA' ? 'takes its watermark back' : null;
+  return isTakenBack && known.clocksAgree && logged.mode === 'INCREMENTAL'
+    ? 'takes its watermark back'
+    : null;
 }
 
 /** Expects the last record of each partition at the offset in the progress. */

@@ -51,7 +51,7 @@ describe('tail', () => {
     await tail.says('listening to');
     tenant.hub.district.patch('orgs', first, { name: 'Oppdiktet skole' });
     tenant.hub.district.patch('orgs', second, { name: 'En annen skole' });
-    await tenant.sync('DELTA', ['orgs']);
+    await tenant.sync('INCREMENTAL', ['orgs']);
     await Promise.all([tail.says(first), tail.says(second)]);
     tail.kill('SIGINT');
     const { code, stdout } = await tail.ended;

@@ -113,7 +113,7 @@ function playMinute(emit: (event: PipelineEvent) => void, minute: number, nowMs:
     const updated = Math.round(busy * (1 + Math.sin(minute / 4)) * ((minute * 7) % 5));
     const created = Math.round(busy * ((minute * 3) % 4));
     const stats = {
-      ...newSyncStats({ passId: 'p', mode: 'DELTA', startedAtMs: nowMs }),
+      ...newSyncStats({ syncId: 'p', mode: 'INCREMENTAL', startedAtMs: nowMs }),
       rowsSeen: updated + created,
     };
     const tally = {
@@ -127,10 +127,10 @@ function playMinute(emit: (event: PipelineEvent) => void, minute: number, nowMs:
       rejected: 0,
       withoutId: 0,
     };
-    emit({ type: 'pass-started', collection, mode: 'DELTA' });
-    emit({ type: 'pass-page', collection, stats, tally });
+    emit({ type: 'sync-started', collection, mode: 'INCREMENTAL' });
+    emit({ type: 'sync-page', collection, stats, tally });
     emit({
-      type: 'pass-ended',
+      type: 'sync-ended',
       collection,
       outcome: 'complete',
       why: null,
@@ -139,7 +139,7 @@ function playMinute(emit: (event: PipelineEvent) => void, minute: number, nowMs:
       durationMs: 0,
       rows: ROWS[collection],
       rejects: 0,
-      progress: progressOf(collection, 'DELTA', nowMs),
+      progress: progressOf(collection, 'INCREMENTAL', nowMs),
       derived: collection === 'absence-versions' ? derivedProgress(nowMs) : [],
     });
   }
@@ -149,7 +149,7 @@ function runFullSync(
   emit: (event: PipelineEvent) => void,
   { collection, seen, nowMs }: { collection: Mirrored; seen: number; nowMs: number },
 ): void {
-  const stats = newSyncStats({ passId: 'f', mode: 'FULL', startedAtMs: nowMs });
+  const stats = newSyncStats({ syncId: 'f', mode: 'FULL', startedAtMs: nowMs });
   const tally = {
     seen,
     unchanged: seen,
@@ -161,9 +161,9 @@ function runFullSync(
     rejected: 0,
     withoutId: 0,
   };
-  emit({ type: 'pass-started', collection, mode: 'FULL' });
+  emit({ type: 'sync-started', collection, mode: 'FULL' });
   emit({
-    type: 'pass-page',
+    type: 'sync-page',
     collection,
     stats: { ...stats, rowsSeen: seen, totalAtStart: ROWS[collection] },
     tally,
@@ -172,7 +172,7 @@ function runFullSync(
 
 function derivedProgress(nowMs: number): Progress[] {
   return (['absences', 'absence-changes'] as const).map((collection) =>
-    Object.assign(progressOf('absence-versions', 'DELTA', nowMs), { collection }),
+    Object.assign(progressOf('absence-versions', 'INCREMENTAL', nowMs), { collection }),
   );
 }
 
@@ -200,7 +200,7 @@ function progressOf(collection: Mirrored, mode: SyncMode, nowMs: number): Progre
     collection,
     sequence: 1,
     transactionId: 't',
-    passId: 'p',
+    syncId: 'p',
     mode,
     complete: true,
     startedAtMs: nowMs,
@@ -214,7 +214,7 @@ function progressOf(collection: Mirrored, mode: SyncMode, nowMs: number): Progre
     watermarkMs: nowMs - 5 * MINUTE_MS,
     offsets: {},
     lastCompleteFull: {
-      passId: 'p',
+      syncId: 'p',
       startedAtMs: nowMs - 3 * 60 * MINUTE_MS,
       offsets: {},
       rows,

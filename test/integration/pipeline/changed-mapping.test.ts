@@ -21,7 +21,7 @@ const MASKED = only({
 });
 
 const NO_PASSES = {
-  sync: () => Promise.reject(new Error('no pass is wanted')),
+  sync: () => Promise.reject(new Error('no sync is wanted')),
   report: () => Promise.resolve(),
 };
 
@@ -120,7 +120,7 @@ describe('a changed mapping', () => {
     const options = { ...OPTIONS, hubOptions: { students: 12, startMs: Date.now() } };
     await using mirror = await openMirror(options);
     await mirror.full();
-    const firstPasses: string[] = [];
+    const firstSyncs: string[] = [];
     for (const collections of [
       OPTIONS.collections,
       MASKED,
@@ -136,17 +136,17 @@ describe('a changed mapping', () => {
         .catch(() => undefined);
       const mode = await vi.waitFor(
         () => {
-          const ended = restarted.events.find(({ type }) => type === 'pass-ended');
-          if (ended?.type !== 'pass-ended') throw new Error('no pass has ended yet');
+          const ended = restarted.events.find(({ type }) => type === 'sync-ended');
+          if (ended?.type !== 'sync-ended') throw new Error('no sync has ended yet');
           return ended.stats.mode;
         },
         { timeout: 30_000 },
       );
-      firstPasses.push(mode);
+      firstSyncs.push(mode);
       ending.abort();
       await loop;
     }
-    expect(firstPasses).toEqual(['DELTA', 'FULL', 'DELTA', 'FULL', 'DELTA']);
+    expect(firstSyncs).toEqual(['INCREMENTAL', 'FULL', 'INCREMENTAL', 'FULL', 'INCREMENTAL']);
   });
 
   it('keeps earlier events until they are republished: the same step again, under the mapping, as a snapshot', async () => {

@@ -63,8 +63,8 @@ describe('changes', () => {
         `absence-versions ${successor} created`,
       ].toSorted(),
     );
-    expect(results.get('users')?.stats).toMatchObject({ mode: 'DELTA', rowsSeen: 1, rowsUpdated: 1 });
-    expect(results.get('enrollments')?.stats).toMatchObject({ mode: 'DELTA', rowsSeen: 0 });
+    expect(results.get('users')?.stats).toMatchObject({ mode: 'INCREMENTAL', rowsSeen: 1, rowsUpdated: 1 });
+    expect(results.get('enrollments')?.stats).toMatchObject({ mode: 'INCREMENTAL', rowsSeen: 0 });
     expect(await mirror.differences()).toEqual({});
     const afterwards = await mirror.ends();
     await mirror.delta();
@@ -186,7 +186,7 @@ describe('changes', () => {
     district.patch('users', id, { givenName: 'Changed' });
     await mirror.delta();
     const afterDelta = await progress();
-    expect(afterDelta).toMatchObject({ mode: 'DELTA', complete: true, rowsSeen: 1, rowsPublished: 1 });
+    expect(afterDelta).toMatchObject({ mode: 'INCREMENTAL', complete: true, rowsSeen: 1, rowsPublished: 1 });
     expect(afterDelta['lastCompleteFull']).toEqual(afterFull['lastCompleteFull']);
     expect(Number(afterDelta['watermark']) - Number(afterFull['watermark'])).toBeGreaterThan(500_000);
     const changed = (await mirror.records('users')).findLast(({ key }) => key === id);

@@ -36,7 +36,7 @@ function become(mirror: Mirror, collections: readonly string[], prefix: string):
 /** Answers incremental syncs with another tenant's rows, and everything else correctly. */
 async function codes(
   mirror: Mirror,
-  mode: 'FULL' | 'DELTA',
+  mode: 'FULL' | 'INCREMENTAL',
   ...collections: CollectionName[]
 ): Promise<string[]> {
   const outcomes = await mirror.attempt(mode, ...collections);
@@ -62,7 +62,7 @@ describe('another tenant’s data by mistake', () => {
       await using mirror = await loaded({ categories: rows, courses: 8 });
       const before = await mirror.ends();
       const back = become(mirror, ['categories', 'courses'], 'other');
-      expect(await codes(mirror, 'DELTA')).toEqual(['HUB_FOREIGN_DATA', 'HUB_FOREIGN_DATA']);
+      expect(await codes(mirror, 'INCREMENTAL')).toEqual(['HUB_FOREIGN_DATA', 'HUB_FOREIGN_DATA']);
       expect(await codes(mirror, 'FULL')).toEqual(['HUB_FOREIGN_DATA', 'HUB_FOREIGN_DATA']);
       expect(await mirror.ends()).toEqual(before);
       back();
@@ -78,7 +78,7 @@ describe('another tenant’s data by mistake', () => {
     const before = await mirror.ends();
     const back = become(mirror, ['categories', 'courses'], 'other');
     fill(mirror, 'categories', rowsOf(rows + 1, 'other'));
-    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
+    expect(await codes(mirror, 'INCREMENTAL', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
     expect(await codes(mirror, 'FULL', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
     expect(await mirror.ends()).toEqual(before);
     back();
@@ -93,7 +93,7 @@ describe('another tenant’s data by mistake', () => {
     become(mirror, ['categories', 'courses'], 'other');
     mirror.hub.clock.advance(3 * 3_600_000);
     mirror.hub.district.put('categories', { sourcedId: 'other-new', title: 'New at the other tenant' });
-    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
+    expect(await codes(mirror, 'INCREMENTAL', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
     expect(await mirror.ends()).toEqual(before);
   });
 
@@ -104,7 +104,7 @@ describe('another tenant’s data by mistake', () => {
       hubSettings: { pageSize: 50 },
       parts: ({ emit }) => ({
         emit: (event) => {
-          if (event.type === 'pass-page') onPage();
+          if (event.type === 'sync-page') onPage();
           emit(event);
         },
       }),
@@ -130,11 +130,11 @@ describe('another tenant’s data by mistake', () => {
     const before = await mirror.ends();
     expect(await codes(mirror, 'FULL', 'courses')).toEqual(['HUB_FOREIGN_DATA']);
     await mirror.restart();
-    expect(await codes(mirror, 'DELTA', 'courses')).toEqual(['HUB_FOREIGN_DATA']);
+    expect(await codes(mirror, 'INCREMENTAL', 'courses')).toEqual(['HUB_FOREIGN_DATA']);
     expect(await mirror.ends()).toEqual(before);
     back();
     // An incremental sync alone would not show it.
-    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
+    expect(await codes(mirror, 'INCREMENTAL', 'categories')).toEqual(['complete']);
     expect(await codes(mirror, 'FULL', 'courses')).toEqual(['complete']);
     expect(await mirror.differences()).toEqual({});
   });
@@ -149,7 +149,7 @@ describe('another tenant’s data by mistake', () => {
     expect(await codes(mirror, 'FULL', 'courses')).toEqual(['complete']);
     await mirror.restart();
     district.patch('courses', 'course-0003', { title: 'Changed too' });
-    expect(await codes(mirror, 'DELTA', 'courses')).toEqual(['complete']);
+    expect(await codes(mirror, 'INCREMENTAL', 'courses')).toEqual(['complete']);
     const view = await mirror.view('courses');
     expect(view.get('course-0001')?.value).toMatchObject({ title: 'Changed' });
     expect(view.get('course-0003')?.value).toMatchObject({ title: 'Changed too' });
@@ -182,7 +182,7 @@ describe('new rows of this tenant', () => {
   ])('%s: an incremental sync without any known row is published', async (_name, count) => {
     await using mirror = await loaded({ categories: 60, courses: 8 });
     for (const row of rowsOf(count, 'new')) mirror.hub.district.put('categories', row);
-    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
+    expect(await codes(mirror, 'INCREMENTAL', 'categories')).toEqual(['complete']);
     expect(await mirror.differences()).toEqual({});
   });
 
@@ -192,9 +192,9 @@ describe('new rows of this tenant', () => {
     await mirror.full('categories');
     mirror.hub.district.put('categories', { sourcedId: 'zz-new', title: 'New' });
     const before = mirror.events.length;
-    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
-    const begun = mirror.events.slice(before).filter(({ type }) => type === 'pass-started');
-    expect(begun).toMatchObject([{ mode: 'DELTA' }]);
+    expect(await codes(mirror, 'INCREMENTAL', 'categories')).toEqual(['complete']);
+    const begun = mirror.events.slice(before).filter(({ type }) => type === 'sync-started');
+    expect(begun).toMatchObject([{ mode: 'INCREMENTAL' }]);
     expect((await mirror.view('categories')).has('zz-new')).toBe(true);
   });
 
@@ -202,13 +202,13 @@ describe('new rows of this tenant', () => {
     await using mirror = await loaded({ categories: 60, courses: 8 });
     mirror.hub.faults.set('one-clause');
     mirror.hub.district.put('categories', { sourcedId: 'zz-new', title: 'New' });
-    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
+    expect(await codes(mirror, 'INCREMENTAL', 'categories')).toEqual(['complete']);
     expect(await mirror.differences()).toEqual({});
   });
 });
 
 describe('a nested collection', () => {
-  it.each(['FULL', 'DELTA'] as const)('with another tenant’s rows is stopped (%s)', async (mode) => {
+  it.each(['FULL', 'INCREMENTAL'] as const)('with another tenant’s rows is stopped (%s)', async (mode) => {
     const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
     try {
       const [one = '', two = ''] = hub.district.afterschoolIds();

@@ -201,7 +201,7 @@ describe('a hub that fails now and then', () => {
     faults.set('html-error=200@enrollments', { times: 1 });
     faults.set('rate-limit=1@classes', { times: 1 });
     faults.set('status=503@token', { times: 1 });
-    const settle = async (mode: 'FULL' | 'DELTA'): Promise<void> => {
+    const settle = async (mode: 'FULL' | 'INCREMENTAL'): Promise<void> => {
       for (let attempt = 1; attempt <= 5; attempt += 1) {
         if ((await mirror.attempt(mode)).every(({ error }) => error === null)) return;
       }
@@ -213,7 +213,7 @@ describe('a hub that fails now and then', () => {
     district.patch('users', student, { givenName: 'Changed' });
     const [enrollment = ''] = district.ids('enrollments');
     district.remove('enrollments', enrollment);
-    await settle('DELTA');
+    await settle('INCREMENTAL');
     await settle('FULL');
     const failed = Object.values(requests.counts()).flatMap((byStatus) =>
       Object.entries(byStatus).map(([status, count]) => (Number(status) >= 500 ? count : 0)),

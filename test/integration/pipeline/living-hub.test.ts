@@ -49,11 +49,11 @@ describe('a hub that changes while it is read', () => {
     await amid(mirror.attempt('FULL'));
     for (let round = 1; round <= 3; round += 1) {
       clock.advance(60_000);
-      await amid(mirror.attempt('DELTA'));
+      await amid(mirror.attempt('INCREMENTAL'));
     }
     clock.advance(3_600_000);
     district.restamp();
-    await amid(mirror.attempt('DELTA'));
+    await amid(mirror.attempt('INCREMENTAL'));
     await amid(mirror.attempt('FULL'));
     const happened = Object.values(living.happened()).reduce((sum, count) => sum + count, 0);
     // The number depends on the speed of the syncs; without changes the test would prove nothing.

@@ -75,7 +75,7 @@ describe('a lost index', () => {
     await mirror.delta();
     await atA.restore();
     district.patch('users', id, { givenName: nameA });
-    const [failed] = await mirror.attempt('DELTA', 'users');
+    const [failed] = await mirror.attempt('INCREMENTAL', 'users');
     expect(failed?.error).toMatchObject({ code: 'INDEX_DIVERGED' });
     await mirror.restart();
     await mirror.delta();

@@ -19,7 +19,7 @@ function putBack(mirror: Mirror, collection: string, rows: readonly Row[]): void
 /** How many removals a full sync of one collection withheld. */
 async function withheld(mirror: Mirror, collection: 'categories' | 'orgs'): Promise<number> {
   const result = (await mirror.full(collection)).get(collection);
-  if (result?.kind !== 'complete') throw new Error(`the pass was ${result?.kind}`);
+  if (result?.kind !== 'complete') throw new Error(`the sync was ${result?.kind}`);
   return result.withheld;
 }
 
@@ -184,7 +184,7 @@ describe('an interrupted full sync', () => {
       hubSettings: { pageSize: 20 },
       parts: ({ emit }) => ({
         emit: (event) => {
-          if (event.type === 'pass-page') onPage();
+          if (event.type === 'sync-page') onPage();
           emit(event);
         },
       }),

@@ -224,24 +224,24 @@ describe('afterschool-users', () => {
     try {
       const [one = '', two = ''] = hub.district.afterschoolIds();
       const collections = ['afterschool-users'];
-      const firstPass = async (mirror: Mirror): Promise<string> => {
+      const firstSync = async (mirror: Mirror): Promise<string> => {
         const stop = new AbortController();
         const runner = mirror.session.runners.get('afterschool-users');
         const running = runner?.loop(stop.signal);
-        const ended = () => mirror.events.find(({ type }) => type === 'pass-ended');
+        const ended = () => mirror.events.find(({ type }) => type === 'sync-ended');
         await expect.poll(ended, { timeout: 30_000 }).toBeDefined();
         stop.abort();
         await running;
         const event = ended();
-        return event?.type === 'pass-ended' ? event.stats.mode : '';
+        return event?.type === 'sync-ended' ? event.stats.mode : '';
       };
       await using mirror = await openMirror({ hub, collections, afterschools: [one] });
       await mirror.full();
       const { topicPrefix } = mirror;
       await using same = await openMirror({ hub, collections, afterschools: [one], topicPrefix });
-      expect(await firstPass(same)).toBe('DELTA');
+      expect(await firstSync(same)).toBe('INCREMENTAL');
       await using grown = await openMirror({ hub, collections, afterschools: [one, two], topicPrefix });
-      expect(await firstPass(grown)).toBe('FULL');
+      expect(await firstSync(grown)).toBe('FULL');
       expect(await grown.differences()).toEqual({});
     } finally {
       await hub.stop();

@@ -107,7 +107,7 @@ async function runUntilComplete(
     await vi.waitFor(
       () => {
         const done = events.flatMap((event) =>
-          event.type === 'pass-ended' && event.outcome === 'complete' ? [event.collection] : [],
+          event.type === 'sync-ended' && event.outcome === 'complete' ? [event.collection] : [],
         );
         expect(new Set(done)).toEqual(new Set(['users', 'orgs']));
       },
@@ -190,7 +190,7 @@ describe('one writer per tenant', () => {
     const { district } = older.hub;
     const [id = ''] = district.ids('users');
     district.patch('users', id, { givenName: 'Somebody Else' });
-    const [fenced] = await older.attempt('DELTA', 'users');
+    const [fenced] = await older.attempt('INCREMENTAL', 'users');
     expect(fenced?.error).toMatchObject({ code: 'KAFKA_OUTCOME_UNKNOWN' });
     const { signal } = new AbortController();
     const { log } = older.assembly.tenant('north').parts;

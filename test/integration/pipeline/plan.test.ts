@@ -198,7 +198,7 @@ describe('a plan beside an owner that publishes', () => {
     const syncs: Partial<Record<CollectionName, number>> = {};
     const plan = await planAll(assembly, {
       emit: (event) => {
-        if (event.type === 'pass-started') syncs[event.collection] = (syncs[event.collection] ?? 0) + 1;
+        if (event.type === 'sync-started') syncs[event.collection] = (syncs[event.collection] ?? 0) + 1;
       },
     });
     return { plan, syncs };

@@ -53,7 +53,7 @@ describe('secrecy', () => {
     district.remove('users', gone);
     for (const id of district.ids('courses').slice(1)) district.remove('courses', id);
     tokens.revokeAll();
-    outcomes.push(...(await mirror.attempt('DELTA')));
+    outcomes.push(...(await mirror.attempt('INCREMENTAL')));
     faults.set('malformed-rows=0.2');
     faults.set('unknown-fields');
     faults.set('deep-nesting=500@orgs');

@@ -71,7 +71,7 @@ const missingOf = async (collection: CollectionName) =>
 async function modesOf(work: () => Promise<unknown>): Promise<string[]> {
   const before = mirror.events.length;
   await work();
-  return mirror.events.slice(before).flatMap((event) => (event.type === 'pass-started' ? event.mode : []));
+  return mirror.events.slice(before).flatMap((event) => (event.type === 'sync-started' ? event.mode : []));
 }
 
 const first190: Alter = (page) => {
@@ -125,7 +125,7 @@ describe('a full sync that brings fewer rows than the hub counts', () => {
       expect(await mirror.ends()).toEqual(before);
       const covered = progressOf(collection);
       expect(covered?.watermarkMs).toBeGreaterThan(earlier?.watermarkMs ?? Infinity);
-      expect(covered?.lastCompleteFull?.passId).not.toBe(earlier?.lastCompleteFull?.passId);
+      expect(covered?.lastCompleteFull?.syncId).not.toBe(earlier?.lastCompleteFull?.syncId);
 
       hub.clock.advance(HALF_AN_HOUR_MS);
       put(collection, 250, 260);
@@ -152,7 +152,7 @@ describe('a Link says only whether there is more', () => {
     expect(await mirror.differences('enrollments')).toEqual({});
     hub.clock.advance(HALF_AN_HOUR_MS);
     put('enrollments', 0, 120, 'changed');
-    expect(await modesOf(() => delta('enrollments'))).toEqual(['DELTA']);
+    expect(await modesOf(() => delta('enrollments'))).toEqual(['INCREMENTAL']);
     expect(await mirror.differences('enrollments')).toEqual({});
   });
 });
@@ -189,7 +189,7 @@ describe('a row that is deleted while it is the cursor of a scan', () => {
     hub.clock.advance(HALF_AN_HOUR_MS);
     put('classes', 100, 200, 'changed');
     loseCursorOnce('classes');
-    expect(await modesOf(() => delta('classes'))).toEqual(['DELTA', 'FULL', 'FULL']);
+    expect(await modesOf(() => delta('classes'))).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
     await full('classes');
     expect(await mirror.differences('classes')).toEqual({});
   });
@@ -207,9 +207,9 @@ describe('a total of a filtered list that counts other rows', () => {
     };
     for (const day of [1, 2]) {
       change();
-      expect([day, await modesOf(() => delta('results'))]).toEqual([day, ['DELTA', 'FULL']]);
+      expect([day, await modesOf(() => delta('results'))]).toEqual([day, ['INCREMENTAL', 'FULL']]);
       change();
-      expect([day, await modesOf(() => delta('results'))]).toEqual([day, ['DELTA']]);
+      expect([day, await modesOf(() => delta('results'))]).toEqual([day, ['INCREMENTAL']]);
       expect(await mirror.differences('results')).toEqual({});
       await full('results');
     }
@@ -221,7 +221,7 @@ describe('a total of a filtered list that counts other rows', () => {
     });
     hub.clock.advance(HALF_AN_HOUR_MS);
     put('results', 0, 3, 'changed again');
-    expect(await modesOf(() => delta('results'))).toEqual(['DELTA']);
+    expect(await modesOf(() => delta('results'))).toEqual(['INCREMENTAL']);
   });
 });
 

@@ -55,7 +55,7 @@ async function open(maxConcurrentRequests: number): Promise<ScheduleMirror> {
 /** Waits until absences are loaded and students are being asked for. */
 async function isAsking(mirror: ScheduleMirror): Promise<void> {
   const isStarted = (): boolean =>
-    mirror.events.some((event) => event.type === 'pass-started' && event.collection === 'schedules');
+    mirror.events.some((event) => event.type === 'sync-started' && event.collection === 'schedules');
   await vi.waitFor(() => expect(isStarted()).toBe(true), { timeout: 60_000, interval: 20 });
 }
 

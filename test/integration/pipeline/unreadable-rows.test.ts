@@ -29,7 +29,7 @@ describe('an unreadable row', () => {
     clock.advance(TEN_MINUTES_MS);
     district.patch('absence-versions', id, { fromTime: 'a quarter past nine' });
     const delta = await mirror.delta();
-    expect(delta.get('absence-versions')?.stats).toMatchObject({ mode: 'DELTA', rowsRejected: 1 });
+    expect(delta.get('absence-versions')?.stats).toMatchObject({ mode: 'INCREMENTAL', rowsRejected: 1 });
     await mirror.full();
     await mirror.full();
     const published = await mirror.since(before);

@@ -62,7 +62,7 @@ export interface Mirror extends AsyncDisposable {
   readonly session: TenantSession;
   /** The parts of the session, for a `runTenant` of the test itself. */
   readonly parts: TenantParts;
-  /** All events since the start, except `pass-page`. */
+  /** All events since the start, except `sync-page`. */
   readonly events: PipelineEvent[];
   /** Lines of the log at level debug. */
   readonly logLines: string[];
@@ -75,7 +75,7 @@ export interface Mirror extends AsyncDisposable {
   fullUnconfirmed(...collections: CollectionName[]): Promise<void>;
   delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
   /** The same, with each collection's error. */
-  attempt(mode: 'FULL' | 'DELTA', ...collections: CollectionName[]): Promise<readonly Outcome[]>;
+  attempt(mode: 'FULL' | 'INCREMENTAL', ...collections: CollectionName[]): Promise<readonly Outcome[]>;
   /** Closes everything and begins again, as a restarted process does. Events and log go on. */
   restart(): Promise<void>;
   topic(suffix: string): string;
@@ -226,7 +226,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
     this.#assembly = assemble(config, {
       logger: this.#logger,
       emit: (tenant, event) => {
-        if (event.type !== 'pass-page') this.events.push(event);
+        if (event.type !== 'sync-page') this.events.push(event);
         this.#count?.(tenant, event);
         this.#log(tenant, event, board.note(tenant, event));
       },
@@ -255,7 +255,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
     return JSON.stringify([board?.json(), board?.reasons(), board?.heartbeatOf(this.tenantId)]);
   }
 
-  attempt(mode: 'FULL' | 'DELTA', ...collections: CollectionName[]): Promise<readonly Outcome[]> {
+  attempt(mode: 'FULL' | 'INCREMENTAL', ...collections: CollectionName[]): Promise<readonly Outcome[]> {
     const chosen = collections.length > 0 ? collections : this.#collections();
     return syncOnce(this.session, { collections: chosen, mode, signal: this.#stop.signal });
   }
@@ -270,11 +270,11 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   }
 
   delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {
-    return this.#sync('DELTA', collections);
+    return this.#sync('INCREMENTAL', collections);
   }
 
   async #sync(
-    mode: 'FULL' | 'DELTA',
+    mode: 'FULL' | 'INCREMENTAL',
     collections: CollectionName[],
   ): Promise<Map<CollectionName, SyncResult>> {
     const results = new Map<CollectionName, SyncResult>();

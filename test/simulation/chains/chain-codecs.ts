@@ -1,6 +1,5 @@
-import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
+import { type AbsenceChangeValue, createEventEncoder } from '../../../src/core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
-import { createEventEncoder } from '../../../src/core/event-encoder.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import type { RejectValue } from '../../../src/table/pending-transaction.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';

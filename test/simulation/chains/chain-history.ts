@@ -141,14 +141,14 @@ class ChainHistory implements ChainWorld {
     this.hub.freeze();
     await this.#hubLives;
     const process = await this.#open();
-    await process.runner(MIRRORED).request('DELTA');
+    await process.runner(MIRRORED).request('INCREMENTAL');
     await process.runner(MIRRORED).request('FULL');
     await process.runner(MIRRORED).request('FULL');
     // Reads as new what was rejected as another student's, once its absence is gone.
     await process.runner(MIRRORED).request('FULL');
     this.quietSince = this.topics.transactions.length;
     this.hub.restampAll();
-    await process.runner(MIRRORED).request('DELTA');
+    await process.runner(MIRRORED).request('INCREMENTAL');
     await this.#stop(process);
     // If both are lost, a person decides.
     if (random.chance(0.4)) this.index.flush();
@@ -201,7 +201,7 @@ class ChainHistory implements ChainWorld {
       if (!random.chance(0.3)) continue;
       process.session?.runners
         .get(MIRRORED)
-        ?.request(random.chance(0.6) ? 'FULL' : 'DELTA')
+        ?.request(random.chance(0.6) ? 'FULL' : 'INCREMENTAL')
         .catch(() => undefined);
     }
   }
@@ -306,12 +306,12 @@ class ChainHistory implements ChainWorld {
   #note(event: PipelineEvent): void {
     this.#count(event.type);
     if (event.type === 'caught-up') this.#write(`${event.how} ${event.why}`);
-    if (event.type === 'pass-started') this.#write(`pass-started ${event.mode}`);
-    if (event.type === 'pass-ended') this.#write(`pass-ended ${event.stats.mode} ${event.outcome}`);
-    if (event.type === 'pass-failed' || event.type === 'session-failed')
+    if (event.type === 'sync-started') this.#write(`sync-started ${event.mode}`);
+    if (event.type === 'sync-ended') this.#write(`sync-ended ${event.stats.mode} ${event.outcome}`);
+    if (event.type === 'sync-failed' || event.type === 'session-failed')
       this.#write(`${event.type} ${describeError(event.error)}`);
     if (event.type === 'caught-up') this.#count(event.how);
-    if (event.type === 'pass-ended') this.#count('rows removed', event.stats.rowsRemoved);
+    if (event.type === 'sync-ended') this.#count('rows removed', event.stats.rowsRemoved);
     if (event.type === 'deletion') this.#count(event.event.kind);
     if (event.type !== 'chains-published') return;
     for (const [what, times] of Object.entries(event.tally)) this.#count(what, times);

@@ -26,7 +26,7 @@ export function problemsOfChainProgress({ topics }: ChainWorld): string[] {
     ({ sequence } = progress);
     if (ids.has(progress.transactionId)) problems.push(`transaction id twice: ${at}`);
     ids.add(progress.transactionId);
-    counter.goTo(at, progress.passId);
+    counter.goTo(at, progress.syncId);
     const found = [
       ...problemsOfOffsets(progress, counter),
       ...derived.flatMap((each) => problemsOfDerived(transaction, each, counter)),
@@ -41,15 +41,15 @@ function problemsOfDerived({ progress }: StoredTransaction, derived: Progress, c
   const { collection, lastCompleteFull: full } = derived;
   if (!(CHAIN_COLLECTIONS as readonly string[]).includes(collection)) problems.push(`of ${collection}`);
   const name = collection as ChainCollection;
-  for (const field of ['sequence', 'transactionId', 'passId', 'mode', 'complete'] as const) {
+  for (const field of ['sequence', 'transactionId', 'syncId', 'mode', 'complete'] as const) {
     if (derived[field] !== progress[field]) problems.push(`${name} has another ${field}`);
   }
-  const completesFull = progress.lastCompleteFull?.passId === progress.passId;
-  if (completesFull !== (full?.passId === progress.passId))
+  const completesFull = progress.lastCompleteFull?.syncId === progress.syncId;
+  if (completesFull !== (full?.syncId === progress.syncId))
     problems.push(`${name} ${completesFull ? 'does not complete' : 'completes'} the full sync`);
   const rows = counter.keysOf(name);
   if (completesFull && full?.rows !== rows) problems.push(`${name}: ${full?.rows} rows, it has ${rows}`);
-  const { published, removed } = counter.ofPass(name);
+  const { published, removed } = counter.ofSync(name);
   if (derived.rowsPublished !== published)
     problems.push(`${name}: ${derived.rowsPublished} published, they were ${published}`);
   if (derived.rowsRemoved !== removed)
@@ -64,7 +64,7 @@ function problemsOfOffsets(progress: Progress, counter: Counter): string[] {
   const wanted = sorted(counter.offsetsOf(OWN_TOPICS[collection] ?? []));
   const problems: string[] = [];
   if (sorted(offsets) !== wanted) problems.push(`${collection}: offsets ${sorted(offsets)}, not ${wanted}`);
-  if (lastCompleteFull?.passId === progress.passId && sorted(lastCompleteFull.offsets) !== wanted)
+  if (lastCompleteFull?.syncId === progress.syncId && sorted(lastCompleteFull.offsets) !== wanted)
     problems.push(`${collection}: complete at ${sorted(lastCompleteFull.offsets)}, not ${wanted}`);
   return problems;
 }
@@ -79,20 +79,20 @@ class Counter {
   readonly #read = new Map<TopicSuffix, number>();
   readonly #keys = new Map<TopicSuffix, Set<string>>();
   readonly #syncs = new Map<string, { published: number; removed: number }>();
-  #passId = '';
+  #syncId = '';
 
   constructor(recordsOf: (topic: TopicSuffix) => readonly StoredRecord[]) {
     this.#recordsOf = recordsOf;
   }
 
-  goTo(transaction: number, passId: string): void {
-    this.#passId = passId;
+  goTo(transaction: number, syncId: string): void {
+    this.#syncId = syncId;
     for (const topic of ['absence-versions', 'rejects', ...CHAIN_COLLECTIONS] as const) {
       const records = this.#recordsOf(topic);
       const keys = this.#keys.get(topic) ?? new Set();
       this.#keys.set(topic, keys);
-      const tally = this.ofPass(topic);
-      this.#syncs.set(`${passId} ${topic}`, tally);
+      const tally = this.ofSync(topic);
+      this.#syncs.set(`${syncId} ${topic}`, tally);
       let read = this.#read.get(topic) ?? 0;
       for (; records[read]?.transaction === transaction; read += 1) {
         const { key, body } = records[read] as StoredRecord;
@@ -108,8 +108,8 @@ class Counter {
     return this.#keys.get(topic)?.size ?? 0;
   }
 
-  ofPass(topic: TopicSuffix): { published: number; removed: number } {
-    return this.#syncs.get(`${this.#passId} ${topic}`) ?? { published: 0, removed: 0 };
+  ofSync(topic: TopicSuffix): { published: number; removed: number } {
+    return this.#syncs.get(`${this.#syncId} ${topic}`) ?? { published: 0, removed: 0 };
   }
 
   offsetsOf(topics: readonly TopicSuffix[]): Offsets {

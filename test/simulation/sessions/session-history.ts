@@ -133,7 +133,7 @@ class History implements World {
       CATCH_UP_WITHIN_MS,
       () => process.session !== null || process.fate !== 'running',
     );
-    await process.runner(MIRRORED).request('DELTA');
+    await process.runner(MIRRORED).request('INCREMENTAL');
     check.afterDelta(this);
     await process.runner(MIRRORED).request('FULL');
     this.hub.changeUnstamped();
@@ -171,7 +171,7 @@ class History implements World {
       if (!random.chance(0.4)) continue;
       process.session?.runners
         .get(MIRRORED)
-        ?.request(random.chance(0.7) ? 'FULL' : 'DELTA')
+        ?.request(random.chance(0.7) ? 'FULL' : 'INCREMENTAL')
         .catch(() => undefined);
     }
   }
@@ -227,8 +227,8 @@ class History implements World {
   #note(event: PipelineEvent): void {
     this.#count(event.type);
     if (event.type === 'caught-up') this.#count(event.how);
-    if (event.type === 'pass-ended') this.#count('stale rows', event.stats.rowsStale);
-    if (event.type === 'pass-ended') this.#count('rows removed', event.stats.rowsRemoved);
+    if (event.type === 'sync-ended') this.#count('stale rows', event.stats.rowsStale);
+    if (event.type === 'sync-ended') this.#count('rows removed', event.stats.rowsRemoved);
   }
 
   #count(what: string, times = 1): void {

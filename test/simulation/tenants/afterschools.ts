@@ -88,7 +88,7 @@ export function isReadWhole(world: TenantWorld, collection: CollectionName, key:
   const whole = ofCollection.findLastIndex(
     ({ progress, by }, at) =>
       progress.lastCompleteFull !== null &&
-      progress.lastCompleteFull.passId !== ofCollection[at - 1]?.progress.lastCompleteFull?.passId &&
+      progress.lastCompleteFull.syncId !== ofCollection[at - 1]?.progress.lastCompleteFull?.syncId &&
       isNamed(world, by, { topic: collection, key }),
   );
   return (

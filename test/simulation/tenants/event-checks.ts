@@ -6,7 +6,7 @@ const LONGEST_RETRY_MS = 300_000;
 
 /** Invariant 9: no part of a row, not even its id, gets into events or errors, and from there into logs and metrics. */
 export function leakedMarkers(event: PipelineEvent): string[] {
-  if (event.type === 'pass-page' || event.type === 'committed') return [];
+  if (event.type === 'sync-page' || event.type === 'committed') return [];
   return textsIn(event, 0).some((text) => text.includes(MARKER))
     ? [`an event names a row: ${event.type}`]
     : [];
@@ -14,7 +14,7 @@ export function leakedMarkers(event: PipelineEvent): string[] {
 
 /** Invariant 10: a failed attempt is repeated after a while, neither at once nor after weeks. */
 export function unboundedWaits(event: PipelineEvent): string[] {
-  if (event.type !== 'session-failed' && event.type !== 'pass-failed') return [];
+  if (event.type !== 'session-failed' && event.type !== 'sync-failed') return [];
   const { retryInMs, type } = event;
   const isBounded = retryInMs === null || (retryInMs >= SHORTEST_RETRY_MS && retryInMs <= LONGEST_RETRY_MS);
   return isBounded ? [] : [`tried again in ${retryInMs} ms: ${type}`];

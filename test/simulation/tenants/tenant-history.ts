@@ -199,16 +199,16 @@ class TenantHistory implements TenantWorld {
     this.#skewMs = 0;
     await Promise.all(this.#lives);
     const process = await this.#open(checks);
-    await this.#pullAll(process, 'DELTA');
+    await this.#pullAll(process, 'INCREMENTAL');
     checks.afterDelta(this);
     // By offset without totals it takes three.
-    for (let pass = 0; pass < 3; pass += 1) await this.#pullAll(process);
+    for (let sync = 0; sync < 3; sync += 1) await this.#pullAll(process);
     await checks.withheld(this);
     await this.#approveAll(process);
     await checks.afterFull(this);
     const records = this.#records();
     this.hub.restampAll();
-    await this.#pullAll(process, 'DELTA');
+    await this.#pullAll(process, 'INCREMENTAL');
     await this.#pullAll(process);
     checks.afterQuiet(this, records);
     const isNaming = this.#options.mistake?.namesOthers ?? this.at.random.chance(0.4);
@@ -243,7 +243,7 @@ class TenantHistory implements TenantWorld {
     await this.#stop(process);
     const transactions = this.broker.transactions.length;
     const next = await this.#open(checks, true);
-    for (let pass = 0; pass < 3; pass += 1) await this.#pull(next, { collection: AFTERSCHOOL_USERS });
+    for (let sync = 0; sync < 3; sync += 1) await this.#pull(next, { collection: AFTERSCHOOL_USERS });
     await checks.othersNamed(this, transactions);
     await this.#stop(next);
   }
@@ -334,7 +334,7 @@ class TenantHistory implements TenantWorld {
       if (runner === undefined || !random.chance(0.3)) continue;
       const what = random.next();
       if (what < 0.1) this.#approve(process).catch(() => undefined);
-      else runner.request(what < 0.7 ? 'FULL' : 'DELTA').catch(() => undefined);
+      else runner.request(what < 0.7 ? 'FULL' : 'INCREMENTAL').catch(() => undefined);
     }
   }
 
@@ -444,7 +444,7 @@ class TenantHistory implements TenantWorld {
   }
 
   #note(event: PipelineEvent): void {
-    if (event.type === 'pass-started' && event.mode === 'FULL') {
+    if (event.type === 'sync-started' && event.mode === 'FULL') {
       const starts = this.fullStarts.get(event.collection) ?? [];
       starts.push(this.at.time.now());
       this.fullStarts.set(event.collection, starts);
@@ -453,9 +453,9 @@ class TenantHistory implements TenantWorld {
     if (event.type === 'caught-up') this.#count(event.how);
     else if (event.type === 'deletion') this.#count(`deletions: ${event.event.kind}`);
     else this.#count(event.type);
-    if (event.type === 'pass-failed' && isWrongTenant(event.error)) this.#count('foreign data refused');
-    if (event.type !== 'pass-ended') return;
-    this.#count(`pass: ${event.outcome}`);
+    if (event.type === 'sync-failed' && isWrongTenant(event.error)) this.#count('foreign data refused');
+    if (event.type !== 'sync-ended') return;
+    this.#count(`sync: ${event.outcome}`);
     this.#count('stale rows', event.stats.rowsStale);
     this.#count('rows removed', event.stats.rowsRemoved);
   }

@@ -97,7 +97,7 @@ describe.each(SUFFIXES)('%s', (suffix) => {
       'version',
       'student',
       'date',
-      'passId',
+      'syncId',
       'startedAt',
       'rows',
       'rowsRejected',
@@ -138,7 +138,7 @@ describe("Rollcall's own values", () => {
       (file?.schema.fields ?? []).map(({ name, default: fallback }) => [name, fallback]),
     );
     const full = {
-      passId: 'p',
+      syncId: 'p',
       startedAt: 1_772_600_767_123,
       offsets: { 'a/0': 9_007_199_254_740_000 },
       rows: 1,

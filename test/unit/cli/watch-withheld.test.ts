@@ -28,7 +28,7 @@ async function watch(looks: readonly (string | null)[]) {
     approval: null,
   };
   world.board.note('north', {
-    type: 'pass-ended',
+    type: 'sync-ended',
     collection: 'users',
     outcome: 'complete',
     why: null,
@@ -36,7 +36,7 @@ async function watch(looks: readonly (string | null)[]) {
     durationMs: 0,
     rows: 400,
     rejects: 0,
-    stats: newSyncStats({ passId: 'p1', mode: 'FULL', startedAtMs: startMs }),
+    stats: newSyncStats({ syncId: 'p1', mode: 'FULL', startedAtMs: startMs }),
     progress: { ...loaded('users', startMs), rowsWithheld: 312, deletions },
   });
   const ending = new AbortController();

@@ -10,11 +10,11 @@ function world() {
   const stream = { write: (text: string) => (last = text) };
   const line = createProgressLine({ stream, nowMs: () => nowMs });
   const progress = new WorkProgress(line, { title: 'north', expected: 4, nowMs: () => nowMs });
-  const page = (rowsSeen: number, totalAtStart: number | null, mode: 'FULL' | 'DELTA' = 'FULL') => {
+  const page = (rowsSeen: number, totalAtStart: number | null, mode: 'FULL' | 'INCREMENTAL' = 'FULL') => {
     const none = { unchanged: 0, created: 0, updated: 0, rejected: 0, stale: 0 };
     const tally = { ...none, repeated: 0, seen: 0, withoutId: 0, over: 0 };
-    const stats = { ...newSyncStats({ passId: 'p', mode, startedAtMs: 0 }), rowsSeen, totalAtStart };
-    progress.note({ type: 'pass-page', collection: 'users', stats, tally });
+    const stats = { ...newSyncStats({ syncId: 'p', mode, startedAtMs: 0 }), rowsSeen, totalAtStart };
+    progress.note({ type: 'sync-page', collection: 'users', stats, tally });
   };
   return {
     progress,
@@ -37,7 +37,7 @@ it('progress says how many collections are done, and how far the others are and 
 
 it('progress claims no total where none is known: an incremental sync, or a hub that does not count', () => {
   const { after, page } = world();
-  expect(after(0, () => page(70, 1_000, 'DELTA'))).toBe('north: 0 of 4 · users 70\n');
+  expect(after(0, () => page(70, 1_000, 'INCREMENTAL'))).toBe('north: 0 of 4 · users 70\n');
   expect(after(5_000, () => page(90, null))).toBe('north: 0 of 4 · users 90\n');
 });
 

@@ -25,7 +25,7 @@ function next(changes: Partial<Parameters<typeof nextSync>[0]> = {}) {
 }
 
 const FULL = { kind: 'sync', mode: 'FULL', confirming: false };
-const DELTA = { kind: 'sync', mode: 'DELTA', confirming: false };
+const INCREMENTAL = { kind: 'sync', mode: 'INCREMENTAL', confirming: false };
 const CONFIRMING = { kind: 'sync', mode: 'FULL', confirming: true };
 
 describe('the next sync', () => {
@@ -36,13 +36,13 @@ describe('the next sync', () => {
 
   it('is a daily full sync that was missed while Rollcall was down', () => {
     expect(next({ lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
-    expect(next({ lastFullAtMs: DUE_MS })).toEqual(DELTA);
+    expect(next({ lastFullAtMs: DUE_MS })).toEqual(INCREMENTAL);
   });
 
   it('is an incremental sync exactly when its interval has passed', () => {
     expect(next({ lastSyncAtMs: NOW_MS - MINUTE_MS + 1 })).toEqual({ kind: 'wait', atMs: NOW_MS + 1 });
-    expect(next({ lastSyncAtMs: NOW_MS - MINUTE_MS })).toEqual(DELTA);
-    expect(next({ lastSyncAtMs: null })).toEqual(DELTA);
+    expect(next({ lastSyncAtMs: NOW_MS - MINUTE_MS })).toEqual(INCREMENTAL);
+    expect(next({ lastSyncAtMs: null })).toEqual(INCREMENTAL);
   });
 
   it('is a full sync where an incremental one would reach back more than a day', () => {
@@ -63,7 +63,7 @@ describe('the next sync', () => {
 
   it('is incremental while a full sync has to wait', () => {
     const failing = { lastFullAtMs: DUE_MS - 1, fullNotBeforeMs: NOW_MS + 5 * MINUTE_MS };
-    expect(next(failing)).toEqual(DELTA);
+    expect(next(failing)).toEqual(INCREMENTAL);
     expect(next({ ...failing, lastSyncAtMs: NOW_MS })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
     expect(next({ ...failing, nowMs: failing.fullNotBeforeMs })).toEqual(FULL);
   });
@@ -79,10 +79,10 @@ describe('the next sync', () => {
   });
 
   it('is not delayed by a clock that was set back', () => {
-    expect(next({ lastSyncAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(DELTA);
+    expect(next({ lastSyncAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(INCREMENTAL);
     expect(next({ lastFullAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(FULL);
     // A hub whose clock is ahead looks different and changes nothing.
-    expect(next({ lastFullAtMs: NOW_MS + HOUR_MS })).toEqual(DELTA);
+    expect(next({ lastFullAtMs: NOW_MS + HOUR_MS })).toEqual(INCREMENTAL);
   });
 
   it('confirms what a full sync missed once that is due, also after a restart', () => {

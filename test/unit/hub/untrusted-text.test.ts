@@ -66,7 +66,7 @@ async function everySink(error: unknown, events: readonly HubEvent[]): Promise<s
   const failed = { collection: 'users', error, durationMs: 1 } as const;
   const all = [
     ...events.map((event) => ({ type: 'hub', event }) as const),
-    { type: 'pass-failed', ...failed, mode: 'FULL', retryInMs: 1 },
+    { type: 'sync-failed', ...failed, mode: 'FULL', retryInMs: 1 },
     { type: 'not-offered', ...failed, mode: 'FULL', isNews: true },
     { type: 'session-failed', error, retryInMs: 1 },
   ] as const;

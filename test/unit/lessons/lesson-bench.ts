@@ -1,7 +1,7 @@
 import { localDate } from '../../../src/core/full-pull-time.ts';
 import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import { DayReader, type DaySchedule } from '../../../src/core/lessons/read-days.ts';
-import type { WhichStudents } from '../../../src/core/lessons/which-students.ts';
+import type { WhichStudents } from '../../../src/config/schedules.ts';
 import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import type { RollcallError } from '../../../src/errors.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';
@@ -9,7 +9,7 @@ import { lessonSource } from '../../../src/lessons/lesson-source.ts';
 import type { Transaction } from '../../../src/log/log.ts';
 import { withOffsets, type SyncMode } from '../../../src/model/progress.ts';
 import { ChangedScopes } from '../../../src/source/source-scan.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import type { SyncParts } from '../../../src/sync/sync-parts.ts';

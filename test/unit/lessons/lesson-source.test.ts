@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hubTrouble, LessonBench } from './lesson-bench.ts';
-import type { WhichStudents } from '../../../src/core/lessons/which-students.ts';
+import type { WhichStudents } from '../../../src/config/schedules.ts';
 
 const DAYS = ['2026-11-18', '2026-11-19'];
 
@@ -103,7 +103,7 @@ describe('a student whom the hub refuses', () => {
     expect(Object.keys(made.view())).toHaveLength(24);
     made.trouble = () => null;
     made.changes.note(['s12']);
-    await made.sync('DELTA');
+    await made.sync('INCREMENTAL');
     expect(made.view('rejects')).toEqual({});
   });
 
@@ -112,7 +112,7 @@ describe('a student whom the hub refuses', () => {
     await made.sync('FULL');
     made.trouble = refused('s05');
     made.changes.note(['s05']);
-    expect(await made.sync('DELTA')).toMatchObject({ kind: 'complete' });
+    expect(await made.sync('INCREMENTAL')).toMatchObject({ kind: 'complete' });
     expect(Object.keys(made.view('rejects'))).toEqual(['schedules|s05%7C*']);
   });
 
@@ -135,9 +135,9 @@ describe('a student whom the hub refuses', () => {
     made.trouble = (student) => (student === 's02' ? hubTrouble('HUB_UNAVAILABLE', 503) : null);
     await made.sync('FULL');
     expect(Object.keys(made.view('rejects'))).toEqual(['schedules|s02%7C*']);
-    await expect(made.sync('DELTA')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+    await expect(made.sync('INCREMENTAL')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
     made.trouble = () => null;
-    expect(await made.sync('DELTA')).toMatchObject({ stats: { rowsCreated: 2 } });
+    expect(await made.sync('INCREMENTAL')).toMatchObject({ stats: { rowsCreated: 2 } });
     expect(made.view('rejects')).toEqual({});
     expect(made.changes.isEmpty).toBe(true);
   });
@@ -162,10 +162,10 @@ describe('an incremental sync of schedules', () => {
     made.absent.add('s04');
     made.changes.note(['s01', 's03', 's04']);
     const from = made.requests.length;
-    await made.sync('DELTA');
+    await made.sync('INCREMENTAL');
     expect(asked(made, from)).toEqual(['s01', 's04']);
     expect(made.transactions.at(-1)?.progress).toMatchObject({
-      mode: 'DELTA',
+      mode: 'INCREMENTAL',
       complete: true,
       rowsPublished: 2,
     });
@@ -175,9 +175,9 @@ describe('an incremental sync of schedules', () => {
     const made = bench(4);
     await made.sync('FULL');
     const before = made.transactions.length;
-    await made.sync('DELTA');
+    await made.sync('INCREMENTAL');
     made.changes.note(['s01']);
-    await made.sync('DELTA');
+    await made.sync('INCREMENTAL');
     expect(made.transactions).toHaveLength(before);
   });
 
@@ -187,7 +187,7 @@ describe('an incremental sync of schedules', () => {
     made.lessons.set('s01', new Set());
     for (let times = 1; times <= 3; times += 1) {
       made.changes.note(['s01']);
-      await made.sync('DELTA');
+      await made.sync('INCREMENTAL');
     }
     expect(made.view()).toMatchObject({ 's01|2026-11-18': 1, 's01|2026-11-19': 1 });
     expect(await made.sync('FULL')).toMatchObject({ unconfirmed: 2 });
@@ -198,10 +198,10 @@ describe('an incremental sync of schedules', () => {
     await made.sync('FULL');
     made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 503);
     made.changes.note(['s01', 's02']);
-    await expect(made.sync('DELTA')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+    await expect(made.sync('INCREMENTAL')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
     made.trouble = () => null;
     const from = made.requests.length;
-    await made.sync('DELTA');
+    await made.sync('INCREMENTAL');
     expect(asked(made, from)).toEqual(['s01', 's02']);
   });
 });

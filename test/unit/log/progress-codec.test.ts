@@ -8,7 +8,7 @@ const PROGRESS: Progress = {
   collection: 'schedules',
   sequence: 7,
   transactionId: 'a-random-id',
-  passId: 'p',
+  syncId: 'p',
   mode: 'FULL',
   complete: true,
   startedAtMs: 0,
@@ -28,7 +28,7 @@ const avro = createValueCodec<ProgressValue>(readSchemaFiles().get('progress')?.
 
 it('a record of progress is read as it was written, and names the time zone in which days are counted', () => {
   const full = {
-    passId: 'f',
+    syncId: 'f',
     startedAtMs: 5,
     offsets: { 't/0': 3 },
     rows: 2,

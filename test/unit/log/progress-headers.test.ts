@@ -7,7 +7,7 @@ const PROGRESS: Progress = {
   collection: 'absence-versions',
   sequence: 7,
   transactionId: 'a-random-id',
-  passId: 'p',
+  syncId: 'p',
   mode: 'FULL',
   complete: true,
   startedAtMs: 0,
@@ -36,8 +36,8 @@ it('a header of absence-changes says that the first load is over, from the first
   const headerOf = (progress: Progress): string | undefined =>
     progressHeaders({ tenantId: 'north', progress, body: Buffer.alloc(0), schemaId: 1 })['ce_firstload'];
   const before: Progress = { ...PROGRESS, collection: 'absence-changes', lastCompleteFull: null };
-  const passId = 'p';
-  const full = { passId, startedAtMs: 0, offsets: {}, rows: 0, rowsRejected: 0, rowsWithheld: 0 };
+  const syncId = 'p';
+  const full = { syncId, startedAtMs: 0, offsets: {}, rows: 0, rowsRejected: 0, rowsWithheld: 0 };
   expect(headerOf(before)).toBeUndefined();
   expect(headerOf({ ...before, lastCompleteFull: full })).toBe('over');
   expect(headerOf({ ...before, firstLoad: 'over' })).toBe('over');

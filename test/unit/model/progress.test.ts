@@ -6,7 +6,7 @@ function at(offsets: Progress['offsets']): Progress {
     collection: 'users',
     sequence: 1,
     transactionId: 't',
-    passId: 'p',
+    syncId: 'p',
     mode: 'FULL',
     complete: true,
     startedAtMs: 0,

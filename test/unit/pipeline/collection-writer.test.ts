@@ -9,7 +9,7 @@ import type { ActiveSync } from '../../../src/table/active-sync.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 
 const hash = (content: string) => Buffer.from(content.padEnd(16).slice(0, 16), 'latin1');
 
@@ -85,13 +85,13 @@ async function bench(options: { failCommit?: () => boolean } = {}): Promise<Benc
   return { writer, index, transactions, published };
 }
 
-function beginPass(
+function beginSync(
   writer: CollectionWriter,
-  mode: 'FULL' | 'DELTA' = 'DELTA',
+  mode: 'FULL' | 'INCREMENTAL' = 'INCREMENTAL',
   seenByIncremental?: SeenKeys,
 ): ActiveSync {
   const sync: ActiveSync = {
-    stats: newSyncStats({ passId: `pass-${mode}`, mode, startedAtMs: 0 }),
+    stats: newSyncStats({ syncId: `sync-${mode}`, mode, startedAtMs: 0 }),
     seen: mode === 'FULL' ? new SeenKeys(1) : null,
     seenByIncremental,
     seenByOthers: mode === 'FULL' ? new SeenKeys(3) : null,
@@ -105,7 +105,7 @@ function beginPass(
 describe('CollectionWriter', () => {
   it('a stale page does not overwrite what a newer one published', async () => {
     const { writer, published } = await bench();
-    const [full, delta] = [beginPass(writer, 'FULL'), beginPass(writer)];
+    const [full, delta] = [beginSync(writer, 'FULL'), beginSync(writer)];
     const fullStamp = writer.readVersion();
     await writer.accept(delta, { rows: [row('a', 'new')], readVersion: writer.readVersion() });
     await writer.flush(delta);
@@ -117,14 +117,14 @@ describe('CollectionWriter', () => {
 
   it('a stale page does not bring back what was removed after its request', async () => {
     const { writer, published } = await bench();
-    const first = beginPass(writer, 'FULL');
+    const first = beginSync(writer, 'FULL');
     await writer.accept(first, {
       rows: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
     await writer.flush(first);
     writer.end(first);
-    const [full, delta] = [beginPass(writer, 'FULL'), beginPass(writer)];
+    const [full, delta] = [beginSync(writer, 'FULL'), beginSync(writer)];
     const readVersion = writer.readVersion();
     await writer.remove(full, 'rows', ['a']);
     await writer.flush(full);
@@ -133,7 +133,7 @@ describe('CollectionWriter', () => {
     expect(published().at(-1)).toEqual(['a', null]);
   });
 
-  it.each(['FULL', 'DELTA'] as const)(
+  it.each(['FULL', 'INCREMENTAL'] as const)(
     'two contents under one id, in one page or in two, are published once and never again (%s)',
     async (mode) => {
       const { writer, index, published } = await bench();
@@ -143,7 +143,7 @@ describe('CollectionWriter', () => {
         [row('a', 'z'), row('b', 'x'), row('b', 'y')],
       ];
       for (let number = 1; number <= 3; number += 1) {
-        const sync = beginPass(writer, mode, mode === 'DELTA' ? new SeenKeys(4) : undefined);
+        const sync = beginSync(writer, mode, mode === 'INCREMENTAL' ? new SeenKeys(4) : undefined);
         for (const rows of pages) await writer.accept(sync, { rows, readVersion: writer.readVersion() });
         await writer.flush(sync);
         writer.end(sync);
@@ -160,7 +160,7 @@ describe('CollectionWriter', () => {
 
   it('A→B→A in one transaction is three records with three ids, and the index has the last', async () => {
     const { writer, index, transactions, published } = await bench();
-    const sync = beginPass(writer);
+    const sync = beginSync(writer);
     for (const content of ['A', 'B', 'A']) {
       await writer.accept(sync, { rows: [row('k', content)], readVersion: writer.readVersion() });
     }
@@ -174,17 +174,17 @@ describe('CollectionWriter', () => {
 
   it('a row that one sync has read is not removed by another', async () => {
     const { writer, published } = await bench();
-    const first = beginPass(writer, 'FULL');
+    const first = beginSync(writer, 'FULL');
     await writer.accept(first, {
       rows: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
     await writer.flush(first);
     writer.end(first);
-    const full = beginPass(writer, 'FULL');
+    const full = beginSync(writer, 'FULL');
     const { keys: candidates, count } = await writer.known.unseen('rows', full);
     expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
-    const delta = beginPass(writer);
+    const delta = beginSync(writer);
     await writer.accept(delta, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.remove(full, 'rows', candidates);
     await writer.flush(full);
@@ -195,11 +195,11 @@ describe('CollectionWriter', () => {
 
   it('an unreadable row counts as present in a full sync', async () => {
     const { writer, published } = await bench();
-    const full = beginPass(writer, 'FULL');
+    const full = beginSync(writer, 'FULL');
     await writer.accept(full, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.flush(full);
     writer.end(full);
-    const republication = beginPass(writer, 'FULL');
+    const republication = beginSync(writer, 'FULL');
     await writer.accept(republication, {
       rows: [unreadable('a', 'odd')],
       readVersion: writer.readVersion(),
@@ -212,7 +212,7 @@ describe('CollectionWriter', () => {
 
   it('an unreadable new row does not hide that another row has vanished', async () => {
     const { writer } = await bench();
-    const full = beginPass(writer, 'FULL');
+    const full = beginSync(writer, 'FULL');
     await writer.accept(full, {
       rows: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
@@ -220,7 +220,7 @@ describe('CollectionWriter', () => {
     expect(writer.known.areAllSeen(full)).toBe(true);
     await writer.flush(full);
     writer.end(full);
-    const republication = beginPass(writer, 'FULL');
+    const republication = beginSync(writer, 'FULL');
     await writer.accept(republication, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     expect(writer.known.areAllSeen(republication)).toBe(false);
     await writer.accept(republication, {
@@ -234,14 +234,14 @@ describe('CollectionWriter', () => {
 
   it('a new row does not hide that another has vanished', async () => {
     const { writer } = await bench();
-    const full = beginPass(writer, 'FULL');
+    const full = beginSync(writer, 'FULL');
     await writer.accept(full, {
       rows: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
     await writer.flush(full);
     writer.end(full);
-    const republication = beginPass(writer, 'FULL');
+    const republication = beginSync(writer, 'FULL');
     await writer.accept(republication, {
       rows: [row('a', 'x'), row('c', 'x')],
       readVersion: writer.readVersion(),
@@ -252,7 +252,7 @@ describe('CollectionWriter', () => {
 
   it('a removal of an unknown key publishes nothing', async () => {
     const { writer, transactions } = await bench();
-    const sync = beginPass(writer, 'FULL');
+    const sync = beginSync(writer, 'FULL');
     await writer.remove(sync, 'rows', ['nobody']);
     expect(sync.stats.rowsRemoved).toBe(0);
     await writer.flush(sync);
@@ -262,7 +262,7 @@ describe('CollectionWriter', () => {
   it('a commit that failed changes neither the index nor the progress, and stops every later decision', async () => {
     let failing = false;
     const { writer, index } = await bench({ failCommit: () => failing });
-    const sync = beginPass(writer, 'FULL');
+    const sync = beginSync(writer, 'FULL');
     await writer.accept(sync, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.flush(sync);
     const before = writer.progress;
@@ -277,7 +277,7 @@ describe('CollectionWriter', () => {
 
   it('an index at another transaction stops every decision', async () => {
     const { writer, index } = await bench();
-    const sync = beginPass(writer, 'FULL');
+    const sync = beginSync(writer, 'FULL');
     await writer.accept(sync, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.flush(sync);
     await (
@@ -290,7 +290,7 @@ describe('CollectionWriter', () => {
 
   it('a slow page does not overwrite newer rows, even after a large load', async () => {
     const { writer, published } = await bench();
-    const [slow, quick] = [beginPass(writer, 'FULL'), beginPass(writer)];
+    const [slow, quick] = [beginSync(writer, 'FULL'), beginSync(writer)];
     const readVersion = writer.readVersion();
     for (const part of [0, 1, 2]) {
       const rows = Array.from({ length: 10_000 }, (_, number) => row(`${part}-${number}`, 'new'));
@@ -307,7 +307,7 @@ describe('CollectionWriter', () => {
 
   it('the watermark follows a clock that was set back, so that no change since then is skipped', async () => {
     const { writer } = await bench();
-    const sync = beginPass(writer);
+    const sync = beginSync(writer);
     await writer.flush(sync, { watermarkMs: 5_000, lastCompleteFull: null });
     await writer.flush(sync, { watermarkMs: 2_000, lastCompleteFull: null });
     expect(writer.progress?.watermarkMs).toBe(2_000);
@@ -315,13 +315,13 @@ describe('CollectionWriter', () => {
 
   it('an unfinished sync moves neither the watermark nor the last complete sync', async () => {
     const { writer } = await bench();
-    const sync = beginPass(writer, 'FULL');
-    const { passId } = sync.stats;
-    const lastCompleteFull = { passId, startedAtMs: 1, rows: 1, rowsRejected: 0, rowsWithheld: 0 };
+    const sync = beginSync(writer, 'FULL');
+    const { syncId } = sync.stats;
+    const lastCompleteFull = { syncId, startedAtMs: 1, rows: 1, rowsRejected: 0, rowsWithheld: 0 };
     await writer.accept(sync, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.flush(sync, { watermarkMs: 5_000, lastCompleteFull });
     const { lastCompleteFull: complete } = writer.progress ?? {};
-    expect(complete).toMatchObject({ passId, offsets: { 'p.north.users/0': 1 } });
+    expect(complete).toMatchObject({ syncId, offsets: { 'p.north.users/0': 1 } });
     await writer.accept(sync, { rows: [row('a', 'y')], readVersion: writer.readVersion() });
     await writer.flush(sync);
     await writer.flush(sync, 'incomplete');
@@ -335,7 +335,7 @@ describe('CollectionWriter', () => {
 
 it('a writer gives other rows to ask for each time: the hub may have removed those of the last time', async () => {
   const { writer } = await bench();
-  const sync = beginPass(writer);
+  const sync = beginSync(writer);
   const rows = Array.from({ length: 20 }, (_, number) => row(`row-${number}`, 'x'));
   await writer.accept(sync, { rows, readVersion: writer.readVersion() });
   await writer.flush(sync);
@@ -356,18 +356,18 @@ describe('what a full sync has settled of missing rows', () => {
 
   it('stands beside its removals, whichever sync commits them; its id only in its own last transaction', async () => {
     const { writer, published } = await bench();
-    const quick = beginPass(writer);
+    const quick = beginSync(writer);
     await writer.accept(quick, { rows: [row('a', 'x'), row('b', 'x')], readVersion: writer.readVersion() });
     await writer.flush(quick);
-    const full = beginPass(writer, 'FULL');
-    writer.committed.settle(settled(full.stats.passId), 0);
+    const full = beginSync(writer, 'FULL');
+    writer.committed.settle(settled(full.stats.syncId), 0);
     await writer.remove(full, 'rows', ['b']);
     await writer.accept(quick, { rows: [row('a', 'y')], readVersion: writer.readVersion() });
     await writer.flush(quick, { watermarkMs: 5_000, lastCompleteFull: null });
     expect(published().slice(-2)).toEqual(expect.arrayContaining([['b', null]]));
     expect(writer.progress?.deletions).toMatchObject({ settledBy: '', removed: 1 });
     await writer.flush(full, { watermarkMs: 5_000, lastCompleteFull: null });
-    expect(writer.progress?.deletions).toMatchObject({ settledBy: full.stats.passId, removed: 1 });
+    expect(writer.progress?.deletions).toMatchObject({ settledBy: full.stats.syncId, removed: 1 });
   });
 });
 
@@ -395,7 +395,7 @@ describe('concurrent syncs', () => {
     const { writer } = built;
     const hub = new Map(KEYS.map((key) => [key, 0]));
     const lanes = [0, 1, 2].map(() => ({
-      sync: beginPass(writer, 'FULL'),
+      sync: beginSync(writer, 'FULL'),
       pages: [] as { rows: KeyedRow[]; readVersion: number }[],
     }));
     const request = (keys: readonly string[]) => ({
@@ -423,10 +423,10 @@ describe('concurrent syncs', () => {
         await writer.flush(lane.sync);
         writer.end(lane.sync);
         lane.pages = [];
-        lane.sync = beginPass(writer, 'FULL');
+        lane.sync = beginSync(writer, 'FULL');
       }
     }
-    const last = beginPass(writer);
+    const last = beginSync(writer);
     await writer.accept(last, request(KEYS));
     await writer.flush(last);
     return { ...built, hub };

@@ -16,7 +16,7 @@ import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import { plainSource } from '../../../src/source/source.ts';
 import type { SyncParts } from '../../../src/sync/sync-parts.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { asListed } from '../../simulation/parts/keyset-pages.ts';
 import { simulatedReader, type SimulatedRow } from '../../simulation/sessions/simulated-row.ts';
 
@@ -116,14 +116,14 @@ class World {
       now: () => 0,
       randomId,
       sleep: () => Promise.resolve(),
-      onPage: (stats, tally) => this.told.push({ ...stats, passId: null }, tally),
+      onPage: (stats, tally) => this.told.push({ ...stats, syncId: null }, tally),
     };
   }
 
-  async sync(mode: 'FULL' | 'DELTA'): Promise<void> {
+  async sync(mode: 'FULL' | 'INCREMENTAL'): Promise<void> {
     if (this.#parts === null) throw new Error('not open');
     const { stats, ...result } = await runSync(this.#parts, mode, { signal });
-    this.told.push({ ...stats, passId: null }, { ...result, remember: null });
+    this.told.push({ ...stats, syncId: null }, { ...result, remember: null });
   }
 
   async *#readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
@@ -181,12 +181,12 @@ async function play(world: World, all: readonly Step[]): Promise<void> {
   await world.sync('FULL');
   for (const step of all) {
     if (step.do === 'full') await world.sync('FULL');
-    else if (step.do === 'delta') await world.sync('DELTA');
+    else if (step.do === 'delta') await world.sync('INCREMENTAL');
     else if (step.do === 'delta-within-full') {
       const before = world.rows;
       world.amid = async () => {
         world.rows = changed(world.rows, step);
-        await world.sync('DELTA');
+        await world.sync('INCREMENTAL');
         world.rows = before;
       };
       await world.sync('FULL');
@@ -254,7 +254,7 @@ test('a page with a row that an earlier page had is not taken unread, and marks 
   const seen = new SeenKeys(5);
   seen.add('b');
   const sync: ActiveSync = {
-    stats: newSyncStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 }),
+    stats: newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: 0 }),
     seen,
     seenByOthers: new SeenKeys(5),
     seenRejects: null,

@@ -9,7 +9,7 @@ import { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import type { SyncParts } from '../../../src/sync/sync-parts.ts';
 import type { SourceScan } from '../../../src/source/source-scan.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -153,10 +153,10 @@ describe('deltaOverlap', () => {
     made.nowMs += 13 * MINUTE;
     made.put('late', 'new', loadedAtMs - 12 * MINUTE);
     const parts = await made.session(20 * MINUTE);
-    expect(await runSync(parts, 'DELTA', { signal })).toMatchObject({ stats: { rowsCreated: 1 } });
+    expect(await runSync(parts, 'INCREMENTAL', { signal })).toMatchObject({ stats: { rowsCreated: 1 } });
     const secondAtMs = made.nowMs;
     made.nowMs += MINUTE;
-    await runSync(parts, 'DELTA', { signal });
+    await runSync(parts, 'INCREMENTAL', { signal });
     expect(made.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
   });
 
@@ -168,7 +168,7 @@ describe('deltaOverlap', () => {
     for (let minute = 1; minute <= 60; minute += 1) {
       made.nowMs += MINUTE;
       if (minute % 10 === 0) made.put(`new${minute}`, 'new');
-      await runSync(parts, 'DELTA', { signal });
+      await runSync(parts, 'INCREMENTAL', { signal });
     }
     const result = await runSync(parts, 'FULL', { signal });
     expect(result).toMatchObject({ stats: { late: { rows: 5, lagAtMostMs: null } } });
@@ -185,7 +185,7 @@ describe('deltaOverlap', () => {
       if (minute === 10) made.put('met', 'new');
       // The row is stamped twelve minutes before it is visible.
       if (minute === 30) made.put('late', 'new', made.nowMs - 12 * MINUTE);
-      await runSync(parts, 'DELTA', { signal });
+      await runSync(parts, 'INCREMENTAL', { signal });
     }
     // One row changed under the timestamp that an incremental sync read, one under a timestamp of last month, and one
     // is re-stamped.

@@ -3,7 +3,7 @@ import { RollcallError } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import { runWorker } from '../../../src/worker/worker.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 
 const AT_ONCE = 10;
 const TENANTS = Array.from({ length: 24 }, (_, index) => `t${index}`);

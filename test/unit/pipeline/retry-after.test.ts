@@ -44,7 +44,7 @@ async function retryAfter(retryAfterMs: number | undefined): Promise<number | nu
   const { runner, events } = failingRunner(error);
   const { signal } = new AbortController();
   await expect(runner.once('FULL', { signal, acceptNew: true })).rejects.toBe(error);
-  return events.flatMap((event) => (event.type === 'pass-failed' ? [event.retryInMs] : []))[0];
+  return events.flatMap((event) => (event.type === 'sync-failed' ? [event.retryInMs] : []))[0];
 }
 
 describe('the next attempt of a failed sync', () => {

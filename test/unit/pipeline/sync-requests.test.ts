@@ -11,13 +11,13 @@ describe('the requests for syncs that wait', () => {
   it('are taken in the order in which they came, and resolve with the result of the sync', async () => {
     const requests = new SyncRequests(sleep);
     const first = requests.add('FULL', {});
-    void requests.add('DELTA', {});
+    void requests.add('INCREMENTAL', {});
     const result = { kind: 'becomes-full' } as SyncResult;
     const taken = requests.takeFirst();
     taken?.done.resolve(result);
     expect(taken?.mode).toBe('FULL');
     expect(await first).toBe(result);
-    expect(requests.takeFirst()?.mode).toBe('DELTA');
+    expect(requests.takeFirst()?.mode).toBe('INCREMENTAL');
     expect(requests.takeFirst()).toBeUndefined();
   });
 

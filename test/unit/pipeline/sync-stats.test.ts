@@ -5,7 +5,7 @@ import { usersReader } from '../core/support/rows.ts';
 describe('reasons of rejects', () => {
   it('are ordered by frequency, name fields and hold no values', () => {
     const reader = usersReader();
-    const stats = newSyncStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 });
+    const stats = newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: 0 });
     const rows = [
       { sourcedId: { secret: 4711 }, givenName: 'Oppdikta' },
       'Oppdikta',
@@ -21,7 +21,7 @@ describe('reasons of rejects', () => {
   });
 
   it('are bounded, whatever a hub names its fields', () => {
-    const stats = newSyncStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 });
+    const stats = newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: 0 });
     const reader = usersReader();
     for (let at = 0; at < 500; at += 1) {
       const decoded = reader.reject({ sourcedId: 'a' }, `reason ${at}`);

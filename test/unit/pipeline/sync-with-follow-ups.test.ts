@@ -10,7 +10,7 @@ import { syncWithFollowUps, type FollowUpParts } from '../../../src/timetable/sy
 const { signal } = new AbortController();
 
 function statsOf(mode: SyncMode, rowsCreated: number) {
-  const stats = newSyncStats({ passId: mode, mode, startedAtMs: 0 });
+  const stats = newSyncStats({ syncId: mode, mode, startedAtMs: 0 });
   stats.rowsCreated = rowsCreated;
   return stats;
 }
@@ -60,27 +60,27 @@ function parts(results: (SyncResult | Error)[]) {
 describe('a sync and what it leads to', () => {
   it('an incremental sync with an oversized delta becomes a full one, and the result counts the rows of both', async () => {
     const { made, modes } = parts([
-      { kind: 'becomes-full', because: 'oversized', stats: statsOf('DELTA', 3) },
+      { kind: 'becomes-full', because: 'oversized', stats: statsOf('INCREMENTAL', 3) },
       complete(4),
     ]);
-    const result = await syncWithFollowUps(made, 'DELTA', { signal });
-    expect(modes).toEqual(['DELTA', 'FULL']);
+    const result = await syncWithFollowUps(made, 'INCREMENTAL', { signal });
+    expect(modes).toEqual(['INCREMENTAL', 'FULL']);
     expect(result.stats.rowsCreated).toBe(7);
   });
 
   it('once the hub refuses the filter, a full sync takes the place of each incremental one', async () => {
     const refused = new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '' });
     const { made, modes } = parts([refused, complete(1), complete(1)]);
-    await syncWithFollowUps(made, 'DELTA', { signal });
-    await syncWithFollowUps(made, 'DELTA', { signal });
-    expect(modes).toEqual(['DELTA', 'FULL', 'FULL']);
+    await syncWithFollowUps(made, 'INCREMENTAL', { signal });
+    await syncWithFollowUps(made, 'INCREMENTAL', { signal });
+    expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
   });
 
   it('another failure of an incremental sync is thrown, and no full one runs', async () => {
     const failure = new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
     const { made, modes } = parts([failure]);
-    await expect(syncWithFollowUps(made, 'DELTA', { signal })).rejects.toBe(failure);
-    expect(modes).toEqual(['DELTA']);
+    await expect(syncWithFollowUps(made, 'INCREMENTAL', { signal })).rejects.toBe(failure);
+    expect(modes).toEqual(['INCREMENTAL']);
   });
 
   it('a short incremental sync becomes a full one; if that is complete, the totals of filtered lists count no more', async () => {
@@ -95,12 +95,12 @@ describe('a sync and what it leads to', () => {
       totalAtEnd: 3,
     };
     const { made, modes, findings } = parts([
-      { kind: 'becomes-full', because: 'short', stats: statsOf('DELTA', 1) },
+      { kind: 'becomes-full', because: 'short', stats: statsOf('INCREMENTAL', 1) },
       complete(1),
     ]);
     expect(findings.isShortIncremental(scan)).toBe(true);
-    await syncWithFollowUps(made, 'DELTA', { signal });
-    expect(modes).toEqual(['DELTA', 'FULL']);
+    await syncWithFollowUps(made, 'INCREMENTAL', { signal });
+    expect(modes).toEqual(['INCREMENTAL', 'FULL']);
     expect(findings.isShortIncremental(scan)).toBe(false);
     // Until the next daily sync; a confirming one changes nothing.
     findings.noteFullSync({ isInconclusive: false, scans: [], isConfirming: true });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChainCollection } from '../../../src/model/collections.ts';
 import { STATE_COMPLETE, type Progress } from '../../../src/model/progress.ts';
-import { absenceSource, absencesLost, type AbsenceFacts } from '../../../src/recovery/plan-absences.ts';
+import { absenceSource, absencesLost, type AbsenceFacts } from '../../../src/recovery/plan-recovery.ts';
 import type { IndexPosition } from '../../../src/state/index-store.ts';
 
 const progress = { transactionId: 't9', absenceState: STATE_COMPLETE } as Progress;

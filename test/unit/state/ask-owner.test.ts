@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import { keepHeartbeat } from '../../../src/worker/worker.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
-import { MemoryCoordination } from '../../../src/state/memory-coordination.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
+import { MemoryCoordination } from './memory-coordination.ts';
 
 const FOREVER_MS = 1e12;
 

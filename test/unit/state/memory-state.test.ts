@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { areasOf, type CollectionIndex, type StateStore } from '../../../src/state/index-store.ts';
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
 import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
 import { MemoryIndex } from '../../../src/state/memory-index.ts';
-import { MemoryState } from '../../../src/state/memory-state.ts';
+import { createMemoryStore, MemoryState } from '../../../src/state/memory-state.ts';
 import { describeIndexAreas } from './index-areas-contract.ts';
 import { allKeys, describeStateStore, positionAt, set } from './index-store-contract.ts';
 import { LayeredIndex } from './layered-index.ts';

@@ -1,5 +1,6 @@
-import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { describeCoordination } from './coordination-contract.ts';
+import { MemoryCoordination } from './memory-coordination.ts';
 import { describeIndexAreas } from './index-areas-contract.ts';
 import { describeStateStore } from './index-store-contract.ts';
 
@@ -7,4 +8,7 @@ const store = createMemoryStore();
 
 describeStateStore({ name: 'memory', open: async () => store, propertyRuns: 300 });
 describeIndexAreas({ name: 'memory', open: async () => store });
-describeCoordination({ name: 'memory', open: async () => createMemoryStore() });
+describeCoordination({
+  name: 'double',
+  open: async () => ({ ...createMemoryStore(), coordination: new MemoryCoordination() }),
+});

@@ -24,10 +24,10 @@ function syncEnded(
   collection: 'users' | 'absence-versions' | 'schedules',
   chains: Partial<typeof NOTHING> = {},
 ): PipelineEvent {
-  const stats = newSyncStats({ passId: 'p1', mode: 'DELTA', startedAtMs: 0 });
+  const stats = newSyncStats({ syncId: 'p1', mode: 'INCREMENTAL', startedAtMs: 0 });
   Object.assign(stats.chains, chains);
   return {
-    type: 'pass-ended',
+    type: 'sync-ended',
     collection,
     outcome: 'complete',
     why: null,
@@ -42,9 +42,9 @@ function syncEnded(
 
 describe('ids that the hub lists twice', () => {
   it('are reported in one line for each collection, without an id', () => {
-    const stats = { ...newSyncStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 }), rowsRepeated: 2 };
+    const stats = { ...newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: 0 }), rowsRepeated: 2 };
     const ended = {
-      type: 'pass-ended',
+      type: 'sync-ended',
       outcome: 'complete',
       why: null,
       short: null,

@@ -7,17 +7,17 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { boardOf, caughtUp } from './support/board-of.ts';
 
 const START_MS = 1_700_000_000_000;
-const stats = newSyncStats({ passId: 'p', mode: 'FULL', startedAtMs: START_MS });
+const stats = newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: START_MS });
 
 const TALLY = { unchanged: 5, created: 2, updated: 1, rejected: 1, stale: 1, repeated: 2, over: 3 };
 const PAGE: PipelineEvent = {
-  type: 'pass-page',
+  type: 'sync-page',
   collection: 'users',
   stats,
   tally: { ...TALLY, seen: 15, withoutId: 0 },
 };
 const ENDED = {
-  type: 'pass-ended',
+  type: 'sync-ended',
   collection: 'users',
   outcome: 'complete',
   why: null,
@@ -48,10 +48,10 @@ describe('metrics', () => {
     const lines = await linesAfter(
       { type: 'owned', owner: 'vm-1' },
       caughtUp('users', null),
-      { type: 'pass-started', collection: 'users', mode: 'FULL' },
+      { type: 'sync-started', collection: 'users', mode: 'FULL' },
       PAGE,
       { ...ENDED, outcome: 'inconclusive', why: 'short', short: { rows: 190, total: 250 } },
-      { type: 'pass-started', collection: 'users', mode: 'DELTA' },
+      { type: 'sync-started', collection: 'users', mode: 'INCREMENTAL' },
       CHAINS,
       { type: 'committed', collection: 'users', records: 1, durationMs: 20 },
       { type: 'hub', event: { ...failed, code: 'HUB_TIMEOUT' } },

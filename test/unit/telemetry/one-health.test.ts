@@ -183,9 +183,9 @@ describe('one health, asked in five ways', () => {
     const world = boardOf(START_MS);
     world.isWell();
     const behindMs = 3 * 24 * 60 * MINUTE_MS;
-    const stats = newSyncStats({ passId: 'p3', mode: 'DELTA', startedAtMs: START_MS - behindMs });
+    const stats = newSyncStats({ syncId: 'p3', mode: 'INCREMENTAL', startedAtMs: START_MS - behindMs });
     const ended = {
-      type: 'pass-ended',
+      type: 'sync-ended',
       outcome: 'complete',
       why: null,
       short: null,
@@ -230,7 +230,7 @@ describe('one health, asked in five ways', () => {
       approval: null,
     };
     const ended = {
-      type: 'pass-ended',
+      type: 'sync-ended',
       collection: 'users',
       outcome: 'complete',
       why: null,
@@ -238,7 +238,7 @@ describe('one health, asked in five ways', () => {
       durationMs: 0,
       rows: 10,
       rejects: 0,
-      stats: newSyncStats({ passId: 'p3', mode: 'FULL', startedAtMs: START_MS }),
+      stats: newSyncStats({ syncId: 'p3', mode: 'FULL', startedAtMs: START_MS }),
     } as const;
     world.emit({ ...ended, progress: { ...progress, rowsWithheld: 7, deletions } });
     const waiting = await answers(world);
@@ -255,12 +255,12 @@ describe('one health, asked in five ways', () => {
     const world = boardOf(START_MS);
     world.isWell();
     const ended = {
-      type: 'pass-ended',
+      type: 'sync-ended',
       collection: 'users',
       durationMs: 0,
       rows: 190,
       rejects: 0,
-      stats: newSyncStats({ passId: 'p3', mode: 'FULL', startedAtMs: START_MS }),
+      stats: newSyncStats({ syncId: 'p3', mode: 'FULL', startedAtMs: START_MS }),
       progress: loaded('users', START_MS),
     } as const;
     const short = { rows: 190, total: 250 };
@@ -290,7 +290,7 @@ describe('the sync in progress', () => {
     const world = boardOf(START_MS);
     world.isWell();
     const stats = {
-      ...newSyncStats({ passId: 'p3', mode: 'FULL', startedAtMs: START_MS }),
+      ...newSyncStats({ syncId: 'p3', mode: 'FULL', startedAtMs: START_MS }),
       rowsSeen: 4,
       totalAtStart: 20,
     };
@@ -305,8 +305,8 @@ describe('the sync in progress', () => {
       rejected: 0,
       withoutId: 0,
     };
-    world.emit({ type: 'pass-started', collection: 'users', mode: 'FULL' });
-    world.emit({ type: 'pass-page', collection: 'users', stats, tally });
+    world.emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
+    world.emit({ type: 'sync-page', collection: 'users', stats, tally });
     const [tenant] = world.board.json()['tenants'] as Tenant[];
     const users = tenant?.collections.find(({ collection }) => collection === 'users');
     expect(users).toMatchObject({ running: { mode: 'FULL', seen: 4, expected: 20 } });

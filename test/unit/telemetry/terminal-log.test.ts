@@ -16,7 +16,7 @@ function shown(event: PipelineEvent, colors = picocolors.createColors(false)): s
 }
 
 const ended = {
-  type: 'pass-ended',
+  type: 'sync-ended',
   collection: 'users',
   outcome: 'complete',
   why: null,
@@ -26,7 +26,7 @@ const ended = {
   rejects: 1,
   progress: null,
 } as const;
-const stats = newSyncStats({ passId: 'p1', mode: 'FULL', startedAtMs: 0 });
+const stats = newSyncStats({ syncId: 'p1', mode: 'FULL', startedAtMs: 0 });
 
 describe('the log on a terminal', () => {
   it('tells a sync in one line', () => {
@@ -42,7 +42,7 @@ describe('the log on a terminal', () => {
   it('tells what a sync of absences led to, and a sync without changes', () => {
     const chains = { ...stats.chains, created: 3, deleted: 1 };
     expect(
-      shown({ ...ended, stats: { ...stats, mode: 'DELTA', rowsSeen: 4, rowsCreated: 4, chains } }),
+      shown({ ...ended, stats: { ...stats, mode: 'INCREMENTAL', rowsSeen: 4, rowsCreated: 4, chains } }),
     ).toContain('incremental sync: 4 rows read, 4 new, absences 3 created, 1 deleted (2.3 s)');
     expect(shown({ ...ended, stats: { ...stats, rowsSeen: 4 } })).toContain('4 rows read, no change (2.3 s)');
   });
@@ -50,9 +50,9 @@ describe('the log on a terminal', () => {
   it('shows a failure with its remedy on the next line, in colour', () => {
     const error = new RollcallError('HUB_UNREACHABLE', 'The hub is away', { remedy: 'Check hub.baseUrl.' });
     const event = {
-      type: 'pass-failed',
+      type: 'sync-failed',
       collection: 'users',
-      mode: 'DELTA',
+      mode: 'INCREMENTAL',
       error,
       retryInMs: 5,
       durationMs: 1,

@@ -44,13 +44,13 @@ describe('a collection whose changed scopes are known', () => {
     const { at, changes } = timetable();
     expect(at(LAST_FULL_MS + 10 * MINUTE)).toMatchObject({ kind: 'wait' });
     changes.note(['s1']);
-    expect(at(LAST_FULL_MS + 10 * MINUTE)).toMatchObject({ kind: 'sync', mode: 'DELTA' });
+    expect(at(LAST_FULL_MS + 10 * MINUTE)).toMatchObject({ kind: 'sync', mode: 'INCREMENTAL' });
   });
 
   it('has no full sync before the daily one, however old its watermark is', () => {
     const { at, changes } = timetable();
     changes.note(['s1']);
-    expect(at(LAST_FULL_MS + DAY - MINUTE)).toMatchObject({ kind: 'sync', mode: 'DELTA' });
+    expect(at(LAST_FULL_MS + DAY - MINUTE)).toMatchObject({ kind: 'sync', mode: 'INCREMENTAL' });
     expect(at(LAST_FULL_MS + DAY + MINUTE)).toMatchObject({ kind: 'sync', mode: 'FULL' });
   });
 });

@@ -67,7 +67,7 @@ export async function startTestTenant(): Promise<TestTenant> {
       const results = await syncOnce(session, { collections, mode, signal });
       const failed = results.find(({ error }) => error !== null);
       if (failed !== undefined)
-        throw new Error(`the pass of ${failed.collection} failed`, { cause: failed.error });
+        throw new Error(`the sync of ${failed.collection} failed`, { cause: failed.error });
     },
     async [Symbol.asyncDispose]() {
       await hub.stop();

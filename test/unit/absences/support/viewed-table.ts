@@ -1,6 +1,5 @@
-import { createEventEncoder } from '../../../../src/core/event-encoder.ts';
+import { createEventEncoder, type AbsenceChangeValue } from '../../../../src/core/absence-change.ts';
 import { createValueCodec } from '../../../../src/core/value-codec.ts';
-import type { AbsenceChangeValue } from '../../../../src/core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../../../src/core/absences/absence-version.ts';
 import type { ReadableRow } from '../../../../src/core/decoded-row.ts';
 import type { OutgoingRecord } from '../../../../src/log/log.ts';

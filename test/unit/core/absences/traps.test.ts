@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { encodeEntry, decodeEntry } from '../../../../src/core/absences/entry-codec.ts';
-import { studentFingerprint } from '../../../../src/core/absences/student-fingerprint.ts';
+import { studentFingerprint } from '../../../../src/core/absences/absence-version.ts';
 import { AbsenceIndex } from './support/absence-index.ts';
 import { eventsOf, row } from './support/events.ts';
 

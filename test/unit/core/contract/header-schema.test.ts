@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { absenceChangeHeaders, changeHeaders } from '../../../../src/core/cloud-events.ts';
-import { headerSchema } from '../../../../src/core/contract/header-schema.ts';
+import { headerSchema } from '../../../../src/core/contract/asyncapi.ts';
 import { ownerHeaders, progressHeaders } from '../../../../src/log/progress-codec.ts';
 import { COLLECTIONS, type TopicSuffix } from '../../../../src/model/collections.ts';
 import { SEVERAL_MAPPINGS, type Progress } from '../../../../src/model/progress.ts';

@@ -27,8 +27,8 @@ function progress(
     collection: 'users',
     sequence: 4,
     transactionId: 't4',
-    passId: 'p4',
-    mode: 'DELTA',
+    syncId: 'p4',
+    mode: 'INCREMENTAL',
     complete: options.complete ?? true,
     startedAtMs: NOW_MS - (options.startedAgoMs ?? MINUTE_MS),
     rowsSeen: 3,
@@ -44,7 +44,7 @@ function progress(
       fullAgoMs === null
         ? null
         : {
-            passId: 'p1',
+            syncId: 'p1',
             startedAtMs: NOW_MS - fullAgoMs,
             offsets: {},
             rows: 598,
@@ -361,7 +361,7 @@ describe('a collection', () => {
     expect(users).toMatchObject({
       rows: 598,
       lastCompleteFullMs: NOW_MS - 4 * HOUR_MS,
-      sync: { mode: 'DELTA', complete: true, seen: 3, published: 2, removed: 1 },
+      sync: { mode: 'INCREMENTAL', complete: true, seen: 3, published: 2, removed: 1 },
     });
   });
 

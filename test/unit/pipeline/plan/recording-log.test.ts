@@ -12,7 +12,7 @@ function progressOf(collection: CollectionName): Progress {
     collection,
     sequence: 7,
     transactionId: 'tx-7',
-    passId: 'pass',
+    syncId: 'sync',
     mode: 'FULL',
     complete: false,
     startedAtMs: NOW_MS,

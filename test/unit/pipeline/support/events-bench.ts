@@ -13,7 +13,7 @@ import type {
   TenantLog,
   Transaction,
 } from '../../../../src/log/log.ts';
-import { createMemoryStore } from '../../../../src/state/memory-store.ts';
+import { createMemoryStore } from '../../../../src/state/memory-state.ts';
 
 const PARTITIONS = 2;
 const TOPIC = 'p.north.absence-changes';

@@ -1,6 +1,11 @@
-import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from './coordination.ts';
-import type { Coordination, OwnerRequest, OwnerHeartbeat, RequestAnswer } from './coordination.ts';
-import { answerFromJson, requestFromJson, tooManyRequests } from './coordination-messages.ts';
+import { RollcallError } from '../../../src/errors.ts';
+import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
+import type {
+  Coordination,
+  OwnerRequest,
+  OwnerHeartbeat,
+  RequestAnswer,
+} from '../../../src/state/coordination.ts';
 
 interface Expiring<T> {
   readonly value: T;
@@ -14,13 +19,13 @@ class TenantEntry {
   readonly answers = new Map<string, Expiring<RequestAnswer>>();
 }
 
-/** Coordination within this process. With the index in memory, other processes cannot reach the owner. */
+/** A double of the coordination through Redis, for owner and command in one process; the contract compares them. */
 export class MemoryCoordination implements Coordination {
   readonly #now: () => number;
   readonly #tenants = new Map<string, TenantEntry>();
 
   /** `now`: ms since the epoch. */
-  constructor(now: () => number) {
+  constructor(now: () => number = Date.now) {
     this.#now = now;
   }
 
@@ -45,9 +50,9 @@ export class MemoryCoordination implements Coordination {
 
   async leave(tenantId: string, request: OwnerRequest, aliveMs: number): Promise<void> {
     const entry = this.#entry(tenantId);
-    if (entry.requests.length >= MOST_REQUESTS_WAITING) throw tooManyRequests(tenantId);
-    const copy = requestFromJson(JSON.stringify(request));
-    if (copy !== null) entry.requests.push(copy);
+    if (entry.requests.length >= MOST_REQUESTS_WAITING)
+      throw new RollcallError('INDEX_REFUSED', 'too many requests', { remedy: 'Wait.' });
+    entry.requests.push(JSON.parse(JSON.stringify(request)) as OwnerRequest);
     await this.keepAlive(tenantId, request.id, aliveMs);
   }
 
@@ -76,8 +81,8 @@ export class MemoryCoordination implements Coordination {
     const { answers } = this.#entry(tenantId);
     const nowMs = this.#now();
     for (const [id, { untilMs }] of answers) if (untilMs <= nowMs) answers.delete(id);
-    const copy = answerFromJson(JSON.stringify(answer));
-    if (copy !== null) answers.set(requestId, { value: copy, untilMs: nowMs + ANSWER_KEPT_MS });
+    const value = JSON.parse(JSON.stringify(answer)) as RequestAnswer;
+    answers.set(requestId, { value, untilMs: nowMs + ANSWER_KEPT_MS });
   }
 
   async answerTo(tenantId: string, requestId: string): Promise<RequestAnswer | null> {
