@@ -59,14 +59,14 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   }
   const names = syncedCollections(tenant).map(({ name }) => name);
   const all = await Promise.all(names.filter((name) => name !== SCHEDULES).map(look));
-  const failed = all.filter(({ error }) => error !== undefined);
+  const failed = all.find(({ error }) => error !== undefined);
   const token = events.find(({ type }) => type === 'token-obtained') as TokenObtained | undefined;
   if (token !== undefined)
     yield ok('token', `from ${tokenUrl}, good for ${formatDuration(token.lifetimeMs)}`);
-  else if (failed[0] !== undefined) yield failureOf('token', failed[0].error);
+  else if (failed !== undefined) yield failureOf('token', failed.error);
   yield* token === undefined ? [] : collectionFindings(all);
   // Where no collection could be read, one more failure says nothing new.
-  if (names.includes(SCHEDULES) && (failed.length === 0 || failed.length < all.length))
+  if (names.includes(SCHEDULES) && (all.length === 0 || all.some(({ seen }) => seen !== undefined)))
     yield await checkLessons(hub, tenant, { student: await studentOf(tenant, firstId), signal });
 }
 
@@ -85,15 +85,7 @@ function collectionFindings(all: readonly Looked[]): Finding[] {
   if (first?.error instanceof RollcallError && asked.length > 1) {
     const { code, message, remedy } = first.error;
     if (asked.every(({ error }) => codeOf(error) === code))
-      return [
-        code === 'HUB_NOT_OFFERED'
-          ? failure(
-              'collections',
-              'the hub offers none of them at this address (HTTP 404)',
-              'Check hub.baseUrl: host and tenant prefix.',
-            )
-          : failure('collections', `none can be read; the first: ${message}`, remedy),
-      ];
+      return [failure('collections', `none can be read; the first: ${message}`, remedy)];
   }
   const seen = all.flatMap((each) => each.seen ?? []);
   const isEmpty =
@@ -111,6 +103,12 @@ function collectionFindings(all: readonly Looked[]): Finding[] {
       : []),
     ...all.map(collectionFinding),
   ];
+}
+
+/** The other collections are mirrored without one that the hub does not offer. */
+function errorFinding(name: CollectionName, error: unknown): Finding {
+  const found = failureOf(name, error);
+  return codeOf(error) === 'HUB_NOT_OFFERED' ? { ...found, level: 'warning' } : found;
 }
 
 function clockFinding(seen: readonly Seen[]): Finding {
@@ -132,20 +130,14 @@ function clockFinding(seen: readonly Seen[]): Finding {
 
 function collectionFinding({ collection, seen, error }: Looked): Finding {
   const { name, envelope } = collection;
-  if (codeOf(error) === 'HUB_NOT_OFFERED')
-    return warning(
-      name,
-      'the hub does not offer it (HTTP 404)',
-      'Remove it from tenants.collections; the others are mirrored anyway.',
-    );
-  if (error !== undefined) return failureOf(name, error);
+  if (error !== undefined) return errorFinding(name, error);
   if (seen === undefined)
     return warning(
       name,
       'not checked: there is no class to test it with',
       'Check again when the hub has rows.',
     );
-  const { rows, ids, total, end, short, decided, foreign } = seen;
+  const { rows, ids, total, end, short, decided } = seen;
   if (end === 'missing-list')
     return warning(
       name,
@@ -174,25 +166,14 @@ function collectionFinding({ collection, seen, error }: Looked): Finding {
       `${count}; a listed row does not come when it is asked for by a time just before its dateLastModified`,
       "Incremental syncs miss such changes, and the daily full sync brings them. Have the hub answer filter=dateLastModified>'…' with a time in UTC.",
     );
-  if (foreign !== undefined)
-    return warning(
-      name,
-      `${count}; the link to the next page leads to ${foreign.leadsTo}`,
-      'Rollcall does not follow it, because it would send the token there, and pages by its own cursor. Check hub.baseUrl.',
-    );
   const details = [
     count,
     ...(isNested(collection) ? ['of the first parent only'] : []),
     decided === undefined ? 'too few rows to see how the hub pages' : `paged by ${decided.paging}`,
-    ...(seen.ignoresLimit ? ['limit ignored'] : []),
   ].join('; ');
   if (decided === undefined || decided.why === null) return ok(name, details);
-  const saves =
-    decided.paging === 'offset'
-      ? ' (hub.paging: offset saves the attempts). With offsets and no total of the hub, a removal takes three full syncs.'
-      : '.';
   const text = `${details}; not by afterSourcedId: ${decided.why}`;
-  return warning(name, text, `Nothing: Rollcall chooses this way by itself${saves}`);
+  return warning(name, text, 'Nothing: Rollcall chooses this way by itself.');
 }
 
 /** The student whose lessons are asked for. */
@@ -221,12 +202,8 @@ async function checkLessons(
     const { lessons } = await hub.readSchedule({ student, ...window, signal });
     return lessonsFinding(lessons, { fields: tenant.schedules.fields, timeZone });
   } catch (error) {
-    if (codeOf(error) !== 'HUB_NOT_OFFERED') return failureOf(SCHEDULES, error);
-    return warning(
-      SCHEDULES,
-      'the hub has none for the tested student, or does not offer it (HTTP 404)',
-      'If the hub does not offer it: remove it from tenants.collections; the others are mirrored anyway.',
-    );
+    // It may also have none for this student alone.
+    return errorFinding(SCHEDULES, error);
   }
 }
 

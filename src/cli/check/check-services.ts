@@ -1,8 +1,12 @@
-import type { Admin } from 'kafkajs';
 import { countOf, formatCount } from '../../core/words.ts';
 import { createRegistryInspection, type SubjectFinding } from '../../log/inspect-registry.ts';
 import { kafkaError } from '../../log/kafka-errors.ts';
-import { inspectTopics, topicMismatch, type TopicFinding } from '../../log/manage-topics.ts';
+import {
+  createMissingTopics,
+  inspectTopics,
+  topicMismatch,
+  type TopicFinding,
+} from '../../log/manage-topics.ts';
 import { readSchemaFiles } from '../../log/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import type { AssembledTenant, Assembly } from '../../session/assemble.ts';
@@ -25,12 +29,18 @@ export async function* checkKafka(
       const topics = await inspectTopics(admin, wanted);
       const missing = topics.filter(({ exists }) => !exists);
       const cluster = await admin.describeCluster();
-      const hasEnough = cluster.brokers.length >= replicationFactor;
+      const isMissing = missing.length > 0;
       findings.push(
-        brokersFinding(cluster.brokers.length, { replicationFactor, anyMissing: missing.length > 0 }),
+        brokersFinding(cluster.brokers.length, replicationFactor, isMissing),
         ...topicFindings(topics),
       );
-      if (missing.length > 0 && hasEnough) findings.push(await rightToCreate(admin, missing));
+      if (isMissing && cluster.brokers.length >= replicationFactor) {
+        // The broker tests rights and policies (KIP-4).
+        await createMissingTopics(admin, topics, { validateOnly: true });
+        findings.push(
+          ok('rights', 'the missing topics may be created; the right to write is tested at the start only'),
+        );
+      }
     } catch (error) {
       findings.push(failureOf('topics', kafkaError(error, 'asking for brokers and topics')));
     }
@@ -39,10 +49,7 @@ export async function* checkKafka(
 }
 
 /** The number of brokers matters only for topics that do not exist yet. */
-export function brokersFinding(
-  brokers: number,
-  { replicationFactor, anyMissing }: { replicationFactor: number; anyMissing: boolean },
-): Finding {
+export function brokersFinding(brokers: number, replicationFactor: number, anyMissing: boolean): Finding {
   const has = countOf(brokers, 'broker');
   if (brokers >= replicationFactor) return ok('brokers', `${has}, replication factor ${replicationFactor}`);
   return (anyMissing ? failure : warning)(
@@ -73,21 +80,6 @@ export function topicFindings(topics: readonly TopicFinding[]): Finding[] {
   ];
 }
 
-/** Asks the broker whether it would create the topics (KIP-4, validate only), which tests rights and policies. */
-async function rightToCreate(admin: Admin, missing: readonly TopicFinding[]): Promise<Finding> {
-  const topics = missing.map(({ topic: { name, partitions, replicationFactor } }) => ({
-    topic: name,
-    numPartitions: partitions,
-    replicationFactor,
-  }));
-  try {
-    await admin.createTopics({ validateOnly: true, waitForLeaders: false, topics });
-    return ok('rights', 'the missing topics may be created; the right to write is tested at the start only');
-  } catch (error) {
-    return failureOf('rights', kafkaError(error, 'asking whether the missing topics may be created'));
-  }
-}
-
 /** Checks the registry: connection, compatibility levels, and schemas. Registers nothing. */
 export async function* checkRegistry(
   { config }: Assembly,
@@ -113,22 +105,18 @@ export async function* checkRegistry(
 export function subjectFindings(subject: string, subjects: readonly SubjectFinding[]): Finding[] {
   const wrong = subjects.flatMap(({ problems }) => problems.map((error) => failureOf(subject, error)));
   const registered = subjects.filter((each) => each.registered);
-  const unknown = registered.filter(({ isCompared }) => !isCompared).length;
-  if (unknown > 0) {
-    const text = `${countOf(unknown, 'schema')} not checked for compatibility: this registry can check only by registering`;
-    wrong.push(warning(subject, text, 'The check happens when "rollcall run" registers them.'));
-  }
   if (wrong.length > 0) return wrong;
-  const missing = subjects.length - registered.length;
+  const compared = registered.filter(({ isCompared }) => isCompared).length;
+  const [unknown, missing] = [registered.length - compared, subjects.length - registered.length];
   const parts = [
-    ...(registered.length > 0 ? [`${registered.length} registered and compatible`] : []),
+    ...(compared > 0 ? [`${compared} registered and compatible`] : []),
+    ...(unknown > 0 ? [`${unknown} registered, which this registry compares only when it registers`] : []),
     ...(missing > 0 ? [`${missing} to be registered at the start`] : []),
   ];
   return [ok(subject, parts.join(', '))];
 }
 
 const OLDEST_REDIS = 6.2;
-const REDIS_WANTED = 'Rollcall needs Redis 6.2 or later, or one compatible with it.';
 const MEBIBYTE = 1024 * 1024;
 const NEARLY_FULL = 0.9;
 
@@ -155,36 +143,30 @@ export async function* checkRedis({ config, store }: Assembly): AsyncGenerator<F
 }
 
 /** Findings from what Redis reports about itself. */
-export function redisFindings({
-  address,
-  version,
-  evictionPolicy,
-  usedBytes,
-  maxBytes,
-}: RedisFacts): Finding[] {
-  const findings = [ok('connection', address)];
-  if (version === null) findings.push(warning('version', 'Redis does not report it', REDIS_WANTED));
-  else if (Number.parseFloat(version) < OLDEST_REDIS)
-    findings.push(failure('version', `${version} is too old`, REDIS_WANTED));
-  else findings.push(ok('version', version));
-  if (evictionPolicy === null)
-    findings.push(
-      warning('eviction', 'Redis does not report its maxmemory-policy', 'Make sure that it is noeviction.'),
-    );
-  else if (evictionPolicy === 'noeviction') findings.push(ok('eviction', evictionPolicy));
-  else
-    findings.push(
-      failure(
-        'eviction',
-        `maxmemory-policy is ${evictionPolicy}: Redis may drop parts of the index when memory runs short`,
-        'Set maxmemory-policy to noeviction, or give Rollcall its own Redis in redis.url.',
-      ),
-    );
+export function redisFindings(facts: RedisFacts): Finding[] {
+  const { address, version, evictionPolicy, usedBytes, maxBytes } = facts;
+  const told = (found: string | null, isRight: boolean, subject: string, remedy: string): Finding => {
+    if (found === null) return warning(subject, 'Redis does not report it', remedy);
+    return isRight ? ok(subject, found) : failure(subject, found, remedy);
+  };
+  const isNew = Number.parseFloat(version ?? '') >= OLDEST_REDIS;
+  const isKept = evictionPolicy === 'noeviction';
+  const policy = evictionPolicy === null || isKept ? evictionPolicy : `maxmemory-policy is ${evictionPolicy}`;
+  const findings = [
+    ok('connection', address),
+    told(version, isNew, 'version', 'Rollcall needs Redis 6.2 or later, or one compatible with it.'),
+    told(
+      policy,
+      isKept,
+      'eviction',
+      'Set maxmemory-policy to noeviction, or give Rollcall its own Redis in redis.url: it may drop parts of the index when memory runs short.',
+    ),
+  ];
   if (usedBytes === null) return findings;
-  const [used, most] = [usedBytes, maxBytes ?? 0].map((bytes) => formatCount(Math.ceil(bytes / MEBIBYTE)));
-  if (!maxBytes) return [...findings, ok('memory', `${used} MiB used, no limit of its own`)];
-  const text = `${used} of ${most} MiB`;
-  const isFull = usedBytes > maxBytes * NEARLY_FULL;
+  const mebibytes = (bytes: number): string => `${formatCount(Math.ceil(bytes / MEBIBYTE))} MiB`;
+  const limit = maxBytes ? `of ${mebibytes(maxBytes)}` : 'used, no limit of its own';
+  const text = `${mebibytes(usedBytes)} ${limit}`;
+  const isFull = maxBytes && usedBytes > maxBytes * NEARLY_FULL;
   const remedy = 'Raise maxmemory: the index takes some 140 bytes per row.';
   return [...findings, isFull ? warning('memory', text, remedy) : ok('memory', text)];
 }

@@ -58,15 +58,13 @@ const MARKS = {
   failure: { mark: '✗', color: 'red' },
 } as const;
 
-interface Look {
-  readonly colors: Output['colors'];
-  /** Width of the terminal, if there is one. */
-  readonly columns?: number | undefined;
-}
-
-/** The findings of a part as aligned lines. */
-export function findingLines(title: string, findings: readonly Finding[], look: Look): string[] {
-  const { colors, columns = Number.POSITIVE_INFINITY } = look;
+/** The findings of a part as aligned lines. `columns`: width of the terminal, if there is one. */
+export function findingLines(
+  title: string,
+  findings: readonly Finding[],
+  options: { colors: Output['colors']; columns?: number | undefined },
+): string[] {
+  const { colors, columns = Number.POSITIVE_INFINITY } = options;
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const indent = ' '.repeat(width + 6);
   const wrapped = (text: string, room: number): string[] => wrapText(printable(text), columns - room);

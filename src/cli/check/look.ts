@@ -12,6 +12,8 @@ const MOST_PAGES = 4;
 /** Some hubs compare whole seconds. */
 const JUST_BEFORE_MS = 1_000;
 
+type Decided = Extract<HubEvent, { type: 'paging-decided' }>;
+
 /** What the first pages of a collection show, which are read as a sync reads them. */
 export interface Look {
   /** The first page. */
@@ -30,11 +32,7 @@ export interface Look {
 /** What a look at a collection found out. */
 export interface Seen extends Look {
   /** How a second page came; undefined when there was none. */
-  readonly decided: Extract<HubEvent, { type: 'paging-decided' }> | undefined;
-  /** A link to the next page that leads out of the hub. */
-  readonly foreign: Extract<HubEvent, { type: 'foreign-link-refused' }> | undefined;
-  /** Whether the first page had more rows than were asked for. */
-  readonly ignoresLimit: boolean;
+  readonly decided: Decided | undefined;
   /** Whether a listed row comes when it is asked for as an incremental sync would; null when that cannot be told. */
   readonly dateFilterFinds: boolean | null;
 }
@@ -49,21 +47,19 @@ export async function lookAt(
   { events, pageSize }: { events: readonly HubEvent[]; pageSize: number },
 ): Promise<Seen> {
   const { name } = read.collection;
-  const first = <T extends HubEvent['type']>(type: T) =>
-    events.find((event) => event.type === type && 'collection' in event && event.collection === name) as
-      | Extract<HubEvent, { type: T }>
+  const decided = () =>
+    events.find((event) => event.type === 'paging-decided' && event.collection === name) as
+      | Decided
       | undefined;
-  const few = await firstPages(hub, { ...read, limit: FEW_ROWS }, () => !first('paging-decided')).catch(
+  const few = await firstPages(hub, { ...read, limit: FEW_ROWS }, () => decided() === undefined).catch(
     (error: unknown) => {
       if (error instanceof HubError && error.code === 'HUB_PAGING_BROKEN') return null;
       throw error;
     },
   );
-  const ignoresLimit = few !== null && few.rows.length > FEW_ROWS;
-  const isSmall = few === null || ignoresLimit || (few.total !== null && few.total <= pageSize);
+  const isSmall = few === null || few.rows.length > FEW_ROWS || (few.total !== null && few.total <= pageSize);
   const seen = isSmall ? await firstPages(hub, read, () => true) : few;
-  const [decided, foreign] = [first('paging-decided'), first('foreign-link-refused')];
-  return { ...seen, decided, foreign, ignoresLimit, dateFilterFinds: await findsByDate(hub, read, seen) };
+  return { ...seen, decided: decided(), dateFilterFinds: await findsByDate(hub, read, seen) };
 }
 
 async function firstPages(
