@@ -19,16 +19,15 @@ export async function withAssembly<T>(config: Config, work: (assembly: Assembly)
 
 /**
  * A connected admin client, closed when `work` is done. Throws `KAFKA_…`, and the signal's reason when it aborts during
- * the connection, which can take long when no broker answers: then stderr says what it waits for, unless `silent`,
- * for a verb that shows that itself.
+ * the connection, which can take long when no broker answers: then stderr says what it waits for.
  */
 export async function withAdmin<T>(
-  parts: { assembly: Assembly; signal?: AbortSignal | undefined; silent?: boolean },
+  parts: { assembly: Assembly; signal?: AbortSignal | undefined },
   work: (admin: Admin) => Promise<T>,
 ): Promise<T> {
-  const { assembly, signal, silent = false } = parts;
+  const { assembly, signal } = parts;
   const admin = assembly.kafka.admin();
-  const saying = silent ? undefined : setTimeout(() => sayWaiting(assembly), SAY_AFTER_MS);
+  const saying = setTimeout(() => sayWaiting(assembly), SAY_AFTER_MS);
   try {
     const connected = admin.connect().catch((error: unknown) => {
       throw kafkaError(error, 'connecting');

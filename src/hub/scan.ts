@@ -207,7 +207,7 @@ class Scanner {
   }
 
   get #usualLimit(): number {
-    return Math.min(this.#findings.limit, this.#atMost);
+    return Math.min(this.#findings.limit, this.#atMost, this.#read.limit ?? Infinity);
   }
 
   get #limit(): number {

@@ -84,6 +84,14 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
         `Kafka has fewer brokers than kafka.replicationFactor: ${doing} failed`,
         'Set kafka.replicationFactor to at most the number of brokers (1 for a single one), or start the missing brokers.',
       );
+    case 'INVALID_PARTITIONS':
+    case 'INVALID_CONFIG':
+    case 'POLICY_VIOLATION':
+      return explained(
+        'KAFKA_REFUSED',
+        `Kafka refused while ${doing}: ${failure.type}`,
+        'Check kafka.partitions, kafka.replicationFactor and the policies of the cluster.',
+      );
     case 'INVALID_TIMESTAMP':
       return explained(
         'KAFKA_REFUSED',

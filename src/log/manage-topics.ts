@@ -148,12 +148,17 @@ function compare(
   return { topic, exists: true, partitions, differences, curable };
 }
 
-/** Creates missing topics with the contract's settings. Throws `KAFKA_…`. */
-export async function createMissingTopics(admin: Admin, findings: readonly TopicFinding[]): Promise<void> {
+/** Creates missing topics with the contract's settings, or only asks whether it may. Throws `KAFKA_…`. */
+export async function createMissingTopics(
+  admin: Admin,
+  findings: readonly TopicFinding[],
+  { validateOnly = false } = {},
+): Promise<void> {
   const missing = findings.filter(({ exists }) => !exists);
   if (missing.length === 0) return;
   try {
     await admin.createTopics({
+      validateOnly,
       // kafkajs would fail at a broker that does not know the topic yet, as happens right after its creation.
       waitForLeaders: false,
       topics: missing.map(({ topic }) => ({
@@ -164,7 +169,8 @@ export async function createMissingTopics(admin: Admin, findings: readonly Topic
       })),
     });
     // Before the brokers lead a new topic, they report it as missing.
-    for (const { topic } of missing) await fetchOffsets(admin, topic.name, { isNew: true });
+    for (const { topic } of validateOnly ? [] : missing)
+      await fetchOffsets(admin, topic.name, { isNew: true });
   } catch (error) {
     throw kafkaError(error, `creating topics (${missing.map(({ topic }) => topic.name).join(', ')})`);
   }

@@ -41,17 +41,27 @@ export function registeringError(error: unknown, { url, subject }: { url: string
   if (error instanceof RefusedRequest) {
     if (error.isReadOnly) return readOnly({ url, subject });
     return error.method === 'POST' && CONFLICTS.has(error.status)
-      ? incompatible(
-          `The schema of ${subject} does not fit the versions already registered (HTTP ${error.status})`,
-          `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer Rollcall ran before, run that one.`,
-        )
+      ? misfit({ url, subject })
       : statusError(error.status, { url, what: subject });
   }
   if (!(error instanceof Error) || error.name !== 'ConfluentSchemaRegistryCompatibilityError')
     return oddAnswer(url);
-  const level = knownLevel(/ != (\w+)\)$/.exec(error.message)?.[1]);
+  return wrongLevel(/ != (\w+)\)$/.exec(error.message)?.[1], { url, subject });
+}
+
+export function misfit({ url, subject }: { url: string; subject: string }): RollcallError {
   return incompatible(
-    `Subject ${subject} has compatibility ${level}, the contract requires ${LEVEL}`,
+    `The schema of ${subject} does not fit the versions already registered`,
+    `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer Rollcall ran before, run that one.`,
+  );
+}
+
+export function wrongLevel(
+  level: unknown,
+  { url, subject }: { url: string; subject: string },
+): RollcallError {
+  return incompatible(
+    `Subject ${subject} has compatibility ${knownLevel(level)}, the contract requires ${LEVEL}`,
     `Find out why it was changed, then set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"}.`,
   );
 }

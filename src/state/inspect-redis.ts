@@ -9,7 +9,6 @@ export interface RedisFacts {
   readonly usedBytes: number | null;
   /** 0: no limit. */
   readonly maxBytes: number | null;
-  readonly role: string | null;
 }
 
 /** Reads INFO. Throws `INDEX_UNREACHABLE` or `INDEX_REFUSED`. */
@@ -29,7 +28,6 @@ export async function inspectRedis(options: RedisConnectionOptions): Promise<Red
       evictionPolicy: field('maxmemory_policy'),
       usedBytes: bytes('used_memory'),
       maxBytes: bytes('maxmemory'),
-      role: field('role'),
     };
   } finally {
     connection.close();

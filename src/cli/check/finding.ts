@@ -3,23 +3,21 @@ import { safeErrorMessage } from '../../telemetry/safe-error.ts';
 import type { Output } from '../output.ts';
 import { countOf, printable, wrapText } from '../../core/words.ts';
 
-/** `warning`: it works, but the operator should know. */
-export type Level = 'ok' | 'warning' | 'failure';
-
 /** The result of one check. */
 export interface Finding {
-  readonly level: Level;
+  /** `warning`: it works, but the operator should know. */
+  readonly level: 'ok' | 'warning' | 'failure';
   readonly subject: string;
   readonly text: string;
   /** What to do; set unless the level is `ok`. */
   readonly remedy?: string | undefined;
 }
 
-/** Findings under one heading. */
-export interface Section {
+/** One part that is checked: its findings, under a title. An error that it throws is the last one. */
+export interface Probe {
   readonly title: string;
   readonly tenant?: string | undefined;
-  readonly findings: readonly Finding[];
+  findings(): AsyncIterable<Finding>;
 }
 
 export function ok(subject: string, text: string): Finding {
@@ -44,8 +42,14 @@ export function failureOf(subject: string, error: unknown): Finding {
   );
 }
 
-export function hasFailure(sections: readonly Section[]): boolean {
-  return sections.some(({ findings }) => findings.some(({ level }) => level === 'failure'));
+export async function findingsOf(probe: Probe): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    for await (const finding of probe.findings()) findings.push(finding);
+  } catch (error) {
+    findings.push(failureOf('connection', error));
+  }
+  return findings;
 }
 
 const MARKS = {
@@ -54,22 +58,13 @@ const MARKS = {
   failure: { mark: '✗', color: 'red' },
 } as const;
 
-/** The sections as aligned lines, and a summary line. `columns`: width of the terminal, if there is one. */
+/** The findings of a part as aligned lines. `columns`: width of the terminal, if there is one. */
 export function findingLines(
-  sections: readonly Section[],
+  title: string,
+  findings: readonly Finding[],
   options: { colors: Output['colors']; columns?: number | undefined },
 ): string[] {
   const { colors, columns = Number.POSITIVE_INFINITY } = options;
-  return [
-    ...sections.flatMap((section) => [...sectionLines(section, { colors, columns }), '']),
-    summaryLine(sections, colors),
-  ];
-}
-
-function sectionLines(
-  { title, findings }: Section,
-  { colors, columns }: { colors: Output['colors']; columns: number },
-): string[] {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const indent = ' '.repeat(width + 6);
   const wrapped = (text: string, room: number): string[] => wrapText(printable(text), columns - room);
@@ -86,15 +81,15 @@ function sectionLines(
         ...more.map((line) => `${indent}  ${line}`),
       ];
     }),
+    '',
   ];
 }
 
-function summaryLine(sections: readonly Section[], colors: Output['colors']): string {
-  const all = sections.flatMap(({ findings }) => findings);
-  const count = (wanted: Level): number => all.filter(({ level }) => level === wanted).length;
-  const failures = count('failure');
-  const warnings = count('warning');
+export function summaryLine(findings: readonly Finding[], colors: Output['colors']): string {
+  const count = (wanted: Finding['level']): number => findings.filter(({ level }) => level === wanted).length;
+  const [failures, warnings] = [count('failure'), count('warning')];
   const remarks = warnings === 0 ? '' : `, ${countOf(warnings, 'warning')}`;
-  if (failures > 0) return colors.red(`✗ ${failures} of ${countOf(all.length, 'check')} failed${remarks}`);
-  return colors.green(`✓ ${countOf(all.length, 'check')}, nothing failed${remarks}`);
+  if (failures > 0)
+    return colors.red(`✗ ${failures} of ${countOf(findings.length, 'check')} failed${remarks}`);
+  return colors.green(`✓ ${countOf(findings.length, 'check')}, nothing failed${remarks}`);
 }

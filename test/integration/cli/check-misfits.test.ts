@@ -30,7 +30,7 @@ describe('check', () => {
     await toRegistry('PUT', `/config/${weakened}`, { compatibility: 'NONE' });
     const { code, stdout } = await rollcall(tenant.configPath, 'check');
     expect(code).toBe(1);
-    expect(stdout).toContain(`${wrongTenant} has schemas that are not compatible with this version's`);
+    expect(stdout).toContain(`The schema of ${wrongTenant} does not fit the versions already registered`);
     expect(stdout).toContain(`${weakened} has compatibility NONE`);
     expect(stdout).toContain(`PUT ${inject('stack').registryUrl}/config/${weakened}`);
   });
