@@ -1,6 +1,7 @@
 import type { Admin } from 'kafkajs';
 import type { Config } from '../../config.ts';
-import type { AssembledTenant, Assembly } from '../../session/assemble.ts';
+import type { Assembly } from '../../session/assemble.ts';
+import type { StartedTenant } from '../../session/tenant.ts';
 import { innermost, kafkaError } from '../../log/kafka-errors.ts';
 import { inspectTopics, topicMismatch, type TopicFinding } from '../../log/manage-topics.ts';
 import { countOf } from '../../core/words.ts';
@@ -8,7 +9,7 @@ import { withAdmin } from '../with-assembly.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
 
 /** Checks Kafka: connection, credentials, number of brokers, topics against the contract. Creates and alters nothing. */
-export async function checkKafka(assembly: Assembly, tenants: readonly AssembledTenant[]): Promise<Section> {
+export async function checkKafka(assembly: Assembly, tenants: readonly StartedTenant[]): Promise<Section> {
   const { kafka } = assembly.config;
   const title = 'Kafka';
   const findings: Finding[] = [];

@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import { redisConnection } from '../../session/clients.ts';
+import { redisConnection } from '../../session/assemble.ts';
 import type { StateStore } from '../../state/index-store.ts';
 import { inspectRedis, type RedisFacts } from '../../state/inspect-redis.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';

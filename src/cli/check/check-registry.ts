@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
-import type { AssembledTenant } from '../../session/assemble.ts';
-import { registryConnection } from '../../session/clients.ts';
+import type { StartedTenant } from '../../session/tenant.ts';
+import { registryConnection } from '../../session/assemble.ts';
 import {
   createRegistryInspection,
   type RegistryInspection,
@@ -15,7 +15,7 @@ import { failure, failureOf, ok, warning, type Finding, type Section } from './f
 /** Checks the registry: connection, compatibility levels, and schemas. Registers nothing. */
 export async function checkRegistry(
   config: Config,
-  options: { tenants: readonly AssembledTenant[]; signal: AbortSignal },
+  options: { tenants: readonly StartedTenant[]; signal: AbortSignal },
 ): Promise<Section> {
   const { tenants, signal } = options;
   const title = 'Schema registry';
@@ -45,7 +45,7 @@ export async function checkRegistry(
 
 async function inspect(
   inspection: RegistryInspection,
-  tenant: AssembledTenant,
+  tenant: StartedTenant,
   signal: AbortSignal,
 ): Promise<SubjectFinding[]> {
   const schemas = readSchemaFiles();
