@@ -10,7 +10,7 @@ import { CollectionRunner } from '../timetable/collection-runner.ts';
 import { CollectionWriter } from '../table/collection-writer.ts';
 import { createSource } from './create-source.ts';
 import { HubFindings } from '../sync/hub-findings.ts';
-import { parentState, type Offer, type ParentState } from '../timetable/offer.ts';
+import { parentState, type Offer, type ParentState } from '../timetable/sync-timetable.ts';
 import type { Source } from '../source/source.ts';
 import { isOtherHeld } from '../core/deletions/waiting-list.ts';
 import { overlapsEnough } from '../core/tenant-identity.ts';
@@ -18,7 +18,7 @@ import { MissingRows } from '../table/missing-rows.ts';
 import type { SettleParts } from '../sync/settle-missing.ts';
 import type { SyncParts } from '../sync/sync-parts.ts';
 import type { IdentityCheck } from '../sync/identity-check.ts';
-import type { TenantCollection, TenantParts } from './tenant-parts.ts';
+import type { TenantCollection, Tenant } from './tenant.ts';
 import { requireRecords } from './watch-topics.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 
@@ -27,7 +27,7 @@ export type TransactionSizes = Map<CollectionName, TransactionSize>;
 
 /** The parts that the runners of a session share. */
 export interface SessionParts {
-  readonly parts: TenantParts;
+  readonly parts: Tenant;
   readonly commit: TenantLog['commit'];
   readonly signal: AbortSignal;
   readonly sizes: TransactionSizes;
