@@ -151,9 +151,12 @@ export class CollectionProgress {
     options: Pick<Parameters<typeof nextProgress>[0], 'transactionId' | 'stats' | 'completion'>,
   ): Progress {
     const { deletions, rowsWithheld } = this.settled;
-    // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before.
+    const before = this.#last?.deletions;
+    // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before; but of a
+    // hold that begins they say nothing, and a crash before that transaction loses its list.
     const isItsEnd = options.completion !== null && options.stats.syncId === deletions?.settledBy;
-    const settledBy = isItsEnd ? deletions.settledBy : (this.#last?.deletions?.settledBy ?? '');
+    const isNewHold = deletions?.heldSinceMs != null && deletions.heldSinceMs !== before?.heldSinceMs;
+    const settledBy = isItsEnd || isNewHold ? deletions.settledBy : (before?.settledBy ?? '');
     return nextProgress({
       ...options,
       settled: { deletions: deletions && { ...deletions, settledBy }, rowsWithheld },

@@ -369,6 +369,17 @@ describe('what a full sync has settled of missing rows', () => {
     await writer.flush(full, { watermarkMs: 5_000, lastCompleteFull: null });
     expect(writer.progress?.deletions).toMatchObject({ settledBy: full.stats.syncId, removed: 1 });
   });
+
+  it('has its id at once where it began a hold: a crash before its end loses the list, and no older one stands for it', async () => {
+    const { writer } = await bench();
+    const quick = beginSync(writer);
+    writer.committed.settle({ ...settled('full'), heldSinceMs: 7, why: 'all are missing' }, 3);
+    for (const content of ['x', 'y']) {
+      await writer.accept(quick, { rows: [row('a', content)], readVersion: writer.readVersion() });
+      await writer.flush(quick);
+      expect(writer.progress?.deletions).toMatchObject({ settledBy: 'full', heldSinceMs: 7 });
+    }
+  });
 });
 
 /** Several syncs run concurrently against a hub that keeps changing. */
