@@ -66,8 +66,11 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   else if (failed !== undefined) yield failureOf('token', failed.error);
   yield* token === undefined ? [] : collectionFindings(all);
   // Where no collection could be read, one more failure says nothing new.
-  if (names.includes(SCHEDULES) && (all.length === 0 || all.some(({ seen }) => seen !== undefined)))
-    yield await checkLessons(hub, tenant, { student: await studentOf(tenant, firstId), signal });
+  if (names.includes(SCHEDULES) && (all.length === 0 || all.some(({ seen }) => seen !== undefined))) {
+    const { students } = tenant.schedules;
+    const student = typeof students === 'string' ? await firstId('students') : students[0];
+    yield await checkLessons(hub, tenant, { student, signal });
+  }
 }
 
 function isNested({ path }: Collection): boolean {
@@ -174,14 +177,6 @@ function collectionFinding({ collection, seen, error }: Looked): Finding {
   if (decided === undefined || decided.why === null) return ok(name, details);
   const text = `${details}; not by afterSourcedId: ${decided.why}`;
   return warning(name, text, 'Nothing: Rollcall chooses this way by itself.');
-}
-
-/** The student whose lessons are asked for. */
-async function studentOf(
-  { schedules }: TenantConfig,
-  firstId: (name: CollectionName) => Promise<string | undefined>,
-): Promise<string | undefined> {
-  return typeof schedules.students === 'string' ? firstId('students') : schedules.students[0];
 }
 
 /** Checks the lessons of one student: whether the hub returns them, and whether the configured names match. */
