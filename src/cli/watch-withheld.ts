@@ -9,7 +9,7 @@ type Groups = ReadonlyMap<CollectionName, readonly NamedGroups[]>;
 const LOOK_EVERY_MS = 10_000;
 
 /**
- * Counts the withheld deletions of each tenant by school, class and date, and again whenever its list changes, until the signal
+ * Counts the withheld deletions of each tenant by school, and again whenever its list changes, until the signal
  * aborts. What cannot be read now is read at the next look: the health says that it is away.
  */
 export async function watchWithheld(parts: {

@@ -50,7 +50,7 @@ const FIRST_KEYS = 10;
 type Groups = ReadonlyMap<CollectionName, readonly NamedGroups[]>;
 type Listed = WaitingTenant['collections'][number];
 
-/** Counts the list by school, class and date; without counts where the topics cannot be read. */
+/** Counts the list by school; without counts where the topics cannot be read. */
 export async function groupsOf(
   { output, signal }: Pick<VerbContext, 'output' | 'signal'>,
   assembly: Assembly,
@@ -59,7 +59,7 @@ export async function groupsOf(
   if (lists.length === 0) return new Map();
   return readWithheldGroups(assembly, { tenantId, lists, signal }).catch((error: unknown) => {
     signal.throwIfAborted();
-    output.note(`! ${tenantId}: counts by school, class and date are unknown: ${describeError(error)}`);
+    output.note(`! ${tenantId}: counts by school are unknown: ${describeError(error)}`);
     return new Map();
   });
 }
@@ -105,7 +105,7 @@ function showCollection(output: Output, each: Listed, { groups, allKeys }: ShowO
   if (each.keys.length === 0) return;
   output.line();
   output.line(`  ${each.collection}:`);
-  // Whole classes or a whole school show at a glance.
+  // A whole school shows at a glance.
   for (const { by, counts, others } of (groups.get(each.collection) ?? []).map(firstGroups)) {
     const shown = counts.map((group) => `${printable(group.name ?? group.id)} ${formatCount(group.rows)}`);
     const more = others.groups > 0 ? [`and ${formatCount(others.groups)} more`] : [];

@@ -11,7 +11,7 @@ export interface Decision {
   readonly what: string;
   /** Where rows are withheld, the first command shows more; `<digest>` is what it shows. */
   readonly commands: readonly string[];
-  /** Withheld deletions by school, class and date; empty where they are not counted, or not yet. */
+  /** Withheld deletions by school; empty where they are not counted, or not yet. */
   readonly groups: readonly (FirstGroups & { readonly collection: CollectionName })[];
 }
 

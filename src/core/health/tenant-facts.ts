@@ -92,7 +92,7 @@ export interface TenantFacts {
   readonly wrongTenant: readonly CollectionName[];
   /** Whether absences are lost (`ABSENCES_LOST`), as the process that mirrors the tenant reports; left out: not known. */
   readonly areAbsencesLost?: boolean | undefined;
-  /** The withheld deletions by school, class and date, where the process that mirrors has counted them. */
+  /** The withheld deletions by school, where the process that mirrors has counted them. */
   readonly withheldGroups?: ReadonlyMap<CollectionName, readonly NamedGroups[]> | undefined;
   /** Null when absences are not mirrored, or the index is not available. */
   readonly contradictions: KnownContradictions | null;

@@ -32,24 +32,17 @@ tenants:
     hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }
 `;
 
-/** A whole school is gone, and some rows of another. */
+/** A whole school is gone, and some rows of others. */
 const WITHHELD = [
   {
-    by: 'school',
+    by: 'school' as const,
     counts: [
       { id: 's1', name: 'Prøvefjell barneskole', rows: 298 },
-      { id: 's2', name: 'Lia skole', rows: 14 },
+      { id: 's2', name: 'Lia skole', rows: 5 },
+      ...Array.from({ length: 9 }, (_, at) => ({ id: `t${at}`, name: `Skole ${at}`, rows: 1 })),
     ],
   },
-  {
-    by: 'class',
-    counts: Array.from({ length: 17 }, (_, at) => ({
-      id: `c${at}`,
-      name: `${1 + (at % 7)}${'ABC'[at % 3] ?? ''}`,
-      rows: at < 8 ? 36 - at : 2 + (at % 2) * 2,
-    })),
-  },
-] as const;
+];
 
 /** The status page of a process that mirrors an invented district, which has mirrored it for an hour. */
 export async function startInventedPage() {

@@ -59,10 +59,9 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
       await page.evaluate('document.querySelector("main").firstElementChild.getAttribute("aria-labelledby")'),
     ).toBe('decisions');
     expect(await page.textContent('.commands')).toContain('rollcall deletes approve <digest> --tenant north');
-    expect(await page.textContent('li p.wrap')).toBe(
-      'enrollments by school:Prøvefjell barneskole 298Lia skole 14',
+    expect(await page.textContent('li p.wrap')).toMatch(
+      /^enrollments by school:Prøvefjell barneskole 298Lia skole 5Skole 0 1.*and 3 in 3 more$/,
     );
-    expect(await page.textContent('li p.wrap + p.wrap')).toMatch(/^enrollments by class:.*and 26 in 9 more$/);
     expect(await page.textContent('.warn-edge')).toContain('north · breaker');
     expect(await page.textContent('td progress + span')).toMatch(/46 %, \d+ (?:s|min) left/);
     await screenshot(page, 'decision');
