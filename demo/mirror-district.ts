@@ -7,7 +7,7 @@ import { describeError } from '../src/errors.ts';
 import { STATE_TOPIC } from '../src/model/collections.ts';
 import { assemble } from '../src/session/assemble.ts';
 import type { PipelineEvent } from '../src/core/pipeline-events.ts';
-import { runTenant } from '../src/worker/run-tenant.ts';
+import { TenantRun } from '../src/worker/tenant-run.ts';
 import type { TenantSession } from '../src/session/open-session.ts';
 import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
 import type { Stack } from '../stack/start-stack.ts';
@@ -34,25 +34,23 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
   const { screen, interrupted, stack } = parts;
   const config = configFor(parts);
   const ended = new AbortController();
-  const opened = Promise.withResolvers<TenantSession>();
+  const opened = Promise.withResolvers<void>();
   let progress: Progress | null = null;
   await using assembly = assemble(config, {
     logger: pino({ level: 'silent' }),
     emit: (_tenant, event) => {
       progress?.note(event);
+      if (event.type === 'session-opened') opened.resolve();
       showFailure(screen, event);
     },
   });
   const tenant = assembly.tenant(TENANT);
   progress = new Progress(tenant.parts.collections.map(({ name }) => name));
-  const publishing = runTenant(tenant.parts, {
-    signal: AbortSignal.any([interrupted, ended.signal]),
-    onSession: (session) => {
-      if (session !== null) opened.resolve(session);
-    },
-  });
-  publishing.catch((error: unknown) => opened.reject(error));
-  const session = await opened.promise;
+  const run = new TenantRun(tenant.parts);
+  const publishing = run.mirror(AbortSignal.any([interrupted, ended.signal]));
+  await Promise.race([opened.promise, publishing]);
+  const { session } = run;
+  if (session === null) throw run.failure ?? new Error('interrupted');
   const changes = new Changes(screen, { timeZone: tenant.config.fullPull.timeZone });
   // The changelog of the absence view is internal.
   const topics = tenant.topics.flatMap(({ suffix, name }) => (suffix === STATE_TOPIC ? [] : [name]));

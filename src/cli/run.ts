@@ -48,8 +48,10 @@ export function runCommand(): Command {
 A page with the status at / on http.host:http.port, its data at /status.json; probes and metrics: /livez, /readyz, /metrics.
 On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
 
-Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when another process took a tenant over, or a topic or
-schema in Kafka does not fit; 2 for a configuration with mistakes.`),
+A tenant whose topic or schema in Kafka does not fit has failed, and is tried again every five minutes; one that another
+process took over is not. The other tenants go on.
+
+Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when every tenant has failed; 2 for a configuration with mistakes.`),
     )
     .action(verbAction<RunFlags>((context, { options }) => run(context, options)));
 }
@@ -90,7 +92,10 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
     signal: ended.signal,
   });
   try {
-    await runWorker(assembly, context.signal, (tenant) => board.heartbeatOf(tenant));
+    await runWorker(assembly, {
+      signal: context.signal,
+      factsOf: (tenant) => board.heartbeatOf(tenant),
+    });
     logger.info('stopped');
     return EXIT.ok;
   } catch (error) {

@@ -14,6 +14,8 @@ export type PipelineEvent =
   /** The tenant is taken over and recovered: syncs begin. */
   | { readonly type: 'session-opened' }
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
+  /** The tenant needs a person. Null: this process does not try it again, for another one has it. */
+  | { readonly type: 'tenant-failed'; readonly error: RollcallError; readonly retryInMs: number | null }
   /** Compared while the process runs, which goes on writing as before. */
   | { readonly type: 'topics-compared'; readonly mismatch: RollcallError | null }
   | {

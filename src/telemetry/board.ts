@@ -56,11 +56,13 @@ export class Board {
     return this.#fatal;
   }
 
-  /** Every reason why the process is not ready. */
+  /** Every reason why the process is not ready: it is ending, or none of its tenants is ready. */
   reasons(): NotReady[] {
     const why = this.#fatal ?? 'the process is ending';
     const stop: NotReady = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' };
-    return [...(this.#isStopping ? [stop] : []), ...this.tenants.flatMap((each) => each.status().reasons)];
+    const all = this.tenants.map((each) => each.status().reasons);
+    const ofTenants = all.some(({ length }) => length === 0) ? [] : all.flat();
+    return this.#isStopping ? [stop, ...ofTenants] : ofTenants;
   }
 
   /** The health that another process may read with the owner's heartbeat. */
@@ -81,7 +83,7 @@ export class Board {
       at: isoOrNull(this.#now()),
       version: this.version,
       startedAt: isoOrNull(this.#startedAtMs),
-      ready: !this.#isStopping && all.every(({ status }) => status.reasons.length === 0),
+      ready: this.reasons().length === 0,
       needsPerson: all.some(({ status }) => status.decisions.length > 0),
       tenants: all.map(({ monitor, status }) => {
         const { collections, ...tenant } = statusAsJson(status);

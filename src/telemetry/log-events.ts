@@ -73,6 +73,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       logger.info('mirroring');
       return;
     case 'session-failed':
+    case 'tenant-failed':
       logFailure(logger, isNews, { error: event.error, retryInMs: event.retryInMs });
       return;
     case 'sync-ended': {

@@ -82,10 +82,12 @@ export class TenantMonitor {
         for (const part of ['kafka', 'registry', 'redis', 'owner'] as const) this.report(part, null);
         return true;
       case 'session-opened':
-        this.report('pipeline', null);
+        for (const part of ['pipeline', 'failed'] as const) this.report(part, null);
         return true;
       case 'session-failed':
         return this.#noteFailedSession(event.error);
+      case 'tenant-failed':
+        return this.#noteFailure(event.error);
       case 'throttled':
         return this.report('quota', THROTTLED);
       case 'topics-compared':
@@ -167,6 +169,14 @@ export class TenantMonitor {
     const isNews = this.report(part, reason);
     this.report('pipeline', { why: 'the tenant is currently not mirrored', remedy: reason.remedy });
     return isNews;
+  }
+
+  /** A tenant that needs a person has no other reason: nothing else of it is tried. */
+  #noteFailure({ code, message, remedy }: RollcallError): boolean {
+    this.isOwner = false;
+    this.#hub.sessionEnded();
+    for (const part of this.#reported.keys()) if (part !== 'failed') this.report(part, null);
+    return this.report('failed', { why: `${code}: ${message}`, remedy });
   }
 
   #noteDerived(derived: readonly Progress[] | undefined, nowMs: number): void {

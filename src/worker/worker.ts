@@ -1,11 +1,7 @@
 import { hostname } from 'node:os';
-import { serveRequests } from '../state/serve-requests.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { notMirrored } from '../owner/owner-request.ts';
-import { handleRequest } from '../owner/handle-request.ts';
-import { OpeningQueue, runTenant } from './run-tenant.ts';
 import { sleep } from '../runtime.ts';
-import type { TenantSession } from '../session/open-session.ts';
+import { OpeningQueue, TenantRun } from './tenant-run.ts';
 
 /** What the heartbeat of a tenant says besides who its owner is. Commands in other processes read it. */
 type FactsOf = (tenantId: string) => Readonly<Record<string, string>>;
@@ -14,93 +10,51 @@ const HEARTBEAT_EVERY_MS = 3_000;
 const HEARTBEAT_LASTS_MS = 10_000;
 /** Interval of heartbeats before the take-over. */
 const BEFORE_OWNING_MS = 500;
+/** What a person mends is taken up without a restart. */
+const RETRY_FAILED_MS = 300_000;
 
 /**
- * Mirrors all tenants until the signal aborts. Throws when a tenant fails in a way that only a person can resolve; the
- * other tenants are stopped properly first.
+ * Mirrors all tenants until the signal aborts. A tenant that needs a person fails alone, and is tried again from time to
+ * time, unless another process has taken it over. Throws the last failure when every tenant has failed, and the errors of
+ * this program; the tenants are stopped properly first.
  */
-export async function runWorker(assembly: Assembly, signal: AbortSignal, factsOf?: FactsOf): Promise<void> {
-  const failed = new AbortController();
-  const both = AbortSignal.any([signal, failed.signal]);
-  const openings = new OpeningQueue();
-  const tenants = assembly.config.tenants.map(async ({ id }) => {
-    try {
-      await mirrorTenant(assembly, { tenantId: id, openings, signal: both, factsOf });
-    } catch (error) {
-      failed.abort(error);
-      throw error;
-    }
-  });
-  const settled = await Promise.allSettled(tenants);
-  const failure = settled.find((result) => result.status === 'rejected');
-  if (failure !== undefined) throw failure.reason;
-}
-
-async function mirrorTenant(
+export async function runWorker(
   assembly: Assembly,
-  options: {
-    tenantId: string;
-    openings: OpeningQueue;
-    signal: AbortSignal;
-    factsOf?: FactsOf | undefined;
-  },
+  options: { signal: AbortSignal; factsOf?: FactsOf | undefined; retryFailedMs?: number | undefined },
 ): Promise<void> {
-  const { tenantId, openings, signal, factsOf } = options;
-  const ending = new AbortController();
-  let ownedSinceMs: number | null = null;
-  const heartbeat = keepHeartbeat(assembly, {
-    tenantId,
-    ownedSinceMs: () => ownedSinceMs,
-    factsOf,
-    signal: AbortSignal.any([signal, ending.signal]),
-  });
-  let stopServing = new AbortController();
-  let served = Promise.resolve();
-  try {
-    await runTenant(assembly.tenant(tenantId).parts, {
-      signal,
-      openings,
-      onSession: (opened) => {
-        stopServing.abort();
-        if (opened === null) return;
-        ownedSinceMs = Date.now();
-        stopServing = new AbortController();
-        const { signal: ends } = stopServing;
-        // Requests of the previous session must end before those of this one begin.
-        served = served.then(() => serve(assembly, { tenantId, session: opened, signal: ends }));
-      },
+  const { factsOf, retryFailedMs = RETRY_FAILED_MS } = options;
+  const { owner, store, config } = assembly;
+  const giveUp = new AbortController();
+  const signal = AbortSignal.any([options.signal, giveUp.signal]);
+  const shared = { openings: new OpeningQueue(), requests: { owner, coordination: store.coordination } };
+  const runs = config.tenants.map(({ id }) => new TenantRun(assembly.tenant(id).parts, shared));
+  const mirror = async (run: TenantRun): Promise<void> => {
+    while (!signal.aborted) {
+      const failure = await run.mirror(signal);
+      if (failure === null) return;
+      const isRetried = failure.code !== 'OWNERSHIP_LOST';
+      run.parts.emit({ type: 'tenant-failed', error: failure, retryInMs: isRetried ? retryFailedMs : null });
+      if (runs.every((each) => each.failure !== null)) giveUp.abort(failure);
+      if (!isRetried) return;
+      await run.refuse(failure, retryFailedMs, signal);
+    }
+  };
+  const ended = runs.map(async (run) => {
+    const { tenantId } = run.parts;
+    const ending = new AbortController();
+    const heartbeat = keepHeartbeat(assembly, {
+      tenantId,
+      ownedSinceMs: () => run.ownedSinceMs,
+      factsOf,
+      signal: AbortSignal.any([signal, ending.signal]),
     });
-  } finally {
+    await mirror(run).catch((error: unknown) => giveUp.abort(error));
     ending.abort();
     await heartbeat;
-    await assembly.store.coordination.withdraw(tenantId, assembly.owner).catch(() => undefined);
-  }
-}
-
-/** Takes requests only while there is a session to handle them; until then they wait. */
-function serve(
-  assembly: Assembly,
-  { tenantId, session, signal }: { tenantId: string; session: TenantSession; signal: AbortSignal },
-): Promise<void> {
-  return serveRequests({
-    coordination: assembly.store.coordination,
-    tenantId,
-    owner: assembly.owner,
-    handle: (request, report) =>
-      handleRequest(request, {
-        parts: assembly.tenant(tenantId).parts,
-        session,
-        sync: async (collection, mode, options) => {
-          const runner = session.runners.get(collection);
-          if (runner === undefined) throw notMirrored(collection);
-          return runner.request(mode, options);
-        },
-        report,
-        signal,
-      }),
-    signal,
-    sleep,
+    await store.coordination.withdraw(tenantId, owner).catch(() => undefined);
   });
+  await Promise.all(ended);
+  giveUp.signal.throwIfAborted();
 }
 
 /**

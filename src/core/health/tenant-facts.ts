@@ -6,6 +6,7 @@ import type { NamedGroups } from '../withheld-groups.ts';
 
 /** What the health of a tenant consists of. Metrics, `/readyz` and the status page name the parts like this. */
 export const TENANT_PARTS = [
+  'failed',
   'pipeline',
   'hub',
   'breaker',

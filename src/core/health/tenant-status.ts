@@ -60,7 +60,7 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
 
 /** A process that is about to own the tenant, or has lost it, says so itself. */
 function saysWhyNotOwned({ part }: NotReady): boolean {
-  return part === 'pipeline' || part === 'owner';
+  return part === 'failed' || part === 'pipeline' || part === 'owner';
 }
 
 function noOwner(tenant: string): NotReady {
@@ -119,6 +119,7 @@ function judgeState(
   const [trouble, ...others] = troublesOf(facts);
   if (trouble !== undefined) {
     const more = others.length === 0 ? '' : ` (and ${countOf(others.length, 'other reason')})`;
+    if (trouble.part === 'failed') return { state: 'in-trouble', headline: `failed: ${trouble.why}${more}` };
     // A running process reports this, even one that does not own the tenant at present.
     return { state: 'in-trouble', headline: `in trouble: ${trouble.part}: ${trouble.why}${more}` };
   }
@@ -165,7 +166,9 @@ function judgeState(
  * instead.
  */
 function troublesOf({ reported = [] }: TenantFacts): readonly NotReady[] {
-  const causes = reported.filter(({ part }) => !COPY_PARTS.has(part) && part !== 'pipeline');
+  const causes = reported
+    .filter(({ part }) => !COPY_PARTS.has(part) && part !== 'pipeline')
+    .toSorted((one, other) => Number(other.part === 'failed') - Number(one.part === 'failed'));
   return causes.length > 0 ? causes : reported.filter(({ part }) => part === 'pipeline');
 }
 

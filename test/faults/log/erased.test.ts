@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import kafkajs, { Kafka, logLevel } from 'kafkajs';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { REPUBLISH } from '../../../src/owner/republish.ts';
-import { runTenant } from '../../../src/worker/run-tenant.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
 import { redisHolds } from '../../integration/pipeline/redis-copy.ts';
@@ -82,10 +82,15 @@ interface Running extends AsyncDisposable {
 function runUntilDisposed(mirror: Mirror): Running {
   const stop = new AbortController();
   const opened = Promise.withResolvers<TenantSession>();
-  const ended = runTenant(mirror.parts, {
-    signal: stop.signal,
-    onSession: (session) => (session === null ? undefined : opened.resolve(session)),
+  const { parts } = mirror;
+  const run = new TenantRun({
+    ...parts,
+    emit(event) {
+      parts.emit(event);
+      if (event.type === 'session-opened' && run.session !== null) opened.resolve(run.session);
+    },
   });
+  const ended = run.mirror(stop.signal);
   return {
     session: opened.promise,
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { runTenant } from '../../../src/worker/run-tenant.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import { openMirror } from '../../integration/support/mirror.ts';
 import { limitProducers } from '../support/client-quota.ts';
 import { startOwnKafka } from '../support/own-kafka.ts';
@@ -22,7 +22,7 @@ it('a first load under a quota ends, with at most one transaction that outlives 
     district.patch('users', id, { metadata: { text: 'x'.repeat(PAGE_BYTES / ids.length) } });
   await limitProducers(broker, { clientId: 'rollcall', bytesPerSecond: BYTES_PER_SECOND });
   const stop = new AbortController();
-  const running = runTenant(mirror.parts, { signal: stop.signal });
+  const running = new TenantRun(mirror.parts).mirror(stop.signal);
   try {
     await vi.waitFor(() => expect(mirror.statusText()).toContain('throttled by the broker'), 150_000);
     await vi.waitFor(

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import { assemble } from '../../../src/session/assemble.ts';
-import { runTenant } from '../../../src/worker/run-tenant.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
@@ -219,6 +219,8 @@ const assembly = assemble(config, {
   logger: pino({ level: 'silent' }),
   emit: (_, event) => {
     if (event.type === 'session-failed') console.error(event.error);
+    // The end of a session ends its syncs; a new session follows.
+    if (event.type === 'session-opened' && run.session !== null) begin(run.session);
   },
 });
 mortalKafka(assembly.kafka);
@@ -230,15 +232,11 @@ const mortal: TenantParts = {
   log: mortalLog(parts.log),
   state: mortalState(parts.state),
 };
-await runTenant(mortal, {
-  signal: new AbortController().signal,
-  onSession: (session) => {
-    // The end of a session ends its syncs; a new session follows.
-    if (session === null) return;
-    const asked = { session, parts: mortal } as Mirror;
-    (decision === 'approve' ? approve(asked) : readOnAndOn(session)).catch(() => undefined);
-  },
-}).catch((error: unknown) => {
-  console.error(error);
-  process.exit(1);
-});
+const run = new TenantRun(mortal);
+console.error(await run.mirror(new AbortController().signal));
+process.exit(1);
+
+function begin(session: TenantSession): void {
+  const asked = { session, parts: mortal } as Mirror;
+  (decision === 'approve' ? approve(asked) : readOnAndOn(session)).catch(() => undefined);
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
 import { expect, inject, it, vi } from 'vitest';
-import { runTenant } from '../../../src/worker/run-tenant.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import { endOffsets, type EndOffsets } from '../support/topic-reader.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
@@ -82,7 +82,7 @@ async function startWithoutHub(
   const from = await endOffsets(topics);
   await using started = await openMirror({ ...OPTIONS, ...mapped(mapping), hub, topicPrefix });
   const stop = new AbortController();
-  const ended = runTenant(started.parts, { signal: stop.signal });
+  const ended = new TenantRun(started.parts).mirror(stop.signal);
   try {
     await vi.waitFor(
       () =>

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
-import { runTenant } from '../../../src/worker/run-tenant.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import { indexAgainstLog, keysPublishedTwice } from './index-check.ts';
@@ -102,7 +102,7 @@ async function runUntilComplete(
     emit: (_, event) => events.push(event),
   });
   prepare(assembly);
-  const running = runTenant(assembly.tenant('north').parts, { signal: stop.signal });
+  const running = new TenantRun(assembly.tenant('north').parts).mirror(stop.signal);
   try {
     await vi.waitFor(
       () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { runTenant } from '../../../src/worker/run-tenant.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import { sleep } from '../../../src/runtime.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { withAdmin } from './kafka-admin.ts';
@@ -20,7 +20,7 @@ const OPTIONS = {
 /** Runs the tenant while `work` does. */
 async function running(mirror: Mirror, work: () => Promise<void>): Promise<void> {
   const stop = new AbortController();
-  const ended = runTenant(mirror.parts, { signal: stop.signal });
+  const ended = new TenantRun(mirror.parts).mirror(stop.signal);
   try {
     await vi.waitFor(() => expect(mirror.events).toContainEqual({ type: 'session-opened' }), 20_000);
     await work();

@@ -60,7 +60,7 @@ export interface Mirror extends AsyncDisposable {
   readonly configText: string;
   readonly assembly: Assembly;
   readonly session: TenantSession;
-  /** The parts of the session, for a `runTenant` of the test itself. */
+  /** The parts of the session, for a `TenantRun` of the test itself. */
   readonly parts: TenantParts;
   /** All events since the start, except `sync-page`. */
   readonly events: PipelineEvent[];

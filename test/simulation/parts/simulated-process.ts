@@ -1,7 +1,7 @@
-import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
+import type { ErrorCode } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { CollectionRunner } from '../../../src/timetable/collection-runner.ts';
-import { runTenant } from '../../../src/worker/run-tenant.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 import type { TenantParts } from '../../../src/session/tenant-parts.ts';
 
@@ -11,12 +11,13 @@ export class SimulatedProcess {
   /** Resolves however it ends. */
   readonly ended: Promise<void>;
   readonly #stopping = new AbortController();
-  #session: TenantSession | null = null;
+  readonly #mirrored: TenantRun;
   #fate: 'running' | 'stopped' | ErrorCode = 'running';
 
   constructor(number: number, parts: TenantParts) {
     this.number = number;
-    this.ended = this.#run(parts);
+    this.#mirrored = new TenantRun(parts);
+    this.ended = this.#run();
   }
 
   /** `stopped` if the history stopped it, or the error that it ended with. */
@@ -26,12 +27,12 @@ export class SimulatedProcess {
 
   /** Null while it does not own the tenant. */
   get session(): TenantSession | null {
-    return this.#session;
+    return this.#mirrored.session;
   }
 
   /** Throws where it does not own the tenant. */
   runner(collection: CollectionName): CollectionRunner {
-    const runner = this.#session?.runners.get(collection);
+    const runner = this.session?.runners.get(collection);
     if (runner === undefined) throw new Error(`the last process does not own the tenant: ${this.#fate}`);
     return runner;
   }
@@ -40,18 +41,11 @@ export class SimulatedProcess {
     this.#stopping.abort(new Error('stopped'));
   }
 
-  async #run(parts: TenantParts): Promise<void> {
-    const { signal } = this.#stopping;
+  async #run(): Promise<void> {
     try {
-      await runTenant(parts, {
-        signal,
-        onSession: (session) => {
-          this.#session = session;
-        },
-      });
-      this.#fate = 'stopped';
-    } catch (error) {
-      this.#fate = error instanceof RollcallError ? error.code : 'INTERNAL';
+      this.#fate = (await this.#mirrored.mirror(this.#stopping.signal))?.code ?? 'stopped';
+    } catch {
+      this.#fate = 'INTERNAL';
     }
   }
 }

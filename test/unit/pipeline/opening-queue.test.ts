@@ -43,6 +43,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
           randomId: () => 'id',
           sleep: (ms: number, signal: AbortSignal) =>
             new Promise<void>((resolve, reject) => {
+              signal.throwIfAborted();
               setTimeout(resolve, ms);
               signal.addEventListener('abort', () => reject(signal.reason as Error));
             }),
@@ -54,7 +55,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
       } as unknown as TenantParts,
     }),
   } as unknown as Assembly;
-  const running = runWorker(assembly, stop.signal);
+  const running = runWorker(assembly, { signal: stop.signal });
   return {
     served,
     failures,
@@ -129,5 +130,57 @@ describe('a start with many tenants', () => {
     for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
     await stop();
     expect(begun.length).toBe(AT_ONCE);
+  });
+});
+
+describe('a tenant that needs a person', () => {
+  const trouble = (code: 'KAFKA_TOPIC_MISMATCH' | 'OWNERSHIP_LOST'): RollcallError =>
+    new RollcallError(code, 'it does not fit', { remedy: 'Mend it.' });
+
+  it('fails alone, and is tried again every five minutes until it opens', async () => {
+    vi.useFakeTimers();
+    let attempts = 0;
+    const { served, stop } = worker((tenantId) => {
+      if (tenantId !== 't3') return Promise.resolve();
+      attempts += 1;
+      return attempts < 3 ? Promise.reject(trouble('KAFKA_TOPIC_MISMATCH')) : Promise.resolve();
+    });
+    await vi.advanceTimersByTimeAsync(299_000);
+    expect(served).toEqual(TENANTS.filter((tenantId) => tenantId !== 't3'));
+    expect(attempts).toBe(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(attempts).toBe(2);
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(served.at(-1)).toBe('t3');
+    expect(served).toHaveLength(TENANTS.length);
+    await stop();
+  });
+
+  it('is not taken back from the process that took it over', async () => {
+    vi.useFakeTimers();
+    let attempts = 0;
+    const { served, stop } = worker((tenantId) => {
+      if (tenantId !== 't3') return Promise.resolve();
+      attempts += 1;
+      return Promise.reject(trouble('OWNERSHIP_LOST'));
+    });
+    await vi.advanceTimersByTimeAsync(601_000);
+    expect([attempts, served.length]).toEqual([1, TENANTS.length - 1]);
+    await stop();
+  });
+
+  it('ends the process once every other one has failed as well, and not before', async () => {
+    vi.useFakeTimers();
+    const last = Promise.withResolvers<void>();
+    const { running } = worker((tenantId) => {
+      if (tenantId === 't3') return last.promise;
+      return Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH'));
+    });
+    const ended = vi.fn<(error: unknown) => void>();
+    running.catch(ended);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).not.toHaveBeenCalled();
+    last.reject(trouble('KAFKA_TOPIC_MISMATCH'));
+    await expect(running).rejects.toMatchObject({ code: 'KAFKA_TOPIC_MISMATCH' });
   });
 });
