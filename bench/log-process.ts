@@ -8,7 +8,7 @@ import type { SyncMode } from '../src/model/progress.ts';
 import { assemble, type Assembly } from '../src/session/assemble.ts';
 import { openSession, type TenantSession } from '../src/session/open-session.ts';
 import { syncOnce, type SyncOutcome } from '../test/integration/support/sync-once.ts';
-import type { TenantParts } from '../src/session/tenant-parts.ts';
+import type { Tenant } from '../src/session/tenant.ts';
 import { serveCommands } from './child-process.ts';
 import { recordProfile, sharesOf, type Part } from './cpu-profile.ts';
 import { HUB_STARTS_AT } from './hub-day.ts';
@@ -92,15 +92,14 @@ async function open(configText: string): Promise<void> {
 async function own(tenantId: string): Promise<OwnRound> {
   caughtUp = { how: null, rows: 0 };
   const took = await costOf(async () => {
-    const { parts } = assembled().tenant(tenantId);
-    sessions.set(tenantId, await openSession(onHubDay(parts), stopping.signal));
+    sessions.set(tenantId, await openSession(onHubDay(assembled().tenant(tenantId)), stopping.signal));
   });
   const { how, rows } = caughtUp;
   return { ...took, how, rows };
 }
 
 /** The index has the absences of the last weeks by student; this counts weeks by the hub's clock, not this machine's. */
-function onHubDay(parts: TenantParts): TenantParts {
+function onHubDay(parts: Tenant): Tenant {
   const { chains } = parts;
   if (chains === undefined) return parts;
   const aheadMs = Date.parse(HUB_STARTS_AT) - processStartedAtMs;

@@ -44,9 +44,9 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
       showFailure(screen, event);
     },
   });
-  const tenant = assembly.tenant(TENANT);
-  progress = new Progress(tenant.parts.collections.map(({ name }) => name));
-  const run = new TenantRun(tenant.parts);
+  await using tenant = assembly.tenant(TENANT);
+  progress = new Progress(tenant.collections.map(({ name }) => name));
+  const run = new TenantRun(tenant);
   const publishing = run.mirror(AbortSignal.any([interrupted, ended.signal]));
   await Promise.race([opened.promise, publishing]);
   const { session } = run;

@@ -10,7 +10,7 @@ import { TopicReader } from '../log/read-only-log.ts';
 import { isChainCollection, sourceOf, type CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Assembly } from '../session/assemble.ts';
-import type { TenantParts } from '../session/tenant-parts.ts';
+import type { Tenant } from '../session/tenant.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
 import { RecordCheck } from './record-check.ts';
@@ -66,8 +66,8 @@ export interface AuditOptions {
  */
 export async function auditTenant(assembly: Assembly, options: AuditOptions): Promise<readonly TopicAudit[]> {
   const { tenantId, collections, signal } = options;
-  const { parts, openReadOnlyLog } = assembly.tenant(tenantId);
-  const log = openReadOnlyLog();
+  const parts = assembly.tenant(tenantId);
+  const log = parts.openReadOnlyLog();
   const check = new RecordCheck({ ...parts, decode: (framed) => assembly.registry.decode(framed) });
   const rejects = new Map(collections.map((name) => [name, new Contents(check)]));
   const rejectsReader = new TopicReader({ log }, ['rejects'], async (record) => {
@@ -143,7 +143,7 @@ interface Side {
 }
 
 interface SharedParts {
-  readonly parts: TenantParts;
+  readonly parts: Tenant;
   readonly log: ReadOnlyLog;
   readonly options: AuditOptions;
   readonly rejectsReader: TopicReader;

@@ -6,12 +6,12 @@ import { RollcallError } from '../errors.ts';
 import { FRAME_BYTES, isFramed } from '../log/framing.ts';
 import type { LoggedRecord } from '../log/log.ts';
 import { isCollectionName, sourceOf, type TopicSuffix } from '../model/collections.ts';
-import type { TenantParts } from '../session/tenant-parts.ts';
+import type { Tenant } from '../session/tenant.ts';
 
 /** The registry client requests an unknown id again each time: stop after this many attempts. */
 const ATTEMPTS_PER_SCHEMA = 20;
 
-export interface RecordCheckParts extends Pick<TenantParts, 'tenantId' | 'collections' | 'schedules'> {
+export interface RecordCheckParts extends Pick<Tenant, 'tenantId' | 'collections' | 'schedules'> {
   /** Decodes a framed value with the schema that it names. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { RollcallError, errorCodeFrom } from '../errors.ts';
 import type { Assembly } from '../session/assemble.ts';
+import type { StartedTenant } from '../session/tenant.ts';
 import { notMirrored, type OwnerRequestKind } from '../owner/owner-request.ts';
 import { openSession } from '../session/open-session.ts';
 import { sleep } from '../runtime.ts';
@@ -36,11 +37,12 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
 ): Promise<R> {
   const { tenantId, progress, signal } = options;
   await assembly.store.ready();
+  await using tenant = assembly.tenant(tenantId);
   for (let attempt = 1; ; attempt += 1) {
     let living: OwnerHeartbeat | null = null;
     try {
       living = await awaitHeartbeat(assembly, options);
-      if (living === null) return await ownAndDo(assembly, options);
+      if (living === null) return await ownAndDo(assembly, tenant, options);
       progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
       return await askLivingOwner(assembly, options);
     } catch (error) {
@@ -116,7 +118,7 @@ async function lastOwnerProcess(
   });
 }
 
-/** `<host>-<pid>-<8 hex digits>`: the name of an owner (pipeline/assemble.ts). */
+/** `<host>-<pid>-<8 hex digits>`: the name of an owner (session/tenant.ts). */
 const OWNER_NAME = /^(.+)-(\d+)-[0-9a-f]{8}$/;
 
 /**
@@ -165,22 +167,21 @@ async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
 
 /** Takes over the tenant, carries out the request, and gives the tenant up. */
 async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
-  assembly: Assembly,
+  { store: { coordination } }: Assembly,
+  tenant: StartedTenant,
   options: AsOwnerOptions<P, R>,
 ): Promise<R> {
   const { tenantId, request, parameters, onReport, signal } = options;
-  const { parts } = assembly.tenant(tenantId);
   const ending = new AbortController();
   const ownedSinceMs = Date.now();
-  const heartbeat = keepHeartbeat(assembly, {
-    tenantId,
+  const heartbeat = keepHeartbeat(coordination, tenant, {
     ownedSinceMs: () => ownedSinceMs,
     signal: AbortSignal.any([signal, ending.signal]),
   });
   try {
-    const session = await openSession(parts, signal);
+    const session = await openSession(tenant, signal);
     const result = await request.handle(parameters, {
-      parts,
+      parts: tenant,
       session,
       sync: async (collection, mode, syncOptions = {}) => {
         const runner = session.runners.get(collection);
@@ -195,6 +196,6 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
   } finally {
     ending.abort();
     await heartbeat;
-    await assembly.store.coordination.withdraw(tenantId, assembly.owner).catch(() => undefined);
+    await coordination.withdraw(tenantId, tenant.owner).catch(() => undefined);
   }
 }

@@ -6,7 +6,7 @@ import { asyncApiDocument, type ContractTopic } from '../core/contract/asyncapi.
 import { readSchemaFiles } from '../log/schema-files.ts';
 import { topicSettings } from '../log/manage-topics.ts';
 import { STATE_TOPIC } from '../model/collections.ts';
-import type { AssembledTenant } from '../session/assemble.ts';
+import type { StartedTenant } from '../session/tenant.ts';
 import { chooseTenants } from './choose.ts';
 import { packageVersion } from './package-version.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
@@ -41,7 +41,7 @@ async function contract(context: VerbContext, { options }: VerbInput<ContractFla
 }
 
 /** The AsyncAPI document of some tenants. It leaves out `absence-state`, which is internal. */
-export function contractOf(config: Config, tenants: readonly AssembledTenant[]): object {
+export function contractOf(config: Config, tenants: readonly StartedTenant[]): object {
   const schemas = readSchemaFiles();
   const topics = tenants.flatMap(({ config: { id }, topics }) =>
     topics.flatMap(({ name, suffix, partitions, replicationFactor }): ContractTopic[] => {

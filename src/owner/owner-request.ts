@@ -3,13 +3,13 @@ import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
-import type { TenantParts } from '../session/tenant-parts.ts';
+import type { Tenant } from '../session/tenant.ts';
 import type { SyncOptions } from '../sync/sync-result.ts';
 import type { TenantSession } from '../session/open-session.ts';
 
 /** What a request works with: a tenant that this process owns. */
 export interface OwnerWork {
-  readonly parts: TenantParts;
+  readonly parts: Tenant;
   readonly session: TenantSession;
   /** Runs a sync as soon as possible. Rejects with the error of the sync, or of the session. */
   readonly sync: (collection: CollectionName, mode: SyncMode, options?: SyncOptions) => Promise<SyncResult>;

@@ -6,7 +6,7 @@ import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { pullOutcome, type PullOutcome } from '../owner/pull.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { openSession } from '../session/open-session.ts';
-import type { TenantParts } from '../session/tenant-parts.ts';
+import type { Tenant } from '../session/tenant.ts';
 import { MemoryState } from '../state/memory-state.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
 import { parentsFirst } from '../timetable/parents-first.ts';
@@ -58,14 +58,14 @@ export async function planTenant(
   assembly: Assembly,
   options: PlanTenantOptions,
 ): Promise<readonly CollectionPlan[]> {
-  const tenant = assembly.tenant(options.tenantId);
+  await using tenant = assembly.tenant(options.tenantId);
   const asked = options.collections;
   const shown = enabledCollections(tenant.config)
     .map(({ name }) => name)
     .filter((name) => asked.length === 0 || asked.includes(name));
   const topics = tenant.openReadOnlyLog();
   try {
-    const planning = new Planning(tenant.parts, options, topics);
+    const planning = new Planning(tenant, options, topics);
     const plans = new Map<CollectionName, PlannedSync>();
     let left = [...new Set(shown.map(sourceOf))];
     for (let attempt = 1; left.length > 0; attempt += 1) {
@@ -99,11 +99,11 @@ const OF_A_DERIVED_COLLECTION = {
 
 class Planning {
   readonly log: RecordingLog;
-  readonly #parts: TenantParts;
+  readonly #parts: Tenant;
   readonly #options: PlanTenantOptions;
   readonly #state: MemoryState;
 
-  constructor(parts: TenantParts, options: PlanTenantOptions, topics: ReadOnlyLog) {
+  constructor(parts: Tenant, options: PlanTenantOptions, topics: ReadOnlyLog) {
     this.#options = options;
     this.#state = new MemoryState(options.tenantId, parts.state);
     this.log = new RecordingLog({ ...options, topics, now: parts.runtime.now });

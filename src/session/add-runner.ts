@@ -18,7 +18,7 @@ import { MissingRows } from '../table/missing-rows.ts';
 import type { SettleParts } from '../sync/settle-missing.ts';
 import type { SyncParts } from '../sync/sync-parts.ts';
 import type { IdentityCheck } from '../sync/identity-check.ts';
-import type { TenantCollection, TenantParts } from './tenant-parts.ts';
+import type { TenantCollection, Tenant } from './tenant.ts';
 import { requireRecords } from './watch-topics.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 
@@ -27,7 +27,7 @@ export type TransactionSizes = Map<CollectionName, TransactionSize>;
 
 /** The parts that the runners of a session share. */
 export interface SessionParts {
-  readonly parts: TenantParts;
+  readonly parts: Tenant;
   readonly commit: TenantLog['commit'];
   readonly signal: AbortSignal;
   readonly sizes: TransactionSizes;

@@ -4,14 +4,14 @@ import { readRecords } from '../absences/read-records.ts';
 import { isFromHub } from '../errors.ts';
 import type { ViewParts } from '../table/collection-writer.ts';
 import type { Source } from '../source/source.ts';
-import type { TenantParts } from './tenant-parts.ts';
+import type { Tenant } from './tenant.ts';
 
 /** After the hub failed to answer for single rows, Rollcall does not ask for any for so long. */
 const NO_SINGLE_ROWS_FOR_MS = 30_000;
 
 /** Creates the absence view of the writer of `absence-versions`; undefined if absences are not mirrored. */
 export function createAbsenceView(options: {
-  readonly parts: TenantParts;
+  readonly parts: Tenant;
   readonly source: Source;
   readonly signal: AbortSignal;
 }): ViewParts | undefined {

@@ -10,7 +10,7 @@ import {
   type Source,
 } from '../source/source.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import type { TenantCollection, TenantParts } from './tenant-parts.ts';
+import type { TenantCollection, Tenant } from './tenant.ts';
 
 /** Reads the index of a collection while nothing writes to it. */
 export type ReadUndisturbed = <T>(
@@ -20,7 +20,7 @@ export type ReadUndisturbed = <T>(
 
 /** The source of a collection's rows. */
 export function createSource(
-  { hub, schedules, runtime }: Pick<TenantParts, 'hub' | 'schedules' | 'runtime'>,
+  { hub, schedules, runtime }: Pick<Tenant, 'hub' | 'schedules' | 'runtime'>,
   { name, reader, parentIds = [] }: TenantCollection,
   undisturbed: ReadUndisturbed,
 ): Source {

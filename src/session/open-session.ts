@@ -7,7 +7,7 @@ import { addRunner, type TransactionSizes } from './add-runner.ts';
 import { Offer } from '../timetable/offer.ts';
 import type { CollectionRunner } from '../timetable/collection-runner.ts';
 import { IdentityCheck } from '../sync/identity-check.ts';
-import type { TenantParts } from './tenant-parts.ts';
+import type { Tenant } from './tenant.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
@@ -21,7 +21,7 @@ export interface TenantSession {
  * sessions have learned.
  */
 export async function openSession(
-  parts: TenantParts,
+  parts: Tenant,
   signal: AbortSignal,
   sizes: TransactionSizes = new Map(),
 ): Promise<TenantSession> {
@@ -57,7 +57,7 @@ export async function openSession(
 }
 
 /** Reports the removals that waited for a decision before this process. */
-function reportHeld({ emit }: TenantParts, starts: ReadonlyMap<CollectionName, WriterStart>): void {
+function reportHeld({ emit }: Tenant, starts: ReadonlyMap<CollectionName, WriterStart>): void {
   for (const [collection, { progress }] of starts) {
     const rows = progress?.rowsWithheld ?? 0;
     emit({ type: 'deletion', event: { kind: 'waiting', collection, rows } });
@@ -70,7 +70,7 @@ function countPublic({ records }: Transaction): number {
 }
 
 /** Commits the transactions of all collections one after another, and reports each; the log refuses those after a failure. */
-function oneCommitAtATime({ log, runtime: { now }, emit }: TenantParts): TenantLog['commit'] {
+function oneCommitAtATime({ log, runtime: { now }, emit }: Tenant): TenantLog['commit'] {
   let last: Promise<unknown> = Promise.resolve();
   return (transaction) => {
     const committed = last.then(async () => {

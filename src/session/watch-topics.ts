@@ -4,7 +4,7 @@ import type { CollectionName } from '../model/collections.ts';
 import { readEnds, suffixOf, type TopicEndsParts } from '../recovery/topic-ends.ts';
 import type { Runtime } from '../runtime.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
-import type { TenantParts } from './tenant-parts.ts';
+import type { Tenant } from './tenant.ts';
 
 interface WatchParts extends TopicEndsParts {
   readonly runtime: Pick<Runtime, 'sleep'>;
@@ -60,7 +60,7 @@ function recordsLost(collection: CollectionName): RollcallError {
  * {@link requireRecords}; ends with the signal.
  */
 export async function watchTopics(
-  parts: WatchParts & Pick<TenantParts, 'prepare' | 'emit'>,
+  parts: WatchParts & Pick<Tenant, 'prepare' | 'emit'>,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
   signal: AbortSignal,
 ): Promise<void> {

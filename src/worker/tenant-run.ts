@@ -7,7 +7,7 @@ import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
 import type { TransactionSizes } from '../session/add-runner.ts';
 import { openSession, type TenantSession } from '../session/open-session.ts';
 import { rollSegments } from '../session/roll-segments.ts';
-import type { TenantParts } from '../session/tenant-parts.ts';
+import type { Tenant } from '../session/tenant.ts';
 import { watchTopics } from '../session/watch-topics.ts';
 import type { Coordination } from '../state/coordination.ts';
 import { serveRequests, type ServeRequestsOptions } from '../state/serve-requests.ts';
@@ -44,12 +44,12 @@ interface RunOptions {
   /** Shared by all tenants of a process. If left out, the tenant is opened at once. */
   readonly openings?: OpeningQueue | undefined;
   /** Where commands leave their requests to the owner. If left out, it serves none. */
-  readonly requests?: { readonly coordination: Coordination; readonly owner: string } | undefined;
+  readonly coordination?: Coordination | undefined;
 }
 
 /** A tenant that this process mirrors, session after session. */
-export class TenantRun {
-  readonly parts: TenantParts;
+export class TenantRun<T extends Tenant = Tenant> {
+  readonly tenant: T;
   readonly #options: RunOptions;
   // Kept for all sessions, so that frequent new sessions do not append end markers each time.
   readonly #rolls = new SegmentRolls();
@@ -58,8 +58,8 @@ export class TenantRun {
   #ownedSinceMs: number | null = null;
   #failure: RollcallError | null = null;
 
-  constructor(parts: TenantParts, options: RunOptions = {}) {
-    this.parts = parts;
+  constructor(tenant: T, options: RunOptions = {}) {
+    this.tenant = tenant;
     this.#options = options;
   }
 
@@ -83,7 +83,7 @@ export class TenantRun {
    * of log or index has the same cure: a new session takes the tenant over, recovers and continues.
    */
   async mirror(signal: AbortSignal): Promise<RollcallError | null> {
-    const { runtime, emit } = this.parts;
+    const { runtime, emit } = this.tenant;
     for (let failures = 0; !signal.aborted;) {
       let startedAtMs = runtime.now();
       try {
@@ -116,29 +116,29 @@ export class TenantRun {
       throw failure;
     };
     const served = this.#serve(refusing, AbortSignal.any([signal, over.signal]));
-    await this.parts.runtime.sleep(forMs, signal).catch(() => undefined);
+    await this.tenant.runtime.sleep(forMs, signal).catch(() => undefined);
     over.abort();
     await served;
   }
 
   async #runSession(signal: AbortSignal, onTurn: () => void): Promise<void> {
-    const parts = this.parts;
+    const { tenant } = this;
     const { openings } = this.#options;
     const ending = new AbortController();
     const both = AbortSignal.any([signal, ending.signal]);
     const open = (): Promise<TenantSession> => {
       onTurn();
-      return openSession(parts, both, this.#sizes);
+      return openSession(tenant, both, this.#sizes);
     };
     const session = await (openings?.run(open, both) ?? open());
     this.#session = session;
     this.#ownedSinceMs = Date.now();
     this.#failure = null;
-    parts.emit({ type: 'session-opened' });
+    tenant.emit({ type: 'session-opened' });
     const loops = [
       ...[...session.runners.values()].map(async (runner) => runner.loop(both)),
-      watchTopics(parts, session.writers, both),
-      rollSegments(parts, { rolls: this.#rolls, writers: session.writers, signal: both }),
+      watchTopics(tenant, session.writers, both),
+      rollSegments(tenant, { rolls: this.#rolls, writers: session.writers, signal: both }),
       this.#serve((request, report) => this.#handle(session, request, { report, signal: both }), both),
     ];
     try {
@@ -147,7 +147,7 @@ export class TenantRun {
       // From now on requests wait for the next session.
       this.#session = null;
       ending.abort(
-        new RollcallError('INTERNAL', `the session of tenant ${parts.tenantId} is ending`, {
+        new RollcallError('INTERNAL', `the session of tenant ${tenant.tenantId} is ending`, {
           remedy: 'Rollcall opens a new session by itself.',
         }),
       );
@@ -157,10 +157,10 @@ export class TenantRun {
 
   /** Takes requests only while there is a session to handle them; until then they wait. */
   async #serve(handle: ServeRequestsOptions['handle'], signal: AbortSignal): Promise<void> {
-    const { requests } = this.#options;
-    const { tenantId, runtime } = this.parts;
-    if (requests !== undefined)
-      await serveRequests({ ...requests, tenantId, handle, signal, sleep: runtime.sleep });
+    const { coordination } = this.#options;
+    const { tenantId, owner, runtime } = this.tenant;
+    if (coordination !== undefined)
+      await serveRequests({ coordination, tenantId, owner, handle, signal, sleep: runtime.sleep });
   }
 
   #handle(
@@ -169,7 +169,7 @@ export class TenantRun {
     rest: { report: (progress: unknown) => Promise<void>; signal: AbortSignal },
   ): Promise<unknown> {
     return handleRequest(request, {
-      parts: this.parts,
+      parts: this.tenant,
       session,
       sync: async (collection, mode, options) => {
         const runner = session.runners.get(collection);

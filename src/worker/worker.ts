@@ -1,5 +1,7 @@
 import { hostname } from 'node:os';
 import type { Assembly } from '../session/assemble.ts';
+import type { StartedTenant } from '../session/tenant.ts';
+import type { Coordination } from '../state/coordination.ts';
 import { sleep } from '../runtime.ts';
 import { OpeningQueue, TenantRun } from './tenant-run.ts';
 
@@ -23,27 +25,26 @@ export async function runWorker(
   options: { signal: AbortSignal; factsOf?: FactsOf | undefined; retryFailedMs?: number | undefined },
 ): Promise<void> {
   const { factsOf, retryFailedMs = RETRY_FAILED_MS } = options;
-  const { owner, store, config } = assembly;
+  const { coordination } = assembly.store;
   const giveUp = new AbortController();
   const signal = AbortSignal.any([options.signal, giveUp.signal]);
-  const shared = { openings: new OpeningQueue(), requests: { owner, coordination: store.coordination } };
-  const runs = config.tenants.map(({ id }) => new TenantRun(assembly.tenant(id).parts, shared));
-  const mirror = async (run: TenantRun): Promise<void> => {
+  const shared = { openings: new OpeningQueue(), coordination };
+  const runs = assembly.config.tenants.map(({ id }) => new TenantRun(assembly.tenant(id), shared));
+  const mirror = async (run: (typeof runs)[number]): Promise<void> => {
     while (!signal.aborted) {
       const failure = await run.mirror(signal);
       if (failure === null) return;
       const isRetried = failure.code !== 'OWNERSHIP_LOST';
-      run.parts.emit({ type: 'tenant-failed', error: failure, retryInMs: isRetried ? retryFailedMs : null });
+      run.tenant.emit({ type: 'tenant-failed', error: failure, retryInMs: isRetried ? retryFailedMs : null });
       if (runs.every((each) => each.failure !== null)) giveUp.abort(failure);
       if (!isRetried) return;
       await run.refuse(failure, retryFailedMs, signal);
     }
   };
   const ended = runs.map(async (run) => {
-    const { tenantId } = run.parts;
+    await using tenant = run.tenant;
     const ending = new AbortController();
-    const heartbeat = keepHeartbeat(assembly, {
-      tenantId,
+    const heartbeat = keepHeartbeat(coordination, tenant, {
       ownedSinceMs: () => run.ownedSinceMs,
       factsOf,
       signal: AbortSignal.any([signal, ending.signal]),
@@ -51,7 +52,7 @@ export async function runWorker(
     await mirror(run).catch((error: unknown) => giveUp.abort(error));
     ending.abort();
     await heartbeat;
-    await store.coordination.withdraw(tenantId, owner).catch(() => undefined);
+    await coordination.withdraw(tenant.tenantId, tenant.owner).catch(() => undefined);
   });
   await Promise.all(ended);
   giveUp.signal.throwIfAborted();
@@ -62,9 +63,9 @@ export async function runWorker(
  * `ownedSinceMs` returns null while the process is only about to take over: any other owner's heartbeat then takes precedence.
  */
 export async function keepHeartbeat(
-  assembly: Pick<Assembly, 'store' | 'owner'>,
+  coordination: Coordination,
+  { tenantId, owner }: Pick<StartedTenant, 'tenantId' | 'owner'>,
   options: {
-    tenantId: string;
     ownedSinceMs: () => number | null;
     signal: AbortSignal;
     factsOf?: FactsOf | undefined;
@@ -77,14 +78,10 @@ export async function keepHeartbeat(
       host: hostname(),
       pid: String(process.pid),
       beat: String(beat),
-      ...options.factsOf?.(options.tenantId),
+      ...options.factsOf?.(tenantId),
     };
-    await assembly.store.coordination
-      .announce(
-        options.tenantId,
-        { owner: assembly.owner, ownedSinceMs: ownedSinceMs ?? 0, info },
-        HEARTBEAT_LASTS_MS,
-      )
+    await coordination
+      .announce(tenantId, { owner, ownedSinceMs: ownedSinceMs ?? 0, info }, HEARTBEAT_LASTS_MS)
       .catch(() => undefined);
     await sleep(ownedSinceMs === null ? BEFORE_OWNING_MS : HEARTBEAT_EVERY_MS, options.signal).catch(
       () => undefined,

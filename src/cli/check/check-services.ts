@@ -9,8 +9,8 @@ import {
 } from '../../log/manage-topics.ts';
 import { readSchemaFiles } from '../../log/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
-import type { AssembledTenant, Assembly } from '../../session/assemble.ts';
-import { redisConnection, registryConnection } from '../../session/clients.ts';
+import { redisConnection, registryConnection, type Assembly } from '../../session/assemble.ts';
+import type { StartedTenant } from '../../session/tenant.ts';
 import { inspectRedis, type RedisFacts } from '../../state/inspect-redis.ts';
 import { withAdmin } from '../with-assembly.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
@@ -18,7 +18,7 @@ import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 /** Checks Kafka: connection, credentials, number of brokers, topics against the contract. Creates and alters nothing. */
 export async function* checkKafka(
   assembly: Assembly,
-  tenants: readonly AssembledTenant[],
+  tenants: readonly StartedTenant[],
 ): AsyncGenerator<Finding> {
   const { brokers, sasl, replicationFactor } = assembly.config.kafka;
   yield* await withAdmin({ assembly }, async (admin) => {
@@ -83,7 +83,7 @@ export function topicFindings(topics: readonly TopicFinding[]): Finding[] {
 /** Checks the registry: connection, compatibility levels, and schemas. Registers nothing. */
 export async function* checkRegistry(
   { config }: Assembly,
-  tenants: readonly AssembledTenant[],
+  tenants: readonly StartedTenant[],
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const inspection = createRegistryInspection(registryConnection(config.registry));

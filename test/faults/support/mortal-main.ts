@@ -7,7 +7,7 @@ import type { Hub } from '../../../src/hub/hub.ts';
 import { assemble } from '../../../src/session/assemble.ts';
 import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type {
   CollectionIndex,
@@ -225,8 +225,8 @@ const assembly = assemble(config, {
 });
 mortalKafka(assembly.kafka);
 mortalSockets();
-const { parts } = assembly.tenant('north');
-const mortal: TenantParts = {
+const parts = assembly.tenant('north');
+const mortal: Tenant = {
   ...parts,
   hub: mortalHub(parts.hub),
   log: mortalLog(parts.log),

@@ -66,7 +66,7 @@ function dieBeforeIndex(state: TenantState): TenantState {
 
 const config = loadConfig({ path: configPath, env: {}, readFile: (path) => readFileSync(path, 'utf8') });
 const assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
-const { parts } = assembly.tenant('north');
+const parts = assembly.tenant('north');
 if (point === 'commit') dieBeforeCommit(assembly.kafka);
 const state = point === 'index' ? dieBeforeIndex(parts.state) : parts.state;
 const { signal } = new AbortController();

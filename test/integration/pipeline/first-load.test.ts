@@ -26,7 +26,7 @@ describe('the first load', () => {
       settings: { kafka: { partitions: { default: 3, users: 5 } } },
     });
     await mirror.full();
-    collections = mirror.assembly.tenant('north').parts.collections.map(({ name }) => name);
+    collections = mirror.parts.collections.map(({ name }) => name);
     records = await readTopics(
       [...collections, 'absences', 'rejects', 'progress'].map((name) => mirror.topic(name)),
     );

@@ -4,7 +4,7 @@ import { readTopics } from '../support/topic-reader.ts';
 
 /** Expects each change once: no record repeats the content of the one before it, and no id occurs twice. */
 async function expectEachChangeOnce(mirror: Mirror): Promise<number> {
-  const { collections } = mirror.assembly.tenant('north').parts;
+  const { collections } = mirror.parts;
   const records = await readTopics(collections.map(({ name }) => mirror.topic(name)));
   const last = new Map<string, string | undefined>();
   const ids = new Set<string>();

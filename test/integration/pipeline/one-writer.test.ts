@@ -102,7 +102,8 @@ async function runUntilComplete(
     emit: (_, event) => events.push(event),
   });
   prepare(assembly);
-  const running = new TenantRun(assembly.tenant('north').parts).mirror(stop.signal);
+  await using tenant = assembly.tenant('north');
+  const running = new TenantRun(tenant).mirror(stop.signal);
   try {
     await vi.waitFor(
       () => {
@@ -193,7 +194,7 @@ describe('one writer per tenant', () => {
     const [fenced] = await older.attempt('INCREMENTAL', 'users');
     expect(fenced?.error).toMatchObject({ code: 'KAFKA_OUTCOME_UNKNOWN' });
     const { signal } = new AbortController();
-    const { log } = older.assembly.tenant('north').parts;
+    const { log } = older.parts;
     await expect(log.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
     await newer.delta();
     const published = (await newer.records('users')).filter(({ key }) => key === id);
@@ -211,12 +212,12 @@ describe('one writer per tenant', () => {
       newer = both.use(await openMirror(second));
     });
     const { signal } = new AbortController();
-    const { log: olderLog } = older.assembly.tenant('north').parts;
+    const { log: olderLog } = older.parts;
     await fence(older.topicPrefix);
     await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
     if (newer === null) throw new Error('no newer process took over');
-    const { owner } = newer.assembly;
-    expect(await newer.assembly.tenant('north').parts.log.own(signal)).toMatchObject({ owner });
+    const { owner } = newer.parts;
+    expect(await newer.parts.log.own(signal)).toMatchObject({ owner });
     await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
   });
 
@@ -224,7 +225,7 @@ describe('one writer per tenant', () => {
     await using first = await openMirror(OPTIONS);
     await using slow = startedBeside(first);
     await using later = new AsyncDisposableStack();
-    const parts = slow.tenant('north').parts;
+    await using parts = slow.tenant('north');
     await parts.prepare();
     beforeTransaction(slow.kafka, 1, async () => {
       later.use(await openMirror({ ...OPTIONS, hub: first.hub, topicPrefix: first.topicPrefix }));
@@ -237,9 +238,10 @@ describe('one writer per tenant', () => {
     await using older = await openMirror(OPTIONS);
     await older.full();
     const { signal } = new AbortController();
-    const { log: olderLog } = older.assembly.tenant('north').parts;
+    const { log: olderLog } = older.parts;
     await using assembly = startedBeside(older);
-    const { prepare, log: newerLog } = assembly.tenant('north').parts;
+    await using tenant = assembly.tenant('north');
+    const { prepare, log: newerLog } = tenant;
     await prepare();
     beforeTransaction(assembly.kafka, 2, async () => {
       await olderLog.own(signal);

@@ -23,7 +23,7 @@ async function expectPlanned(mirror: Mirror): Promise<readonly string[]> {
   expect(plan.filter(({ outcome }) => outcome !== 'complete')).toEqual([]);
   const planned = plannedLines(plan);
   expect(publishedLines(await mirror.since(before))).toEqual([]);
-  const { collections } = mirror.assembly.tenant('north').parts;
+  const { collections } = mirror.parts;
   await mirror.fullUnconfirmed(...collections.map(({ name }) => name));
   expect(publishedLines(await mirror.since(before))).toEqual(planned);
   return planned;
@@ -169,14 +169,14 @@ describe('a plan beside an owner that publishes', () => {
 
   function withState(assembly: Assembly, over: Partial<TenantState>): Assembly {
     const tenant = assembly.tenant('north');
-    const { state } = tenant.parts;
+    const { state } = tenant;
     const disturbed: TenantState = {
       deletions: state.deletions,
       forget: (name) => state.forget(name),
       collection: (name) => state.collection(name),
       ...over,
     };
-    return { ...assembly, tenant: () => ({ ...tenant, parts: { ...tenant.parts, state: disturbed } }) };
+    return { ...assembly, tenant: () => ({ ...tenant, state: disturbed }) };
   }
 
   /** The tenant, with an index below that runs `disturb` before it is read for a collection. */
@@ -184,7 +184,7 @@ describe('a plan beside an owner that publishes', () => {
     assembly: Assembly,
     options: { name: CollectionName; disturb: () => Promise<void> },
   ): Assembly {
-    const { state } = assembly.tenant('north').parts;
+    const { state } = assembly.tenant('north');
     return withState(assembly, {
       collection: (name) =>
         name === options.name

@@ -1,4 +1,4 @@
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import { halfADayAfter } from '../support/half-a-day.ts';
 import { openMirror, TERM_MORNING_MS, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
@@ -87,7 +87,7 @@ function collectionsFor(students: ScheduleOptions['students']): ReturnType<typeo
 }
 
 /** The chain index forgets old absences by the clock of the machine. */
-function chainsAt({ chains }: TenantParts, now: () => number): Partial<TenantParts> {
+function chainsAt({ chains }: Tenant, now: () => number): Partial<Tenant> {
   return chains === undefined ? {} : { chains: { ...chains, absentSinceMs: () => now() - 40 * DAY_MS } };
 }
 

@@ -42,7 +42,7 @@ describe('secrecy', () => {
     const { district, faults, clock, tokens } = mirror.hub;
     const outcomes = [...(await mirror.attempt('FULL'))];
     const texts = new Set<string>();
-    const collections = mirror.assembly.tenant('north').parts.collections.map(({ name }) => name);
+    const collections = mirror.parts.collections.map(({ name }) => name);
     for (const collection of collections) {
       const isComposed = (COMPOSED_COLLECTIONS as readonly string[]).includes(collection);
       if (!isComposed) textsIn(district.snapshot(collection), texts);

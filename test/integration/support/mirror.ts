@@ -7,7 +7,7 @@ import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { StartedTenant, Tenant } from '../../../src/session/tenant.ts';
 import { openSession, type TenantSession } from '../../../src/session/open-session.ts';
 import { syncOnce } from './sync-once.ts';
 import {
@@ -40,7 +40,7 @@ export interface MirrorOptions {
   /** The index in memory instead of Redis. */
   readonly inMemory?: boolean | undefined;
   /** In place of the tenant's own parts: a clock, say. */
-  readonly parts?: ((parts: TenantParts) => Partial<TenantParts>) | undefined;
+  readonly parts?: ((parts: Tenant) => Partial<Tenant>) | undefined;
   /** For a second mirror of the same tenant. */
   readonly topicPrefix?: string | undefined;
 }
@@ -61,7 +61,7 @@ export interface Mirror extends AsyncDisposable {
   readonly assembly: Assembly;
   readonly session: TenantSession;
   /** The parts of the session, for a `TenantRun` of the test itself. */
-  readonly parts: TenantParts;
+  readonly parts: Tenant;
   /** All events since the start, except `sync-page`. */
   readonly events: PipelineEvent[];
   /** Lines of the log at level debug. */
@@ -173,7 +173,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   readonly events: PipelineEvent[] = [];
   readonly logLines: string[] = [];
   readonly #afterschoolIds: readonly string[];
-  readonly #partsOver: (parts: TenantParts) => Partial<TenantParts>;
+  readonly #partsOver: (parts: Tenant) => Partial<Tenant>;
   readonly #metrics = new Registry();
   #board: Board | null = null;
   #count: ReturnType<typeof createMetrics> | null = null;
@@ -184,6 +184,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   readonly #log = createEventLog(this.#logger);
   #stop = new AbortController();
   #assembly: Assembly | null = null;
+  #tenant: StartedTenant | null = null;
   #session: TenantSession | null = null;
 
   constructor(parts: {
@@ -191,7 +192,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
     topicPrefix: string;
     configText: string;
     afterschoolIds: readonly string[];
-    parts: (parts: TenantParts) => Partial<TenantParts>;
+    parts: (parts: Tenant) => Partial<Tenant>;
   }) {
     this.hub = parts.hub;
     this.topicPrefix = parts.topicPrefix;
@@ -210,9 +211,9 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
     return this.#session;
   }
 
-  get parts(): TenantParts {
-    const { parts } = this.assembly.tenant(this.tenantId);
-    return { ...parts, ...this.#partsOver(parts) };
+  get parts(): Tenant {
+    if (this.#tenant === null) throw new Error('the mirror is closed');
+    return { ...this.#tenant, ...this.#partsOver(this.#tenant) };
   }
 
   async open(): Promise<void> {
@@ -231,12 +232,15 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
         this.#log(tenant, event, board.note(tenant, event));
       },
     });
+    this.#tenant = this.#assembly.tenant(this.tenantId);
     this.#session = await openSession(this.parts, this.#stop.signal);
   }
 
   async close(): Promise<void> {
     this.#stop.abort();
+    await this.#tenant?.[Symbol.asyncDispose]();
     await this.#assembly?.[Symbol.asyncDispose]();
+    this.#tenant = null;
     this.#assembly = null;
     this.#session = null;
   }
@@ -339,7 +343,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   }
 
   #collections(): CollectionName[] {
-    return this.assembly.tenant(this.tenantId).parts.collections.map(({ name }) => name);
+    return this.parts.collections.map(({ name }) => name);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Hub } from '../../../src/hub/hub.ts';
 import { STATE_TOPIC } from '../../../src/model/collections.ts';
 import { recoverCollections } from '../../../src/recovery/recover-collections.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
@@ -274,7 +274,7 @@ class ChainHistory implements ChainWorld {
     await recoverCollections({ ...parts, log, state, collections, emit: () => undefined }, ownership, signal);
   }
 
-  #partsFor(process: number): TenantParts {
+  #partsFor(process: number): Tenant {
     const { mistake = {} } = this.#options;
     const log = new SimulatedLog(this.at, this.topics, process, 'partitioned');
     const mapping = this.mappings[process] ?? this.mappings.at(-1) ?? PLAIN;

@@ -1,7 +1,7 @@
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
 import type { Emit } from '../../../src/core/pipeline-events.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex, DeletionMemory } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
@@ -28,11 +28,12 @@ export function chainTenantParts(options: {
   /** The mapping in the configuration of the process. */
   reader: RowReader;
   emit: Emit;
-}): TenantParts {
+}): Tenant {
   const { reader, hub, log, index, deletions, forgetAfterMs, absentSinceMs, randomId, emit } = options;
   const { time, random } = options.at;
   return {
     ...SCOPE,
+    owner: 'a process',
     hub,
     log,
     state: { collection: () => index, deletions, forget: () => Promise.resolve() },

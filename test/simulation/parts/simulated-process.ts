@@ -3,7 +3,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import type { CollectionRunner } from '../../../src/timetable/collection-runner.ts';
 import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 
 /** A process that mirrors the tenant, until it is stopped or ends by itself. */
 export class SimulatedProcess {
@@ -14,7 +14,7 @@ export class SimulatedProcess {
   readonly #mirrored: TenantRun;
   #fate: 'running' | 'stopped' | ErrorCode = 'running';
 
-  constructor(number: number, parts: TenantParts) {
+  constructor(number: number, parts: Tenant) {
     this.number = number;
     this.#mirrored = new TenantRun(parts);
     this.ended = this.#run();

@@ -1,6 +1,6 @@
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
@@ -187,11 +187,12 @@ class History implements World {
     }
   }
 
-  #partsFor(process: number): TenantParts {
+  #partsFor(process: number): Tenant {
     const { time, random } = this.at;
     const log = new SimulatedLog(this.at, this.topics, process);
     return {
       ...SCOPE,
+      owner: 'a process',
       hub: this.#misusedHub,
       log: this.#mistake.log?.(log, this, process) ?? log,
       state: {

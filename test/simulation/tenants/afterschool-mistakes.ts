@@ -1,5 +1,5 @@
 import { compositeKey } from '../../../src/model/keys.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_USERS, afterschoolOf } from './afterschools.ts';
@@ -8,7 +8,7 @@ import { AFTERSCHOOLS } from './tenant-hub.ts';
 import { withIndexes } from './with-state.ts';
 
 /** As if the configuration named every afterschool. */
-function mirroringAll(parts: TenantParts): TenantParts {
+function mirroringAll(parts: Tenant): Tenant {
   const collections = parts.collections.map((each) =>
     each.name === AFTERSCHOOL_USERS ? { ...each, parentIds: AFTERSCHOOLS } : each,
   );

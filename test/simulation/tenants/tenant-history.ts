@@ -5,7 +5,7 @@ import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/sync/sync-result.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
@@ -32,7 +32,7 @@ export interface TenantMistake {
   readonly hub?: (hub: Hub, world: TenantWorld) => Hub;
   readonly log?: (log: TenantLog, world: TenantWorld, process: number) => TenantLog;
   readonly state?: (state: TenantState, world: TenantWorld) => TenantState;
-  readonly parts?: (parts: TenantParts, world: TenantWorld) => TenantParts;
+  readonly parts?: (parts: Tenant, world: TenantWorld) => Tenant;
   readonly reusesProducer?: boolean;
   /** How much goes wrong, 0 to 1, so that the mistake shows best. */
   readonly trouble?: number;
@@ -396,7 +396,7 @@ class TenantHistory implements TenantWorld {
     how();
   }
 
-  #partsFor(number: number, whose: 'own' | 'any'): TenantParts {
+  #partsFor(number: number, whose: 'own' | 'any'): Tenant {
     const { at, broker, redis } = this;
     const { mistake = {} } = this.#options;
     const happened = (what: string): void => this.#count(what);

@@ -6,7 +6,7 @@ import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { DeletionState, Progress } from '../../../src/model/progress.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import type { TenantWorld } from './tenant-world.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_MISTAKES } from './afterschool-mistakes.ts';
@@ -285,7 +285,7 @@ function alwaysWhole(hub: Hub): Hub {
   });
 }
 
-function withReaders(parts: TenantParts, misuse: (reader: RowReader) => RowReader): TenantParts {
+function withReaders(parts: Tenant, misuse: (reader: RowReader) => RowReader): Tenant {
   return {
     ...parts,
     collections: parts.collections.map((each) => ({ ...each, reader: misuse(each.reader) })),

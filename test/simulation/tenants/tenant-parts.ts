@@ -2,7 +2,7 @@ import type { GuardLimits } from '../../../src/core/deletions/missing.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Emit } from '../../../src/core/pipeline-events.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
@@ -32,11 +32,12 @@ export function tenantParts(options: {
   now: () => number;
   randomId: () => string;
   emit: Emit;
-}): TenantParts {
+}): Tenant {
   const { hub, log, state, collections, afterschoolIds, now, randomId, emit } = options;
   const { time, random } = options.at;
   return {
     ...SCOPE,
+    owner: 'a process',
     hub,
     log,
     state,

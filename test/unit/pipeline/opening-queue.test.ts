@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
-import type { TenantParts } from '../../../src/session/tenant-parts.ts';
+import type { Tenant } from '../../../src/session/tenant.ts';
 import { runWorker } from '../../../src/worker/worker.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 
@@ -18,11 +18,12 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
   const stop = new AbortController();
   const assembly = {
     config: { tenants: TENANTS.map((id) => ({ id })) },
-    owner: 'this process',
     store,
-    tenant: (tenantId: string) => ({
-      parts: {
+    tenant: (tenantId: string) =>
+      ({
         tenantId,
+        owner: 'this process',
+        [Symbol.asyncDispose]: () => Promise.resolve(),
         topicPrefix: 'p',
         state: store.tenant(tenantId),
         collections: [],
@@ -52,8 +53,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
           if (event.type === 'session-opened') served.push(tenantId);
           if (event.type === 'session-failed') failures.push(tenantId);
         },
-      } as unknown as TenantParts,
-    }),
+      }) as unknown as Tenant,
   } as unknown as Assembly;
   const running = runWorker(assembly, { signal: stop.signal });
   return {

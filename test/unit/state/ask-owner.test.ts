@@ -1,7 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { keepHeartbeat } from '../../../src/worker/worker.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
-import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { MemoryCoordination } from './memory-coordination.ts';
 
 const FOREVER_MS = 1e12;
@@ -60,12 +59,14 @@ it('the heartbeat of a killed process is no longer renewed, even if Redis keeps 
     return announce(tenantId, sign, FOREVER_MS);
   };
   const killed = new AbortController();
-  const assembly = { store: { ...createMemoryStore(), coordination }, owner: 'o' };
-  const beating = keepHeartbeat(assembly, {
-    tenantId: 'north',
-    ownedSinceMs: () => null,
-    signal: killed.signal,
-  });
+  const beating = keepHeartbeat(
+    coordination,
+    { tenantId: 'north', owner: 'o' },
+    {
+      ownedSinceMs: () => null,
+      signal: killed.signal,
+    },
+  );
   await vi.waitFor(() => expect(new Set(beats).size).toBe(2), { timeout: 10_000 });
   killed.abort();
   await beating;

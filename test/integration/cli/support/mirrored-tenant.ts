@@ -63,7 +63,8 @@ export async function startTestTenant(): Promise<TestTenant> {
       const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => yaml });
       await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
       const { signal } = new AbortController();
-      const session = await openSession(assembly.tenant('north').parts, signal);
+      await using tenant = assembly.tenant('north');
+      const session = await openSession(tenant, signal);
       const results = await syncOnce(session, { collections, mode, signal });
       const failed = results.find(({ error }) => error !== null);
       if (failed !== undefined)

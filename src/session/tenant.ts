@@ -1,0 +1,292 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Kafka } from 'kafkajs';
+import {
+  collectionSettings,
+  enabledCollections,
+  syncedCollections,
+  partitionsOf,
+  type Config,
+  type TenantConfig,
+} from '../config.ts';
+import { DayReader } from '../core/lessons/read-days.ts';
+import { type TenantHub, createHub } from '../hub/create-hub.ts';
+import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { KafkaLog } from '../log/kafka-log.ts';
+import type { TenantLog } from '../log/log.ts';
+import { progressDecoder } from '../log/progress-reader.ts';
+import { ReadOnlyLog } from '../log/read-only-log.ts';
+import type { Registry } from '../log/registry.ts';
+import { TenantSchemas } from '../log/tenant-schemas.ts';
+import {
+  wantedTopics,
+  type WantedTopic,
+  createMissingTopics,
+  inspectTopics,
+  topicMismatch,
+} from '../log/manage-topics.ts';
+import type { StateStore, TenantState } from '../state/index-store.ts';
+import { ChangedScopes } from '../source/source-scan.ts';
+import type { CompiledSchemas } from './compiled-schemas.ts';
+import type { Emit } from '../core/pipeline-events.ts';
+import { sleep, type Runtime } from '../runtime.ts';
+import type { TenantChains } from '../absences/absence-options.ts';
+import type { GuardLimits } from '../core/deletions/missing.ts';
+import type { FullPullTime } from '../core/full-pull-time.ts';
+import type { RowReader } from '../core/decoded-row.ts';
+import type { Hub } from '../hub/hub.ts';
+import type { RejectValue } from '../table/pending-transaction.ts';
+import type { LessonSourceOptions } from '../lessons/lesson-source.ts';
+import { kafkaError } from '../log/kafka-errors.ts';
+import type { readSchemaFiles } from '../log/schema-files.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** A shorter wait changes nothing. */
+const THROTTLED_MS = 1_000;
+
+export interface TenantCollection {
+  readonly name: CollectionName;
+  readonly reader: RowReader;
+  readonly encodeReject: (value: RejectValue) => Buffer;
+  readonly deltaEveryMs: number;
+  readonly deltaOverlapMs: number;
+  readonly fullPull: FullPullTime;
+  /** The parents that the configuration names; only for `afterschool-users`. */
+  readonly parentIds?: readonly string[] | undefined;
+}
+
+export type ScheduleSettings = Omit<LessonSourceOptions, 'absentIn' | 'allStudents' | 'now'>;
+
+/** A tenant in this process, from its start to its end: what it reads, writes and remembers. */
+export interface Tenant {
+  readonly tenantId: string;
+  /** Names this run of the tenant among its owners. */
+  readonly owner: string;
+  readonly topicPrefix: string;
+  readonly hub: Hub;
+  readonly log: TenantLog;
+  readonly state: TenantState;
+  readonly collections: readonly TenantCollection[];
+  /** Left out if schedules are not mirrored. */
+  readonly schedules?: ScheduleSettings | undefined;
+  /** Undefined if absences and their changes are not mirrored. */
+  readonly chains: TenantChains | undefined;
+  readonly guard: GuardLimits;
+  /** How long after a full sync that missed rows its confirming sync begins. */
+  readonly confirmAfterMs: number;
+  /** How many scopes of a nested collection are opened ahead of their turn. */
+  readonly scopesAhead: number;
+  /** Creates or checks topics and schemas; called before each take-over. */
+  readonly prepare: () => Promise<void>;
+  readonly runtime: Runtime;
+  readonly emit: Emit;
+}
+
+/** What the tenants of a process share. */
+export interface Shared {
+  readonly config: Config;
+  readonly kafka: Kafka;
+  readonly registry: Registry;
+  readonly store: StateStore;
+  readonly compiled: CompiledSchemas;
+}
+
+/** A tenant that {@link startTenant} has made. Disposing of it closes its hub and its log. */
+export interface StartedTenant extends Tenant, AsyncDisposable {
+  readonly config: TenantConfig;
+  readonly topics: readonly WantedTopic[];
+  /** Opens the tenant's topics for a reader that does not own the tenant. The caller closes it. */
+  readonly openReadOnlyLog: () => ReadOnlyLog;
+}
+
+interface TenantInputs extends Shared {
+  readonly tenantConfig: TenantConfig;
+  readonly hub: TenantHub;
+}
+
+/** Makes a tenant's hub, log and state; nothing is connected yet. The caller disposes of it. */
+export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Emit): StartedTenant {
+  const { config, registry, kafka } = shared;
+  const { codecs, files: schemas } = shared.compiled;
+  const hub = createHub(tenantConfig.hub, { onEvent: (event) => emit({ type: 'hub', event }) });
+  const inputs = { ...shared, tenantConfig, hub };
+  const { topicPrefix } = config.kafka;
+  const tenantId = tenantConfig.id;
+  const hasAbsences = collectionSettings(tenantConfig, 'absence-changes').enabled;
+  const schedules = scheduleSettings(inputs);
+  const collections = syncedCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
+  const topics = topicsOf(config, tenantConfig);
+  const ids = new TenantSchemas(registry);
+  const now = (): number => Date.now();
+  const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const place = { kafka, topicPrefix, tenantId, decodeProgress: progressDecoder(registry) };
+  const log = new KafkaLog({
+    ...place,
+    encodeProgress: (value) => codecs.progress.toBuffer(value),
+    timeZone: zoneOfDays(tenantConfig),
+    wanted: topics,
+    schemas: ids,
+    owner,
+    now,
+    randomId: randomUUID,
+    onWait: (ms) => (ms < THROTTLED_MS ? undefined : emit({ type: 'throttled', ms })),
+  });
+  return {
+    config: tenantConfig,
+    owner,
+    topics,
+    tenantId,
+    topicPrefix,
+    hub,
+    log,
+    state: shared.store.tenant(tenantId),
+    collections,
+    chains: hasAbsences ? tenantChains(inputs, { now, schedules, collections }) : undefined,
+    schedules,
+    guard: config.deletions.withholdAbove,
+    confirmAfterMs: config.deletions.confirmAfterMs,
+    scopesAhead: Math.floor(tenantConfig.hub.maxConcurrentRequests / 2),
+    prepare: async () => {
+      await shared.store.ready();
+      await registerSchemas({ registry, schemas, topics, ids });
+      await prepareTopics(kafka, topics);
+    },
+    runtime: { now, random: Math.random, randomId: randomUUID, sleep },
+    emit,
+    openReadOnlyLog: () => new ReadOnlyLog(place),
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled([hub[Symbol.asyncDispose](), log.close()]);
+    },
+  };
+}
+
+function topicsOf({ kafka }: Config, tenantConfig: TenantConfig): readonly WantedTopic[] {
+  const suffixes: TopicSuffix[] = [
+    ...enabledCollections(tenantConfig).map(({ name }) => name),
+    ...OWN_TOPICS,
+  ];
+  if (collectionSettings(tenantConfig, 'absence-changes').enabled) suffixes.push(STATE_TOPIC);
+  const { topicPrefix, replicationFactor } = kafka;
+  return wantedTopics({
+    topicPrefix,
+    tenantId: tenantConfig.id,
+    suffixes,
+    partitionsOf: (suffix) => partitionsOf(kafka, suffix),
+    replicationFactor,
+  });
+}
+
+/** IANA name of the zone in which the days of `schedules` are counted. */
+function zoneOfDays(tenantConfig: TenantConfig): string {
+  return collectionSettings(tenantConfig, 'schedules').fullPull.timeZone;
+}
+
+/** Without changed absences, an incremental sync of schedules has nothing to do. */
+const LESSONS_EVERY_MS = 5_000;
+
+/** Minimum number of past days for which absences are known by student, even if `daysBack` of schedules is smaller. */
+const ABSENT_DAYS_AT_LEAST = 31;
+
+function tenantChains(
+  { tenantConfig, compiled, registry }: TenantInputs,
+  of: {
+    now: () => number;
+    schedules: Tenant['schedules'];
+    collections: readonly TenantCollection[];
+  },
+): TenantChains | undefined {
+  const { now, schedules, collections } = of;
+  const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
+  if (reader === undefined) return undefined;
+  const { versions, changes, encodeEvent } = compiled.codecs;
+  const { drop, pseudonymise } = collectionSettings(tenantConfig, 'absence-versions');
+  const hidesStudent = [...drop, ...pseudonymise].includes('student');
+  // One day more than configured, because the tenant's time zone counts days differently.
+  const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
+  return {
+    encodeEvent,
+    encodeChange: (value) => changes.toBuffer(value),
+    decodeVersion: (body) => versions.fromBuffer(body),
+    decode: (framed, topics = ['absence-versions', 'absence-changes']) => registry.decode(framed, topics),
+    reader,
+    absentSinceMs: () => (hidesStudent ? Infinity : now() - days * DAY_MS),
+    forgetAfterMs: tenantConfig.absences.forgetAfterMs,
+    onStudents: (students) => schedules?.changes.note(students),
+  };
+}
+
+function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: CollectionName): TenantCollection {
+  const settings = collectionSettings(tenantConfig, name);
+  return {
+    name,
+    reader: compiled.reader(name, settings),
+    encodeReject: (value) => compiled.codecs.rejects.toBuffer(value),
+    deltaEveryMs:
+      name === 'schedules' ? Math.min(LESSONS_EVERY_MS, settings.deltaEveryMs) : settings.deltaEveryMs,
+    deltaOverlapMs: tenantConfig.deltaOverlapMs,
+    fullPull: settings.fullPull,
+    parentIds: name === 'afterschool-users' ? tenantConfig.afterschools : undefined,
+  };
+}
+
+function scheduleSettings({ config, tenantConfig, hub }: TenantInputs): Tenant['schedules'] {
+  const settings = collectionSettings(tenantConfig, 'schedules');
+  if (!settings.enabled) return undefined;
+  const { fields, ...rest } = tenantConfig.schedules;
+  const { timeZone } = settings.fullPull;
+  const reader = new DayReader({
+    fields,
+    timeZone,
+    drop: settings.drop,
+    pseudonymise: settings.pseudonymise,
+    pseudonymiseKey: config.pseudonymise?.key.reveal(),
+    ignore: settings.ignore,
+  });
+  return { ...rest, timeZone, readSchedule: hub.readSchedule, reader, changes: new ChangedScopes() };
+}
+
+/** Subjects of one tenant to register at the same time. */
+const SUBJECTS_AT_ONCE = 2;
+
+/** Registers the schemas of all topics without an id that the registry holds. Rejects with the first failure. */
+async function registerSchemas(options: {
+  registry: Registry;
+  schemas: ReturnType<typeof readSchemaFiles>;
+  topics: readonly WantedTopic[];
+  /** Receives the ids. */
+  ids: TenantSchemas;
+}): Promise<void> {
+  const { registry, schemas, topics, ids } = options;
+  const missing = topics.filter(({ suffix }) => suffix !== STATE_TOPIC && !ids.has(suffix)).values();
+  let hasFailed = false;
+  const work = async (): Promise<void> => {
+    for (const { name, suffix } of missing) {
+      if (hasFailed) return;
+      const file = schemas.get(suffix);
+      if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
+      try {
+        ids.set(suffix, await registry.register(`${name}-value`, file.schema));
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: SUBJECTS_AT_ONCE }, work));
+}
+
+/** Creates missing topics. Refuses a topic that differs from the contract, and never alters one. */
+async function prepareTopics(kafka: Kafka, topics: readonly WantedTopic[]): Promise<void> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect().catch((error: unknown) => {
+      throw kafkaError(error, 'connecting');
+    });
+    const findings = await inspectTopics(admin, topics);
+    const mismatch = topicMismatch(findings);
+    if (mismatch !== null) throw mismatch;
+    await createMissingTopics(admin, findings);
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}
