@@ -5,7 +5,7 @@ import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
 import { commonestReasons, type RejectReason } from '../core/sync-stats.ts';
-import { parentsFirst } from '../timetable/parents-first.ts';
+import { parentsFirst } from '../timetable/collection-runner.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
 const MOST_REASONS = 3;

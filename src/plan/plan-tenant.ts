@@ -9,8 +9,7 @@ import { openSession } from '../session/open-session.ts';
 import type { Tenant } from '../session/tenant.ts';
 import { MemoryState } from '../state/memory-state.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
-import { parentsFirst } from '../timetable/parents-first.ts';
-import type { CollectionRunner } from '../timetable/collection-runner.ts';
+import { parentsFirst, type CollectionRunner } from '../timetable/collection-runner.ts';
 import { RecordingLog, type PlannedRecords } from './recording-log.ts';
 
 export interface PlanTenantOptions {

@@ -10,7 +10,7 @@ import { CollectionRunner } from '../timetable/collection-runner.ts';
 import { CollectionWriter } from '../table/collection-writer.ts';
 import { createSource } from './create-source.ts';
 import { HubFindings } from '../sync/hub-findings.ts';
-import { parentState, type Offer, type ParentState } from '../timetable/offer.ts';
+import { parentState, type Offer, type ParentState } from '../timetable/sync-timetable.ts';
 import type { Source } from '../source/source.ts';
 import { isOtherHeld } from '../core/deletions/waiting-list.ts';
 import { overlapsEnough } from '../core/tenant-identity.ts';

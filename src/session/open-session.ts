@@ -4,7 +4,7 @@ import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import { addRunner, type TransactionSizes } from './add-runner.ts';
-import { Offer } from '../timetable/offer.ts';
+import { Offer } from '../timetable/sync-timetable.ts';
 import type { CollectionRunner } from '../timetable/collection-runner.ts';
 import { IdentityCheck } from '../sync/identity-check.ts';
 import type { Tenant } from './tenant.ts';

@@ -1,38 +1,79 @@
 import { isOfOneCollection } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
-import { SyncAttempt, type AttemptParts, type RunOptions } from './sync-attempt.ts';
-import { SyncRequests, type SyncRequest } from './sync-requests.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
-import type { SyncResult } from '../sync/sync-result.ts';
+import type { SyncResult, SyncOptions } from '../sync/sync-result.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
-import { SyncRetries, type RetryParts } from './sync-retries.ts';
-import type { SyncOptions } from '../sync/sync-result.ts';
-import { SyncTimetable, type TimetableParts } from './sync-timetable.ts';
-import { syncWithFollowUps, type FollowUpParts } from './sync-with-follow-ups.ts';
+import { SyncAttempt, syncWithFollowUps, type RunOptions, type Syncing } from './sync-attempt.ts';
+import { SyncRetries, SyncTimetable, type SyncedCollection } from './sync-timetable.ts';
+
+interface SyncRequest {
+  readonly mode: SyncMode;
+  readonly options: SyncOptions;
+  readonly done: PromiseWithResolvers<SyncResult>;
+}
+
+/** The requests for syncs of one collection that wait for their turn, and the rest of the loop that they end. */
+export class SyncRequests {
+  readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly #waiting: SyncRequest[] = [];
+  #wakeUp: () => void = () => undefined;
+  #ended: { readonly error: unknown } | null = null;
+
+  /** `sleep` rejects when the signal aborts. */
+  constructor(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
+    this.#sleep = sleep;
+  }
+
+  /** Resolves with the result of the sync. Rejects with the error of the sync, or of the session. */
+  add(mode: SyncMode, options: SyncOptions): Promise<SyncResult> {
+    if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
+    const done = Promise.withResolvers<SyncResult>();
+    this.#waiting.push({ mode, options, done });
+    this.#wakeUp();
+    return done.promise;
+  }
+
+  takeFirst(): SyncRequest | undefined {
+    return this.#waiting.shift();
+  }
+
+  /** Sleeps until the time has passed or a request waits, whichever is first. */
+  async rest(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#waiting.length > 0 || ms <= 0) return;
+    const woken = new AbortController();
+    this.#wakeUp = () => woken.abort();
+    await this.#sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+  }
+
+  /** The runner has ended: rejects waiting and later requests. */
+  end(error: unknown): void {
+    this.#ended = { error };
+    for (const { done } of this.#waiting.splice(0)) done.reject(asError(error));
+  }
+}
+
+/** The abort of a session's signal may have no reason. */
+function asError(reason: unknown): Error {
+  return reason instanceof Error
+    ? reason
+    : new Error("the tenant's session ended before the request was done");
+}
 
 const READY_POLL_MS = 500;
 /** A collection that the hub begins to offer is not urgent. */
 const NOT_OFFERED_POLL_MS = 30_000;
 
-export interface RunnerParts extends AttemptParts, TimetableParts, RetryParts {
-  readonly sync: AttemptParts['sync'];
-  /** Whether the configuration may name parents that it did not name when the last complete full sync ran. */
-  readonly hasNewParents: () => Promise<boolean>;
-  /** Rejects when the signal aborts. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-}
-
 /** Runs one collection's syncs, one after another: on request, or when they are due. */
 export class CollectionRunner {
-  readonly #parts: RunnerParts;
+  readonly #parts: SyncedCollection;
   readonly #requests: SyncRequests;
   readonly #timetable: SyncTimetable;
-  readonly #syncing: FollowUpParts;
+  readonly #syncing: Syncing;
   #hasLookedForParents = false;
   #lastConfirming: SyncResult | null = null;
 
-  constructor(parts: RunnerParts) {
+  constructor(parts: SyncedCollection) {
     this.#parts = parts;
     this.#requests = new SyncRequests(parts.sleep);
     const retries = new SyncRetries(parts);
@@ -140,4 +181,20 @@ function nothingToConfirm({ progress }: CollectionWriter): SyncResult {
   const stats = newSyncStats({ syncId, mode: 'INCREMENTAL', startedAtMs });
   stats.rowsWithheld = withheld;
   return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
+}
+
+/** Runs a task for each collection, nested collections last. The results are in the given order. */
+export async function parentsFirst<T>(
+  runners: ReadonlyMap<CollectionName, Pick<CollectionRunner, 'hasParents'>>,
+  collections: readonly CollectionName[],
+  task: (collection: CollectionName) => Promise<T>,
+): Promise<readonly T[]> {
+  const results = new Map<CollectionName, T>();
+  const run = async (collection: CollectionName): Promise<void> => {
+    results.set(collection, await task(collection));
+  };
+  const isLate = (collection: CollectionName): boolean => runners.get(collection)?.hasParents === true;
+  await Promise.all(collections.filter((each) => !isLate(each)).map(run));
+  await Promise.all(collections.filter(isLate).map(run));
+  return collections.flatMap((collection) => results.get(collection) ?? []);
 }

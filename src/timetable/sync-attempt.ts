@@ -1,42 +1,28 @@
-import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
+import { lastFullPullDue } from '../core/full-pull-time.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
-import { newSyncStats } from '../core/sync-stats.ts';
+import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
 import { HubError } from '../hub/hub-error.ts';
-import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
-import type { Emit } from '../core/pipeline-events.ts';
-import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
-import type { SyncParts } from '../sync/sync-parts.ts';
 import { runSync } from '../sync/run-sync.ts';
-import type { SyncResult } from '../sync/sync-result.ts';
-import type { SyncRetries } from './sync-retries.ts';
-import type { SyncOptions } from '../sync/sync-result.ts';
-import type { SyncTimetable } from './sync-timetable.ts';
+import type { SyncResult, SyncOptions } from '../sync/sync-result.ts';
+import {
+  parentNotOffered,
+  type SyncedCollection,
+  type SyncRetries,
+  type SyncTimetable,
+} from './sync-timetable.ts';
 
 const DAY_MS = 24 * 3_600_000;
-
-export interface AttemptParts {
-  readonly collection: CollectionName;
-  readonly sync: SyncParts;
-  /** The collection whose rows lead to this one's scans; null for most. */
-  readonly parent: CollectionName | null;
-  /** State of the parents' collection; ready when there is none. */
-  readonly parents: () => ParentState;
-  readonly offer: Offer;
-  readonly fullPull: FullPullTime;
-  readonly now: () => number;
-  readonly emit: Emit;
-}
 
 export type RunOptions = SyncOptions & { readonly signal: AbortSignal };
 
 /** Runs one sync: reports how it began and ended, and notes what that means for the next one. */
 export class SyncAttempt {
-  readonly #parts: AttemptParts;
+  readonly #parts: SyncedCollection;
   readonly #timetable: SyncTimetable;
   readonly #retries: SyncRetries;
 
-  constructor(parts: AttemptParts, notes: { timetable: SyncTimetable; retries: SyncRetries }) {
+  constructor(parts: SyncedCollection, notes: { timetable: SyncTimetable; retries: SyncRetries }) {
     this.#parts = parts;
     this.#timetable = notes.timetable;
     this.#retries = notes.retries;
@@ -110,5 +96,96 @@ export class SyncAttempt {
     const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
     const retryInMs = isOfOneCollection(error) ? this.#retries.postpone(sync.mode, askedMs) : null;
     emit({ type: 'sync-failed', collection, error, ...sync, retryInMs });
+  }
+}
+
+/** What runs the syncs of a collection. */
+export interface Syncing extends Pick<SyncedCollection, 'sync' | 'deltaEveryMs' | 'sleep'> {
+  readonly timetable: SyncTimetable;
+  readonly attempt: SyncAttempt;
+}
+
+/** Runs a sync, and the full one that replaces an incremental one that is refused, brings too much, or is short. */
+export async function syncWithFollowUps(
+  parts: Syncing,
+  mode: SyncMode,
+  options: RunOptions,
+): Promise<SyncResult> {
+  const { timetable, sync } = parts;
+  const first =
+    mode === 'INCREMENTAL' && timetable.canBeIncremental
+      ? await incrementalSync(parts, options)
+      : await fullSync(parts, options);
+  if (first.kind !== 'becomes-full') return first;
+  const result = withEarlier(first.stats, await fullSync(parts, options));
+  if (first.because === 'short' && result.kind === 'complete') sync.findings.ignoreFilteredTotals();
+  return result;
+}
+
+/** A hub that refuses the filter gets full syncs instead: an incremental sync is a hint, the full sync is the truth. */
+async function incrementalSync(parts: Syncing, options: RunOptions): Promise<SyncResult> {
+  try {
+    return await parts.attempt.run('INCREMENTAL', options);
+  } catch (error) {
+    const isRefused = error instanceof RollcallError && error.code === 'HUB_REQUEST_REFUSED';
+    if (!isRefused || parts.sync.source.changes !== undefined) throw error;
+    parts.timetable.noteFilterRefused();
+    return fullSync(parts, options);
+  }
+}
+
+function fullSync(parts: Syncing, { signal, ...options }: RunOptions): Promise<SyncResult> {
+  return besideIncrementalSyncs(parts, signal, (both) =>
+    parts.attempt.run('FULL', { ...options, signal: both }),
+  );
+}
+
+/** The result of a request with two syncs: the sums of what both published, otherwise the numbers of the last one. */
+function withEarlier(earlier: SyncStats, result: SyncResult): SyncResult {
+  const stats: SyncStats = {
+    ...result.stats,
+    rowsCreated: earlier.rowsCreated + result.stats.rowsCreated,
+    rowsUpdated: earlier.rowsUpdated + result.stats.rowsUpdated,
+    rowsRemoved: earlier.rowsRemoved + result.stats.rowsRemoved,
+  };
+  return { ...result, stats };
+}
+
+/** Does long work while incremental syncs continue to publish changes. */
+export async function besideIncrementalSyncs<T>(
+  parts: Syncing,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const done = new AbortController();
+  const broken = new AbortController();
+  const both = AbortSignal.any([signal, broken.signal]);
+  const deltas = runUntil(parts, done.signal, both).catch((error: unknown) => broken.abort(error));
+  try {
+    return await work(both);
+  } catch (error) {
+    // An error that concerns the tenant ends the running incremental sync as well.
+    if (!isOfOneCollection(error)) broken.abort(error);
+    throw error;
+  } finally {
+    done.abort();
+    await deltas;
+  }
+}
+
+async function runUntil(parts: Syncing, done: AbortSignal, signal: AbortSignal): Promise<void> {
+  const { deltaEveryMs, sync, sleep, timetable, attempt } = parts;
+  const isOver = AbortSignal.any([done, signal]);
+  for (;;) {
+    await sleep(deltaEveryMs, isOver).catch(() => undefined);
+    if (isOver.aborted) return;
+    if (!timetable.hasIncremental || !timetable.mayBringChanges || sync.writer.progress?.watermarkMs == null)
+      continue;
+    try {
+      // Such as a nightly re-stamp: the running full sync brings all these rows.
+      if ((await attempt.run('INCREMENTAL', { signal })).kind === 'becomes-full') return;
+    } catch (error) {
+      if (!isOfOneCollection(error)) throw error;
+    }
   }
 }

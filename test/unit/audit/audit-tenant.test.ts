@@ -81,7 +81,7 @@ class Mirrored {
       collections: [{ name: 'users', reader: {} }],
       runtime: { sleep: () => this.inPause() },
     };
-    const tenant = { parts, openReadOnlyLog: () => log };
+    const tenant = { ...parts, openReadOnlyLog: () => log };
     const assembly = { tenant: () => tenant, registry: { decode: () => Promise.resolve({}) } };
     const { signal } = new AbortController();
     const options = { tenantId: 't', collections: ['users'] as const, onRead: () => undefined, signal };

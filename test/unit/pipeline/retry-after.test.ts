@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
-import { CollectionRunner, type RunnerParts } from '../../../src/timetable/collection-runner.ts';
+import { CollectionRunner } from '../../../src/timetable/collection-runner.ts';
+import type { SyncedCollection } from '../../../src/timetable/sync-timetable.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 
 /** Makes a runner whose syncs fail with an error before they read anything. */
@@ -35,7 +36,7 @@ function failingRunner(failure: Error) {
     // No incremental sync runs beside a full one.
     sleep: () => Promise.reject(new Error('over')),
     emit: (event: PipelineEvent) => events.push(event),
-  } as unknown as RunnerParts;
+  } as unknown as SyncedCollection;
   return { runner: new CollectionRunner(parts), events };
 }
 

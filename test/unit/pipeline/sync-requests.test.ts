@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SyncRequests } from '../../../src/timetable/sync-requests.ts';
+import { SyncRequests } from '../../../src/timetable/collection-runner.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
 
 /** Sleeps until the signal aborts, however long it is to sleep. */

@@ -5,7 +5,7 @@ import type { SyncMode } from '../../../src/model/progress.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
-import { syncWithFollowUps, type FollowUpParts } from '../../../src/timetable/sync-with-follow-ups.ts';
+import { syncWithFollowUps, type Syncing } from '../../../src/timetable/sync-attempt.ts';
 
 const { signal } = new AbortController();
 
@@ -53,7 +53,7 @@ function parts(results: (SyncResult | Error)[]) {
         return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
       },
     },
-  } as unknown as FollowUpParts;
+  } as unknown as Syncing;
   return { made, modes, findings };
 }
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ChangedScopes } from '../../../src/source/source-scan.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
-import { SyncRetries } from '../../../src/timetable/sync-retries.ts';
-import { SyncTimetable, type TimetableParts } from '../../../src/timetable/sync-timetable.ts';
+import { SyncRetries, SyncTimetable, type SyncedCollection } from '../../../src/timetable/sync-timetable.ts';
 
 const LAST_FULL_MS = Date.parse('2026-03-10T03:00:00Z');
 const MINUTE = 60_000;
@@ -28,7 +27,7 @@ function timetable(): { at: (nowMs: number) => unknown; changes: ChangedScopes }
     deltaEveryMs: 5_000,
     now: () => nowMs,
     random: () => 0,
-  } as unknown as TimetableParts & ConstructorParameters<typeof SyncRetries>[0];
+  } as unknown as SyncedCollection;
   const made = new SyncTimetable(parts, new SyncRetries(parts));
   return {
     changes,
