@@ -5,28 +5,40 @@ import { TransactionSize } from '../core/transaction-size.ts';
 import { LargeAnswer } from '../hub/hub-error.ts';
 import type { TenantLog } from '../log/log.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
-import { createAbsenceView } from './create-absence-view.ts';
 import { CollectionRunner } from '../timetable/collection-runner.ts';
-import { CollectionWriter } from '../table/collection-writer.ts';
-import { createSource } from './create-source.ts';
+import { CollectionWriter, type ViewParts } from '../table/collection-writer.ts';
 import { HubFindings } from '../sync/hub-findings.ts';
 import { parentState, type Offer, type ParentState } from '../timetable/sync-timetable.ts';
-import type { Source } from '../source/source.ts';
+import {
+  type Source,
+  classStudentsSource,
+  nestedSource,
+  parentsWithoutRows,
+  plainSource,
+} from '../source/source.ts';
 import { isOtherHeld } from '../core/deletions/waiting-list.ts';
 import { overlapsEnough } from '../core/tenant-identity.ts';
 import { MissingRows } from '../table/missing-rows.ts';
 import type { SettleParts } from '../sync/settle-missing.ts';
 import type { SyncParts } from '../sync/sync-parts.ts';
-import type { IdentityCheck } from '../sync/identity-check.ts';
+import type { IdentityCheck } from '../sync/identity.ts';
 import type { TenantCollection, Tenant } from './tenant.ts';
 import { requireRecords } from './watch-topics.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
+import { absentStudents } from '../absences/absent-students.ts';
+import { createZoneClock } from '../core/lessons/zone-clock.ts';
+import { lessonSource } from '../lessons/lesson-source.ts';
+import type { CollectionIndex } from '../state/index-store.ts';
+import { AbsenceView } from '../absences/absence-view.ts';
+import { changelogOf } from '../absences/changelog-of-index.ts';
+import { readRecords } from '../absences/read-records.ts';
+import { isFromHub } from '../errors.ts';
 
 /** Kept for all sessions of a tenant. */
 export type TransactionSizes = Map<CollectionName, TransactionSize>;
 
 /** The parts that the runners of a session share. */
-export interface SessionParts {
+export interface OpeningSession {
   readonly parts: Tenant;
   readonly commit: TenantLog['commit'];
   readonly signal: AbortSignal;
@@ -37,14 +49,14 @@ export interface SessionParts {
   readonly identity: IdentityCheck;
 }
 
-interface OwnParts {
+interface CollectionStart {
   readonly collection: TenantCollection;
   readonly start: WriterStart;
   readonly offer: Offer;
 }
 
 /** Creates the runner, the source and the writer of a collection, and adds them to the session. */
-export async function addRunner(session: SessionParts, own: OwnParts): Promise<void> {
+export async function addRunner(session: OpeningSession, own: CollectionStart): Promise<void> {
   const { parts, commit, signal, sizes, writers, runners } = session;
   const { collection, start } = own;
   const { name, reader } = collection;
@@ -86,7 +98,7 @@ interface Ends {
   readonly settling: SettleParts;
 }
 
-function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends): CollectionRunner {
+function createCollectionRunner(session: OpeningSession, own: CollectionStart, ends: Ends): CollectionRunner {
   const { parts } = session;
   const { source } = ends;
   const { name, fullPull, deltaEveryMs } = own.collection;
@@ -106,8 +118,8 @@ function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends
 }
 
 function syncParts(
-  session: SessionParts,
-  own: OwnParts,
+  session: OpeningSession,
+  own: CollectionStart,
   { source, writer, pages, settling }: Ends,
 ): SyncParts {
   const { parts, signal } = session;
@@ -169,7 +181,7 @@ async function beginsWithKnown(
   return false;
 }
 
-function parentsOf({ parents }: Source, { writers, runners }: SessionParts): ParentState {
+function parentsOf({ parents }: Source, { writers, runners }: OpeningSession): ParentState {
   if (parents === undefined) return 'ready';
   const writer = writers.get(parents);
   const { lost, completeSinceMs = null } = writer?.committed ?? {};
@@ -178,7 +190,7 @@ function parentsOf({ parents }: Source, { writers, runners }: SessionParts): Par
 }
 
 function settleParts(
-  { parts, writers }: SessionParts,
+  { parts, writers }: OpeningSession,
   { name, fullPull }: TenantCollection,
   missing: MissingRows,
 ): SettleParts {
@@ -197,5 +209,91 @@ function settleParts(
       return isOtherHeld(name, held);
     },
     emit: (event) => parts.emit({ type: 'deletion', event }),
+  };
+}
+
+/** Reads the index of a collection while nothing writes to it. */
+type ReadUndisturbed = <T>(
+  collection: CollectionName,
+  read: (index: CollectionIndex) => Promise<T>,
+) => Promise<T>;
+
+/** The source of a collection's rows. */
+function createSource(
+  { hub, schedules, runtime }: Pick<Tenant, 'hub' | 'schedules' | 'runtime'>,
+  { name, reader, parentIds = [] }: TenantCollection,
+  undisturbed: ReadUndisturbed,
+): Source {
+  const collection = collectionNamed(name);
+  switch (name) {
+    case 'class-students': {
+      const classIds = (): Promise<string[]> => undisturbed('classes', allKeys);
+      return classStudentsSource({ hub, collection, classes: 'classes', classIds });
+    }
+    case 'afterschool-users': {
+      const newParents = (): Promise<ReadonlySet<string>> =>
+        undisturbed(name, (index) => parentsWithoutRows(parentIds, index));
+      return nestedSource({ hub, collection, reader, parentIds, newParents });
+    }
+    case 'schedules': {
+      if (schedules === undefined) throw new Error('there are no settings of schedules');
+      const clock = createZoneClock(schedules.timeZone);
+      return lessonSource({
+        ...schedules,
+        now: runtime.now,
+        absentIn: (window) =>
+          undisturbed('absence-versions', (index) => absentStudents(index, window, (ms) => clock.dateAt(ms))),
+        allStudents: () => undisturbed('students', allKeys),
+      });
+    }
+    default:
+      return plainSource(hub, collection, reader);
+  }
+}
+
+async function allKeys(index: Pick<CollectionIndex, 'keys'>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const keys of index.keys('rows')) all.push(...keys);
+  return all;
+}
+
+/** After the hub failed to answer for single rows, Rollcall does not ask for any for so long. */
+const NO_SINGLE_ROWS_FOR_MS = 30_000;
+
+/** Creates the absence view of the writer of `absence-versions`; undefined if absences are not mirrored. */
+function createAbsenceView(options: {
+  readonly parts: Tenant;
+  readonly source: Source;
+  readonly signal: AbortSignal;
+}): ViewParts | undefined {
+  const { parts, source, signal } = options;
+  const { chains } = parts;
+  if (chains === undefined) return undefined;
+  let notBeforeMs = 0;
+  const index = parts.state.collection('absence-versions');
+  const view = new AbsenceView({
+    ...chains,
+    tenantId: parts.tenantId,
+    index,
+    readRecords: readRecords({ log: parts.log, decode: (framed) => chains.decode(framed), signal }),
+    now: parts.runtime.now,
+    onCommitted: ({ tally, publishedOpen, contradictions, students }) => {
+      parts.emit({ type: 'chains-published', tally, publishedOpen, contradictions });
+      chains.onStudents(students);
+    },
+  });
+  return {
+    view,
+    fetchRows: async (ids, readVersion) => {
+      if (parts.runtime.now() < notBeforeMs) return null;
+      try {
+        return (await source.fetchRows?.(ids, { readVersion, signal })) ?? null;
+      } catch (error) {
+        if (!isFromHub(error)) throw error;
+        notBeforeMs = parts.runtime.now() + NO_SINGLE_ROWS_FOR_MS;
+        return null;
+      }
+    },
+    changelog: (at) => changelogOf({ log: parts.log, index, chains, signal }, at),
   };
 }

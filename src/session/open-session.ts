@@ -6,7 +6,7 @@ import type { CollectionWriter } from '../table/collection-writer.ts';
 import { addRunner, type TransactionSizes } from './add-runner.ts';
 import { Offer } from '../timetable/sync-timetable.ts';
 import type { CollectionRunner } from '../timetable/collection-runner.ts';
-import { IdentityCheck } from '../sync/identity-check.ts';
+import { IdentityCheck } from '../sync/identity.ts';
 import type { Tenant } from './tenant.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 

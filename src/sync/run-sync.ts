@@ -4,15 +4,13 @@ import { incrementalFrom, isOversized, syncClock, type SyncClock } from '../core
 import { isFromHub } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
-import { BecomesFull } from './becomes-full.ts';
+import { BecomesFull, IdentityGate } from './identity.ts';
 import { completeSync, type Scanned } from './complete-sync.ts';
-import { IdentityGate } from './identity-gate.ts';
 import { scansAhead } from '../source/pages-ahead.ts';
 import { evidenceOf, type Reading, type SourcePage } from '../source/source-scan.ts';
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
 import type { SyncParts } from './sync-parts.ts';
-import type { SyncResult } from './sync-result.ts';
-import type { SyncOptions } from './sync-result.ts';
+import type { SyncResult, SyncOptions } from './sync-result.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 
 const COMMIT_EVERY_MS = 1_000;

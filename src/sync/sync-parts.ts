@@ -3,7 +3,7 @@ import type { PageMemory } from '../core/pages/page-memory.ts';
 import type { LateRowWatch } from '../core/late-rows.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { HubFindings } from './hub-findings.ts';
-import type { IdentityCheck } from './identity-check.ts';
+import type { IdentityCheck } from './identity.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 import type { SettleParts } from './settle-missing.ts';

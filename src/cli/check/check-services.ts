@@ -9,9 +9,8 @@ import {
 } from '../../log/manage-topics.ts';
 import { readSchemaFiles } from '../../log/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
-import type { Assembly } from '../../session/assemble.ts';
+import { redisConnection, registryConnection, type Assembly } from '../../session/assemble.ts';
 import type { StartedTenant } from '../../session/tenant.ts';
-import { redisConnection, registryConnection } from '../../session/assemble.ts';
 import { inspectRedis, type RedisFacts } from '../../state/inspect-redis.ts';
 import { withAdmin } from '../with-assembly.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';

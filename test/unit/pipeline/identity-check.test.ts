@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
-import { IdentityCheck, type PublishedRows } from '../../../src/sync/identity-check.ts';
+import { IdentityCheck, type PublishedRows } from '../../../src/sync/identity.ts';
 
 const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
   'HUB_REQUEST_REFUSED',
