@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RollcallError } from '../errors.ts';
 import type { StateStore } from './index-store.ts';
-import { RedisConnection } from './redis-connection.ts';
-import type { RedisConnectionOptions } from './redis-connection.ts';
+import { RedisConnection, type RedisConnectionOptions } from './redis-connection.ts';
 import { RedisCoordination } from './redis-coordination.ts';
 import { RedisDeletions } from './redis-deletions.ts';
 import { RedisIndex } from './redis-index.ts';
@@ -55,11 +54,48 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
 
 /** Reads the policy from INFO, because managed services forbid CONFIG. */
 function refuseEviction(memoryInfo: string, address: string): void {
-  const policy = /^maxmemory_policy:(\S+)/m.exec(memoryInfo)?.[1];
-  if (policy === undefined || policy === 'noeviction') return;
+  const policy = fieldIn(memoryInfo, 'maxmemory_policy');
+  if (policy === null || policy === 'noeviction') return;
   throw new RollcallError(
     'INDEX_REFUSED',
     `Redis at ${address} has maxmemory-policy ${policy} and may drop parts of the index when memory runs short`,
     { remedy: 'Set maxmemory-policy to noeviction, or set redis.url to a Redis that only Rollcall uses.' },
   );
+}
+
+/** Facts from Redis' INFO. A field is null if INFO lacks it, as with some managed services. */
+export interface RedisFacts {
+  /** Host and port. */
+  readonly address: string;
+  readonly version: string | null;
+  readonly evictionPolicy: string | null;
+  readonly usedBytes: number | null;
+  /** 0: no limit. */
+  readonly maxBytes: number | null;
+}
+
+/** Reads INFO. Throws `INDEX_UNREACHABLE` or `INDEX_REFUSED`. */
+export async function inspectRedis(options: RedisConnectionOptions): Promise<RedisFacts> {
+  const connection = new RedisConnection(options);
+  try {
+    const info = await connection.run((client) => client.info());
+    const field = (name: string): string | null => fieldIn(info, name);
+    const bytes = (name: string): number | null => {
+      const text = field(name);
+      return text === null ? null : Number(text);
+    };
+    return {
+      address: connection.address,
+      version: field('redis_version'),
+      evictionPolicy: field('maxmemory_policy'),
+      usedBytes: bytes('used_memory'),
+      maxBytes: bytes('maxmemory'),
+    };
+  } finally {
+    connection.close();
+  }
+}
+
+function fieldIn(info: string, name: string): string | null {
+  return new RegExp(`^${name}:([^\\r\\n]*)`, 'm').exec(info)?.[1] ?? null;
 }

@@ -11,7 +11,7 @@ import { readSchemaFiles } from '../../log/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import { redisConnection, registryConnection, type Assembly } from '../../session/assemble.ts';
 import type { StartedTenant } from '../../session/tenant.ts';
-import { inspectRedis, type RedisFacts } from '../../state/inspect-redis.ts';
+import { inspectRedis, type RedisFacts } from '../../state/redis-store.ts';
 import { withAdmin } from '../with-assembly.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
