@@ -142,7 +142,7 @@ interface Side {
   readonly contents: Contents;
 }
 
-interface SharedParts {
+interface SharedAudit {
   readonly parts: Tenant;
   readonly log: ReadOnlyLog;
   readonly options: AuditOptions;
@@ -153,7 +153,7 @@ interface SharedParts {
 
 /** Audits a collection that has syncs of its own, with those derived from it. */
 class SourceAudit {
-  readonly #shared: SharedParts;
+  readonly #shared: SharedAudit;
   readonly #source: CollectionName;
   readonly #index: CollectionIndex;
   readonly #contents: ReadonlyMap<CollectionName, Contents>;
@@ -161,7 +161,7 @@ class SourceAudit {
   readonly #reader: TopicReader;
   #read = 0;
 
-  constructor(shared: SharedParts, source: CollectionName, contents: ReadonlyMap<CollectionName, Contents>) {
+  constructor(shared: SharedAudit, source: CollectionName, contents: ReadonlyMap<CollectionName, Contents>) {
     const { parts, log } = shared;
     this.#shared = shared;
     this.#source = source;

@@ -19,8 +19,8 @@ import {
 import { isOtherHeld } from '../core/deletions/waiting-list.ts';
 import { overlapsEnough } from '../core/tenant-identity.ts';
 import { MissingRows } from '../table/missing-rows.ts';
-import type { SettleParts } from '../sync/settle-missing.ts';
-import type { SyncParts } from '../sync/sync-parts.ts';
+import type { Settling } from '../sync/settle-missing.ts';
+import type { MirroredCollection } from '../sync/mirrored-collection.ts';
 import type { IdentityCheck } from '../sync/identity.ts';
 import type { TenantCollection, Tenant } from './tenant.ts';
 import { requireRecords } from './watch-topics.ts';
@@ -95,7 +95,7 @@ interface Ends {
   readonly source: Source;
   readonly writer: CollectionWriter;
   readonly pages: PageMemory | null;
-  readonly settling: SettleParts;
+  readonly settling: Settling;
 }
 
 function createCollectionRunner(session: OpeningSession, own: CollectionStart, ends: Ends): CollectionRunner {
@@ -121,7 +121,7 @@ function syncParts(
   session: OpeningSession,
   own: CollectionStart,
   { source, writer, pages, settling }: Ends,
-): SyncParts {
+): MirroredCollection {
   const { parts, signal } = session;
   const { name } = own.collection;
   // Requests by the keys of other rows, or by student, cannot return another tenant's rows.
@@ -193,7 +193,7 @@ function settleParts(
   { parts, writers }: OpeningSession,
   { name, fullPull }: TenantCollection,
   missing: MissingRows,
-): SettleParts {
+): Settling {
   return {
     collection: name,
     missing,

@@ -7,7 +7,7 @@ import type { CollectionProgress } from '../table/collection-progress.ts';
 import type { Runtime } from '../runtime.ts';
 import { suffixOf } from '../recovery/topic-ends.ts';
 
-export interface RollParts {
+export interface RolledTenant {
   readonly log: Pick<TenantLog, 'compactionSettings' | 'markEnds' | 'removedAt'>;
   readonly runtime: Pick<Runtime, 'now' | 'sleep'>;
 }
@@ -26,7 +26,7 @@ const LONGEST_PAUSE_MS = 24 * 3_600_000;
  * session. Rejects with errors that require a new session; ends with the signal.
  */
 export async function rollSegments(
-  parts: RollParts,
+  parts: RolledTenant,
   options: { rolls: SegmentRolls; writers: Writers; signal: AbortSignal },
 ): Promise<void> {
   const { rolls, writers, signal } = options;
@@ -42,7 +42,7 @@ export async function rollSegments(
 }
 
 async function rollDue(
-  parts: RollParts,
+  parts: RolledTenant,
   { rolls, writers }: { rolls: SegmentRolls; writers: Writers },
 ): Promise<number> {
   const written = lastWritten(writers, parts.log.removedAt());

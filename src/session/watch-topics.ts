@@ -6,7 +6,7 @@ import type { Runtime } from '../runtime.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { Tenant } from './tenant.ts';
 
-interface WatchParts extends TopicEndsParts {
+interface WatchedTenant extends TopicEndsParts {
   readonly runtime: Pick<Runtime, 'sleep'>;
 }
 
@@ -24,7 +24,7 @@ const MARKERS_POLL_MS = 100;
  * full sync finds no change. Like every failure of the log, a new session recovers from it.
  */
 export async function requireRecords(
-  parts: WatchParts,
+  parts: WatchedTenant,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -60,7 +60,7 @@ function recordsLost(collection: CollectionName): RollcallError {
  * {@link requireRecords}; ends with the signal.
  */
 export async function watchTopics(
-  parts: WatchParts & Pick<Tenant, 'prepare' | 'emit'>,
+  parts: WatchedTenant & Pick<Tenant, 'prepare' | 'emit'>,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
   signal: AbortSignal,
 ): Promise<void> {

@@ -7,7 +7,7 @@ import { settleMissing, type Rows } from './settle-missing.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { Approved } from './sync-result.ts';
-import type { SyncParts } from './sync-parts.ts';
+import type { MirroredCollection } from './mirrored-collection.ts';
 
 /** The result of a sync's scans; the writer has their rows. */
 export interface Scanned {
@@ -20,7 +20,7 @@ export interface Scanned {
 }
 
 interface CompleteOptions extends Scanned {
-  readonly parts: SyncParts;
+  readonly parts: MirroredCollection;
   readonly sync: ActiveSync;
   readonly isConfirming: boolean;
   readonly knownRowsBefore: number;
@@ -162,7 +162,7 @@ async function clearRejects(writer: CollectionWriter, sync: ActiveSync): Promise
 
 /** Stores for `status` what the full sync shows about the overlap, if it shows anything. */
 async function noteLate(
-  { late, memory, collection, findings, now, overlapMs }: SyncParts,
+  { late, memory, collection, findings, now, overlapMs }: MirroredCollection,
   stats: SyncStats,
 ): Promise<void> {
   const { startedAtMs } = stats;

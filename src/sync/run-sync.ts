@@ -9,7 +9,7 @@ import { completeSync, type Scanned } from './complete-sync.ts';
 import { scansAhead } from '../source/pages-ahead.ts';
 import { evidenceOf, type Reading, type SourcePage } from '../source/source-scan.ts';
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
-import type { SyncParts } from './sync-parts.ts';
+import type { MirroredCollection } from './mirrored-collection.ts';
 import type { SyncResult, SyncOptions } from './sync-result.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 
@@ -17,7 +17,7 @@ const COMMIT_EVERY_MS = 1_000;
 
 /** A sync on its way from the hub's pages to the writer. */
 interface RunningSync {
-  readonly parts: SyncParts;
+  readonly parts: MirroredCollection;
   readonly sync: ActiveSync;
   readonly gate: IdentityGate;
   readonly reading: Reading;
@@ -35,7 +35,7 @@ type RunOptions = SyncOptions & { readonly signal: AbortSignal };
  * Runs one sync of a collection, full or incremental, and publishes the changes. Throws the hub's errors, and
  * `HUB_FOREIGN_DATA`.
  */
-export function runSync(parts: SyncParts, mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+export function runSync(parts: MirroredCollection, mode: SyncMode, options: RunOptions): Promise<SyncResult> {
   const { source } = parts;
   const keys = options.approved?.keys ?? (options.confirming === true ? missingKeys(parts) : null);
   if (keys !== null)
@@ -47,7 +47,7 @@ export function runSync(parts: SyncParts, mode: SyncMode, options: RunOptions): 
 }
 
 async function runOn(
-  parts: SyncParts,
+  parts: MirroredCollection,
   mode: SyncMode,
   { some, ...options }: RunOptions & Pick<RunningSync, 'some'>,
 ): Promise<SyncResult> {
@@ -94,7 +94,11 @@ async function runOn(
 }
 
 /** The configuration or the day says so: no guard, no confirmation, and no word of the hub. */
-async function removeOutside({ writer }: SyncParts, sync: ActiveSync, { isOutside }: Reading): Promise<void> {
+async function removeOutside(
+  { writer }: MirroredCollection,
+  sync: ActiveSync,
+  { isOutside }: Reading,
+): Promise<void> {
   if (isOutside === undefined) return;
   for (const area of ['rows', 'rejects'] as const) {
     for (let isMore = writer.known[area] > 0; isMore;) {
@@ -106,7 +110,7 @@ async function removeOutside({ writer }: SyncParts, sync: ActiveSync, { isOutsid
   }
 }
 
-function newSync(parts: SyncParts, mode: SyncMode, { republication }: SyncOptions): ActiveSync {
+function newSync(parts: MirroredCollection, mode: SyncMode, { republication }: SyncOptions): ActiveSync {
   const syncId = parts.randomId();
   const isFull = mode === 'FULL';
   const seed = parts.pages?.seed ?? seedFrom(syncId);
@@ -249,7 +253,7 @@ class Commits {
 }
 
 /** Those whose scopes a confirming sync reads; null: it reads all. */
-function missingKeys({ settling: { missing } }: SyncParts): Iterable<string> | null {
+function missingKeys({ settling: { missing } }: MirroredCollection): Iterable<string> | null {
   return missing.owed?.isOfAll === false ? (missing.keys?.keys() ?? []) : null;
 }
 
@@ -338,7 +342,11 @@ function startClock(
 }
 
 /** The time from which an incremental sync reads, hub time in ms. */
-function incrementalBegin({ writer, inheritedWatermarkMs, overlapMs }: SyncParts): number | undefined {
+function incrementalBegin({
+  writer,
+  inheritedWatermarkMs,
+  overlapMs,
+}: MirroredCollection): number | undefined {
   const watermarkMs = writer.progress?.watermarkMs ?? null;
   if (watermarkMs === null) return undefined;
   return incrementalFrom({ watermarkMs, isInherited: watermarkMs === inheritedWatermarkMs, overlapMs });

@@ -6,7 +6,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { Approval, DeletionState } from '../model/progress.ts';
 import type { MissingRows } from '../table/missing-rows.ts';
 
-export interface SettleParts {
+export interface Settling {
   readonly collection: CollectionName;
   readonly missing: MissingRows;
   readonly limits: GuardLimits;
@@ -64,7 +64,7 @@ export interface Settled {
 }
 
 /** Settles what a full sync missed: the removals are staged, and the rest is remembered after the commit. */
-export async function settleMissing(parts: SettleParts, scans: EndedScans, rows: Rows): Promise<Settled> {
+export async function settleMissing(parts: Settling, scans: EndedScans, rows: Rows): Promise<Settled> {
   const { missing, now } = parts;
   const { verdicts, scopeOf, before, approval } = scans;
   const empty = new Map(scans.becameEmpty.flatMap((row) => (row.key === null ? [] : [[row.key, row]])));
@@ -170,7 +170,7 @@ function judgeSync({ verdicts, scopeOf }: EndedScans, unseen: readonly string[],
 
 /** A confirming sync asks for none. */
 function confirmAt(
-  { confirmAfterMs, now }: SettleParts,
+  { confirmAfterMs, now }: Settling,
   { isConfirming }: EndedScans,
   { settlement, judged }: { settlement: Settlement; judged: SyncVerdict },
 ): number | null {
@@ -178,7 +178,7 @@ function confirmAt(
   return isOwed ? now() + confirmAfterMs : null;
 }
 
-function report({ emit, collection }: SettleParts, { verdicts }: EndedScans, { short }: SyncVerdict): void {
+function report({ emit, collection }: Settling, { verdicts }: EndedScans, { short }: SyncVerdict): void {
   if (short !== null) emit({ kind: 'short', collection, ...short });
   for (const verdict of verdicts.values()) {
     if (verdict.kind !== 'nameless') continue;
@@ -188,7 +188,7 @@ function report({ emit, collection }: SettleParts, { verdicts }: EndedScans, { s
 }
 
 function reportSettled(
-  { emit, collection }: SettleParts,
+  { emit, collection }: Settling,
   settled: { settlement: Settlement; confirmAtMs: number | null; approval: EndedScans['approval'] },
 ): void {
   const { settlement, confirmAtMs, approval } = settled;

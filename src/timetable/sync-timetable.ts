@@ -2,7 +2,7 @@ import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
 import { nextSync, type NextSync } from '../core/next-sync.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
-import type { SyncParts } from '../sync/sync-parts.ts';
+import type { MirroredCollection } from '../sync/mirrored-collection.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
 import { jitteredPauseMs } from '../retry-policy.ts';
 import { HubError } from '../hub/hub-error.ts';
@@ -70,7 +70,7 @@ export function parentNotOffered(collection: CollectionName, parent: CollectionN
 /** A collection whose syncs run in a session. */
 export interface SyncedCollection {
   readonly collection: CollectionName;
-  readonly sync: SyncParts;
+  readonly sync: MirroredCollection;
   /** The collection whose rows lead to this one's scans; null for most. */
   readonly parent: CollectionName | null;
   /** State of the parents' collection; ready when there is none. */

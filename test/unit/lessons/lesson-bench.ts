@@ -12,7 +12,7 @@ import { ChangedScopes } from '../../../src/source/source-scan.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
-import type { SyncParts } from '../../../src/sync/sync-parts.ts';
+import type { MirroredCollection } from '../../../src/sync/mirrored-collection.ts';
 import type { SyncOptions, SyncResult } from '../../../src/sync/sync-result.ts';
 import { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import { MissingRows } from '../../../src/table/missing-rows.ts';
@@ -35,7 +35,7 @@ export class LessonBench {
   guard = { rows: 1_000, ratio: 1 };
   latencyMs: (student: string) => number = () => 100;
   trouble: (student: string) => HubError | null = () => null;
-  #parts: SyncParts | null = null;
+  #parts: MirroredCollection | null = null;
   readonly #which: WhichStudents;
 
   constructor(which: WhichStudents = 'all') {
@@ -62,7 +62,7 @@ export class LessonBench {
     return view;
   }
 
-  async #open(): Promise<SyncParts> {
+  async #open(): Promise<MirroredCollection> {
     const state = createMemoryStore().tenant('north');
     const index = state.collection('schedules');
     await (

@@ -15,7 +15,7 @@ import { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import { plainSource } from '../../../src/source/source.ts';
-import type { SyncParts } from '../../../src/sync/sync-parts.ts';
+import type { MirroredCollection } from '../../../src/sync/mirrored-collection.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { asListed } from '../../simulation/parts/keyset-pages.ts';
 import { simulatedReader, type SimulatedRow } from '../../simulation/sessions/simulated-row.ts';
@@ -56,7 +56,7 @@ class World {
   rows: Rows = new Map();
   /** Called while the second page of a full scan is on its way. */
   amid: (() => Promise<void>) | null = null;
-  #parts: SyncParts | null = null;
+  #parts: MirroredCollection | null = null;
 
   constructor(pages: PageMemory | null) {
     this.#pages = pages;

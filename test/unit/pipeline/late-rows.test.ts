@@ -7,7 +7,7 @@ import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import { MissingRows } from '../../../src/table/missing-rows.ts';
 import { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
-import type { SyncParts } from '../../../src/sync/sync-parts.ts';
+import type { MirroredCollection } from '../../../src/sync/mirrored-collection.ts';
 import type { SourceScan } from '../../../src/source/source-scan.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 
@@ -31,7 +31,7 @@ class Bench {
   readonly store = createMemoryStore();
   readonly #index = this.store.tenant('north').collection('users');
 
-  async session(overlapMs: number): Promise<SyncParts> {
+  async session(overlapMs: number): Promise<MirroredCollection> {
     const { deletions } = this.store.tenant('north');
     const position = await this.#index.position();
     if (position === null) {

@@ -3,7 +3,7 @@ import { SegmentRolls, type EndsToMark } from '../../../src/core/segment-rolls.t
 import { RollcallError } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Offsets } from '../../../src/model/progress.ts';
-import { rollSegments, type RollParts } from '../../../src/session/roll-segments.ts';
+import { rollSegments, type RolledTenant } from '../../../src/session/roll-segments.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -17,7 +17,7 @@ async function roll(
   const marked: { atMs: number; ends: EndsToMark }[] = [];
   const stop = new AbortController();
   let nowMs = 0;
-  const parts: RollParts = {
+  const parts: RolledTenant = {
     runtime: {
       now: () => nowMs,
       sleep: (ms) => {

@@ -6,11 +6,12 @@ import type { HubFindings } from './hub-findings.ts';
 import type { IdentityCheck } from './identity.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
-import type { SettleParts } from './settle-missing.ts';
+import type { Settling } from './settle-missing.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
 import type { Source } from '../source/source.ts';
 
-export interface SyncParts {
+/** A collection of a session, as its syncs know it. */
+export interface MirroredCollection {
   readonly writer: CollectionWriter;
   /** The pages of earlier full syncs; null where every page is to be parsed. */
   readonly pages: PageMemory | null;
@@ -19,7 +20,7 @@ export interface SyncParts {
   readonly requireRecords: () => Promise<void>;
   readonly collection: CollectionName;
   readonly memory: DeletionMemory;
-  readonly settling: SettleParts;
+  readonly settling: Settling;
   /** How many scopes are opened ahead of their turn. */
   readonly scopesAhead: number;
   /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
