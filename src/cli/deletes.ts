@@ -131,11 +131,7 @@ function userName(): string {
 
 function showApproved(output: Output, { collections, waiting }: ApproveOutcome): void {
   output.table(
-    [
-      { title: '  collection' },
-      { title: 'outcome' },
-      ...['listed', 'removed', 'came back'].map((title) => ({ title, align: 'right' as const })),
-    ],
+    ['  collection', 'outcome', 'listed', 'removed', 'came back'],
     collections.map((each) => [
       `  ${each.collection}`,
       each.outcome === 'done' ? 'removed' : each.outcome,
@@ -163,11 +159,7 @@ async function showHistory(context: VerbContext, { options }: VerbInput<DeletesF
   if (approvals.length === 0) output.line('no approval is known');
   else {
     output.table(
-      [
-        ...['tenant', 'when', 'list', 'collection'].map((title) => ({ title })),
-        ...['listed', 'removed'].map((title) => ({ title, align: 'right' as const })),
-        ...['by', 'from', 'reason'].map((title) => ({ title })),
-      ],
+      ['tenant', 'when', 'list', 'collection', 'listed', 'removed', 'by', 'from', 'reason'],
       approvals.map((each) => [
         each.tenant,
         isoOrNull(each.atMs) ?? '-',

@@ -153,9 +153,8 @@ function showTable(output: Output, collections: readonly CollectionPlan[]): void
   ]);
   const titles = [...kinds, 'unchanged', 'withheld'];
   const totals = titles.map((_title, at) => formatCount(sum(collections, (each) => numbers(each)[at] ?? 0)));
-  const columns = titles.map((title) => ({ title, align: 'right' as const }));
   output.table(
-    [{ title: '  collection' }, ...columns, { title: '' }],
+    ['  collection', ...titles, ''],
     collections.length > 1 ? [...rows, ['  total', ...totals]] : rows,
   );
 }
@@ -166,7 +165,7 @@ function showKeys(output: Output, collections: readonly CollectionPlan[]): void 
   );
   if (rows.length === 0) return;
   output.line();
-  output.table([{ title: '  collection' }, { title: 'kind' }, { title: 'key' }], rows);
+  output.table(['  collection', 'kind', 'key'], rows);
   output.line();
 }
 

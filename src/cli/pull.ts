@@ -107,14 +107,7 @@ function show(
 ): void {
   output.line(output.colors.bold(tenant));
   output.table(
-    [
-      { title: 'collection' },
-      { title: 'outcome' },
-      ...['seen', 'created', 'updated', 'removed', 'rejected', 'missing', 'withheld'].map((title) => ({
-        title,
-        align: 'right' as const,
-      })),
-    ],
+    ['collection', 'outcome', 'seen', 'created', 'updated', 'removed', 'rejected', 'missing', 'withheld'],
     outcomes.map((each) => [
       each.collection,
       each.outcome === 'complete' ? `${each.mode?.toLowerCase()} ${each.outcome}` : each.outcome,

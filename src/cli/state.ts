@@ -172,14 +172,7 @@ function show(output: Output, positions: readonly Positions[]): void {
   const text = (at: Position | null): string =>
     at === null ? '-' : `${formatCount(at.sequence)} ${at.transactionId.slice(0, 8)}`;
   output.table(
-    [
-      { title: 'tenant' },
-      { title: 'collection' },
-      { title: 'index at', align: 'right' },
-      { title: 'log at', align: 'right' },
-      { title: 'rows', align: 'right' },
-      { title: 'rejects', align: 'right' },
-    ],
+    ['tenant', 'collection', 'index at', 'log at', 'rows', 'rejects'],
     positions.map(({ tenant, collection, index, log, rows, rejects }) => [
       tenant,
       collection,
@@ -213,12 +206,7 @@ async function rebuild(context: VerbContext, { options }: VerbInput<RebuildFlags
   }
   progress.end();
   output.table(
-    [
-      { title: 'tenant' },
-      { title: 'rebuilt' },
-      { title: 'rows', align: 'right' },
-      { title: 'rejects', align: 'right' },
-    ],
+    ['tenant', 'rebuilt', 'rows', 'rejects'],
     rebuilt.map(({ tenant, collection, rows, rejects }) => [
       tenant,
       collection,

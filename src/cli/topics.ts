@@ -121,13 +121,7 @@ function fits({ exists, differences }: TopicFinding): boolean {
 function showList(output: Output, listed: readonly Listed[]): void {
   const { colors } = output;
   output.table(
-    [
-      { title: '' },
-      { title: 'topic' },
-      { title: 'partitions', align: 'right' },
-      { title: 'records ≤', align: 'right' },
-      { title: 'compared with the contract' },
-    ],
+    ['', 'topic', 'partitions', 'records ≤', 'compared with the contract'],
     listed.map((each) => [
       fits(each) ? colors.green('✓') : each.exists ? colors.red('✗') : colors.yellow('!'),
       each.topic.name,

@@ -322,7 +322,7 @@ function show(
   if (shown.length > 0) {
     output.line();
     output.table(
-      [{ title: '  collection' }, { title: 'kind' }, { title: '' }, { title: 'key' }],
+      ['  collection', 'kind', '', 'key'],
       shown.map((each) => [`  ${each.collection}`, each.kind, stateText(each), printable(each.key)]),
     );
     const more = differences.length - shown.length;
@@ -351,10 +351,8 @@ function show(
 }
 
 function showTable(output: Output, reports: readonly CollectionReport[]): void {
-  const titles = ['hub', 'topic', 'wrong', 'next full', 'withheld'];
-  const columns = titles.map((title) => ({ title, align: 'right' as const }));
   output.table(
-    [{ title: '  collection' }, { title: '' }, ...columns],
+    ['  collection', '', 'hub', 'topic', 'wrong', 'next full', 'withheld'],
     reports.map((each) => [
       `  ${each.collection}`,
       each.outcome !== 'compared' ? each.outcome.replace('-', ' ') : isEqual(each) ? 'equal' : 'differs',

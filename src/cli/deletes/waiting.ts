@@ -81,11 +81,7 @@ export function showWaiting(output: Output, waiting: WaitingTenant, options: Sho
   const shown = collections.filter(({ collection }) => options.only?.has(collection) ?? true);
   output.line(output.colors.bold(tenant));
   output.table(
-    [
-      { title: '  collection' },
-      ...['missing', 'of', 'since'].map((title) => ({ title, align: 'right' as const })),
-      { title: 'why' },
-    ],
+    ['  collection', 'missing', 'of', 'since', 'why'],
     shown.map((each) => [
       `  ${each.collection}`,
       formatCount(each.count),
