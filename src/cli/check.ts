@@ -19,7 +19,7 @@ interface CheckFlags {
 const AT_ONCE = 8;
 
 /** `rollcall check`: whether every service is reachable and accepts the credentials. */
-export function checkCommand(): Command {
+export function command(): Command {
   return new Command('check')
     .description(
       'Checks configuration, Kafka, topics, schema registry, Redis and hubs, and reports all findings at once, each with ' +

@@ -7,12 +7,12 @@ import { parse } from 'yaml';
 import { COLLECTIONS } from '../model/collections.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
-import type { Verb } from './program.ts';
+import type { Verbs } from './program.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/rollcall.mjs', import.meta.url));
 
 /** `rollcall completion <shell>`: prints a script by which the shell completes verbs, options, tenants and collections. */
-export function completionCommand(): Command {
+export function command(): Command {
   return new Command('completion')
     .description(
       'Prints a script by which a shell completes verbs, options, and the names of tenants and collections.',
@@ -33,12 +33,13 @@ export function completionCommand(): Command {
 }
 
 /** `rollcall complete -- <words>`: what the scripts ask for. Prints a value and its description a line. */
-export function completeCommand(verbs: readonly Verb[]): Command {
+export function completeCommand(verbs: Verbs): Command {
   return new Command('complete').argument('[words...]').action(
     verbAction(async (context, { args }) => {
       const program = new Command('rollcall');
-      for (const verb of verbs.filter(({ hidden }) => hidden !== true))
-        program.addCommand(describedShortly((await verb.load()).summary(verb.summary)));
+      for (const [summary, load, isHidden] of Object.values(verbs))
+        if (isHidden === undefined)
+          program.addCommand(describedShortly((await (await load()).command(verbs)).summary(summary)));
       addGlobalOptions(program);
       const completion = tab(program);
       completion.commands.delete('complete');

@@ -17,7 +17,7 @@ interface ContractFlags {
 }
 
 /** `rollcall contract`: describes the topics for those who read them. */
-export function contractCommand(): Command {
+export function command(): Command {
   return new Command('contract')
     .description(
       'Prints the topics of the configuration, with their keys, headers, Avro schemas and settings, as an AsyncAPI 3 document.',

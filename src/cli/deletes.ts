@@ -25,7 +25,7 @@ const EXIT_CODES = `
 Exit codes: 0 nothing is withheld (any more); 1 it failed; 3 something needs a decision.`;
 
 /** `rollcall deletes list|approve|history`: deletions that need a decision. */
-export function deletesCommand(): Command {
+export function command(): Command {
   const list = new Command('list')
     .description('Shows what waits for a decision in each tenant, since when, and why. It writes nothing.')
     .option('--tenant <id>', 'only this tenant')

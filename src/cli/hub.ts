@@ -31,7 +31,7 @@ interface HubFlags {
  * `rollcall hub`: the reference hub, for trying things out and for tests. Runs until SIGINT or SIGTERM.
  * The reference hub is no part of what runs in production: its code is loaded here and nowhere else.
  */
-export async function hubCommand(): Promise<Command> {
+export async function command(): Promise<Command> {
   requireCheckout();
   const { DEFAULT_SIZE } = await import('../../reference-hub/district/generate/district-plan.ts');
   const { describeFaults } = await import('../../reference-hub/server/faults/registry.ts');

@@ -5,7 +5,7 @@ import { RollcallError } from '../errors.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
 /** `rollcall init`: writes a configuration to begin with. */
-export function initCommand(): Command {
+export function command(): Command {
   return new Command('init')
     .description(
       'Writes a commented configuration to ./rollcall.yaml, or where --config says. It never overwrites a file.',

@@ -18,7 +18,7 @@ interface PlanFlags {
 }
 
 /** `rollcall plan`: what a full sync would publish. */
-export function planCommand(): Command {
+export function command(): Command {
   return new Command('plan')
     .description(
       'Runs a full sync without publishing: it reads the hub, decides as "rollcall pull --full" would, and reports what ' +

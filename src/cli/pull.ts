@@ -24,7 +24,7 @@ interface PullFlags {
 }
 
 /** `rollcall pull`: one sync now. */
-export function pullCommand(): Command {
+export function command(): Command {
   return new Command('pull')
     .description(
       'Reads the hub once and publishes the changes. If a process runs for the tenant, that process does the work; ' +

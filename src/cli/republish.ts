@@ -19,7 +19,7 @@ interface RepublishFlags {
 }
 
 /** `rollcall republish`: publishes rows again although they have not changed. */
-export function republishCommand(): Command {
+export function command(): Command {
   return new Command('republish')
     .description(
       'Publishes rows again although they have not changed, for consumers that lost theirs and cannot read the topic ' +

@@ -33,7 +33,7 @@ interface RunFlags {
 }
 
 /** `rollcall run`: mirrors all tenants until SIGTERM. */
-export function runCommand(): Command {
+export function command(): Command {
   return new Command('run')
     .description(
       'Mirrors every tenant of the configuration until a signal stops it: full syncs when due, incremental syncs in ' +

@@ -24,7 +24,7 @@ interface RebuildFlags extends StateFlags {
 }
 
 /** `rollcall state`: where the index and the log stand, and the request to rebuild the index. */
-export function stateCommand(): Command {
+export function command(): Command {
   return new Command('state')
     .description('Shows where the index in Redis and the log in Kafka stand, and rebuilds the index.')
     .addCommand(

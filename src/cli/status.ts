@@ -25,7 +25,7 @@ interface StatusFlags {
 }
 
 /** `rollcall status`: the state of every tenant, from the topics and the index; sends no request to the hub. */
-export function statusCommand(): Command {
+export function command(): Command {
   return new Command('status')
     .description(
       'Shows the progress of each collection and whether something needs a decision. ' +

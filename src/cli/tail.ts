@@ -30,7 +30,7 @@ interface TailFlags {
 const ALL_TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC];
 
 /** `rollcall tail`: the records of topics, decoded, as they are committed. */
-export function tailCommand(): Command {
+export function command(): Command {
   return new Command('tail')
     .description(
       'Prints the records of topics as they are committed, each as a line of JSON: "topic", "partition", "offset", ' +

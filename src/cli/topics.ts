@@ -33,7 +33,7 @@ interface TopicsFlags {
 }
 
 /** `rollcall topics list|apply|recreate|purge`: compares topics with the contract and the configuration. */
-export function topicsCommand(): Command {
+export function command(): Command {
   const list = new Command('list')
     .description(
       'Shows every topic of the configuration: whether it exists, partitions, differences, records; and the topics ' +

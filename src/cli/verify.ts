@@ -30,7 +30,7 @@ interface VerifyFlags {
 }
 
 /** `rollcall verify`: an audit of the topics, and the plan of a full sync. */
-export function verifyCommand(): Command {
+export function command(): Command {
   return new Command('verify')
     .description(
       'Audits the topics (each record, and each key against the index), plans a full sync, and reports every difference. ' +

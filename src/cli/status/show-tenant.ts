@@ -30,7 +30,18 @@ export function showTenant(output: Output, status: TenantStatus, nowMs: number):
   output.line();
   if (status.state === 'not-mirrored') return;
   output.table(
-    ['  collection', 'rows', 'last full', 'up to', 'sync', 'seen', 'published', 'removed', 'withheld', 'rejects'],
+    [
+      '  collection',
+      'rows',
+      'last full',
+      'up to',
+      'sync',
+      'seen',
+      'published',
+      'removed',
+      'withheld',
+      'rejects',
+    ],
     inTableOrder(status.collections).map((each) => row(output, each, nowMs)),
   );
   output.line();
