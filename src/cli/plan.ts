@@ -3,7 +3,7 @@ import { syncedCollections } from '../config.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS, type PlannedKind } from '../plan/recording-log.ts';
-import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
+import { choose } from './choose.ts';
 import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, notOfferedAmong, rejectLines, troubles } from './pull.ts';
@@ -60,9 +60,7 @@ interface TenantPlan {
 
 async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   const config = context.loadConfig();
-  const tenants = chooseTenants(config, flags.tenant);
-  const collections = [...new Set((flags.collection ?? []).map(chooseCollection))];
-  requireMirrored(tenants, collections);
+  const { tenants, collections } = choose(config, flags);
   const { output, signal } = context;
   const keepsKeys = flags.keys === true;
   const progress = output.progress();

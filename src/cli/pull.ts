@@ -6,7 +6,7 @@ import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { exitCode } from './exit-code.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
-import { chooseCollection, chooseTenants } from './choose.ts';
+import { choose } from './choose.ts';
 import type { Output } from './output.ts';
 import { WorkProgress } from './work-progress.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
@@ -52,7 +52,8 @@ Examples:
 
 async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   const config = context.loadConfig();
-  const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
+  const chosen = choose(config, flags);
+  const collections = [...new Set(chosen.collections.map(sourceOf))];
   const parameters: PullParameters = {
     collections,
     full: flags.full ?? false,
@@ -61,7 +62,7 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   };
   const progress = context.output.progress();
   const shown = new Map(
-    chooseTenants(config, flags.tenant).map((tenant) => {
+    chosen.tenants.map((tenant) => {
       const expected = collections.length > 0 ? collections.length : syncedCollections(tenant).length;
       return [tenant.id, new WorkProgress(progress, { title: `${tenant.id}: collections`, expected })];
     }),

@@ -1,17 +1,15 @@
 import { Command } from 'commander';
-import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
+import { syncedCollections, type Config } from '../config.ts';
 import { formatCount } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
-import { readKnownProgress } from '../log/progress-reader.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
-import type { Assembly } from '../session/assemble.ts';
 import { REBUILD, type RebuiltIndex } from '../owner/rebuild.ts';
 import { asOwner } from './as-owner.ts';
-import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
+import { choose } from './choose.ts';
 import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-import { quietAssembly, withAdmin, withAssembly } from './with-assembly.ts';
+import { quietAssembly, readLogs, withAssembly } from './with-assembly.ts';
 
 interface StateFlags {
   readonly tenant?: string;
@@ -77,17 +75,10 @@ function subcommand<Flags extends StateFlags>(
     .action(verbAction(work));
 }
 
-interface Chosen {
-  readonly tenants: readonly TenantConfig[];
-  /** Collections with an index of their own; empty: all. */
-  readonly collections: readonly CollectionName[];
-}
-
 /** Throws `USAGE_INVALID`. Null, with a line that says so, where no index is stored. */
-function chosen({ output }: VerbContext, config: Config, flags: RebuildFlags): Chosen | null {
-  const tenants = chooseTenants(config, flags.tenant);
-  const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
-  requireMirrored(tenants, collections);
+function chosen({ output }: VerbContext, config: Config, flags: RebuildFlags) {
+  const { tenants, collections: named } = choose(config, flags);
+  const collections = [...new Set(named.map(sourceOf))];
   if (flags.anew === true) requireConfirmed(flags, collections);
   if (config.redis !== undefined || flags.anew === true) return { tenants, collections };
   output.line('There is no stored index: no Redis is configured, so each start builds it from the topics.');
@@ -142,26 +133,13 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
       }
     }
     // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
-    const log = await readLog(assembly, wanted.tenants, context.signal);
+    const log = await readLogs(assembly, wanted.tenants, context.signal);
     const positions = indexes.map(({ tenant, collection, index, rows, rejects }): Positions => {
       const progress = log.get(tenant)?.progress.get(collection) ?? null;
       return { tenant, collection, index, log: positionOf(progress), rows, rejects };
     });
     show(context.output, positions);
   });
-}
-
-function readLog(
-  assembly: Assembly,
-  tenants: readonly TenantConfig[],
-  signal: AbortSignal,
-): ReturnType<typeof readKnownProgress> {
-  const { kafka, registry, config } = assembly;
-  const { topicPrefix } = config.kafka;
-  const tenantIds = tenants.map(({ id }) => id);
-  return withAdmin({ assembly, signal }, (admin) =>
-    readKnownProgress({ kafka, admin, registry, topicPrefix, tenantIds, signal }),
-  );
 }
 
 function positionOf(at: Position | null): Position | null {

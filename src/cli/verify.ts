@@ -11,7 +11,7 @@ import { MAX_CORRUPT_KEYS, REPAIR } from '../owner/repair.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { asOwner } from './as-owner.ts';
-import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
+import { choose } from './choose.ts';
 import { confirmMissing } from './pull.ts';
 import { exitCode } from './exit-code.ts';
 import { wrapped } from './help-text.ts';
@@ -116,9 +116,7 @@ interface VerifyOptions {
 async function verify(context: VerbContext, flags: VerifyFlags): Promise<number> {
   const { output, signal } = context;
   const config = context.loadConfig();
-  const tenants = chooseTenants(config, flags.tenant);
-  const asked = [...new Set((flags.collection ?? []).map(chooseCollection))];
-  requireMirrored(tenants, asked);
+  const { tenants, collections: asked } = choose(config, flags);
   const progress = output.progress();
   return withAssembly(config, async (assembly) => {
     const results: object[] = [];
