@@ -19,9 +19,6 @@ import {
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
 import { packageVersion } from './package-version.ts';
-import { watchWithheld } from './watch-withheld.ts';
-import { readWithheldGroups } from '../owner/read-withheld-groups.ts';
-import { readWaiting } from '../sync/read-waiting.ts';
 import { watchService, type WatchedService } from '../telemetry/watch-service.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
@@ -84,13 +81,6 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   const watched = servicesOf(assembly, kafkaPing).map((service) =>
     watchService(service, { board, logger, signal: ended.signal }),
   );
-  const withheldWatch = watchWithheld({
-    tenants: config.tenants.map(({ id }) => id),
-    readWaiting: (tenant) => readWaiting(assembly.store.tenant(tenant).deletions, board.progressOf(tenant)),
-    readGroups: (tenantId, lists) => readWithheldGroups(assembly, { tenantId, lists, signal: ended.signal }),
-    note: (tenant, groups) => board.noteWithheldGroups(tenant, groups),
-    signal: ended.signal,
-  });
   try {
     await runWorker(assembly, {
       signal: context.signal,
@@ -105,7 +95,7 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   } finally {
     board.stop(null);
     ended.abort();
-    await Promise.all([...watched, withheldWatch]);
+    await Promise.all(watched);
     await kafkaPing[Symbol.asyncDispose]();
     await assembly[Symbol.asyncDispose]();
     await server.close();
