@@ -7,7 +7,6 @@ import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts
 import { findingLines, findingsOf, ok, summaryLine, type Finding, type Probe } from './check/finding.ts';
 import { chooseTenants } from './choose.ts';
 import { exitCode } from './exit-code.ts';
-import { wrapped } from './help-text.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAssembly } from './with-assembly.ts';
 
@@ -28,10 +27,10 @@ export function command(): Command {
     .option('--tenant <id>', "this tenant's hub, topics and schemas only")
     .addHelpText(
       'after',
-      wrapped(`
+      `
   ✓ right   ! works, but worth knowing   ✗ must be fixed
 
-Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistakes (all of them are listed).`),
+Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistakes (all of them are listed).`,
     )
     .action(verbAction(check));
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { wrapped } from './help-text.ts';
 import { fileURLToPath } from 'node:url';
 import tab from '@bomb.sh/tab/commander';
 import { Argument, Command } from 'commander';
@@ -20,10 +19,10 @@ export function command(): Command {
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText(
       'after',
-      wrapped(`
+      `
   bash   source <(rollcall completion bash)      in ~/.bashrc; needs the package bash-completion
   zsh    source <(rollcall completion zsh)       in ~/.zshrc, after compinit
-  fish   rollcall completion fish | source       in ~/.config/fish/config.fish`),
+  fish   rollcall completion fish | source       in ~/.config/fish/config.fish`,
     )
     .action(
       verbAction(async (_context, { args }) => {

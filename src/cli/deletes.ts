@@ -13,7 +13,6 @@ import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants } from './choose.ts';
 import { EXIT, exitCode } from './exit-code.ts';
-import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly, readLogs } from './with-assembly.ts';
@@ -37,10 +36,10 @@ export function command(): Command {
     .option('--keys', 'name every key, not only the first ten')
     .addHelpText(
       'after',
-      wrapped(`
+      `
 Everything that waits in a tenant is one list with one short digest: "deletes approve <digest>" approves exactly that list
 and no later one. Rows that come back leave it by themselves.
-${EXIT_CODES}`),
+${EXIT_CODES}`,
     )
     .action(verbAction(listDeletes));
   const approval = new Command('approve')
@@ -51,7 +50,7 @@ ${EXIT_CODES}`),
     .argument('<digest>', 'of the list that "deletes list" has shown; no other list is approved')
     .option('--tenant <id>', 'the tenant; needed if there are several')
     .option('--reason <text>', 'why; kept in the log line and in progress')
-    .addHelpText('after', wrapped(EXIT_CODES))
+    .addHelpText('after', EXIT_CODES)
     .action(verbAction(approve));
   const history = new Command('history')
     .description(

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { wrapped } from './help-text.ts';
 import { Command, InvalidArgumentError } from 'commander';
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { RollcallError } from '../errors.ts';
@@ -86,9 +85,7 @@ export async function command(): Promise<Command> {
     .option('--open-control', 'let other machines use the control API', false)
     .addHelpText(
       'after',
-      wrapped(
-        `\nFaults:\n${describeFaults()}\n\nThe same can be switched on and off while the hub runs: POST /control/faults {"set": ["latency=500@users"]}.`,
-      ),
+      `\nFaults:\n${describeFaults()}\n\nThe same can be switched on and off while the hub runs: POST /control/faults {"set": ["latency=500@users"]}.`,
     )
     .action(verbAction(runHub));
 }

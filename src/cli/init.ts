@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { wrapped } from './help-text.ts';
 import { Command } from 'commander';
 import { RollcallError } from '../errors.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
@@ -10,7 +9,7 @@ export function command(): Command {
     .description(
       'Writes a commented configuration to ./rollcall.yaml, or where --config says. It never overwrites a file.',
     )
-    .addHelpText('after', wrapped('\nWith "--config -" it prints the configuration instead.'))
+    .addHelpText('after', '\nWith "--config -" it prints the configuration instead.')
     .action(verbAction(init));
 }
 

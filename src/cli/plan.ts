@@ -4,7 +4,6 @@ import { countOf, formatCount, printable } from '../core/words.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS, type PlannedKind } from '../plan/recording-log.ts';
 import { choose } from './choose.ts';
-import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, notOfferedAmong, rejectLines, troubles } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
@@ -28,7 +27,7 @@ export function command(): Command {
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
     .option('--keys', 'also the keys')
-    .addHelpText('after', wrapped(HELP))
+    .addHelpText('after', HELP)
     .action(verbAction<PlanFlags>((context, { options }) => plan(context, options)));
 }
 

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { wrapped } from './help-text.ts';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from './exit-code.ts';
 import { addGlobalOptions } from './global-options.ts';
@@ -87,7 +86,7 @@ async function createProgram(argv: readonly string[], verbs: Verbs): Promise<Com
     .commandsGroup('Verbs:')
     .enablePositionalOptions()
     .helpCommand('help [verb]', 'all about one verb')
-    .addHelpText('after', wrapped(AFTER_HELP));
+    .addHelpText('after', AFTER_HELP);
   const wanted = verbIn(argv);
   for (const [name, [summary, load, isHidden]] of Object.entries(verbs)) {
     const command = name === wanted ? await (await load()).command(verbs) : new Command(name);

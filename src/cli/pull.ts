@@ -1,6 +1,5 @@
 import { PULL, type PullOutcome, type PullParameters } from '../owner/pull.ts';
 import { Command } from 'commander';
-import { wrapped } from './help-text.ts';
 import { syncedCollections } from '../config.ts';
 import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { exitCode } from './exit-code.ts';
@@ -40,12 +39,12 @@ export function command(): Command {
     .option('--accept-new', "with --full: almost all rows are new on purpose, and not another tenant's")
     .addHelpText(
       'after',
-      wrapped(`
+      `
 Exit codes: 0 done; 1 a collection failed or its list was inconclusive; 3 something needs a decision.
 
 Examples:
   rollcall pull --full
-  rollcall pull --tenant north --collection users enrollments`),
+  rollcall pull --tenant north --collection users enrollments`,
     )
     .action(verbAction<PullFlags>((context, { options }) => pull(context, options)));
 }

@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander';
-import { wrapped } from './help-text.ts';
 import { Registry } from 'prom-client';
 import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
@@ -41,14 +40,14 @@ export function command(): Command {
     )
     .addHelpText(
       'after',
-      wrapped(`
+      `
 A page with the status at / on http.host:http.port, its data at /status.json; probes and metrics: /livez, /readyz, /metrics.
 On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
 
 A tenant whose topic or schema in Kafka does not fit has failed, and is tried again every five minutes; one that another
 process took over is not. The other tenants go on.
 
-Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when every tenant has failed; 2 for a configuration with mistakes.`),
+Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when every tenant has failed; 2 for a configuration with mistakes.`,
     )
     .action(verbAction<RunFlags>((context, { options }) => run(context, options)));
 }

@@ -6,7 +6,6 @@ import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { REBUILD, type RebuiltIndex } from '../owner/rebuild.ts';
 import { asOwner } from './as-owner.ts';
 import { choose } from './choose.ts';
-import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly, readLogs, withAssembly } from './with-assembly.ts';
@@ -30,9 +29,9 @@ export function command(): Command {
         .description('Shows which transaction the index reflects, and which is the last in the log.')
         .addHelpText(
           'after',
-          wrapped(
-            '\nAn index that is behind, lost or of another log needs no command: the next start of "rollcall run" brings it up to date. While a process is running, a transaction or two behind is normal: the log is read after the index.',
-          ),
+          `
+An index that is behind, lost or of another log needs no command: the next start of "rollcall run" brings it up to date.
+While a process is running, a transaction or two behind is normal: the log is read after the index.`,
         ),
     )
     .addCommand(
@@ -49,7 +48,7 @@ export function command(): Command {
         .option('--yes', 'confirm "--anew"')
         .addHelpText(
           'after',
-          wrapped(`
+          `
 For an index that differs from the topics although it stands where the log does: "rollcall verify" finds that.
 
 Examples:
@@ -58,7 +57,7 @@ Examples:
   rollcall state rebuild --tenant north --collection absences --anew --yes
 
 "--anew" is the way out of ABSENCES_LOST, and only for it: it nulls every key of absences and absence-changes and runs
-a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.`),
+a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.`,
         ),
     );
 }

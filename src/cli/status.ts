@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { wrapped } from './help-text.ts';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
 import { exitCode } from './exit-code.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
@@ -23,7 +22,7 @@ export function command(): Command {
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
-      wrapped(`
+      `
   rows        the number in the last complete full sync
   last full   when that sync began, by the hub's clock
   up to       every change at the hub before this time is published
@@ -42,7 +41,7 @@ Below the tables are topics that the configuration no longer wants. They stay un
 The first line says what a running process reports: a hub, Kafka, registry or Redis that does not answer, or an open
 circuit. It learns that from the process's heartbeat in Redis.
 
-Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble (✗), or no process mirrors it; 3 something needs a decision, or a sync did not end and no process continues it. "rollcall deletes list" lists withheld deletions.`),
+Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble (✗), or no process mirrors it; 3 something needs a decision, or a sync did not end and no process continues it. "rollcall deletes list" lists withheld deletions.`,
     )
     .action(verbAction(status));
 }

@@ -12,7 +12,6 @@ import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model
 import { compositeKey } from '../model/keys.ts';
 import { topicName } from '../model/topic-names.ts';
 import { chooseTenants, chooseTopic } from './choose.ts';
-import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
@@ -46,7 +45,7 @@ export function command(): Command {
     .option('--values', 'with the decoded values', false)
     .addHelpText(
       'after',
-      wrapped(`
+      `
 --about answers what the topics hold about one pupil, say. It reads every topic of the tenant from beginning to end:
 also rejects, absence-state, and collections that are configured no longer. The id counts as a word of its own, in any
 field. An older record of a key is printed until Kafka has compacted it away; a removal is printed too, for its key is
@@ -59,7 +58,7 @@ Examples:
   rollcall tail --tenant north --about 42                 what every topic holds about that user
   rollcall tail rejects --to-end --values | jq -r .value.reason | sort | uniq -c
 
-Ends on Ctrl-C, at the end with --to-end or --about, or after --limit records, with 0.`),
+Ends on Ctrl-C, at the end with --to-end or --about, or after --limit records, with 0.`,
     )
     .action(verbAction(tail));
 }

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { wrapped } from './help-text.ts';
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
 import { exitCode } from './exit-code.ts';
@@ -43,9 +42,10 @@ export function command(): Command {
     .option('--prefix <prefix>', 'instead, the topics under an earlier kafka.topicPrefix')
     .addHelpText(
       'after',
-      wrapped(
-        '\nRecords are counted by offsets, which include removed and compacted ones: the number is an upper bound.\n\nExit codes: 0 every topic fits; 1 a topic is missing or differs.',
-      ),
+      `
+Records are counted by offsets, which include removed and compacted ones: the number is an upper bound.
+
+Exit codes: 0 every topic fits; 1 a topic is missing or differs.`,
     )
     .action(verbAction(listTopics));
   const apply = new Command('apply')
@@ -53,9 +53,9 @@ export function command(): Command {
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
-      wrapped(
-        '\nIt never changes the number of partitions of an existing topic, which would break the order per key. If one differs from the configuration, the command reports it and ends with 1.',
-      ),
+      `
+It never changes the number of partitions of an existing topic, which would break the order per key. If one differs from
+the configuration, the command reports it and ends with 1.`,
     )
     .action(verbAction(applyTopics));
   return new Command('topics')

@@ -14,7 +14,6 @@ import { asOwner } from './as-owner.ts';
 import { choose } from './choose.ts';
 import { confirmMissing } from './pull.ts';
 import { exitCode } from './exit-code.ts';
-import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { troubles } from './pull.ts';
@@ -44,7 +43,7 @@ export function command(): Command {
       '--repair',
       'publish exactly what is missing: rebuild the index from the topics, then run a full sync',
     )
-    .addHelpText('after', wrapped(HELP))
+    .addHelpText('after', HELP)
     .action(verbAction<VerifyFlags>((context, { options }) => verify(context, options)));
 }
 
