@@ -5,7 +5,7 @@ import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS, type PlannedKind } from '../plan/recording-log.ts';
 import { choose } from './choose.ts';
 import type { Output } from './output.ts';
-import { exitCodeFor, notOfferedAmong, rejectLines, troubles } from './pull.ts';
+import { exitCodeFor, noteTroubles, rejectLines } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 import { WorkProgress } from './work-progress.ts';
@@ -124,13 +124,7 @@ function show(output: Output, { tenant, collections }: TenantPlan, isNamed: bool
   }
   for (const line of rejectLines(collections.map((each) => ({ ...each, rejected: each.counts.rejected }))))
     output.note(line);
-  const lacking = isNamed ? [] : notOfferedAmong(collections);
-  if (lacking.length > 0) {
-    const names = lacking.map(({ collection }) => collection).join(', ');
-    output.note(`! the hub does not offer ${names}; the others are planned`);
-  }
-  for (const [trouble, names] of troubles(collections.filter((each) => !lacking.includes(each))))
-    output.note(`✗ ${names.join(', ')}: ${trouble}`);
+  noteTroubles(output, collections, isNamed);
   for (const line of conclusion(collections)) output.line(line);
 }
 

@@ -92,14 +92,6 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   );
 }
 
-/** The collections that the hub does not offer, while it offers others. If it offers none, the address is wrong. */
-export function notOfferedAmong<T extends Pick<PullOutcome, 'outcome'>>(
-  outcomes: readonly T[],
-): readonly T[] {
-  const lacking = outcomes.filter(({ outcome }) => outcome === 'not-offered');
-  return lacking.length < outcomes.length ? lacking : [];
-}
-
 function show(
   output: Output,
   { tenant, collections: outcomes }: { tenant: string; collections: readonly PullOutcome[] },
@@ -128,18 +120,29 @@ function show(
     output.note(
       `! ${countOf(withheld, 'deletion')} withheld: a person must decide\n→ rollcall deletes list --tenant ${tenant}`,
     );
-  const lacking = isNamed ? [] : notOfferedAmong(outcomes);
-  if (lacking.length > 0) {
-    const names = lacking.map(({ collection }) => collection).join(', ');
-    output.note(`! the hub does not offer ${names}; the others are mirrored`);
-  }
   for (const { collection, short, outcome } of outcomes)
     if (short !== null && outcome === 'complete')
       output.note(
         `! ${collection}: ${short.rows} of ${short.total} rows came; the others are known\n→ ${SHORT_REMEDY}`,
       );
-  for (const [trouble, collections] of troubles(outcomes.filter((each) => !lacking.includes(each))))
-    output.note(`✗ ${collections.join(', ')}: ${trouble}`);
+  noteTroubles(output, outcomes, isNamed);
+}
+
+/** Names the collections that the hub does not offer, while it offers others, and what failed. */
+export function noteTroubles(
+  output: Output,
+  outcomes: readonly Pick<PullOutcome, 'collection' | 'outcome' | 'why' | 'remedy'>[],
+  isNamed: boolean,
+): void {
+  const notOffered = isNamed ? [] : outcomes.filter(({ outcome }) => outcome === 'not-offered');
+  // If it offers none, the address is wrong.
+  const lacking = notOffered.length < outcomes.length ? notOffered : [];
+  if (lacking.length > 0) {
+    const names = lacking.map(({ collection }) => collection).join(', ');
+    output.note(`! the hub does not offer ${names}; only the others are read`);
+  }
+  for (const [trouble, names] of troubles(outcomes.filter((each) => !lacking.includes(each))))
+    output.note(`✗ ${names.join(', ')}: ${trouble}`);
 }
 
 /** Lines with the reasons of rejects, for each collection that has any. */
