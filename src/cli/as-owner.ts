@@ -8,11 +8,10 @@ import { notMirrored, type OwnerRequestKind } from '../owner/owner-request.ts';
 import { openSession } from '../session/open-session.ts';
 import { sleep } from '../runtime.ts';
 import { keepHeartbeat } from '../worker/worker.ts';
-import { readKnownProgress } from '../log/progress-reader.ts';
 import { askOwner } from '../state/ask-owner.ts';
 import type { OwnerHeartbeat } from '../state/coordination.ts';
 import type { ProgressLine } from './progress-line.ts';
-import { withAdmin } from './with-assembly.ts';
+import { readLogs } from './with-assembly.ts';
 
 const ATTEMPTS = 3;
 
@@ -84,7 +83,8 @@ async function awaitHeartbeat(
   const { coordination } = assembly.store;
   const living = await coordination.livingOwner(tenantId);
   if (living !== null) return living;
-  const pid = await lastOwnerProcess(assembly, { tenantId, signal });
+  const { owner = null } = (await readLogs(assembly, [{ id: tenantId }], signal)).get(tenantId) ?? {};
+  const pid = owner === null ? null : livingProcess(owner);
   if (pid === null) return null;
   const isShared = assembly.config.redis !== undefined;
   const attempts = isShared ? HEARTBEAT_WITHIN_MS / HEARTBEAT_POLL_MS : 0;
@@ -100,24 +100,6 @@ async function awaitHeartbeat(
   });
 }
 
-async function lastOwnerProcess(
-  assembly: Assembly,
-  { tenantId, signal }: { tenantId: string; signal: AbortSignal },
-): Promise<number | null> {
-  return withAdmin({ assembly, signal }, async (admin) => {
-    const known = await readKnownProgress({
-      kafka: assembly.kafka,
-      admin,
-      registry: assembly.registry,
-      topicPrefix: assembly.config.kafka.topicPrefix,
-      tenantIds: [tenantId],
-      signal,
-    });
-    const owner = known.get(tenantId)?.owner ?? null;
-    return owner === null ? null : livingOwnerProcess(owner);
-  });
-}
-
 /** `<host>-<pid>-<8 hex digits>`: the name of an owner (session/tenant.ts). */
 const OWNER_NAME = /^(.+)-(\d+)-[0-9a-f]{8}$/;
 
@@ -125,7 +107,7 @@ const OWNER_NAME = /^(.+)-(\d+)-[0-9a-f]{8}$/;
  * The process id of a tenant's last owner, if that is a living process of this program on this machine; null otherwise,
  * and always for an owner on another machine.
  */
-function livingOwnerProcess(owner: string): number | null {
+function livingProcess(owner: string): number | null {
   const [, host, digits] = OWNER_NAME.exec(owner) ?? [];
   const pid = Number(digits);
   if (host !== hostname() || pid === process.pid) return null;

@@ -7,7 +7,6 @@ import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts
 import { findingLines, findingsOf, ok, summaryLine, type Finding, type Probe } from './check/finding.ts';
 import { chooseTenants } from './choose.ts';
 import { exitCode } from './exit-code.ts';
-import { wrapped } from './help-text.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAssembly } from './with-assembly.ts';
 
@@ -19,7 +18,7 @@ interface CheckFlags {
 const AT_ONCE = 8;
 
 /** `rollcall check`: whether every service is reachable and accepts the credentials. */
-export function checkCommand(): Command {
+export function command(): Command {
   return new Command('check')
     .description(
       'Checks configuration, Kafka, topics, schema registry, Redis and hubs, and reports all findings at once, each with ' +
@@ -28,10 +27,10 @@ export function checkCommand(): Command {
     .option('--tenant <id>', "this tenant's hub, topics and schemas only")
     .addHelpText(
       'after',
-      wrapped(`
+      `
   ✓ right   ! works, but worth knowing   ✗ must be fixed
 
-Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistakes (all of them are listed).`),
+Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistakes (all of them are listed).`,
     )
     .action(verbAction(check));
 }

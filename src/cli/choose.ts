@@ -24,9 +24,18 @@ export function chooseTenant(config: Config, id: string | undefined): TenantConf
   });
 }
 
-/** Throws `USAGE_INVALID` when there is no such collection. */
-export function chooseCollection(name: string): CollectionName {
-  return chooseFrom('collection', name, COLLECTIONS);
+/**
+ * The tenants and collections that a verb is for; without names all tenants, and no collection, which means all. Throws
+ * `USAGE_INVALID` for an unknown name, and for a collection that none of these tenants mirrors.
+ */
+export function choose(
+  config: Config,
+  flags: { readonly tenant?: string | undefined; readonly collection?: readonly string[] | undefined },
+): { readonly tenants: readonly TenantConfig[]; readonly collections: readonly CollectionName[] } {
+  const tenants = chooseTenants(config, flags.tenant);
+  const names = (flags.collection ?? []).map((name) => chooseFrom('collection', name, COLLECTIONS));
+  requireMirrored(tenants, names);
+  return { tenants, collections: [...new Set(names)] };
 }
 
 /** A collection, `rejects` or `progress`. Throws `USAGE_INVALID`. */

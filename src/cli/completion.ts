@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { wrapped } from './help-text.ts';
 import { fileURLToPath } from 'node:url';
 import tab from '@bomb.sh/tab/commander';
 import { Argument, Command } from 'commander';
@@ -7,12 +6,12 @@ import { parse } from 'yaml';
 import { COLLECTIONS } from '../model/collections.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
-import type { Verb } from './program.ts';
+import type { Verbs } from './program.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/rollcall.mjs', import.meta.url));
 
 /** `rollcall completion <shell>`: prints a script by which the shell completes verbs, options, tenants and collections. */
-export function completionCommand(): Command {
+export function command(): Command {
   return new Command('completion')
     .description(
       'Prints a script by which a shell completes verbs, options, and the names of tenants and collections.',
@@ -20,10 +19,10 @@ export function completionCommand(): Command {
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText(
       'after',
-      wrapped(`
+      `
   bash   source <(rollcall completion bash)      in ~/.bashrc; needs the package bash-completion
   zsh    source <(rollcall completion zsh)       in ~/.zshrc, after compinit
-  fish   rollcall completion fish | source       in ~/.config/fish/config.fish`),
+  fish   rollcall completion fish | source       in ~/.config/fish/config.fish`,
     )
     .action(
       verbAction(async (_context, { args }) => {
@@ -33,12 +32,13 @@ export function completionCommand(): Command {
 }
 
 /** `rollcall complete -- <words>`: what the scripts ask for. Prints a value and its description a line. */
-export function completeCommand(verbs: readonly Verb[]): Command {
+export function completeCommand(verbs: Verbs): Command {
   return new Command('complete').argument('[words...]').action(
     verbAction(async (context, { args }) => {
       const program = new Command('rollcall');
-      for (const verb of verbs.filter(({ hidden }) => hidden !== true))
-        program.addCommand(describedShortly((await verb.load()).summary(verb.summary)));
+      for (const [summary, load, isHidden] of Object.values(verbs))
+        if (isHidden === undefined)
+          program.addCommand(describedShortly((await (await load()).command(verbs)).summary(summary)));
       addGlobalOptions(program);
       const completion = tab(program);
       completion.commands.delete('complete');

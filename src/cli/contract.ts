@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { wrapped } from './help-text.ts';
 import { stringify } from 'yaml';
 import type { Config } from '../config.ts';
 import { asyncApiDocument, type ContractTopic } from '../core/contract/asyncapi.ts';
@@ -17,16 +16,13 @@ interface ContractFlags {
 }
 
 /** `rollcall contract`: describes the topics for those who read them. */
-export function contractCommand(): Command {
+export function command(): Command {
   return new Command('contract')
     .description(
       'Prints the topics of the configuration, with their keys, headers, Avro schemas and settings, as an AsyncAPI 3 document.',
     )
     .option('--tenant <id>', 'only this tenant')
-    .addHelpText(
-      'after',
-      wrapped('\nIt asks no service. YAML; with --json, JSON:  rollcall contract > asyncapi.yaml'),
-    )
+    .addHelpText('after', '\nIt asks no service. YAML; with --json, JSON:  rollcall contract > asyncapi.yaml')
     .action(verbAction(contract));
 }
 

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { wrapped } from './help-text.ts';
 import { Command, InvalidArgumentError } from 'commander';
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { RollcallError } from '../errors.ts';
@@ -31,7 +30,7 @@ interface HubFlags {
  * `rollcall hub`: the reference hub, for trying things out and for tests. Runs until SIGINT or SIGTERM.
  * The reference hub is no part of what runs in production: its code is loaded here and nowhere else.
  */
-export async function hubCommand(): Promise<Command> {
+export async function command(): Promise<Command> {
   requireCheckout();
   const { DEFAULT_SIZE } = await import('../../reference-hub/district/generate/district-plan.ts');
   const { describeFaults } = await import('../../reference-hub/server/faults/registry.ts');
@@ -86,9 +85,7 @@ export async function hubCommand(): Promise<Command> {
     .option('--open-control', 'let other machines use the control API', false)
     .addHelpText(
       'after',
-      wrapped(
-        `\nFaults:\n${describeFaults()}\n\nThe same can be switched on and off while the hub runs: POST /control/faults {"set": ["latency=500@users"]}.`,
-      ),
+      `\nFaults:\n${describeFaults()}\n\nThe same can be switched on and off while the hub runs: POST /control/faults {"set": ["latency=500@users"]}.`,
     )
     .action(verbAction(runHub));
 }

@@ -1,16 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { wrapped } from './help-text.ts';
 import { Command } from 'commander';
 import { RollcallError } from '../errors.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
 /** `rollcall init`: writes a configuration to begin with. */
-export function initCommand(): Command {
+export function command(): Command {
   return new Command('init')
     .description(
       'Writes a commented configuration to ./rollcall.yaml, or where --config says. It never overwrites a file.',
     )
-    .addHelpText('after', wrapped('\nWith "--config -" it prints the configuration instead.'))
+    .addHelpText('after', '\nWith "--config -" it prints the configuration instead.')
     .action(verbAction(init));
 }
 

@@ -70,7 +70,7 @@ export function leftOverAsJson({ topic, lacks, recordsAtMost }: CountedTopic): R
 export function showTopicsLeftOver(output: Output, topics: readonly CountedTopic[]): void {
   const { colors } = output;
   output.table(
-    [{ title: '' }, { title: 'topic' }, { title: 'records ≤', align: 'right' }, { title: 'not configured' }],
+    ['', 'topic', 'records ≤', 'not configured'],
     topics.map(({ topic, recordsAtMost, lacks }) => [
       colors.yellow('!'),
       topic,

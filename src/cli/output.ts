@@ -4,12 +4,6 @@ import { createProgressLine, type ProgressLine, type ProgressStream } from './pr
 
 type Colors = ReturnType<typeof picocolors.createColors>;
 
-/** One column of a table. */
-export interface Column {
-  readonly title: string;
-  readonly align?: 'left' | 'right' | undefined;
-}
-
 /** The output of a verb: data on stdout, everything else on stderr. */
 export interface Output {
   /** Whether `--json` was given: then only {@link Output.data} writes to stdout. */
@@ -18,8 +12,8 @@ export interface Output {
   readonly colors: Colors;
   /** A line for people, on stdout; nothing with `--json`. */
   line(text?: string): void;
-  /** Aligned rows for people, on stdout; nothing with `--json`. */
-  table(columns: readonly Column[], rows: readonly (readonly string[])[]): void;
+  /** Aligned rows for people, on stdout; nothing with `--json`. A column of numbers alone is aligned right. */
+  table(titles: readonly string[], rows: readonly (readonly string[])[]): void;
   /** A value for programs: one line of JSON on stdout; nothing without `--json`. */
   data(value: unknown): void;
   /** A remark, on stderr. */
@@ -49,10 +43,10 @@ export function createOutput(options: {
     line(text = '') {
       if (!json) streams.stdout.write(`${text}\n`);
     },
-    table(columns, rows) {
+    table(titles, rows) {
       if (json) return;
-      const [titles = '', ...lines] = formatTable(columns, rows);
-      streams.stdout.write(`${[colors.dim(titles), ...lines].join('\n')}\n`);
+      const [first = '', ...lines] = formatTable(titles, rows);
+      streams.stdout.write(`${[colors.dim(first), ...lines].join('\n')}\n`);
     },
     data(value) {
       if (json) streams.stdout.write(`${JSON.stringify(value)}\n`);
@@ -74,24 +68,22 @@ export function wantsColors(
   return stream.isTTY === true;
 }
 
-/** Aligned text lines, the titles first; colours in cells do not affect the alignment. */
-export function formatTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
-  const titles = columns.map(({ title }) => title);
-  const widths = columns.map((_column, index) =>
-    [titles, ...rows].reduce((widest, row) => Math.max(widest, widthOf(row[index] ?? '')), 0),
-  );
-  return [titles, ...rows].map((row) =>
-    columns
-      .map((column, index) => {
-        const cell = row[index] ?? '';
-        const gap = ' '.repeat((widths[index] ?? 0) - widthOf(cell));
-        return column.align === 'right' ? gap + cell : cell + gap;
-      })
-      .join('  ')
-      .trimEnd(),
-  );
-}
+const COUNT_OR_NONE = /^(-|[\d,]*)$/;
 
-function widthOf(cell: string): number {
-  return stripVTControlCharacters(cell).length;
+/** Aligned text lines, the titles first; colours in cells do not affect the alignment. */
+export function formatTable(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const columns = titles.map((title, at) => {
+    const cells = rows.map((row) => stripVTControlCharacters(row[at] ?? ''));
+    const width = Math.max(title.length, ...cells.map(({ length }) => length));
+    return { width, isRight: cells.every((cell) => COUNT_OR_NONE.test(cell)) };
+  });
+  const aligned = (row: readonly string[]): string =>
+    columns
+      .map(({ width, isRight }, at) => {
+        const cell = row[at] ?? '';
+        const gap = ' '.repeat(width - stripVTControlCharacters(cell).length);
+        return isRight ? gap + cell : cell + gap;
+      })
+      .join('  ');
+  return [titles, ...rows].map((row) => aligned(row).trimEnd());
 }

@@ -3,10 +3,9 @@ import { syncedCollections } from '../config.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS, type PlannedKind } from '../plan/recording-log.ts';
-import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
-import { wrapped } from './help-text.ts';
+import { choose } from './choose.ts';
 import type { Output } from './output.ts';
-import { exitCodeFor, notOfferedAmong, rejectLines, troubles } from './pull.ts';
+import { exitCodeFor, noteTroubles, rejectLines } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 import { WorkProgress } from './work-progress.ts';
@@ -18,7 +17,7 @@ interface PlanFlags {
 }
 
 /** `rollcall plan`: what a full sync would publish. */
-export function planCommand(): Command {
+export function command(): Command {
   return new Command('plan')
     .description(
       'Runs a full sync without publishing: it reads the hub, decides as "rollcall pull --full" would, and reports what ' +
@@ -28,7 +27,7 @@ export function planCommand(): Command {
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
     .option('--keys', 'also the keys')
-    .addHelpText('after', wrapped(HELP))
+    .addHelpText('after', HELP)
     .action(verbAction<PlanFlags>((context, { options }) => plan(context, options)));
 }
 
@@ -60,9 +59,7 @@ interface TenantPlan {
 
 async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   const config = context.loadConfig();
-  const tenants = chooseTenants(config, flags.tenant);
-  const collections = [...new Set((flags.collection ?? []).map(chooseCollection))];
-  requireMirrored(tenants, collections);
+  const { tenants, collections } = choose(config, flags);
   const { output, signal } = context;
   const keepsKeys = flags.keys === true;
   const progress = output.progress();
@@ -127,13 +124,7 @@ function show(output: Output, { tenant, collections }: TenantPlan, isNamed: bool
   }
   for (const line of rejectLines(collections.map((each) => ({ ...each, rejected: each.counts.rejected }))))
     output.note(line);
-  const lacking = isNamed ? [] : notOfferedAmong(collections);
-  if (lacking.length > 0) {
-    const names = lacking.map(({ collection }) => collection).join(', ');
-    output.note(`! the hub does not offer ${names}; the others are planned`);
-  }
-  for (const [trouble, names] of troubles(collections.filter((each) => !lacking.includes(each))))
-    output.note(`✗ ${names.join(', ')}: ${trouble}`);
+  noteTroubles(output, collections, isNamed);
   for (const line of conclusion(collections)) output.line(line);
 }
 
@@ -153,9 +144,8 @@ function showTable(output: Output, collections: readonly CollectionPlan[]): void
   ]);
   const titles = [...kinds, 'unchanged', 'withheld'];
   const totals = titles.map((_title, at) => formatCount(sum(collections, (each) => numbers(each)[at] ?? 0)));
-  const columns = titles.map((title) => ({ title, align: 'right' as const }));
   output.table(
-    [{ title: '  collection' }, ...columns, { title: '' }],
+    ['  collection', ...titles, ''],
     collections.length > 1 ? [...rows, ['  total', ...totals]] : rows,
   );
 }
@@ -166,7 +156,7 @@ function showKeys(output: Output, collections: readonly CollectionPlan[]): void 
   );
   if (rows.length === 0) return;
   output.line();
-  output.table([{ title: '  collection' }, { title: 'kind' }, { title: 'key' }], rows);
+  output.table(['  collection', 'kind', 'key'], rows);
   output.line();
 }
 

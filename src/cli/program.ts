@@ -1,19 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
-import { wrapped } from './help-text.ts';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from './exit-code.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { reportError } from './report-error.ts';
 import { packageVersion } from './package-version.ts';
 
-/** A verb in the list of verbs; its code is loaded only when it is called. */
-export interface Verb {
-  readonly name: string;
-  readonly summary: string;
-  /** Not for people: it is in no list of verbs. */
-  readonly hidden?: true;
-  readonly load: () => Promise<Command>;
+interface LoadedVerb {
+  readonly command: (verbs: Verbs) => Command | Promise<Command>;
 }
+
+/** Verbs by name; the code of one is loaded only when it is called. A hidden one is not for people: no list has it. */
+export type Verbs = Readonly<
+  Record<string, readonly [summary: string, load: () => Promise<LoadedVerb>, isHidden?: 'hidden']>
+>;
 
 const DESCRIPTION =
   'Mirrors an Education Data Hub into Kafka: every real change, once, in order, as Avro in compacted topics.';
@@ -40,7 +39,7 @@ examples/rollcall.yaml shows every key.`;
 const LINGER_MS = 2000;
 
 /** Runs the command line of this process, and ends the process with its exit code. */
-export async function runProcess(verbs: readonly Verb[]): Promise<void> {
+export async function runProcess(verbs: Verbs): Promise<void> {
   // A reader that closed the pipe (`rollcall tail | head`) is no failure.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -55,7 +54,7 @@ export async function runProcess(verbs: readonly Verb[]): Promise<void> {
 }
 
 /** Runs a command line (without node and script) to its end and returns the exit code. Never throws. */
-export async function runProgram(argv: readonly string[], verbs: readonly Verb[]): Promise<number> {
+export async function runProgram(argv: readonly string[], verbs: Verbs): Promise<number> {
   process.exitCode = EXIT.ok;
   try {
     const program = await createProgram(argv, verbs);
@@ -75,7 +74,7 @@ async function hearSignals(): Promise<void> {
   await setImmediate();
 }
 
-async function createProgram(argv: readonly string[], verbs: readonly Verb[]): Promise<Command> {
+async function createProgram(argv: readonly string[], verbs: Verbs): Promise<Command> {
   const program = new Command('rollcall')
     .description(DESCRIPTION)
     .version(
@@ -87,27 +86,23 @@ async function createProgram(argv: readonly string[], verbs: readonly Verb[]): P
     .commandsGroup('Verbs:')
     .enablePositionalOptions()
     .helpCommand('help [verb]', 'all about one verb')
-    .addHelpText('after', wrapped(AFTER_HELP));
-  const wanted = verbIn(argv, verbs);
-  for (const verb of verbs) {
-    const command = verb === wanted ? await verb.load() : new Command(verb.name);
-    program.addCommand(command.summary(verb.summary), { hidden: verb.hidden ?? false });
+    .addHelpText('after', AFTER_HELP);
+  const wanted = verbIn(argv);
+  for (const [name, [summary, load, isHidden]] of Object.entries(verbs)) {
+    const command = name === wanted ? await (await load()).command(verbs) : new Command(name);
+    program.addCommand(command.summary(summary), { hidden: isHidden !== undefined });
   }
   addGlobalOptions(program);
   teachOnMistakes(program, 'rollcall');
   return program;
 }
 
-/** The verb on the command line, the only one whose code is loaded. */
-function verbIn(argv: readonly string[], verbs: readonly Verb[]): Verb | undefined {
-  const position = argv.findIndex(
-    (word, index) => !word.startsWith('-') && word !== 'help' && !isValueOfConfig(argv[index - 1]),
+/** The name of the verb on the command line, the only one whose code is loaded. */
+function verbIn(argv: readonly string[]): string | undefined {
+  return argv.find(
+    (word, at) =>
+      !word.startsWith('-') && word !== 'help' && !['--config', '-c'].includes(argv[at - 1] ?? ''),
   );
-  return verbs.find((verb) => verb.name === argv[position]);
-}
-
-function isValueOfConfig(previous: string | undefined): boolean {
-  return previous === '--config' || previous === '-c';
 }
 
 /** On a wrong command line, prints the mistake and the matching `--help`; never exits the process. */

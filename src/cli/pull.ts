@@ -1,12 +1,11 @@
 import { PULL, type PullOutcome, type PullParameters } from '../owner/pull.ts';
 import { Command } from 'commander';
-import { wrapped } from './help-text.ts';
 import { syncedCollections } from '../config.ts';
 import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { exitCode } from './exit-code.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
-import { chooseCollection, chooseTenants } from './choose.ts';
+import { choose } from './choose.ts';
 import type { Output } from './output.ts';
 import { WorkProgress } from './work-progress.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
@@ -24,7 +23,7 @@ interface PullFlags {
 }
 
 /** `rollcall pull`: one sync now. */
-export function pullCommand(): Command {
+export function command(): Command {
   return new Command('pull')
     .description(
       'Reads the hub once and publishes the changes. If a process runs for the tenant, that process does the work; ' +
@@ -40,19 +39,20 @@ export function pullCommand(): Command {
     .option('--accept-new', "with --full: almost all rows are new on purpose, and not another tenant's")
     .addHelpText(
       'after',
-      wrapped(`
+      `
 Exit codes: 0 done; 1 a collection failed or its list was inconclusive; 3 something needs a decision.
 
 Examples:
   rollcall pull --full
-  rollcall pull --tenant north --collection users enrollments`),
+  rollcall pull --tenant north --collection users enrollments`,
     )
     .action(verbAction<PullFlags>((context, { options }) => pull(context, options)));
 }
 
 async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   const config = context.loadConfig();
-  const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
+  const chosen = choose(config, flags);
+  const collections = [...new Set(chosen.collections.map(sourceOf))];
   const parameters: PullParameters = {
     collections,
     full: flags.full ?? false,
@@ -61,7 +61,7 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   };
   const progress = context.output.progress();
   const shown = new Map(
-    chooseTenants(config, flags.tenant).map((tenant) => {
+    chosen.tenants.map((tenant) => {
       const expected = collections.length > 0 ? collections.length : syncedCollections(tenant).length;
       return [tenant.id, new WorkProgress(progress, { title: `${tenant.id}: collections`, expected })];
     }),
@@ -92,14 +92,6 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   );
 }
 
-/** The collections that the hub does not offer, while it offers others. If it offers none, the address is wrong. */
-export function notOfferedAmong<T extends Pick<PullOutcome, 'outcome'>>(
-  outcomes: readonly T[],
-): readonly T[] {
-  const lacking = outcomes.filter(({ outcome }) => outcome === 'not-offered');
-  return lacking.length < outcomes.length ? lacking : [];
-}
-
 function show(
   output: Output,
   { tenant, collections: outcomes }: { tenant: string; collections: readonly PullOutcome[] },
@@ -107,14 +99,7 @@ function show(
 ): void {
   output.line(output.colors.bold(tenant));
   output.table(
-    [
-      { title: 'collection' },
-      { title: 'outcome' },
-      ...['seen', 'created', 'updated', 'removed', 'rejected', 'missing', 'withheld'].map((title) => ({
-        title,
-        align: 'right' as const,
-      })),
-    ],
+    ['collection', 'outcome', 'seen', 'created', 'updated', 'removed', 'rejected', 'missing', 'withheld'],
     outcomes.map((each) => [
       each.collection,
       each.outcome === 'complete' ? `${each.mode?.toLowerCase()} ${each.outcome}` : each.outcome,
@@ -135,18 +120,29 @@ function show(
     output.note(
       `! ${countOf(withheld, 'deletion')} withheld: a person must decide\n→ rollcall deletes list --tenant ${tenant}`,
     );
-  const lacking = isNamed ? [] : notOfferedAmong(outcomes);
-  if (lacking.length > 0) {
-    const names = lacking.map(({ collection }) => collection).join(', ');
-    output.note(`! the hub does not offer ${names}; the others are mirrored`);
-  }
   for (const { collection, short, outcome } of outcomes)
     if (short !== null && outcome === 'complete')
       output.note(
         `! ${collection}: ${short.rows} of ${short.total} rows came; the others are known\n→ ${SHORT_REMEDY}`,
       );
-  for (const [trouble, collections] of troubles(outcomes.filter((each) => !lacking.includes(each))))
-    output.note(`✗ ${collections.join(', ')}: ${trouble}`);
+  noteTroubles(output, outcomes, isNamed);
+}
+
+/** Names the collections that the hub does not offer, while it offers others, and what failed. */
+export function noteTroubles(
+  output: Output,
+  outcomes: readonly Pick<PullOutcome, 'collection' | 'outcome' | 'why' | 'remedy'>[],
+  isNamed: boolean,
+): void {
+  const notOffered = isNamed ? [] : outcomes.filter(({ outcome }) => outcome === 'not-offered');
+  // If it offers none, the address is wrong.
+  const lacking = notOffered.length < outcomes.length ? notOffered : [];
+  if (lacking.length > 0) {
+    const names = lacking.map(({ collection }) => collection).join(', ');
+    output.note(`! the hub does not offer ${names}; only the others are read`);
+  }
+  for (const [trouble, names] of troubles(outcomes.filter((each) => !lacking.includes(each))))
+    output.note(`✗ ${names.join(', ')}: ${trouble}`);
 }
 
 /** Lines with the reasons of rejects, for each collection that has any. */

@@ -7,7 +7,6 @@ import { MOST_KEYS, REPUBLISH, type Republished } from '../owner/republish.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseTenants, chooseTopic, requireMirrored } from './choose.ts';
 import { exitCode } from './exit-code.ts';
-import { wrapped } from './help-text.ts';
 import { WorkProgress } from './work-progress.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
@@ -19,7 +18,7 @@ interface RepublishFlags {
 }
 
 /** `rollcall republish`: publishes rows again although they have not changed. */
-export function republishCommand(): Command {
+export function command(): Command {
   return new Command('republish')
     .description(
       'Publishes rows again although they have not changed, for consumers that lost theirs and cannot read the topic ' +
@@ -31,7 +30,7 @@ export function republishCommand(): Command {
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
-      wrapped(`
+      `
 The full sync also publishes changes, and removes rows that left the hub, subject to the guard. Keys are record keys: for
 schedules <student>|<YYYY-MM-DD>.
 
@@ -44,7 +43,7 @@ Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was inconclusiv
 Examples:
   rollcall republish users
   rollcall republish users --key 42 --key 43
-  rollcall republish absence-changes --tenant north`),
+  rollcall republish absence-changes --tenant north`,
     )
     .action(verbAction<RepublishFlags>(republish));
 }

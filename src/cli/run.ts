@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander';
-import { wrapped } from './help-text.ts';
 import { Registry } from 'prom-client';
 import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
@@ -19,9 +18,6 @@ import {
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
 import { packageVersion } from './package-version.ts';
-import { watchWithheld } from './watch-withheld.ts';
-import { readWithheldGroups } from '../owner/read-withheld-groups.ts';
-import { readWaiting } from '../sync/read-waiting.ts';
 import { watchService, type WatchedService } from '../telemetry/watch-service.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
@@ -33,7 +29,7 @@ interface RunFlags {
 }
 
 /** `rollcall run`: mirrors all tenants until SIGTERM. */
-export function runCommand(): Command {
+export function command(): Command {
   return new Command('run')
     .description(
       'Mirrors every tenant of the configuration until a signal stops it: full syncs when due, incremental syncs in ' +
@@ -44,14 +40,14 @@ export function runCommand(): Command {
     )
     .addHelpText(
       'after',
-      wrapped(`
+      `
 A page with the status at / on http.host:http.port, its data at /status.json; probes and metrics: /livez, /readyz, /metrics.
 On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
 
 A tenant whose topic or schema in Kafka does not fit has failed, and is tried again every five minutes; one that another
 process took over is not. The other tenants go on.
 
-Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when every tenant has failed; 2 for a configuration with mistakes.`),
+Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when every tenant has failed; 2 for a configuration with mistakes.`,
     )
     .action(verbAction<RunFlags>((context, { options }) => run(context, options)));
 }
@@ -84,13 +80,6 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   const watched = servicesOf(assembly, kafkaPing).map((service) =>
     watchService(service, { board, logger, signal: ended.signal }),
   );
-  const withheldWatch = watchWithheld({
-    tenants: config.tenants.map(({ id }) => id),
-    readWaiting: (tenant) => readWaiting(assembly.store.tenant(tenant).deletions, board.progressOf(tenant)),
-    readGroups: (tenantId, lists) => readWithheldGroups(assembly, { tenantId, lists, signal: ended.signal }),
-    note: (tenant, groups) => board.noteWithheldGroups(tenant, groups),
-    signal: ended.signal,
-  });
   try {
     await runWorker(assembly, {
       signal: context.signal,
@@ -105,7 +94,7 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   } finally {
     board.stop(null);
     ended.abort();
-    await Promise.all([...watched, withheldWatch]);
+    await Promise.all(watched);
     await kafkaPing[Symbol.asyncDispose]();
     await assembly[Symbol.asyncDispose]();
     await server.close();

@@ -1,17 +1,14 @@
 import { Command } from 'commander';
-import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
+import { syncedCollections, type Config } from '../config.ts';
 import { formatCount } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
-import { readKnownProgress } from '../log/progress-reader.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
-import type { Assembly } from '../session/assemble.ts';
 import { REBUILD, type RebuiltIndex } from '../owner/rebuild.ts';
 import { asOwner } from './as-owner.ts';
-import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
-import { wrapped } from './help-text.ts';
+import { choose } from './choose.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-import { quietAssembly, withAdmin, withAssembly } from './with-assembly.ts';
+import { quietAssembly, readLogs, withAssembly } from './with-assembly.ts';
 
 interface StateFlags {
   readonly tenant?: string;
@@ -24,7 +21,7 @@ interface RebuildFlags extends StateFlags {
 }
 
 /** `rollcall state`: where the index and the log stand, and the request to rebuild the index. */
-export function stateCommand(): Command {
+export function command(): Command {
   return new Command('state')
     .description('Shows where the index in Redis and the log in Kafka stand, and rebuilds the index.')
     .addCommand(
@@ -32,9 +29,9 @@ export function stateCommand(): Command {
         .description('Shows which transaction the index reflects, and which is the last in the log.')
         .addHelpText(
           'after',
-          wrapped(
-            '\nAn index that is behind, lost or of another log needs no command: the next start of "rollcall run" brings it up to date. While a process is running, a transaction or two behind is normal: the log is read after the index.',
-          ),
+          `
+An index that is behind, lost or of another log needs no command: the next start of "rollcall run" brings it up to date.
+While a process is running, a transaction or two behind is normal: the log is read after the index.`,
         ),
     )
     .addCommand(
@@ -51,7 +48,7 @@ export function stateCommand(): Command {
         .option('--yes', 'confirm "--anew"')
         .addHelpText(
           'after',
-          wrapped(`
+          `
 For an index that differs from the topics although it stands where the log does: "rollcall verify" finds that.
 
 Examples:
@@ -60,7 +57,7 @@ Examples:
   rollcall state rebuild --tenant north --collection absences --anew --yes
 
 "--anew" is the way out of ABSENCES_LOST, and only for it: it nulls every key of absences and absence-changes and runs
-a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.`),
+a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.`,
         ),
     );
 }
@@ -77,17 +74,10 @@ function subcommand<Flags extends StateFlags>(
     .action(verbAction(work));
 }
 
-interface Chosen {
-  readonly tenants: readonly TenantConfig[];
-  /** Collections with an index of their own; empty: all. */
-  readonly collections: readonly CollectionName[];
-}
-
 /** Throws `USAGE_INVALID`. Null, with a line that says so, where no index is stored. */
-function chosen({ output }: VerbContext, config: Config, flags: RebuildFlags): Chosen | null {
-  const tenants = chooseTenants(config, flags.tenant);
-  const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
-  requireMirrored(tenants, collections);
+function chosen({ output }: VerbContext, config: Config, flags: RebuildFlags) {
+  const { tenants, collections: named } = choose(config, flags);
+  const collections = [...new Set(named.map(sourceOf))];
   if (flags.anew === true) requireConfirmed(flags, collections);
   if (config.redis !== undefined || flags.anew === true) return { tenants, collections };
   output.line('There is no stored index: no Redis is configured, so each start builds it from the topics.');
@@ -142,26 +132,13 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
       }
     }
     // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
-    const log = await readLog(assembly, wanted.tenants, context.signal);
+    const log = await readLogs(assembly, wanted.tenants, context.signal);
     const positions = indexes.map(({ tenant, collection, index, rows, rejects }): Positions => {
       const progress = log.get(tenant)?.progress.get(collection) ?? null;
       return { tenant, collection, index, log: positionOf(progress), rows, rejects };
     });
     show(context.output, positions);
   });
-}
-
-function readLog(
-  assembly: Assembly,
-  tenants: readonly TenantConfig[],
-  signal: AbortSignal,
-): ReturnType<typeof readKnownProgress> {
-  const { kafka, registry, config } = assembly;
-  const { topicPrefix } = config.kafka;
-  const tenantIds = tenants.map(({ id }) => id);
-  return withAdmin({ assembly, signal }, (admin) =>
-    readKnownProgress({ kafka, admin, registry, topicPrefix, tenantIds, signal }),
-  );
 }
 
 function positionOf(at: Position | null): Position | null {
@@ -172,14 +149,7 @@ function show(output: Output, positions: readonly Positions[]): void {
   const text = (at: Position | null): string =>
     at === null ? '-' : `${formatCount(at.sequence)} ${at.transactionId.slice(0, 8)}`;
   output.table(
-    [
-      { title: 'tenant' },
-      { title: 'collection' },
-      { title: 'index at', align: 'right' },
-      { title: 'log at', align: 'right' },
-      { title: 'rows', align: 'right' },
-      { title: 'rejects', align: 'right' },
-    ],
+    ['tenant', 'collection', 'index at', 'log at', 'rows', 'rejects'],
     positions.map(({ tenant, collection, index, log, rows, rejects }) => [
       tenant,
       collection,
@@ -213,12 +183,7 @@ async function rebuild(context: VerbContext, { options }: VerbInput<RebuildFlags
   }
   progress.end();
   output.table(
-    [
-      { title: 'tenant' },
-      { title: 'rebuilt' },
-      { title: 'rows', align: 'right' },
-      { title: 'rejects', align: 'right' },
-    ],
+    ['tenant', 'rebuilt', 'rows', 'rejects'],
     rebuilt.map(({ tenant, collection, rows, rejects }) => [
       tenant,
       collection,

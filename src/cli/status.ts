@@ -1,11 +1,7 @@
 import { Command } from 'commander';
-import { wrapped } from './help-text.ts';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
-import { describeError } from '../errors.ts';
-import type { Assembly } from '../session/assemble.ts';
-import { sleep } from '../runtime.ts';
-import { EXIT, exitCode } from './exit-code.ts';
-import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
+import { exitCode } from './exit-code.ts';
+import type { KnownProgress } from '../log/progress-reader.ts';
 import { chooseTenants } from './choose.ts';
 import { findLeftOver, leftOverAsJson, showLeftOver, wantedUnder } from './left-over.ts';
 import type { TenantFacts } from '../core/health/tenant-facts.ts';
@@ -14,28 +10,19 @@ import { showTenant } from './status/show-tenant.ts';
 import { statusAsJson } from '../core/health/status-json.ts';
 import { tenantStatus } from '../core/health/tenant-status.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-import { withAdmin, withAssembly } from './with-assembly.ts';
-
-const WATCH_EVERY_MS = 3_000;
-const CLEAR_SCREEN = '\u001B[2J\u001B[3J\u001B[H';
-
-interface StatusFlags {
-  tenant?: string;
-  watch?: boolean;
-}
+import { quietAssembly, readLogs, withAdmin } from './with-assembly.ts';
 
 /** `rollcall status`: the state of every tenant, from the topics and the index; sends no request to the hub. */
-export function statusCommand(): Command {
+export function command(): Command {
   return new Command('status')
     .description(
       'Shows the progress of each collection and whether something needs a decision. ' +
         'Reads the progress topics, and Redis if it answers; asks the hub nothing.',
     )
     .option('--tenant <id>', 'only this tenant')
-    .option('--watch', 'read and print again every few seconds, until Ctrl-C')
     .addHelpText(
       'after',
-      wrapped(`
+      `
   rows        the number in the last complete full sync
   last full   when that sync began, by the hub's clock
   up to       every change at the hub before this time is published
@@ -54,58 +41,25 @@ Below the tables are topics that the configuration no longer wants. They stay un
 The first line says what a running process reports: a hub, Kafka, registry or Redis that does not answer, or an open
 circuit. It learns that from the process's heartbeat in Redis.
 
-Exit codes: 0 nothing needs a decision, or --watch was stopped; 1 a tenant is in trouble (✗), or no process mirrors it; 3
-something needs a decision, or a sync did not end and no process continues it. "rollcall deletes list" lists withheld deletions.`),
+Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble (✗), or no process mirrors it; 3 something needs a decision, or a sync did not end and no process continues it. "rollcall deletes list" lists withheld deletions.`,
     )
     .action(verbAction(status));
 }
 
-async function status(context: VerbContext, { options }: VerbInput<StatusFlags>): Promise<number> {
-  const { signal } = context;
+async function status(
+  context: VerbContext,
+  { options }: VerbInput<{ readonly tenant?: string }>,
+): Promise<number> {
+  const { output, signal } = context;
   const config = context.loadConfig({ withoutHub: true });
   const tenants = chooseTenants(config, options.tenant);
-  return withAssembly(config, async (assembly) => {
-    const look = () => lookOnce(context, { assembly, tenants, only: options.tenant });
-    if (options.watch !== true) return look();
-    const { stdout } = process;
-    for (;;) {
-      // Clears the screen only where there is one; elsewhere one look follows the other.
-      const clear = stdout.isTTY && !context.output.json ? () => stdout.write(CLEAR_SCREEN) : () => undefined;
-      try {
-        await look().catch((error: unknown) => {
-          signal.throwIfAborted();
-          context.output.note(describeError(error));
-        });
-        await sleep(WATCH_EVERY_MS, signal);
-      } catch (error) {
-        if (signal.aborted) return EXIT.ok;
-        throw error;
-      }
-      clear();
-    }
-  });
-}
-
-/** Reads and prints the status once; returns the exit code. */
-async function lookOnce(
-  { output, signal }: VerbContext,
-  options: { assembly: Assembly; tenants: readonly TenantConfig[]; only: string | undefined },
-): Promise<number> {
-  const { assembly, tenants, only } = options;
-  const { config } = assembly;
+  await using assembly = quietAssembly(config);
   // Read the index before the log: an index from after a commit and a log from before it would seem to have lost a list.
   const index = await askIndex(assembly, tenants);
-  const { known, leftOver } = await withAdmin({ assembly, signal }, async (admin) => ({
-    known: await readKnownProgress({
-      kafka: assembly.kafka,
-      admin,
-      registry: assembly.registry,
-      topicPrefix: config.kafka.topicPrefix,
-      tenantIds: tenants.map(({ id }) => id),
-      signal,
-    }),
-    leftOver: await findLeftOver(admin, wantedUnder(config), only),
-  }));
+  const known = await readLogs(assembly, tenants, signal);
+  const leftOver = await withAdmin({ assembly, signal }, (admin) =>
+    findLeftOver(admin, wantedUnder(config), options.tenant),
+  );
   const nowMs = Date.now();
   const statuses = tenants.map((tenant) =>
     tenantStatus(factsOf(tenant, { known: known.get(tenant.id) ?? null, index, nowMs })),

@@ -9,11 +9,10 @@ import { UndecodableRecord } from '../log/registry-errors.ts';
 import type { Registry } from '../log/registry.ts';
 import { fetchOffsets } from '../log/topic-offsets.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
+import { compositeKey } from '../model/keys.ts';
 import { topicName } from '../model/topic-names.ts';
 import { chooseTenants, chooseTopic } from './choose.ts';
-import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
-import { IdSearch } from './tail/id-search.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
 
@@ -30,7 +29,7 @@ interface TailFlags {
 const ALL_TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC];
 
 /** `rollcall tail`: the records of topics, decoded, as they are committed. */
-export function tailCommand(): Command {
+export function command(): Command {
   return new Command('tail')
     .description(
       'Prints the records of topics as they are committed, each as a line of JSON: "topic", "partition", "offset", ' +
@@ -46,7 +45,7 @@ export function tailCommand(): Command {
     .option('--values', 'with the decoded values', false)
     .addHelpText(
       'after',
-      wrapped(`
+      `
 --about answers what the topics hold about one pupil, say. It reads every topic of the tenant from beginning to end:
 also rejects, absence-state, and collections that are configured no longer. The id counts as a word of its own, in any
 field. An older record of a key is printed until Kafka has compacted it away; a removal is printed too, for its key is
@@ -59,7 +58,7 @@ Examples:
   rollcall tail --tenant north --about 42                 what every topic holds about that user
   rollcall tail rejects --to-end --values | jq -r .value.reason | sort | uniq -c
 
-Ends on Ctrl-C, at the end with --to-end or --about, or after --limit records, with 0.`),
+Ends on Ctrl-C, at the end with --to-end or --about, or after --limit records, with 0.`,
     )
     .action(verbAction(tail));
 }
@@ -219,4 +218,43 @@ function notEmpty(text: string): string {
 function positiveWhole(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('A whole number above 0 is needed.');
   return Number(text);
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Finds records in whose key or value an id stands: as a word of its own, since `7` is not about `17`. */
+export class IdSearch {
+  readonly #pattern: RegExp;
+  /** The spellings in the entries of `absence-state`, which pack a UUID into 16 bytes (core/chains/entry-codec.ts). */
+  readonly #bytes: readonly (string | Buffer)[];
+
+  constructor(id: string) {
+    // In a composite key the id is percent-encoded.
+    const spellings = [id, compositeKey(id, '').slice(0, -1), encodeURIComponent(id)];
+    const escaped = spellings.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+    this.#pattern = new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${escaped.join('|')})(?![\p{L}\p{N}])`, 'u');
+    this.#bytes = UUID.test(id) ? [id, Buffer.from(id.replaceAll('-', ''), 'hex')] : [id];
+  }
+
+  /** Looks into texts, names of fields and numbers, also of JSON in a text, as `rejects` have. */
+  isIn(value: unknown): boolean {
+    if (typeof value === 'string') return this.#pattern.test(value) || this.isIn(jsonIn(value));
+    if (typeof value !== 'object' || value === null) return this.#pattern.test(String(value));
+    return Object.entries(value).some(([name, inner]) => this.#pattern.test(name) || this.isIn(inner));
+  }
+
+  /** Looks into bytes that cannot be decoded. What stands before and after is no text, so a part of a longer id counts. */
+  isInBytes(bytes: Buffer): boolean {
+    return this.#bytes.some((spelling) => bytes.includes(spelling));
+  }
+}
+
+/** The array or object that a text is the JSON of; else null. */
+function jsonIn(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { wrapped } from './help-text.ts';
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
 import { exitCode } from './exit-code.ts';
@@ -33,7 +32,7 @@ interface TopicsFlags {
 }
 
 /** `rollcall topics list|apply|recreate|purge`: compares topics with the contract and the configuration. */
-export function topicsCommand(): Command {
+export function command(): Command {
   const list = new Command('list')
     .description(
       'Shows every topic of the configuration: whether it exists, partitions, differences, records; and the topics ' +
@@ -43,9 +42,10 @@ export function topicsCommand(): Command {
     .option('--prefix <prefix>', 'instead, the topics under an earlier kafka.topicPrefix')
     .addHelpText(
       'after',
-      wrapped(
-        '\nRecords are counted by offsets, which include removed and compacted ones: the number is an upper bound.\n\nExit codes: 0 every topic fits; 1 a topic is missing or differs.',
-      ),
+      `
+Records are counted by offsets, which include removed and compacted ones: the number is an upper bound.
+
+Exit codes: 0 every topic fits; 1 a topic is missing or differs.`,
     )
     .action(verbAction(listTopics));
   const apply = new Command('apply')
@@ -53,9 +53,9 @@ export function topicsCommand(): Command {
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
-      wrapped(
-        '\nIt never changes the number of partitions of an existing topic, which would break the order per key. If one differs from the configuration, the command reports it and ends with 1.',
-      ),
+      `
+It never changes the number of partitions of an existing topic, which would break the order per key. If one differs from
+the configuration, the command reports it and ends with 1.`,
     )
     .action(verbAction(applyTopics));
   return new Command('topics')
@@ -121,13 +121,7 @@ function fits({ exists, differences }: TopicFinding): boolean {
 function showList(output: Output, listed: readonly Listed[]): void {
   const { colors } = output;
   output.table(
-    [
-      { title: '' },
-      { title: 'topic' },
-      { title: 'partitions', align: 'right' },
-      { title: 'records ≤', align: 'right' },
-      { title: 'compared with the contract' },
-    ],
+    ['', 'topic', 'partitions', 'records ≤', 'compared with the contract'],
     listed.map((each) => [
       fits(each) ? colors.green('✓') : each.exists ? colors.red('✗') : colors.yellow('!'),
       each.topic.name,

@@ -11,10 +11,9 @@ import { MAX_CORRUPT_KEYS, REPAIR } from '../owner/repair.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { asOwner } from './as-owner.ts';
-import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
+import { choose } from './choose.ts';
 import { confirmMissing } from './pull.ts';
 import { exitCode } from './exit-code.ts';
-import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { troubles } from './pull.ts';
@@ -30,7 +29,7 @@ interface VerifyFlags {
 }
 
 /** `rollcall verify`: an audit of the topics, and the plan of a full sync. */
-export function verifyCommand(): Command {
+export function command(): Command {
   return new Command('verify')
     .description(
       'Audits the topics (each record, and each key against the index), plans a full sync, and reports every difference. ' +
@@ -44,7 +43,7 @@ export function verifyCommand(): Command {
       '--repair',
       'publish exactly what is missing: rebuild the index from the topics, then run a full sync',
     )
-    .addHelpText('after', wrapped(HELP))
+    .addHelpText('after', HELP)
     .action(verbAction<VerifyFlags>((context, { options }) => verify(context, options)));
 }
 
@@ -116,9 +115,7 @@ interface VerifyOptions {
 async function verify(context: VerbContext, flags: VerifyFlags): Promise<number> {
   const { output, signal } = context;
   const config = context.loadConfig();
-  const tenants = chooseTenants(config, flags.tenant);
-  const asked = [...new Set((flags.collection ?? []).map(chooseCollection))];
-  requireMirrored(tenants, asked);
+  const { tenants, collections: asked } = choose(config, flags);
   const progress = output.progress();
   return withAssembly(config, async (assembly) => {
     const results: object[] = [];
@@ -322,7 +319,7 @@ function show(
   if (shown.length > 0) {
     output.line();
     output.table(
-      [{ title: '  collection' }, { title: 'kind' }, { title: '' }, { title: 'key' }],
+      ['  collection', 'kind', '', 'key'],
       shown.map((each) => [`  ${each.collection}`, each.kind, stateText(each), printable(each.key)]),
     );
     const more = differences.length - shown.length;
@@ -351,10 +348,8 @@ function show(
 }
 
 function showTable(output: Output, reports: readonly CollectionReport[]): void {
-  const titles = ['hub', 'topic', 'wrong', 'next full', 'withheld'];
-  const columns = titles.map((title) => ({ title, align: 'right' as const }));
   output.table(
-    [{ title: '  collection' }, { title: '' }, ...columns],
+    ['  collection', '', 'hub', 'topic', 'wrong', 'next full', 'withheld'],
     reports.map((each) => [
       `  ${each.collection}`,
       each.outcome !== 'compared' ? each.outcome.replace('-', ' ') : isEqual(each) ? 'equal' : 'differs',

@@ -1,6 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { pino } from 'pino';
-import type { Config } from '../config.ts';
+import type { Config, TenantConfig } from '../config.ts';
+import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import { assemble, type Assembly, type AssemblyOptions } from '../session/assemble.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 
@@ -40,6 +41,20 @@ export async function withAdmin<T>(
     const closed = admin.disconnect().catch(() => undefined);
     if (signal?.aborted !== true) await closed;
   }
+}
+
+/** What the log says of each tenant; null for one without a topic `progress`. Throws `KAFKA_…`, `REGISTRY_…`. */
+export function readLogs(
+  assembly: Assembly,
+  tenants: readonly Pick<TenantConfig, 'id'>[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, KnownProgress | null>> {
+  const { kafka, registry, config } = assembly;
+  const { topicPrefix } = config.kafka;
+  const tenantIds = tenants.map(({ id }) => id);
+  return withAdmin({ assembly, signal }, (admin) =>
+    readKnownProgress({ kafka, admin, registry, topicPrefix, tenantIds, signal }),
+  );
 }
 
 function sayWaiting({ config }: Assembly): void {

@@ -30,17 +30,6 @@ export class Board {
     return [...this.#tenants.values()];
   }
 
-  /** Replaces what is known of a tenant's withheld deletions. */
-  noteWithheldGroups(tenant: string, groups: TenantMonitor['withheldGroups']): void {
-    const monitor = this.#tenants.get(tenant);
-    if (monitor !== undefined) monitor.withheldGroups = groups;
-  }
-
-  /** The last record of each collection of a tenant in `progress`. */
-  progressOf(tenant: string): TenantMonitor['progress'] {
-    return this.#tenants.get(tenant)?.progress ?? new Map();
-  }
-
   /** Says of every tenant that a part is not ready; without a reason, that it is ready again. */
   report(part: HealthPart, reason: Pick<NotReady, 'why' | 'remedy'> | null): void {
     for (const each of this.tenants) each.report(part, reason);

@@ -1,7 +1,7 @@
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
 import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { HubWatch } from '../core/health/hub-watch.ts';
-import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
+import type { HealthPart, NotReady } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { isFromHub, RollcallError, type ErrorSource } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -43,7 +43,6 @@ export class TenantMonitor {
   isOwner = false;
   /** Number of contradictory absences; null where absences are not mirrored. */
   contradictions: number | null = null;
-  withheldGroups: TenantFacts['withheldGroups'];
   #hubSkewMs = 0;
 
   constructor(config: TenantConfig, now: () => number) {
@@ -136,18 +135,12 @@ export class TenantMonitor {
       notOffered: this.#names(({ isNotOffered }) => isNotOffered),
       wrongTenant: this.#names(({ isWrongTenant }) => isWrongTenant),
       areAbsencesLost: this.#names(({ isLost }) => isLost).length > 0,
-      withheldGroups: this.withheldGroups,
       // Their number alone is a metric; what they are, only the index knows.
       contradictions: null,
       hubSkewMs: this.#hubSkewMs,
       reported: [...reported, ...ofHub, ...this.#shortScans()],
       nowMs,
     });
-  }
-
-  /** The last record of each collection in `progress`. */
-  get progress(): ReadonlyMap<CollectionName, Progress | null> {
-    return new Map([...this.#collections].map(([name, { progress }]) => [name, progress]));
   }
 
   live(collection: CollectionName): CollectionMonitor {

@@ -31,16 +31,16 @@ export function showTenant(output: Output, status: TenantStatus, nowMs: number):
   if (status.state === 'not-mirrored') return;
   output.table(
     [
-      { title: '  collection' },
-      { title: 'rows', align: 'right' },
-      { title: 'last full', align: 'right' },
-      { title: 'up to', align: 'right' },
-      { title: 'sync' },
-      { title: 'seen', align: 'right' },
-      { title: 'published', align: 'right' },
-      { title: 'removed', align: 'right' },
-      { title: 'withheld', align: 'right' },
-      { title: 'rejects', align: 'right' },
+      '  collection',
+      'rows',
+      'last full',
+      'up to',
+      'sync',
+      'seen',
+      'published',
+      'removed',
+      'withheld',
+      'rejects',
     ],
     inTableOrder(status.collections).map((each) => row(output, each, nowMs)),
   );

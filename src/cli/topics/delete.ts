@@ -11,7 +11,6 @@ import type { Assembly } from '../../session/assemble.ts';
 import { requireNoOwner } from '../as-owner.ts';
 import { chooseFrom, chooseTenant } from '../choose.ts';
 import { EXIT, exitCode } from '../exit-code.ts';
-import { wrapped } from '../help-text.ts';
 import { wantedUnder } from '../left-over.ts';
 import type { Output } from '../output.ts';
 import type { ProgressLine } from '../progress-line.ts';
@@ -38,7 +37,7 @@ export function purgeCommand(): Command {
     )
     .argument('<topic...>', 'whole names of topics')
     .option('--yes', 'really')
-    .addHelpText('after', wrapped(PURGE_HELP))
+    .addHelpText('after', PURGE_HELP)
     .action(verbAction<DeleteFlags>(purge));
 }
 
@@ -88,7 +87,7 @@ export function recreateCommand(): Command {
     .argument('<topic...>', 'collections, or rejects, progress, absence-state')
     .option('--tenant <id>', 'the tenant; needed if there are several')
     .option('--yes', 'really')
-    .addHelpText('after', wrapped(RECREATE_HELP))
+    .addHelpText('after', RECREATE_HELP)
     .action(verbAction<DeleteFlags>(recreate));
 }
 

@@ -1,6 +1,5 @@
 import { countOf } from '../words.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { firstGroups, type FirstGroups } from '../withheld-groups.ts';
 import type { CollectionStatus } from './collection-status.ts';
 import type { TenantFacts } from './tenant-facts.ts';
 
@@ -11,16 +10,14 @@ export interface Decision {
   readonly what: string;
   /** Where rows are withheld, the first command shows more; `<digest>` is what it shows. */
   readonly commands: readonly string[];
-  /** Withheld deletions by school; empty where they are not counted, or not yet. */
-  readonly groups: readonly (FirstGroups & { readonly collection: CollectionName })[];
 }
 
 /** One decision for each cause, the gravest first. */
 export function decisionsOf(
-  facts: Pick<TenantFacts, 'tenant' | 'wrongTenant' | 'withheldGroups' | 'areAbsencesLost'>,
+  facts: Pick<TenantFacts, 'tenant' | 'wrongTenant' | 'areAbsencesLost'>,
   statuses: readonly CollectionStatus[],
 ): Decision[] {
-  const { tenant, wrongTenant, withheldGroups, areAbsencesLost } = facts;
+  const { tenant, wrongTenant, areAbsencesLost } = facts;
   const withheld = statuses.filter((each) => each.withheld > 0).map(({ collection }) => collection);
   const count = statuses.reduce((sum, each) => sum + each.withheld, 0);
   const unreadable = statuses
@@ -31,29 +28,21 @@ export function decisionsOf(
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
       what: 'absences are lost, and nothing of them is published (ABSENCES_LOST): bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or let absences begin anew',
       commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --anew --yes`],
-      groups: [],
     },
     {
       collections: wrongTenant,
       what: `almost none of the rows that the hub returns for ${named(wrongTenant)} match the published ones: check hub.baseUrl and the credentials; none of them is published`,
       commands: [`rollcall pull --full --accept-new --tenant ${tenant}`],
-      groups: [],
     },
     {
       collections: withheld,
       what: `${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${named(withheld)}: has the hub really lost ${count === 1 ? 'this row' : 'these rows'}?`,
       commands: ['list', 'approve <digest>'].map((words) => `rollcall deletes ${words} --tenant ${tenant}`),
-      groups: withheld.flatMap((collection) =>
-        (withheldGroups?.get(collection) ?? []).map((each) =>
-          Object.assign({ collection }, firstGroups(each)),
-        ),
-      ),
     },
     {
       collections: unreadable,
       what: `the registry has lost the schema of older records of ${named(unreadable)}: no consumer can read them until they are published again`,
       commands: unreadable.map((collection) => `rollcall republish ${collection} --tenant ${tenant}`),
-      groups: [],
     },
   ];
   return decisions.filter(({ collections }) => collections.length > 0);

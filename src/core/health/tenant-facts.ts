@@ -2,7 +2,6 @@ import type { FullPullTime } from '../full-pull-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress, SyncMode } from '../../model/progress.ts';
 import type { LateNote } from '../late-rows.ts';
-import type { NamedGroups } from '../withheld-groups.ts';
 
 /** What the health of a tenant consists of. Metrics, `/readyz` and the status page name the parts like this. */
 export const TENANT_PARTS = [
@@ -92,8 +91,6 @@ export interface TenantFacts {
   readonly wrongTenant: readonly CollectionName[];
   /** Whether absences are lost (`ABSENCES_LOST`), as the process that mirrors the tenant reports; left out: not known. */
   readonly areAbsencesLost?: boolean | undefined;
-  /** The withheld deletions by school, where the process that mirrors has counted them. */
-  readonly withheldGroups?: ReadonlyMap<CollectionName, readonly NamedGroups[]> | undefined;
   /** Null when absences are not mirrored, or the index is not available. */
   readonly contradictions: KnownContradictions | null;
   /** The troubles that the process that mirrors the tenant reports; left out if it reports none. */

@@ -79,22 +79,11 @@ function alarm(id, color, title, items) {
 
 /** What only a person can decide, with the commands. */
 function decisions({ tenant, decisions: all }) {
-  return all.map(({ what, groups, commands }) =>
+  return all.map(({ what, commands }) =>
     node(
       'li',
       {},
       node('p', {}, node('b', {}, tenant), ` ${what}`),
-      ...groups.map(({ collection, by, counts, others }) =>
-        node(
-          'p',
-          { class: 'wrap soft' },
-          node('span', {}, `${collection} by ${by}:`),
-          ...counts.map(({ id, name, rows }) =>
-            node('span', {}, node('b', {}, name ?? id), ` ${count(rows)}`),
-          ),
-          others.groups > 0 ? `and ${count(others.rows)} in ${count(others.groups)} more` : '',
-        ),
-      ),
       node(
         'div',
         { class: 'wrap commands' },

@@ -31,10 +31,10 @@ describe('status', () => {
 });
 
 describe('/status.json of a process that takes the tenant over', () => {
-  it('counts the withheld deletions as deletes list does, and names no row', async () => {
+  it('names the decision, and no row that it is about', async () => {
     const listed = await rollcall(tenant.configPath, 'deletes', 'list', '--json');
     const lists = JSON.parse(listed.stdout) as {
-      tenants: { collections: { keys: string[]; groups: { by: string; counts: object[] }[] }[] }[];
+      tenants: { collections: { keys: string[]; groups: { by: string }[] }[] }[];
     };
     const [courses] = lists.tenants[0]?.collections ?? [];
     expect(courses?.groups.map(({ by }) => by)).toContain('school');
@@ -45,13 +45,7 @@ describe('/status.json of a process that takes the tenant over', () => {
       await vi.waitFor(
         async () => {
           const text = await (await fetch(url)).text();
-          const { tenants } = JSON.parse(text) as {
-            tenants: { decisions: { groups: { by: string; counts: object[] }[] }[] }[];
-          };
-          const groups = tenants[0]?.decisions[0]?.groups ?? [];
-          expect(groups.map(({ by, counts }) => ({ by, counts }))).toEqual(
-            courses?.groups.map(({ by, counts }) => ({ by, counts: counts.slice(0, 8) })),
-          );
+          expect(text).toContain('rollcall deletes approve <digest>');
           for (const key of courses?.keys ?? []) expect(text).not.toContain(key);
         },
         { timeout: 60_000, interval: 500 },

@@ -32,18 +32,6 @@ tenants:
     hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }
 `;
 
-/** A whole school is gone, and some rows of others. */
-const WITHHELD = [
-  {
-    by: 'school' as const,
-    counts: [
-      { id: 's1', name: 'Prøvefjell barneskole', rows: 298 },
-      { id: 's2', name: 'Lia skole', rows: 5 },
-      ...Array.from({ length: 9 }, (_, at) => ({ id: `t${at}`, name: `Skole ${at}`, rows: 1 })),
-    ],
-  },
-];
-
 /** The status page of a process that mirrors an invented district, which has mirrored it for an hour. */
 export async function startInventedPage() {
   let nowMs = Date.now() - 60 * MINUTE_MS;
@@ -83,8 +71,6 @@ export async function startInventedPage() {
     runsFullSync: (collection: Mirrored, seen: number) => runFullSync(emit, { collection, seen, nowMs }),
     holds: (collection: Mirrored, rowsWithheld: number) =>
       holdRows(emit, { collection, rowsWithheld, nowMs }),
-    countsWithheld: (collection: Mirrored) =>
-      board.noteWithheldGroups('north', new Map([[collection, WITHHELD]])),
     async [Symbol.asyncDispose]() {
       clearInterval(clock);
       await server.close();

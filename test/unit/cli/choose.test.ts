@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseCollection, chooseTenants, chooseTopic } from '../../../src/cli/choose.ts';
+import { choose, chooseTenants, chooseTopic } from '../../../src/cli/choose.ts';
 import { RollcallError } from '../../../src/errors.ts';
 
 import { load, yamlWith } from '../config/config-text.ts';
@@ -28,11 +28,13 @@ describe('names on the command line', () => {
   });
 
   it('a mistyped collection is refused with the likely one', () => {
-    expect(refusal(() => chooseCollection('lineitems')).remedy).toContain('Did you mean line-items?');
+    expect(refusal(() => choose(config, { collection: ['lineitems'] })).remedy).toContain(
+      'Did you mean line-items?',
+    );
   });
 
   it("Rollcall's own topics can be followed and are no collections", () => {
     expect(chooseTopic('rejects')).toBe('rejects');
-    expect(refusal(() => chooseCollection('rejects')).code).toBe('USAGE_INVALID');
+    expect(refusal(() => choose(config, { collection: ['rejects'] })).code).toBe('USAGE_INVALID');
   });
 });

@@ -27,7 +27,7 @@ describe('completion', () => {
   it.each([
     [['sta'], ['status', 'state']],
     [['state', 'r'], ['rebuild']],
-    [['status', '--w'], ['--watch']],
+    [['status', '--te'], ['--tenant']],
     [
       ['pull', '--collection', 'cl'],
       ['classes', 'class-students'],

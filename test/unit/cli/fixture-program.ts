@@ -1,12 +1,11 @@
 import { Command } from 'commander';
-import { runProcess } from '../../../src/cli/program.ts';
+import { runProcess, type Verbs } from '../../../src/cli/program.ts';
 import { verbAction } from '../../../src/cli/verb-action.ts';
-import type { Verb } from '../../../src/cli/program.ts';
 import { RollcallError } from '../../../src/errors.ts';
 
 /** A program with verbs made for the tests; `program.test.ts` runs it as a process of its own. */
-const verbs: Verb[] = [
-  verb('load', (command) =>
+const verbs: Verbs = {
+  ...verb('load', (command) =>
     command
       .argument('[name]')
       .option('--tenant <id>')
@@ -18,7 +17,7 @@ const verbs: Verb[] = [
         }),
       ),
   ),
-  verb('options', (command) => {
+  ...verb('options', (command) => {
     const leaf = new Command('leaf').action(
       verbAction<object>(async ({ output, configPath }, { options }) =>
         output.data({ ...options, configPath }),
@@ -26,22 +25,22 @@ const verbs: Verb[] = [
     );
     return command.addCommand(leaf);
   }),
-  verb('person', (command) => command.action(verbAction(async () => 3))),
-  verb('fail', (command) =>
+  ...verb('person', (command) => command.action(verbAction(async () => 3))),
+  ...verb('fail', (command) =>
     command.action(
       verbAction(async () => {
         throw new RollcallError('KAFKA_UNREACHABLE', 'No broker answers', { remedy: 'Start Kafka.' });
       }),
     ),
   ),
-  verb('bug', (command) =>
+  ...verb('bug', (command) =>
     command.action(
       verbAction(async () => {
         throw new SyntaxError('Unexpected token, "{"name":"Kari Nordmann"} is not valid JSON');
       }),
     ),
   ),
-  verb('wait', (command) =>
+  ...verb('wait', (command) =>
     command.action(
       verbAction(async ({ signal, output }) => {
         // Something must keep the process alive, as a connection does.
@@ -53,7 +52,7 @@ const verbs: Verb[] = [
       }),
     ),
   ),
-  verb('hang', (command) =>
+  ...verb('hang', (command) =>
     command.action(
       verbAction(async ({ output }) => {
         setInterval(() => {}, 1000);
@@ -62,7 +61,7 @@ const verbs: Verb[] = [
       }),
     ),
   ),
-  verb('chatter', (command) =>
+  ...verb('chatter', (command) =>
     command.action(
       verbAction(async ({ output }) => {
         setInterval(() => output.line('and on'), 5);
@@ -70,15 +69,12 @@ const verbs: Verb[] = [
       }),
     ),
   ),
-  { name: 'broken', summary: 'must not be loaded', load: () => Promise.reject(new Error('was loaded')) },
-];
+  broken: ['must not be loaded', () => Promise.reject(new Error('was loaded'))],
+};
 
-function verb(name: string, build: (command: Command) => Command): Verb {
-  return {
-    name,
-    summary: `verb ${name}`,
-    load: async () => build(new Command(name).description(`All about ${name}.`)),
-  };
+function verb(name: string, build: (command: Command) => Command): Verbs {
+  const command = (): Command => build(new Command(name).description(`All about ${name}.`));
+  return { [name]: [`verb ${name}`, async () => ({ command })] };
 }
 
 await runProcess(verbs);

@@ -33,7 +33,7 @@ describe('output', () => {
     const stderr = stream();
     const output = createOutput({ streams: { stdout, stderr }, env: {}, json, nowMs: () => 0 });
     output.line('for people');
-    output.table([{ title: 'A' }], [['1']]);
+    output.table(['A'], [['1']]);
     output.data({ a: 1 });
     output.note('remark');
     return { stdout: stdout.text(), stderr: stderr.text() };
@@ -49,9 +49,9 @@ describe('output', () => {
 });
 
 describe('tables', () => {
-  it('colours in a cell do not shift the next columns', () => {
+  it('align a column of numbers right, and colours in a cell do not shift the next columns', () => {
     const lines = formatTable(
-      [{ title: 'name' }, { title: 'rows', align: 'right' }, { title: '' }],
+      ['name', 'rows', ''],
       [
         ['\u001B[32musers\u001B[39m', '7', 'x'],
         ['classes', '1200', ''],

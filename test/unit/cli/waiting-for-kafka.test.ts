@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { yamlWith } from '../config/config-text.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../bin/rollcall.mjs', import.meta.url));
@@ -45,13 +45,8 @@ async function stoppedOnceItSpoke(...args: readonly string[]): Promise<{ code: u
   return { code, said };
 }
 
-describe('a verb that waits for Kafka', () => {
-  it.each([
-    ['status --watch', 0, ['status', '--watch'], ''],
-    ['deletes list', 1, ['deletes', 'list'], '✗ stopped before it was done\n'],
-  ])('%s says so, and when it is stopped it ends with %i', async (_name, expected, args, atTheEnd) => {
-    const { code, said } = await stoppedOnceItSpoke(...args);
-    expect(said).toBe(`Kafka (${address}) has not answered yet; still trying.\n${atTheEnd}`);
-    expect(code).toBe(expected);
-  });
+it('a verb that waits for Kafka says so, and when it is stopped it ends with 1', async () => {
+  const { code, said } = await stoppedOnceItSpoke('status');
+  expect(said).toBe(`Kafka (${address}) has not answered yet; still trying.\n✗ stopped before it was done\n`);
+  expect(code).toBe(1);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_READ, readContradictions } from '../../../../src/cli/status/read-contradictions.ts';
+import { MOST_READ, readContradictions } from '../../../../src/cli/status/ask-index.ts';
 import { encodeOddities } from '../../../../src/core/absences/entry-codec.ts';
 import type { IndexEntry } from '../../../../src/state/index-store.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { IdSearch } from '../../../../src/cli/tail/id-search.ts';
+import { IdSearch } from '../../../../src/cli/tail.ts';
 import { compositeKey } from '../../../../src/model/keys.ts';
 
 describe('an id is found', () => {
