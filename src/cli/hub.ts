@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
@@ -75,7 +76,7 @@ export async function command(): Promise<Command> {
     .option(
       '--fault <name[=value][@collection]>',
       'misbehave in this way (see below); may be repeated',
-      collect,
+      (value, before: string[]) => [...before, value],
       [],
     )
     .option('--client-id <id>', 'of the only client', 'rollcall')
@@ -92,9 +93,10 @@ export async function command(): Promise<Command> {
 
 async function runHub({ output, signal }: VerbContext, { options }: VerbInput<HubFlags>): Promise<void> {
   const hub = await started(options);
-  output.data(addresses(hub));
+  const { baseUrl, tokenUrl, controlUrl, clientId, clientSecret } = hub;
+  output.data({ baseUrl, tokenUrl, controlUrl, clientId, clientSecret });
   output.line(welcome(hub, options));
-  await aborted(signal);
+  if (!signal.aborted) await once(signal, 'abort');
   await hub.stop();
 }
 
@@ -125,21 +127,14 @@ async function started(flags: HubFlags): Promise<ReferenceHub> {
       throw new RollcallError('USAGE_INVALID', error.message, {
         remedy: 'rollcall hub --help lists the possible values.',
       });
-    if (!isPortTrouble(error)) throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(code)) throw error;
     throw new RollcallError(
       'USAGE_INVALID',
-      `The reference hub cannot listen on ${flags.host}:${flags.port} (${error.code ?? 'unknown'}).`,
-      {
-        remedy: 'Choose another --port, or 0 for any free one.',
-        cause: error,
-      },
+      `The reference hub cannot listen on ${flags.host}:${flags.port} (${code}).`,
+      { remedy: 'Choose another --port, or 0 for any free one.', cause: error },
     );
   }
-}
-
-function addresses(hub: ReferenceHub): Record<string, string> {
-  const { baseUrl, tokenUrl, controlUrl, clientId, clientSecret } = hub;
-  return { baseUrl, tokenUrl, controlUrl, clientId, clientSecret };
 }
 
 function welcome(hub: ReferenceHub, flags: HubFlags): string {
@@ -162,24 +157,6 @@ For rollcall.yaml:
         clientSecret: "${hub.clientSecret}"
 
 Stop it with Ctrl-C.`;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => {
-      resolve();
-    });
-  });
-}
-
-function isPortTrouble(error: unknown): error is NodeJS.ErrnoException {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND';
-}
-
-function collect(value: string, before: string[]): string[] {
-  return [...before, value];
 }
 
 function wholeNumber(text: string): number {

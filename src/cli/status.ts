@@ -5,7 +5,7 @@ import type { KnownProgress } from '../log/progress-reader.ts';
 import { chooseTenants } from './choose.ts';
 import { findLeftOver, leftOverAsJson, showLeftOver, wantedUnder } from './left-over.ts';
 import type { TenantFacts } from '../core/health/tenant-facts.ts';
-import { askIndex, type AskedIndex } from './status/ask-index.ts';
+import { askIndex, type IndexFacts } from './status/ask-index.ts';
 import { showTenant } from './status/show-tenant.ts';
 import { statusAsJson } from '../core/health/status-json.ts';
 import { tenantStatus } from '../core/health/tenant-status.ts';
@@ -62,7 +62,9 @@ async function status(
   );
   const nowMs = Date.now();
   const statuses = tenants.map((tenant) =>
-    tenantStatus(factsOf(tenant, { known: known.get(tenant.id) ?? null, index, nowMs })),
+    tenantStatus(
+      factsOf(tenant, { known: known.get(tenant.id) ?? null, index: index.factsOf(tenant.id), nowMs }),
+    ),
   );
   for (const each of statuses) showTenant(output, each, nowMs);
   showLeftOver(output, leftOver);
@@ -81,25 +83,15 @@ async function status(
 
 function factsOf(
   tenant: TenantConfig,
-  parts: { known: KnownProgress | null; index: AskedIndex; nowMs: number },
+  { known, index, nowMs }: { known: KnownProgress | null; index: IndexFacts; nowMs: number },
 ): TenantFacts {
-  const { known, nowMs } = parts;
-  const index = parts.index.tenants.get(tenant.id);
-  const { failure } = parts.index;
+  const { late, committedAtMs, ...facts } = index;
   const { owner = null, ownedSinceMs = null } = known ?? {};
   return {
     tenant: tenant.id,
     deltaOverlapMs: tenant.deltaOverlapMs,
     owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
-    isOwnerAlive: index?.isOwnerAlive ?? null,
-    notOffered: index?.notOffered ?? [],
-    wrongTenant: index?.wrongTenant ?? [],
-    contradictions: index?.contradictions ?? null,
-    reported:
-      failure === null
-        ? (index?.reported ?? [])
-        : [{ part: 'redis' as const, tenant: tenant.id, ...failure }],
-    hubSkewMs: index?.hubSkewMs ?? 0,
+    ...facts,
     nowMs,
     collections: enabledCollections(tenant).map(({ name, keyset }) => {
       const { deltaEveryMs, fullPull } = collectionSettings(tenant, name);
@@ -109,8 +101,8 @@ function factsOf(
         deltaEveryMs,
         fullPull,
         progress: known?.progress.get(name) ?? null,
-        lateRows: index?.late.get(name) ?? null,
-        committedAtMs: index?.committedAtMs.get(name) ?? null,
+        lateRows: late.get(name) ?? null,
+        committedAtMs: committedAtMs.get(name) ?? null,
       };
     }),
   };

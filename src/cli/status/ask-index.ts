@@ -2,35 +2,35 @@ import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { describeError, RollcallError } from '../../errors.ts';
 import { isCollectionName, type CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../session/assemble.ts';
-import type { NotReady } from '../../core/health/tenant-facts.ts';
 import { reasonsFromText } from '../../core/health/status-json.ts';
-import type { KnownContradictions } from '../../core/health/tenant-facts.ts';
+import type { KnownContradictions, TenantFacts } from '../../core/health/tenant-facts.ts';
 import type { LateNote } from '../../core/late-rows.ts';
 import { decodeOddities } from '../../core/absences/entry-codec.ts';
 import type { CollectionIndex } from '../../state/index-store.ts';
 
-export interface IndexFacts {
-  readonly isOwnerAlive: boolean;
-  /** What the running process reports about its parts. */
-  readonly reported: readonly NotReady[];
-  /** Hub clock minus its own, ms, as the running process measured it. */
-  readonly hubSkewMs: number;
-  readonly notOffered: readonly string[];
-  /** Collections whose rows at the hub may be another tenant's, as the running process found. */
-  readonly wrongTenant: readonly CollectionName[];
+/** Facts of a tenant that only the index has. */
+export interface IndexFacts extends Pick<
+  TenantFacts,
+  'isOwnerAlive' | 'reported' | 'hubSkewMs' | 'notOffered' | 'wrongTenant' | 'contradictions'
+> {
   /** Rows that incremental syncs missed, by collection. */
   readonly late: ReadonlyMap<CollectionName, LateNote>;
   readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
-  /** Null when absences are not mirrored. */
-  readonly contradictions: KnownContradictions | null;
 }
+
+const UNKNOWN: IndexFacts = {
+  isOwnerAlive: null,
+  notOffered: [],
+  wrongTenant: [],
+  contradictions: null,
+  late: new Map(),
+  committedAtMs: new Map(),
+};
 
 export interface AskedIndex {
   /** Why the index could not be read; null when it could. */
   readonly trouble: string | null;
-  /** Why no fact of a tenant is known, as a reason for not being ready; null when Redis answers, or none is configured. */
-  readonly failure: { readonly why: string; readonly remedy: string } | null;
-  readonly tenants: ReadonlyMap<string, IndexFacts>;
+  factsOf(tenantId: string): IndexFacts;
 }
 
 /** Reads the facts that only the index has, for each tenant; stops at the first failure. */
@@ -40,23 +40,23 @@ export async function askIndex(assembly: Assembly, tenants: readonly TenantConfi
     return {
       trouble:
         'no Redis is configured: it is unknown whether a process is running, what the hub does not offer, and which absences are contradictory',
-      failure: null,
-      tenants: found,
+      factsOf: () => UNKNOWN,
     };
   }
   try {
     for (const tenant of tenants) {
       found.set(tenant.id, await askTenant(assembly, tenant));
     }
-    return { trouble: null, failure: null, tenants: found };
+    return { trouble: null, factsOf: (id) => found.get(id) ?? UNKNOWN };
   } catch (error) {
+    const why = describeError(error);
+    const remedy = error instanceof RollcallError ? error.remedy : 'Check redis.url.';
     return {
-      trouble: `${describeError(error)}; it is unknown whether a process is running, and which absences are contradictory`,
-      failure: {
-        why: describeError(error),
-        remedy: error instanceof RollcallError ? error.remedy : 'Check redis.url.',
-      },
-      tenants: found,
+      trouble: `${why}; it is unknown whether a process is running, and which absences are contradictory`,
+      factsOf: (id) => ({
+        ...(found.get(id) ?? UNKNOWN),
+        reported: [{ part: 'redis', tenant: id, why, remedy }],
+      }),
     };
   }
 }
