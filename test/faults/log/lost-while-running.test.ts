@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { startRollcall } from '../../integration/pipeline/rollcall-process.ts';
 import { allProblems } from '../support/checker.ts';
-import { expectRejects, lose, LOST_IN_TURN, tenantWithRejects } from '../support/lose-topic.ts';
+import {
+  expectRejects,
+  lose,
+  LOST_IN_TURN,
+  repeatedAfter,
+  tenantWithRejects,
+} from '../support/lose-topic.ts';
 import { ROUNDS } from '../support/rounds.ts';
 import { endsSoon, expectHealsBy } from '../support/survive.ts';
 
@@ -17,7 +23,7 @@ describe.each(ROUNDS)('a topic that loses its records under a running process, r
         tenant.churn.step(20);
         await expectHealsBy(child, tenant, { lost });
         await lose(tenant, topic, how);
-        lost.push(topic);
+        lost.push(...repeatedAfter(topic));
         await expectHealsBy(child, tenant, { lost });
       }
       tenant.churn.step(20);

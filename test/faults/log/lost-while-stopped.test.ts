@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { allProblems } from '../support/checker.ts';
-import { expectRejects, lose, LOST_IN_TURN, tenantWithRejects } from '../support/lose-topic.ts';
+import {
+  expectRejects,
+  lose,
+  LOST_IN_TURN,
+  repeatedAfter,
+  tenantWithRejects,
+} from '../support/lose-topic.ts';
 import { ROUNDS } from '../support/rounds.ts';
 import { expectHealed } from '../support/survive.ts';
 
@@ -18,7 +24,7 @@ describe.each(ROUNDS)('a topic that lost its records while no process ran, round
         await lose(tenant, topic, how);
         // Without an index only the log itself shows the loss.
         if (round % 2 === 0) await flushRedis(tenant.topicPrefix);
-        lost.push(topic);
+        lost.push(...repeatedAfter(topic));
         await expectHealed(tenant, { lost });
       }
       expect(await allProblems(tenant, { lost })).toEqual([]);

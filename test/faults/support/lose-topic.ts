@@ -28,6 +28,11 @@ export const LOST_IN_TURN: readonly (readonly (readonly [topic: string, how: str
   ? TOPICS.flatMap((topic) => WAYS.map((how) => [[topic, how] as const]))
   : [KINDS.map((topic, at) => [topic, WAYS[at % WAYS.length] ?? ''] as const)];
 
+/** The topics that repeat content after a loss. Versions that are published again show their absences again. */
+export function repeatedAfter(topic: string): readonly string[] {
+  return topic === 'absence-versions' ? [topic, 'absences'] : [topic];
+}
+
 /** An unreadable row, so that the rejects have something to lose. Its collection is not compared. */
 const UNREADABLE = { sourcedId: 42 };
 
