@@ -17,6 +17,7 @@ import type {
 } from '../../../src/state/index-store.ts';
 import { approve } from '../../integration/support/decide-deletes.ts';
 import type { Mirror } from '../../integration/support/mirror.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
 import type { KillPoint } from './points.ts';
 
 /**
@@ -115,8 +116,8 @@ function mortalHub(hub: Hub): Hub {
   };
 }
 
-/** Whether the last commit had removals that the memory of deletions does not know yet. */
-let hasRemoved = false;
+/** The collections with committed removals that the memory of deletions does not know yet. */
+const removedFrom = new Set<CollectionName>();
 
 function mortalLog(log: TenantLog): TenantLog {
   return {
@@ -129,7 +130,8 @@ function mortalLog(log: TenantLog): TenantLog {
     async commit(transaction) {
       if (transaction.progress.complete) sync('all committed but the watermark');
       const committed = await log.commit(transaction);
-      hasRemoved = transaction.records.some(({ topic, body }) => topic !== 'rejects' && body === null);
+      if (transaction.records.some(({ topic, body }) => topic !== 'rejects' && body === null))
+        removedFrom.add(transaction.progress.collection);
       return committed;
     },
     read: (options) =>
@@ -187,7 +189,7 @@ function mortalMemory(memory: DeletionMemory): DeletionMemory {
   return {
     ...forwarding(memory),
     async setMissing(collection, missing) {
-      if (hasRemoved) sync('removals committed, memory not written');
+      if (removedFrom.delete(collection)) sync('removals committed, memory not written');
       else if (missing !== null && missing.keys.size > 0) sync('misses committed, memory not written');
       await memory.setMissing(collection, missing);
       if (missing !== null && missing.keys.size > 0) sync('missing rows written');
@@ -214,6 +216,12 @@ async function readOnAndOn({ runners }: TenantSession): Promise<void> {
   await Promise.all(loops);
 }
 
+/** A sync beside it may change the list between the look and the approval: then nothing is removed, and one looks again. */
+async function approveAgain(asked: Mirror): Promise<void> {
+  while ((await approve(asked)).size === 0);
+  console.error('approved');
+}
+
 const config = loadConfig({ path: configPath, env: {}, readFile: (path) => readFileSync(path, 'utf8') });
 const assembly = assemble(config, {
   logger: pino({ level: 'silent' }),
@@ -238,5 +246,7 @@ process.exit(1);
 
 function begin(session: TenantSession): void {
   const asked = { session, parts: mortal } as Mirror;
-  (decision === 'approve' ? approve(asked) : readOnAndOn(session)).catch(() => undefined);
+  const work = decision === 'approve' ? approveAgain(asked) : readOnAndOn(session);
+  // An event says why the session ended.
+  work.catch(() => undefined);
 }
