@@ -44,6 +44,11 @@ export interface Recovery {
   readonly isFirstLoadOver: boolean;
   /** Whether versions were published while absences were not mirrored. */
   readonly isApart: boolean;
+  /**
+   * Whether the index is copied under another mapping than it was made under: without the entries that the mapping in force
+   * does not allow, until a full sync brings the rest (invariant 12).
+   */
+  readonly isRemapped: boolean;
 }
 
 /** Records the losses of a collection's topics, and plans its recovery. */
@@ -82,7 +87,9 @@ export async function planRecovery(
     ({ progress, derived } = await recordTopicLosses(parts, { progress, derived }, lost));
   // The next transactions fill it again.
   if (absences === 'index' && progress !== null) progress = withoutChangelog(progress);
-  const found = { collection, progress, derived, position, absences, isApart };
+  const mapping = parts.chains?.reader.mapping ?? null;
+  const isRemapped = absences === 'changelog' && (progress?.mapping ?? null) !== mapping;
+  const found = { collection, progress, derived, position, absences, isApart, isRemapped };
   return {
     ...found,
     isFirstLoadOver: wasFirstLoadOver(ownership, derived, absences),
@@ -99,9 +106,7 @@ function planOf(
   if (known.hasLostRows) return rebuildBecause('a topic was deleted, recreated or cut off');
   if (ownership.unreadable?.has(collection) === true)
     return rebuildBecause('its newest record in progress cannot be decoded');
-  // It has entries as the other mapping left them; a full sync brings the rest (invariant 12).
-  if (absences === 'changelog' && (progress?.mapping ?? null) !== (parts.chains?.reader.mapping ?? null))
-    return rebuildBecause('another mapping applies now');
+  if (known.isRemapped) return rebuildBecause('another mapping applies now');
   if (absences === 'nothing' && progress !== null) return rebuildBecause('absences were not mirrored before');
   return planIndexRecovery({
     // The index is at the end of all of its topics.

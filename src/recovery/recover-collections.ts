@@ -72,7 +72,7 @@ async function finishReplay(
   { recovery, replay }: BehindWith,
   read: { readUpTo: ReadonlyMap<TopicSuffix, Offsets>; ends: TopicEnds },
 ): Promise<WriterStart> {
-  const { progress, derived, isApart } = recovery;
+  const { progress, derived, isApart, isRemapped } = recovery;
   const mayLackRows = isApart || progress?.lastCompleteFull == null;
   if (recovery.absences !== null && mayLackRows) await presumeVersions(replay);
   // The data shows how far it goes, even if `progress` was lost or records that records were lost.
@@ -80,8 +80,11 @@ async function finishReplay(
   const reached = topics.map((topic) => ({ offsets: read.readUpTo.get(topic) ?? {} }));
   const position: IndexPosition = {
     sequence: progress?.sequence ?? 0,
-    // Before the first transaction the index gets an id of its own, so that every read can still be checked.
-    transactionId: progress?.transactionId ?? parts.runtime.randomId(),
+    // Before the first transaction the index gets an id of its own, so that every read can still be checked; and under another
+    // mapping too, or a start that takes the mapping back would find it current.
+    transactionId: isRemapped
+      ? parts.runtime.randomId()
+      : (progress?.transactionId ?? parts.runtime.randomId()),
     committedAtMs: parts.runtime.now(),
     offsets: allOffsets([...reached, progress, ...derived.values()]),
     firstOffsets: startsIn(parts, topics, read.ends),

@@ -130,3 +130,24 @@ it.each(MAPPINGS.flatMap((mapping) => LOST.map((lost) => ({ mapping, lost }))))(
     if (lost !== 'changelog') expect(inRedis).toEqual([]);
   },
 );
+
+it('a mapping that is taken back before the hub answers costs the index of the absent nothing', async () => {
+  await using mirror = await openMirror({ ...OPTIONS, ...mapped({}) });
+  fill(mirror);
+  await mirror.full();
+  const before = await idsInRedis(mirror);
+  expect(before).not.toEqual([]);
+  mirror.hub.faults.set('refuse-connection=1');
+  await startWithoutHub(mirror, { drop: ['student'] });
+  mirror.hub.faults.clear();
+  const { hub, topicPrefix } = mirror;
+  await using again = await openMirror({ ...OPTIONS, ...mapped({}), hub, topicPrefix });
+  await again.full();
+  expect(await idsInRedis(again)).toEqual(before);
+});
+
+/** The students whose ids the index holds. */
+async function idsInRedis(mirror: Mirror): Promise<readonly string[]> {
+  const texts = await redisTexts(mirror);
+  return mirror.hub.district.ids('students').filter((id) => texts.some(({ bytes }) => bytes.includes(id)));
+}
