@@ -1,23 +1,27 @@
 import { Command } from 'commander';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
-import { exitCode } from './exit-code.ts';
-import type { KnownProgress } from '../log/progress-reader.ts';
-import { chooseTenants } from './choose.ts';
-import { findLeftOver, leftOverAsJson, showLeftOver, wantedUnder } from './left-over.ts';
+import { tenantAsJson, type TenantJson } from '../core/health/status-json.ts';
 import type { TenantFacts } from '../core/health/tenant-facts.ts';
-import { askIndex, type IndexFacts } from './status/ask-index.ts';
-import { showTenant } from './status/show-tenant.ts';
-import { statusAsJson } from '../core/health/status-json.ts';
 import { tenantStatus } from '../core/health/tenant-status.ts';
+import { explainLate } from '../core/late-rows.ts';
+import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
+import { describeError, RollcallError } from '../errors.ts';
+import type { KnownProgress } from '../log/progress-reader.ts';
+import type { Assembly } from '../session/assemble.ts';
+import { chooseTenants } from './choose.ts';
+import { exitCode } from './exit-code.ts';
+import { findLeftOver, leftOverAsJson, showLeftOver, wantedUnder } from './left-over.ts';
+import type { Output } from './output.ts';
+import { packageVersion } from './package-version.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly, readLogs, withAdmin } from './with-assembly.ts';
 
-/** `rollcall status`: the state of every tenant, from the topics and the index; sends no request to the hub. */
+/** `rollcall status`: the health of every tenant, by its owner's heartbeat, or else by the log. */
 export function command(): Command {
   return new Command('status')
     .description(
-      'Shows the progress of each collection and whether something needs a decision. ' +
-        'Reads the progress topics, and Redis if it answers; asks the hub nothing.',
+      'Prints the health of each tenant, as the process that mirrors it reports it in Redis. Where none does, prints what ' +
+        'the progress topics say. Asks the hub nothing.',
     )
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
@@ -26,22 +30,14 @@ export function command(): Command {
   rows        the number in the last complete full sync
   last full   when that sync began, by the hub's clock
   up to       every change at the hub before this time is published
-  sync        the last sync, "…" while it is running, "!" when it did not end and no process continues it, and how many
-              rows it has seen, published and removed so far; "not offered" if the hub does not have the collection, or
-              does not have the one that it is derived from
-  withheld    deletions that need a decision
+  sync        the last sync, "…" while it is running, "!" when it did not end and no process continues it
+  withheld    deletions that need a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --from-beginning")
 
-absences and absence-changes are derived from absence-versions (↳) in the same syncs: whether they are late, unfinished,
-withheld or rejected is shown there. Absences whose records contradict each other are listed, from Redis; they need no
-decision.
+absences and absence-changes follow from absence-versions (↳) in its syncs. Below the tables are topics that the
+configuration no longer wants. They stay until "rollcall topics purge" deletes them. --json has the tenants of /status.json.
 
-Below the tables are topics that the configuration no longer wants. They stay until "rollcall topics purge" deletes them.
-
-The first line says what a running process reports: a hub, Kafka, registry or Redis that does not answer, or an open
-circuit. It learns that from the process's heartbeat in Redis.
-
-Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble (✗), or no process mirrors it; 3 something needs a decision, or a sync did not end and no process continues it. "rollcall deletes list" lists withheld deletions.`,
+Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble (✗), or no process mirrors it; 3 something needs a decision, or a sync did not end and no process continues it.`,
     )
     .action(verbAction(status));
 }
@@ -52,46 +48,81 @@ async function status(
 ): Promise<number> {
   const { output, signal } = context;
   const config = context.loadConfig({ withoutHub: true });
-  const tenants = chooseTenants(config, options.tenant);
+  const wanted = chooseTenants(config, options.tenant);
   await using assembly = quietAssembly(config);
-  // Read the index before the log: an index from after a commit and a log from before it would seem to have lost a list.
-  const index = await askIndex(assembly, tenants);
-  const known = await readLogs(assembly, tenants, signal);
+  const asked = await Promise.all(wanted.map(async ({ id }) => askOwner(assembly, id)));
+  const ownerless = wanted.filter((_, at) => asked[at]?.health === undefined);
+  const logs = await readLogs(assembly, ownerless, signal);
+  const nowMs = Date.now();
+  const tenants = wanted.map(
+    (tenant, at) =>
+      asked[at]?.health ?? fromLog(tenant, { ...asked[at], known: logs.get(tenant.id) ?? null, nowMs }),
+  );
   const leftOver = await withAdmin({ assembly, signal }, (admin) =>
     findLeftOver(admin, wantedUnder(config), options.tenant),
   );
-  const nowMs = Date.now();
-  const statuses = tenants.map((tenant) =>
-    tenantStatus(
-      factsOf(tenant, { known: known.get(tenant.id) ?? null, index: index.factsOf(tenant.id), nowMs }),
-    ),
-  );
-  for (const each of statuses) showTenant(output, each, nowMs);
+  for (const each of tenants) show(output, each, nowMs);
   showLeftOver(output, leftOver);
-  if (index.trouble !== null) output.line(`${output.colors.yellow('!')} ${index.trouble}`);
-  // No process continues a sync that was stopped or inconclusive: it needs a person, too.
-  const needsPerson = statuses.some(({ state }) => state === 'needs-person' || state === 'unfinished');
+  if (config.redis === undefined)
+    output.line(
+      `${output.colors.yellow('!')} no Redis is configured: it is unknown whether a process is running`,
+    );
   output.data({
-    needsPerson,
-    indexTrouble: index.trouble,
-    tenants: statuses.map(statusAsJson),
+    at: isoOrNull(nowMs),
+    ready: tenants.some(({ ready }) => ready),
+    needsPerson: tenants.some((each) => each.needsPerson),
+    tenants,
     leftOver: leftOver.topics.map(leftOverAsJson),
   });
-  const isInTrouble = statuses.some(({ state }) => state === 'in-trouble');
-  return exitCode({ hasFailed: isInTrouble, needsPerson });
+  return exitCode({
+    hasFailed: tenants.some(({ state }) => state === 'in-trouble'),
+    // No process continues a sync that was stopped or inconclusive: it needs a person, too.
+    needsPerson: tenants.some((each) => each.needsPerson || each.state === 'unfinished'),
+  });
 }
 
-function factsOf(
+/** What the heartbeat of a tenant's owner says. A command that owns the tenant for a while reports no health. */
+interface Asked extends Partial<Pick<TenantFacts, 'isOwnerAlive' | 'reported'>> {
+  readonly health?: TenantJson;
+}
+
+async function askOwner({ config, store }: Assembly, tenant: string): Promise<Asked> {
+  if (config.redis === undefined) return {};
+  try {
+    const living = await store.coordination.livingOwner(tenant);
+    // A living process cannot renew its heartbeat in a Redis that takes no writes.
+    if (living === null) await store.ready();
+    const { health, version } = living?.info ?? {};
+    if (health === undefined || version === undefined) return { isOwnerAlive: living !== null };
+    const own = packageVersion();
+    if (version === own) return { health: JSON.parse(health, asPrintable) as TenantJson };
+    const why = `version ${printable(version)} mirrors the tenant, and this is ${own}`;
+    const remedy = 'Ask with that version, or look at its status page.';
+    return { isOwnerAlive: true, reported: [{ part: 'owner', tenant, why, remedy }] };
+  } catch (error) {
+    const remedy = error instanceof RollcallError ? error.remedy : 'Check redis.url.';
+    return { reported: [{ part: 'redis', tenant, why: describeError(error), remedy }] };
+  }
+}
+
+function asPrintable(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? printable(value) : value;
+}
+
+function fromLog(
   tenant: TenantConfig,
-  { known, index, nowMs }: { known: KnownProgress | null; index: IndexFacts; nowMs: number },
-): TenantFacts {
-  const { late, committedAtMs, ...facts } = index;
+  { known, nowMs, isOwnerAlive = null, reported }: Asked & { known: KnownProgress | null; nowMs: number },
+): TenantJson {
   const { owner = null, ownedSinceMs = null } = known ?? {};
-  return {
+  const facts: TenantFacts = {
     tenant: tenant.id,
     deltaOverlapMs: tenant.deltaOverlapMs,
     owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
-    ...facts,
+    isOwnerAlive,
+    reported,
+    notOffered: [],
+    wrongTenant: [],
+    contradictions: null,
     nowMs,
     collections: enabledCollections(tenant).map(({ name, keyset }) => {
       const { deltaEveryMs, fullPull } = collectionSettings(tenant, name);
@@ -101,9 +132,62 @@ function factsOf(
         deltaEveryMs,
         fullPull,
         progress: known?.progress.get(name) ?? null,
-        lateRows: late.get(name) ?? null,
-        committedAtMs: committedAtMs.get(name) ?? null,
+        committedAtMs: known?.recordedAtMs.get(name) ?? null,
+        lateRows: null,
+        rowsInKafka: null,
+        rowsAtHub: null,
+        running: null,
       };
     }),
   };
+  return tenantAsJson(tenantStatus(facts), []);
+}
+
+type CollectionJson = TenantJson['collections'][number];
+
+function show(output: Output, tenant: TenantJson, nowMs: number): void {
+  const { colors } = output;
+  const isBad = tenant.state === 'needs-person' || tenant.state === 'in-trouble';
+  const paint = tenant.state === 'well' ? colors.green : isBad ? colors.red : colors.yellow;
+  const mark = tenant.state === 'well' ? '✓' : isBad ? '✗' : '!';
+  output.line(`${paint(mark)} ${colors.bold(tenant.tenant)}  ${paint(tenant.headline)}`);
+  if (tenant.owner !== null) {
+    const how = tenant.isOwnerAlive === false ? 'not running; last taken over' : 'taken over';
+    output.line(`  ${how} by ${printable(tenant.owner.owner)}, ${age(tenant.owner.since, nowMs)}`);
+  }
+  const remedy = tenant.decisions[0]?.commands.join(', then: ') ?? tenant.reasons[0]?.remedy;
+  if (remedy !== undefined) output.line(`  ${colors.cyan('→')} ${remedy}`);
+  for (const { collection, lateRows } of tenant.collections) {
+    if (lateRows === null) continue;
+    const rows = countOf(lateRows.rows, 'row');
+    output.line(`  ${colors.yellow('!')} ${collection}: ${rows}: ${explainLate(lateRows)}`);
+  }
+  output.line();
+  if (tenant.state === 'not-mirrored') return;
+  const grouped = Map.groupBy(tenant.collections, (each) => each.derivedFrom ?? each.collection);
+  output.table(
+    ['  collection', 'rows', 'last full', 'up to', 'sync', 'withheld', 'rejects'],
+    [...grouped.values()]
+      .flat()
+      .map((each) => [
+        each.derivedFrom === null ? `  ${each.collection}` : `  ↳ ${each.collection}`,
+        each.rows === null ? '-' : formatCount(each.rows),
+        age(each.lastCompleteFull, nowMs),
+        age(each.watermark, nowMs),
+        syncOf(each),
+        formatCount(each.withheld),
+        formatCount(each.rejected),
+      ]),
+  );
+  output.line();
+}
+
+function age(iso: string | null, nowMs: number): string {
+  return formatAge(iso === null ? null : Date.parse(iso), nowMs);
+}
+
+function syncOf({ sync, derivedFrom, isNotOffered, unfinished }: CollectionJson): string {
+  if (isNotOffered) return 'not offered';
+  if (sync === null || derivedFrom !== null) return '-';
+  return sync.mode.toLowerCase() + (sync.complete ? '' : unfinished ? ' !' : ' …');
 }

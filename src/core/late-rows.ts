@@ -10,10 +10,12 @@ export interface LateRows {
   readonly lagAtMostMs: number | null;
 }
 
-/** Late rows: the hub showed them longer after their `dateLastModified` than the overlap of incremental syncs. */
-export interface LateNote extends LateRows {
-  /** The overlap in force then, ms. */
-  readonly overlapMs: number;
+export function explainLate({ lagAtMostMs }: LateRows): string {
+  const why =
+    lagAtMostMs === null
+      ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing; rollcall check asks it"
+      : 'since the hub shows them longer after their dateLastModified than deltaOverlap: raise deltaOverlap';
+  return `incremental syncs missed rows that the last full sync found, ${why}`;
 }
 
 /** Incremental syncs should have brought every row modified in this range (hub time, ms since the epoch). */

@@ -106,7 +106,7 @@ export class LoggedTenant {
 /** The content of `progress`, for a process that does not own the tenant. The owner reads it in take-over.ts. */
 export type KnownProgress = Pick<
   LoggedTenant,
-  'progress' | 'transactionIds' | 'approvals' | 'owner' | 'ownedSinceMs'
+  'progress' | 'transactionIds' | 'recordedAtMs' | 'approvals' | 'owner' | 'ownedSinceMs'
 >;
 
 /**

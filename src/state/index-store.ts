@@ -1,5 +1,4 @@
 import type { Missing } from '../core/deletions/missing.ts';
-import type { LateNote } from '../core/late-rows.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
@@ -144,9 +143,6 @@ export interface DeletionMemory {
   /** Collections that the hub did not offer at the last request. */
   notOffered(): Promise<ReadonlySet<CollectionName>>;
   setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void>;
-  /** Late rows by collection, from the last full sync that could measure them. */
-  late(): Promise<ReadonlyMap<CollectionName, LateNote>>;
-  setLate(collection: CollectionName, note: LateNote): Promise<void>;
 }
 
 /** The state of one tenant. */

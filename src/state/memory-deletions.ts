@@ -1,5 +1,4 @@
 import type { Missing } from '../core/deletions/missing.ts';
-import type { LateNote } from '../core/late-rows.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from './index-store.ts';
 
@@ -7,7 +6,6 @@ import type { DeletionMemory } from './index-store.ts';
 interface Noted {
   missing?: Missing | null;
   isNotOffered?: boolean;
-  late?: LateNote;
 }
 
 /**
@@ -56,16 +54,6 @@ export class MemoryDeletions implements DeletionMemory {
 
   async setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void> {
     this.#of(collection).isNotOffered = isNotOffered;
-  }
-
-  async late(): Promise<ReadonlyMap<CollectionName, LateNote>> {
-    const found = new Map(await this.#base?.late());
-    for (const [collection, { late }] of this.#noted) if (late !== undefined) found.set(collection, late);
-    return found;
-  }
-
-  async setLate(collection: CollectionName, late: LateNote): Promise<void> {
-    this.#of(collection).late = late;
   }
 
   #of(collection: CollectionName): Noted {

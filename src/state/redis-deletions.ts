@@ -1,7 +1,6 @@
 import type { ChainableCommander } from 'ioredis';
 import type { Miss, Missing } from '../core/deletions/missing.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { LateNote } from '../core/late-rows.ts';
 import type { DeletionMemory } from './index-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { TenantKeys } from './redis-keys.ts';
@@ -66,22 +65,6 @@ export class RedisDeletions implements DeletionMemory {
     await this.#connection.run((client) =>
       isNotOffered ? client.hset(key, collection, 1) : client.hdel(key, collection),
     );
-  }
-
-  async late(): Promise<ReadonlyMap<CollectionName, LateNote>> {
-    const late = new Map<CollectionName, LateNote>();
-    for (const [collection, text] of await this.#read(this.#keys.late)) {
-      const { rows, lagAtMostMs, overlapMs } = readJson<Partial<LateNote>>(text) ?? {};
-      // The next full sync writes another note in place of one that cannot be read.
-      if (rows === undefined || lagAtMostMs === undefined || overlapMs === undefined) continue;
-      late.set(collection as CollectionName, { rows, lagAtMostMs, overlapMs });
-    }
-    return late;
-  }
-
-  async setLate(collection: CollectionName, note: LateNote): Promise<void> {
-    const key = this.#keys.late;
-    await this.#connection.run((client) => client.hset(key, collection, JSON.stringify(note)));
   }
 
   /** Reads in pieces of a few thousand keys. No other process writes meanwhile, since a tenant has one owner. */

@@ -15,7 +15,6 @@ import type { IndexArea } from './index-store.ts';
  *   {<p>:<t>:<collection>}:missing    hash    `=<key>` → since when, ms since the epoch, and how often full syncs have
  *                                             missed it; `sync` → the one that settled it, and the confirming sync owed (JSON)
  *   {<p>:<t>}:not-offered             hash    collection that the hub does not offer → 1
- *   {<p>:<t>}:late                    hash    collection → its late rows (JSON)
  *   {<p>:<t>}:owner                   hash    the heartbeat: owner, ownedSinceMs, info (JSON); expires
  *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
  *   {<p>:<t>}:asker:<id>              string  exists while a process waits for the answer to a request; expires
@@ -36,7 +35,6 @@ export interface TenantKeys {
   asker(requestId: string): string;
   answer(requestId: string): string;
   readonly notOffered: string;
-  readonly late: string;
   /** `day` is `YYYY-MM-DD`. */
   collection(name: CollectionName): CollectionKeys;
 }
@@ -49,7 +47,6 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
     asker: (requestId) => `${tenant}:asker:${requestId}`,
     answer: (requestId) => `${tenant}:answer:${requestId}`,
     notOffered: `${tenant}:not-offered`,
-    late: `${tenant}:late`,
     collection(name) {
       const collection = `{${keyPrefix}:${tenantId}:${name}}`;
       return {

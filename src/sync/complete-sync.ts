@@ -4,7 +4,6 @@ import { hasSeen, type ActiveSync } from '../table/active-sync.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import type { SyncClock } from '../core/watermark.ts';
 import { settleMissing, type Rows } from './settle-missing.ts';
-import type { SyncStats } from '../core/sync-stats.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { Approved } from './sync-result.ts';
 import type { MirroredCollection } from './mirrored-collection.ts';
@@ -68,7 +67,9 @@ export async function completeSync(options: CompleteOptions): Promise<SyncResult
         },
   });
   await remember();
-  if (!isPart) await noteLate(parts, stats);
+  const { startedAtMs } = stats;
+  if (!isPart)
+    stats.late = parts.late.endFull({ startedAtMs, endedAtMs: parts.findings.hubTimeMs(parts.now()) });
   return { kind: 'complete', stats, withheld, short, unconfirmed, confirmAtMs, approvedGone: approved };
 }
 
@@ -158,14 +159,4 @@ async function clearRejects(writer: CollectionWriter, sync: ActiveSync): Promise
   if (writer.known.rejects === 0 || sync.seenRejects === null) return;
   const gone = await writer.known.unseen('rejects', sync);
   await writer.remove(sync, 'rejects', gone.keys);
-}
-
-/** Stores for `status` what the full sync shows about the overlap, if it shows anything. */
-async function noteLate(
-  { late, memory, collection, findings, now, overlapMs }: MirroredCollection,
-  stats: SyncStats,
-): Promise<void> {
-  const { startedAtMs } = stats;
-  stats.late = late.endFull({ startedAtMs, endedAtMs: findings.hubTimeMs(now()) });
-  if (stats.late !== null) await memory.setLate(collection, { ...stats.late, overlapMs });
 }

@@ -1,5 +1,4 @@
 import type { TenantConfig } from '../config.ts';
-import { reasonsAsText, statusAsJson } from '../core/health/status-json.ts';
 import type { HealthPart, NotReady } from '../core/health/tenant-facts.ts';
 import { isoOrNull } from '../core/words.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
@@ -54,37 +53,22 @@ export class Board {
     return this.#isStopping ? [stop, ...ofTenants] : ofTenants;
   }
 
-  /** The health that another process may read with the owner's heartbeat. */
+  /** The health that `status` in another process prints. */
   heartbeatOf(tenant: string): Readonly<Record<string, string>> {
-    const status = this.#tenants.get(tenant)?.status();
-    if (status === undefined) return {};
-    return {
-      reasons: reasonsAsText(status.reasons),
-      hubSkewMs: String(Math.round(status.hubSkewMs)),
-      wrongTenant: status.wrongTenant.join(' '),
-    };
+    const health = JSON.stringify(this.#tenants.get(tenant)?.json());
+    return { version: this.version, health };
   }
 
   /** The value of `/status.json`. */
   json(): Record<string, unknown> {
-    const all = this.tenants.map((monitor) => ({ monitor, status: monitor.status() }));
+    const tenants = this.tenants.map((each) => each.json());
     return {
       at: isoOrNull(this.#now()),
       version: this.version,
       startedAt: isoOrNull(this.#startedAtMs),
       ready: this.reasons().length === 0,
-      needsPerson: all.some(({ status }) => status.decisions.length > 0),
-      tenants: all.map(({ monitor, status }) => {
-        const { collections, ...tenant } = statusAsJson(status);
-        return Object.assign(tenant, {
-          /** Created, updated and removed in each minute of the last hour, the oldest first. */
-          changes: monitor.changes(),
-          collections: collections.map((each) => {
-            const { rowsInKafka, rowsAtHub } = monitor.live(each.collection);
-            return Object.assign(each, { rowsInKafka, rowsAtHub });
-          }),
-        });
-      }),
+      needsPerson: tenants.some(({ needsPerson }) => needsPerson),
+      tenants,
     };
   }
 }

@@ -1,6 +1,6 @@
 import type { CollectionFacts, RunningSync } from '../core/health/tenant-facts.ts';
 import type { Shortfall } from '../core/deletions/evidence.ts';
-import type { LateNote } from '../core/late-rows.ts';
+import type { LateRows } from '../core/late-rows.ts';
 import { RollcallError } from '../errors.ts';
 import type { Progress, SyncMode } from '../model/progress.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
@@ -12,7 +12,6 @@ type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'deltaEv
 /** Notes the events of one collection: facts that only the process that mirrors it knows. Times are of the local clock. */
 export class CollectionMonitor {
   readonly #settings: Settings;
-  readonly #overlapMs: number;
   readonly running = new Map<SyncMode, RunningSync>();
   /**
    * When the last complete sync ended, ms since the epoch; after a start, when the last full one began, and 0 if there was
@@ -31,12 +30,11 @@ export class CollectionMonitor {
   isNotOffered = false;
   isWrongTenant = false;
   isLost = false;
-  #late: LateNote | null = null;
+  #late: LateRows | null = null;
   #committedAtMs: number | null = null;
 
-  constructor(settings: Settings, overlapMs: number) {
+  constructor(settings: Settings) {
     this.#settings = settings;
-    this.#overlapMs = overlapMs;
   }
 
   /** Notes the progress of a derived collection; its syncs are those of its source. */
@@ -103,7 +101,9 @@ export class CollectionMonitor {
       progress: this.progress,
       lateRows: this.#late,
       committedAtMs: this.#committedAtMs,
-      running: this.running.get('FULL') ?? this.running.get('INCREMENTAL'),
+      rowsInKafka: this.rowsInKafka,
+      rowsAtHub: this.rowsAtHub,
+      running: this.running.get('FULL') ?? this.running.get('INCREMENTAL') ?? null,
     };
   }
 
@@ -114,7 +114,7 @@ export class CollectionMonitor {
     this.progress = event.progress;
     this.rowsInKafka = event.rows;
     this.rejects = event.rejects;
-    if (stats.late !== null) this.#late = { ...stats.late, overlapMs: this.#overlapMs };
+    this.#late = stats.late ?? this.#late;
     if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
     if (outcome !== 'complete') return;
     this.isWrongTenant = false;

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { LateRows } from '../core/late-rows.ts';
+import { explainLate } from '../core/late-rows.ts';
 import { describeError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { DerivedTally } from '../core/sync-stats.ts';
@@ -16,14 +16,6 @@ const DELETION_WORDS = {
 } as const;
 
 const MOST_REASONS = 3;
-
-function explainLate({ lagAtMostMs }: LateRows): string {
-  const why =
-    lagAtMostMs === null
-      ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing; rollcall check asks it"
-      : 'since the hub shows them longer after their dateLastModified than deltaOverlap: raise deltaOverlap';
-  return `incremental syncs missed rows that this full sync found, ${why}`;
-}
 
 const PUBLISHED_WHILE_OPEN =
   'absences are published although the hub did not answer for versions that they refer to';

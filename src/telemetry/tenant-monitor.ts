@@ -2,12 +2,13 @@ import { collectionSettings, enabledCollections, type TenantConfig } from '../co
 import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { HubWatch } from '../core/health/hub-watch.ts';
 import type { HealthPart, NotReady } from '../core/health/tenant-facts.ts';
+import { tenantAsJson, type TenantJson } from '../core/health/status-json.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { isFromHub, RollcallError, type ErrorSource } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { ChangeHistory, CollectionMonitor, type Changes } from './collection-monitor.ts';
+import { ChangeHistory, CollectionMonitor } from './collection-monitor.ts';
 
 type Reason = Pick<NotReady, 'why' | 'remedy'>;
 
@@ -53,7 +54,7 @@ export class TenantMonitor {
       enabledCollections(config).map(({ name, keyset }) => {
         const { deltaEveryMs, fullPull } = collectionSettings(config, name);
         const settings = { collection: name, hasIncremental: keyset, deltaEveryMs, fullPull };
-        return [name, new CollectionMonitor(settings, config.deltaOverlapMs)];
+        return [name, new CollectionMonitor(settings)];
       }),
     );
   }
@@ -135,8 +136,7 @@ export class TenantMonitor {
       notOffered: this.#names(({ isNotOffered }) => isNotOffered),
       wrongTenant: this.#names(({ isWrongTenant }) => isWrongTenant),
       areAbsencesLost: this.#names(({ isLost }) => isLost).length > 0,
-      // Their number alone is a metric; what they are, only the index knows.
-      contradictions: null,
+      contradictions: this.contradictions,
       hubSkewMs: this.#hubSkewMs,
       reported: [...reported, ...ofHub, ...this.#shortScans()],
       nowMs,
@@ -149,9 +149,8 @@ export class TenantMonitor {
     return known;
   }
 
-  /** By minute of the last hour, the oldest first. */
-  changes(): readonly Changes[] {
-    return this.#history.minutes(this.#now());
+  json(): TenantJson {
+    return tenantAsJson(this.status(), this.#history.minutes(this.#now()));
   }
 
   #noteFailedSession(error: unknown): boolean {

@@ -5,13 +5,13 @@ import type { Coordination } from '../state/coordination.ts';
 import { sleep } from '../runtime.ts';
 import { OpeningQueue, TenantRun } from './tenant-run.ts';
 
-/** What the heartbeat of a tenant says besides who its owner is. Commands in other processes read it. */
+/** What the heartbeat of a tenant says besides who its owner is: its health, for `status` in another process. */
 type FactsOf = (tenantId: string) => Readonly<Record<string, string>>;
 
 const HEARTBEAT_EVERY_MS = 3_000;
 const HEARTBEAT_LASTS_MS = 10_000;
-/** Interval of heartbeats before the take-over. */
-const BEFORE_OWNING_MS = 500;
+/** A take-over is announced within this time. */
+const LOOK_EVERY_MS = 500;
 /** What a person mends is taken up without a restart. */
 const RETRY_FAILED_MS = 300_000;
 
@@ -83,8 +83,14 @@ export async function keepHeartbeat(
     await coordination
       .announce(tenantId, { owner, ownedSinceMs: ownedSinceMs ?? 0, info }, HEARTBEAT_LASTS_MS)
       .catch(() => undefined);
-    await sleep(ownedSinceMs === null ? BEFORE_OWNING_MS : HEARTBEAT_EVERY_MS, options.signal).catch(
-      () => undefined,
-    );
+    const { signal } = options;
+    for (
+      let leftMs = HEARTBEAT_EVERY_MS;
+      leftMs > 0 && !signal.aborted && options.ownedSinceMs() === ownedSinceMs;
+    ) {
+      const pauseMs = ownedSinceMs === null ? LOOK_EVERY_MS : leftMs;
+      await sleep(pauseMs, signal).catch(() => undefined);
+      leftMs -= pauseMs;
+    }
   }
 }

@@ -167,7 +167,3 @@ export function encodeOddities({ links, students }: Oddities): Buffer {
   bytes.writeUInt16BE(students, 2);
   return bytes;
 }
-
-export function decodeOddities(bytes: Buffer): Oddities {
-  return { links: bytes.readUInt16BE(), students: bytes.readUInt16BE(2) };
-}

@@ -2,7 +2,7 @@ import { isOtherHeld } from '../deletions/waiting-list.ts';
 import { lastFullPullDue } from '../full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
-import type { LateNote } from '../late-rows.ts';
+import type { LateRows } from '../late-rows.ts';
 import { formatDuration } from '../words.ts';
 import type { CollectionFacts, RunningSync, TenantFacts } from './tenant-facts.ts';
 
@@ -14,6 +14,8 @@ export interface CollectionStatus {
   readonly isNotOffered: boolean;
   /** Number of rows in the last complete full sync. */
   readonly rows: number | null;
+  readonly rowsInKafka: number | null;
+  readonly rowsAtHub: number | null;
   readonly lastCompleteFullMs: number | null;
   readonly watermarkMs: number | null;
   /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
@@ -34,11 +36,8 @@ export interface CollectionStatus {
   readonly lostSchemas: readonly number[];
   /** Unreadable rows in the last complete full sync, or in a sync since. */
   readonly rejected: number;
-  /**
-   * Rows that incremental syncs missed because `deltaOverlap` is too small, or the hub's filter selects nothing; null when
-   * neither is so, or the overlap was raised since.
-   */
-  readonly lateRows: LateNote | null;
+  /** Rows that incremental syncs missed: `deltaOverlap` is too small, or the hub's filter selects nothing; null: none. */
+  readonly lateRows: LateRows | null;
   /** What is late, in words; null when nothing is. */
   readonly late: string | null;
   /** What is late: the daily full sync, or the watermark; null when nothing is. */
@@ -66,12 +65,14 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     collection: facts.collection,
     derivedFrom,
     isNotOffered,
-    lateRows: missesRows(facts.lateRows, tenant) ? facts.lateRows : null,
+    lateRows: facts.lateRows?.rows ? facts.lateRows : null,
+    rowsInKafka: facts.rowsInKafka,
+    rowsAtHub: facts.rowsAtHub,
     rows: full?.rows ?? null,
     lastCompleteFullMs: full?.startedAtMs ?? null,
     watermarkMs: progress?.watermarkMs ?? null,
     hasIncremental: facts.hasIncremental,
-    running: facts.running ?? null,
+    running: facts.running,
     lostSchemas: lostSchemaIds(progress),
     sync:
       progress === null
@@ -94,11 +95,6 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
         }
       : { withheld: 0, rejected: 0, late: null, lateBy: null, unfinished: false }),
   };
-}
-
-function missesRows(late: LateNote | null, { deltaOverlapMs }: TenantFacts): boolean {
-  if (late === null || late.rows === 0) return false;
-  return late.lagAtMostMs === null || deltaOverlapMs <= late.overlapMs;
 }
 
 /** The log counts them, and the hold of the collection or of another one says whether the number still holds. */

@@ -1,7 +1,7 @@
-import { countOf } from '../words.ts';
+import { countOf, printable } from '../words.ts';
 import { collectionStatus, type CollectionStatus } from './collection-status.ts';
 import { decisionsOf, named, type Decision } from './decisions.ts';
-import type { HealthPart, KnownContradictions, NotReady, TenantFacts } from './tenant-facts.ts';
+import type { NotReady, TenantFacts } from './tenant-facts.ts';
 
 /**
  * - `needs-person`: deletions are withheld, the hub returns another tenant's rows, or the registry has lost a schema
@@ -34,7 +34,7 @@ export interface TenantStatus {
   readonly hubSkewMs: number;
   readonly collections: readonly CollectionStatus[];
   readonly wrongTenant: TenantFacts['wrongTenant'];
-  readonly contradictions: KnownContradictions | null;
+  readonly contradictions: number | null;
 }
 
 /** The health of a tenant: `status`, `/readyz`, `/status.json`, the page and the metrics all answer from it. Pure. */
@@ -42,11 +42,11 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
   const collections = facts.collections.map((each) => collectionStatus(each, facts));
   const decisions = decisionsOf(facts, collections);
   const { tenant, owner, isOwnerAlive, wrongTenant, contradictions } = facts;
-  const reported = (facts.reported ?? []).filter(({ part }) => !COPY_PARTS.has(part));
+  const reported = (facts.reported ?? []).map(bounded);
   const ownerless = isOwnerAlive === false && !reported.some(saysWhyNotOwned) ? [noOwner(tenant)] : [];
   return {
     tenant,
-    ...judgeState(facts, collections, decisions),
+    ...judgeState({ ...facts, reported }, collections, decisions),
     reasons: [...reported, ...ownerless, ...copyReasons(tenant, collections)],
     decisions,
     owner,
@@ -56,6 +56,15 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
     wrongTenant,
     contradictions,
   };
+}
+
+const LONGEST_TEXT = 500;
+
+/** Messages of services are of any length, and each heartbeat holds the status. */
+function bounded(reason: NotReady): NotReady {
+  const cut = (text: string): string =>
+    printable(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
+  return { ...reason, why: cut(reason.why), remedy: cut(reason.remedy) };
 }
 
 /** A process that is about to own the tenant, or has lost it, says so itself. */
@@ -100,9 +109,6 @@ function copyReasons(tenant: string, collections: readonly CollectionStatus[]): 
   return reasons;
 }
 
-/** Parts of the health that follow from the progress. */
-const COPY_PARTS: ReadonlySet<string> = new Set<HealthPart>(['load', 'full', 'watermark']);
-
 /** The state of a tenant, and a sentence that says why. The worst state counts. */
 function judgeState(
   facts: TenantFacts,
@@ -123,51 +129,45 @@ function judgeState(
     // A running process reports this, even one that does not own the tenant at present.
     return { state: 'in-trouble', headline: `in trouble: ${trouble.part}: ${trouble.why}${more}` };
   }
-  const isRunning = facts.collections.some(({ running }) => running !== undefined);
+  const isRunning = facts.collections.some(({ running }) => running !== null);
   if (!isRunning && collections.every(({ sync }) => sync === null)) {
     return { state: 'not-mirrored', headline: notMirrored(facts, collections, suffix) };
-  }
-  const { expected, incomplete } = incompleteCollections(collections);
-  if (incomplete.length > 0) {
-    const done = expected - incomplete.length;
-    const which = named(incomplete.map(({ collection }) => collection));
-    const stuck = incomplete.some(({ unfinished }) => unfinished) ? '; a last sync did not end' : '';
-    return {
-      state: 'loading',
-      headline: `first load: ${done} of ${expected} collections are complete, not yet ${which}${stuck}${missing}${suffix}`,
-    };
-  }
-  const unfinished = collections.filter((each) => each.unfinished);
-  if (unfinished.length > 0) {
-    const which = named(unfinished.map(({ collection }) => collection));
-    return { state: 'unfinished', headline: `not complete: the last sync of ${which}${suffix}` };
-  }
-  const late = collections.filter((each) => each.late !== null);
-  const [first] = late;
-  if (first !== undefined) {
-    const others = late.length === 1 ? '' : ` (and ${countOf(late.length - 1, 'other')})`;
-    return { state: 'late', headline: `late: ${first.collection}: ${first.late}${others}${suffix}` };
   }
   const rejected = collections.reduce((sum, each) => sum + each.rejected, 0);
   const rejects = rejected === 0 ? '' : `, ${countOf(rejected, 'row')} rejected`;
   const { contradictions } = facts;
-  const contradictory =
-    contradictions === null || contradictions.absences === 0
-      ? ''
-      : `, ${contradictoryAbsences(contradictions)}`;
+  const contradictory = contradictions ? `, ${countOf(contradictions, 'contradictory absence')}` : '';
   const notes = `${rejects}${contradictory}${missing}`;
-  return facts.isOwnerAlive === false
-    ? { state: 'in-trouble', headline: `no process is running: changes at the hub are not published${notes}` }
-    : { state: 'well', headline: `all well${notes}` };
+  const unfinished = named(collections.filter((each) => each.unfinished).map(({ collection }) => collection));
+  if (facts.isOwnerAlive === false && unfinished === '')
+    return {
+      state: 'in-trouble',
+      headline: `no process is running: changes at the hub are not published${notes}`,
+    };
+  const { expected, incomplete } = incompleteCollections(collections);
+  if (facts.isOwnerAlive !== false && incomplete.length > 0) {
+    const done = expected - incomplete.length;
+    const which = named(incomplete.map(({ collection }) => collection));
+    return {
+      state: 'loading',
+      headline: `first load: ${done} of ${expected} collections are complete, not yet ${which}${missing}`,
+    };
+  }
+  if (unfinished !== '')
+    return { state: 'unfinished', headline: `not complete: the last sync of ${unfinished}${suffix}` };
+  const late = collections.filter((each) => each.late !== null);
+  const [first] = late;
+  if (first !== undefined) {
+    const others = late.length === 1 ? '' : ` (and ${countOf(late.length - 1, 'other')})`;
+    return { state: 'late', headline: `late: ${first.collection}: ${first.late}${others}` };
+  }
+  return { state: 'well', headline: `all well${notes}` };
 }
 
-/**
- * The troubles that the process reports, causes before consequences. The lateness of the copy follows from the progress
- * instead.
- */
+/** The troubles that the process reports, causes before consequences. */
 function troublesOf({ reported = [] }: TenantFacts): readonly NotReady[] {
   const causes = reported
-    .filter(({ part }) => !COPY_PARTS.has(part) && part !== 'pipeline')
+    .filter(({ part }) => part !== 'pipeline')
     .toSorted((one, other) => Number(other.part === 'failed') - Number(one.part === 'failed'));
   return causes.length > 0 ? causes : reported.filter(({ part }) => part === 'pipeline');
 }
@@ -200,9 +200,4 @@ function incompleteCollections(collections: readonly CollectionStatus[]): {
     expected: offered.filter((each) => !isSourceIncomplete(each)).length,
     incomplete: incomplete.filter((each) => !isSourceIncomplete(each)),
   };
-}
-
-/** `3 contradictory absences`, `at least 5,000 contradictory absences`. */
-export function contradictoryAbsences({ absences, isAtLeast }: KnownContradictions): string {
-  return `${isAtLeast ? 'at least ' : ''}${countOf(absences, 'contradictory absence')}`;
 }

@@ -29,21 +29,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-interface ShownStatus {
-  readonly needsPerson: boolean;
-  readonly tenants: readonly {
-    readonly state: string;
-    readonly headline: string;
-    readonly contradictions: unknown;
-    readonly collections: readonly Record<string, unknown>[];
-  }[];
-}
-
-async function statusJson(): Promise<ShownStatus> {
-  const { stdout } = await rollcall(configPath, 'status', '--json');
-  return JSON.parse(stdout) as ShownStatus;
-}
-
 function register(student = mirror.hub.district.ids('students')[0] ?? ''): string {
   return mirror.hub.district.registerAbsence({
     student,
@@ -73,38 +58,25 @@ describe('status', () => {
     expect(stdout).toContain('✗ north  no process is running: changes at the hub are not published');
     const table = lines(stdout).map((line) => line.trim());
     const at = table.findIndex((line) => line.startsWith('absence-versions'));
-    expect(table[at + 1]).toMatch(/^↳ absences +\d+ .* - +- +\d+ +\d+ +- +-$/);
-    expect(table[at + 2]).toMatch(/^↳ absence-changes +\d+ .* - +- +\d+ +\d+ +- +-$/);
+    expect(table[at + 1]).toMatch(/^↳ absences +\d+ .* - +0 +0$/);
+    expect(table[at + 2]).toMatch(/^↳ absence-changes +\d+ .* - +0 +0$/);
     const view = await mirror.view('absences');
     expect(table[at + 1]).toContain(` ${view.size} `);
   });
 
-  it('shows records that contradict each other, which need no decision of a person', async () => {
+  it('counts records that contradict each other, which need no decision of a person', async () => {
     const { district } = mirror.hub;
     const [student = '', other = ''] = district.ids('students');
     const root = register(student);
-    const tail = district.replaceAbsence(root);
+    district.replaceAbsence(root);
     const rival = register(student);
     district.patch('absence-versions', rival, { replaces: refer(root) });
-    const wrongTenant = register(other);
-    district.patch('absence-versions', wrongTenant, { replaces: refer(root) });
+    const ofAnother = register(other);
+    district.patch('absence-versions', ofAnother, { replaces: refer(root) });
     await mirror.delta();
-    const { code, stdout } = await rollcall(configPath, 'status');
-    expect(code).toBe(1);
-    expect(stdout).toContain('changes at the hub are not published, 3 contradictory absences');
-    expect(stdout).toContain(`absence ${wrongTenant}: 1 link not followed\n`);
-    // Which of the two replacements joins depends on the order of their ids.
-    const counted = [root, tail, rival].filter((id) => stdout.includes(`absence ${id}: 1 link not followed`));
-    expect(counted.length).toBe(2);
-    expect(stdout).toContain('docs/consuming.md');
-    const { needsPerson, tenants } = await statusJson();
-    expect(needsPerson).toBe(false);
-    expect(tenants[0]?.contradictions).toMatchObject({
-      isAtLeast: false,
-      absences: 3,
-      links: 3,
-      students: 0,
-    });
+    expect(mirror.statusText()).toContain('all well, 3 contradictory absences');
+    expect(mirror.statusText()).toContain('"needsPerson":false');
+    expect(await reportedContradictions()).toBe(3);
   });
 
   it('no longer counts contradictions that the hub has put right', async () => {
@@ -115,7 +87,6 @@ describe('status', () => {
     expect(await reportedContradictions()).toBe(4);
     district.patch('absence-versions', root, { replaces: null });
     await mirror.delta();
-    expect((await statusJson()).tenants[0]?.contradictions).toMatchObject({ absences: 3, links: 3 });
     expect(await reportedContradictions()).toBe(3);
     await mirror.restart();
     expect(await reportedContradictions()).toBe(3);

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
-import { rollcall } from './support/rollcall.ts';
+import { rollcall, startRollcall } from './support/rollcall.ts';
 
 let tenant: TestTenant;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => tenant[Symbol.asyncDispose]());
 
 describe('a hub without absences', () => {
-  it('is mirrored: pull exits with 0 each time, and status says what is not offered', async () => {
+  it('is mirrored: pull exits with 0 each time and says what is not offered', async () => {
     const collections = '[orgs, students, absence-versions, absences, absence-changes, schedules]';
     const configPath = tenant.configWith({ collections });
     for (let republication = 0; republication < 2; republication += 1) {
@@ -20,10 +20,25 @@ describe('a hub without absences', () => {
       expect(pull.code).toBe(0);
     }
     const status = await rollcall(configPath, 'status');
-    expect(status.stdout).toContain('not published; the hub does not offer absence-versions, schedules');
-    expect(status.stdout).toMatch(/absence-changes .* not offered/);
-    // No process mirrors it at present.
+    expect(status.stdout).toContain('no process is running');
     expect(status.code).toBe(1);
+    const run = startRollcall(configPath, ['run']);
+    try {
+      await vi.waitFor(
+        async () => {
+          const { code, stdout } = await rollcall(configPath, 'status');
+          expect([code, stdout]).toEqual([
+            0,
+            expect.stringContaining('the hub does not offer absence-versions'),
+          ]);
+          expect(stdout).toMatch(/absence-changes .* not offered/);
+        },
+        { timeout: 60_000, interval: 1_000 },
+      );
+    } finally {
+      run.kill('SIGTERM');
+      await run.ended;
+    }
     expect(tenant.hub.district.ids('students').length).toBeGreaterThan(0);
   });
 });

@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { loadConfig } from '../../../src/config.ts';
+import { packageVersion } from '../../../src/cli/package-version.ts';
 import { assemble } from '../../../src/session/assemble.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { createEventLog } from '../../../src/telemetry/log-events.ts';
@@ -72,7 +73,7 @@ async function running(work: (world: ReturnType<typeof worldOf>) => Promise<void
 
 function worldOf() {
   const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: configText });
-  const board = new Board(config.tenants, { version: '0', now: () => Date.now() });
+  const board = new Board(config.tenants, { version: packageVersion(), now: () => Date.now() });
   const metrics = new Registry();
   const count = createMetrics(metrics, board, { process: false });
   const lines: string[] = [];
@@ -108,7 +109,9 @@ describe('a tenant whose topic does not fit', () => {
       const logged = lines.filter((line) => line.includes('KAFKA_TOPIC_MISMATCH'));
       expect(logged).toHaveLength(1);
       expect(logged[0]).toContain(`"retryInMs":${RETRY_MS}`);
-      expect(await verb(['status'], 1)).toContain(`south  ${failed}`);
+      // The heartbeat may be some seconds old.
+      const says = async () => expect(await verb(['status'], 1)).toContain(`south  ${failed}`);
+      await vi.waitFor(says, WITHIN_MS);
       expect(await verb(['pull', '--tenant', 'south'], 1)).toContain(`segment.ms is ${MISFIT}`);
       await setTopicSettings(topic, { 'segment.ms': FITTING });
       await vi.waitFor(() => expect(headlineOf('south')).toBe('all well'), WITHIN_MS);

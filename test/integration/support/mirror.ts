@@ -256,7 +256,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
 
   statusText(): string {
     const board = this.#board;
-    return JSON.stringify([board?.json(), board?.reasons(), board?.heartbeatOf(this.tenantId)]);
+    return `${JSON.stringify([board?.json(), board?.reasons()])}${board?.heartbeatOf(this.tenantId)['health']}`;
   }
 
   attempt(mode: 'FULL' | 'INCREMENTAL', ...collections: CollectionName[]): Promise<readonly Outcome[]> {

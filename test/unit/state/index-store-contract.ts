@@ -268,7 +268,6 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       await deletions.setMissing('classes', missing);
       await deletions.setMissing('classes', null);
       await deletions.setNotOffered('schedules', true);
-      await deletions.setLate('users', { rows: 3, lagAtMostMs: 9_000, overlapMs: 5_000 });
       await deletions.setNotOffered('orgs', true);
       await deletions.setNotOffered('orgs', false);
       await before.close();
@@ -280,9 +279,6 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await read.missing('users')).toEqual(missing);
       expect(await read.missing('orgs')).toEqual({ ...missing, confirmAtMs: null, keys: odd });
       expect(await read.missing('classes')).toBeNull();
-      expect(await read.late()).toEqual(
-        new Map([['users', { rows: 3, lagAtMostMs: 9_000, overlapMs: 5_000 }]]),
-      );
       expect(await read.notOffered()).toEqual(new Set(['schedules']));
       await after.close();
     });
