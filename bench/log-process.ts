@@ -8,7 +8,7 @@ import type { SyncMode } from '../src/model/progress.ts';
 import { assemble, type Assembly } from '../src/session/assemble.ts';
 import { openSession, type TenantSession } from '../src/session/open-session.ts';
 import { syncOnce, type SyncOutcome } from '../test/integration/support/sync-once.ts';
-import type { Tenant } from '../src/session/tenant.ts';
+import type { Tenant } from '../src/table/tenant.ts';
 import { serveCommands } from './child-process.ts';
 import { recordProfile, sharesOf, type Part } from './cpu-profile.ts';
 import { HUB_STARTS_AT } from './hub-day.ts';
@@ -99,11 +99,11 @@ async function own(tenantId: string): Promise<OwnRound> {
 }
 
 /** The index has the absences of the last weeks by student; this counts weeks by the hub's clock, not this machine's. */
-function onHubDay(parts: Tenant): Tenant {
-  const { chains } = parts;
-  if (chains === undefined) return parts;
+function onHubDay(tenant: Tenant): Tenant {
+  const { absences } = tenant;
+  if (absences === undefined) return tenant;
   const aheadMs = Date.parse(HUB_STARTS_AT) - processStartedAtMs;
-  return { ...parts, chains: { ...chains, absentSinceMs: () => chains.absentSinceMs() + aheadMs } };
+  return { ...tenant, absences: { ...absences, absentSinceMs: () => absences.absentSinceMs() + aheadMs } };
 }
 
 /** Drops the index as if Redis was lost; afterwards the tenant must be taken over again. */

@@ -18,6 +18,7 @@ import type { ChainCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import type {
   Derived,
+  FetchedRows,
   LiveIds,
   LookUp,
   StagedRows,
@@ -27,18 +28,14 @@ import type {
 } from '../table/view.ts';
 import { noTally } from '../core/sync-stats.ts';
 import { AbsenceIndex, dayNumber, decodeDay, indexChanges } from './absence-index.ts';
-import type { ReadRecords } from './read-records.ts';
-import { forgetting, renderAbsences, type RenderAbsencesParts } from './render-absences.ts';
-import { VersionRecords, type VersionRecordParts } from './version-records.ts';
-
-export interface AbsenceViewParts extends RenderAbsencesParts, VersionRecordParts {
-  /** The index of `absence-versions`. */
-  readonly index: Pick<CollectionIndex, 'keys' | 'entries' | 'count' | 'rebuild'>;
-  readonly readRecords: ReadRecords;
-  /** How long after a deletion the absence's key in `absence-changes` is nulled, ms. */
-  readonly forgetAfterMs: number;
-  readonly onCommitted: (derived: Derived) => void;
-}
+import type { LoggedValue } from '../core/in-force.ts';
+import { isFromHub } from '../errors.ts';
+import type { OutgoingRecord } from '../log/log.ts';
+import type { Source } from '../source/source.ts';
+import { changelogOf } from './changelog-of-index.ts';
+import { readRecords } from './read-records.ts';
+import { forgetting, renderAbsences, type AbsenceTenant } from './render-absences.ts';
+import { VersionRecords } from './version-records.ts';
 
 /** At most so many open absences are settled in one transaction. */
 const SETTLED_AT_ONCE = 5_000;
@@ -47,6 +44,9 @@ const ASKING_ROUNDS = 3;
 /** A hub that serves lists, but has failed to answer for single rows for so long, is taken to have no answer. */
 const UNANSWERED_FOR_AT_MOST_MS = 5 * 60_000;
 const NO_ROWS: StagedRows = { rows: [], unchanged: new Set(), gone: [] };
+
+/** After the hub failed to answer for single rows, Rollcall does not ask for any for so long. */
+const NO_SINGLE_ROWS_FOR_MS = 30_000;
 
 interface Task {
   readonly mode: DeriveInput['mode'];
@@ -63,17 +63,44 @@ const PAGE: Task = { mode: 'page', open: [], isUnanswered: false };
  * the commit.
  */
 export class AbsenceView implements View {
-  readonly #parts: AbsenceViewParts;
+  readonly #tenant: AbsenceTenant;
+  readonly #source: Pick<Source, 'fetchRows'>;
+  readonly #signal: AbortSignal;
+  readonly #versions: CollectionIndex;
   readonly #index: AbsenceIndex;
+  #asksNotBeforeMs = 0;
   /** Since when ends of syncs leave absences open because the hub does not answer (ms); null if none does. */
   #unansweredSinceMs: number | null = null;
 
-  constructor(parts: AbsenceViewParts) {
-    this.#parts = parts;
-    this.#index = new AbsenceIndex(parts.index);
+  constructor(tenant: AbsenceTenant, source: Pick<Source, 'fetchRows'>, signal: AbortSignal) {
+    this.#tenant = tenant;
+    this.#source = source;
+    this.#signal = signal;
+    this.#versions = tenant.state.collection('absence-versions');
+    this.#index = new AbsenceIndex(this.#versions);
   }
 
-  readonly committed = (derived: Derived): void => this.#parts.onCommitted(derived);
+  committed({ tally, publishedOpen, contradictions, students }: Derived): void {
+    const { emit, absences } = this.#tenant;
+    emit({ type: 'absences-published', tally, publishedOpen, contradictions });
+    absences.onStudents(students);
+  }
+
+  async fetchRows(ids: readonly string[], readVersion: () => number): Promise<FetchedRows | null> {
+    const { now } = this.#tenant.runtime;
+    if (now() < this.#asksNotBeforeMs) return null;
+    try {
+      return (await this.#source.fetchRows?.(ids, { readVersion, signal: this.#signal })) ?? null;
+    } catch (error) {
+      if (!isFromHub(error)) throw error;
+      this.#asksNotBeforeMs = now() + NO_SINGLE_ROWS_FOR_MS;
+      return null;
+    }
+  }
+
+  changelog(at: () => string): AsyncIterable<readonly OutgoingRecord[]> {
+    return changelogOf(this.#tenant, at, this.#signal);
+  }
 
   async live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds> {
     const entries = [...(await this.#index.load(lookUp, ids)).values()];
@@ -89,7 +116,7 @@ export class AbsenceView implements View {
   async derive(transaction: ViewedTransaction, sync: ViewedSync): Promise<void> {
     if (!transaction.isEmpty) await this.#derive(transaction, sync, PAGE);
     if (sync.end === null || sync.isBesideFull) return;
-    const isOpen = (await this.#parts.index.count('open')) > 0 || transaction.changedKeys('open').size > 0;
+    const isOpen = (await this.#versions.count('open')) > 0 || transaction.changedKeys('open').size > 0;
     if (isOpen) {
       if (!transaction.isEmpty) await transaction.commit();
       await this.#settleOpen(transaction, sync);
@@ -102,7 +129,7 @@ export class AbsenceView implements View {
   /** Asks the hub for awaited ids, and then publishes absences without those that it did not show. */
   async #settleOpen(transaction: ViewedTransaction, sync: ViewedSync): Promise<void> {
     const isUnanswered = !(await this.#ask(transaction, sync));
-    const nowMs = this.#parts.now();
+    const nowMs = this.#tenant.runtime.now();
     this.#unansweredSinceMs = isUnanswered ? (this.#unansweredSinceMs ?? nowMs) : null;
     const isWaiting = isUnanswered && nowMs - (this.#unansweredSinceMs ?? nowMs) < UNANSWERED_FOR_AT_MOST_MS;
     for await (const group of this.#index.openGroups(SETTLED_AT_ONCE)) {
@@ -156,7 +183,7 @@ export class AbsenceView implements View {
     for (const id of rejected) rows.delete(id);
     const open = [...before.values()].filter(({ isOpen }) => isOpen);
     const mayWait = new Set(open.flatMap(({ members }) => members.map(({ id }) => id)));
-    const records = new VersionRecords(this.#parts, transaction, { rows, mayWait });
+    const records = new VersionRecords(this.#tenant.absences, transaction, { rows, mayWait });
     const needed = derived.steps.map(({ versionId }) => versionId);
     const lacking = await records.load(needed);
     if (lacking.size > 0 && task.mode === 'page') derived = deriveAbsences({ ...whole, held: lacking });
@@ -170,7 +197,7 @@ export class AbsenceView implements View {
   }
 
   #versionRow({ value, studentId }: ReadableRow): DeriveInput['rows'][number] {
-    const student = studentId == null ? null : studentFingerprint(this.#parts.tenantId, studentId);
+    const student = studentId == null ? null : studentFingerprint(this.#tenant.tenantId, studentId);
     return versionRowOf(value as AbsenceVersionValue, student);
   }
 
@@ -197,9 +224,10 @@ export class AbsenceView implements View {
       versionIds: new Set(current.map(({ versionId }) => versionId)),
       absenceIds: new Set(ending.map(({ absenceId }) => absenceId)),
     };
-    await this.#parts.readRecords(wanted, (logged) => {
+    const onRecord = (logged: LoggedValue): void => {
       if (lacking.has((logged.value as AbsenceVersionValue).sourcedId)) records.add(logged);
-    });
+    };
+    await readRecords(this.#tenant, wanted, { onRecord, signal: this.#signal });
   }
 
   async #add(
@@ -213,10 +241,9 @@ export class AbsenceView implements View {
       records: VersionRecords;
     },
   ): Promise<void> {
-    const { now, reader } = this.#parts;
     const { staged, before, derived, records, task } = found;
     const changed = new Set(staged.rows.map(({ sourcedId }) => sourcedId)).difference(staged.unchanged);
-    const rendered = renderAbsences(this.#parts, {
+    const rendered = renderAbsences(this.#tenant, {
       derived,
       before,
       records,
@@ -225,11 +252,10 @@ export class AbsenceView implements View {
       ),
       place: transaction.place,
       isFirstLoad: sync.isFirstLoad,
-      mapping: reader.mapping ?? null,
       isShownAgain: (absenceId, versionId) =>
         changed.has(versionId) || sync.republishes?.(absenceId) === true,
     });
-    const index = indexChanges(before, derived, dayNumber(now()));
+    const index = indexChanges(before, derived, dayNumber(this.#tenant.runtime.now()));
     const bodies = [
       ...derived.published.map((key): IndexChange => ({ area: 'bodies', key, value: null })),
       ...derived.waiting.map((key): IndexChange => ({ area: 'bodies', key, value: records.kept(key) })),
@@ -238,7 +264,7 @@ export class AbsenceView implements View {
     transaction.add({
       ...rendered,
       changes: [...rendered.changes, ...index.changes, ...bodies],
-      contradictions: odd === 0 ? null : odd + (await this.#parts.index.count('contradictions')),
+      contradictions: odd === 0 ? null : odd + (await this.#versions.count('contradictions')),
       publishedOpen: task.isUnanswered
         ? task.open.filter((key) => awaitedOf(before.get(key)).length > 0).length
         : 0,
@@ -247,8 +273,9 @@ export class AbsenceView implements View {
 
   /** Nulls the keys of absences that were published as deleted long enough ago, and drops what is too old. */
   async #forget(transaction: ViewedTransaction): Promise<void> {
-    const { index, now, forgetAfterMs, absentSinceMs } = this.#parts;
-    const lastDay = dayNumber(now() - forgetAfterMs);
+    const { forgetAfterMs, absentSinceMs } = this.#tenant.absences;
+    const index = this.#versions;
+    const lastDay = dayNumber(this.#tenant.runtime.now() - forgetAfterMs);
     // Their entries in the index are those before this transaction.
     const changed = transaction.changedKeys('absences');
     for await (const batch of index.entries('ended')) {
@@ -267,7 +294,7 @@ export class AbsenceView implements View {
   }
 
   async #forgetSome(transaction: ViewedTransaction, absenceIds: readonly string[]): Promise<void> {
-    const { tenantId } = this.#parts;
+    const { tenantId } = this.#tenant;
     const { transactionId, firstRecord } = transaction.place;
     const entries = await this.#index.load(transaction.lookUp, absenceIds);
     const records = absenceIds.map((absenceId, at) =>

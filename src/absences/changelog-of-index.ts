@@ -1,5 +1,5 @@
 import { STATE_TOPIC } from '../model/collections.ts';
-import type { OutgoingRecord, TenantLog } from '../log/log.ts';
+import type { OutgoingRecord } from '../log/log.ts';
 import {
   ABSENCE_AREAS,
   type CollectionIndex,
@@ -7,26 +7,19 @@ import {
   type IndexChange,
 } from '../state/index-store.ts';
 import { changeIn, changelogRecords } from '../table/changelog.ts';
-import type { TenantChains } from './absence-options.ts';
+import type { TenantAbsences } from '../table/tenant.ts';
+import type { AbsenceTenant } from './render-absences.ts';
 import { keptInForce } from './version-records.ts';
 
 /** The limit of records in a transaction. */
 const RECORDS_AT_ONCE = 5_000;
 
-interface ChangelogParts {
-  readonly log: Pick<TenantLog, 'ranges' | 'read'>;
-  /** The index of `absence-versions`. */
-  readonly index: Pick<CollectionIndex, 'lookup' | 'entries'>;
-  readonly chains: Pick<TenantChains, 'absentSinceMs' | 'decodeVersion' | 'reader'>;
-  readonly signal: AbortSignal;
-}
-
 /** An entry that is copied from or to `absence-state`, as the mapping in force leaves it (invariant 12). */
-export function copied(chains: ChangelogParts['chains'], change: IndexChange): IndexChange {
+export function copied(absences: TenantAbsences, change: IndexChange): IndexChange {
   const { area, value } = change;
   if (value === null) return change;
-  if (area === 'bodies') return { ...change, value: keptInForce(chains, value) };
-  return area === 'absent' && chains.absentSinceMs() === Infinity ? { ...change, value: null } : change;
+  if (area === 'bodies') return { ...change, value: keptInForce(absences, value) };
+  return area === 'absent' && absences.absentSinceMs() === Infinity ? { ...change, value: null } : change;
 }
 
 /**
@@ -35,16 +28,18 @@ export function copied(chains: ChangelogParts['chains'], change: IndexChange): I
  * reflects.
  */
 export async function* changelogOf(
-  parts: ChangelogParts,
+  { log, state, absences }: AbsenceTenant,
   at: () => string,
+  signal: AbortSignal,
 ): AsyncGenerator<readonly OutgoingRecord[]> {
-  const stale = [...(await staleEntries(parts, at)).values()];
+  const index = state.collection('absence-versions');
+  const stale = [...(await staleEntries({ log, index, signal }, at)).values()];
   for (let from = 0; from < stale.length; from += RECORDS_AT_ONCE)
     yield changelogRecords(stale.slice(from, from + RECORDS_AT_ONCE));
   let waiting: IndexChange[] = [];
   for (const area of ABSENCE_AREAS) {
-    for await (const entries of parts.index.entries(area)) {
-      for (const [key, value] of entries) waiting.push(copied(parts.chains, { area, key, value }));
+    for await (const entries of index.entries(area)) {
+      for (const [key, value] of entries) waiting.push(copied(absences, { area, key, value }));
       if (waiting.length < RECORDS_AT_ONCE) continue;
       yield changelogRecords(waiting);
       waiting = [];
@@ -55,7 +50,11 @@ export async function* changelogOf(
 
 /** Removals of entries that the topic holds and the index lacks, by the topic's key. */
 async function staleEntries(
-  { log, index, signal }: ChangelogParts,
+  {
+    log,
+    index,
+    signal,
+  }: { log: AbsenceTenant['log']; index: Pick<CollectionIndex, 'lookup'>; signal: AbortSignal },
   at: () => string,
 ): Promise<ReadonlyMap<string, IndexChange>> {
   const stale = new Map<string, IndexChange>();

@@ -2,24 +2,17 @@ import { isShown, type AbsenceEntry, type AbsenceStep } from '../core/absences/a
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import { absentEntryOf, encodeAbsent } from '../core/absences/absent-entry.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
-import { changeHash, operationOf, type EncodeEvent } from '../core/absence-change.ts';
+import { changeHash, operationOf } from '../core/absence-change.ts';
 import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexChange } from '../state/index-store.ts';
+import type { Tenant, TenantAbsences } from '../table/tenant.ts';
 import type { Derived, RecordPlace } from '../table/view.ts';
 import { noTally } from '../core/sync-stats.ts';
 import type { VersionRecord, VersionRecords } from './version-records.ts';
 
-export interface RenderAbsencesParts {
-  readonly tenantId: string;
-  readonly encodeEvent: EncodeEvent;
-  /**
-   * Absences that ended before this time (ms since the epoch) are not kept by student. `Infinity`: none is, because the
-   * mapping takes the student out.
-   */
-  readonly absentSinceMs: () => number;
-  readonly now: () => number;
-}
+/** A tenant with absences and their changes. */
+export type AbsenceTenant = Tenant & { readonly absences: TenantAbsences };
 
 export interface RenderInput {
   readonly derived: DerivedAbsences;
@@ -30,8 +23,6 @@ export interface RenderInput {
   readonly hashes: ReadonlyMap<string, Buffer | null>;
   readonly place: RecordPlace;
   readonly isFirstLoad: boolean;
-  /** Id of the mapping in force (core/mapping.ts); null if it drops and pseudonymises nothing. */
-  readonly mapping: string | null;
   /** Whether a current absence is published again by its version's row. */
   readonly isShownAgain: (absenceId: string, versionId: string) => boolean;
 }
@@ -39,8 +30,8 @@ export interface RenderInput {
 export type Rendered = Pick<Derived, 'records' | 'changes' | 'tally' | 'students'>;
 
 /** Turns derived absences into records of `absences` and `absence-changes`, and the changes of the area `absent`. */
-export function renderAbsences(parts: RenderAbsencesParts, input: RenderInput): Rendered {
-  const rendering = new Rendering(parts, input);
+export function renderAbsences(tenant: AbsenceTenant, input: RenderInput): Rendered {
+  const rendering = new Rendering(tenant, input);
   for (const step of input.derived.steps) rendering.addStep(step);
   for (const absenceId of input.derived.ended) rendering.forget(absenceId);
   const changed = new Set(input.derived.steps.map(({ absenceId }) => absenceId));
@@ -64,21 +55,22 @@ class Rendering implements Rendered {
   readonly changes: IndexChange[] = [];
   readonly tally = noTally();
   readonly students = new Set<string>();
-  readonly #parts: RenderAbsencesParts;
+  readonly #tenant: AbsenceTenant;
   readonly #input: RenderInput;
 
-  constructor(parts: RenderAbsencesParts, input: RenderInput) {
-    this.#parts = parts;
+  constructor(tenant: AbsenceTenant, input: RenderInput) {
+    this.#tenant = tenant;
     this.#input = input;
   }
 
   addStep(step: AbsenceStep): void {
-    const { tenantId, now, encodeEvent } = this.#parts;
-    const { records, isFirstLoad, mapping } = this.#input;
+    const { tenantId, runtime, absences } = this.#tenant;
+    const { encodeEvent, reader } = absences;
+    const { records, isFirstLoad } = this.#input;
     const { versionId, previousVersionId, ...published } = step;
     const version = records.get(versionId);
     const previous = previousVersionId === null ? null : records.get(previousVersionId).body;
-    const facts = { ...published, snapshot: isFirstLoad, detectedAt: now() };
+    const facts = { ...published, snapshot: isFirstLoad, detectedAt: runtime.now() };
     let body = encodeEvent(facts, version.body, previous);
     if (previousVersionId !== null && body.length > LARGEST_EVENT_BYTES)
       body = encodeEvent(facts, version.body, records.onlyId(previousVersionId));
@@ -94,15 +86,14 @@ class Rendering implements Rendered {
         operation: operationOf(step),
         modifiedAtMs: version.value.dateLastModified ?? null,
         hash: changeHash(body),
-        mapping,
+        mapping: reader.mapping,
       }),
     });
   }
 
   show({ absenceId, versionId, kind }: { absenceId: string; versionId: string; kind: ChangeKind }): void {
-    const { tenantId, absentSinceMs } = this.#parts;
-    const { records, mapping } = this.#input;
-    const record = records.get(versionId);
+    const { tenantId, absences } = this.#tenant;
+    const record = this.#input.records.get(versionId);
     this.tally.shown += 1;
     this.#noteStudent(record.value);
     this.records.push({
@@ -116,11 +107,11 @@ class Rendering implements Rendered {
         kind,
         modifiedAtMs: record.value.dateLastModified ?? null,
         hash: this.#hashOf(versionId, record),
-        mapping,
+        mapping: absences.reader.mapping,
       }),
     });
     const absent = absentEntryOf(record.value);
-    const isKept = absent !== null && absent.toMs >= absentSinceMs();
+    const isKept = absent !== null && absent.toMs >= absences.absentSinceMs();
     this.changes.push({ area: 'absent', key: absenceId, value: isKept ? encodeAbsent(absent) : null });
   }
 
@@ -133,12 +124,12 @@ class Rendering implements Rendered {
   hide(absenceId: string): void {
     this.tally.hidden += 1;
     this.changes.push({ area: 'absent', key: absenceId, value: null });
-    this.records.push(hiding({ tenantId: this.#parts.tenantId, absenceId, id: this.#nextId() }));
+    this.records.push(hiding({ tenantId: this.#tenant.tenantId, absenceId, id: this.#nextId() }));
   }
 
   forget(absenceId: string): void {
     this.tally.forgotten += 1;
-    this.records.push(forgetting({ tenantId: this.#parts.tenantId, absenceId, id: this.#nextId() }));
+    this.records.push(forgetting({ tenantId: this.#tenant.tenantId, absenceId, id: this.#nextId() }));
   }
 
   #noteStudent({ student }: AbsenceVersionValue): void {

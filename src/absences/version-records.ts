@@ -1,6 +1,7 @@
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { ReadableRow, RowReader } from '../core/decoded-row.ts';
 import { inForce, type LoggedValue } from '../core/in-force.ts';
+import type { TenantAbsences } from '../table/tenant.ts';
 import type { ViewedTransaction } from '../table/view.ts';
 
 /** The record of a version, as the mapping in force gives it (invariant 12). */
@@ -12,19 +13,12 @@ export interface VersionRecord {
   readonly hash: Buffer | null;
 }
 
-export interface VersionRecordParts {
-  /** Decodes an unframed body of `absence-versions`. */
-  readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
-  /** The reader of `absence-versions`. */
-  readonly reader: Pick<RowReader, 'encode' | 'mapping' | 'hashOf' | 'readAgain'>;
-}
-
 /**
  * The records of the versions that a transaction publishes: rows of the transaction, records that waited in the index,
  * and records read back from the log. A version is in up to three records, and is encoded once for all of them.
  */
 export class VersionRecords {
-  readonly #parts: VersionRecordParts;
+  readonly #absences: TenantAbsences;
   readonly #transaction: Pick<ViewedTransaction, 'bodyOf' | 'lookUp'>;
   readonly #rows: ReadonlyMap<string, ReadableRow>;
   /** Versions whose records may wait in the index: members of open absences. */
@@ -32,11 +26,11 @@ export class VersionRecords {
   readonly #records = new Map<string, VersionRecord>();
 
   constructor(
-    parts: VersionRecordParts,
+    absences: TenantAbsences,
     transaction: Pick<ViewedTransaction, 'bodyOf' | 'lookUp'>,
     { rows, mayWait }: { rows: ReadonlyMap<string, ReadableRow>; mayWait: ReadonlySet<string> },
   ) {
-    this.#parts = parts;
+    this.#absences = absences;
     this.#transaction = transaction;
     this.#rows = rows;
     this.#mayWait = mayWait;
@@ -52,14 +46,14 @@ export class VersionRecords {
     if (known !== undefined) return known;
     const row = this.#rows.get(versionId);
     const value = (row?.value ?? { sourcedId: versionId }) as AbsenceVersionValue;
-    const body = this.#transaction.bodyOf(value) ?? this.#parts.reader.encode(value);
+    const body = this.#transaction.bodyOf(value) ?? this.#absences.reader.encode(value);
     const record = { value, body, hash: row?.hash ?? null };
     this.#records.set(versionId, record);
     return record;
   }
 
   onlyId(versionId: string): Buffer {
-    return this.#parts.reader.encode({ sourcedId: versionId });
+    return this.#absences.reader.encode({ sourcedId: versionId });
   }
 
   /** Reads records that wait in the index; returns the ids of those that do not. */
@@ -75,8 +69,8 @@ export class VersionRecords {
   }
 
   #take(versionId: string, bytes: Buffer): void {
-    const { reader, decodeVersion } = this.#parts;
-    const { body } = decodeKept(keptInForce(this.#parts, bytes));
+    const { reader, decodeVersion } = this.#absences;
+    const { body } = decodeKept(keptInForce(this.#absences, bytes));
     const value = decodeVersion(body);
     // The row of the index may still be that of another mapping.
     this.#records.set(versionId, { value, body, hash: reader.hashOf?.(value) ?? null });
@@ -84,20 +78,20 @@ export class VersionRecords {
 
   /** Adds a record that was read back. */
   add(logged: LoggedValue): void {
-    const found = inForce(this.#parts.reader, logged);
+    const found = inForce(this.#absences.reader, logged);
     const value = found.value as AbsenceVersionValue;
-    const body = this.#parts.reader.encode(value);
+    const body = this.#absences.reader.encode(value);
     this.#records.set(value.sourcedId, { value, body, hash: found.hash });
   }
 
   /** The bytes that keep a record in the index while it waits. */
   kept(versionId: string): Buffer {
-    return encodeKept(this.#parts.reader, this.get(versionId).body);
+    return encodeKept(this.#absences.reader, this.get(versionId).body);
   }
 }
 
 /** The bytes that keep a record, as the mapping in force leaves it (invariant 12). */
-export function keptInForce({ reader, decodeVersion }: VersionRecordParts, bytes: Buffer): Buffer {
+export function keptInForce({ reader, decodeVersion }: TenantAbsences, bytes: Buffer): Buffer {
   const { mapping, body } = decodeKept(bytes);
   if (reader.mapping == null || mapping === reader.mapping) return bytes;
   const { value } = inForce(reader, { value: decodeVersion(body), mapping });

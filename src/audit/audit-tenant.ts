@@ -10,7 +10,7 @@ import { TopicReader } from '../log/read-only-log.ts';
 import { isChainCollection, sourceOf, type CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Assembly } from '../session/assemble.ts';
-import type { Tenant } from '../session/tenant.ts';
+import type { Tenant } from '../table/tenant.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
 import { RecordCheck } from './record-check.ts';

@@ -6,7 +6,7 @@ import { RollcallError } from '../errors.ts';
 import { FRAME_BYTES, isFramed } from '../log/framing.ts';
 import type { LoggedRecord } from '../log/log.ts';
 import { isCollectionName, sourceOf, type TopicSuffix } from '../model/collections.ts';
-import type { Tenant } from '../session/tenant.ts';
+import type { Tenant } from '../table/tenant.ts';
 
 /** The registry client requests an unknown id again each time: stop after this many attempts. */
 const ATTEMPTS_PER_SCHEMA = 20;

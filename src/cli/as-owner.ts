@@ -163,8 +163,8 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
   try {
     const session = await openSession(tenant, signal);
     const result = await request.handle(parameters, {
-      parts: tenant,
-      session,
+      tenant,
+      ...session,
       sync: async (collection, mode, syncOptions = {}) => {
         const runner = session.runners.get(collection);
         if (runner === undefined) throw notMirrored(collection);

@@ -87,7 +87,7 @@ export type PipelineEvent =
   | { readonly type: 'commit-failed'; readonly collection: CollectionName; readonly durationMs: number }
   /** The events of absences in a committed transaction. */
   | {
-      readonly type: 'chains-published';
+      readonly type: 'absences-published';
       readonly tally: Readonly<DerivedTally>;
       /** Absences published although the hub did not answer for ids that they await. */
       readonly publishedOpen: number;

@@ -4,6 +4,7 @@ import { readLessonPage } from '../core/lessons/lesson-page.ts';
 import { collectionNamed } from '../model/collections.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { HubAnswer } from './hub-answer.ts';
+import type { ReadSchedule, ScheduleAnswer } from './hub.ts';
 import { HubError } from './hub-error.ts';
 import { readLinks, wayOut } from './link.ts';
 import { collectionPlace, resourceUrl, withQuery } from './request-url.ts';
@@ -12,28 +13,6 @@ import type { Requests } from './requests.ts';
 /** Bounds of an endless listing, above the lessons of any student in a year. */
 const MAX_PAGES = 500;
 const MAX_LESSONS = 50_000;
-
-/** All lessons of a student in a range of days. */
-export interface ScheduleAnswer {
-  /** Parsed; numbers that a double cannot represent are raw JSON (see core/lossless-json). */
-  readonly lessons: readonly unknown[];
-  /** False if U+FFFD replaced bytes that are not UTF-8. */
-  readonly isUtf8: boolean;
-  /** The hub's clock for the first page, ms since the epoch; null without a readable `Date` header. */
-  readonly hubTimeMs: number | null;
-}
-
-/**
- * Reads all pages of a student's lessons from the hub's Core API (spec 4.4), or throws. Errors are `RollcallError`s with a `HUB_…`
- * code; a body without a list of lessons and a listing without end are errors too.
- */
-export type ReadSchedule = (asked: {
-  readonly student: string;
-  /** `YYYY-MM-DD`; `from` and `to` are inclusive. */
-  readonly from: string;
-  readonly to: string;
-  readonly signal: AbortSignal;
-}) => Promise<ScheduleAnswer>;
 
 export interface ScheduleContext {
   readonly baseUrl: URL;

@@ -1,15 +1,15 @@
 import { localDate } from '../core/full-pull-time.ts';
-import { ANY_DAY, studentRejectKey, type DayReader, type StudentDays } from '../core/lessons/read-days.ts';
-import { collectionOf, type WhichStudents } from '../config/schedules.ts';
+import { ANY_DAY, studentRejectKey, type StudentDays } from '../core/lessons/read-days.ts';
+import { collectionOf } from '../config/schedules.ts';
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../core/lessons/window.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import { isFromHub, type ErrorCode, type RollcallError } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
-import type { ReadSchedule } from '../hub/read-schedule.ts';
 import { sourceOf } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Source } from '../source/source.ts';
-import type { ChangedScopes, OpenOptions, Reading, SourceEnd, SourcePage } from '../source/source-scan.ts';
+import type { OpenOptions, Reading, SourceEnd, SourcePage } from '../source/source-scan.ts';
+import type { TenantSchedules } from '../table/tenant.ts';
 
 /** So many students in a row without an answer fail the sync; fewer, if fewer are wanted. */
 const MOST_IN_A_ROW = 10;
@@ -20,20 +20,11 @@ const OF_EVERYBODY: ReadonlySet<ErrorCode> = new Set([
   'HUB_TOKEN_REFUSED',
 ]);
 
-export interface LessonSourceOptions {
-  readonly readSchedule: ReadSchedule;
-  readonly reader: DayReader;
-  readonly students: WhichStudents;
-  readonly daysBack: number;
-  readonly daysAhead: number;
-  /** IANA name of the zone that says which day is today. */
-  readonly timeZone: string;
+export interface LessonSourceOptions extends TenantSchedules {
   readonly now: () => number;
   /** Students with a current absence that touches these days. */
   readonly absentIn: (window: DayWindow) => Promise<ReadonlySet<string>>;
   readonly allStudents: () => Promise<Iterable<string>>;
-  /** Students whose absences changed. */
-  readonly changes: ChangedScopes;
 }
 
 /** The lessons of students, day by day: a scope is a wanted student, and its scan the days of the window. */

@@ -75,6 +75,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
     const { derived: derivedBefore = [], lostTopics = [] } = transaction;
     return this.#producer.inTurn(
       async (producer) => {
+        const startedAtMs = now();
         const before = allOffsets([transaction.progress, ...derivedBefore]);
         const outgoing = this.#encode(transaction.records);
         const kafkaTransaction = await producer.transaction();
@@ -92,7 +93,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
         await kafkaTransaction.commit();
         this.#progressEnd = progressEnd;
         for (const lost of lostTopics) this.#lostTopics.delete(this.name(lost));
-        return { progress, derived, committedAtMs: now() };
+        return { progress, derived, committedAtMs: now(), tookMs: now() - startedAtMs };
       },
       (error) => this.#commitFailure(error, transaction.progress),
     );

@@ -26,6 +26,8 @@ export interface Committed {
   readonly progress: Progress;
   readonly derived: readonly Progress[];
   readonly committedAtMs: number;
+  /** From its turn to its end. */
+  readonly tookMs: number;
 }
 
 /** The state of the log at the take-over of a tenant. */

@@ -46,7 +46,7 @@ export const APPROVE: OwnerRequestKind<ApproveParameters, ApproveOutcome> = {
   async handle({ digest, ...person }, work) {
     const { rows, digest: present, collections: list } = await waitingOf(work);
     if (present !== digest) return { isSame: false, rows, collections: [], waiting: rows };
-    const atMs = work.parts.runtime.now();
+    const atMs = work.tenant.runtime.now();
     const collections = await Promise.all(
       list
         .filter(({ keys }) => keys.length > 0)
@@ -59,9 +59,9 @@ export const APPROVE: OwnerRequestKind<ApproveParameters, ApproveOutcome> = {
   },
 };
 
-function waitingOf({ parts, session }: OwnerWork): Promise<Waiting> {
-  const progress = new Map([...session.runners].map(([name, runner]) => [name, runner.progress]));
-  return readWaiting(parts.state.deletions, progress);
+function waitingOf({ tenant, runners }: OwnerWork): Promise<Waiting> {
+  const progress = new Map([...runners].map(([name, runner]) => [name, runner.progress]));
+  return readWaiting(tenant.state.deletions, progress);
 }
 
 /** Throws the errors of log and index: the request is then repeated in a new session. */

@@ -2,15 +2,16 @@ import type { z } from 'zod';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
-import type { SyncResult } from '../sync/sync-result.ts';
-import type { Tenant } from '../session/tenant.ts';
-import type { SyncOptions } from '../sync/sync-result.ts';
-import type { TenantSession } from '../session/open-session.ts';
+import type { CollectionWriter } from '../table/collection-writer.ts';
+import type { Tenant } from '../table/tenant.ts';
+import type { CollectionRunner } from '../timetable/collection-runner.ts';
+import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
 
 /** What a request works with: a tenant that this process owns. */
 export interface OwnerWork {
-  readonly parts: Tenant;
-  readonly session: TenantSession;
+  readonly tenant: Tenant;
+  readonly runners: ReadonlyMap<CollectionName, CollectionRunner>;
+  readonly writers: ReadonlyMap<CollectionName, CollectionWriter>;
   /** Runs a sync as soon as possible. Rejects with the error of the sync, or of the session. */
   readonly sync: (collection: CollectionName, mode: SyncMode, options?: SyncOptions) => Promise<SyncResult>;
   /** Reports progress to the command; `progress` must survive JSON. Never rejects. */

@@ -52,7 +52,7 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
   kind: 'pull',
   read: (given) => readParameters(parameters, given),
   async handle({ collections, full, acceptNew, confirm: confirming }, work) {
-    const { runners } = work.session;
+    const { runners } = work;
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
     let done = 0;
     return parentsFirst(runners, wanted, async (collection) => {
@@ -74,7 +74,7 @@ async function pullOne(
   collection: CollectionName,
   { mode, ...options }: { mode: SyncMode; acceptNew: boolean; confirming: boolean },
 ): Promise<PullOutcome> {
-  if (!work.session.runners.has(collection)) throw notMirrored(collection);
+  if (!work.runners.has(collection)) throw notMirrored(collection);
   try {
     return pullOutcome(collection, {
       result: await work.sync(collection, mode, options),

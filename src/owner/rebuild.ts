@@ -6,9 +6,8 @@ import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
 import { beginAbsencesAnew, type NulledKeys } from '../recovery/begin-anew.ts';
-import { nextProgress } from '../table/next-progress.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
-import type { WriterStart } from '../table/collection-progress.ts';
+import { CollectionProgress, type WriterStart } from '../table/collection-progress.ts';
 import { requireRecords } from '../session/watch-topics.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
@@ -33,7 +32,7 @@ export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[
   kind: 'rebuild',
   read: (given) => readParameters(parameters, given),
   async handle({ collections, anew }, work) {
-    const { writers } = work.session;
+    const { writers } = work;
     const wanted = collections.length > 0 ? collections : [...writers.keys()];
     const unknown = wanted.find((collection) => !writers.has(collection));
     if (unknown !== undefined) throw notMirrored(unknown);
@@ -68,13 +67,13 @@ export async function rebuildIndex(
   collection: CollectionName,
   corrupt?: Corrupt,
 ): Promise<void> {
-  const { parts, session, signal } = work;
-  const writer = session.writers.get(collection);
+  const { tenant, writers, signal } = work;
+  const writer = writers.get(collection);
   if (writer === undefined) throw notMirrored(collection);
-  const index = parts.state.collection(collection);
+  const index = tenant.state.collection(collection);
   await writer.reindex(async (isFirstLoadOver) => {
     // Wait until the last commit is readable; otherwise its records would count as lost.
-    await requireRecords(parts, new Map([[collection, writer]]), signal);
+    await requireRecords(tenant, new Map([[collection, writer]]), signal);
     await index.rebuild();
     const start = await readAgain(work, {
       collection,
@@ -88,16 +87,15 @@ export async function rebuildIndex(
 
 /** Nulls what was published of absences, and derives them again like a first load. Returns the number of nulled keys. */
 async function rebuildAbsencesAnew(work: OwnerWork): Promise<NulledKeys> {
-  const { parts, session, signal } = work;
+  const { tenant, writers, signal } = work;
   const collection = 'absence-versions';
-  const writer = session.writers.get(collection);
-  if (writer === undefined || parts.chains === undefined) throw notMirrored('absences');
+  const writer = writers.get(collection);
+  if (writer === undefined || tenant.absences === undefined) throw notMirrored('absences');
   let nulled: NulledKeys = { absences: 0, 'absence-changes': 0 };
   await writer.reindex(async () => {
-    await parts.state.collection(collection).rebuild();
-    const { randomId } = parts.runtime;
+    await tenant.state.collection(collection).rebuild();
     const progress = writer.progress ?? noProgress(work, collection);
-    const begun = await beginAbsencesAnew({ ...parts, progress, randomId, signal });
+    const begun = await beginAbsencesAnew(tenant, progress, signal);
     nulled = begun.nulled;
     const known = [begun.progress, ...begun.derived];
     return readAgain(work, { collection, known, isFirstLoadOver: false });
@@ -105,23 +103,15 @@ async function rebuildAbsencesAnew(work: OwnerWork): Promise<NulledKeys> {
   return nulled;
 }
 
-function noProgress({ parts: { runtime } }: OwnerWork, collection: CollectionName): Progress {
-  return nextProgress({
-    collection,
-    before: null,
-    offsetsAtStart: {},
-    sequence: 0,
-    transactionId: runtime.randomId(),
-    mapping: null,
-    absenceState: undefined,
-    stats: newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() }),
-    completion: null,
-    settled: { deletions: undefined, rowsWithheld: 0 },
-  });
+function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionName): Progress {
+  const nothing = { progress: null, indexed: '', offsets: {}, knownRows: 0, knownRejects: 0 };
+  const stats = newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() });
+  const transactionId = runtime.randomId();
+  return new CollectionProgress(collection, null, nothing).next({ transactionId, stats, completion: null });
 }
 
 async function readAgain(
-  { parts, signal }: OwnerWork,
+  { tenant, signal }: OwnerWork,
   of: {
     collection: CollectionName;
     known: readonly Progress[];
@@ -131,9 +121,8 @@ async function readAgain(
   const { collection, known, isFirstLoadOver } = of;
   const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>
     new Map(known.map((progress) => [progress.collection, make(progress)]));
-  const starts = await recoverCollections(
-    { ...parts, collections: [collection] },
-    {
+  const starts = await recoverCollections(tenant, [collection], {
+    ownership: {
       owner: '',
       progress: byName((progress) => progress),
       transactionIds: byName(({ transactionId }) => new Set([transactionId])),
@@ -141,7 +130,7 @@ async function readAgain(
       recordedAtMs: new Map(),
     },
     signal,
-  );
+  });
   const start = starts.get(collection);
   if (start === undefined) throw new Error(`${collection} was not caught up`);
   return start;

@@ -42,7 +42,7 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
   read: (given) => readParameters(parameters, given),
   async handle({ collections }, work) {
     const names = collections.map(({ name }) => name);
-    const unknown = names.find((name) => !work.session.writers.has(name));
+    const unknown = names.find((name) => !work.writers.has(name));
     if (unknown !== undefined) throw notMirrored(unknown);
     for (const { name, absences, ...corrupt } of collections) {
       await work.report({ collection: name, what: 'index' });
@@ -65,9 +65,9 @@ const SOURCE = 'absence-versions';
 const HIDDEN_AT_ONCE = 5_000;
 
 /** Nulls keys of `absences` that no current absence has: another program wrote them. */
-async function hideUnknown({ parts, session }: OwnerWork, keys: readonly string[]): Promise<void> {
-  const index = parts.state.collection(SOURCE);
-  await session.writers.get(SOURCE)?.reissue(async (publish) => {
+async function hideUnknown({ tenant, writers }: OwnerWork, keys: readonly string[]): Promise<void> {
+  const index = tenant.state.collection(SOURCE);
+  await writers.get(SOURCE)?.reissue(async (publish) => {
     const at = (await index.position())?.transactionId ?? '';
     const known = await lookUpAll(index, { area: 'absences', keys, at });
     const unknown = keys.filter((key) => {
@@ -76,7 +76,7 @@ async function hideUnknown({ parts, session }: OwnerWork, keys: readonly string[
     });
     for (let from = 0; from < unknown.length; from += HIDDEN_AT_ONCE) {
       const some = unknown.slice(from, from + HIDDEN_AT_ONCE);
-      await publish(some.map((absenceId) => (id) => hiding({ tenantId: parts.tenantId, absenceId, id })));
+      await publish(some.map((absenceId) => (id) => hiding({ tenantId: tenant.tenantId, absenceId, id })));
     }
   });
 }

@@ -8,7 +8,7 @@ import { inForce } from '../core/in-force.ts';
 import { isFramed } from '../log/framing.ts';
 import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
-import type { TenantChains } from '../absences/absence-options.ts';
+import type { TenantAbsences } from '../table/tenant.ts';
 
 /** For more keys than this, republishing the entire collection is better. */
 export const MOST_KEYS = 1_000;
@@ -41,8 +41,8 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
   kind: 'republish',
   read: (given) => readParameters(parameters, given),
   async handle({ collection, keys }, work) {
-    const { chains } = work.parts;
-    const writer = work.session.writers.get(sourceOf(collection));
+    const { absences } = work.tenant;
+    const writer = work.writers.get(sourceOf(collection));
     if (writer === undefined) throw notMirrored(collection);
     const missing = new Set(keys);
     const takesOnce = onceEach(keys.length === 0 ? 'all' : new Set(keys), randomSeed());
@@ -54,8 +54,8 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
       return true;
     };
     if (collection === 'absence-changes') {
-      if (chains === undefined) throw notMirrored(collection);
-      await republishEvents(work, { writer, chains, wanted });
+      if (absences === undefined) throw notMirrored(collection);
+      await republishEvents(work, { writer, absences, wanted });
       if (keys.length === 0) await writer.publishedAgain(collection);
       return { published, missing: [...missing], why: null, withheld: 0 };
     }
@@ -79,14 +79,14 @@ const MOST_BYTES = 8_000_000;
  */
 export async function republishEvents(
   work: OwnerWork,
-  options: { writer: CollectionWriter; chains: TenantChains; wanted: (absenceId: string) => boolean },
+  options: { writer: CollectionWriter; absences: TenantAbsences; wanted: (absenceId: string) => boolean },
 ): Promise<void> {
-  const { parts, signal } = work;
-  const { writer, chains, wanted } = options;
+  const { tenant, signal } = work;
+  const { writer, absences, wanted } = options;
   /** Offset of the last event by absence id, which determines its partition. The values would fill the memory. */
   const last = new Map<string, number>();
   const read = (onRecord: (record: LoggedRecord) => Promise<void> | void): Promise<void> =>
-    parts.log.read({
+    tenant.log.read({
       from: [{ topic: 'absence-changes', after: {} }],
       onBatch: async (records) => {
         for (const record of records) await onRecord(record);
@@ -110,15 +110,15 @@ export async function republishEvents(
     });
     await read(async ({ key, offset, value, mapping }) => {
       if (value === null || last.get(key) !== offset || !wanted(key)) return;
-      const event = eventInForce(chains, (await chains.decode(value)) as AbsenceChangeValue, mapping);
-      const body = chains.encodeChange(event);
+      const event = eventInForce(absences, (await absences.decode(value)) as AbsenceChangeValue, mapping);
+      const body = absences.encodeChange(event);
       bytes += body.length;
       const headers = {
-        tenantId: parts.tenantId,
+        tenantId: tenant.tenantId,
         operation: operationOf(event),
         modifiedAtMs: event.version.dateLastModified ?? null,
         hash: changeHash(body),
-        mapping: chains.reader.mapping,
+        mapping: absences.reader.mapping,
       };
       batch.push((id) => ({
         topic: 'absence-changes',
@@ -133,7 +133,7 @@ export async function republishEvents(
 }
 
 function eventInForce(
-  { reader }: Pick<TenantChains, 'reader'>,
+  { reader }: Pick<TenantAbsences, 'reader'>,
   event: AbsenceChangeValue,
   mapping: string | null,
 ): AbsenceChangeValue {

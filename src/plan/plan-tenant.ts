@@ -6,7 +6,7 @@ import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { pullOutcome, type PullOutcome } from '../owner/pull.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { openSession } from '../session/open-session.ts';
-import type { Tenant } from '../session/tenant.ts';
+import type { Tenant } from '../table/tenant.ts';
 import { MemoryState } from '../state/memory-state.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
 import { parentsFirst, type CollectionRunner } from '../timetable/collection-runner.ts';

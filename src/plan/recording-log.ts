@@ -59,7 +59,7 @@ export class RecordingLog implements TenantLog {
   /** Offsets do not change, because the records are written nowhere. */
   commit({ records, progress, derived = [] }: Transaction): Promise<Committed> {
     for (const record of records) this.#count(progress.collection, record);
-    return Promise.resolve({ progress, derived, committedAtMs: this.#options.now() });
+    return Promise.resolve({ progress, derived, committedAtMs: this.#options.now(), tookMs: 0 });
   }
 
   /** Forgets what the sync of a collection would publish. */

@@ -3,26 +3,18 @@ import { STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/col
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
-import type { LoggedRecord, TenantLog } from '../log/log.ts';
+import type { LoggedRecord } from '../log/log.ts';
 import type { IndexReplay } from '../state/index-store.ts';
-import type { TenantChains } from '../absences/absence-options.ts';
+import type { TenantAbsences } from '../table/tenant.ts';
+import type { TenantTopics } from './topic-ends.ts';
 import { copied } from '../absences/changelog-of-index.ts';
 import { changeIn } from '../table/changelog.ts';
-
-interface Topics {
-  readonly topicPrefix: string;
-  readonly tenantId: string;
-}
-
-export interface ApplyLogParts extends Topics {
-  readonly log: TenantLog;
-}
 
 /** A collection whose index is behind the log. */
 export interface Behind {
   readonly collection: CollectionName;
   /** Undefined if nothing of the index comes from the changelog. */
-  readonly chains: TenantChains | undefined;
+  readonly absences: TenantAbsences | undefined;
   /** The offsets that the index reflects. */
   readonly after: Offsets;
   readonly replay: IndexReplay;
@@ -33,22 +25,24 @@ export interface Behind {
  * One consumer reads for all collections: joining a group costs more than the records of most collections.
  */
 export async function applyLog(
-  parts: ApplyLogParts,
+  tenant: TenantTopics,
   behind: readonly Behind[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<TopicSuffix, Offsets>> {
   const readUpTo = new Map<TopicSuffix, Record<string, number>>();
   if (behind.length === 0) return readUpTo;
   const replays = new Map(behind.map((each) => [each.collection, each]));
-  await parts.log.read({
+  await tenant.log.read({
     from: [
       ...behind.map(({ collection, after }) => ({ topic: collection, after })),
-      ...behind.flatMap(({ after, chains }) => (chains === undefined ? [] : [{ topic: STATE_TOPIC, after }])),
+      ...behind.flatMap(({ after, absences }) =>
+        absences === undefined ? [] : [{ topic: STATE_TOPIC, after }],
+      ),
       // `rejects` is small and shared by all collections: read it from the beginning; a repeated replay changes nothing.
       { topic: 'rejects' as const, after: {} },
     ],
     onBatch: (records) => {
-      noteOffsets(parts, records, readUpTo);
+      noteOffsets(tenant, records, readUpTo);
       return writeToReplays(records, replays);
     },
     signal,
@@ -57,14 +51,14 @@ export async function applyLog(
 }
 
 function noteOffsets(
-  parts: Topics,
+  tenant: TenantTopics,
   records: readonly LoggedRecord[],
   readUpTo: Map<TopicSuffix, Record<string, number>>,
 ): void {
   const last = records.at(-1);
   if (last === undefined) return;
   const offsets = readUpTo.get(last.topic) ?? {};
-  offsets[partitionName(topicName(parts, last.topic), last.partition)] = last.offset;
+  offsets[partitionName(topicName(tenant, last.topic), last.partition)] = last.offset;
   readUpTo.set(last.topic, offsets);
 }
 
@@ -75,10 +69,10 @@ async function writeToReplays(
   const first = records[0];
   if (first === undefined) return;
   if (first.topic === STATE_TOPIC) {
-    const { chains, replay } = replays.get('absence-versions') ?? {};
-    if (chains === undefined) return;
+    const { absences, replay } = replays.get('absence-versions') ?? {};
+    if (absences === undefined) return;
     const changes = records.map(changeIn).filter((change) => change !== null);
-    await replay?.write(changes.map((change) => copied(chains, change)));
+    await replay?.write(changes.map((change) => copied(absences, change)));
     return;
   }
   if (first.topic !== 'rejects') {

@@ -1,6 +1,7 @@
 import { forgetting, hiding } from '../absences/render-absences.ts';
-import type { LoggedRecord, OutgoingRecord, TenantLog } from '../log/log.ts';
+import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
 import { CHAIN_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
+import type { Tenant } from '../table/tenant.ts';
 import { offsetsWithout, STATE_COMPLETE, type Progress } from '../model/progress.ts';
 
 const REMOVED_AT_ONCE = 5_000;
@@ -11,40 +12,37 @@ export type NulledKeys = Record<(typeof CHAIN_COLLECTIONS)[number], number>;
 
 /**
  * Nulls all keys of `absences`, `absence-changes` and `absence-state`, and records that absences begin with a first
- * load. If it is interrupted, they are lost as before, and it can be repeated.
+ * load. `progress`: that of `absence-versions`. If it is interrupted, they are lost as before, and it can be repeated.
  */
-export async function beginAbsencesAnew(parts: {
-  readonly log: Pick<TenantLog, 'read' | 'remove' | 'commit'>;
-  readonly tenantId: string;
-  /** The progress of `absence-versions`. */
-  readonly progress: Progress;
-  readonly randomId: () => string;
-  readonly signal: AbortSignal;
-}): Promise<{ progress: Progress; derived: readonly Progress[]; nulled: NulledKeys }> {
-  const { log, progress, randomId } = parts;
-  const withdrawn = await record(parts, progress, undefined);
+export async function beginAbsencesAnew(
+  tenant: Tenant,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<{ progress: Progress; derived: readonly Progress[]; nulled: NulledKeys }> {
+  const { log, runtime } = tenant;
+  const withdrawn = await record(tenant, progress, undefined);
   const nulled: NulledKeys = { absences: 0, 'absence-changes': 0 };
   for (const topic of ABSENCE_TOPICS) {
-    const keys = await liveKeys(parts, topic);
+    const keys = await liveKeys(tenant, topic, signal);
     if (topic !== STATE_TOPIC) nulled[topic] = keys.length;
     for (let from = 0; from < keys.length; from += REMOVED_AT_ONCE) {
-      const id = randomId();
+      const id = runtime.randomId();
       const some = keys.slice(from, from + REMOVED_AT_ONCE);
-      await log.remove(some.map((key, at) => removalOf(parts.tenantId, { topic, key, id: `${id}-${at}` })));
+      await log.remove(some.map((key, at) => removalOf(tenant.tenantId, { topic, key, id: `${id}-${at}` })));
     }
   }
-  return { ...(await record(parts, withdrawn.progress, STATE_COMPLETE)), nulled };
+  return { ...(await record(tenant, withdrawn.progress, STATE_COMPLETE)), nulled };
 }
 
 async function record(
-  { log, randomId }: Pick<Parameters<typeof beginAbsencesAnew>[0], 'log' | 'randomId'>,
+  { log, runtime }: Tenant,
   before: Progress,
   absenceState: string | undefined,
 ): Promise<{ progress: Progress; derived: readonly Progress[] }> {
   const next: Progress = {
     ...before,
     sequence: before.sequence + 1,
-    transactionId: randomId(),
+    transactionId: runtime.randomId(),
     complete: false,
     offsets: offsetsWithout(before.offsets, [STATE_TOPIC]),
     absenceState,
@@ -61,10 +59,7 @@ async function record(
   return log.commit({ records: [], lostTopics: ABSENCE_TOPICS, progress: next, derived });
 }
 
-async function liveKeys(
-  { log, signal }: Pick<Parameters<typeof beginAbsencesAnew>[0], 'log' | 'signal'>,
-  topic: TopicSuffix,
-): Promise<string[]> {
+async function liveKeys({ log }: Tenant, topic: TopicSuffix, signal: AbortSignal): Promise<string[]> {
   const keys = new Set<string>();
   await log.read({
     from: [{ topic, after: {} }],

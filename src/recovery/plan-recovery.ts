@@ -9,27 +9,17 @@ import {
 } from '../model/collections.ts';
 import { allOffsets, isFirstLoadOver, type Progress, STATE_COMPLETE } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
-import type { Ownership, TenantLog } from '../log/log.ts';
-import type { IndexPosition, TenantState } from '../state/index-store.ts';
+import type { Ownership } from '../log/log.ts';
+import type { IndexPosition } from '../state/index-store.ts';
 import type { TopicEnds } from './topic-ends.ts';
 import {
   findTopicLosses,
   recordTopicLosses,
   withoutChangelog,
   type DerivedProgress,
-  type TopicLossParts,
 } from './topic-losses.ts';
-import type { TenantChains } from '../absences/absence-options.ts';
-import type { Runtime } from '../runtime.ts';
+import type { Tenant } from '../table/tenant.ts';
 import { RollcallError } from '../errors.ts';
-
-export interface RecoveryPlanParts extends TopicLossParts {
-  readonly log: TenantLog;
-  readonly state: TenantState;
-  readonly runtime: Runtime;
-  /** Undefined if absences and their changes are not mirrored. */
-  readonly chains?: TenantChains | undefined;
-}
 
 /** The state of a collection in log and index, after lost records are withdrawn, and the planned recovery. */
 export interface Recovery {
@@ -53,19 +43,19 @@ export interface Recovery {
 
 /** Records the losses of a collection's topics, and plans its recovery. */
 export async function planRecovery(
-  parts: RecoveryPlanParts,
+  tenant: Tenant,
   options: { collection: CollectionName; ownership: Ownership; ends: TopicEnds; signal: AbortSignal },
 ): Promise<Recovery> {
   const { collection, ownership, ends, signal } = options;
-  const position = await parts.state.collection(collection).position();
-  let derived = derivedOf(parts, collection, ownership);
+  const position = await tenant.state.collection(collection).position();
+  let derived = derivedOf(tenant, collection, ownership);
   const logged = ownership.progress.get(collection) ?? null;
   let progress = derived.size > 0 || logged === null ? logged : withoutChangelog(logged);
   const recordedAtMs = ownership.recordedAtMs.get(collection) ?? null;
   const lost =
     progress === null
       ? new Set<TopicSuffix>()
-      : await findTopicLosses(parts, { progress, derived, ends, position, recordedAtMs, signal });
+      : await findTopicLosses(tenant, { progress, derived, ends, position, recordedAtMs, signal });
   const known = { progress, derived, position };
   const hasLostRows = lost.has(collection) || lost.has('rejects');
   const source =
@@ -76,29 +66,29 @@ export async function planRecovery(
           hasLostTopics: CHAIN_COLLECTIONS.some((name) => lost.has(name)),
           hasLostAll: TOPICS_OF_ABSENCES.every((suffix) => lost.has(suffix)),
           hasLostChangelog: lost.has(STATE_TOPIC),
-          hasEvents: holdsRecords(parts, ends, 'absence-changes'),
-          hasChangelog: holdsRecords(parts, ends, STATE_TOPIC),
+          hasEvents: holdsRecords(tenant, ends, 'absence-changes'),
+          hasChangelog: holdsRecords(tenant, ends, STATE_TOPIC),
         });
   // The rebuild drops the only copy.
   const absences = source === 'index' && hasLostRows ? 'lost' : source;
   const transactionIds = new Set([...derived.values()].map((each) => each?.transactionId));
   const isApart = progress !== null && derived.size > 0 && !transactionIds.has(progress.transactionId);
   if (hasLostRows && progress !== null && absences !== 'lost')
-    ({ progress, derived } = await recordTopicLosses(parts, { progress, derived }, lost));
+    ({ progress, derived } = await recordTopicLosses(tenant, { progress, derived }, lost));
   // The next transactions fill it again.
   if (absences === 'index' && progress !== null) progress = withoutChangelog(progress);
-  const mapping = parts.chains?.reader.mapping ?? null;
+  const mapping = tenant.absences?.reader.mapping ?? null;
   const isRemapped = absences === 'changelog' && (progress?.mapping ?? null) !== mapping;
   const found = { collection, progress, derived, position, absences, isApart, isRemapped };
   return {
     ...found,
     isFirstLoadOver: wasFirstLoadOver(ownership, derived, absences),
-    plan: planOf(parts, ownership, { ...found, hasLostRows }),
+    plan: planOf(tenant, ownership, { ...found, hasLostRows }),
   };
 }
 
 function planOf(
-  parts: RecoveryPlanParts,
+  tenant: Tenant,
   ownership: Ownership,
   known: Omit<Recovery, 'plan' | 'isFirstLoadOver'> & { hasLostRows: boolean },
 ): IndexRecoveryPlan {
@@ -114,13 +104,13 @@ function planOf(
       progress === null ? null : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
     index: position,
     transactionIds: commonIds(ownership, [collection, ...(known.isApart ? [] : derived.keys())]),
-    nowMs: parts.runtime.now(),
+    nowMs: tenant.runtime.now(),
   });
 }
 
 /** Whether anything was written to a topic, as far as its offsets show. */
-function holdsRecords(parts: RecoveryPlanParts, { nextOffsets }: TopicEnds, suffix: TopicSuffix): boolean {
-  const name = topicName(parts, suffix);
+function holdsRecords(tenant: Tenant, { nextOffsets }: TopicEnds, suffix: TopicSuffix): boolean {
+  const name = topicName(tenant, suffix);
   for (let partition = 0; ; partition += 1) {
     const next = nextOffsets[partitionName(name, partition)];
     if (next === undefined) return false;
@@ -141,12 +131,8 @@ function commonIds({ transactionIds }: Ownership, collections: readonly Collecti
 }
 
 /** The progress of the collections derived from one; empty for most. */
-function derivedOf(
-  { chains }: RecoveryPlanParts,
-  collection: CollectionName,
-  ownership: Ownership,
-): DerivedProgress {
-  if (chains === undefined || collection !== 'absence-versions') return new Map();
+function derivedOf({ absences }: Tenant, collection: CollectionName, ownership: Ownership): DerivedProgress {
+  if (absences === undefined || collection !== 'absence-versions') return new Map();
   return new Map(CHAIN_COLLECTIONS.map((name) => [name, ownership.progress.get(name) ?? null]));
 }
 

@@ -7,20 +7,14 @@ import {
 import { allOffsets, type Offsets, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
 import type { Ownership } from '../log/log.ts';
-import type { IndexPosition, TenantState, IndexReplay } from '../state/index-store.ts';
-import { absencesLost, planRecovery, type Recovery, type RecoveryPlanParts } from './plan-recovery.ts';
+import type { IndexPosition, IndexReplay } from '../state/index-store.ts';
+import { absencesLost, planRecovery, type Recovery } from './plan-recovery.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
-import { applyLog, type Behind, type ApplyLogParts } from './apply-log.ts';
-import type { Emit } from '../core/pipeline-events.ts';
+import { applyLog, type Behind } from './apply-log.ts';
+import type { Tenant } from '../table/tenant.ts';
 import { decodeEntry } from '../core/absences/entry-codec.ts';
 import { HASH_OF_NO_ROW } from '../core/content-hash.ts';
-
-export interface RecoveryParts extends ApplyLogParts, RecoveryPlanParts {
-  readonly collections: readonly CollectionName[];
-  readonly state: TenantState;
-  readonly emit: Emit;
-}
 
 interface BehindWith extends Behind {
   readonly recovery: Recovery;
@@ -28,34 +22,35 @@ interface BehindWith extends Behind {
 
 /** Makes every collection's index equal to the log (design, steps 2 and 3), and returns where each writer starts. */
 export async function recoverCollections(
-  parts: RecoveryParts,
-  ownership: Ownership,
-  signal: AbortSignal,
+  tenant: Tenant,
+  collections: readonly CollectionName[],
+  { ownership, signal }: { ownership: Ownership; signal: AbortSignal },
 ): Promise<ReadonlyMap<CollectionName, WriterStart>> {
-  const ends = await readEnds(parts, topicsOf(parts));
+  const ends = await readEnds(tenant, topicsOf(tenant, collections));
   const starts = new Map<CollectionName, WriterStart>();
   const behind: BehindWith[] = [];
-  for (const collection of parts.collections) {
-    const recovery = await planRecovery(parts, { collection, ownership, ends, signal });
-    if (recovery.absences === 'lost') starts.set(collection, await lostStart(parts, recovery));
+  for (const collection of collections) {
+    const recovery = await planRecovery(tenant, { collection, ownership, ends, signal });
+    if (recovery.absences === 'lost') starts.set(collection, await lostStart(tenant, recovery));
     else if (recovery.plan.kind === 'current' && recovery.position !== null && !recovery.isApart)
-      starts.set(collection, await startOf(parts, recovery, currentPosition(parts, recovery, ends)));
-    else behind.push(await beginReplay(parts, recovery));
+      starts.set(collection, await startOf(tenant, recovery, currentPosition(tenant, recovery, ends)));
+    else behind.push(await beginReplay(tenant, recovery));
   }
-  const readUpTo = await applyLog(parts, behind, signal);
-  for (const each of behind) starts.set(each.collection, await finishReplay(parts, each, { readUpTo, ends }));
+  const readUpTo = await applyLog(tenant, behind, signal);
+  for (const each of behind)
+    starts.set(each.collection, await finishReplay(tenant, each, { readUpTo, ends }));
   return starts;
 }
 
 /** The index stays as it is, so that the next start finds the same. */
-async function lostStart(parts: RecoveryParts, recovery: Recovery): Promise<WriterStart> {
-  const start = await startOf(parts, { ...recovery, plan: { kind: 'current' } }, null);
-  return { ...start, lost: absencesLost(parts.tenantId), isChangelogComplete: true };
+async function lostStart(tenant: Tenant, recovery: Recovery): Promise<WriterStart> {
+  const start = await startOf(tenant, { ...recovery, plan: { kind: 'current' } }, null);
+  return { ...start, lost: absencesLost(tenant.tenantId), isChangelogComplete: true };
 }
 
-async function beginReplay(parts: RecoveryParts, recovery: Recovery): Promise<BehindWith> {
+async function beginReplay(tenant: Tenant, recovery: Recovery): Promise<BehindWith> {
   const { collection, plan, position, absences } = recovery;
-  const index = parts.state.collection(collection);
+  const index = tenant.state.collection(collection);
   const isResumed = plan.kind !== 'rebuild' && position !== null;
   const replay = isResumed ? await index.resume(position) : await index.rebuild();
   return {
@@ -63,12 +58,12 @@ async function beginReplay(parts: RecoveryParts, recovery: Recovery): Promise<Be
     recovery,
     after: isResumed ? position.offsets : {},
     replay,
-    chains: absences === 'changelog' ? parts.chains : undefined,
+    absences: absences === 'changelog' ? tenant.absences : undefined,
   };
 }
 
 async function finishReplay(
-  parts: RecoveryParts,
+  tenant: Tenant,
   { recovery, replay }: BehindWith,
   read: { readUpTo: ReadonlyMap<TopicSuffix, Offsets>; ends: TopicEnds },
 ): Promise<WriterStart> {
@@ -83,34 +78,30 @@ async function finishReplay(
     // Before the first transaction the index gets an id of its own, so that every read can still be checked; and under another
     // mapping too, or a start that takes the mapping back would find it current.
     transactionId: isRemapped
-      ? parts.runtime.randomId()
-      : (progress?.transactionId ?? parts.runtime.randomId()),
-    committedAtMs: parts.runtime.now(),
+      ? tenant.runtime.randomId()
+      : (progress?.transactionId ?? tenant.runtime.randomId()),
+    committedAtMs: tenant.runtime.now(),
     offsets: allOffsets([...reached, progress, ...derived.values()]),
-    firstOffsets: startsIn(parts, topics, read.ends),
+    firstOffsets: startsIn(tenant, topics, read.ends),
   };
   await replay.finish(position);
-  return startOf(parts, recovery, position);
+  return startOf(tenant, recovery, position);
 }
 
 /**
  * The position of an index whose changelog is incomplete, with the changelog's first offsets: the changelog may have
  * been cut off, and the index does not know that.
  */
-function currentPosition(parts: RecoveryParts, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
+function currentPosition(tenant: Tenant, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
   const { position, absences } = recovery;
   if (position === null || absences !== 'index') return position;
-  const firstOffsets = { ...position.firstOffsets, ...startsIn(parts, [STATE_TOPIC], ends) };
+  const firstOffsets = { ...position.firstOffsets, ...startsIn(tenant, [STATE_TOPIC], ends) };
   return { ...position, firstOffsets };
 }
 
 /** First offsets of the topics' partitions that do not begin at 0. */
-function startsIn(
-  parts: RecoveryParts,
-  suffixes: readonly TopicSuffix[],
-  { firstOffsets }: TopicEnds,
-): Offsets {
-  const topics = new Set(suffixes.map((suffix) => topicName(parts, suffix)));
+function startsIn(tenant: Tenant, suffixes: readonly TopicSuffix[], { firstOffsets }: TopicEnds): Offsets {
+  const topics = new Set(suffixes.map((suffix) => topicName(tenant, suffix)));
   return Object.fromEntries(
     Object.entries(firstOffsets).filter(
       ([name, first]) => first > 0 && topics.has(name.slice(0, name.lastIndexOf('/'))),
@@ -119,12 +110,12 @@ function startsIn(
 }
 
 async function startOf(
-  parts: RecoveryParts,
+  tenant: Tenant,
   recovery: Recovery,
   position: IndexPosition | null,
 ): Promise<WriterStart> {
   const { collection, progress, derived, absences, isApart, isFirstLoadOver } = recovery;
-  const index = parts.state.collection(collection);
+  const index = tenant.state.collection(collection);
   const start = {
     progress,
     // What was published before absences were switched off is not complete any more.
@@ -137,18 +128,18 @@ async function startOf(
     knownRows: await index.count('rows'),
     knownRejects: await index.count('rejects'),
   };
-  await report(parts, recovery, start);
+  await report(tenant, recovery, start);
   return start;
 }
 
 async function report(
-  parts: RecoveryParts,
+  tenant: Tenant,
   { collection, plan, derived }: Recovery,
   start: { progress: Progress | null; knownRows: number; knownRejects: number },
 ): Promise<void> {
   const how = { current: 'current', resume: 'resumed', rebuild: 'rebuilt' } as const;
-  const index = parts.state.collection(collection);
-  parts.emit({
+  const index = tenant.state.collection(collection);
+  tenant.emit({
     type: 'caught-up',
     collection,
     how: how[plan.kind],
@@ -174,9 +165,9 @@ function topicsWith({ collection, derived }: Recovery): readonly TopicSuffix[] {
 }
 
 /** The topics that collections are written to. */
-function topicsOf({ chains, collections }: RecoveryParts): readonly TopicSuffix[] {
-  const hasChains = chains !== undefined && collections.includes('absence-versions');
-  return [...collections, 'rejects', ...(hasChains ? [...CHAIN_COLLECTIONS, STATE_TOPIC] : [])];
+function topicsOf({ absences }: Tenant, collections: readonly CollectionName[]): readonly TopicSuffix[] {
+  const hasAbsences = absences !== undefined && collections.includes('absence-versions');
+  return [...collections, 'rejects', ...(hasAbsences ? [...CHAIN_COLLECTIONS, STATE_TOPIC] : [])];
 }
 
 /**

@@ -1,13 +1,9 @@
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
-import type { TenantLog } from '../log/log.ts';
+import type { Tenant } from '../table/tenant.ts';
 
-export interface TopicEndsParts {
-  readonly topicPrefix: string;
-  readonly tenantId: string;
-  readonly log: TenantLog;
-}
+export type TenantTopics = Pick<Tenant, 'topicPrefix' | 'tenantId' | 'log'>;
 
 export interface TopicEnds {
   /** Next offset to be written, by `<topic>/<partition>`. */
@@ -17,12 +13,12 @@ export interface TopicEnds {
 }
 
 /** The first and next offsets of topics. Throws `KAFKA_TOPIC_MISSING`, `KAFKA_…`. */
-export async function readEnds(parts: TopicEndsParts, topics: readonly TopicSuffix[]): Promise<TopicEnds> {
+export async function readEnds(tenant: TenantTopics, topics: readonly TopicSuffix[]): Promise<TopicEnds> {
   const nextOffsets: Record<string, number> = {};
   const firstOffsets: Record<string, number> = {};
-  for (const { topic, partitions } of await parts.log.ranges(topics)) {
+  for (const { topic, partitions } of await tenant.log.ranges(topics)) {
     for (const [partition, { low, high }] of partitions.entries()) {
-      const name = partitionName(topicName(parts, topic), partition);
+      const name = partitionName(topicName(tenant, topic), partition);
       nextOffsets[name] = high;
       firstOffsets[name] = low;
     }

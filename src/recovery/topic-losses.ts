@@ -2,20 +2,12 @@ import { wasRecreatedAndGrew, hasLostRecords, STAMPS_DIFFER_MS } from '../core/i
 import { STATE_TOPIC, type ChainCollection, type TopicSuffix } from '../model/collections.ts';
 import { allOffsets, offsetsOf, offsetsWithout, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
-import type { TenantLog } from '../log/log.ts';
 import type { IndexPosition } from '../state/index-store.ts';
 import type { TopicEnds } from './topic-ends.ts';
-import type { Runtime } from '../runtime.ts';
+import type { Tenant } from '../table/tenant.ts';
 
 /** The progress of derived collections. */
 export type DerivedProgress = ReadonlyMap<ChainCollection, Progress | null>;
-
-export interface TopicLossParts {
-  readonly topicPrefix: string;
-  readonly tenantId: string;
-  readonly log: TenantLog;
-  readonly runtime: Runtime;
-}
 
 export interface KnownTopics {
   readonly progress: Progress;
@@ -28,7 +20,7 @@ export interface KnownTopics {
 
 /** The topics of a collection that lost records. */
 export async function findTopicLosses(
-  parts: TopicLossParts,
+  tenant: Tenant,
   options: KnownTopics,
 ): Promise<ReadonlySet<TopicSuffix>> {
   const { progress, derived, ends, position, recordedAtMs, signal } = options;
@@ -43,7 +35,7 @@ export async function findTopicLosses(
     const known = offsetsOf(allOffsets([progress, ...derived.values()]), suffix);
     const isLost =
       hasLostRecords({ ...ends, offsets: offsetsOf(offsets, suffix), knownFirstOffsets }) ||
-      (await isAnotherTopic(parts, suffix, { offsets: known, recordedAtMs, signal }));
+      (await isAnotherTopic(tenant, suffix, { offsets: known, recordedAtMs, signal }));
     if (isLost) lost.add(suffix);
   }
   return lost;
@@ -54,16 +46,16 @@ export async function findTopicLosses(
  * before anything else is written to them, which would hide the loss.
  */
 export async function recordTopicLosses(
-  parts: TopicLossParts,
+  tenant: Tenant,
   { progress, derived }: Pick<KnownTopics, 'progress' | 'derived'>,
   lost: ReadonlySet<TopicSuffix>,
 ): Promise<{ progress: Progress; derived: DerivedProgress }> {
   const transaction = {
     sequence: progress.sequence + 1,
-    transactionId: parts.runtime.randomId(),
+    transactionId: tenant.runtime.randomId(),
     complete: false,
   };
-  const committed = await parts.log.commit({
+  const committed = await tenant.log.commit({
     records: [],
     lostTopics: [...lost],
     progress: {
@@ -100,14 +92,14 @@ export function withoutChangelog(progress: Progress): Progress {
 
 /** Whether a topic was recreated under the same name and has grown beyond its old length since. */
 async function isAnotherTopic(
-  parts: TopicLossParts,
+  tenant: Tenant,
   suffix: TopicSuffix,
   known: { offsets: Offsets; recordedAtMs: number | null; signal: AbortSignal },
 ): Promise<boolean> {
   const { offsets, recordedAtMs, signal } = known;
   if (recordedAtMs === null || Object.keys(offsets).length === 0) return false;
   const sinceMs = recordedAtMs + STAMPS_DIFFER_MS;
-  const sinceOffsets = await parts.log.offsetsSince(suffix, sinceMs);
+  const sinceOffsets = await tenant.log.offsetsSince(suffix, sinceMs);
   if (!wasRecreatedAndGrew({ offsets, sinceOffsets })) return false;
   // Brokers put their own time on transaction markers, and their clock may be ahead of the local one: only a record is
   // proof.
@@ -115,11 +107,11 @@ async function isAnotherTopic(
   const after = Object.fromEntries(
     Object.entries(offsets).map(([name, last]) => [name, Math.min(last, (sinceOffsets[name] ?? last) - 1)]),
   );
-  await parts.log.read({
+  await tenant.log.read({
     from: [{ topic: suffix, after }],
     onBatch: (records) => {
       isProven ||= records.some(({ partition, offset, publishedAtMs }) => {
-        const last = offsets[partitionName(topicName(parts, suffix), partition)] ?? -1;
+        const last = offsets[partitionName(topicName(tenant, suffix), partition)] ?? -1;
         return offset <= last && publishedAtMs >= sinceMs;
       });
       return Promise.resolve();

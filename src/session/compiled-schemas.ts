@@ -7,7 +7,7 @@ import { createValueCodec } from '../core/value-codec.ts';
 import type { ProgressValue } from '../log/progress-codec.ts';
 import { readSchemaFiles } from '../log/schema-files.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
-import type { RejectValue } from '../table/pending-transaction.ts';
+import type { RejectValue } from '../table/tenant.ts';
 
 export type SchemaFiles = ReturnType<typeof readSchemaFiles>;
 

@@ -1,14 +1,30 @@
-import { RollcallError } from '../errors.ts';
-import type { TenantLog, Transaction } from '../log/log.ts';
-import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
+import { absentStudents } from '../absences/absent-students.ts';
+import { AbsenceView } from '../absences/absence-view.ts';
+import { LateRowWatch } from '../core/late-rows.ts';
+import { createZoneClock } from '../core/lessons/zone-clock.ts';
+import { PageMemory } from '../core/pages/page-memory.ts';
+import { overlapsEnough } from '../core/tenant-identity.ts';
+import { LargeAnswer } from '../hub/hub-error.ts';
+import { lessonSource } from '../lessons/lesson-source.ts';
+import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
-import type { CollectionWriter } from '../table/collection-writer.ts';
-import { addRunner, type TransactionSizes } from './add-runner.ts';
-import { Offer } from '../timetable/sync-timetable.ts';
-import type { CollectionRunner } from '../timetable/collection-runner.ts';
+import {
+  classStudentsSource,
+  nestedSource,
+  parentsWithoutRows,
+  plainSource,
+  type Source,
+} from '../source/source.ts';
+import type { CollectionIndex } from '../state/index-store.ts';
+import { HubFindings, Offer } from '../sync/hub-findings.ts';
 import { IdentityCheck } from '../sync/identity.ts';
-import type { Tenant } from './tenant.ts';
+import type { MirroredCollection } from '../sync/settle-missing.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
+import { CollectionWriter } from '../table/collection-writer.ts';
+import { MissingRows } from '../table/missing-rows.ts';
+import type { Tenant, TenantCollection } from '../table/tenant.ts';
+import { CollectionRunner } from '../timetable/collection-runner.ts';
+import { requireRecords } from './watch-topics.ts';
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
 export interface TenantSession {
@@ -16,78 +32,169 @@ export interface TenantSession {
   readonly writers: ReadonlyMap<CollectionName, CollectionWriter>;
 }
 
-/**
- * Takes a tenant over and recovers it: topics, schemas, fence, index (design, "Kafka is the truth"). `sizes`: what earlier
- * sessions have learned.
- */
-export async function openSession(
-  parts: Tenant,
-  signal: AbortSignal,
-  sizes: TransactionSizes = new Map(),
-): Promise<TenantSession> {
-  await parts.prepare();
-  const ownership = await parts.log.own(signal);
-  parts.emit({ type: 'owned', owner: ownership.owner });
-  const starts = await recoverCollections(
-    { ...parts, collections: parts.collections.map(({ name }) => name) },
-    ownership,
-    signal,
-  );
-  reportHeld(parts, starts);
-  const runners = new Map<CollectionName, CollectionRunner>();
-  const writers = new Map<CollectionName, CollectionWriter>();
-  const session = {
-    parts,
-    commit: oneCommitAtATime(parts),
-    signal,
-    sizes,
-    writers,
-    runners,
-    identity: new IdentityCheck(),
-  };
-  const notOffered = await parts.state.deletions.notOffered();
-  for (const collection of parts.collections) {
-    const start = starts.get(collection.name);
-    if (start === undefined) throw new Error(`${collection.name} was not caught up`);
-    const offer = new Offer(collection.name, parts.state.deletions, notOffered.has(collection.name));
-    await addRunner(session, { collection, start, offer });
-  }
-  for (const writer of writers.values()) await writer.importChangelog();
-  return { runners, writers };
-}
-
-/** Reports the removals that waited for a decision before this process. */
-function reportHeld({ emit }: Tenant, starts: ReadonlyMap<CollectionName, WriterStart>): void {
+/** Takes a tenant over and recovers it: topics, schemas, fence, index (design, "Kafka is the truth"). */
+export async function openSession(tenant: Tenant, signal: AbortSignal): Promise<TenantSession> {
+  const { emit, collections, log, state } = tenant;
+  await tenant.prepare();
+  const ownership = await log.own(signal);
+  emit({ type: 'owned', owner: ownership.owner });
+  const names = collections.map(({ name }) => name);
+  const starts = await recoverCollections(tenant, names, { ownership, signal });
   for (const [collection, { progress }] of starts) {
+    // The removals that waited for a decision before this process.
     const rows = progress?.rowsWithheld ?? 0;
     emit({ type: 'deletion', event: { kind: 'waiting', collection, rows } });
   }
+  const session = new Session(tenant, signal);
+  const notOffered = await state.deletions.notOffered();
+  for (const settings of collections) {
+    const start = starts.get(settings.name);
+    if (start === undefined) throw new Error(`${settings.name} was not caught up`);
+    await session.add(settings, start, notOffered.has(settings.name));
+  }
+  for (const writer of session.writers.values()) await writer.importChangelog();
+  return session;
 }
 
-/** The changelog is internal, so its records do not count. */
-function countPublic({ records }: Transaction): number {
-  return records.reduce((count, { topic }) => count + Number(topic !== STATE_TOPIC), 0);
-}
+class Session implements TenantSession {
+  readonly runners = new Map<CollectionName, CollectionRunner>();
+  readonly writers = new Map<CollectionName, CollectionWriter>();
+  readonly #all = new Map<CollectionName, MirroredCollection>();
+  readonly #identity = new IdentityCheck();
+  readonly #tenant: Tenant;
+  readonly #signal: AbortSignal;
 
-/** Commits the transactions of all collections one after another, and reports each; the log refuses those after a failure. */
-function oneCommitAtATime({ log, runtime: { now }, emit }: Tenant): TenantLog['commit'] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (transaction) => {
-    const committed = last.then(async () => {
-      const startedAtMs = now();
-      const { collection } = transaction.progress;
-      try {
-        const result = await log.commit(transaction);
-        const durationMs = now() - startedAtMs;
-        emit({ type: 'committed', collection, records: countPublic(transaction), durationMs });
-        return result;
-      } catch (error) {
-        if (error instanceof RollcallError && error.code === 'KAFKA_OUTCOME_UNKNOWN')
-          emit({ type: 'commit-failed', collection, durationMs: now() - startedAtMs });
-        throw error;
-      }
+  constructor(tenant: Tenant, signal: AbortSignal) {
+    this.#tenant = tenant;
+    this.#signal = signal;
+  }
+
+  async add(settings: TenantCollection, start: WriterStart, isNotOffered: boolean): Promise<void> {
+    const tenant = this.#tenant;
+    const { name } = settings;
+    const { deletions } = tenant.state;
+    const newSeed = (): number => Math.trunc(tenant.runtime.random() * 2 ** 32);
+    const source = this.#sourceOf(settings);
+    const pages = source.hasPlainKeys === true ? new PageMemory(newSeed) : undefined;
+    const settledBy = start.progress?.deletions?.settledBy ?? null;
+    const missing = await MissingRows.open(deletions, name, settledBy);
+    const view = this.#viewOf(name, source);
+    const writer = new CollectionWriter(tenant, settings, { pages, missing, view }, start);
+    this.writers.set(name, writer);
+    const own: MirroredCollection = {
+      tenant,
+      settings,
+      writer,
+      source,
+      missing,
+      pages: pages ?? null,
+      identity: this.#identityOf(source, writer, { collection: name, missing }),
+      offer: new Offer(name, deletions, isNotOffered),
+      findings: new HubFindings(),
+      late: new LateRowWatch(newSeed),
+      inheritedWatermarkMs: start.progress?.watermarkMs ?? null,
+      requireRecords: () => requireRecords(tenant, new Map([[name, writer]]), this.#signal),
+      all: this.#all,
+    };
+    this.#all.set(name, own);
+    this.runners.set(name, new CollectionRunner(own));
+  }
+
+  /** Requests by the keys of other rows, or by student, cannot return another tenant's rows. */
+  #identityOf(
+    source: Source,
+    writer: CollectionWriter,
+    { collection, missing }: { collection: CollectionName; missing: MissingRows },
+  ): IdentityCheck | null {
+    if (source.parents !== undefined || source.changes !== undefined) return null;
+    const signal = this.#signal;
+    this.#identity.add({
+      collection,
+      knownRows: () => writer.known.rows,
+      // A row that is missing at this tenant's own hub would prove nothing.
+      someKeys: (count) => writer.read((table) => table.someKeys(count, (key) => !missing.has(key))),
+      async find(keys) {
+        const options = { readVersion: writer.readVersion, signal };
+        return (await source.fetchRows?.(keys, options))?.length ?? 0;
+      },
+      beginWithKnown: () => beginsWithKnown(source, writer, signal),
     });
-    last = committed.catch(() => undefined);
-    return committed;
-  };
+    return this.#identity;
+  }
+
+  #viewOf(name: CollectionName, source: Source): AbsenceView | undefined {
+    const { absences } = this.#tenant;
+    if (name !== 'absence-versions' || absences === undefined) return undefined;
+    return new AbsenceView({ ...this.#tenant, absences }, source, this.#signal);
+  }
+
+  #sourceOf({ name, reader, parentIds = [] }: TenantCollection): Source {
+    const { hub, schedules, runtime } = this.#tenant;
+    const collection = collectionNamed(name);
+    switch (name) {
+      case 'class-students': {
+        const classIds = (): Promise<string[]> => this.#read('classes', allKeys);
+        return classStudentsSource({ hub, collection, classes: 'classes', classIds });
+      }
+      case 'afterschool-users': {
+        const newParents = (): Promise<ReadonlySet<string>> =>
+          this.#read(name, (index) => parentsWithoutRows(parentIds, index));
+        return nestedSource({ hub, collection, reader, parentIds, newParents });
+      }
+      case 'schedules': {
+        if (schedules === undefined) throw new Error('there are no settings of schedules');
+        const clock = createZoneClock(schedules.timeZone);
+        return lessonSource({
+          ...schedules,
+          now: runtime.now,
+          absentIn: (window) =>
+            this.#read('absence-versions', (index) =>
+              absentStudents(index, window, (ms) => clock.dateAt(ms)),
+            ),
+          allStudents: () => this.#read('students', allKeys),
+        });
+      }
+      default:
+        return plainSource(hub, collection, reader);
+    }
+  }
+
+  /** Reads the index of a collection while nothing writes to it. */
+  #read<T>(name: CollectionName, read: (index: CollectionIndex) => Promise<T>): Promise<T> {
+    const index = this.#tenant.state.collection(name);
+    return this.writers.get(name)?.read(() => read(index)) ?? read(index);
+  }
+}
+
+async function allKeys(index: Pick<CollectionIndex, 'keys'>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const keys of index.keys('rows')) all.push(...keys);
+  return all;
+}
+
+/** Whether enough rows on the first page of a list are published ones. */
+async function beginsWithKnown(
+  source: Source,
+  writer: CollectionWriter,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { readVersion, known } = writer;
+  const { scopes, scans } = await source.begin();
+  for (const scan of scans(scopes)) {
+    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
+    try {
+      const first = await pages.next();
+      if (first.done === true) continue;
+      const keys = first.value.rows.flatMap(({ key }) => key ?? []);
+      const hashes = await writer.read((table) => table.hashesOf(keys));
+      const knownAmongThem = keys.filter((key) => hashes.get(key) != null).length;
+      if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows: known.rows }))
+        return true;
+    } catch (error) {
+      if (!(error instanceof LargeAnswer)) throw error;
+    } finally {
+      await pages.return(undefined as never).catch(() => undefined);
+    }
+  }
+  return false;
 }

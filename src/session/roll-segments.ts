@@ -2,15 +2,9 @@ import type { SegmentRolls, WrittenTopic } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
-import type { TenantLog } from '../log/log.ts';
 import type { CollectionProgress } from '../table/collection-progress.ts';
-import type { Runtime } from '../runtime.ts';
+import type { Tenant } from '../table/tenant.ts';
 import { suffixOf } from '../recovery/topic-ends.ts';
-
-export interface RolledTenant {
-  readonly log: Pick<TenantLog, 'compactionSettings' | 'markEnds' | 'removedAt'>;
-  readonly runtime: Pick<Runtime, 'now' | 'sleep'>;
-}
 
 type Writers = ReadonlyMap<
   CollectionName,
@@ -26,41 +20,41 @@ const LONGEST_PAUSE_MS = 24 * 3_600_000;
  * session. Rejects with errors that require a new session; ends with the signal.
  */
 export async function rollSegments(
-  parts: RolledTenant,
+  tenant: Tenant,
   options: { rolls: SegmentRolls; writers: Writers; signal: AbortSignal },
 ): Promise<void> {
   const { rolls, writers, signal } = options;
   while (!signal.aborted) {
-    const pauseMs = await rollDue(parts, { rolls, writers }).catch((error: unknown) => {
+    const pauseMs = await rollDue(tenant, { rolls, writers }).catch((error: unknown) => {
       // The next commit shows that Kafka is not reachable; the markers can wait.
       const isPassing = error instanceof RollcallError && error.reaction !== 'restart';
       if (!isPassing && !signal.aborted) throw error;
       return RETRY_MS;
     });
-    await parts.runtime.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), signal).catch(() => undefined);
+    await tenant.runtime.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), signal).catch(() => undefined);
   }
 }
 
 async function rollDue(
-  parts: RolledTenant,
+  tenant: Tenant,
   { rolls, writers }: { rolls: SegmentRolls; writers: Writers },
 ): Promise<number> {
-  const written = lastWritten(writers, parts.log.removedAt());
+  const written = lastWritten(writers, tenant.log.removedAt());
   if (written.size === 0) return RETRY_MS;
-  const settings = await parts.log.compactionSettings([...written.keys()]);
+  const settings = await tenant.log.compactionSettings([...written.keys()]);
   const topics = [...written].flatMap(([topic, partitions]): WrittenTopic[] => {
     const found = settings.get(topic);
     return found === undefined ? [] : [{ topic, settings: found, lastWritten: partitions }];
   });
   if (topics.length === 0) return RETRY_MS;
-  const due = rolls.due(topics, parts.runtime.now());
+  const due = rolls.due(topics, tenant.runtime.now());
   try {
-    if (due.size > 0) await parts.log.markEnds(due);
+    if (due.size > 0) await tenant.log.markEnds(due);
   } catch (error) {
     rolls.missed(due);
     throw error;
   }
-  return rolls.pauseMs(topics, parts.runtime.now());
+  return rolls.pauseMs(topics, tenant.runtime.now());
 }
 
 /** By topic and partition, a number that grows with each commit: the offset; for `progress` also the transaction. */

@@ -13,7 +13,6 @@ import { DayReader } from '../core/lessons/read-days.ts';
 import { type TenantHub, createHub } from '../hub/create-hub.ts';
 import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { KafkaLog } from '../log/kafka-log.ts';
-import type { TenantLog } from '../log/log.ts';
 import { progressDecoder } from '../log/progress-reader.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
 import type { Registry } from '../log/registry.ts';
@@ -25,62 +24,18 @@ import {
   inspectTopics,
   topicMismatch,
 } from '../log/manage-topics.ts';
-import type { StateStore, TenantState } from '../state/index-store.ts';
-import { ChangedScopes } from '../source/source-scan.ts';
+import type { StateStore } from '../state/index-store.ts';
+import { ChangedScopes, type Tenant, type TenantAbsences, type TenantCollection } from '../table/tenant.ts';
 import type { CompiledSchemas } from './compiled-schemas.ts';
 import type { Emit } from '../core/pipeline-events.ts';
-import { sleep, type Runtime } from '../runtime.ts';
-import type { TenantChains } from '../absences/absence-options.ts';
-import type { GuardLimits } from '../core/deletions/missing.ts';
-import type { FullPullTime } from '../core/full-pull-time.ts';
-import type { RowReader } from '../core/decoded-row.ts';
-import type { Hub } from '../hub/hub.ts';
-import type { RejectValue } from '../table/pending-transaction.ts';
-import type { LessonSourceOptions } from '../lessons/lesson-source.ts';
+import { sleep } from '../runtime.ts';
+import { TransactionSize } from '../core/transaction-size.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import type { readSchemaFiles } from '../log/schema-files.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** A shorter wait changes nothing. */
 const THROTTLED_MS = 1_000;
-
-export interface TenantCollection {
-  readonly name: CollectionName;
-  readonly reader: RowReader;
-  readonly encodeReject: (value: RejectValue) => Buffer;
-  readonly deltaEveryMs: number;
-  readonly deltaOverlapMs: number;
-  readonly fullPull: FullPullTime;
-  /** The parents that the configuration names; only for `afterschool-users`. */
-  readonly parentIds?: readonly string[] | undefined;
-}
-
-export type ScheduleSettings = Omit<LessonSourceOptions, 'absentIn' | 'allStudents' | 'now'>;
-
-/** A tenant in this process, from its start to its end: what it reads, writes and remembers. */
-export interface Tenant {
-  readonly tenantId: string;
-  /** Names this run of the tenant among its owners. */
-  readonly owner: string;
-  readonly topicPrefix: string;
-  readonly hub: Hub;
-  readonly log: TenantLog;
-  readonly state: TenantState;
-  readonly collections: readonly TenantCollection[];
-  /** Left out if schedules are not mirrored. */
-  readonly schedules?: ScheduleSettings | undefined;
-  /** Undefined if absences and their changes are not mirrored. */
-  readonly chains: TenantChains | undefined;
-  readonly guard: GuardLimits;
-  /** How long after a full sync that missed rows its confirming sync begins. */
-  readonly confirmAfterMs: number;
-  /** How many scopes of a nested collection are opened ahead of their turn. */
-  readonly scopesAhead: number;
-  /** Creates or checks topics and schemas; called before each take-over. */
-  readonly prepare: () => Promise<void>;
-  readonly runtime: Runtime;
-  readonly emit: Emit;
-}
 
 /** What the tenants of a process share. */
 export interface Shared {
@@ -141,7 +96,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     log,
     state: shared.store.tenant(tenantId),
     collections,
-    chains: hasAbsences ? tenantChains(inputs, { now, schedules, collections }) : undefined,
+    absences: hasAbsences ? tenantAbsences(inputs, { now, schedules, collections }) : undefined,
     schedules,
     guard: config.deletions.withholdAbove,
     confirmAfterMs: config.deletions.confirmAfterMs,
@@ -187,14 +142,14 @@ const LESSONS_EVERY_MS = 5_000;
 /** Minimum number of past days for which absences are known by student, even if `daysBack` of schedules is smaller. */
 const ABSENT_DAYS_AT_LEAST = 31;
 
-function tenantChains(
+function tenantAbsences(
   { tenantConfig, compiled, registry }: TenantInputs,
   of: {
     now: () => number;
     schedules: Tenant['schedules'];
     collections: readonly TenantCollection[];
   },
-): TenantChains | undefined {
+): TenantAbsences | undefined {
   const { now, schedules, collections } = of;
   const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
   if (reader === undefined) return undefined;
@@ -225,6 +180,7 @@ function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: Collec
       name === 'schedules' ? Math.min(LESSONS_EVERY_MS, settings.deltaEveryMs) : settings.deltaEveryMs,
     deltaOverlapMs: tenantConfig.deltaOverlapMs,
     fullPull: settings.fullPull,
+    size: new TransactionSize(),
     parentIds: name === 'afterschool-users' ? tenantConfig.afterschools : undefined,
   };
 }

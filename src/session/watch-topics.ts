@@ -1,14 +1,9 @@
 import { hasLostRecords } from '../core/index-recovery.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { readEnds, suffixOf, type TopicEndsParts } from '../recovery/topic-ends.ts';
-import type { Runtime } from '../runtime.ts';
+import { readEnds, suffixOf } from '../recovery/topic-ends.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
-import type { Tenant } from './tenant.ts';
-
-interface WatchedTenant extends TopicEndsParts {
-  readonly runtime: Pick<Runtime, 'sleep'>;
-}
+import type { Tenant } from '../table/tenant.ts';
 
 /** Interval of the checks for lost records, which nothing else would reveal. */
 const CHECK_EVERY_MS = 60_000;
@@ -24,7 +19,7 @@ const MARKERS_POLL_MS = 100;
  * full sync finds no change. Like every failure of the log, a new session recovers from it.
  */
 export async function requireRecords(
-  parts: WatchedTenant,
+  tenant: Tenant,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -36,11 +31,11 @@ export async function requireRecords(
   }));
   const topics = new Set(known.flatMap(({ offsets }) => Object.keys(offsets).map(suffixOf)));
   for (let waitedMs = 0; ; waitedMs += MARKERS_POLL_MS) {
-    const ends = await readEnds(parts, [...topics]);
+    const ends = await readEnds(tenant, [...topics]);
     const lost = known.find((each) => hasLostRecords({ ...ends, ...each }));
     if (lost === undefined) return;
     if (waitedMs >= MARKERS_WITHIN_MS) throw recordsLost(lost.collection);
-    await parts.runtime.sleep(MARKERS_POLL_MS, signal);
+    await tenant.runtime.sleep(MARKERS_POLL_MS, signal);
   }
 }
 
@@ -60,17 +55,20 @@ function recordsLost(collection: CollectionName): RollcallError {
  * {@link requireRecords}; ends with the signal.
  */
 export async function watchTopics(
-  parts: WatchedTenant & Pick<Tenant, 'prepare' | 'emit'>,
+  tenant: Tenant,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
   signal: AbortSignal,
 ): Promise<void> {
   for (let check = 1; ; check += 1) {
-    await parts.runtime.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
+    await tenant.runtime.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      await requireRecords(parts, writers, signal);
+      await requireRecords(tenant, writers, signal);
       if (check % CHECKS_PER_COMPARISON === 0)
-        parts.emit({ type: 'topics-compared', mismatch: await parts.prepare().then(() => null, mismatchIn) });
+        tenant.emit({
+          type: 'topics-compared',
+          mismatch: await tenant.prepare().then(() => null, mismatchIn),
+        });
     } catch (error) {
       if (signal.aborted) return;
       // The next commit shows that Kafka is not reachable; this check has no result.

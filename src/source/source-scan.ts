@@ -50,31 +50,6 @@ export interface Reading {
   readonly isOutside?: (key: string) => boolean;
 }
 
-/** The scopes whose parents have changed since an incremental sync read them. Kept for all sessions of a tenant. */
-export class ChangedScopes {
-  #changed = new Set<string>();
-
-  get isEmpty(): boolean {
-    return this.#changed.size === 0;
-  }
-
-  note(scopes: Iterable<string>): void {
-    for (const scope of scopes) this.#changed.add(scope);
-  }
-
-  /** Hands over the changed scopes; if `read` fails they stay changed. */
-  async take<T>(read: (scopes: ReadonlySet<string>) => Promise<T>): Promise<T> {
-    const taken = this.#changed;
-    this.#changed = new Set();
-    try {
-      return await read(taken);
-    } catch (error) {
-      this.note(taken);
-      throw error;
-    }
-  }
-}
-
 /** What an ended scan proves. `counted`: the distinct rows of its pages, and those of them without an id. */
 export function evidenceOf(
   scope: string,

@@ -10,7 +10,8 @@ import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { shortfallOf } from '../core/deletions/evidence.ts';
-import type { ChangedScopes, OpenOptions, Reading, SourceEnd, SourcePage } from './source-scan.ts';
+import type { ChangedScopes } from '../table/tenant.ts';
+import type { OpenOptions, Reading, SourceEnd, SourcePage } from './source-scan.ts';
 
 /** The source of a collection's rows: scans of all rows, and requests for single rows. */
 export interface Source {

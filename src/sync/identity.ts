@@ -2,7 +2,6 @@ import { canVerifyIdentity, overlapsEnough } from '../core/tenant-identity.ts';
 import { concernsOneRequest } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { RollcallError } from '../errors.ts';
-import type { ActiveSync } from '../table/active-sync.ts';
 
 /**
  * Ends an incremental sync that a full one serves better: it would bring most of the collection, or rows that only a
@@ -84,33 +83,32 @@ async function showsOne({ find, someKeys }: PublishedRows): Promise<boolean> {
   }
 }
 
-interface IdentityGateOptions {
-  readonly parts: { readonly collection: CollectionName; readonly identity: IdentityCheck | null };
-  readonly sync: ActiveSync;
-  readonly knownRowsBefore: number;
-  /** A person has confirmed that rows unlike the published ones are right. */
-  readonly acceptNew: boolean;
-}
-
 /**
  * Stops another tenant's rows before any of them is published (design, "Guard"). A page passes if enough of its rows
  * are published ones. Before any other page, the gate asks whether the hub still has published rows. A full sync of another
  * tenant's rows throws `HUB_FOREIGN_DATA`; an incremental one {@link BecomesFull}.
  */
 export class IdentityGate {
-  readonly #options: IdentityGateOptions;
-  /** Null where the rows cannot be another tenant's, or a person has accepted them. */
   readonly #identity: IdentityCheck | null;
+  readonly #collection: CollectionName;
+  readonly #isFull: boolean;
+  readonly #knownRows: number;
   #isProven = false;
 
-  constructor(options: IdentityGateOptions) {
-    this.#options = options;
-    this.#identity = options.acceptNew ? null : options.parts.identity;
+  /** `identity`: null where the rows cannot be another tenant's, or a person has accepted them. */
+  constructor(
+    identity: IdentityCheck | null,
+    sync: { readonly collection: CollectionName; readonly isFull: boolean; readonly knownRowsBefore: number },
+  ) {
+    this.#identity = identity;
+    this.#collection = sync.collection;
+    this.#isFull = sync.isFull;
+    this.#knownRows = sync.knownRowsBefore;
   }
 
   /** Whether a page needs no {@link prove}: `knownAmongThem` of its rows are published. */
   readonly overlaps = (rows: number, knownAmongThem: number): boolean => {
-    const { knownRowsBefore: knownRows } = this.#options;
+    const knownRows = this.#knownRows;
     // Hardly a page of a first load has a published row: the first one is proven for all.
     if (this.#identity === null || (knownRows === 0 && this.#isProven)) return true;
     return overlapsEnough({ rows, knownAmongThem, knownRows });
@@ -118,18 +116,17 @@ export class IdentityGate {
 
   /** A page of new rows may be another tenant's: an incremental sync would take them for changes. */
   async prove(): Promise<void> {
-    const { parts, sync, knownRowsBefore } = this.#options;
-    const { collection } = parts;
+    const collection = this.#collection;
     if (this.#identity === null) return;
     if (await this.#identity.isOwn(collection)) {
       this.#isProven = true;
       return;
     }
-    if (sync.seen === null) throw new BecomesFull();
+    if (!this.#isFull) throw new BecomesFull();
     this.#identity.flag(collection);
     throw new RollcallError(
       'HUB_FOREIGN_DATA',
-      `Almost none of the rows that the hub returned for ${collection} match the ${knownRowsBefore} already published, and the ` +
+      `Almost none of the rows that the hub returned for ${collection} match the ${this.#knownRows} already published, and the ` +
         `hub shows none of those. They may be another tenant's`,
       { remedy: `None of them was published. ${WRONG_TENANT_REMEDY}` },
     );
@@ -137,7 +134,6 @@ export class IdentityGate {
 
   /** A page of so many rows was accepted: in a full sync, the collection's own rows are back. */
   noteOwn(rows: number): void {
-    const { sync, parts } = this.#options;
-    if (sync.seen !== null && rows > 0) this.#identity?.clear(parts.collection);
+    if (this.#isFull && rows > 0) this.#identity?.clear(this.#collection);
   }
 }

@@ -1,33 +1,19 @@
-import type { KeyedRow } from '../core/row-changes.ts';
+import type { KeyedRow, PageTally } from '../core/row-changes.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { incrementalFrom, isOversized, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
+import type { CollectionWriter } from '../table/collection-writer.ts';
 import { BecomesFull, IdentityGate } from './identity.ts';
-import { completeSync, type Scanned } from './complete-sync.ts';
 import { scansAhead } from '../source/pages-ahead.ts';
 import { evidenceOf, type Reading, type SourcePage } from '../source/source-scan.ts';
-import type { ScanEvidence } from '../core/deletions/evidence.ts';
-import type { MirroredCollection } from './mirrored-collection.ts';
+import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
+import { settleMissing, type MirroredCollection, type RunningSync, type Scanned } from './settle-missing.ts';
 import type { SyncResult, SyncOptions } from './sync-result.ts';
-import { newSyncStats } from '../core/sync-stats.ts';
+import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
 
 const COMMIT_EVERY_MS = 1_000;
-
-/** A sync on its way from the hub's pages to the writer. */
-interface RunningSync {
-  readonly parts: MirroredCollection;
-  readonly sync: ActiveSync;
-  readonly gate: IdentityGate;
-  readonly reading: Reading;
-  readonly knownRowsBefore: number;
-  /** The scopes that the sync reads; null: all. */
-  readonly some: ReadonlySet<string> | null;
-  readonly localStartMs: number;
-  readonly becameEmpty: KeyedRow[];
-  readonly signal: AbortSignal;
-}
 
 type RunOptions = SyncOptions & { readonly signal: AbortSignal };
 
@@ -35,50 +21,42 @@ type RunOptions = SyncOptions & { readonly signal: AbortSignal };
  * Runs one sync of a collection, full or incremental, and publishes the changes. Throws the hub's errors, and
  * `HUB_FOREIGN_DATA`.
  */
-export function runSync(parts: MirroredCollection, mode: SyncMode, options: RunOptions): Promise<SyncResult> {
-  const { source } = parts;
-  const keys = options.approved?.keys ?? (options.confirming === true ? missingKeys(parts) : null);
+export function runSync(own: MirroredCollection, mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+  const { source } = own;
+  const keys = options.approved?.keys ?? (options.confirming === true ? missingKeys(own) : null);
   if (keys !== null)
-    return runOn(parts, mode, { ...options, some: new Set([...keys].map((key) => source.scopeOf(key))) });
-  if (source.changes === undefined) return runOn(parts, mode, { ...options, some: null });
+    return runOn(own, mode, { ...options, some: new Set([...keys].map((key) => source.scopeOf(key))) });
+  if (source.changes === undefined) return runOn(own, mode, { ...options, some: null });
   return source.changes.take((changed) =>
-    runOn(parts, mode, { ...options, some: mode === 'FULL' ? null : changed }),
+    runOn(own, mode, { ...options, some: mode === 'FULL' ? null : changed }),
   );
 }
 
 async function runOn(
-  parts: MirroredCollection,
+  own: MirroredCollection,
   mode: SyncMode,
-  { some, ...options }: RunOptions & Pick<RunningSync, 'some'>,
+  options: RunOptions & Pick<RunningSync, 'some'>,
 ): Promise<SyncResult> {
-  const { writer, identity } = parts;
-  const { acceptNew = false, approved, confirming: isConfirming = false, signal } = options;
-  const { collection } = parts;
-  if (acceptNew) identity?.clear(collection);
-  const localStartMs = parts.now();
-  const pagesSince = mode === 'FULL' ? parts.pages?.beginFull() : undefined;
-  const sync = newSync(parts, mode, options);
-  if (mode === 'FULL' && !isConfirming) parts.late.beginFull(writer.progress?.watermarkMs ?? null);
+  const { writer, pages, late, settings } = own;
+  const { acceptNew = false, approved = null, confirming: isConfirming = false, some, signal } = options;
+  const isFull = mode === 'FULL';
+  if (acceptNew) own.identity?.clear(settings.name);
+  const startedAtMs = own.tenant.runtime.now();
+  const pagesSince = isFull ? pages?.beginFull() : undefined;
+  const sync = newSync(own, mode, { ...options, startedAtMs });
+  if (isFull && !isConfirming) late.beginFull(writer.progress?.watermarkMs ?? null);
   writer.begin(sync);
   try {
-    if (mode === 'FULL') await parts.requireRecords();
-    const reading = await parts.source.begin();
-    if (mode === 'FULL') await removeOutside(parts, sync, reading);
+    if (isFull) await own.requireRecords();
+    const reading = await own.source.begin();
+    if (isFull) await removeOutside(own, sync, reading);
     const knownRowsBefore = writer.known.rows;
-    const gate = new IdentityGate({ parts, sync, knownRowsBefore, acceptNew });
-    const scanned = await scanAll({
-      parts,
-      sync,
-      gate,
-      reading,
-      knownRowsBefore,
-      some,
-      localStartMs,
-      becameEmpty: [],
-      signal,
-    });
-    const result = await completeSync({ parts, sync, isConfirming, knownRowsBefore, approved, ...scanned });
-    if (pagesSince !== undefined && result.kind === 'complete') parts.pages?.endFull(pagesSince);
+    const becameEmpty: KeyedRow[] = [];
+    const run = { own, sync, isConfirming, approved, reading, some, knownRowsBefore, becameEmpty, signal };
+    const identity = acceptNew ? null : own.identity;
+    const gate = new IdentityGate(identity, { collection: settings.name, isFull, knownRowsBefore });
+    const result = await completeSync(run, await scanAll(run, gate));
+    if (pagesSince !== undefined && result.kind === 'complete') pages?.endFull(pagesSince);
     return result;
   } catch (error) {
     if (error instanceof BecomesFull)
@@ -102,7 +80,7 @@ async function removeOutside(
   if (isOutside === undefined) return;
   for (const area of ['rows', 'rejects'] as const) {
     for (let isMore = writer.known[area] > 0; isMore;) {
-      const { keys, count } = await writer.known.find(area, isOutside);
+      const { keys, count } = await writer.read((table) => table.find(area, isOutside));
       await writer.remove(sync, area, keys);
       await writer.flush(sync);
       isMore = count > keys.length;
@@ -110,29 +88,33 @@ async function removeOutside(
   }
 }
 
-function newSync(parts: MirroredCollection, mode: SyncMode, { republication }: SyncOptions): ActiveSync {
-  const syncId = parts.randomId();
+function newSync(
+  own: MirroredCollection,
+  mode: SyncMode,
+  { republication, startedAtMs }: SyncOptions & { startedAtMs: number },
+): ActiveSync {
+  const syncId = own.tenant.runtime.randomId();
   const isFull = mode === 'FULL';
-  const seed = parts.pages?.seed ?? seedFrom(syncId);
+  const seed = own.pages?.seed ?? seedFrom(syncId);
   const keys = (): SeenKeys => new SeenKeys(seed);
   return {
-    stats: newSyncStats({ syncId, mode, startedAtMs: parts.now() }),
+    stats: newSyncStats({ syncId, mode, startedAtMs }),
     seen: isFull ? keys() : null,
     seenByIncremental: isFull ? undefined : keys(),
     seenByOthers: isFull ? keys() : null,
     seenRejects: isFull ? keys() : null,
-    readVersion: parts.writer.readVersion(),
+    readVersion: own.writer.readVersion(),
     republication,
     // A row that is republished on request is not new.
     onNew:
       isFull && republication === undefined
-        ? (key, modifiedAtMs) => parts.late.noteNew(key, modifiedAtMs)
+        ? (key, modifiedAtMs) => own.late.noteNew(key, modifiedAtMs)
         : undefined,
   };
 }
 
-async function scanAll(run: RunningSync): Promise<Scanned> {
-  const { parts, sync, reading } = run;
+async function scanAll(run: RunningSync, gate: IdentityGate): Promise<Scanned> {
+  const { own, sync, reading } = run;
   const { stats } = sync;
   const { scopes } = reading;
   const wanted = run.some === null ? scopes : scopes.intersection(run.some);
@@ -141,7 +123,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   const isSingle = scopes.size === 1;
   const scans: ScanEvidence[] = [];
   const pages = pagesOf(run, { wanted, isSingle, scans });
-  const { skewMs: previousSkewMs } = parts.findings;
+  const startClock = clockOf(own, stats);
   let clock: SyncClock | null = null;
   let hubTimeMs: number | null = null;
   let pageCount = 0;
@@ -154,40 +136,35 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       if (done || page === undefined) break;
       // Of several scans that were opened together, a later one may have been answered first.
       const isEarliest = hubTimeMs === null || (page.hubTimeMs !== null && page.hubTimeMs < hubTimeMs);
-      if (clock === null || isEarliest) clock = startClock(run, page.hubTimeMs, previousSkewMs);
+      if (clock === null || isEarliest) clock = startClock(page.hubTimeMs);
       if (isEarliest) hubTimeMs = page.hubTimeMs;
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
-      if (!(await stageKnown(run, page))) await stageAll(run, page);
-      const isByTime = sync.seen === null && parts.source.changes === undefined;
+      if (!(await stageKnown(run, gate, page))) await stageAll(run, gate, page);
+      const isByTime = sync.seen === null && own.source.changes === undefined;
       if (isByTime && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
       // The reader is done with a large page before the scan goes on.
-      if (parts.writer.isFull || page.isLarge === true) await commits.now();
+      if (own.writer.isFull || page.isLarge === true) await commits.now();
     }
   } finally {
     await pages.return(undefined);
   }
-  return {
-    scans,
-    scopes,
-    becameEmpty: run.becameEmpty,
-    clock: clock ?? startClock(run, null, previousSkewMs),
-  };
+  return { scans, clock: clock ?? startClock(null) };
 }
 
 /** The pages of all scans. What a scan proves is noted when it has ended. */
 async function* pagesOf(
-  { parts, sync, reading, signal }: RunningSync,
+  { own, sync, reading, signal }: RunningSync,
   options: { wanted: ReadonlySet<string>; isSingle: boolean; scans: ScanEvidence[] },
 ): AsyncGenerator<SourcePage, undefined> {
   const open = {
-    modifiedAfterMs: sync.seen === null ? incrementalBegin(parts) : undefined,
-    pages: sync.seen === null ? undefined : (parts.pages ?? undefined),
-    readVersion: parts.writer.readVersion,
+    modifiedAfterMs: sync.seen === null ? incrementalBegin(own) : undefined,
+    pages: sync.seen === null ? undefined : (own.pages ?? undefined),
+    readVersion: own.writer.readVersion,
     signal,
   };
-  const ahead = options.isSingle ? 0 : parts.scopesAhead;
+  const ahead = options.isSingle ? 0 : own.tenant.scopesAhead;
   for await (const scan of scansAhead(reading.scans(options.wanted), { ahead, open })) {
     const before = countedBy(sync);
     yield* scan.pages;
@@ -212,20 +189,20 @@ class Commits {
   constructor(run: RunningSync, everyMs: number) {
     this.#run = run;
     this.#everyMs = everyMs;
-    this.#lastMs = run.parts.now();
+    this.#lastMs = run.own.tenant.runtime.now();
   }
 
   async now(): Promise<void> {
-    const { parts, sync } = this.#run;
-    await parts.writer.flush(sync);
-    this.#lastMs = parts.now();
+    const { own, sync } = this.#run;
+    await own.writer.flush(sync);
+    this.#lastMs = own.tenant.runtime.now();
   }
 
   async until(next: Promise<unknown>): Promise<void> {
-    const { parts, signal } = this.#run;
+    const { own, signal } = this.#run;
     next.catch(() => undefined);
-    while (parts.writer.hasPending && !signal.aborted) {
-      const restMs = this.#lastMs + this.#everyMs - parts.now();
+    while (own.writer.hasPending && !signal.aborted) {
+      const restMs = this.#lastMs + this.#everyMs - own.tenant.runtime.now();
       const isDue = restMs <= 0;
       if ((!isDue || this.#everyMs === 0) && (await this.#arrives(next, restMs))) return;
       if (isDue) await this.now();
@@ -234,7 +211,7 @@ class Commits {
 
   /** Whether the next page, or the end, arrives in time; without time, by the next turn of the event loop. */
   async #arrives(next: Promise<unknown>, withinMs: number): Promise<boolean> {
-    const { parts } = this.#run;
+    const { runtime } = this.#run.own.tenant;
     const arrived = next.then(
       () => true,
       () => true,
@@ -243,7 +220,7 @@ class Commits {
     const late =
       withinMs <= 0
         ? new Promise<void>((resolve) => setImmediate(resolve))
-        : parts.sleep(withinMs, ending.signal).catch(() => undefined);
+        : runtime.sleep(withinMs, ending.signal).catch(() => undefined);
     try {
       return await Promise.race([arrived, late.then(() => false)]);
     } finally {
@@ -253,7 +230,7 @@ class Commits {
 }
 
 /** Those whose scopes a confirming sync reads; null: it reads all. */
-function missingKeys({ settling: { missing } }: MirroredCollection): Iterable<string> | null {
+function missingKeys({ missing }: MirroredCollection): Iterable<string> | null {
   return missing.owed?.isOfAll === false ? (missing.keys?.keys() ?? []) : null;
 }
 
@@ -267,33 +244,36 @@ function countedBy({ seen, seenByIncremental, stats }: ActiveSync): {
 }
 
 /** Hands a page that was recognised to the writer; false where its rows are to be decided one by one. */
-async function stageKnown(run: RunningSync, { known, readVersion }: SourcePage): Promise<boolean> {
-  const { parts, sync, gate } = run;
+async function stageKnown(
+  { own, sync }: RunningSync,
+  gate: IdentityGate,
+  { known, readVersion }: SourcePage,
+): Promise<boolean> {
   if (known === undefined || !gate.overlaps(known.rows, known.rows)) return false;
-  const tally = await parts.writer.acceptKnown(sync, known, readVersion);
+  const tally = await own.writer.acceptKnown(sync, known, readVersion);
   if (tally === null) return false;
   gate.noteOwn(known.rows);
-  parts.onPage(sync.stats, tally);
+  reportPage(own, sync, tally);
   return true;
 }
 
 /** Stages a page in parts, if it would make too large a transaction. Such a page cannot be recognised later. */
-async function stageAll(run: RunningSync, page: SourcePage): Promise<void> {
-  const { writer } = run.parts;
+async function stageAll(run: RunningSync, gate: IdentityGate, page: SourcePage): Promise<void> {
+  const { writer } = run.own;
   const { rows, readAgain = [] } = page;
   if (readAgain.length > 0 && writer.known.rejects > 0) await writer.remove(run.sync, 'rejects', readAgain);
   const most = writer.rowsAtOnce;
-  if (rows.length <= most) return stage(run, page);
+  if (rows.length <= most) return stage(run, gate, page);
   for (let from = 0; from < rows.length; from += most) {
-    await stage(run, { ...page, rows: rows.slice(from, from + most), print: undefined });
+    await stage(run, gate, { ...page, rows: rows.slice(from, from + most), print: undefined });
     if (writer.isFull) await writer.flush(run.sync);
   }
 }
 
 /** Hands a page's rows to the writer, which decides what changed. */
-async function stage(run: RunningSync, page: SourcePage): Promise<void> {
-  const { parts, sync, gate } = run;
-  const { writer } = parts;
+async function stage(run: RunningSync, gate: IdentityGate, page: SourcePage): Promise<void> {
+  const { own, sync } = run;
+  const { writer } = own;
   const rows = await withoutNowEmpty(run, page);
   const accepted = { rows, readVersion: page.readVersion, print: page.print };
   let tally = await writer.acceptIf(sync, accepted, gate.overlaps);
@@ -304,55 +284,159 @@ async function stage(run: RunningSync, page: SourcePage): Promise<void> {
   gate.noteOwn(rows.length);
   if (sync.seen === null) {
     for (const { key, decoded } of rows) {
-      if (key !== null && decoded.modifiedAtMs !== null) parts.late.noteSeen(key, decoded.modifiedAtMs);
+      if (key !== null && decoded.modifiedAtMs !== null) own.late.noteSeen(key, decoded.modifiedAtMs);
     }
   }
-  parts.onPage(sync.stats, tally);
+  reportPage(own, sync, tally);
 }
 
 /** Values that became empty wait for the end of a full sync, where the guard sees all losses together. */
 async function withoutNowEmpty(
-  { parts, sync, becameEmpty }: RunningSync,
+  { own, sync, becameEmpty }: RunningSync,
   { rows }: SourcePage,
 ): Promise<readonly KeyedRow[]> {
   const empty = rows.filter((row) => row.becameEmpty === true);
   if (empty.length === 0) return rows;
-  const { differing = [], unknown = [] } = await parts.writer.known.compare(empty);
+  const { differing = [], unknown = [] } = await own.writer.read((table) => table.compare(empty));
   for (const { key } of differing) if (key !== null) sync.seen?.add(key);
   becameEmpty.push(...differing);
   const left = new Set([...differing, ...unknown.filter(({ needsKnown }) => needsKnown)]);
   return rows.filter((row) => !left.has(row));
 }
 
-/** The sync's clock, by the hub's time at its earliest page. */
-function startClock(
-  { parts, sync, localStartMs }: RunningSync,
-  hubTimeMs: number | null,
-  previousSkewMs: number | null,
-): SyncClock {
-  const clock = syncClock({
-    hubTimeMs,
-    localTimeMs: localStartMs,
-    previousSkewMs,
-    overlapMs: parts.overlapMs,
-  });
-  parts.findings.noteSkew(clock.skewMs);
-  sync.stats.startedAtMs = clock.startedAtMs;
-  return clock;
+function reportPage({ tenant, settings }: MirroredCollection, { stats }: ActiveSync, tally: PageTally): void {
+  tenant.emit({ type: 'sync-page', collection: settings.name, stats, tally });
+}
+
+/** Makes the sync's clock, by the hub's time at its earliest page. */
+function clockOf(
+  { findings, settings }: MirroredCollection,
+  stats: SyncStats,
+): (hubTimeMs: number | null) => SyncClock {
+  const { skewMs: previousSkewMs } = findings;
+  const { startedAtMs: localTimeMs } = stats;
+  return (hubTimeMs) => {
+    const overlapMs = settings.deltaOverlapMs;
+    const clock = syncClock({ hubTimeMs, localTimeMs, previousSkewMs, overlapMs });
+    findings.noteSkew(clock.skewMs);
+    stats.startedAtMs = clock.startedAtMs;
+    return clock;
+  };
 }
 
 /** The time from which an incremental sync reads, hub time in ms. */
-function incrementalBegin({
-  writer,
-  inheritedWatermarkMs,
-  overlapMs,
-}: MirroredCollection): number | undefined {
-  const watermarkMs = writer.progress?.watermarkMs ?? null;
+function incrementalBegin(own: MirroredCollection): number | undefined {
+  const watermarkMs = own.writer.progress?.watermarkMs ?? null;
   if (watermarkMs === null) return undefined;
-  return incrementalFrom({ watermarkMs, isInherited: watermarkMs === inheritedWatermarkMs, overlapMs });
+  const isInherited = watermarkMs === own.inheritedWatermarkMs;
+  return incrementalFrom({ watermarkMs, isInherited, overlapMs: own.settings.deltaOverlapMs });
 }
 
 /** A 32-bit seed from the hexadecimal digits of a random id. */
 function seedFrom(syncId: string): number {
   return Number.parseInt(syncId.replaceAll('-', '').slice(0, 8), 16) | 0;
+}
+
+/**
+ * Ends a sync whose scans have ended: decides whether they saw everything, settles what they did not see, and commits the
+ * last transaction, which moves the watermark.
+ */
+async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncResult> {
+  const { own, sync } = run;
+  const { clock, scans } = scanned;
+  const { writer, findings } = own;
+  const { stats } = sync;
+  stats.totalAtStart = sumOrNull(scans.map(({ totalAtStart }) => totalAtStart));
+  stats.totalAtEnd = sumOrNull(scans.map(({ totalAtEnd }) => totalAtEnd));
+  // A row skipped as stale may have been the newer one: it must be read again (invariant 2).
+  const reached = writer.progress?.watermarkMs ?? clock.watermarkMs;
+  const isPart = scans.length < run.reading.scopes.size;
+  const mayAdvance = stats.rowsStale === 0 && !isPart && (sync.seen !== null || !findings.isInconclusive);
+  const watermarkMs = mayAdvance ? clock.watermarkMs : reached;
+  if (sync.seen === null) return completeIncremental(run, scans, watermarkMs);
+  const settled = await settleMissing(run, scanned);
+  const { inconclusive: why, short, unconfirmed, confirmAtMs, approved, remember } = settled;
+  const { rowsWithheld: withheld } = writer.committed.settled;
+  findings.noteFullSync({ isInconclusive: why !== null, scans, isConfirming: run.isConfirming });
+  if (why !== null) {
+    await writer.flush(sync, 'incomplete');
+    await remember();
+    return { kind: 'inconclusive', stats, why, withheld, short, confirmAtMs, approvedGone: approved };
+  }
+  if (!isPart && mayClearRejects(scans)) await clearRejects(writer, sync);
+  await writer.flush(sync, {
+    watermarkMs,
+    lastCompleteFull: isPart
+      ? null
+      : {
+          syncId: stats.syncId,
+          startedAtMs: stats.startedAtMs,
+          // Readable rows only; rejected ones have a number of their own.
+          rows: sync.seen.size - (sync.seenRejects?.size ?? 0) + stats.rowsWithoutId,
+          rowsRejected: stats.rowsRejected,
+          rowsWithheld: withheld,
+        },
+  });
+  await remember();
+  const { startedAtMs } = stats;
+  if (!isPart)
+    stats.late = own.late.endFull({
+      startedAtMs,
+      endedAtMs: findings.hubTimeMs(own.tenant.runtime.now()),
+    });
+  return { kind: 'complete', stats, withheld, short, unconfirmed, confirmAtMs, approvedGone: approved };
+}
+
+/** The sum of the hub's totals of several lists; null when one of them is unknown. */
+function sumOrNull(totals: readonly (number | null)[]): number | null {
+  let sum = 0;
+  for (const total of totals) {
+    if (total === null) return null;
+    sum += total;
+  }
+  return sum;
+}
+
+/** A short incremental sync leaves the watermark; a full one finds what it passed over. */
+async function completeIncremental(
+  { own, sync }: RunningSync,
+  scans: readonly ScanEvidence[],
+  watermarkMs: number,
+): Promise<SyncResult> {
+  const { writer, findings } = own;
+  const { stats } = sync;
+  const { rowsWithheld: withheld } = writer.committed.settled;
+  const doubt = scans.map(judgeScope).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
+  if (doubt?.kind === 'inconclusive') {
+    await writer.flush(sync);
+    const nothing = { short: null, confirmAtMs: null };
+    return { kind: 'inconclusive', stats, why: doubt.why, withheld, ...nothing };
+  }
+  if (scans.some((scan) => findings.isShortIncremental(scan))) {
+    await writer.flush(sync);
+    return { kind: 'becomes-full', because: 'short', stats };
+  }
+  const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
+  // Without a watermark that moves on, there is nothing to record.
+  if (hasNews || own.source.changes === undefined)
+    await writer.flush(sync, { watermarkMs, lastCompleteFull: null });
+  own.late.endIncremental(stats.startedAtMs);
+  return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
+}
+
+/** An offset scan may have skipped an existing row, unless the count agrees, or there was none to move. */
+function mayClearRejects(scans: readonly ScanEvidence[]): boolean {
+  return scans.every(
+    (scan) =>
+      scan.ending === 'proper' &&
+      judgeScope(scan).kind !== 'short' &&
+      (!scan.byOffset || scan.distinctRows === 0 || hasAgreed(scan)),
+  );
+}
+
+/** Removes the rejects of unreadable rows that have left the hub, or have other content now. */
+async function clearRejects(writer: CollectionWriter, sync: ActiveSync): Promise<void> {
+  if (writer.known.rejects === 0 || sync.seenRejects === null) return;
+  const gone = await writer.read((table) => table.unseen('rejects', sync));
+  await writer.remove(sync, 'rejects', gone.keys);
 }

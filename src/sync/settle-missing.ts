@@ -1,53 +1,71 @@
+import type { LateRowWatch } from '../core/late-rows.ts';
+import type { PageMemory } from '../core/pages/page-memory.ts';
+import {
+  judgeScope,
+  type ScanEvidence,
+  type ScopeVerdict,
+  type Shortfall,
+} from '../core/deletions/evidence.ts';
+import { settle, type Settlement } from '../core/deletions/missing.ts';
+import { isOtherHeld } from '../core/deletions/waiting-list.ts';
+import { localDate } from '../core/full-pull-time.ts';
 import type { DeletionEvent } from '../core/pipeline-events.ts';
-import type { ScopeVerdict, Shortfall } from '../core/deletions/evidence.ts';
-import { type GuardLimits, settle, type Settlement } from '../core/deletions/missing.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
+import type { SyncClock } from '../core/watermark.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { Approval, DeletionState } from '../model/progress.ts';
+import type { DeletionState } from '../model/progress.ts';
+import type { Reading } from '../source/source-scan.ts';
+import type { Source } from '../source/source.ts';
+import { hasSeen, type ActiveSync } from '../table/active-sync.ts';
+import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { MissingRows } from '../table/missing-rows.ts';
+import type { Tenant, TenantCollection } from '../table/tenant.ts';
+import type { HubFindings, Offer } from './hub-findings.ts';
+import type { IdentityCheck } from './identity.ts';
+import type { Approved } from './sync-result.ts';
 
-export interface Settling {
-  readonly collection: CollectionName;
+/** A collection of a session. */
+export interface MirroredCollection {
+  readonly tenant: Tenant;
+  readonly settings: TenantCollection;
+  readonly writer: CollectionWriter;
+  readonly source: Source;
   readonly missing: MissingRows;
-  readonly limits: GuardLimits;
-  readonly confirmAfterMs: number;
-  /** `YYYY-MM-DD` in the zone of the daily full sync. */
-  readonly today: () => string;
-  readonly now: () => number;
-  /** Whether another collection's hold keeps the removals of this one. */
-  readonly isOtherHeld: () => boolean;
-  readonly emit: (event: DeletionEvent) => void;
+  /** The pages of earlier full syncs; null where every page is to be parsed. */
+  readonly pages: PageMemory | null;
+  /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
+  readonly identity: IdentityCheck | null;
+  readonly offer: Offer;
+  readonly findings: HubFindings;
+  /** Finds rows that incremental syncs missed. */
+  readonly late: LateRowWatch;
+  /** The watermark that the session began with: another process, with another overlap, may have stored it. */
+  readonly inheritedWatermarkMs: number | null;
+  /** Throws when the topics have lost records that a full sync compares with. */
+  readonly requireRecords: () => Promise<void>;
+  /** The collections of the session. */
+  readonly all: ReadonlyMap<CollectionName, MirroredCollection>;
 }
 
-/** The rows of a full sync whose scans have ended. */
-export interface EndedScans {
-  readonly syncId: string;
+/** A sync on its way from the hub's pages to the writer. */
+export interface RunningSync {
+  readonly own: MirroredCollection;
+  readonly sync: ActiveSync;
   readonly isConfirming: boolean;
-  /** By scope. */
-  readonly verdicts: ReadonlyMap<string, ScopeVerdict>;
-  readonly scopeOf: (key: string) => string;
-  /** Whether the scope of a key that the sync did not read exists. */
-  readonly exists: (scope: string) => boolean;
-  /** Values that have become empty: they count as missed. */
-  readonly becameEmpty: readonly KeyedRow[];
-  readonly approval: { readonly keys: ReadonlySet<string>; readonly given: Omit<Approval, 'removed'> } | null;
-  /** What the log knows from before. */
-  readonly before: DeletionState | undefined;
+  readonly approved: Approved | null;
+  readonly reading: Reading;
+  /** The scopes that the sync reads; null: all. */
+  readonly some: ReadonlySet<string> | null;
+  readonly knownRowsBefore: number;
+  /** Values that had content and have none now: the end of the sync decides on them. */
+  readonly becameEmpty: KeyedRow[];
+  readonly signal: AbortSignal;
 }
 
-/** The collection's rows, as the sync sees them. */
-export interface Rows {
-  /** Known before the sync. */
-  readonly known: number;
-  /** Known keys that were not seen and pass a test; a limited number of them, and how many there are. */
-  unseen(
-    test: (key: string) => boolean,
-  ): Promise<{ readonly keys: readonly string[]; readonly count: number }>;
-  isSeen(key: string): boolean;
-  /** Called before the first removal: each commit from now on carries the state. */
-  note(state: DeletionState, withheld: number): void;
-  remove(keys: readonly string[]): Promise<void>;
-  publish(rows: readonly KeyedRow[]): Promise<void>;
+/** The result of a sync's scans; the writer has their rows. */
+export interface Scanned {
+  readonly scans: readonly ScanEvidence[];
+  readonly clock: SyncClock;
 }
 
 export interface Settled {
@@ -64,29 +82,36 @@ export interface Settled {
 }
 
 /** Settles what a full sync missed: the removals are staged, and the rest is remembered after the commit. */
-export async function settleMissing(parts: Settling, scans: EndedScans, rows: Rows): Promise<Settled> {
-  const { missing, now } = parts;
-  const { verdicts, scopeOf, before, approval } = scans;
-  const empty = new Map(scans.becameEmpty.flatMap((row) => (row.key === null ? [] : [[row.key, row]])));
-  const verdictOf = (key: string): ScopeVerdict | undefined => verdicts.get(scopeOf(key));
+export async function settleMissing(run: RunningSync, { scans }: Scanned): Promise<Settled> {
+  const { own, sync, approved: approval } = run;
+  const { tenant, writer, source, missing } = own;
+  const { scopes } = run.reading;
+  const verdicts = new Map(scans.map((scan) => [scan.scope, judgeScope(scan)]));
+  const empty = new Map(run.becameEmpty.flatMap((row) => (row.key === null ? [] : [[row.key, row]])));
+  const verdictOf = (key: string): ScopeVerdict | undefined => verdicts.get(source.scopeOf(key));
   const counts = (key: string): boolean => {
     const verdict = verdictOf(key);
-    return verdict === undefined ? !scans.exists(scopeOf(key)) : verdict.kind === 'complete';
+    // A scope that the sync did not read counts if it does not exist any more.
+    return verdict === undefined ? !scopes.has(source.scopeOf(key)) : verdict.kind === 'complete';
   };
   const isShort = (key: string): boolean => verdictOf(key)?.kind === 'short';
-  const found = await rows.unseen((key) => !empty.has(key) && (counts(key) || isShort(key)));
-  const judged = judgeSync(scans, found.keys, rows.known);
-  report(parts, scans, judged);
-  const known = missing.keys;
+  const found = await writer.read((table) =>
+    table.unseen('rows', sync, (key) => !empty.has(key) && (counts(key) || isShort(key))),
+  );
+  const before = writer.committed.settled.deletions;
+  const removed = removedToday(own, writer.progress?.deletions);
+  // Values that became empty today are still rows.
+  const known = empty.size === 0 ? run.knownRowsBefore : Math.max(0, run.knownRowsBefore - removed);
+  const judged = judgeSync(source, verdicts, { unseen: found.keys, known });
+  report(own, verdicts, judged);
   const heldSinceMs = before?.heldSinceMs ?? null;
-  const isListLost = heldSinceMs !== null && known === null;
-  if (!isSettled(scans, judged, isListLost))
+  const isListLost = heldSinceMs !== null && missing.keys === null;
+  if (!isSettled(verdicts, judged, isListLost))
     return { ...judged, unconfirmed: 0, confirmAtMs: null, approved: null, remember: nothing };
-  const wasSeen = (key: string): boolean => rows.isSeen(key) && !empty.has(key);
-  missing.noteSeen([...(known?.keys() ?? [])].filter(wasSeen));
-  const day = parts.today();
+  const wasSeen = (key: string): boolean => hasSeen(sync, 'rows', key) && !empty.has(key);
+  missing.noteSeen([...(missing.keys?.keys() ?? [])].filter(wasSeen));
   const settlement = settle({
-    atMs: now(),
+    atMs: tenant.runtime.now(),
     before: missing.keys ?? new Map(),
     counts,
     missed: [...found.keys, ...empty.keys()].filter(counts),
@@ -97,41 +122,80 @@ export async function settleMissing(parts: Settling, scans: EndedScans, rows: Ro
     },
     heldSinceMs,
     isListLost,
-    isOtherHeld: parts.isOtherHeld(),
+    isOtherHeld: isOtherHeldBeside(own),
     approved: approval?.keys ?? null,
-    known: rows.known,
-    removedToday: before?.day === day ? before.removed : 0,
-    limits: parts.limits,
+    known,
+    removedToday: removedToday(own, before),
+    limits: tenant.guard,
   });
-  const state: DeletionState = {
-    settledBy: scans.syncId,
-    day,
-    removed: settlement.removedToday,
-    heldSinceMs: settlement.heldSinceMs,
-    why: settlement.heldSinceMs === null ? null : (settlement.why ?? before?.why ?? null),
-    approval:
-      approval === null ? (before?.approval ?? null) : { ...approval.given, removed: settlement.approved },
-  };
-  rows.note(state, settlement.withheld);
-  await rows.publish(settlement.remove.flatMap((key) => empty.get(key) ?? []));
-  await rows.remove(settlement.remove.filter((key) => !empty.has(key)));
-  const confirmAtMs = confirmAt(parts, scans, { settlement, judged });
+  await removeSettled(run, settlement, empty);
+  // A confirming sync asks for none.
+  const isOwed = !run.isConfirming && (settlement.unconfirmed > 0 || judged.short !== null);
+  const confirmAtMs = isOwed ? tenant.runtime.now() + tenant.confirmAfterMs : null;
   return {
     ...judged,
     unconfirmed: settlement.unconfirmed,
     confirmAtMs,
     approved: approval === null ? null : settlement.approved,
     async remember() {
-      const { syncId } = scans;
+      const { syncId } = sync.stats;
       const confirmsAll = judged.short !== null;
       await missing.replace({ syncId, confirmAtMs, confirmsAll, keys: settlement.wait });
-      reportSettled(parts, { settlement, confirmAtMs, approval });
+      reportSettled(run, settlement, confirmAtMs);
     },
   };
 }
 
+/** `YYYY-MM-DD` in the zone of the daily full sync. */
+function today({ tenant, settings }: MirroredCollection): string {
+  return localDate(tenant.runtime.now(), settings.fullPull.timeZone);
+}
+
+function removedToday(own: MirroredCollection, state: DeletionState | undefined): number {
+  return state?.day === today(own) ? state.removed : 0;
+}
+
+/** Whether another collection's hold keeps the removals of this one. */
+function isOtherHeldBeside({ settings, all }: MirroredCollection): boolean {
+  const known = [...all].map(([collection, { writer }]) => {
+    const { heldSinceMs = null } = writer.progress?.deletions ?? {};
+    return { collection, heldSinceMs };
+  });
+  return isOtherHeld(settings.name, known);
+}
+
+/** Each commit from the first removal on carries the state. */
+async function removeSettled(
+  { own, sync, approved }: RunningSync,
+  settlement: Settlement,
+  empty: ReadonlyMap<string, KeyedRow>,
+): Promise<void> {
+  const { writer } = own;
+  const { heldSinceMs, withheld } = settlement;
+  const before = writer.committed.settled.deletions;
+  sync.stats.rowsWithheld = withheld;
+  writer.committed.settle(
+    {
+      settledBy: sync.stats.syncId,
+      day: today(own),
+      removed: settlement.removedToday,
+      heldSinceMs,
+      why: heldSinceMs === null ? null : (settlement.why ?? before?.why ?? null),
+      approval:
+        approved === null ? (before?.approval ?? null) : { ...approved.given, removed: settlement.approved },
+    },
+    withheld,
+  );
+  const emptied = settlement.remove.flatMap((key) => empty.get(key) ?? []);
+  if (emptied.length > 0) await writer.publish(sync, emptied);
+  const gone = settlement.remove.filter((key) => !empty.has(key));
+  await writer.remove(sync, 'rows', gone);
+}
+
+type Verdicts = ReadonlyMap<string, ScopeVerdict>;
+
 /** Whether the sync settles something. A list that was lost is only what a whole sync misses. */
-function isSettled({ verdicts }: EndedScans, { short }: SyncVerdict, isListLost: boolean): boolean {
+function isSettled(verdicts: Verdicts, { short }: SyncVerdict, isListLost: boolean): boolean {
   const all = [...verdicts.values()];
   const isWhole = ({ kind, ...verdict }: ScopeVerdict): boolean =>
     kind === 'complete' || ('isUnread' in verdict && verdict.isUnread);
@@ -148,7 +212,11 @@ type SyncVerdict = Pick<Settled, 'inconclusive' | 'short'>;
  * Whether the sync is complete. A short one is, if the rows known after it are no fewer than the hub counts. A parent that the hub
  * does not find has no rows to copy, and one that it refuses is a reject, unless that is so of all.
  */
-function judgeSync({ verdicts, scopeOf }: EndedScans, unseen: readonly string[], known: number): SyncVerdict {
+function judgeSync(
+  source: Source,
+  verdicts: Verdicts,
+  { unseen, known }: { unseen: readonly string[]; known: number },
+): SyncVerdict {
   const all = [...verdicts];
   const doubts = all.flatMap(([, verdict]) => (verdict.kind === 'inconclusive' ? [verdict] : []));
   const isAllUnread =
@@ -161,43 +229,34 @@ function judgeSync({ verdicts, scopeOf }: EndedScans, unseen: readonly string[],
     total: shorts.reduce((sum, { shortfall }) => sum + shortfall.total, 0),
   };
   const isCovered = shorts.every(({ scope, shortfall, isComposed }) => {
-    const others = isComposed ? 0 : unseen.filter((key) => scopeOf(key) === scope).length;
+    const others = isComposed ? 0 : unseen.filter((key) => source.scopeOf(key) === scope).length;
     return shortfall.rows + others >= shortfall.total;
   });
   const why = isCovered ? null : `${short.rows} of ${short.total} rows came`;
   return { inconclusive: doubt?.why ?? why, short };
 }
 
-/** A confirming sync asks for none. */
-function confirmAt(
-  { confirmAfterMs, now }: Settling,
-  { isConfirming }: EndedScans,
-  { settlement, judged }: { settlement: Settlement; judged: SyncVerdict },
-): number | null {
-  const isOwed = !isConfirming && (settlement.unconfirmed > 0 || judged.short !== null);
-  return isOwed ? now() + confirmAfterMs : null;
+function report(own: MirroredCollection, verdicts: Verdicts, { short }: SyncVerdict): void {
+  const collection = own.settings.name;
+  if (short !== null) emitTo(own, { kind: 'short', collection, ...short });
+  const nameless = [...verdicts.values()].find(({ kind }) => kind === 'nameless');
+  if (nameless?.kind === 'nameless') emitTo(own, { kind: 'uncounted', collection, why: nameless.why });
 }
 
-function report({ emit, collection }: Settling, { verdicts }: EndedScans, { short }: SyncVerdict): void {
-  if (short !== null) emit({ kind: 'short', collection, ...short });
-  for (const verdict of verdicts.values()) {
-    if (verdict.kind !== 'nameless') continue;
-    emit({ kind: 'uncounted', collection, why: verdict.why });
-    return;
-  }
+function emitTo({ tenant }: MirroredCollection, event: DeletionEvent): void {
+  tenant.emit({ type: 'deletion', event });
 }
 
 function reportSettled(
-  { emit, collection }: Settling,
-  settled: { settlement: Settlement; confirmAtMs: number | null; approval: EndedScans['approval'] },
+  { own, approved }: RunningSync,
+  { why, withheld, unconfirmed, approved: removed }: Settlement,
+  confirmAtMs: number | null,
 ): void {
-  const { settlement, confirmAtMs, approval } = settled;
-  if (settlement.why !== null)
-    emit({ kind: 'held', collection, rows: settlement.withheld, why: settlement.why });
-  if (settlement.unconfirmed > 0) {
-    const confirmed = confirmAtMs === null ? null : new Date(confirmAtMs).toISOString();
-    emit({ kind: 'missing', collection, rows: settlement.unconfirmed, confirmAt: confirmed });
+  const collection = own.settings.name;
+  if (why !== null) emitTo(own, { kind: 'held', collection, rows: withheld, why });
+  if (unconfirmed > 0) {
+    const confirmAt = confirmAtMs === null ? null : new Date(confirmAtMs).toISOString();
+    emitTo(own, { kind: 'missing', collection, rows: unconfirmed, confirmAt });
   }
-  if (approval !== null)
-    emit({ kind: 'approved', collection, ...approval.given, removed: settlement.approved });
+  if (approved !== null) emitTo(own, { kind: 'approved', collection, ...approved.given, removed });
 }

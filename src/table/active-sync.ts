@@ -53,6 +53,14 @@ export function hasSeen(sync: ActiveSync, area: Change['area'], key: string): bo
   return sync.seen?.has(key) === true || sync.seenByOthers?.has(key) === true;
 }
 
+/**
+ * Whether a full sync has certainly read every known row: it has read as many rows as are known, all of them readable
+ * and none stale. If false, only the whole index shows it.
+ */
+export function hasSeenAll({ seen, seenRejects, stats }: ActiveSync, knownRows: number): boolean {
+  return seen?.size === knownRows && seenRejects?.size === 0 && stats.rowsStale === 0;
+}
+
 /** Keys of readable rows. */
 export function rowKeys(rows: readonly KeyedRow[]): string[] {
   return rows.flatMap(({ key, decoded }) => (key !== null && decoded.kind === 'row' ? [key] : []));

@@ -1,21 +1,40 @@
 import type { RollcallError } from '../errors.ts';
-import type { ChainCollection, CollectionName } from '../model/collections.ts';
+import {
+  CHAIN_COLLECTIONS,
+  STATE_TOPIC,
+  type ChainCollection,
+  type CollectionName,
+} from '../model/collections.ts';
 import {
   allOffsets,
+  isFirstLoadOver,
   offsetsOf,
+  offsetsWithout,
+  SEVERAL_MAPPINGS,
   STATE_COMPLETE,
   type DeletionState,
+  type LastCompleteFull,
   type Offsets,
   type Progress,
 } from '../model/progress.ts';
-import {
-  derivedProgress,
-  endsFirstLoad,
-  nextProgress,
-  type DerivedRows,
-  type Settled,
-} from './next-progress.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
+
+/** The result of an ended sync. */
+export interface SyncCompletion {
+  readonly watermarkMs: number;
+  readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
+}
+
+export type Completion = SyncCompletion | 'incomplete';
+
+/** What the last full sync that settled missing rows has left. */
+export type Settled = Pick<Progress, 'deletions' | 'rowsWithheld'>;
+
+/** Number of keys of each derived collection. */
+export type DerivedRows = Readonly<Record<ChainCollection, number>>;
+
+/** Rejects and withheld removals belong to the source collection. */
+const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
 
 /** The state of log and index at the start of the writer. */
 export interface WriterStart {
@@ -38,35 +57,45 @@ export interface WriterStart {
   readonly knownRejects: number;
 }
 
+interface NextTransaction {
+  readonly transactionId: string;
+  readonly stats: SyncStats;
+  /** Null in the middle of a sync. */
+  readonly completion: Completion | null;
+}
+
 /** What the log holds of a collection and of those derived from it, as of the last commit. */
 export class CollectionProgress {
   readonly #collection: CollectionName;
   /** Id of the mapping in force. */
   readonly mapping: string | null;
   readonly #offsetsAtStart: Offsets;
-  #last: Progress | null = null;
-  #derived: ReadonlyMap<ChainCollection, Progress | null> = new Map();
-  #firstOffsets: Offsets | undefined;
-  #isFirstLoadOver = false;
-  #isChangelogComplete = false;
-  #lost: RollcallError | undefined;
+  #start: WriterStart;
+  #last: Progress | null;
+  #derived: ReadonlyMap<ChainCollection, Progress | null>;
+  #isFirstLoadOver: boolean;
+  /** Whether `absence-state` holds the complete index of absences. The next transaction records it. */
+  isChangelogComplete: boolean;
   #settled: Settled | null = null;
 
   constructor(collection: CollectionName, mapping: string | null, start: WriterStart) {
     this.#collection = collection;
     this.mapping = mapping;
     this.#offsetsAtStart = start.offsets;
-    this.restart(start);
+    this.#start = start;
+    this.#last = start.progress;
+    this.#derived = start.derived ?? new Map();
+    this.#isFirstLoadOver = start.isFirstLoadOver ?? false;
+    this.isChangelogComplete = start.isChangelogComplete ?? false;
   }
 
   /** The log was read again. */
   restart(start: WriterStart): void {
+    this.#start = start;
     this.#last = start.progress;
     this.#derived = start.derived ?? this.#derived;
     this.#isFirstLoadOver = start.isFirstLoadOver ?? this.#isFirstLoadOver;
-    this.#isChangelogComplete = start.isChangelogComplete ?? false;
-    this.#firstOffsets = start.firstOffsets;
-    this.#lost = start.lost;
+    this.isChangelogComplete = start.isChangelogComplete ?? false;
     this.#settled = null;
   }
 
@@ -92,32 +121,17 @@ export class CollectionProgress {
 
   /** Why the collection needs a decision before it can go on. */
   get lost(): RollcallError | undefined {
-    return this.#lost;
+    return this.#start.lost;
   }
 
   /** First offsets of partitions that do not begin at 0. */
   get firstOffsets(): Offsets | undefined {
-    return this.#firstOffsets;
-  }
-
-  /** Sequence number of the next transaction. */
-  get nextSequence(): number {
-    return (this.#last?.sequence ?? 0) + 1;
+    return this.#start.firstOffsets;
   }
 
   /** Whether the first load of absences is over: later events are news, not snapshots. */
   get isFirstLoadOver(): boolean {
     return this.#isFirstLoadOver;
-  }
-
-  /** Whether `absence-state` holds the complete index of absences. */
-  get isChangelogComplete(): boolean {
-    return this.#isChangelogComplete;
-  }
-
-  /** The next transaction records that the changelog is complete. */
-  markChangelogComplete(): void {
-    this.#isChangelogComplete = true;
   }
 
   /**
@@ -146,38 +160,74 @@ export class CollectionProgress {
     this.#settled = { deletions, rowsWithheld };
   }
 
-  /** The record of the next transaction. */
-  next(
-    options: Pick<Parameters<typeof nextProgress>[0], 'transactionId' | 'stats' | 'completion'>,
-  ): Progress {
+  /** The record of the next transaction; the commit adds the transaction's own offsets. */
+  next({ transactionId, stats, completion }: NextTransaction): Progress {
+    const before = this.#last;
     const { deletions, rowsWithheld } = this.settled;
-    const before = this.#last?.deletions;
     // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before; but of a
     // hold that begins they say nothing, and a crash before that transaction loses its list.
-    const isItsEnd = options.completion !== null && options.stats.syncId === deletions?.settledBy;
-    const isNewHold = deletions?.heldSinceMs != null && deletions.heldSinceMs !== before?.heldSinceMs;
-    const settledBy = isItsEnd || isNewHold ? deletions.settledBy : (before?.settledBy ?? '');
-    return nextProgress({
-      ...options,
-      settled: { deletions: deletions && { ...deletions, settledBy }, rowsWithheld },
+    const isItsEnd = completion !== null && stats.syncId === deletions?.settledBy;
+    const isNewHold =
+      deletions?.heldSinceMs != null && deletions.heldSinceMs !== before?.deletions?.heldSinceMs;
+    const settledBy = isItsEnd || isNewHold ? deletions.settledBy : (before?.deletions?.settledBy ?? '');
+    const done = completion === null || completion === 'incomplete' ? null : completion;
+    const full = done?.lastCompleteFull ?? null;
+    // Other collections' rejects belong to their own progress.
+    const own = offsetsWithout(this.#offsetsAtStart, [...CHAIN_COLLECTIONS, STATE_TOPIC, 'rejects']);
+    const offsets = { ...own, ...before?.offsets };
+    const isOfOne = before === null || full !== null || (before.mapping ?? null) === this.mapping;
+    return {
       collection: this.#collection,
-      before: this.#last,
-      offsetsAtStart: this.#offsetsAtStart,
-      sequence: this.nextSequence,
-      mapping: this.mapping,
-      absenceState: this.#isChangelogComplete ? STATE_COMPLETE : undefined,
-    });
+      sequence: (before?.sequence ?? 0) + 1,
+      transactionId,
+      syncId: stats.syncId,
+      mode: stats.mode,
+      complete: done !== null,
+      startedAtMs: stats.startedAtMs,
+      rowsSeen: stats.rowsSeen,
+      rowsPublished: stats.rowsCreated + stats.rowsUpdated,
+      rowsRejected: stats.rowsRejected,
+      rowsRemoved: stats.rowsRemoved,
+      totalAtStart: stats.totalAtStart,
+      totalAtEnd: stats.totalAtEnd,
+      // The watermark may go back: a hub's clock that ran ahead and was corrected would otherwise hide changes.
+      watermarkMs: done === null ? (before?.watermarkMs ?? null) : done.watermarkMs,
+      offsets,
+      lastCompleteFull: full === null ? (before?.lastCompleteFull ?? null) : { ...full, offsets },
+      mapping: isOfOne ? this.mapping : SEVERAL_MAPPINGS,
+      absenceState: this.isChangelogComplete ? STATE_COMPLETE : undefined,
+      schemaIds: before?.schemaIds,
+      deletions: deletions && { ...deletions, settledBy },
+      rowsWithheld,
+    };
   }
 
-  /** The records of the derived collections in the next transaction. `rows`: number of keys of each after it. */
-  nextDerived(next: Progress, { chains }: SyncStats, rows: DerivedRows): readonly Progress[] {
-    return derivedProgress({
-      next,
-      before: this.#derived,
-      offsetsAtStart: this.#offsetsAtStart,
-      tally: chains,
-      isFirstLoadOver: this.#isFirstLoadOver,
-      rows,
+  /** The records of the derived collections in the same transaction. `rows`: number of keys of each after it. */
+  nextDerived(next: Progress, { chains: tally }: SyncStats, rows: DerivedRows): readonly Progress[] {
+    const published: DerivedRows = {
+      'absence-changes': tally.created + tally.replaced + tally.deleted + tally.restored,
+      absences: tally.shown,
+    };
+    const removed: DerivedRows = { 'absence-changes': tally.forgotten, absences: tally.hidden };
+    const isComplete = next.complete && next.lastCompleteFull?.syncId === next.syncId;
+    return [...this.#derived].map(([collection, last]): Progress => {
+      const offsets = { ...offsetsOf(this.#offsetsAtStart, collection), ...last?.offsets };
+      const lastCompleteFull =
+        isComplete && next.lastCompleteFull !== null
+          ? { ...next.lastCompleteFull, ...NO_ROWS_OF_ITS_OWN, rows: rows[collection], offsets }
+          : (last?.lastCompleteFull ?? null);
+      return Object.assign({}, next, {
+        collection,
+        rowsPublished: published[collection],
+        rowsRemoved: removed[collection],
+        ...NO_ROWS_OF_ITS_OWN,
+        offsets,
+        lastCompleteFull,
+        absenceState: undefined,
+        schemaIds: last?.schemaIds,
+        deletions: undefined,
+        firstLoad: this.#isFirstLoadOver && collection === 'absence-changes' ? 'over' : undefined,
+      });
     });
   }
 
@@ -195,6 +245,7 @@ export class CollectionProgress {
   committed(progress: Progress, derived: readonly Progress[]): void {
     this.#last = progress;
     this.#derived = new Map(derived.map((each) => [each.collection as ChainCollection, each]));
-    this.#isFirstLoadOver ||= endsFirstLoad(derived);
+    const changes = derived.find((each) => each.collection === 'absence-changes');
+    this.#isFirstLoadOver ||= changes !== undefined && isFirstLoadOver(changes);
   }
 }

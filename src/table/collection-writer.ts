@@ -1,37 +1,21 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { Change, KeyedRow, PageTally } from '../core/row-changes.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
+import { RollcallError } from '../errors.ts';
 import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
 import { keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.ts';
 import type { View, ViewedSync, ViewedTransaction } from './view.ts';
 import { changelogRecords } from './changelog.ts';
-import { CollectionProgress } from './collection-progress.ts';
-import { KnownRows } from './table.ts';
-import type { WriterStart } from './collection-progress.ts';
-import type { FetchedRows } from './view.ts';
-import type { MissingRows } from './missing-rows.ts';
-import type { Completion, DerivedRows } from './next-progress.ts';
-import { Table, type IsEnough, type RowPage, type TableParts } from './table.ts';
-import { TaskQueue } from './task-queue.ts';
-
-export interface ViewParts {
-  readonly view: View;
-  /** Asks the hub for single rows; null if it does not answer at present. */
-  readonly fetchRows: (ids: readonly string[], readVersion: () => number) => Promise<FetchedRows | null>;
-  /** The records that make the changelog equal to the index. `at` returns the transaction that the index reflects. */
-  readonly changelog: (at: () => string) => AsyncIterable<readonly OutgoingRecord[]>;
-}
-
-export interface WriterParts extends Omit<TableParts, 'hasView' | 'onSeen' | 'live'> {
-  /** Commits one transaction at a time for the whole tenant. */
-  readonly commit: (transaction: Transaction) => Promise<Committed>;
-  /** Only for `absence-versions`: derives absences and their changes. */
-  readonly viewed?: ViewParts | undefined;
-  /** What syncs remember as missing: it forgets what the hub shows before the commit that follows. */
-  readonly missing?: MissingRows | undefined;
-}
+import {
+  CollectionProgress,
+  type Completion,
+  type DerivedRows,
+  type WriterStart,
+} from './collection-progress.ts';
+import { Table, type IsEnough, type RowPage, type SessionMemory } from './table.ts';
+import type { Tenant, TenantCollection } from './tenant.ts';
 
 const NOT_COUNTED: DerivedRows = { absences: 0, 'absence-changes': 0 };
 const NONE_SEEN_BEFORE: ReadonlySet<string> = new Set();
@@ -43,28 +27,41 @@ const NONE_SEEN_BEFORE: ReadonlySet<string> = new Set();
  * Several syncs of one collection may share it; all tasks run one after another.
  */
 export class CollectionWriter {
-  readonly #parts: WriterParts;
-  readonly #queue = new TaskQueue();
+  readonly #tenant: Tenant;
+  readonly #own: TenantCollection;
+  readonly #memory: SessionMemory;
   readonly #table: Table;
-  readonly known: KnownRows;
   readonly committed: CollectionProgress;
+  #lastTask: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: WriterParts, start: WriterStart) {
-    const { missing } = parts;
-    this.#parts = parts;
-    this.committed = new CollectionProgress(parts.collection, parts.reader.mapping ?? null, start);
-    const view = parts.viewed?.view;
-    const onSeen = missing === undefined ? undefined : missing.noteSeen.bind(missing);
-    const live =
-      view === undefined
-        ? undefined
-        : (ids: readonly string[]) => view.live(ids, this.#table.lookUpCommitted);
-    this.#table = new Table({ ...parts, onSeen, live, hasView: view !== undefined }, start);
-    this.known = new KnownRows(this.#table, this.#queue);
+  constructor(tenant: Tenant, own: TenantCollection, memory: SessionMemory, start: WriterStart) {
+    this.#tenant = tenant;
+    this.#own = own;
+    this.#memory = memory;
+    this.committed = new CollectionProgress(own.name, own.reader.mapping ?? null, start);
+    this.#table = new Table(tenant, own, memory);
+    this.#table.reset(start);
+  }
+
+  /**
+   * Runs tasks one after another, in their order, and none after one has failed: after a failure of log or index their
+   * content is uncertain, so nothing may be decided on it.
+   */
+  #run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#lastTask.then(task);
+    this.#lastTask = result;
+    // The caller gets the failure, or that of a later task.
+    result.catch(() => undefined);
+    return result;
   }
 
   get progress(): Progress | null {
     return this.committed.last;
+  }
+
+  /** Number of keys, with the staged changes. */
+  get known(): Readonly<Table['known']> {
+    return this.#table.known;
   }
 
   get hasPending(): boolean {
@@ -77,7 +74,7 @@ export class CollectionWriter {
 
   /** See {@link TransactionSize.rowsAtOnce}. */
   get rowsAtOnce(): number {
-    return this.#parts.size.rowsAtOnce;
+    return this.#own.size.rowsAtOnce;
   }
 
   /** Returns the current read version. A page carries the one of the time when its request was sent. */
@@ -93,7 +90,7 @@ export class CollectionWriter {
 
   /** Decides a page's rows; changes are staged until {@link flush}. */
   accept(sync: ActiveSync, page: RowPage): Promise<PageTally> {
-    return this.#queue.run(() => this.#decide(sync, page, keysSeenBefore(sync, page.rows)));
+    return this.#run(() => this.#decide(sync, page, keysSeenBefore(sync, page.rows)));
   }
 
   /**
@@ -101,7 +98,7 @@ export class CollectionWriter {
    * nothing.
    */
   acceptIf(sync: ActiveSync, page: RowPage, isEnough: IsEnough): Promise<PageTally | null> {
-    return this.#queue.run(async () => {
+    return this.#run(async () => {
       const { hashes, known } = await this.#table.lookUpPage(page);
       if (!isEnough(page.rows.length, known)) return null;
       return this.#decide(sync, page, keysSeenBefore(sync, page.rows), hashes);
@@ -111,16 +108,14 @@ export class CollectionWriter {
   /** Takes a page that was recognised, if all its rows are still unchanged; else null, and nothing is noted. */
   acceptKnown(sync: ActiveSync, page: RememberedPage, readVersion: number): Promise<PageTally | null> {
     // Where what follows from unchanged rows is asked for too, each row is decided.
-    return this.#queue.run(async () =>
+    return this.#run(async () =>
       this.#keepsUnchanged(sync) ? null : this.#table.acceptKnown(sync, page, readVersion),
     );
   }
 
   /** Publishes values that a sync has read and deferred to its end. */
   publish(sync: ActiveSync, rows: readonly KeyedRow[]): Promise<PageTally> {
-    return this.#queue.run(() =>
-      this.#decide(sync, { rows, readVersion: this.#table.readVersion }, new Set()),
-    );
+    return this.#run(() => this.#decide(sync, { rows, readVersion: this.#table.readVersion }, new Set()));
   }
 
   #decide(
@@ -129,10 +124,10 @@ export class CollectionWriter {
     seenBefore: ReadonlySet<string>,
     hashes?: ReadonlyMap<string, Buffer | null>,
   ): Promise<PageTally> {
-    const { viewed, missing } = this.#parts;
+    const { view, missing } = this.#memory;
     // A row that comes back unchanged may have been missed when everything was derived.
     const isBack = ({ key }: KeyedRow): boolean =>
-      viewed !== undefined && key !== null && missing?.has(key) === true;
+      view !== undefined && key !== null && missing?.has(key) === true;
     const kept = this.#keepsUnchanged(sync) ? page.rows : page.rows.filter(isBack);
     return this.#table.decide(sync, page, { seenBefore, hashes, kept });
   }
@@ -140,20 +135,21 @@ export class CollectionWriter {
   /** Stages removals that a sync has decided on, except for keys that a sync has read since (invariant 3). */
   async remove(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
     for (let from = 0; from < keys.length;) {
-      const some = keys.slice(from, from + this.#parts.size.rows);
+      const some = keys.slice(from, from + this.#own.size.rows);
       from += some.length;
-      await this.#queue.run(() => this.#table.remove(sync, area, some));
+      await this.#run(() => this.#table.remove(sync, area, some));
       if (this.isFull) await this.flush(sync);
     }
   }
 
   /** Commits the staged changes. Without changes it commits only the completion of a sync. */
   flush(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
-    return this.#queue.run(() => this.#flush(sync, completion));
+    return this.#run(() => this.#flush(sync, completion));
   }
 
   async #flush(sync: ActiveSync, completion: Completion | null): Promise<void> {
-    const { now, size } = this.#parts;
+    const { size } = this.#own;
+    const { now } = this.#tenant.runtime;
     const rows = this.#table.staged.size;
     const { rowsRejected } = sync.stats;
     await this.#derive(sync, completion);
@@ -169,49 +165,61 @@ export class CollectionWriter {
 
   async #commit(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
     const { records, changes, transactionId, derived: outcomes } = this.#table.staged;
-    const { viewed, missing } = this.#parts;
+    const { view, missing } = this.#memory;
     const { stats } = sync;
     // What was seen may be forgotten although the commit fails.
     await missing?.dropSeen();
     const next = this.committed.next({ transactionId, stats, completion });
-    const { progress, derived, committedAtMs } = await this.#parts.commit({
-      records: viewed === undefined ? records : [...records, ...changelogRecords(changes)],
+    const { progress, derived, committedAtMs } = await this.#toLog({
+      records: view === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,
       derived: await this.#nextDerived(next, stats),
       // An incomplete changelog may have lost any of its records, so its present content counts.
-      lostTopics:
-        viewed !== undefined && this.committed.last?.absenceState === undefined ? [STATE_TOPIC] : [],
+      lostTopics: view !== undefined && this.progress?.absenceState === undefined ? [STATE_TOPIC] : [],
     });
-    await this.#parts.index.apply(
-      this.#table.indexed,
-      {
-        sequence: progress.sequence,
-        transactionId: progress.transactionId,
-        committedAtMs,
-        offsets: this.committed.offsetsAfter([progress, ...derived]),
-        firstOffsets: this.committed.firstOffsets,
-      },
-      changes,
-    );
-    this.#table.applied(progress.transactionId);
+    await this.#table.apply({
+      sequence: progress.sequence,
+      transactionId: progress.transactionId,
+      committedAtMs,
+      offsets: this.committed.offsetsAfter([progress, ...derived]),
+      firstOffsets: this.committed.firstOffsets,
+    });
     this.committed.committed(progress, derived);
-    for (const outcome of outcomes) viewed?.view.committed(outcome);
+    for (const outcome of outcomes) view?.committed(outcome);
+  }
+
+  /** The log runs the transactions of all collections one after another, and refuses those after a failure. */
+  async #toLog(transaction: Transaction): Promise<Committed> {
+    const { log, emit, runtime } = this.#tenant;
+    const collection = this.#own.name;
+    const calledAtMs = runtime.now();
+    try {
+      const committed = await log.commit(transaction);
+      // The changelog is internal, so its records do not count.
+      const records = transaction.records.reduce((n, { topic }) => n + Number(topic !== STATE_TOPIC), 0);
+      emit({ type: 'committed', collection, records, durationMs: committed.tookMs });
+      return committed;
+    } catch (error) {
+      if (error instanceof RollcallError && error.code === 'KAFKA_OUTCOME_UNKNOWN')
+        emit({ type: 'commit-failed', collection, durationMs: runtime.now() - calledAtMs });
+      throw error;
+    }
   }
 
   async #nextDerived(next: Progress, stats: SyncStats): Promise<readonly Progress[]> {
-    const { viewed } = this.#parts;
-    if (viewed === undefined) return [];
+    const { view } = this.#memory;
+    if (view === undefined) return [];
     // Only the progress record of a complete full sync has these counts.
     const rows =
       next.complete && next.mode === 'FULL'
-        ? await viewed.view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)
+        ? await view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)
         : NOT_COUNTED;
     return this.committed.nextDerived(next, stats, rows);
   }
 
   async #derive(sync: ActiveSync, completion: Completion | null): Promise<void> {
-    const { viewed } = this.#parts;
-    if (viewed === undefined) return;
+    const { view } = this.#memory;
+    if (view === undefined) return;
     const isFirstLoad = !this.committed.isFirstLoadOver;
     const isIncremental = sync.seen === null;
     const isComplete = completion !== 'incomplete' && completion?.lastCompleteFull != null;
@@ -221,7 +229,7 @@ export class CollectionWriter {
       end: completion === null ? null : { isComplete },
       republishes: sync.republication?.absences,
     };
-    await viewed.view.derive(this.#viewedTransaction(sync, viewed), facts);
+    await view.derive(this.#viewedTransaction(sync, view), facts);
   }
 
   /**
@@ -229,12 +237,12 @@ export class CollectionWriter {
    * again. A full sync reads the rows anyway, so nothing has to be read back from the log.
    */
   #keepsUnchanged(sync: ActiveSync): boolean {
-    if (this.#parts.viewed === undefined || sync.seen === null) return false;
+    if (this.#memory.view === undefined || sync.seen === null) return false;
     const isWhole = this.committed.derived.every((each) => each?.lastCompleteFull != null);
     return !isWhole || sync.republication?.absences !== undefined;
   }
 
-  #viewedTransaction(sync: ActiveSync, { fetchRows }: ViewParts): ViewedTransaction {
+  #viewedTransaction(sync: ActiveSync, view: View): ViewedTransaction {
     const table = this.#table;
     return {
       get isEmpty() {
@@ -258,7 +266,7 @@ export class CollectionWriter {
       },
       reject: (rows, reason) => table.reject(sync, rows, reason),
       ask: async (keys) => {
-        const found = await fetchRows(keys, this.readVersion);
+        const found = await view.fetchRows(keys, this.readVersion);
         // The scan may still read these rows, with newer content.
         for (const page of found ?? [])
           await table.decide(
@@ -273,8 +281,8 @@ export class CollectionWriter {
   }
 
   /** Reads the index while no task writes or rebuilds it, so that a part of it is not taken for all of it. */
-  undisturbed<T>(read: () => Promise<T>): Promise<T> {
-    return this.#queue.run(read);
+  read<T>(read: (table: Table) => Promise<T>): Promise<T> {
+    return this.#run(() => read(this.#table));
   }
 
   /**
@@ -282,7 +290,7 @@ export class CollectionWriter {
    * the log, and returns the state from which the writer continues.
    */
   reindex(make: (isFirstLoadOver: boolean) => Promise<WriterStart>): Promise<void> {
-    return this.#queue.run(async () => {
+    return this.#run(async () => {
       await this.#flush(this.#syncOfItsOwn(), null);
       const start = await make(this.committed.isFirstLoadOver);
       this.committed.restart(start);
@@ -293,15 +301,15 @@ export class CollectionWriter {
 
   /** Publishes the index of absences to `absence-state`, unless the topic holds it already. Called before the first sync. */
   importChangelog(): Promise<void> {
-    return this.#queue.run(() => this.#importChangelog());
+    return this.#run(() => this.#importChangelog());
   }
 
   async #importChangelog(): Promise<void> {
-    const { viewed } = this.#parts;
-    if (viewed === undefined || this.committed.isChangelogComplete) return;
+    const { view } = this.#memory;
+    if (view === undefined || this.committed.isChangelogComplete) return;
     const sync = this.#syncOfItsOwn();
     let isEmpty = true;
-    for await (const records of viewed.changelog(() => this.#table.indexed)) {
+    for await (const records of view.changelog(() => this.#table.indexed)) {
       // Withdraws the mark of a lost changelog from `progress`, before `progress` has offsets of the new changelog.
       if (isEmpty && this.progress !== null) await this.#commit(sync);
       isEmpty = false;
@@ -309,7 +317,7 @@ export class CollectionWriter {
       await this.#commit(sync);
     }
     // The next transaction records it. For an empty index any later transaction may.
-    this.committed.markChangelogComplete();
+    this.committed.isChangelogComplete = true;
     if (!isEmpty) await this.#commit(sync);
   }
 
@@ -327,12 +335,12 @@ export class CollectionWriter {
 
   /** Creates a sync for a transaction outside a scan. */
   #syncOfItsOwn(): ActiveSync {
-    return syncWithoutScan(this.#parts, this);
+    return syncWithoutScan(this.#tenant.runtime, this);
   }
 
   /** Commits that a collection was published again, so that the schema ids that the registry had lost are of the past. */
   publishedAgain(collection: CollectionName): Promise<void> {
-    return this.#queue.run(async () => {
+    return this.#run(async () => {
       if (this.committed.forgetLostSchemas(collection)) await this.#commit(this.#syncOfItsOwn());
     });
   }
@@ -344,7 +352,7 @@ export class CollectionWriter {
   async reissue(
     work: (publish: (records: readonly ((id: string) => OutgoingRecord)[]) => Promise<void>) => Promise<void>,
   ): Promise<void> {
-    const failure = await this.#queue.run(async () => {
+    const failure = await this.#run(async () => {
       const sync = this.#syncOfItsOwn();
       await this.#flush(sync, null);
       let isCommitting = false;

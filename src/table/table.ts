@@ -1,5 +1,4 @@
 import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
-import type { TransactionSize } from '../core/transaction-size.ts';
 import {
   findRowChanges,
   unchangedRows,
@@ -9,14 +8,25 @@ import {
 } from '../core/row-changes.ts';
 import { isOverBeforeMet, replacedBy } from '../core/deletions/over-before-met.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
-import type { CollectionIndex } from '../state/index-store.ts';
+import type { CollectionIndex, IndexArea, IndexChange, IndexPosition } from '../state/index-store.ts';
 import type { HubPage } from '../hub/hub.ts';
-import { hasSeen, markAllSeen, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
-import type { LiveIds, LookUp } from './view.ts';
-import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
+import {
+  hasSeen,
+  hasSeenAll,
+  markAllSeen,
+  markSeen,
+  reportNew,
+  rowKeys,
+  type ActiveSync,
+} from './active-sync.ts';
+import type { Derived, LookUp, RecordPlace, StagedRows, View } from './view.ts';
 import { addTally, countRejects } from '../core/sync-stats.ts';
+import { changeHeaders } from '../core/cloud-events.ts';
+import type { OutgoingRecord } from '../log/log.ts';
+import { compositeKey } from '../model/keys.ts';
 import type { WriterStart } from './collection-progress.ts';
-import type { TaskQueue } from './task-queue.ts';
+import type { MissingRows } from './missing-rows.ts';
+import type { Tenant, TenantCollection } from './tenant.ts';
 
 const MAX_PENDING_BYTES = 4_000_000;
 /** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
@@ -26,15 +36,14 @@ const MAX_PENDING_CHANGES = 50_000;
 /** Number of recently published keys at which old ones are dropped. */
 const SWEEP_AT_KEYS = 20_000;
 
-export interface TableParts extends RenderParts {
-  readonly index: CollectionIndex;
-  readonly size: TransactionSize;
-  /** Told of every change; left out where no page is to be remembered. */
+/** What a session has of a collection, besides its index and its topics. */
+export interface SessionMemory {
+  /** Of earlier full syncs; left out where no page is to be remembered. */
   readonly pages?: PageMemory | undefined;
-  /** Told of the keys that the hub shows, one by one or all those of a page. */
-  readonly onSeen?: ((keys: Iterable<string | null>) => void) | undefined;
-  /** See {@link View.live}. */
-  readonly live?: ((ids: readonly string[]) => Promise<LiveIds>) | undefined;
+  /** What syncs remember as missing: it forgets what the hub shows before the commit that follows. */
+  readonly missing?: MissingRows | undefined;
+  /** What is derived from the rows. */
+  readonly view?: View | undefined;
 }
 
 type TableStart = Pick<WriterStart, 'indexed' | 'knownRows' | 'knownRejects'>;
@@ -66,62 +75,50 @@ export interface FoundKeys {
  * index once the log has committed it.
  */
 export class Table {
-  readonly #parts: TableParts;
+  readonly #tenant: Tenant;
+  readonly #own: TenantCollection;
+  readonly #memory: SessionMemory;
+  readonly #index: CollectionIndex;
   readonly #syncs = new Set<ActiveSync>();
   readonly #publishedAt = new Map<string, number>();
-  #readVersion = 0;
+  readVersion = 0;
   #samples = 0;
-  #indexed: string;
-  #known: Record<Change['area'], number>;
-  #staged: PendingTransaction;
-
-  constructor(parts: TableParts, start: TableStart) {
-    this.#parts = parts;
-    this.#indexed = start.indexed;
-    this.#known = { rows: start.knownRows, rejects: start.knownRejects };
-    this.#staged = new PendingTransaction(parts);
-  }
-
+  /** The transaction that the index reflects. */
+  indexed = '';
+  /** Number of keys, with the staged changes. */
+  known: Record<Change['area'], number> = { rows: 0, rejects: 0 };
   /** Changes that are decided and not committed yet. */
-  get staged(): PendingTransaction {
-    return this.#staged;
+  staged: StagedBatch;
+
+  constructor(tenant: Tenant, own: TenantCollection, memory: SessionMemory) {
+    this.#tenant = tenant;
+    this.#own = own;
+    this.#memory = memory;
+    this.#index = tenant.state.collection(own.name);
+    this.staged = this.#newBatch();
   }
 
   get isFull(): boolean {
-    const { size, bytes, changes } = this.#staged;
-    return (
-      size >= this.#parts.size.rows || bytes >= MAX_PENDING_BYTES || changes.length >= MAX_PENDING_CHANGES
-    );
+    const { size, bytes, changes } = this.staged;
+    return size >= this.#own.size.rows || bytes >= MAX_PENDING_BYTES || changes.length >= MAX_PENDING_CHANGES;
   }
 
-  /** The transaction that the index reflects. */
-  get indexed(): string {
-    return this.#indexed;
+  /** The log has committed the staged batch. */
+  async apply(position: IndexPosition): Promise<void> {
+    await this.#index.apply(this.indexed, position, this.staged.changes);
+    this.indexed = position.transactionId;
+    this.staged = this.#newBatch();
   }
 
-  /** The index has applied the staged batch. */
-  applied(transactionId: string): void {
-    this.#indexed = transactionId;
-    this.#staged = new PendingTransaction(this.#parts);
+  #newBatch(): StagedBatch {
+    return new StagedBatch(this.#tenant, this.#own, this.#memory.view !== undefined);
   }
 
-  /** The index was rebuilt. */
+  /** The index is new, or was rebuilt. */
   reset(start: TableStart): void {
-    this.#indexed = start.indexed;
-    this.#known = { rows: start.knownRows, rejects: start.knownRejects };
-    this.#parts.pages?.forget();
-  }
-
-  get knownRows(): number {
-    return this.#known.rows;
-  }
-
-  get knownRejects(): number {
-    return this.#known.rejects;
-  }
-
-  get readVersion(): number {
-    return this.#readVersion;
+    this.indexed = start.indexed;
+    this.known = { rows: start.knownRows, rejects: start.knownRejects };
+    this.#memory.pages?.forget();
   }
 
   begin(sync: ActiveSync): void {
@@ -154,7 +151,7 @@ export class Table {
     const { seenBefore } = options;
     const hashes = options.hashes ?? (await this.#lookUp('rows', rowKeys(page.rows)));
     const rejectsMatter =
-      this.#known.rejects > 0 || page.rows.some(({ decoded }) => decoded.kind === 'reject');
+      this.known.rejects > 0 || page.rows.some(({ decoded }) => decoded.kind === 'reject');
     const rejects = rejectsMatter
       ? await this.#lookUp(
           'rejects',
@@ -163,11 +160,11 @@ export class Table {
       : null;
     const scanning = page.isAskedFor === true ? null : sync;
     markSeen(this.#syncs, scanning, page.rows);
-    this.#parts.onSeen?.(page.rows.map(({ key }) => key));
+    this.#memory.missing?.noteSeen(page.rows.map(({ key }) => key));
     const isOver =
       scanning?.seenByIncremental === undefined ? undefined : await this.#overBeforeMet(page.rows, hashes);
     // A second occurrence of a row in the same page is not stale.
-    const before = this.#readVersion;
+    const before = this.readVersion;
     const isStaleFor = (publishedAt: number): boolean =>
       publishedAt > page.readVersion && publishedAt <= before;
     const tally = findRowChanges(page.rows, {
@@ -198,7 +195,7 @@ export class Table {
    * that are unchanged and met for the first time.
    */
   acceptKnown(sync: ActiveSync, page: RememberedPage, readVersion: number): PageTally | null {
-    const { pages } = this.#parts;
+    const { pages } = this.#memory;
     if (sync.republication !== undefined || pages?.isCurrent(page) !== true) return null;
     if (!markAllSeen(this.#syncs, sync, page.keys)) return null;
     pages.confirm(page);
@@ -212,7 +209,7 @@ export class Table {
   /** Remembers a page all of whose rows now equal the index, and were met for the first time. */
   #remember(page: RowPage, tally: PageTally, isStaleFor: (publishedAt: number) => boolean): void {
     const { rows, print } = page;
-    if (print === undefined || this.#parts.pages === undefined) return;
+    if (print === undefined || this.#memory.pages === undefined) return;
     const isWhole = tally.seen === rows.length && tally.rejected + tally.repeated + tally.stale === 0;
     // A row that is older than what was published since may leave a newer reject in place.
     const isStale = ({ key }: KeyedRow): boolean => isStaleFor(this.#publishedAt.get(key ?? '') ?? -1);
@@ -220,7 +217,7 @@ export class Table {
     const proven = print();
     if (proven?.ids.length !== rows.length) return;
     if (!rows.every(({ key, becameEmpty }, at) => key === proven.ids[at] && becameEmpty !== true)) return;
-    this.#parts.pages.remember(proven, proven.ids);
+    this.#memory.pages.remember(proven, proven.ids);
   }
 
   /** Looks up what the page's rows continue; undefined where none of them can be over. */
@@ -237,9 +234,12 @@ export class Table {
     }
     if (over.length === 0) return undefined;
     const ids = over.flatMap(({ sourcedId, value }) => [sourcedId, replacedBy(value)]);
-    const live = await this.#parts.live?.(ids.filter((id) => id !== null));
+    const live = await this.#memory.view?.live(
+      ids.filter((id) => id !== null),
+      this.lookUpCommitted,
+    );
     for (const id of live?.versions ?? []) begun.add(id);
-    const isLive = (id: string): boolean => begun.has(id) || this.#staged.hashOf('rows', id) != null;
+    const isLive = (id: string): boolean => begun.has(id) || this.staged.hashOf('rows', id) != null;
     return (row) => live?.awaited.has(row.sourcedId) !== true && isOverBeforeMet(row, isLive);
   }
 
@@ -247,7 +247,7 @@ export class Table {
     for (const { key, decoded } of rows) {
       if (decoded.kind !== 'row' || key === null) continue;
       if (this.#hashOf('rows', key, hashes)?.equals(decoded.hash) === true)
-        this.#staged.noteUnchanged(decoded);
+        this.staged.noteUnchanged(decoded);
     }
   }
 
@@ -287,19 +287,19 @@ export class Table {
     const rejects = await this.lookUpCommitted('rejects', keys);
     for (const [at, { sourcedId: key, value }] of rows.entries()) {
       const isNew = (known[at] ?? null) === null;
-      if (this.#staged.withdraw('rows', key)) {
-        if (isNew) this.#known.rows -= 1;
+      if (this.staged.withdraw('rows', key)) {
+        if (isNew) this.known.rows -= 1;
         sync.stats[isNew ? 'rowsCreated' : 'rowsUpdated'] -= 1;
       }
       const before = rejects[at] ?? null;
-      if (this.#staged.withdraw('rejects', key) && before !== null) this.#known.rejects += 1;
+      if (this.staged.withdraw('rejects', key) && before !== null) this.known.rejects += 1;
       if (!isNew) this.#stage({ area: 'rows', key, kind: 'deleted' }, null);
-      this.#staged.forgetRow(key);
-      const reject = this.#parts.reader.rejectValue?.(value, reason);
+      this.staged.forgetRow(key);
+      const reject = this.#own.reader.rejectValue?.(value, reason);
       if (reject === undefined) throw new Error('the reader of this collection rejects no value');
       if (before?.equals(reject.hash) !== true)
         this.#stage({ area: 'rejects', key, kind: before === null ? 'created' : 'updated', reject }, null);
-      this.#parts.pages?.noteChanged(key);
+      this.#memory.pages?.noteChanged(key);
       for (const active of this.#syncs) active.seenRejects?.add(key);
       sync.stats.rowsRejected += 1;
     }
@@ -309,12 +309,6 @@ export class Table {
   async hashesOf(keys: readonly string[]): Promise<Hashes> {
     const hashes = await this.#lookUp('rows', keys);
     return new Map(keys.map((key) => [key, this.#hashOf('rows', key, hashes)]));
-  }
-
-  /** Those of the keys that are rows, with the staged changes. */
-  async knownAmong(keys: readonly string[]): Promise<readonly string[]> {
-    const hashes = await this.hashesOf(keys);
-    return keys.filter((key) => (hashes.get(key) ?? null) !== null);
   }
 
   /** The rows by whether their keys are known, and with this content. */
@@ -327,11 +321,21 @@ export class Table {
     });
   }
 
+  /** Keys of the index that a sync has not read, and that pass a test. */
+  async unseen(
+    area: Change['area'],
+    sync: ActiveSync,
+    test: (key: string) => boolean = () => true,
+  ): Promise<FoundKeys> {
+    if (area === 'rows' && hasSeenAll(sync, this.known.rows)) return { keys: [], count: 0 };
+    return this.find(area, (key) => !hasSeen(sync, area, key) && test(key));
+  }
+
   /** Keys of the index, as of the last commit, that pass a test. */
   async find(area: Change['area'], test: (key: string) => boolean): Promise<FoundKeys> {
     const found = new Set<string>();
     let beyond = 0;
-    for await (const batch of this.#parts.index.keys(area)) {
+    for await (const batch of this.#index.keys(area)) {
       for (const key of batch) {
         if (!test(key)) continue;
         if (found.size < MAX_UNSEEN_KEYS) found.add(key);
@@ -343,7 +347,7 @@ export class Table {
 
   /** Up to `count` keys of rows that pass a test, as of the last commit. */
   async someKeys(count: number, test: (key: string) => boolean): Promise<readonly string[]> {
-    for await (const batch of this.#parts.index.keys('rows')) {
+    for await (const batch of this.#index.keys('rows')) {
       const fit = batch.filter(test);
       // Spread over the batch, because neighbouring keys often change together; and others each time, since the hub may have
       // removed those of the last time.
@@ -356,29 +360,29 @@ export class Table {
   }
 
   /** Reads the index as of the last commit. */
-  readonly lookUpCommitted: LookUp = (area, keys) => this.#parts.index.lookup(area, keys, this.#indexed);
+  readonly lookUpCommitted: LookUp = (area, keys) => this.#index.lookup(area, keys, this.indexed);
 
   async #lookUp(area: Change['area'], keys: readonly string[]): Promise<Hashes> {
-    if (keys.length === 0 || this.#known[area] === 0) return new Map();
-    const hashes = await this.#parts.index.lookup(area, keys, this.#indexed);
+    if (keys.length === 0 || this.known[area] === 0) return new Map();
+    const hashes = await this.#index.lookup(area, keys, this.indexed);
     return new Map(keys.map((key, position) => [key, hashes[position] ?? null]));
   }
 
   #hashOf(area: Change['area'], key: string, indexed: Hashes): Buffer | null {
-    const staged = this.#staged.hashOf(area, key);
+    const staged = this.staged.hashOf(area, key);
     return staged === undefined ? (indexed.get(key) ?? null) : staged;
   }
 
   /** `scanning`: the sync whose scan read the row; null if none did. */
   #stage(change: Change, scanning: ActiveSync | null): void {
     if (scanning !== null) reportNew(scanning, change);
-    this.#staged.note(change);
+    this.staged.note(change);
     // No page that is current holds a key that the index does not have.
-    if (change.area === 'rejects' || change.kind !== 'created') this.#parts.pages?.noteChanged(change.key);
-    if (change.kind === 'created') this.#known[change.area] += 1;
-    if (change.kind === 'deleted') this.#known[change.area] -= 1;
-    this.#readVersion += 1;
-    this.#publishedAt.set(change.key, this.#readVersion);
+    if (change.area === 'rejects' || change.kind !== 'created') this.#memory.pages?.noteChanged(change.key);
+    if (change.kind === 'created') this.known[change.area] += 1;
+    if (change.kind === 'deleted') this.known[change.area] -= 1;
+    this.readVersion += 1;
+    this.#publishedAt.set(change.key, this.readVersion);
   }
 
   #sweepPublished(): void {
@@ -388,58 +392,172 @@ export class Table {
       if (readVersion <= oldest) this.#publishedAt.delete(key);
   }
 }
-/** What is published of a collection, by its index and the staged changes. The writer runs no other task while it reads. */
-export class KnownRows {
-  readonly #table: Table;
-  readonly #queue: TaskQueue;
 
-  constructor(table: Table, queue: TaskQueue) {
-    this.#table = table;
-    this.#queue = queue;
+/** The records to commit together, and the resulting changes of the index. */
+export class StagedBatch {
+  readonly transactionId: string;
+  readonly records: OutgoingRecord[] = [];
+  readonly changes: IndexChange[] = [];
+  readonly #tenant: Tenant;
+  readonly #own: TenantCollection;
+  readonly #isViewed: boolean;
+  readonly #hashes: Record<Change['area'], Map<string, Buffer | null>> = {
+    rows: new Map(),
+    rejects: new Map(),
+  };
+  /** What was derived from its rows, for observers after the commit. */
+  readonly derived: Derived[] = [];
+  /** Avro bodies of its rows, by their values, if something is derived from them. */
+  readonly bodies = new Map<object, Buffer>();
+  /** Rows of which nothing was derived yet; null for a removed one. */
+  #rows = new Map<string, ReadableRow | null>();
+  #unchanged = new Set<string>();
+  #derivedRecords = 0;
+  #ownRecords = 0;
+  /** Of the values, without keys and headers. */
+  bytes = 0;
+
+  /** `isViewed`: something is derived from its rows. */
+  constructor(tenant: Tenant, own: TenantCollection, isViewed: boolean) {
+    this.#tenant = tenant;
+    this.#own = own;
+    this.#isViewed = isViewed;
+    this.transactionId = tenant.runtime.randomId();
   }
 
-  get rows(): number {
-    return this.#table.knownRows;
+  /** Number of records, or of rows to derive from if that is larger. */
+  get size(): number {
+    return Math.max(this.records.length, this.#rows.size);
   }
 
-  get rejects(): number {
-    return this.#table.knownRejects;
+  get isEmpty(): boolean {
+    return this.records.length === 0 && this.changes.length === 0 && this.#rows.size === 0;
   }
 
-  /** Returns those of the keys that are rows of the collection. */
-  among(keys: readonly string[]): Promise<readonly string[]> {
-    return this.#queue.run(() => this.#table.knownAmong(keys));
+  /** The hash that a key will have; null: removed; undefined: the transaction does not change it. */
+  hashOf(area: Change['area'], key: string): Buffer | null | undefined {
+    return this.#hashes[area].get(key);
   }
 
-  /** Returns up to `count` keys of rows that pass a test, as of the last commit. It does not wait for other tasks. */
-  someKeys(count: number, test: (key: string) => boolean): Promise<readonly string[]> {
-    return this.#table.someKeys(count, test);
+  /** Keys of an area of the index that the transaction changes. */
+  keysOf(area: IndexArea): ReadonlySet<string> {
+    return new Set(this.changes.flatMap((change) => (change.area === area ? [change.key] : [])));
   }
 
-  /** Returns the decoded rows by whether their keys are known, and with this content. */
-  compare(rows: readonly KeyedRow[]): Promise<Partial<Record<Known, KeyedRow[]>>> {
-    return this.#queue.run(() => this.#table.compare(rows));
+  /** Transaction and number of the next record of `absences` or `absence-changes`, whose ids have a count of their own. */
+  get next(): RecordPlace {
+    return { transactionId: this.transactionId, firstRecord: this.#derivedRecords };
   }
 
-  /**
-   * Whether a full sync has certainly read every known row: it has read as many rows as are known, all of them
-   * readable and none stale. If false, {@link unseen} finds out by reading the whole index.
-   */
-  areAllSeen({ seen, seenRejects, stats }: ActiveSync): boolean {
-    return seen?.size === this.rows && seenRejects?.size === 0 && stats.rowsStale === 0;
+  /** Rows noted since the last call. */
+  takeRows(): StagedRows {
+    const rows: ReadableRow[] = [];
+    const gone: string[] = [];
+    for (const [id, row] of this.#rows) {
+      if (row === null) gone.push(id);
+      else rows.push(row);
+    }
+    const unchanged = this.#unchanged;
+    this.#rows = new Map();
+    this.#unchanged = new Set();
+    return { rows, unchanged, gone };
   }
 
-  /** Returns the keys of the index that a sync has not read, and that pass a test. */
-  unseen(
-    area: Change['area'],
-    sync: ActiveSync,
-    test: (key: string) => boolean = () => true,
-  ): Promise<FoundKeys> {
-    return this.find(area, (key) => !hasSeen(sync, area, key) && test(key));
+  /** Adds what was derived from noted rows. */
+  add(derived: Derived): void {
+    for (const record of derived.records) {
+      this.records.push(record);
+      this.bytes += record.body?.length ?? 0;
+    }
+    for (const change of derived.changes) this.changes.push(change);
+    this.#derivedRecords += derived.records.length;
+    this.derived.push(derived);
   }
 
-  /** Returns the keys of the index, as of the last commit, that pass a test. */
-  find(area: Change['area'], test: (key: string) => boolean): Promise<FoundKeys> {
-    return this.#queue.run(() => this.#table.find(area, test));
+  /** Adds records of published absences, which no row in the transaction causes. */
+  reissue(records: readonly OutgoingRecord[]): void {
+    for (const record of records) this.records.push(record);
+    this.#derivedRecords += records.length;
+  }
+
+  /** Notes an unchanged row, of which something is derived nevertheless. */
+  noteUnchanged(row: ReadableRow): void {
+    if (this.#rows.has(row.sourcedId)) return;
+    this.#rows.set(row.sourcedId, row);
+    this.#unchanged.add(row.sourcedId);
+  }
+
+  /** Takes a change back; returns whether there was one. */
+  withdraw(area: Change['area'], key: string): boolean {
+    if (!this.#hashes[area].delete(key)) return false;
+    const topic = area === 'rows' ? this.#own.name : 'rejects';
+    const recordKey = this.#recordKey(area, key);
+    const at = this.records.findLastIndex((record) => record.topic === topic && record.key === recordKey);
+    this.records.splice(at, 1);
+    this.changes.splice(
+      this.changes.findLastIndex((change) => change.area === area && change.key === key),
+      1,
+    );
+    return true;
+  }
+
+  note(change: Change): void {
+    const { topic, body, hash, modifiedAtMs } = this.#render(change);
+    this.records.push({
+      topic,
+      key: this.#recordKey(change.area, change.key),
+      body,
+      headers: changeHeaders({
+        tenantId: this.#tenant.tenantId,
+        topic,
+        id: `${this.transactionId}-${this.#ownRecords}`,
+        kind: change.kind,
+        modifiedAtMs,
+        hash,
+        mapping: this.#own.reader.mapping,
+      }),
+    });
+    this.#ownRecords += 1;
+    this.bytes += body?.length ?? 0;
+    this.changes.push({ area: change.area, key: change.key, value: hash });
+    this.#hashes[change.area].set(change.key, hash);
+    if (change.area !== 'rows' || !this.#isViewed) return;
+    const row = change.kind === 'deleted' ? null : change.row;
+    this.#rows.set(change.key, row);
+    this.#unchanged.delete(change.key);
+    if (row !== null && body !== null) this.bodies.set(row.value, body);
+  }
+
+  /** Nothing is to be derived from a row's removal. */
+  forgetRow(key: string): void {
+    this.#rows.delete(key);
+  }
+
+  #recordKey(area: Change['area'], key: string): string {
+    return area === 'rows' ? key : compositeKey(this.#own.name, key);
+  }
+
+  #render(change: Change): {
+    topic: OutgoingRecord['topic'];
+    body: Buffer | null;
+    hash: Buffer | null;
+    modifiedAtMs: number | null;
+  } {
+    const { name: collection, reader, encodeReject } = this.#own;
+    const topic = change.area === 'rows' ? collection : 'rejects';
+    if (change.kind === 'deleted') return { topic, body: null, hash: null, modifiedAtMs: null };
+    if (change.area === 'rows') {
+      const { row } = change;
+      return { topic, body: reader.encode(row.value), hash: row.hash, modifiedAtMs: row.modifiedAtMs };
+    }
+    const { sourcedId, reason, text, hash, modifiedAtMs } = change.reject;
+    const body = encodeReject({
+      collection,
+      sourcedId,
+      reason,
+      row: text,
+      firstSeenAt: this.#tenant.runtime.now(),
+    });
+    return { topic, body, hash, modifiedAtMs };
   }
 }

@@ -89,6 +89,10 @@ export interface View {
   live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds>;
   /** How many keys the derived topics have after these changes, by the index. */
   countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>>;
+  /** Asks the hub for single rows; null if it does not answer at present. */
+  fetchRows(ids: readonly string[], readVersion: () => number): Promise<FetchedRows | null>;
+  /** The records that make the changelog equal to the index. `at` returns the transaction that the index reflects. */
+  changelog(at: () => string): AsyncIterable<readonly OutgoingRecord[]>;
   /** Called after the commit. */
   committed(derived: Derived): void;
 }

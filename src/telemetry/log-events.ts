@@ -82,7 +82,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, explainLate(late));
       return;
     }
-    case 'chains-published':
+    case 'absences-published':
       logger.debug(
         { absences: nonZero(event.tally), publishedOpen: event.publishedOpen },
         'changes of absences are committed',

@@ -133,7 +133,7 @@ function countEvent(
       transactions.inc({ tenant, outcome: event.type === 'committed' ? 'committed' : 'unknown' });
       transactionSeconds.observe({ tenant }, event.durationMs / 1000);
       return;
-    case 'chains-published':
+    case 'absences-published':
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, event.tally[operation]);
       publishedOpen.inc({ tenant }, event.publishedOpen);
       return;

@@ -96,7 +96,7 @@ export class TenantMonitor {
         this.contradictions = event.contradictions ?? this.contradictions;
         this.#noteDerived(event.derived, nowMs);
         return true;
-      case 'chains-published':
+      case 'absences-published':
         this.contradictions = event.contradictions ?? this.contradictions;
         return true;
       case 'committed':

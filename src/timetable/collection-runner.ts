@@ -1,11 +1,16 @@
-import { isOfOneCollection } from '../errors.ts';
+import { lastFullPullDue } from '../core/full-pull-time.ts';
+import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
+import { isOfOneCollection, RollcallError } from '../errors.ts';
+import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
+import { runSync } from '../sync/run-sync.ts';
+import type { MirroredCollection } from '../sync/settle-missing.ts';
 import type { SyncResult, SyncOptions } from '../sync/sync-result.ts';
-import { newSyncStats } from '../core/sync-stats.ts';
-import { SyncAttempt, syncWithFollowUps, type RunOptions, type Syncing } from './sync-attempt.ts';
-import { SyncRetries, SyncTimetable, type SyncedCollection } from './sync-timetable.ts';
+import { SyncTimetable } from './sync-timetable.ts';
+
+const DAY_MS = 24 * 3_600_000;
 
 interface SyncRequest {
   readonly mode: SyncMode;
@@ -60,45 +65,217 @@ function asError(reason: unknown): Error {
     : new Error("the tenant's session ended before the request was done");
 }
 
+export type RunOptions = SyncOptions & { readonly signal: AbortSignal };
+
+/** Runs syncs: reports how each began and ended, and notes what that means for the next one. */
+export class Syncs {
+  readonly #own: MirroredCollection;
+  readonly #timetable: SyncTimetable;
+
+  constructor(own: MirroredCollection, timetable: SyncTimetable) {
+    this.#own = own;
+    this.#timetable = timetable;
+  }
+
+  /** Runs a sync, and the full one that replaces an incremental one that is refused, brings too much, or is short. */
+  async withFollowUps(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+    const isIncremental = mode === 'INCREMENTAL' && this.#timetable.canBeIncremental;
+    const first = isIncremental ? await this.#incremental(options) : await this.#full(options);
+    if (first.kind !== 'becomes-full') return first;
+    const result = withEarlier(first.stats, await this.#full(options));
+    if (first.because === 'short' && result.kind === 'complete') this.#own.findings.ignoreFilteredTotals();
+    return result;
+  }
+
+  /** A hub that refuses the filter gets full syncs instead: an incremental sync is a hint, the full sync is the truth. */
+  async #incremental(options: RunOptions): Promise<SyncResult> {
+    try {
+      return await this.run('INCREMENTAL', options);
+    } catch (error) {
+      const isRefused = error instanceof RollcallError && error.code === 'HUB_REQUEST_REFUSED';
+      if (!isRefused || this.#own.source.changes !== undefined) throw error;
+      this.#timetable.noteFilterRefused();
+      return this.#full(options);
+    }
+  }
+
+  /** Incremental syncs continue to publish changes meanwhile. */
+  async #full(options: RunOptions): Promise<SyncResult> {
+    const done = new AbortController();
+    const broken = new AbortController();
+    const signal = AbortSignal.any([options.signal, broken.signal]);
+    const beside = this.#runUntil(done.signal, signal).catch((error: unknown) => broken.abort(error));
+    try {
+      return await this.run('FULL', { ...options, signal });
+    } catch (error) {
+      // An error that concerns the tenant ends the running incremental sync as well.
+      if (!isOfOneCollection(error)) broken.abort(error);
+      throw error;
+    } finally {
+      done.abort();
+      await beside;
+    }
+  }
+
+  async #runUntil(done: AbortSignal, signal: AbortSignal): Promise<void> {
+    const { tenant, settings, writer } = this.#own;
+    const isOver = AbortSignal.any([done, signal]);
+    for (;;) {
+      await tenant.runtime.sleep(settings.deltaEveryMs, isOver).catch(() => undefined);
+      if (isOver.aborted) return;
+      const { hasIncremental, mayBringChanges } = this.#timetable;
+      if (!hasIncremental || !mayBringChanges || writer.progress?.watermarkMs == null) continue;
+      try {
+        // Such as a nightly re-stamp: the running full sync brings all these rows.
+        if ((await this.run('INCREMENTAL', { signal })).kind === 'becomes-full') return;
+      } catch (error) {
+        if (!isOfOneCollection(error)) throw error;
+      }
+    }
+  }
+
+  async run(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+    const { signal } = options;
+    const { tenant, settings, writer, offer } = this.#own;
+    const { emit, runtime } = tenant;
+    const { retries } = this.#timetable;
+    const collection = settings.name;
+    const startedAtMs = runtime.now();
+    emit({ type: 'sync-started', collection, mode });
+    try {
+      if (writer.committed.lost !== undefined) throw writer.committed.lost;
+      const result = this.#withoutParents(mode) ?? (await runSync(this.#own, mode, options));
+      // Retry an inconclusive sync like a failed one, with growing pauses.
+      if (result.kind === 'inconclusive') retries.postpone(mode);
+      else retries.clear(mode);
+      // Even if its answers are inconclusive, the hub offers the collection.
+      await offer.noteOffered();
+      this.#timetable.noteEnd(result.stats.mode, result, startedAtMs);
+      emit({
+        type: 'sync-ended',
+        collection,
+        outcome: result.kind,
+        why:
+          result.kind === 'inconclusive'
+            ? result.why
+            : result.kind === 'becomes-full'
+              ? result.because
+              : null,
+        short: result.kind === 'becomes-full' ? null : result.short,
+        stats: result.stats,
+        durationMs: runtime.now() - startedAtMs,
+        rows: writer.known.rows,
+        rejects: writer.known.rejects,
+        progress: writer.progress,
+        derived: writer.committed.derived.filter((each) => each !== null),
+      });
+      return result;
+    } catch (error) {
+      const durationMs = runtime.now() - startedAtMs;
+      if (signal.aborted) emit({ type: 'sync-stopped', collection, mode, durationMs });
+      else await this.#noteFailure(error, { mode, durationMs });
+      throw error;
+    }
+  }
+
+  /** A sync that knows only some of its parents would prove nothing. */
+  #withoutParents(mode: SyncMode): SyncResult | null {
+    const { tenant, settings, source, writer } = this.#own;
+    const { parents: parent } = source;
+    const state = parentsOf(this.#own);
+    if (parent === undefined || state === 'ready') return null;
+    if (state === 'not-offered') throw parentNotOffered(settings.name, parent);
+    const why = `${parent} has had no complete full sync yet`;
+    const { randomId, now } = tenant.runtime;
+    const stats = newSyncStats({ syncId: randomId(), mode, startedAtMs: now() });
+    const withheld = writer.progress?.rowsWithheld ?? 0;
+    return { kind: 'inconclusive', stats, why, withheld, short: null, confirmAtMs: null };
+  }
+
+  async #noteFailure(error: unknown, sync: { mode: SyncMode; durationMs: number }): Promise<void> {
+    const { tenant, settings, writer, offer } = this.#own;
+    const { retries } = this.#timetable;
+    const collection = settings.name;
+    const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
+    // When rows are known, a 404 counts as a temporary failure of a gateway.
+    if (isNotOffered && writer.known.rows === 0 && writer.progress?.lastCompleteFull == null) {
+      const isNews = await offer.noteNotOffered();
+      tenant.emit({ type: 'not-offered', collection, error, ...sync, isNews });
+      // A collection that lacks its parents begins as soon as these are there.
+      if (parentsOf(this.#own) !== 'not-offered') {
+        const dueAtMs = lastFullPullDue(settings.fullPull, tenant.runtime.now());
+        retries.postponeUntil(sync.mode, dueAtMs + DAY_MS);
+      }
+      return;
+    }
+    const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
+    const retryInMs = isOfOneCollection(error) ? retries.postpone(sync.mode, askedMs) : null;
+    tenant.emit({ type: 'sync-failed', collection, error, ...sync, retryInMs });
+  }
+}
+
+/** The result of a request with two syncs: the sums of what both published, otherwise the numbers of the last one. */
+function withEarlier(earlier: SyncStats, result: SyncResult): SyncResult {
+  const stats: SyncStats = {
+    ...result.stats,
+    rowsCreated: earlier.rowsCreated + result.stats.rowsCreated,
+    rowsUpdated: earlier.rowsUpdated + result.stats.rowsUpdated,
+    rowsRemoved: earlier.rowsRemoved + result.stats.rowsRemoved,
+  };
+  return { ...result, stats };
+}
+
+/** State of the parents' collection: ready when it has had a complete full sync, or there is none. */
+function parentsOf({ source, all }: MirroredCollection): 'ready' | 'waiting' | 'not-offered' {
+  const parent = source.parents === undefined ? undefined : all.get(source.parents);
+  if (parent === undefined) return 'ready';
+  const { lost, completeSinceMs } = parent.writer.committed;
+  if (lost === undefined && completeSinceMs !== null) return 'ready';
+  return parent.offer.isNotOffered ? 'not-offered' : 'waiting';
+}
+
+/** When the hub does not offer the parents' collection, it does not offer the nested one either. */
+function parentNotOffered(collection: CollectionName, parent: CollectionName): HubError {
+  return new HubError(
+    'HUB_NOT_OFFERED',
+    `${collection} cannot be read: the hub does not offer ${parent}, whose ids the requests need`,
+    { remedy: `Remove ${collection} from the configuration; the others are mirrored anyway.` },
+  );
+}
+
 const READY_POLL_MS = 500;
 /** A collection that the hub begins to offer is not urgent. */
 const NOT_OFFERED_POLL_MS = 30_000;
 
 /** Runs one collection's syncs, one after another: on request, or when they are due. */
 export class CollectionRunner {
-  readonly #parts: SyncedCollection;
+  readonly #own: MirroredCollection;
   readonly #requests: SyncRequests;
   readonly #timetable: SyncTimetable;
-  readonly #syncing: Syncing;
+  readonly #syncs: Syncs;
   #hasLookedForParents = false;
   #lastConfirming: SyncResult | null = null;
 
-  constructor(parts: SyncedCollection) {
-    this.#parts = parts;
-    this.#requests = new SyncRequests(parts.sleep);
-    const retries = new SyncRetries(parts);
-    const timetable = new SyncTimetable(parts, retries);
-    this.#timetable = timetable;
-    this.#syncing = { ...parts, timetable, attempt: new SyncAttempt(parts, { timetable, retries }) };
-  }
-
-  get collection(): CollectionName {
-    return this.#parts.collection;
+  constructor(own: MirroredCollection) {
+    this.#own = own;
+    this.#requests = new SyncRequests(own.tenant.runtime.sleep);
+    this.#timetable = new SyncTimetable(own);
+    this.#syncs = new Syncs(own, this.#timetable);
   }
 
   /** The hub does not have this collection. */
   get isNotOffered(): boolean {
-    return this.#parts.offer.isNotOffered;
+    return this.#own.offer.isNotOffered;
   }
 
   /** Whether its requests need another collection's rows. */
   get hasParents(): boolean {
-    return this.#parts.parent !== null;
+    return this.#own.source.parents !== undefined;
   }
 
   /** The last committed progress. */
   get progress(): Progress | null {
-    return this.#parts.sync.writer.progress;
+    return this.#own.writer.progress;
   }
 
   /** Runs a sync as soon as possible. Rejects with the error of the sync, or of the session. */
@@ -131,8 +308,7 @@ export class CollectionRunner {
   }
 
   async #runIfDue(signal: AbortSignal): Promise<void> {
-    const { now } = this.#parts;
-    const parents = this.#parts.parents();
+    const parents = parentsOf(this.#own);
     if (parents === 'waiting' || (parents === 'not-offered' && this.isNotOffered)) {
       await this.#requests.rest(this.isNotOffered ? NOT_OFFERED_POLL_MS : READY_POLL_MS, signal);
       return;
@@ -140,12 +316,12 @@ export class CollectionRunner {
     await this.#lookForNewParents();
     const next = this.#timetable.next();
     if (next.kind === 'wait') {
-      await this.#requests.rest(next.atMs - now(), signal);
+      await this.#requests.rest(next.atMs - this.#own.tenant.runtime.now(), signal);
       return;
     }
     try {
       const { mode, confirming } = next;
-      const result = await syncWithFollowUps(this.#syncing, mode, { confirming, signal });
+      const result = await this.#syncs.withFollowUps(mode, { confirming, signal });
       if (confirming) this.#lastConfirming = result;
     } catch (error) {
       // The time of the next attempt is set; until then another sync may be due.
@@ -160,7 +336,7 @@ export class CollectionRunner {
   async #lookForNewParents(): Promise<void> {
     if (this.#hasLookedForParents) return;
     this.#hasLookedForParents = true;
-    if (await this.#parts.hasNewParents()) this.#timetable.requireFull();
+    if (((await this.#own.source.newParents?.())?.size ?? 0) > 0) this.#timetable.requireFull();
   }
 
   /**
@@ -168,10 +344,10 @@ export class CollectionRunner {
    * rows as the old mapping made them.
    */
   async once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
-    const { writer, settling } = this.#parts.sync;
-    if (options.confirming === true && settling.missing.owed === null)
+    const { writer, missing } = this.#own;
+    if (options.confirming === true && missing.owed === null)
       return this.#lastConfirming ?? nothingToConfirm(writer);
-    return syncWithFollowUps(this.#syncing, writer.committed.isMappingNew ? 'FULL' : mode, options);
+    return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
   }
 }
 

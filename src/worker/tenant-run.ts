@@ -4,10 +4,9 @@ import { Semaphore } from '../hub/semaphore.ts';
 import { handleRequest } from '../owner/handle-request.ts';
 import { notMirrored } from '../owner/owner-request.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
-import type { TransactionSizes } from '../session/add-runner.ts';
 import { openSession, type TenantSession } from '../session/open-session.ts';
 import { rollSegments } from '../session/roll-segments.ts';
-import type { Tenant } from '../session/tenant.ts';
+import type { Tenant } from '../table/tenant.ts';
 import { watchTopics } from '../session/watch-topics.ts';
 import type { Coordination } from '../state/coordination.ts';
 import { serveRequests, type ServeRequestsOptions } from '../state/serve-requests.ts';
@@ -53,7 +52,6 @@ export class TenantRun<T extends Tenant = Tenant> {
   readonly #options: RunOptions;
   // Kept for all sessions, so that frequent new sessions do not append end markers each time.
   readonly #rolls = new SegmentRolls();
-  readonly #sizes: TransactionSizes = new Map();
   #session: TenantSession | null = null;
   #ownedSinceMs: number | null = null;
   #failure: RollcallError | null = null;
@@ -128,7 +126,7 @@ export class TenantRun<T extends Tenant = Tenant> {
     const both = AbortSignal.any([signal, ending.signal]);
     const open = (): Promise<TenantSession> => {
       onTurn();
-      return openSession(tenant, both, this.#sizes);
+      return openSession(tenant, both);
     };
     const session = await (openings?.run(open, both) ?? open());
     this.#session = session;
@@ -169,8 +167,8 @@ export class TenantRun<T extends Tenant = Tenant> {
     rest: { report: (progress: unknown) => Promise<void>; signal: AbortSignal },
   ): Promise<unknown> {
     return handleRequest(request, {
-      parts: this.tenant,
-      session,
+      tenant: this.tenant,
+      ...session,
       sync: async (collection, mode, options) => {
         const runner = session.runners.get(collection);
         if (runner === undefined) throw notMirrored(collection);

@@ -190,7 +190,7 @@ it('what a new mapping drops or pseudonymises is gone from the raw log within th
   const report = () => Promise.resolve();
   await REPUBLISH.handle(
     { collection: 'absence-changes', keys: [] },
-    { parts: masked.parts, session, sync, report, signal },
+    { tenant: masked.parts, ...session, sync, report, signal },
   );
   await vi.waitFor(
     async () => {

@@ -7,7 +7,7 @@ import type { Hub } from '../../../src/hub/hub.ts';
 import { assemble } from '../../../src/session/assemble.ts';
 import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type {
   CollectionIndex,

@@ -34,8 +34,8 @@ async function beginAnew({ parts, session }: Mirror): Promise<void> {
   await REBUILD.handle(
     { collections: ['absence-versions'], anew: true },
     {
-      parts,
-      session,
+      tenant: parts,
+      ...session,
       signal,
       report: () => Promise.resolve(),
       sync: async (name, mode, options) => {

@@ -162,7 +162,7 @@ describe('a changed mapping', () => {
     const ends = await masked.ends();
     const republished = await REPUBLISH.handle(
       { collection: 'absence-changes', keys: [] },
-      { parts, session, ...NO_PASSES, signal },
+      { tenant: parts, ...session, ...NO_PASSES, signal },
     );
     expect(republished).toMatchObject({ published: before.size, missing: [] });
     expect((await masked.since(ends)).map(({ key }) => key).toSorted()).toEqual(

@@ -1,4 +1,4 @@
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import { halfADayAfter } from '../support/half-a-day.ts';
 import { openMirror, TERM_MORNING_MS, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
@@ -45,7 +45,7 @@ export async function openScheduleMirror(options: ScheduleOptions): Promise<Sche
     hubOptions: { students: 10, ...rest.hubOptions },
     parts: (parts) => ({
       runtime: { ...parts.runtime, now },
-      ...chainsAt(parts, now),
+      ...absencesAt(parts, now),
       ...rest.parts?.(parts),
     }),
   });
@@ -87,8 +87,10 @@ function collectionsFor(students: ScheduleOptions['students']): ReturnType<typeo
 }
 
 /** The chain index forgets old absences by the clock of the machine. */
-function chainsAt({ chains }: Tenant, now: () => number): Partial<Tenant> {
-  return chains === undefined ? {} : { chains: { ...chains, absentSinceMs: () => now() - 40 * DAY_MS } };
+function absencesAt({ absences }: Tenant, now: () => number): Partial<Tenant> {
+  return absences === undefined
+    ? {}
+    : { absences: { ...absences, absentSinceMs: () => now() - 40 * DAY_MS } };
 }
 
 /** Runs the collections of the tenant as `run` does during the work. Fails when one of them fails. */

@@ -11,7 +11,7 @@ const CHANGES = 4;
 
 const publishedSoFar = (mirror: ScheduleMirror): number =>
   mirror.events.reduce(
-    (sum, event) => sum + (event.type === 'chains-published' ? event.tally.created : 0),
+    (sum, event) => sum + (event.type === 'absences-published' ? event.tally.created : 0),
     0,
   );
 

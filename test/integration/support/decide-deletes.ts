@@ -22,8 +22,8 @@ export function approveDigest(mirror: Mirror, digest: string): Promise<ApproveOu
   return APPROVE.handle(
     { digest, by: 'a person', from: 'a host', reason: 'a test' },
     {
-      parts,
-      session,
+      tenant: parts,
+      ...session,
       sync: async (collection, mode, options = {}) => {
         const runner = session.runners.get(collection);
         if (runner === undefined) throw new Error(`${collection} is not mirrored`);

@@ -7,7 +7,8 @@ import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
-import type { StartedTenant, Tenant } from '../../../src/session/tenant.ts';
+import type { StartedTenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import { openSession, type TenantSession } from '../../../src/session/open-session.ts';
 import { syncOnce } from './sync-once.ts';
 import {

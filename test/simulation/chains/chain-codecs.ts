@@ -1,7 +1,7 @@
 import { type AbsenceChangeValue, createEventEncoder } from '../../../src/core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
-import type { RejectValue } from '../../../src/table/pending-transaction.ts';
+import type { RejectValue } from '../../../src/table/tenant.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import { schemaIdOf } from '../parts/simulated-log.ts';

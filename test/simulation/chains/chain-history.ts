@@ -3,7 +3,7 @@ import type { Hub } from '../../../src/hub/hub.ts';
 import { STATE_TOPIC } from '../../../src/model/collections.ts';
 import { recoverCollections } from '../../../src/recovery/recover-collections.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
@@ -270,8 +270,8 @@ class ChainHistory implements ChainWorld {
       forget: () => Promise.resolve(),
     };
     const ownership = await log.own();
-    const collections = ['absence-versions'] as const;
-    await recoverCollections({ ...parts, log, state, collections, emit: () => undefined }, ownership, signal);
+    const tenant = { ...parts, log, state, emit: () => undefined };
+    await recoverCollections(tenant, ['absence-versions'], { ownership, signal });
   }
 
   #partsFor(process: number): Tenant {
@@ -313,7 +313,7 @@ class ChainHistory implements ChainWorld {
     if (event.type === 'caught-up') this.#count(event.how);
     if (event.type === 'sync-ended') this.#count('rows removed', event.stats.rowsRemoved);
     if (event.type === 'deletion') this.#count(event.event.kind);
-    if (event.type !== 'chains-published') return;
+    if (event.type !== 'absences-published') return;
     for (const [what, times] of Object.entries(event.tally)) this.#count(what, times);
   }
 

@@ -1,7 +1,8 @@
 import type { Hub } from '../../../src/hub/hub.ts';
+import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
 import type { Emit } from '../../../src/core/pipeline-events.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex, DeletionMemory } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
@@ -45,9 +46,10 @@ export function chainTenantParts(options: {
         deltaEveryMs: 3,
         deltaOverlapMs: OVERLAP_MS,
         fullPull: { at: '00:00', timeZone: 'UTC' },
+        size: new TransactionSize(),
       },
     ],
-    chains: options.hasChains
+    absences: options.hasChains
       ? {
           encodeEvent,
           encodeChange: (value) => changeCodec.toBuffer(value),

@@ -87,7 +87,7 @@ export class SimulatedLog implements TenantLog {
     const committed = this.#topics.append(this.#process, transaction);
     if (strikes(this.#at, 0.04)) throw this.#outcomeUnknown();
     await dawdle(this.#at, 6);
-    return { ...committed, committedAtMs: this.#at.time.now() };
+    return { ...committed, committedAtMs: this.#at.time.now(), tookMs: 0 };
   }
 
   removedAt(): Offsets {

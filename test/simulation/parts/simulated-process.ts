@@ -3,7 +3,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import type { CollectionRunner } from '../../../src/timetable/collection-runner.ts';
 import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 
 /** A process that mirrors the tenant, until it is stopped or ends by itself. */
 export class SimulatedProcess {

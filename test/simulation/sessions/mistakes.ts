@@ -101,7 +101,7 @@ export const MISTAKES: readonly SeededMistake[] = [
         withOther(log, {
           commit: async (transaction) => {
             if (!topics.isSuperseded(process)) return log.commit(transaction);
-            return { ...topics.append(process, transaction), committedAtMs: at.time.now() };
+            return { ...topics.append(process, transaction), committedAtMs: at.time.now(), tookMs: 0 };
           },
         }),
     },

@@ -1,6 +1,7 @@
+import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
@@ -208,9 +209,10 @@ class History implements World {
           deltaEveryMs: 3,
           deltaOverlapMs: OVERLAP_MS,
           fullPull: { at: '00:00', timeZone: 'UTC' },
+          size: new TransactionSize(),
         },
       ],
-      chains: undefined,
+      absences: undefined,
       guard: { rows: 1_000, ratio: 1 },
       confirmAfterMs: 10,
       scopesAhead: 0,

@@ -1,5 +1,5 @@
 import { compositeKey } from '../../../src/model/keys.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_USERS, afterschoolOf } from './afterschools.ts';

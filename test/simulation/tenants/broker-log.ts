@@ -118,7 +118,7 @@ export class BrokerLog implements TenantLog {
     if (strikes(at, 0.03)) throw this.#unknown('done, but its answer was lost');
     await dawdle(at, at.random.chance(0.05) ? 60 : 5);
     for (const lost of transaction.lostTopics ?? []) this.#lostTopics.delete(lost);
-    return { progress, derived, committedAtMs: at.time.now() };
+    return { progress, derived, committedAtMs: at.time.now(), tookMs: 0 };
   }
 
   /** The offsets, with those of the last sent records. */

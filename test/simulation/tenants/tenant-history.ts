@@ -5,7 +5,7 @@ import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/sync/sync-result.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { seededRandom } from '../parts/seeded-random.ts';

@@ -6,7 +6,7 @@ import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { DeletionState, Progress } from '../../../src/model/progress.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantWorld } from './tenant-world.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_MISTAKES } from './afterschool-mistakes.ts';

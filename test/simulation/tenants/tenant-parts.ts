@@ -1,8 +1,9 @@
+import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import type { GuardLimits } from '../../../src/core/deletions/missing.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Emit } from '../../../src/core/pipeline-events.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
@@ -48,9 +49,10 @@ export function tenantParts(options: {
       deltaOverlapMs: OVERLAP_MS,
       deltaEveryMs: name === 'class-students' ? 10 * DELTA_EVERY_MS : DELTA_EVERY_MS,
       fullPull: { at: '00:00', timeZone: 'UTC' },
+      size: new TransactionSize(),
       parentIds: name === 'afterschool-users' ? afterschoolIds : undefined,
     })),
-    chains: undefined,
+    absences: undefined,
     guard: GUARD,
     confirmAfterMs: CONFIRM_AFTER_MS,
     scopesAhead: 2,

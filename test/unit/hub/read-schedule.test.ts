@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { ScheduleAnswer } from '../../../src/hub/read-schedule.ts';
+import type { ScheduleAnswer } from '../../../src/hub/hub.ts';
 import { readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
 const signal = new AbortController().signal;

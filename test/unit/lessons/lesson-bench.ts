@@ -1,22 +1,16 @@
-import { localDate } from '../../../src/core/full-pull-time.ts';
-import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import { DayReader, type DaySchedule } from '../../../src/core/lessons/read-days.ts';
 import type { WhichStudents } from '../../../src/config/schedules.ts';
-import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import type { RollcallError } from '../../../src/errors.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import { lessonSource } from '../../../src/lessons/lesson-source.ts';
 import type { Transaction } from '../../../src/log/log.ts';
 import { withOffsets, type SyncMode } from '../../../src/model/progress.ts';
-import { ChangedScopes } from '../../../src/source/source-scan.ts';
-import { createMemoryStore } from '../../../src/state/memory-state.ts';
-import { HubFindings } from '../../../src/sync/hub-findings.ts';
+import { ChangedScopes } from '../../../src/table/tenant.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
-import type { MirroredCollection } from '../../../src/sync/mirrored-collection.ts';
+import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
 import type { SyncOptions, SyncResult } from '../../../src/sync/sync-result.ts';
-import { CollectionWriter } from '../../../src/table/collection-writer.ts';
-import { MissingRows } from '../../../src/table/missing-rows.ts';
 import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
+import { madeCollection } from '../pipeline/support/made-collection.ts';
 import { DEFAULT_LESSON_FIELDS } from '../core/support/lesson-fields.ts';
 
 const OSLO = 'Europe/Oslo';
@@ -62,64 +56,20 @@ export class LessonBench {
     return view;
   }
 
-  async #open(): Promise<MirroredCollection> {
-    const state = createMemoryStore().tenant('north');
-    const index = state.collection('schedules');
-    await (
-      await index.rebuild()
-    ).finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
+  #open(): Promise<MirroredCollection> {
     const { now, sleep } = this.time;
-    let ids = 0;
-    const randomId = (): string => (ids += 1).toString(16).padStart(8, '0');
-    const missing = await MissingRows.open(state.deletions, 'schedules', null);
-    const writer = new CollectionWriter(
-      {
-        missing,
-        tenantId: 'north',
-        collection: 'schedules',
-        reader: { encode: (value) => Buffer.from(JSON.stringify(value)) },
-        size: new TransactionSize(),
-        encodeReject: (value) => Buffer.from(JSON.stringify(value)),
-        index,
-        commit: (transaction) => {
-          this.transactions.push(transaction);
-          this.committedAtMs.push(now());
-          const progress = withOffsets(transaction.progress, {});
-          return Promise.resolve({ progress, derived: [], committedAtMs: now() });
-        },
-        now,
-        randomId,
+    return madeCollection({
+      name: 'schedules',
+      tenant: { guard: this.guard, scopesAhead: 2 },
+      commit: (transaction) => {
+        this.transactions.push(transaction);
+        this.committedAtMs.push(now());
+        const progress = withOffsets(transaction.progress, {});
+        return Promise.resolve({ progress, derived: [], committedAtMs: now(), tookMs: 0 });
       },
-      { progress: null, indexed: 'start', offsets: {}, knownRows: 0, knownRejects: 0 },
-    );
-    return {
-      writer,
-      pages: null,
-      source: this.#source(),
-      requireRecords: () => Promise.resolve(),
-      collection: 'schedules',
-      memory: state.deletions,
-      settling: {
-        collection: 'schedules',
-        missing,
-        limits: this.guard,
-        confirmAfterMs: 300_000,
-        today: () => localDate(now(), OSLO),
-        now,
-        isOtherHeld: () => false,
-        emit: () => undefined,
-      },
-      scopesAhead: 2,
-      identity: null,
-      overlapMs: 0,
-      inheritedWatermarkMs: null,
-      late: new LateRowWatch(() => 7),
-      findings: new HubFindings(),
-      now,
-      randomId,
-      sleep,
-      onPage: () => undefined,
-    };
+      runtime: { now, sleep },
+      own: { source: this.#source() },
+    });
   }
 
   #source() {

@@ -1,11 +1,12 @@
-import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { SeenKeys } from '../../../src/core/seen-keys.ts';
 import { withOffsets, type DeletionState } from '../../../src/model/progress.ts';
-import { CollectionWriter } from '../../../src/table/collection-writer.ts';
-import type { ActiveSync } from '../../../src/table/active-sync.ts';
+import type { RowReader } from '../../../src/core/decoded-row.ts';
+import type { CollectionWriter } from '../../../src/table/collection-writer.ts';
+import { hasSeenAll, type ActiveSync } from '../../../src/table/active-sync.ts';
+import { madeCollection } from './support/made-collection.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
@@ -49,9 +50,6 @@ interface Bench {
 }
 
 async function bench(options: { failCommit?: () => boolean } = {}): Promise<Bench> {
-  const index = createMemoryStore().tenant('north').collection('users');
-  const replay = await index.rebuild();
-  await replay.finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
   const transactions: Transaction[] = [];
   let ids = 0;
   let offset = 0;
@@ -61,28 +59,36 @@ async function bench(options: { failCommit?: () => boolean } = {}): Promise<Benc
     transactions.push(transaction);
     offset += transaction.records.length;
     const offsets = { ...transaction.progress.offsets, 'p.north.users/0': offset };
-    return { progress: withOffsets(transaction.progress, offsets), derived: [], committedAtMs: offset };
+    return {
+      progress: withOffsets(transaction.progress, offsets),
+      derived: [],
+      committedAtMs: offset,
+      tookMs: 0,
+    };
   };
-  const writer = new CollectionWriter(
-    {
-      tenantId: 'north',
-      collection: 'users',
-      reader: { encode: (value) => Buffer.from((value as { content: string }).content) },
-      size: new TransactionSize(),
+  const state = createMemoryStore().tenant('north');
+  const index = state.collection('users');
+  const { writer } = await madeCollection({
+    state,
+    settings: {
+      reader: {
+        encode: (value) => Buffer.from((value as { content: string }).content),
+      } as RowReader,
       encodeReject: (value) => Buffer.from(value.row ?? ''),
-      index,
-      commit,
-      now: () => 0,
-      randomId: () => `tx-${(ids += 1)}`,
     },
-    { progress: null, indexed: 'start', offsets: {}, knownRows: 0, knownRejects: 0 },
-  );
+    commit,
+    runtime: { randomId: () => `tx-${(ids += 1)}` },
+  });
   const published = (topic = 'users') =>
     transactions
       .flatMap(({ records }) => records)
       .filter((record) => record.topic === topic)
       .map(({ key, body }) => [key, body?.toString() ?? null] as const);
   return { writer, index, transactions, published };
+}
+
+function unseen(writer: CollectionWriter, sync: ActiveSync) {
+  return writer.read((table) => table.unseen('rows', sync));
 }
 
 function beginSync(
@@ -182,7 +188,7 @@ describe('CollectionWriter', () => {
     await writer.flush(first);
     writer.end(first);
     const full = beginSync(writer, 'FULL');
-    const { keys: candidates, count } = await writer.known.unseen('rows', full);
+    const { keys: candidates, count } = await unseen(writer, full);
     expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
     const delta = beginSync(writer);
     await writer.accept(delta, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
@@ -204,7 +210,7 @@ describe('CollectionWriter', () => {
       rows: [unreadable('a', 'odd')],
       readVersion: writer.readVersion(),
     });
-    expect((await writer.known.unseen('rows', republication)).keys).toEqual([]);
+    expect((await unseen(writer, republication)).keys).toEqual([]);
     await writer.flush(republication);
     expect(published('rejects')).toEqual([['users|a', 'odd']]);
     expect(published()).toHaveLength(1);
@@ -217,19 +223,19 @@ describe('CollectionWriter', () => {
       rows: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
-    expect(writer.known.areAllSeen(full)).toBe(true);
+    expect(hasSeenAll(full, writer.known.rows)).toBe(true);
     await writer.flush(full);
     writer.end(full);
     const republication = beginSync(writer, 'FULL');
     await writer.accept(republication, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
-    expect(writer.known.areAllSeen(republication)).toBe(false);
+    expect(hasSeenAll(republication, writer.known.rows)).toBe(false);
     await writer.accept(republication, {
       rows: [unreadable('c', 'odd')],
       readVersion: writer.readVersion(),
     });
     expect(republication.seen?.size).toBe(writer.known.rows);
-    expect(writer.known.areAllSeen(republication)).toBe(false);
-    expect((await writer.known.unseen('rows', republication)).keys).toEqual(['b']);
+    expect(hasSeenAll(republication, writer.known.rows)).toBe(false);
+    expect((await unseen(writer, republication)).keys).toEqual(['b']);
   });
 
   it('a new row does not hide that another has vanished', async () => {
@@ -246,8 +252,8 @@ describe('CollectionWriter', () => {
       rows: [row('a', 'x'), row('c', 'x')],
       readVersion: writer.readVersion(),
     });
-    expect(writer.known.areAllSeen(republication)).toBe(false);
-    expect((await writer.known.unseen('rows', republication)).keys).toEqual(['b']);
+    expect(hasSeenAll(republication, writer.known.rows)).toBe(false);
+    expect((await unseen(writer, republication)).keys).toEqual(['b']);
   });
 
   it('a removal of an unknown key publishes nothing', async () => {
@@ -339,7 +345,7 @@ it('a writer gives other rows to ask for each time: the hub may have removed tho
   const rows = Array.from({ length: 20 }, (_, number) => row(`row-${number}`, 'x'));
   await writer.accept(sync, { rows, readVersion: writer.readVersion() });
   await writer.flush(sync);
-  const asked = [1, 2, 3, 4, 5, 6].map(() => writer.known.someKeys(3, () => true));
+  const asked = [1, 2, 3, 4, 5, 6].map(() => writer.read((table) => table.someKeys(3, () => true)));
   const different = new Set((await Promise.all(asked)).flat());
   expect(different.size).toBe(18);
 });
@@ -425,9 +431,9 @@ describe('concurrent syncs', () => {
       if (each.kind === 'accept') {
         const page = lane.pages.shift();
         if (page !== undefined) await writer.accept(lane.sync, page);
-        if (writer.known.areAllSeen(lane.sync)) {
+        if (hasSeenAll(lane.sync, writer.known.rows)) {
           await writer.flush(lane.sync);
-          expect((await writer.known.unseen('rows', lane.sync)).keys).toEqual([]);
+          expect((await unseen(writer, lane.sync)).keys).toEqual([]);
         }
       }
       if (each.kind === 'renew') {

@@ -1,22 +1,18 @@
-import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import { PageMemory } from '../../../src/core/pages/page-memory.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { OutgoingRecord } from '../../../src/log/log.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { withOffsets } from '../../../src/model/progress.ts';
 import { Fingerprints, SeenKeys } from '../../../src/core/seen-keys.ts';
 import { markAllSeen, type ActiveSync } from '../../../src/table/active-sync.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
-import { MissingRows } from '../../../src/table/missing-rows.ts';
-import { CollectionWriter } from '../../../src/table/collection-writer.ts';
-import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import { plainSource } from '../../../src/source/source.ts';
-import type { MirroredCollection } from '../../../src/sync/mirrored-collection.ts';
-import { createMemoryStore } from '../../../src/state/memory-state.ts';
+import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
+import { madeCollection } from './support/made-collection.ts';
 import { asListed } from '../../simulation/parts/keyset-pages.ts';
 import { simulatedReader, type SimulatedRow } from '../../simulation/sessions/simulated-row.ts';
 
@@ -63,61 +59,22 @@ class World {
   }
 
   async open(): Promise<void> {
-    const state = createMemoryStore().tenant('north');
-    const index = state.collection('users');
-    await (
-      await index.rebuild()
-    ).finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
-    let ids = 0;
-    const randomId = (): string => (ids += 1).toString(16).padStart(8, '0');
-    const writer = new CollectionWriter(
-      {
-        tenantId: 'north',
-        collection: 'users',
-        reader: simulatedReader,
-        pages: this.#pages ?? undefined,
-        size: new TransactionSize(),
-        encodeReject: () => Buffer.alloc(1),
-        index,
-        commit: ({ records, progress }) => {
-          this.records.push(...records);
-          return Promise.resolve({ progress: withOffsets(progress, {}), derived: [], committedAtMs: 0 });
-        },
-        now: () => 0,
-        randomId,
-      },
-      { progress: null, indexed: 'start', offsets: {}, knownRows: 0, knownRejects: 0 },
-    );
     const hub = { readPages: (options: ReadOptions) => this.#readPages(options) } as Hub;
-    const source = plainSource(hub, collectionNamed('users'), simulatedReader);
-    this.#parts = {
-      writer,
-      pages: this.#pages,
-      source,
-      requireRecords: () => Promise.resolve(),
-      collection: 'users',
-      memory: state.deletions,
-      settling: {
-        collection: 'users',
-        missing: await MissingRows.open(state.deletions, 'users', null),
-        limits: { rows: 1_000, ratio: 1 },
-        confirmAfterMs: 300_000,
-        today: () => '2026-03-10',
-        now: () => 0,
-        isOtherHeld: () => false,
-        emit: (event) => this.told.push(event.kind),
+    this.#parts = await madeCollection({
+      settings: { reader: simulatedReader, encodeReject: () => Buffer.alloc(1) },
+      tenant: { emit: (event) => this.#note(event) },
+      commit: ({ records, progress }) => {
+        this.records.push(...records);
+        const committed = withOffsets(progress, {});
+        return Promise.resolve({ progress: committed, derived: [], committedAtMs: 0, tookMs: 0 });
       },
-      scopesAhead: 0,
-      identity: null,
-      overlapMs: 0,
-      inheritedWatermarkMs: null,
-      late: new LateRowWatch(() => 7),
-      findings: new HubFindings(),
-      now: () => 0,
-      randomId,
-      sleep: () => Promise.resolve(),
-      onPage: (stats, tally) => this.told.push({ ...stats, syncId: null }, tally),
-    };
+      own: { pages: this.#pages, source: plainSource(hub, collectionNamed('users'), simulatedReader) },
+    });
+  }
+
+  #note(event: PipelineEvent): void {
+    if (event.type === 'deletion') this.told.push(event.event.kind);
+    if (event.type === 'sync-page') this.told.push({ ...event.stats, syncId: null }, event.tally);
   }
 
   async sync(mode: 'FULL' | 'INCREMENTAL'): Promise<void> {

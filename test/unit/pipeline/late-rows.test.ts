@@ -1,14 +1,10 @@
-import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import { describe, expect, it } from 'vitest';
-import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { withOffsets, type Progress } from '../../../src/model/progress.ts';
-import { HubFindings } from '../../../src/sync/hub-findings.ts';
-import { MissingRows } from '../../../src/table/missing-rows.ts';
-import { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
-import type { MirroredCollection } from '../../../src/sync/mirrored-collection.ts';
+import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
 import type { SourceScan } from '../../../src/source/source-scan.ts';
+import { madeCollection } from './support/made-collection.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 
 const MINUTE = 60_000;
@@ -29,75 +25,41 @@ class Bench {
   #progress: Progress | null = null;
   #ids = 0;
   readonly store = createMemoryStore();
-  readonly #index = this.store.tenant('north').collection('users');
 
   async session(overlapMs: number): Promise<MirroredCollection> {
-    const { deletions } = this.store.tenant('north');
-    const position = await this.#index.position();
-    if (position === null) {
-      const replay = await this.#index.rebuild();
-      await replay.finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
-    }
-    const now = (): number => this.nowMs;
-    const randomId = (): string => (this.#ids += 1).toString(16).padStart(8, '0');
-    const writer = new CollectionWriter(
-      {
-        tenantId: 'north',
-        collection: 'users',
-        reader: { encode: (value) => Buffer.from(JSON.stringify(value)) },
-        size: new TransactionSize(),
-        encodeReject: (value) => Buffer.from(JSON.stringify(value)),
-        index: this.#index,
-        commit: async ({ progress }) => {
-          this.#progress = withOffsets(progress, {});
-          return { progress: this.#progress, derived: [], committedAtMs: this.nowMs };
-        },
-        now,
-        randomId,
+    const state = this.store.tenant('north');
+    const index = state.collection('users');
+    const position = await index.position();
+    return madeCollection({
+      state,
+      settings: { deltaOverlapMs: overlapMs },
+      commit: async ({ progress }) => {
+        this.#progress = withOffsets(progress, {});
+        return { progress: this.#progress, derived: [], committedAtMs: this.nowMs, tookMs: 0 };
       },
-      {
+      runtime: {
+        now: () => this.nowMs,
+        randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
+      },
+      start: {
         progress: this.#progress,
         indexed: position?.transactionId ?? 'start',
-        offsets: {},
-        knownRows: await this.#index.count('rows'),
-        knownRejects: 0,
+        knownRows: await index.count('rows'),
       },
-    );
-    return {
-      writer,
-      pages: null,
-      source: {
-        begin: () =>
-          Promise.resolve({
-            scopes: new Set(['']),
-            scans: () => [{ scope: '', open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) }],
-          }),
-        scopeOf: () => '',
+      own: {
+        source: {
+          begin: () =>
+            Promise.resolve({
+              scopes: new Set(['']),
+              scans: () => [
+                { scope: '', open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) },
+              ],
+            }),
+          scopeOf: () => '',
+        },
+        inheritedWatermarkMs: this.#progress?.watermarkMs ?? null,
       },
-      requireRecords: () => Promise.resolve(),
-      collection: 'users',
-      memory: deletions,
-      settling: {
-        collection: 'users',
-        missing: await MissingRows.open(deletions, 'users', null),
-        limits: { rows: 1_000, ratio: 1 },
-        confirmAfterMs: 300_000,
-        today: () => '2026-03-10',
-        now: now,
-        isOtherHeld: () => false,
-        emit: () => undefined,
-      },
-      scopesAhead: 0,
-      identity: null,
-      overlapMs,
-      inheritedWatermarkMs: this.#progress?.watermarkMs ?? null,
-      late: new LateRowWatch(() => 7),
-      findings: new HubFindings(),
-      now,
-      randomId,
-      sleep: () => Promise.resolve(),
-      onPage: () => undefined,
-    };
+    });
   }
 
   put(id: string, content: string, stampMs = this.nowMs): void {
@@ -137,8 +99,10 @@ describe('the watermark of a sync of several scans', () => {
       },
     });
     const session = await made.session(5 * MINUTE);
-    const scans = () => Promise.resolve([at('a', made.nowMs + MINUTE), at('b', made.nowMs)]);
-    const parts = { ...session, scopesAhead: 1, scans };
+    const scans = [at('a', made.nowMs + MINUTE), at('b', made.nowMs)];
+    const reading = { scopes: new Set(['a', 'b']), scans: () => scans };
+    const source = { ...session.source, begin: () => Promise.resolve(reading) };
+    const parts = { ...session, tenant: { ...session.tenant, scopesAhead: 1 }, source };
     expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ kind: 'complete' });
     expect(parts.writer.progress?.watermarkMs).toBe(made.nowMs - 5 * MINUTE);
   });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
-import type { Tenant } from '../../../src/session/tenant.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 import { runWorker } from '../../../src/worker/worker.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 

@@ -1,50 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
-import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import { CollectionRunner } from '../../../src/timetable/collection-runner.ts';
-import type { SyncedCollection } from '../../../src/timetable/sync-timetable.ts';
+import { madeCollection } from './support/made-collection.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 
 /** Makes a runner whose syncs fail with an error before they read anything. */
-function failingRunner(failure: Error) {
+async function failingRunner(failure: Error) {
   const events: PipelineEvent[] = [];
-  const parts = {
-    collection: 'users',
-    sync: {
-      writer: {
-        progress: null,
-        known: { rows: 0 },
-        committed: { isMappingNew: false, completeSinceMs: null },
-      },
-      identity: {
-        isFlagged: () => false,
-        clear: () => {
-          throw failure;
-        },
-      },
-      collection: 'users',
-      settling: { missing: { owed: null } },
-      findings: new HubFindings(),
-      source: {},
-    },
-    hasIncremental: true,
-    parents: () => 'ready',
-    parent: null,
-    deltaEveryMs: 2_000,
-    now: () => 0,
-    random: () => 1,
+  const own = await madeCollection({
+    commit: () => Promise.reject(failure),
+    tenant: { emit: (event) => events.push(event) },
     // No incremental sync runs beside a full one.
-    sleep: () => Promise.reject(new Error('over')),
-    emit: (event: PipelineEvent) => events.push(event),
-  } as unknown as SyncedCollection;
-  return { runner: new CollectionRunner(parts), events };
+    runtime: { sleep: () => Promise.reject(new Error('over')) },
+    own: { requireRecords: () => Promise.reject(failure) },
+  });
+  return { runner: new CollectionRunner(own), events };
 }
 
 async function retryAfter(retryAfterMs: number | undefined): Promise<number | null | undefined> {
   const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
-  const { runner, events } = failingRunner(error);
+  const { runner, events } = await failingRunner(error);
   const { signal } = new AbortController();
-  await expect(runner.once('FULL', { signal, acceptNew: true })).rejects.toBe(error);
+  await expect(runner.once('FULL', { signal })).rejects.toBe(error);
   return events.flatMap((event) => (event.type === 'sync-failed' ? [event.retryInMs] : []))[0];
 }
 

@@ -3,7 +3,8 @@ import { SegmentRolls, type EndsToMark } from '../../../src/core/segment-rolls.t
 import { RollcallError } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Offsets } from '../../../src/model/progress.ts';
-import { rollSegments, type RolledTenant } from '../../../src/session/roll-segments.ts';
+import { rollSegments } from '../../../src/session/roll-segments.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -17,10 +18,10 @@ async function roll(
   const marked: { atMs: number; ends: EndsToMark }[] = [];
   const stop = new AbortController();
   let nowMs = 0;
-  const parts: RolledTenant = {
+  const tenant = {
     runtime: {
       now: () => nowMs,
-      sleep: (ms) => {
+      sleep: (ms: number) => {
         nowMs += ms;
         if (nowMs > untilMs) stop.abort();
         return Promise.resolve();
@@ -28,17 +29,18 @@ async function roll(
     },
     log: {
       removedAt: () => options.removedAt?.(nowMs) ?? {},
-      compactionSettings: (topics) => Promise.resolve(new Map(topics.map((topic) => [topic, DAILY]))),
-      markEnds: (ends) => {
+      compactionSettings: (topics: readonly string[]) =>
+        Promise.resolve(new Map(topics.map((topic) => [topic, DAILY]))),
+      markEnds: (ends: EndsToMark) => {
         options.onMark?.(nowMs);
         marked.push({ atMs: nowMs, ends });
         return Promise.resolve();
       },
     },
-  };
+  } as unknown as Tenant;
   const offsets = { 'p.north.users/2': 7, 'p.north.rejects/0': 3 };
   const writers = new Map([['users' as CollectionName, { committed: { offsets, last: null } }]]);
-  await rollSegments(parts, { rolls: new SegmentRolls(), writers, signal: stop.signal });
+  await rollSegments(tenant, { rolls: new SegmentRolls(), writers, signal: stop.signal });
   return marked;
 }
 

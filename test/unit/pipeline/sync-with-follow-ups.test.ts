@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ScanEvidence } from '../../../src/core/deletions/evidence.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
-import { HubFindings } from '../../../src/sync/hub-findings.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
-import { syncWithFollowUps, type Syncing } from '../../../src/timetable/sync-attempt.ts';
+import { Syncs } from '../../../src/timetable/collection-runner.ts';
+import type { SyncTimetable } from '../../../src/timetable/sync-timetable.ts';
+import { madeCollection } from './support/made-collection.ts';
 
 const { signal } = new AbortController();
 
@@ -26,60 +27,59 @@ function complete(rowsCreated: number): SyncResult {
   };
 }
 
-/** Parts whose syncs come to the given results, one after another, with the modes that ran. */
-function parts(results: (SyncResult | Error)[]) {
+/** Syncs that come to the given results, one after another, with the modes that ran. */
+async function syncs(results: (SyncResult | Error)[]) {
   const modes: SyncMode[] = [];
-  const findings = new HubFindings();
+  const own = await madeCollection({
+    commit: () => Promise.reject(new Error('nothing is committed')),
+    runtime: {
+      // No incremental sync runs beside a full one.
+      sleep: (_ms, aborted) =>
+        new Promise((resolve) => aborted.addEventListener('abort', () => resolve(undefined))),
+    },
+  });
   let canBeIncremental = true;
-  const made = {
-    collection: 'users',
-    sync: { writer: { progress: null }, findings, source: {} },
-    deltaEveryMs: 1_000,
-    // No incremental sync runs beside a full one.
-    sleep: (_ms: number, aborted: AbortSignal) =>
-      new Promise((resolve) => aborted.addEventListener('abort', resolve)),
-    timetable: {
-      get canBeIncremental() {
-        return canBeIncremental;
-      },
-      noteFilterRefused: () => {
-        canBeIncremental = false;
-      },
+  const timetable = {
+    get canBeIncremental() {
+      return canBeIncremental;
     },
-    attempt: {
-      run: (mode: SyncMode) => {
-        modes.push(mode);
-        const result = results.shift();
-        return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
-      },
+    noteFilterRefused: () => {
+      canBeIncremental = false;
     },
-  } as unknown as Syncing;
-  return { made, modes, findings };
+  } as unknown as SyncTimetable;
+  class Given extends Syncs {
+    override run(mode: SyncMode): Promise<SyncResult> {
+      modes.push(mode);
+      const result = results.shift() ?? new Error('no result is given');
+      return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
+    }
+  }
+  return { made: new Given(own, timetable), modes, findings: own.findings };
 }
 
 describe('a sync and what it leads to', () => {
   it('an incremental sync with an oversized delta becomes a full one, and the result counts the rows of both', async () => {
-    const { made, modes } = parts([
+    const { made, modes } = await syncs([
       { kind: 'becomes-full', because: 'oversized', stats: statsOf('INCREMENTAL', 3) },
       complete(4),
     ]);
-    const result = await syncWithFollowUps(made, 'INCREMENTAL', { signal });
+    const result = await made.withFollowUps('INCREMENTAL', { signal });
     expect(modes).toEqual(['INCREMENTAL', 'FULL']);
     expect(result.stats.rowsCreated).toBe(7);
   });
 
   it('once the hub refuses the filter, a full sync takes the place of each incremental one', async () => {
     const refused = new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '' });
-    const { made, modes } = parts([refused, complete(1), complete(1)]);
-    await syncWithFollowUps(made, 'INCREMENTAL', { signal });
-    await syncWithFollowUps(made, 'INCREMENTAL', { signal });
+    const { made, modes } = await syncs([refused, complete(1), complete(1)]);
+    await made.withFollowUps('INCREMENTAL', { signal });
+    await made.withFollowUps('INCREMENTAL', { signal });
     expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
   });
 
   it('another failure of an incremental sync is thrown, and no full one runs', async () => {
     const failure = new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
-    const { made, modes } = parts([failure]);
-    await expect(syncWithFollowUps(made, 'INCREMENTAL', { signal })).rejects.toBe(failure);
+    const { made, modes } = await syncs([failure]);
+    await expect(made.withFollowUps('INCREMENTAL', { signal })).rejects.toBe(failure);
     expect(modes).toEqual(['INCREMENTAL']);
   });
 
@@ -94,12 +94,12 @@ describe('a sync and what it leads to', () => {
       totalAtStart: 3,
       totalAtEnd: 3,
     };
-    const { made, modes, findings } = parts([
+    const { made, modes, findings } = await syncs([
       { kind: 'becomes-full', because: 'short', stats: statsOf('INCREMENTAL', 1) },
       complete(1),
     ]);
     expect(findings.isShortIncremental(scan)).toBe(true);
-    await syncWithFollowUps(made, 'INCREMENTAL', { signal });
+    await made.withFollowUps('INCREMENTAL', { signal });
     expect(modes).toEqual(['INCREMENTAL', 'FULL']);
     expect(findings.isShortIncremental(scan)).toBe(false);
     // Until the next daily sync; a confirming one changes nothing.

@@ -17,7 +17,7 @@ function logged(...events: readonly PipelineEvent[]): Line[] {
 const NOTHING = { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
 
 function chainsPublished(tally: Partial<typeof NOTHING>, publishedOpen = 0): PipelineEvent {
-  return { type: 'chains-published', tally: { ...NOTHING, ...tally }, publishedOpen, contradictions: null };
+  return { type: 'absences-published', tally: { ...NOTHING, ...tally }, publishedOpen, contradictions: null };
 }
 
 function syncEnded(

@@ -29,7 +29,7 @@ const ENDED = {
   progress: null,
 } as const;
 const CHAINS = {
-  type: 'chains-published',
+  type: 'absences-published',
   tally: { created: 3, replaced: 2, deleted: 1, restored: 1, forgotten: 4, shown: 1, hidden: 0 },
   publishedOpen: 2,
   contradictions: 4,

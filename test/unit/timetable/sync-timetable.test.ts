@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ChangedScopes } from '../../../src/source/source-scan.ts';
+import { ChangedScopes } from '../../../src/table/tenant.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
-import { SyncRetries, SyncTimetable, type SyncedCollection } from '../../../src/timetable/sync-timetable.ts';
+import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
+import { SyncTimetable } from '../../../src/timetable/sync-timetable.ts';
 
 const LAST_FULL_MS = Date.parse('2026-03-10T03:00:00Z');
 const MINUTE = 60_000;
@@ -11,24 +12,23 @@ const DAY = 24 * 60 * MINUTE;
 function timetable(): { at: (nowMs: number) => unknown; changes: ChangedScopes } {
   const changes = new ChangedScopes();
   let nowMs = 0;
-  const parts = {
-    sync: {
-      writer: {
-        progress: { watermarkMs: LAST_FULL_MS - 5 * MINUTE },
-        committed: { isMappingNew: false, completeSinceMs: LAST_FULL_MS },
-      },
-      identity: null,
-      findings: new HubFindings(),
-      settling: { missing: { owed: null } },
-      source: { changes },
+  const own = {
+    tenant: { runtime: { now: () => nowMs, random: () => 0 } },
+    settings: {
+      name: 'schedules',
+      fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
+      deltaEveryMs: 5_000,
     },
-    hasIncremental: true,
-    fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
-    deltaEveryMs: 5_000,
-    now: () => nowMs,
-    random: () => 0,
-  } as unknown as SyncedCollection;
-  const made = new SyncTimetable(parts, new SyncRetries(parts));
+    writer: {
+      progress: { watermarkMs: LAST_FULL_MS - 5 * MINUTE },
+      committed: { isMappingNew: false, completeSinceMs: LAST_FULL_MS },
+    },
+    identity: null,
+    findings: new HubFindings(),
+    missing: { owed: null },
+    source: { changes },
+  } as unknown as MirroredCollection;
+  const made = new SyncTimetable(own);
   return {
     changes,
     at(ms) {

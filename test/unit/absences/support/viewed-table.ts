@@ -2,11 +2,12 @@ import { createEventEncoder, type AbsenceChangeValue } from '../../../../src/cor
 import { createValueCodec } from '../../../../src/core/value-codec.ts';
 import type { AbsenceVersionValue } from '../../../../src/core/absences/absence-version.ts';
 import type { ReadableRow } from '../../../../src/core/decoded-row.ts';
-import type { OutgoingRecord } from '../../../../src/log/log.ts';
+import type { LoggedRecord, OutgoingRecord, TenantLog } from '../../../../src/log/log.ts';
 import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
 import type { TopicSuffix } from '../../../../src/model/collections.ts';
 import { AbsenceView } from '../../../../src/absences/absence-view.ts';
-import type { ReadRecords } from '../../../../src/absences/read-records.ts';
+import type { AbsenceTenant } from '../../../../src/absences/render-absences.ts';
+import { frame, FRAME_BYTES } from '../../../../src/log/framing.ts';
 import type { Derived, ViewedSync, ViewedTransaction } from '../../../../src/table/view.ts';
 import { areasOf, type IndexChange } from '../../../../src/state/index-store.ts';
 import { MemoryIndex } from '../../../../src/state/memory-index.ts';
@@ -42,19 +43,41 @@ export class ViewedTable {
   #transaction = 0;
   #hashes = new Map<string, Buffer>();
 
-  constructor(readRecords: ReadRecords = () => Promise.resolve()) {
-    this.#view = new AbsenceView({
-      tenantId: 'north',
-      index: this.index,
-      reader: { mapping: null, encode: (value) => versionCodec.toBuffer(value as AbsenceVersionValue) },
+  /** `onRead`: called before a topic is read from its beginning; returns its records by key. */
+  constructor(onRead: (topic: string) => Readonly<Record<string, AbsenceVersionValue>> = () => ({})) {
+    const absences = {
+      reader: {
+        mapping: null,
+        encode: (value: object) => versionCodec.toBuffer(value as AbsenceVersionValue),
+      },
       encodeEvent: createEventEncoder(schemaOf('absence-changes')),
-      decodeVersion: (body) => versionCodec.fromBuffer(body),
-      readRecords,
+      decodeVersion: (body: Buffer) => versionCodec.fromBuffer(body),
+      decode: (framed: Buffer) => Promise.resolve(versionCodec.fromBuffer(framed.subarray(FRAME_BYTES))),
       absentSinceMs: () => 0,
       forgetAfterMs: 30 * 24 * 3_600_000,
-      onCommitted: () => undefined,
-      now: () => this.nowMs,
-    });
+      onStudents: () => undefined,
+    };
+    const read: TenantLog['read'] = async ({ from, onBatch }) => {
+      for (const { topic } of from) {
+        const records = Object.entries(onRead(topic)).map(([key, value]) => {
+          const framed = frame(1, versionCodec.toBuffer(value));
+          return { topic, key, value: framed, mapping: null } as LoggedRecord;
+        });
+        if (records.length > 0) await onBatch(records);
+      }
+    };
+    this.#view = new AbsenceView(
+      {
+        tenantId: 'north',
+        state: { collection: () => this.index },
+        log: { read },
+        absences,
+        runtime: { now: () => this.nowMs },
+        emit: () => undefined,
+      } as unknown as AbsenceTenant,
+      {},
+      new AbortController().signal,
+    );
   }
 
   /** Events in `absence-changes`, decoded, in their order. */

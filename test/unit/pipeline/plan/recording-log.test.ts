@@ -69,6 +69,7 @@ describe('a log that records', () => {
       progress: transaction.progress,
       derived: [],
       committedAtMs: NOW_MS,
+      tookMs: 0,
     });
   });
 

@@ -1,8 +1,8 @@
-import { TransactionSize } from '../../../../src/core/transaction-size.ts';
 import type { AbsenceChangeValue } from '../../../../src/core/absence-change.ts';
 import { MAPPING_HEADER } from '../../../../src/core/cloud-events.ts';
 import { offsetsOf, withOffsets, type Offsets } from '../../../../src/model/progress.ts';
-import { CollectionWriter } from '../../../../src/table/collection-writer.ts';
+import type { RowReader } from '../../../../src/core/decoded-row.ts';
+import { madeCollection } from './made-collection.ts';
 import type { OwnerWork } from '../../../../src/owner/owner-request.ts';
 import { REPUBLISH, type Republished } from '../../../../src/owner/republish.ts';
 import { frame, FRAME_BYTES } from '../../../../src/log/framing.ts';
@@ -13,7 +13,6 @@ import type {
   TenantLog,
   Transaction,
 } from '../../../../src/log/log.ts';
-import { createMemoryStore } from '../../../../src/state/memory-state.ts';
 
 const PARTITIONS = 2;
 const TOPIC = 'p.north.absence-changes';
@@ -48,7 +47,6 @@ export async function eventsBench({ keepsNotes = false } = {}) {
   const transactions: OutgoingRecord[][] = [];
   let readings = 0;
   let onRow: (reading: number) => Promise<void> = () => Promise.resolve();
-  let ids = 0;
 
   const append = (record: Pick<LoggedRecord, 'key' | 'value' | 'mapping'>): void => {
     const partition = Number(/\d+$/.exec(record.key)?.[0] ?? 0) % PARTITIONS;
@@ -81,28 +79,15 @@ export async function eventsBench({ keepsNotes = false } = {}) {
       append({ key, value: body === null ? null : frame(1, body), mapping: headers[MAPPING_HEADER] ?? null });
     const offsets = { ...transaction.progress.offsets, ...offsetsOf(ends(), 'absence-changes') };
     const progress = withOffsets(transaction.progress, offsets);
-    return Promise.resolve({ progress, derived: [], committedAtMs: 0 });
+    return Promise.resolve({ progress, derived: [], committedAtMs: 0, tookMs: 0 });
   };
 
-  const index = createMemoryStore().tenant('north').collection('absence-versions');
-  const replay = await index.rebuild();
-  await replay.finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
-  const randomId = (): string => `tx-${(ids += 1)}`;
-  const writer = new CollectionWriter(
-    {
-      tenantId: 'north',
-      collection: 'absence-versions',
-      reader: { encode: () => Buffer.alloc(1), mapping: 'new' },
-      size: new TransactionSize(),
-      encodeReject: () => Buffer.alloc(1),
-      index,
-      commit,
-      now: () => 0,
-      randomId,
-    },
-    { progress: null, indexed: 'start', offsets: {}, knownRows: 0, knownRejects: 0 },
-  );
-  const chains = {
+  const { writer, tenant } = await madeCollection({
+    name: 'absence-versions',
+    settings: { reader: { encode: () => Buffer.alloc(1), mapping: 'new' } as unknown as RowReader },
+    commit,
+  });
+  const absences = {
     reader: {
       mapping: 'new',
       readAgain: (value: { sourcedId: string }) => ({
@@ -121,14 +106,8 @@ export async function eventsBench({ keepsNotes = false } = {}) {
     encodeChange: (value: AbsenceChangeValue) => Buffer.from(JSON.stringify(value)),
   };
   const work = {
-    parts: {
-      tenantId: 'north',
-      topicPrefix: 'p',
-      log: { read },
-      chains,
-      runtime: { randomId, now: () => 0 },
-    },
-    session: { writers: new Map([['absence-versions', writer]]) },
+    tenant: { ...tenant, log: { read }, absences },
+    writers: new Map([['absence-versions', writer]]),
     report: () => Promise.resolve(),
     signal: new AbortController().signal,
   } as unknown as OwnerWork;
@@ -142,7 +121,7 @@ export async function eventsBench({ keepsNotes = false } = {}) {
     beforeUndecodable: (key: string): void => append({ key, value: UNDECODABLE, mapping: null }),
     /** Publishes as a sync does; null removes the events of an absence that expired. */
     publish: (key: string, event: Omit<ShownEvent, 'key'> | null): Promise<unknown> => {
-      const body = event === null ? null : chains.encodeChange(valueOf({ key, ...event }));
+      const body = event === null ? null : absences.encodeChange(valueOf({ key, ...event }));
       const headers = { [MAPPING_HEADER]: 'new' };
       return writer.reissue((publish) => publish([() => ({ topic: 'absence-changes', key, body, headers })]));
     },

@@ -1,0 +1,121 @@
+import type { AbsenceChangeValue, EncodeEvent } from '../core/absence-change.ts';
+import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
+import type { RowReader } from '../core/decoded-row.ts';
+import type { GuardLimits } from '../core/deletions/missing.ts';
+import type { FullPullTime } from '../core/full-pull-time.ts';
+import type { DayReader } from '../core/lessons/read-days.ts';
+import type { Emit } from '../core/pipeline-events.ts';
+import type { TransactionSize } from '../core/transaction-size.ts';
+import type { WhichStudents } from '../config/schedules.ts';
+import type { Hub, ReadSchedule } from '../hub/hub.ts';
+import type { TenantLog } from '../log/log.ts';
+import type { CollectionName, TopicSuffix } from '../model/collections.ts';
+import type { Runtime } from '../runtime.ts';
+import type { TenantState } from '../state/index-store.ts';
+
+/** Value of a record in `rejects` (avro/rejects.avsc). */
+export interface RejectValue {
+  readonly collection: string;
+  readonly sourcedId: string | null;
+  readonly reason: string;
+  readonly row: string | null;
+  /** ms since the epoch */
+  readonly firstSeenAt: number;
+}
+
+export interface TenantCollection {
+  readonly name: CollectionName;
+  readonly reader: RowReader;
+  readonly encodeReject: (value: RejectValue) => Buffer;
+  readonly deltaEveryMs: number;
+  readonly deltaOverlapMs: number;
+  readonly fullPull: FullPullTime;
+  /** Learned from its transactions, for all sessions. */
+  readonly size: TransactionSize;
+  /** The parents that the configuration names; only for `afterschool-users`. */
+  readonly parentIds?: readonly string[] | undefined;
+}
+
+/** A tenant in this process, from its start to its end: what it reads, writes and remembers. */
+export interface Tenant {
+  readonly tenantId: string;
+  /** Names this run of the tenant among its owners. */
+  readonly owner: string;
+  readonly topicPrefix: string;
+  readonly hub: Hub;
+  readonly log: TenantLog;
+  readonly state: TenantState;
+  readonly collections: readonly TenantCollection[];
+  /** Left out if schedules are not mirrored. */
+  readonly schedules?: TenantSchedules | undefined;
+  /** Undefined if absences and their changes are not mirrored. */
+  readonly absences: TenantAbsences | undefined;
+  readonly guard: GuardLimits;
+  /** How long after a full sync that missed rows its confirming sync begins. */
+  readonly confirmAfterMs: number;
+  /** How many scopes of a nested collection are opened ahead of their turn. */
+  readonly scopesAhead: number;
+  /** Creates or checks topics and schemas; called before each take-over. */
+  readonly prepare: () => Promise<void>;
+  readonly runtime: Runtime;
+  readonly emit: Emit;
+}
+
+/** What absences and their changes are derived with. */
+export interface TenantAbsences {
+  readonly encodeEvent: EncodeEvent;
+  /** Encodes an event with its records. */
+  readonly encodeChange: (value: AbsenceChangeValue) => Buffer;
+  /** Decodes an unframed body of `absence-versions`. */
+  readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
+  /** Decodes a framed value of `absence-versions`, `absences` or `absence-changes`, of any version of its schema. */
+  readonly decode: (framed: Buffer, topics?: readonly TopicSuffix[]) => Promise<unknown>;
+  /** The reader of `absence-versions`. */
+  readonly reader: Pick<RowReader, 'encode' | 'mapping' | 'hashOf' | 'readAgain'>;
+  /**
+   * Absences that ended before this time (ms since the epoch) are not kept by student. `Infinity`: none is, because the
+   * mapping takes the student out.
+   */
+  readonly absentSinceMs: () => number;
+  /** How long after a deletion the absence's key in `absence-changes` is nulled, ms. */
+  readonly forgetAfterMs: number;
+  /** Called with the students whose current absences a committed transaction has changed. */
+  readonly onStudents: (students: ReadonlySet<string>) => void;
+}
+
+export interface TenantSchedules {
+  readonly readSchedule: ReadSchedule;
+  readonly reader: DayReader;
+  readonly students: WhichStudents;
+  readonly daysBack: number;
+  readonly daysAhead: number;
+  /** IANA name of the zone that says which day is today. */
+  readonly timeZone: string;
+  /** Students whose absences changed. */
+  readonly changes: ChangedScopes;
+}
+
+/** The scopes whose parents have changed since an incremental sync read them. Kept for all sessions of a tenant. */
+export class ChangedScopes {
+  #changed = new Set<string>();
+
+  get isEmpty(): boolean {
+    return this.#changed.size === 0;
+  }
+
+  note(scopes: Iterable<string>): void {
+    for (const scope of scopes) this.#changed.add(scope);
+  }
+
+  /** Hands over the changed scopes; if `read` fails they stay changed. */
+  async take<T>(read: (scopes: ReadonlySet<string>) => Promise<T>): Promise<T> {
+    const taken = this.#changed;
+    this.#changed = new Set();
+    try {
+      return await read(taken);
+    } catch (error) {
+      this.note(taken);
+      throw error;
+    }
+  }
+}
