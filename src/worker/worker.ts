@@ -1,9 +1,228 @@
 import { hostname } from 'node:os';
-import type { Assembly } from '../session/assemble.ts';
-import type { StartedTenant } from '../session/tenant.ts';
-import type { Coordination } from '../state/coordination.ts';
+import { SegmentRolls } from '../core/segment-rolls.ts';
+import { RollcallError } from '../errors.ts';
+import { Semaphore } from '../hub/semaphore.ts';
+import { APPROVE } from '../owner/deletes.ts';
+import { notMirrored, otherVersion, type OwnerRequestKind, type OwnerWork } from '../owner/owner-request.ts';
+import { PULL } from '../owner/pull.ts';
+import { REBUILD } from '../owner/rebuild.ts';
+import { REPAIR } from '../owner/repair.ts';
+import { REPUBLISH } from '../owner/republish.ts';
+import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
 import { sleep } from '../runtime.ts';
-import { OpeningQueue, TenantRun } from './tenant-run.ts';
+import type { Assembly } from '../session/assemble.ts';
+import { openSession, type TenantSession } from '../session/open-session.ts';
+import { rollSegments } from '../session/roll-segments.ts';
+import { watchTopics } from '../session/watch-topics.ts';
+import type { Coordination, OwnerRequest } from '../state/coordination.ts';
+import { serveRequests, type ServeRequestsOptions } from '../state/serve-requests.ts';
+import type { Tenant } from '../table/tenant.ts';
+
+const BETWEEN_SESSIONS: Backoff = { firstMs: 1_000, longestMs: 30_000 };
+
+/** Tenants to open at the same time: this mostly waits for Kafka, so a higher number would not be faster. */
+const OPENINGS_AT_ONCE = 10;
+/** An opening that takes longer, such as the rebuild of a large index, no longer delays the next tenant. */
+const LONG_OPENING_MS = 30_000;
+
+/**
+ * Opens tenants (topics, schemas, take-over, recovery) a few at a time in the order of their requests, so that hundreds of
+ * them do not overload Kafka, registry and Redis at once, and then mistake the load for an outage. No time limit of an
+ * opening starts before its turn.
+ */
+class OpeningQueue {
+  readonly #turns = new Semaphore(OPENINGS_AT_ONCE);
+
+  /** Rejects with the error of `open`, or with the signal's reason when it aborts before the turn. */
+  async run<T>(open: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const release = await this.#turns.acquire(signal);
+    const isLong = setTimeout(release, LONG_OPENING_MS);
+    try {
+      return await open();
+    } finally {
+      clearTimeout(isLong);
+      release();
+    }
+  }
+}
+
+interface RunOptions {
+  /** Shared by all tenants of a process. If left out, the tenant is opened at once. */
+  readonly openings?: OpeningQueue | undefined;
+  /** Where commands leave their requests to the owner. If left out, it serves none. */
+  readonly coordination?: Coordination | undefined;
+}
+
+/** A tenant that this process mirrors, session after session. */
+export class TenantRun<T extends Tenant = Tenant> {
+  readonly tenant: T;
+  readonly #options: RunOptions;
+  // Kept for all sessions, so that frequent new sessions do not append end markers each time.
+  readonly #rolls = new SegmentRolls();
+  #session: TenantSession | null = null;
+  #ownedSinceMs: number | null = null;
+  #failure: RollcallError | null = null;
+
+  constructor(tenant: T, options: RunOptions = {}) {
+    this.tenant = tenant;
+    this.#options = options;
+  }
+
+  /** Null while it does not own the tenant. */
+  get session(): TenantSession | null {
+    return this.#session;
+  }
+
+  /** Null while the process has not owned the tenant yet. */
+  get ownedSinceMs(): number | null {
+    return this.#ownedSinceMs;
+  }
+
+  /** Why the tenant needs a person: lost ownership, an incompatible topic or schema. Null again when a session opens. */
+  get failure(): RollcallError | null {
+    return this.#failure;
+  }
+
+  /**
+   * Mirrors until the signal aborts, or until the tenant needs a person: then it returns the failure. Every other failure
+   * of log or index has the same cure: a new session takes the tenant over, recovers and continues.
+   */
+  async mirror(signal: AbortSignal): Promise<RollcallError | null> {
+    const { runtime, emit } = this.tenant;
+    for (let failures = 0; !signal.aborted;) {
+      let startedAtMs = runtime.now();
+      try {
+        await this.#runSession(signal, () => {
+          startedAtMs = runtime.now();
+        });
+      } catch (thrown) {
+        if (signal.aborted) break;
+        // What waited for the transaction that failed may report before it does (KAFKA_NOT_SENT).
+        const { cause } = thrown as Error;
+        const error = cause instanceof RollcallError ? cause : thrown;
+        if (needsPerson(error)) {
+          this.#failure = error;
+          return error;
+        }
+        // A session that opens and fails at once does not reset the pause: this spares hub and Kafka.
+        failures = runtime.now() - startedAtMs > BETWEEN_SESSIONS.longestMs ? 1 : failures + 1;
+        const retryInMs = jitteredPauseMs(BETWEEN_SESSIONS, failures, runtime.random);
+        emit({ type: 'session-failed', error, retryInMs });
+        await runtime.sleep(retryInMs, signal).catch(() => undefined);
+      }
+    }
+    return null;
+  }
+
+  /** Answers requests with the reason why the tenant is not mirrored. Resolves after the time, or when the signal aborts. */
+  async refuse(failure: RollcallError, forMs: number, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const refusing = async (): Promise<never> => {
+      throw failure;
+    };
+    const served = this.#serve(refusing, AbortSignal.any([signal, over.signal]));
+    await this.tenant.runtime.sleep(forMs, signal).catch(() => undefined);
+    over.abort();
+    await served;
+  }
+
+  async #runSession(signal: AbortSignal, onTurn: () => void): Promise<void> {
+    const { tenant } = this;
+    const { openings } = this.#options;
+    const ending = new AbortController();
+    const both = AbortSignal.any([signal, ending.signal]);
+    const open = (): Promise<TenantSession> => {
+      onTurn();
+      return openSession(tenant, both);
+    };
+    const session = await (openings?.run(open, both) ?? open());
+    this.#session = session;
+    this.#ownedSinceMs = Date.now();
+    this.#failure = null;
+    tenant.emit({ type: 'session-opened' });
+    const loops = [
+      ...[...session.runners.values()].map(async (runner) => runner.loop(both)),
+      watchTopics(tenant, session.writers, both),
+      rollSegments(tenant, { rolls: this.#rolls, writers: session.writers, signal: both }),
+      this.#serve((request, report) => this.#handle(session, request, { report, signal: both }), both),
+    ];
+    try {
+      await Promise.all(loops);
+    } finally {
+      // From now on requests wait for the next session.
+      this.#session = null;
+      ending.abort(
+        new RollcallError('INTERNAL', `the session of tenant ${tenant.tenantId} is ending`, {
+          remedy: 'Rollcall opens a new session by itself.',
+        }),
+      );
+      await Promise.allSettled(loops);
+    }
+  }
+
+  /** Takes requests only while there is a session to handle them; until then they wait. */
+  async #serve(handle: ServeRequestsOptions['handle'], signal: AbortSignal): Promise<void> {
+    const { coordination } = this.#options;
+    const { tenantId, owner, runtime } = this.tenant;
+    if (coordination !== undefined)
+      await serveRequests({ coordination, tenantId, owner, handle, signal, sleep: runtime.sleep });
+  }
+
+  #handle(
+    session: TenantSession,
+    request: Parameters<ServeRequestsOptions['handle']>[0],
+    rest: { report: (progress: unknown) => Promise<void>; signal: AbortSignal },
+  ): Promise<unknown> {
+    return handleRequest(request, {
+      tenant: this.tenant,
+      ...session,
+      sync: async (collection, mode, options) => {
+        const runner = session.runners.get(collection);
+        if (runner === undefined) throw notMirrored(collection);
+        return runner.request(mode, options);
+      },
+      ...rest,
+    });
+  }
+}
+
+/**
+ * Whether a new session would not help: another process is newer, or the content of Kafka does not fit this program.
+ */
+function needsPerson(error: unknown): error is RollcallError {
+  return (
+    error instanceof RollcallError &&
+    (error.code === 'OWNERSHIP_LOST' ||
+      error.code === 'KAFKA_TOPIC_MISMATCH' ||
+      error.code === 'SCHEMA_INCOMPATIBLE')
+  );
+}
+
+// Each kind checks its parameters itself, so this list can erase their types.
+const KINDS: readonly Kind[] = [
+  erased(PULL),
+  erased(APPROVE),
+  erased(REBUILD),
+  erased(REPAIR),
+  erased(REPUBLISH),
+];
+
+interface Kind {
+  readonly kind: string;
+  readonly handle: (given: unknown, work: OwnerWork) => Promise<unknown>;
+}
+
+function erased<P extends Readonly<Record<string, unknown>>, R>(each: OwnerRequestKind<P, R>): Kind {
+  return { kind: each.kind, handle: async (given, work) => each.handle(each.read(given), work) };
+}
+
+/** Carries out a command's request to the owner. Throws `USAGE_INVALID` for a kind that this version does not know. */
+async function handleRequest(request: OwnerRequest, work: OwnerWork): Promise<unknown> {
+  const known = KINDS.find(({ kind }) => kind === request.kind);
+  if (known === undefined)
+    throw otherVersion(`The owner of the tenant does not know the request ${request.kind}`);
+  return known.handle(request.parameters, work);
+}
 
 /** What the heartbeat of a tenant says besides who its owner is: its health, for `status` in another process. */
 type FactsOf = (tenantId: string) => Readonly<Record<string, string>>;
@@ -64,7 +283,7 @@ export async function runWorker(
  */
 export async function keepHeartbeat(
   coordination: Coordination,
-  { tenantId, owner }: Pick<StartedTenant, 'tenantId' | 'owner'>,
+  { tenantId, owner }: Pick<Tenant, 'tenantId' | 'owner'>,
   options: {
     ownedSinceMs: () => number | null;
     signal: AbortSignal;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import kafkajs, { Kafka, logLevel } from 'kafkajs';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { REPUBLISH } from '../../../src/owner/republish.ts';
-import { TenantRun } from '../../../src/worker/tenant-run.ts';
+import { TenantRun } from '../../../src/worker/worker.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
 import { redisHolds } from '../../integration/pipeline/redis-copy.ts';

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { TenantRun } from '../../../src/worker/tenant-run.ts';
+import { TenantRun } from '../../../src/worker/worker.ts';
 import { openMirror } from '../../integration/support/mirror.ts';
 import { limitProducers } from '../support/client-quota.ts';
 import { startOwnKafka } from '../support/own-kafka.ts';

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import { assemble } from '../../../src/session/assemble.ts';
-import { TenantRun } from '../../../src/worker/tenant-run.ts';
+import { TenantRun } from '../../../src/worker/worker.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
 import { expect, inject, it, vi } from 'vitest';
-import { TenantRun } from '../../../src/worker/tenant-run.ts';
+import { TenantRun } from '../../../src/worker/worker.ts';
 import { endOffsets, type EndOffsets } from '../support/topic-reader.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
-import { TenantRun } from '../../../src/worker/tenant-run.ts';
+import { TenantRun } from '../../../src/worker/worker.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import { indexAgainstLog, keysPublishedTwice } from './index-check.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { TenantRun } from '../../../src/worker/tenant-run.ts';
+import { TenantRun } from '../../../src/worker/worker.ts';
 import { sleep } from '../../../src/runtime.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { withAdmin } from './kafka-admin.ts';
