@@ -321,18 +321,6 @@ export class CollectionWriter {
     if (!isEmpty) await this.#commit(sync);
   }
 
-  /** Decides rows outside a scan, under a sync of its own, and commits the changes. */
-  async withoutScan(work: (sync: ActiveSync) => Promise<void>): Promise<void> {
-    const sync = this.#syncOfItsOwn();
-    this.begin(sync);
-    try {
-      await work(sync);
-      await this.flush(sync);
-    } finally {
-      this.end(sync);
-    }
-  }
-
   /** Creates a sync for a transaction outside a scan. */
   #syncOfItsOwn(): ActiveSync {
     return syncWithoutScan(this.#tenant.runtime, this);

@@ -67,13 +67,20 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     mistake: {
       trouble: 0.7,
       manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
-      state: (state, world) =>
-        withDeletions(state, {
+      // Redis falls back to the map before the last one, which only its sync gives away.
+      state: (state, world) => {
+        const before = new Map<CollectionName, Missing | null>();
+        return withDeletions(state, {
           missing: async (collection) => {
-            const missing = await state.deletions.missing(collection);
+            const missing = before.get(collection) ?? (await state.deletions.missing(collection));
             return missing && { ...missing, syncId: settledBy(world, collection) };
           },
-        }),
+          setMissing: async (collection, missing) => {
+            before.set(collection, await state.deletions.missing(collection));
+            await state.deletions.setMissing(collection, missing);
+          },
+        });
+      },
     },
   },
   {
@@ -82,7 +89,15 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     finds: 'removed, but full syncs did not miss it',
     mistake: {
       manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
-      state: (state) => withDeletions(state, { dropMissing: async () => undefined }),
+      state: (state) =>
+        withDeletions(state, {
+          dropMissing: async () => undefined,
+          setMissing: async (collection, missing) => {
+            const before = await state.deletions.missing(collection);
+            const keys = missing && new Map([...(before?.keys ?? []), ...missing.keys]);
+            await state.deletions.setMissing(collection, missing && { ...missing, keys: keys ?? new Map() });
+          },
+        }),
     },
   },
   {
@@ -95,7 +110,10 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'the guard forgets the earlier removals of the day',
     troubles: 'restarts',
     finds: 'removed beyond the limits without an approval',
-    mistake: { log: (log) => withDeletionState(log, (state) => ({ ...state, removed: 0 })) },
+    mistake: {
+      trouble: 0.3,
+      log: (log) => withDeletionState(log, (state) => ({ ...state, removed: 0 })),
+    },
   },
   {
     name: 'a hold is forgotten at a restart',
