@@ -122,17 +122,17 @@ async function main(): Promise<number> {
   const { minutes, only } = readOptions();
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-outages-'));
   await using stack = await startStack({ print });
+  const port = await freePort();
+  const prometheus = await startPrometheus(join(folder, 'prometheus'), `127.0.0.1:${port}`);
   // a district at rest: students who leave would be withheld deletions, and nothing would be well
   const hub = await startReferenceHub({ students: 40, tokenLifetimeMs: TOKEN_LIFETIME_MS });
   await using toHub = await startProxy({ target: new URL(hub.baseUrl).host });
   const secretFile = join(folder, 'secret');
   await writeFile(secretFile, hub.clientSecret);
-  const port = await freePort();
   const configPath = join(folder, 'rollcall.yaml');
   await writeFile(configPath, configOf({ stack, hub, toHub, port, secretFile }));
   const all = outagesOf({ hub, toHub, stack, secretFile });
   const outages = all.filter(({ name }) => only.length === 0 || only.includes(name));
-  const prometheus = await startPrometheus(join(folder, 'prometheus'), `127.0.0.1:${port}`);
   const child = startRun(configPath, join(folder, 'rollcall.log'));
   const ended = once(child, 'exit');
   const rows: Row[] = [];

@@ -37,14 +37,17 @@ export function outagesOf({ hub, toHub, stack, secretFile }: OutageParts): reado
       },
       end: () => writeFile(secretFile, hub.clientSecret),
     },
-    away('Kafka away', serviceIn(stack, 'kafka')),
-    away('Redis away', serviceIn(stack, 'redis')),
-    away('registry away', serviceIn(stack, 'registry')),
+    ...outagesOfService('Kafka', serviceIn(stack, 'kafka')),
+    ...outagesOfService('Redis', serviceIn(stack, 'redis')),
+    ...outagesOfService('registry', serviceIn(stack, 'registry')),
   ];
 }
 
-function away(name: string, service: LocalService): Outage {
-  return { name, begin: () => service.kill('SIGKILL'), end: () => service.restart() };
+function outagesOfService(name: string, service: LocalService): readonly Outage[] {
+  return [
+    { name: `${name} away`, begin: () => service.kill('SIGKILL'), end: () => service.restart() },
+    { name: `${name} frozen`, begin: () => service.kill('SIGSTOP'), end: () => service.kill('SIGCONT') },
+  ];
 }
 
 /** Throws `StackError` unless the service runs as a process that may be killed. */
