@@ -63,6 +63,8 @@ function configOf(parts: {
     tenants: [
       {
         id: 'north',
+        // An outage of the hub shows when something is asked of it, and not sooner.
+        deltaEvery: '20s',
         hub: {
           baseUrl: via(hub.baseUrl),
           tokenUrl: via(hub.tokenUrl),
