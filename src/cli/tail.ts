@@ -14,7 +14,7 @@ import { topicName } from '../model/topic-names.ts';
 import { chooseTenants, chooseTopic } from './choose.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-import { withAdmin, withAssembly } from './with-assembly.ts';
+import { quietAssembly, withAdmin } from './with-assembly.ts';
 
 interface TailFlags {
   readonly tenant?: string;
@@ -71,8 +71,9 @@ async function tail(context: VerbContext, { args, options: flags }: VerbInput<Ta
   const names = topicsOf(config, { suffixes: suffixesOf(args, about), tenant: flags.tenant });
   const stop = new AbortController();
   let shown = 0;
-  await withAssembly(config, async (assembly) => {
-    const print = printer(output, { registry: assembly.registry, flags });
+  await using assembly = quietAssembly(config);
+  const print = printer(output, { registry: assembly.registry, flags });
+  try {
     const stretches = await withAdmin({ assembly, signal }, (admin) =>
       stretchesOf(admin, { names, fromBeginning: flags.fromBeginning || toEnd, toEnd }),
     );
@@ -93,10 +94,10 @@ async function tail(context: VerbContext, { args, options: flags }: VerbInput<Ta
       },
     });
     if (about !== undefined) output.note(`searched to the end: ${topics.join(', ')}`);
-  }).catch((error: unknown) => {
+  } catch (error) {
     // A stop, also while connecting, and the limit are normal ends.
     if (!signal.aborted && !stop.signal.aborted) throw error;
-  });
+  }
   output.note(countOf(shown, 'record'));
 }
 

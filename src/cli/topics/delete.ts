@@ -13,9 +13,8 @@ import { chooseFrom, chooseTenant } from '../choose.ts';
 import { EXIT, exitCode } from '../exit-code.ts';
 import { wantedUnder } from '../left-over.ts';
 import type { Output } from '../output.ts';
-import type { ProgressLine } from '../progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from '../verb-action.ts';
-import { withAdmin, withAssembly } from '../with-assembly.ts';
+import { quietAssembly, withAdmin } from '../with-assembly.ts';
 
 interface DeleteFlags {
   readonly tenant?: string | undefined;
@@ -24,7 +23,7 @@ interface DeleteFlags {
 
 const PURGE_HELP = `
 Name topics as "rollcall topics list" does. It deletes the records without asking the hub, and they cannot be restored.
-What a collection has in progress and rejects stays ("rollcall topics recreate rejects" begins those anew). If the
+What a collection has in progress and rejects stays ("rollcall topics recreate rejects" empties that). If the
 configuration wants the collection again, everything is published again.
 
 Exit codes: 0 deleted; 1 it failed; 2 the configuration wants it, or a process runs for the tenant; 3 --yes was not given.`;
@@ -47,15 +46,17 @@ async function purge(context: VerbContext, { args, options }: VerbInput<DeleteFl
   const wanted = wantedUnder(config);
   const topics = args.map((name = '') => ({ name, ...purgeable(name, wanted) }));
   if (options.yes !== true) return notConfirmed(output, 'deleted with all records', topics);
-  const progress = output.progress();
   for (const [topicPrefix, some] of Map.groupBy(topics, (topic) => topic.topicPrefix)) {
-    await withAssembly({ ...config, kafka: { ...config.kafka, topicPrefix } }, async (assembly) => {
-      await forget(assembly, some, signal);
-      for (const { name } of some) await removeSubject(assembly, `${name}-value`, progress);
-      await withAdmin({ assembly, signal }, (admin) => deleteTopics(admin, some, { progress, signal }));
-    });
+    await using assembly = quietAssembly({ ...config, kafka: { ...config.kafka, topicPrefix } });
+    await forget(assembly, some, signal);
+    for (const { name } of some)
+      await assembly.registry.removeSubject(`${name}-value`).catch((error: unknown) => {
+        // It holds no data.
+        if (!(error instanceof RollcallError)) throw error;
+        output.note(`! the subject ${name}-value stays in the registry: ${error.message}`);
+      });
+    await withAdmin({ assembly, signal }, (admin) => deleteTopics(admin, some, signal));
   }
-  progress.end();
   return done(output, 'deleted', topics);
 }
 
@@ -76,11 +77,11 @@ For topics whose number of partitions is not the configured one: keys stay with 
 have another number. The next "rollcall run" publishes everything of the topic again, as a snapshot. The topics of
 absences are recreated together.
 
-Nothing that left the hub meanwhile gets a removal: consumers must begin anew, too (docs/consuming.md).
+Nothing that left the hub meanwhile gets a removal: consumers must read from the beginning, too (docs/consuming.md).
 
 Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes was not given.`;
 
-/** `rollcall topics recreate`: begins topics of the configuration anew. */
+/** `rollcall topics recreate`: deletes and creates topics of the configuration. */
 export function recreateCommand(): Command {
   return new Command('recreate')
     .description('Deletes topics of the configuration with all their records, and creates them as it says.')
@@ -93,25 +94,21 @@ export function recreateCommand(): Command {
 
 async function recreate(context: VerbContext, { args, options }: VerbInput<DeleteFlags>): Promise<number> {
   const { output, signal } = context;
-  return withAssembly(context.loadConfig({ withoutHub: true }), async (assembly) => {
-    const all = assembly.tenant(chooseTenant(assembly.config, options.tenant).id).topics;
-    const known = all.map(({ suffix }) => suffix);
-    const named = new Set(args.flatMap((name = '') => topicsBegunWith(chooseFrom('topic', name, known))));
-    const topics = all.filter(({ suffix }) => named.has(suffix));
-    if (options.yes !== true)
-      return notConfirmed(output, 'deleted with all records, and created again', topics);
-    await forget(assembly, topics, signal);
-    const progress = output.progress();
-    await withAdmin({ assembly, signal }, async (admin) => {
-      // If it is interrupted in between, the next start creates what is missing.
-      await deleteTopics(admin, topics, { progress, signal });
-      await createMissingTopics(admin, await inspectTopics(admin, topics));
-    });
-    progress.end();
-    done(output, 'recreated', topics);
-    output.line(`${output.colors.cyan('→')} "rollcall run" publishes their records again.`);
-    return EXIT.ok;
+  await using assembly = quietAssembly(context.loadConfig({ withoutHub: true }));
+  const all = assembly.tenant(chooseTenant(assembly.config, options.tenant).id).topics;
+  const known = all.map(({ suffix }) => suffix);
+  const named = new Set(args.flatMap((name = '') => topicsBegunWith(chooseFrom('topic', name, known))));
+  const topics = all.filter(({ suffix }) => named.has(suffix));
+  if (options.yes !== true)
+    return notConfirmed(output, 'deleted with all records, and created again', topics);
+  await forget(assembly, topics, signal);
+  await withAdmin({ assembly, signal }, async (admin) => {
+    // If it is interrupted in between, the next start creates what is missing.
+    await deleteTopics(admin, topics, signal);
+    await createMissingTopics(admin, await inspectTopics(admin, topics));
   });
+  output.line(`${output.colors.cyan('→')} "rollcall run" publishes the records of these topics again.`);
+  return done(output, 'recreated', topics);
 }
 
 interface Named {
@@ -145,16 +142,6 @@ async function forget(
     if (isCollectionName(suffix)) await assembly.store.tenant(tenantId).forget(sourceOf(suffix));
 }
 
-/** A subject holds no data: when its removal fails, the topic is still deleted. */
-async function removeSubject({ registry }: Assembly, subject: string, progress: ProgressLine): Promise<void> {
-  try {
-    await registry.removeSubject(subject);
-  } catch (error) {
-    if (!(error instanceof RollcallError)) throw error;
-    progress.print(`! the subject ${subject} stays in the registry: ${error.message}`);
-  }
-}
-
 /** Two minutes in all, for a cluster that is busy or is restarting its brokers. */
 const ATTEMPTS = 600;
 const BETWEEN_ATTEMPTS_MS = 200;
@@ -167,25 +154,27 @@ const BETWEEN_ATTEMPTS_MS = 200;
 export async function deleteTopics(
   admin: Pick<Admin, 'deleteTopics' | 'listTopics'>,
   topics: readonly Named[],
-  { progress, signal }: { progress: Pick<ProgressLine, 'update'>; signal: AbortSignal },
+  signal: AbortSignal,
 ): Promise<void> {
   for (const { name } of topics) {
     signal.throwIfAborted();
-    progress.update(`deleting ${name}`);
     await admin.deleteTopics({ topics: [name] }).catch((error: unknown) => refuseUnlessMissing(name, error));
   }
-  for (let attempt = 1; ; attempt += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const listed = new Set(
       await admin.listTopics().catch((error: unknown) => {
         throw kafkaError(error, 'listing topics');
       }),
     );
-    const [first, ...others] = topics.filter(({ name }) => listed.has(name));
-    if (first === undefined) return;
-    if (attempt === ATTEMPTS) throw stillListed(first.name, others.length);
-    progress.update(`waiting until no broker lists ${countOf(others.length + 1, 'topic')} any more`);
+    if (!topics.some(({ name }) => listed.has(name))) return;
     await sleep(BETWEEN_ATTEMPTS_MS, signal);
   }
+  const seconds = (ATTEMPTS * BETWEEN_ATTEMPTS_MS) / 1_000;
+  throw new RollcallError(
+    'KAFKA_UNREACHABLE',
+    `${countOf(topics.length, 'topic')} were deleted, and some are still listed after ${seconds} s`,
+    { remedy: 'Check that all brokers are up and follow their controller, and give the command again.' },
+  );
 }
 
 function refuseUnlessMissing(topic: string, error: unknown): void {
@@ -196,14 +185,4 @@ function refuseUnlessMissing(topic: string, error: unknown): void {
     remedy: `Grant this user DELETE on the topics, or have a user with that right delete ${topic}; then give the command again.`,
     cause: error,
   });
-}
-
-function stillListed(first: string, others: number): RollcallError {
-  const more = others === 0 ? '' : ` and ${countOf(others, 'other')}`;
-  const seconds = (ATTEMPTS * BETWEEN_ATTEMPTS_MS) / 1_000;
-  return new RollcallError(
-    'KAFKA_UNREACHABLE',
-    `${first}${more} were deleted, and are still listed after ${seconds} s`,
-    { remedy: 'Check that all brokers are up and follow their controller, and give the command again.' },
-  );
 }
