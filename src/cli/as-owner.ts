@@ -8,7 +8,7 @@ import type { StartedTenant } from '../session/tenant.ts';
 import { notMirrored, type OwnerRequestKind } from '../owner/owner-request.ts';
 import { openSession } from '../session/open-session.ts';
 import { sleep } from '../runtime.ts';
-import { keepHeartbeat } from '../worker/worker.ts';
+import { keepHeartbeat } from '../state/keep-heartbeat.ts';
 import { askOwner } from '../state/ask-owner.ts';
 import type { OwnerHeartbeat } from '../state/coordination.ts';
 import type { ProgressLine } from './progress-line.ts';
@@ -158,6 +158,7 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
   const heartbeat = keepHeartbeat(coordination, tenant, {
     ownedSinceMs: () => ownedSinceMs,
     signal: AbortSignal.any([signal, ending.signal]),
+    sleep,
   });
   try {
     const session = await openSession(tenant, signal);

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { deleteTopics } from '../../../../src/cli/topics/delete.ts';
+import { deleteTopics } from '../../../src/cli/topics.ts';
 
 const NAMES = ['p.north.results', 'p.north.courses'];
 const TOPICS = NAMES.map((name) => ({ name }));
 const { signal } = new AbortController();
 
-vi.mock('../../../../src/runtime.ts', () => ({
+vi.mock('../../../src/runtime.ts', () => ({
   sleep: (ms: number) => Promise.resolve(void vi.setSystemTime(Date.now() + ms)),
 }));
 afterEach(() => vi.useRealTimers());
