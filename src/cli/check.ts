@@ -38,7 +38,6 @@ Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistak
 async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): Promise<number> {
   const { output, signal, configPath } = context;
   const { colors } = output;
-  const { columns } = process.stdout;
   const config = context.loadConfig();
   const all: (Finding & { section: string; tenant?: string })[] = [];
   await using assembly = quietAssembly(config);
@@ -49,7 +48,7 @@ async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): 
       const { title: section, tenant } = probe;
       const findings = await found;
       signal.throwIfAborted();
-      for (const line of findingLines(section, findings, { colors, columns })) output.line(line);
+      for (const line of findingLines(section, findings, colors)) output.line(line);
       for (const each of findings) all.push({ section, ...(tenant && { tenant }), ...each });
     }
   }

@@ -33,22 +33,15 @@ export function command(): Command {
 const HELP = `
 The counts are of records: created, updated and deleted as in the header ce_type; replaced and restored (steps of an
 absence), forgotten (an absence that was deleted long ago leaves absence-changes), rejected (rows that cannot be decoded),
-unrejected (rows that leave rejects). Unchanged counts rows of the hub. Rows that are missing for the first time are named
-and cause no record: another full sync that misses them too removes them.
+unrejected (rows that leave rejects). Unchanged counts rows of the hub.
 
-The hub is read from beginning to end. Where the index in Redis equals the topics, only the changes are held in memory;
-otherwise an index is built in memory from the topics: some 150 MB a million rows, 1 KB a version of an absence; with
---keys, the keys too. If the owner publishes meanwhile, that collection is planned again, up to three times, and at last
-from the topics, where records that the owner published since may be counted.
-
-Without redis in the configuration, plan does not know which deletions need a decision, only how many there were.
+The hub is read from beginning to end. If the owner publishes meanwhile, that collection is planned again. Without redis in
+the configuration, plan does not know which deletions need a decision, only how many there were.
 
 Exit codes: 0 nothing would be withheld; 1 a collection failed, or its list was inconclusive; 3 something would be
 withheld, or needs a decision.
 
-Examples:
-  rollcall plan
-  rollcall plan --tenant north --collection users enrollments --keys
+Example:
   rollcall plan --json | jq -c '.tenants[].collections[] | {collection, created, updated, deleted, withheld}'`;
 
 interface TenantPlan {

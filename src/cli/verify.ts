@@ -43,24 +43,14 @@ export function command(): Command {
 }
 
 const HELP = `
-Kinds of differences:
-  missing           the index or the hub has it, the topic does not
-  left-over         the topic has it, the index or the hub does not
-  different         both have it, with different contents
-  undecodable       the record cannot be decoded, or does not match its headers
-  gap               a step of an absence is missing in the topic, or occurs twice
-  two-students      one absence id has records of two students
-  reject-missing    rejects lacks a row that cannot be read, or has it wrongly
-  reject-left-over  rejects has a row that can be read, or is gone
+Kinds of differences, between the index or the hub and the topic:
+  missing, left-over, different     the topic lacks the key, has one too many, or has other contents
+  undecodable                       the record cannot be decoded, or does not match its headers
+  gap, two-students                 a step of an absence is missing or there twice; an absence has records of two students
+  reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has one too many
 
-States of a difference:
-  next full   an incremental sync did not bring it, the next full one does ("rollcall pull --full" runs one)
-  missing for the first time
-              gone from the hub's list: removed if another full sync misses it too
-  withheld    a deletion that needs a decision
-
-For schedules, the plan asks for each wanted student. Memory holds the keys of one collection at a time, some 150 MB per
-million rows, and the planned keys.
+A difference that the next full sync settles counts as equal: one that an incremental sync did not bring, or a row missing
+for the first time, which goes if another full sync misses it too.
 
 With --repair, the process that runs for the tenant rebuilds the index of each collection that differs, without what is
 undecodable, and runs a full sync; without such a process, this command owns the tenant meanwhile. Then the command
@@ -70,10 +60,7 @@ is never published again, so a gap stays.
 Exit codes: 0 equal, or the next full sync makes it so; 1 something differs, or could not be compared; 3 only removals that
 need a decision differ.
 
-Examples:
-  rollcall verify
-  rollcall verify --repair
-  rollcall verify --tenant north --collection users absences
+Example:
   rollcall verify --json | jq -c '.tenants[].collections[].differences[]'`;
 
 interface Difference extends Finding {
