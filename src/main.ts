@@ -1,4 +1,37 @@
 import { runProcess } from './cli/program.ts';
-import { VERBS } from './cli/verbs.ts';
 
-await runProcess(VERBS);
+/** All verbs, in the order of the help text. */
+await runProcess({
+  init: ['write a commented configuration to begin with', () => import('./cli/init.ts')],
+  check: ['is every service reachable, and are the credentials right?', () => import('./cli/check.ts')],
+  status: [
+    'the progress of every collection, and whether something needs a decision',
+    () => import('./cli/status.ts'),
+  ],
+  tail: ['decoded records of a collection as they are committed', () => import('./cli/tail.ts')],
+  topics: [
+    'compare topics with the contract and the configuration: list, apply, recreate, purge',
+    () => import('./cli/topics.ts'),
+  ],
+  state: ['the index beside the log: show, rebuild', () => import('./cli/state.ts')],
+  run: ['mirror all tenants, until stopped', () => import('./cli/run.ts')],
+  pull: ['one sync now, then exit', () => import('./cli/pull.ts')],
+  plan: ['what a full sync would publish now, publishing nothing', () => import('./cli/plan.ts')],
+  deletes: ['deletions that need a decision: list, approve, history', () => import('./cli/deletes.ts')],
+  verify: ['is the copy complete? compare topics with the hub, key by key', () => import('./cli/verify.ts')],
+  republish: [
+    'publish a collection, or keys of it, again although they have not changed',
+    () => import('./cli/republish.ts'),
+  ],
+  contract: [
+    'the topics for those who read them, as an AsyncAPI 3 document',
+    () => import('./cli/contract.ts'),
+  ],
+  hub: ['the reference hub: an invented school district behind the whole API', () => import('./cli/hub.ts')],
+  completion: ['completion for bash, zsh and fish', () => import('./cli/completion.ts')],
+  complete: [
+    'what the scripts of completion ask for',
+    async () => ({ command: (await import('./cli/completion.ts')).completeCommand }),
+    'hidden',
+  ],
+});

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { printable } from '../core/words.ts';
 import { RollcallError, errorCodeFrom } from '../errors.ts';
 import type { Assembly } from '../session/assemble.ts';
 import type { StartedTenant } from '../session/tenant.ts';
 import { notMirrored, type OwnerRequestKind } from '../owner/owner-request.ts';
 import { openSession } from '../session/open-session.ts';
 import { sleep } from '../runtime.ts';
-import { keepHeartbeat } from '../worker/worker.ts';
+import { keepHeartbeat } from '../state/keep-heartbeat.ts';
 import { askOwner } from '../state/ask-owner.ts';
 import type { OwnerHeartbeat } from '../state/coordination.ts';
 import type { ProgressLine } from './progress-line.ts';
@@ -20,8 +21,6 @@ export interface AsOwnerOptions<P extends Readonly<Record<string, unknown>>, R> 
   readonly request: OwnerRequestKind<P, R>;
   readonly parameters: P;
   readonly progress: ProgressLine;
-  /** Called with each progress report of the work. */
-  readonly onReport?: ((progress: unknown) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -132,7 +131,7 @@ function commandLineOf(pid: number): string | null {
 /** Throws `OWNERSHIP_LOST` when the owner has ended: the heartbeat of a killed process remains for some seconds. */
 async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
   assembly: Assembly,
-  { tenantId, request, parameters, onReport, signal }: AsOwnerOptions<P, R>,
+  { tenantId, request, parameters, progress, signal }: AsOwnerOptions<P, R>,
 ): Promise<R> {
   const outcome = await askOwner({
     coordination: assembly.store.coordination,
@@ -141,7 +140,7 @@ async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
     signal,
     sleep,
     now: () => performance.now(),
-    onProgress: onReport,
+    onProgress: (report) => progress.update(`${tenantId}: ${printable(String(report))}`),
   });
   if (outcome.state === 'done') return outcome.result as R;
   throw new RollcallError(errorCodeFrom(outcome.code), outcome.message, { remedy: outcome.remedy });
@@ -153,12 +152,13 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
   tenant: StartedTenant,
   options: AsOwnerOptions<P, R>,
 ): Promise<R> {
-  const { tenantId, request, parameters, onReport, signal } = options;
+  const { tenantId, request, parameters, progress, signal } = options;
   const ending = new AbortController();
   const ownedSinceMs = Date.now();
   const heartbeat = keepHeartbeat(coordination, tenant, {
     ownedSinceMs: () => ownedSinceMs,
     signal: AbortSignal.any([signal, ending.signal]),
+    sleep,
   });
   try {
     const session = await openSession(tenant, signal);
@@ -170,7 +170,7 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
         if (runner === undefined) throw notMirrored(collection);
         return runner.once(mode, { ...syncOptions, signal });
       },
-      report: async (progress) => onReport?.(progress),
+      report: async (report) => progress.update(`${tenantId}: ${report}`),
       signal,
     });
     signal.throwIfAborted();

@@ -8,7 +8,7 @@ import { findingLines, findingsOf, ok, summaryLine, type Finding, type Probe } f
 import { chooseTenants } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-import { withAssembly } from './with-assembly.ts';
+import { quietAssembly } from './with-assembly.ts';
 
 interface CheckFlags {
   tenant?: string;
@@ -38,22 +38,20 @@ Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistak
 async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): Promise<number> {
   const { output, signal, configPath } = context;
   const { colors } = output;
-  const { columns } = process.stdout;
   const config = context.loadConfig();
   const all: (Finding & { section: string; tenant?: string })[] = [];
-  await withAssembly(config, async (assembly) => {
-    const probes = probesOf(assembly, { tenant: options.tenant, configPath, signal });
-    for (let at = 0; at < probes.length; at += AT_ONCE) {
-      const some = probes.slice(at, at + AT_ONCE).map((probe) => ({ probe, found: findingsOf(probe) }));
-      for (const { probe, found } of some) {
-        const { title: section, tenant } = probe;
-        const findings = await found;
-        signal.throwIfAborted();
-        for (const line of findingLines(section, findings, { colors, columns })) output.line(line);
-        for (const each of findings) all.push({ section, ...(tenant && { tenant }), ...each });
-      }
+  await using assembly = quietAssembly(config);
+  const probes = probesOf(assembly, { tenant: options.tenant, configPath, signal });
+  for (let at = 0; at < probes.length; at += AT_ONCE) {
+    const some = probes.slice(at, at + AT_ONCE).map((probe) => ({ probe, found: findingsOf(probe) }));
+    for (const { probe, found } of some) {
+      const { title: section, tenant } = probe;
+      const findings = await found;
+      signal.throwIfAborted();
+      for (const line of findingLines(section, findings, colors)) output.line(line);
+      for (const each of findings) all.push({ section, ...(tenant && { tenant }), ...each });
     }
-  });
+  }
   output.line(summaryLine(all, colors));
   const hasFailed = all.some(({ level }) => level === 'failure');
   output.data({ ok: !hasFailed, findings: all });

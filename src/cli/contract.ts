@@ -9,7 +9,7 @@ import type { StartedTenant } from '../session/tenant.ts';
 import { chooseTenants } from './choose.ts';
 import { packageVersion } from './package-version.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-import { withAssembly } from './with-assembly.ts';
+import { quietAssembly } from './with-assembly.ts';
 
 interface ContractFlags {
   readonly tenant?: string | undefined;
@@ -28,12 +28,11 @@ export function command(): Command {
 
 async function contract(context: VerbContext, { options }: VerbInput<ContractFlags>): Promise<void> {
   const { output } = context;
-  await withAssembly(context.loadConfig({ withoutHub: true }), async (assembly) => {
-    const tenants = chooseTenants(assembly.config, options.tenant).map(({ id }) => assembly.tenant(id));
-    const document = contractOf(assembly.config, tenants);
-    output.line(stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd());
-    output.data(document);
-  });
+  await using assembly = quietAssembly(context.loadConfig({ withoutHub: true }));
+  const tenants = chooseTenants(assembly.config, options.tenant).map(({ id }) => assembly.tenant(id));
+  const document = contractOf(assembly.config, tenants);
+  output.line(stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd());
+  output.data(document);
 }
 
 /** The AsyncAPI document of some tenants. It leaves out `absence-state`, which is internal. */

@@ -1,18 +1,18 @@
 import { hostname, userInfo } from 'node:os';
 import { Command } from 'commander';
-import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
+import { syncedCollections, type Config } from '../config.ts';
 import { firstGroups, type NamedGroups } from '../core/withheld-groups.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
-import type { KnownProgress } from '../log/progress-reader.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
+import type { Progress } from '../model/progress.ts';
 import { APPROVE, type ApproveOutcome } from '../owner/deletes.ts';
 import { readWithheldGroups } from '../owner/read-withheld-groups.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants } from './choose.ts';
-import { EXIT, exitCode } from './exit-code.ts';
+import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly, readLogs } from './with-assembly.ts';
@@ -21,7 +21,6 @@ interface DeletesFlags {
   readonly reason?: string | undefined;
   readonly tenant?: string | undefined;
   readonly collection?: string[] | undefined;
-  readonly keys?: boolean | undefined;
 }
 
 const EXIT_CODES = `
@@ -33,7 +32,6 @@ export function command(): Command {
     .description('Shows what waits for a decision in each tenant, since when, and why. It writes nothing.')
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'show only these collections')
-    .option('--keys', 'name every key, not only the first ten')
     .addHelpText(
       'after',
       `
@@ -71,14 +69,19 @@ async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesF
   const only = collections.length === 0 ? null : new Set<string>(collections.map(sourceOf));
   const { output, signal } = context;
   await using assembly = quietAssembly(config);
-  const waiting = await readWaitingLists(assembly, { tenants, signal });
+  const logs = await readLogs(assembly, tenants, signal);
   const shown: object[] = [];
-  for (const each of waiting) {
-    const groups = await groupsOf(context, assembly, each);
-    showWaiting(output, each, { groups, allKeys: options.keys === true, only });
-    shown.push(waitingAsJson(each, groups));
+  let waits = false;
+  for (const tenant of tenants) {
+    const known = logs.get(tenant.id) ?? null;
+    const names = syncedCollections(tenant).map(({ name }) => name);
+    const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
+    const waiting = await readWaiting(assembly.store.tenant(tenant.id).deletions, progress);
+    const groups = await groupsOf(context, assembly, { tenantId: tenant.id, lists: waiting.collections });
+    showWaiting(output, tenant.id, { waiting, progress, groups, only });
+    shown.push(waitingAsJson(tenant.id, waiting, groups));
+    waits ||= waiting.collections.length > 0;
   }
-  const waits = waiting.some(({ collections }) => collections.length > 0);
   output.data({ waits, tenants: shown });
   return exitCode({ needsPerson: waits });
 }
@@ -89,15 +92,6 @@ async function approve(context: VerbContext, { args, options }: VerbInput<Delete
   const tenant = chooseTenant(config, options.tenant);
   const [digest = ''] = args;
   await using assembly = quietAssembly(config);
-  const [waiting] = await readWaitingLists(assembly, { tenants: [tenant], signal });
-  const { rows = 0, collections = [] } = waiting ?? {};
-  if (waiting?.digest !== digest) {
-    const isOver = collections.length === 0;
-    output.data({ digest, isSame: false, rows, collections: [], waiting: rows });
-    if (isOver) output.line('no deletion is withheld');
-    else output.note(notThatList(digest, formatCount(rows)));
-    return exitCode({ needsPerson: !isOver });
-  }
   const progress = output.progress();
   const outcome = await asOwner(assembly, {
     tenantId: tenant.id,
@@ -108,19 +102,17 @@ async function approve(context: VerbContext, { args, options }: VerbInput<Delete
   });
   progress.end();
   output.data({ digest, ...outcome });
-  if (!outcome.isSame) {
-    output.note(notThatList(digest, `${formatCount(outcome.rows)} of ${formatCount(rows)}`));
-    return exitCode({ needsPerson: true });
-  }
-  showApproved(output, outcome);
+  const { isSame, rows, collections, waiting } = outcome;
+  if (isSame) showApproved(output, outcome);
+  else if (waiting === 0) output.line('no deletion is withheld');
+  else
+    output.note(
+      `✗ ${digest} is not the list any more: ${countOf(rows, 'row')} now; nothing was removed\n→ Look again: rollcall deletes list`,
+    );
   return exitCode({
-    hasFailed: outcome.collections.some((each) => each.outcome !== 'done'),
-    needsPerson: outcome.waiting > 0,
+    hasFailed: collections.some((each) => each.outcome !== 'done'),
+    needsPerson: waiting > 0,
   });
-}
-
-function notThatList(digest: string, rows: string): string {
-  return `✗ ${digest} is not the list any more: ${rows} rows now; nothing was removed\n→ Look again: rollcall deletes list`;
 }
 
 /** A container may have no name for its user. */
@@ -146,15 +138,12 @@ function showApproved(output: Output, { collections, waiting }: ApproveOutcome):
   if (waiting > 0) output.note(`! ${countOf(waiting, 'row')} need another decision\n→ rollcall deletes list`);
 }
 
-async function showHistory(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
-  const config = context.loadConfig({ withoutHub: true });
+async function showHistory(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<void> {
   const { output, signal } = context;
+  const config = context.loadConfig({ withoutHub: true });
   await using assembly = quietAssembly(config);
-  const waiting = await readWaitingLists(assembly, {
-    tenants: chooseTenants(config, options.tenant),
-    signal,
-  });
-  const approvals = waiting.flatMap(({ tenant, known }) =>
+  const logs = await readLogs(assembly, chooseTenants(config, options.tenant), signal);
+  const approvals = [...logs].flatMap(([tenant, known]) =>
     (known?.approvals ?? []).map(({ collection, approval }) =>
       Object.assign({ tenant, collection }, approval),
     ),
@@ -163,21 +152,22 @@ async function showHistory(context: VerbContext, { options }: VerbInput<DeletesF
   else {
     output.table(
       ['tenant', 'when', 'list', 'collection', 'listed', 'removed', 'by', 'from', 'reason'],
-      approvals.map((each) => [
-        each.tenant,
-        isoOrNull(each.atMs) ?? '-',
-        printable(each.digest),
-        each.collection,
-        formatCount(each.listed),
-        formatCount(each.removed),
-        printable(each.by),
-        printable(each.from),
-        printable(each.reason ?? '-'),
-      ]),
+      approvals.map(({ tenant, atMs, digest, collection, listed, removed, by, from, reason }) =>
+        [
+          tenant,
+          isoOrNull(atMs) ?? '-',
+          digest,
+          collection,
+          formatCount(listed),
+          formatCount(removed),
+          by,
+          from,
+          reason ?? '-',
+        ].map(printable),
+      ),
     );
   }
   output.data({ approvals });
-  return EXIT.ok;
 }
 
 /** Throws `USAGE_INVALID` without Redis: a list in the memory of one process ends with that process. */
@@ -194,45 +184,16 @@ function withLists(config: Config): Config {
   );
 }
 
-/** What waits for a decision in a tenant, with its log. */
-interface WaitingTenant extends Waiting {
-  readonly tenant: string;
-  readonly known: KnownProgress | null;
-}
-
-const ATTEMPTS = 3;
-
-/** Reads `progress` and Redis. Writes nothing, needs no owner. Throws `INDEX_…`, `KAFKA_…`. */
-async function readWaitingLists(
-  assembly: Assembly,
-  { tenants, signal }: { tenants: readonly TenantConfig[]; signal: AbortSignal },
-): Promise<readonly WaitingTenant[]> {
-  for (let attempt = 1; ; attempt += 1) {
-    const logs = await readLogs(assembly, tenants, signal);
-    const waiting: WaitingTenant[] = [];
-    for (const tenant of tenants) {
-      const known = logs.get(tenant.id) ?? null;
-      const names = syncedCollections(tenant).map(({ name }) => name);
-      const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
-      const { deletions } = assembly.store.tenant(tenant.id);
-      waiting.push({ tenant: tenant.id, known, ...(await readWaiting(deletions, progress)) });
-    }
-    // A sync that ended between the reads of log and Redis looks like a lost list.
-    const isLost = waiting.some(({ collections }) => collections.some((each) => each.isLost));
-    if (!isLost || attempt === ATTEMPTS) return waiting;
-  }
-}
-
 const FIRST_KEYS = 10;
 
 type Groups = ReadonlyMap<CollectionName, readonly NamedGroups[]>;
-type Listed = WaitingTenant['collections'][number];
+type Listed = Waiting['collections'][number];
 
 /** Counts the list by school; without counts where the topics cannot be read. */
 async function groupsOf(
-  { output, signal }: Pick<VerbContext, 'output' | 'signal'>,
+  { output, signal }: VerbContext,
   assembly: Assembly,
-  { tenant: tenantId, collections: lists }: WaitingTenant,
+  { tenantId, lists }: { readonly tenantId: string; readonly lists: readonly Listed[] },
 ): Promise<Groups> {
   if (lists.length === 0) return new Map();
   return readWithheldGroups(assembly, { tenantId, lists, signal }).catch((error: unknown) => {
@@ -242,56 +203,51 @@ async function groupsOf(
   });
 }
 
-interface ShowOptions {
-  readonly groups: Groups;
-  readonly allKeys: boolean;
-  /** Null: all collections. */
-  readonly only: ReadonlySet<string> | null;
-}
-
-/** Prints what an approval would remove. */
-function showWaiting(output: Output, waiting: WaitingTenant, options: ShowOptions): void {
-  const { tenant, digest, rows, collections } = waiting;
-  if (collections.length === 0) {
-    output.line(`${output.colors.bold(tenant)}  no deletion is withheld`);
+/** Prints what an approval would remove. `only`: these collections; null: all. */
+function showWaiting(
+  output: Output,
+  tenant: string,
+  options: {
+    readonly waiting: Waiting;
+    readonly progress: ReadonlyMap<CollectionName, Progress | null>;
+    readonly groups: Groups;
+    readonly only: ReadonlySet<string> | null;
+  },
+): void {
+  const { waiting, progress, groups, only } = options;
+  const { bold, cyan } = output.colors;
+  if (waiting.collections.length === 0) {
+    output.line(`${bold(tenant)}  no deletion is withheld`);
     return;
   }
-  const shown = collections.filter(({ collection }) => options.only?.has(collection) ?? true);
-  output.line(output.colors.bold(tenant));
+  const shown = waiting.collections.filter(({ collection }) => only?.has(collection) ?? true);
+  output.line(bold(tenant));
   output.table(
     ['  collection', 'missing', 'of', 'since', 'why'],
-    shown.map((each) => [
-      `  ${each.collection}`,
-      formatCount(each.count),
-      publishedOf(waiting, each),
-      formatAge(each.sinceMs, Date.now()),
-      whyOf(each),
-    ]),
+    shown.map((each) => {
+      const left = progress.get(each.collection)?.lastCompleteFull?.rows;
+      const of = left === undefined ? '-' : formatCount(left + each.count);
+      const since = formatAge(each.sinceMs, Date.now());
+      return [`  ${each.collection}`, formatCount(each.count), of, since, whyOf(each)];
+    }),
   );
-  for (const each of shown) showCollection(output, each, options);
-  output.line();
-  if (digest === null) return;
-  output.line(`  One list of ${countOf(rows, 'row')}: ${digest}. If the hub has really lost them:`);
-  output.line(`  ${output.colors.cyan('→')} rollcall deletes approve ${digest} --tenant ${tenant}`);
-}
-
-function showCollection(output: Output, each: Listed, { groups, allKeys }: ShowOptions): void {
-  if (each.keys.length === 0) return;
-  output.line();
-  output.line(`  ${each.collection}:`);
-  // A whole school shows at a glance.
-  for (const { by, counts, others } of (groups.get(each.collection) ?? []).map(firstGroups)) {
-    const shown = counts.map((group) => `${printable(group.name ?? group.id)} ${formatCount(group.rows)}`);
-    const more = others.groups > 0 ? [`and ${formatCount(others.groups)} more`] : [];
-    output.line(`    by ${by}: ${[...shown, ...more].join(' · ')}`);
+  for (const { collection, keys, count } of shown) {
+    if (keys.length === 0) continue;
+    output.line(`\n  ${collection}:`);
+    // A whole school shows at a glance.
+    for (const { by, counts, others } of (groups.get(collection) ?? []).map(firstGroups)) {
+      const named = counts.map((group) => `${printable(group.name ?? group.id)} ${formatCount(group.rows)}`);
+      const more = others.groups > 0 ? [`and ${formatCount(others.groups)} more`] : [];
+      output.line(`    by ${by}: ${[...named, ...more].join(' · ')}`);
+    }
+    for (const key of keys.slice(0, FIRST_KEYS)) output.line(`    ${printable(key)}`);
+    if (count > FIRST_KEYS)
+      output.line(`    and ${countOf(count - FIRST_KEYS, 'other')} (--json names all of the list)`);
   }
-  const named = allKeys ? each.keys : each.keys.slice(0, FIRST_KEYS);
-  for (const key of named) output.line(`    ${printable(key)}`);
-  const left = each.keys.length - named.length;
-  if (left > 0) output.line(`    and ${countOf(left, 'other')} (--keys names all)`);
-  const unlisted = each.count - each.keys.length;
-  if (unlisted > 0)
-    output.line(`    and ${formatCount(unlisted)} more than a list can hold: the next list has them`);
+  if (waiting.digest === null) return;
+  const { digest, rows } = waiting;
+  output.line(`\n  One list of ${countOf(rows, 'row')}: ${digest}. If the hub has really lost them:`);
+  output.line(`  ${cyan('→')} rollcall deletes approve ${digest} --tenant ${tenant}`);
 }
 
 function whyOf({ isLost, isHeld, why }: Listed): string {
@@ -299,22 +255,13 @@ function whyOf({ isLost, isHeld, why }: Listed): string {
   return isHeld ? (why ?? 'too many at once') : 'waits because of the others';
 }
 
-/** Rows of the collection before anything of the list is removed, and the share of the missing ones. */
-function publishedOf({ known }: WaitingTenant, { collection, count }: Listed): string {
-  const rows = known?.progress.get(collection)?.lastCompleteFull?.rows;
-  if (rows === undefined) return '-';
-  const all = rows + count;
-  return `${formatCount(all)} (${((count / all) * 100).toFixed(1)} %)`;
-}
-
-function waitingAsJson({ tenant, digest, rows, collections }: WaitingTenant, groups: Groups): object {
+function waitingAsJson(tenant: string, { digest, rows, collections }: Waiting, groups: Groups): object {
   return {
     tenant,
     digest,
     rows,
-    collections: collections.map((each) => {
-      const { sinceMs, ...list } = each;
-      return { ...list, since: isoOrNull(sinceMs), groups: groups.get(each.collection) ?? [] };
-    }),
+    collections: collections.map(({ sinceMs, ...list }) =>
+      Object.assign(list, { since: isoOrNull(sinceMs), groups: groups.get(list.collection) ?? [] }),
+    ),
   };
 }

@@ -9,20 +9,13 @@ import { verbAction } from './verb-action.ts';
 interface HubFlags {
   host: string;
   port: number;
-  tenant: string;
   students: number;
   seed: number;
   resultsPerStudentYear: number;
   absencesPerStudentYear: number;
   live: boolean;
-  speed: number;
-  changesPerMinute: number;
   start?: number;
-  restampAt: string;
   fault: string[];
-  clientId: string;
-  clientSecret: string;
-  tokenLifetime: number;
   publicOrigin?: string;
   openControl: boolean;
 }
@@ -39,7 +32,6 @@ export async function command(): Promise<Command> {
     .description('Serves an invented school district the way an Education Data Hub does.')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', wholeNumber, 8090)
-    .option('--tenant <name>', 'path prefix of the tenant', 'north')
     .option('--students <number>', 'size of the district', wholeNumber, DEFAULT_SIZE.students)
     .option('--seed <number>', 'the district depends on the seed alone', wholeNumber, 1)
     .option(
@@ -59,29 +51,13 @@ export async function command(): Promise<Command> {
       'simulate a school day: absences, results, people coming and going, the nightly re-stamp',
       false,
     )
-    .option('--speed <factor>', "how fast the hub's clock runs", positiveNumber, 1)
-    .option(
-      '--changes-per-minute <number>',
-      'how many changes --live makes, in real time',
-      positiveNumber,
-      90,
-    )
     .option('--start <time>', "the hub's time at the start, ISO 8601 (default: now)", instant)
-    .option(
-      '--restamp-at <HH:MM>',
-      'when the nightly re-stamp of all rows happens, Oslo time',
-      timeOfDay,
-      '02:00',
-    )
     .option(
       '--fault <name[=value][@collection]>',
       'misbehave in this way (see below); may be repeated',
       (value, before: string[]) => [...before, value],
       [],
     )
-    .option('--client-id <id>', 'of the only client', 'rollcall')
-    .option('--client-secret <secret>', 'of the only client', 'reference-secret')
-    .option('--token-lifetime <seconds>', 'how long a token is good', positiveNumber, 3600)
     .option('--public-origin <origin>', 'origin in links, if clients reach the hub through a proxy')
     .option('--open-control', 'let other machines use the control API', false)
     .addHelpText(
@@ -120,7 +96,6 @@ async function started(flags: HubFlags): Promise<ReferenceHub> {
       },
       startMs: flags.start,
       faults: flags.fault,
-      tokenLifetimeMs: flags.tokenLifetime * 1000,
     });
   } catch (error) {
     if (error instanceof RangeError)
@@ -149,7 +124,7 @@ function welcome(hub: ReferenceHub, flags: HubFlags): string {
 For rollcall.yaml:
 
   tenants:
-    - id: ${/^[a-z0-9-]{1,40}$/.test(flags.tenant) ? flags.tenant : 'north'}
+    - id: north
       hub:
         baseUrl: "${hub.baseUrl}"
         tokenUrl: "${hub.tokenUrl}"
@@ -164,19 +139,8 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-function positiveNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('A number above 0 is needed.');
-  return value;
-}
-
 function instant(text: string): number {
   const value = Date.parse(text);
   if (Number.isNaN(value)) throw new InvalidArgumentError('A time like 2026-11-20T07:15:00Z is needed.');
   return value;
-}
-
-function timeOfDay(text: string): string {
-  if (!/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) throw new InvalidArgumentError('A time like 02:00 is needed.');
-  return text;
 }

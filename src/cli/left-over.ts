@@ -1,7 +1,8 @@
 import type { Admin } from 'kafkajs';
 import { collectionSettings, enabledCollections, type Config } from '../config.ts';
 import { leftOverTopics, otherPrefixes, type LeftOverTopic, type WantedTopics } from '../core/left-over.ts';
-import { countOf, formatCount } from '../core/words.ts';
+import { named } from '../core/health/decisions.ts';
+import { countOf } from '../core/words.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import { fetchOffsets } from '../log/topic-offsets.ts';
 import { OWN_TOPICS, STATE_TOPIC } from '../model/collections.ts';
@@ -66,36 +67,16 @@ export function leftOverAsJson({ topic, lacks, recordsAtMost }: CountedTopic): R
   };
 }
 
-/** Prints a table of the topics. */
-export function showTopicsLeftOver(output: Output, topics: readonly CountedTopic[]): void {
-  const { colors } = output;
-  output.table(
-    ['', 'topic', 'records ≤', 'not configured'],
-    topics.map(({ topic, recordsAtMost, lacks }) => [
-      colors.yellow('!'),
-      topic,
-      formatCount(recordsAtMost),
-      lacks === 'tenant' ? 'no such tenant' : 'the tenant does not mirror it',
-    ]),
-  );
-  output.line(`${colors.cyan('→')} "rollcall topics purge <topic>" deletes those that you name.`);
-}
-
 /** Prints what is left over in a line. Another installation may mirror a tenant that is not configured. */
 export function showLeftOver(output: Output, { topics, otherPrefixes }: LeftOverTopics): void {
   const { colors } = output;
-  const ofTenants = topics.filter(({ lacks }) => lacks === 'tenant');
-  const parts = [
-    ...topics
-      .filter(({ lacks }) => lacks === 'collection')
-      .map((each) => `${each.suffix} of ${each.tenantId} (≤ ${countOf(each.recordsAtMost, 'record')})`),
-    ...[...Map.groupBy(ofTenants, ({ tenantId }) => tenantId)].map(
-      ([tenantId, own]) => `${countOf(own.length, 'topic')} of the tenant ${tenantId}`,
-    ),
-  ];
-  if (parts.length > 0) {
-    output.line(`${colors.yellow('!')} left over, not configured: ${parts.join(', ')}`);
-    output.line(`  ${colors.cyan('→')} rollcall topics list names them, rollcall topics purge deletes them`);
+  if (topics.length > 0) {
+    output.line(
+      `${colors.yellow('!')} left over, not configured: ${named(topics.map(({ topic }) => topic))}`,
+    );
+    output.line(
+      `  ${colors.cyan('→')} "rollcall topics list" names them, "rollcall topics purge <topic>" deletes those that you name.`,
+    );
   }
   for (const [prefix, count] of otherPrefixes)
     output.line(

@@ -1,4 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
+import type { PipelineEvent } from '../core/pipeline-events.ts';
+import { formatCount } from '../core/words.ts';
 
 /** The stream of a progress line: `process.stderr`, or a fake in tests. */
 export interface ProgressStream {
@@ -53,4 +55,12 @@ function fit(text: string, columns: number | undefined): string {
   const width = (columns ?? 80) - 1;
   const plain = stripVTControlCharacters(text);
   return plain.length <= width ? text : `${plain.slice(0, Math.max(0, width - 1))}…`;
+}
+
+/** Shows how far a sync is. */
+export function showSyncs(progress: ProgressLine, event: PipelineEvent): void {
+  if (event.type !== 'sync-page') return;
+  const { rowsSeen, mode, totalAtStart } = event.stats;
+  const of = mode === 'FULL' && totalAtStart !== null ? ` of ${formatCount(totalAtStart)}` : '';
+  progress.update(`${event.collection}: ${formatCount(rowsSeen)}${of} rows`);
 }

@@ -1,19 +1,17 @@
 import { PULL, type PullOutcome, type PullParameters } from '../owner/pull.ts';
 import { Command } from 'commander';
-import { syncedCollections } from '../config.ts';
 import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
-import { exitCode } from './exit-code.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
 import { choose } from './choose.ts';
 import type { Output } from './output.ts';
-import { WorkProgress } from './work-progress.ts';
+import { exitCodeFor, noteOutcomes } from './outcomes.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
-import { countOf, formatCount, printable, formatDuration } from '../core/words.ts';
-import { setTimeout as delay } from 'node:timers/promises';
+import { countOf, formatCount, formatDuration } from '../core/words.ts';
+import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';
-import type { ProgressLine } from './progress-line.ts';
+import { showSyncs, type ProgressLine } from './progress-line.ts';
 
 interface PullFlags {
   readonly tenant?: string | undefined;
@@ -50,47 +48,35 @@ Examples:
 }
 
 async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
+  const { output, signal } = context;
   const config = context.loadConfig();
   const chosen = choose(config, flags);
-  const collections = [...new Set(chosen.collections.map(sourceOf))];
+  const isNamed = chosen.collections.length > 0;
   const parameters: PullParameters = {
-    collections,
+    collections: [...new Set(chosen.collections.map(sourceOf))],
     full: flags.full ?? false,
     acceptNew: flags.acceptNew ?? false,
     confirm: false,
   };
-  const progress = context.output.progress();
-  const shown = new Map(
-    chosen.tenants.map((tenant) => {
-      const expected = collections.length > 0 ? collections.length : syncedCollections(tenant).length;
-      return [tenant.id, new WorkProgress(progress, { title: `${tenant.id}: collections`, expected })];
-    }),
-  );
-  await using assembly = quietAssembly(config, (tenant, event) => shown.get(tenant)?.note(event));
-  const results: { tenant: string; collections: readonly PullOutcome[] }[] = [];
-  for (const id of shown.keys()) {
-    const outcomes = await asOwner(assembly, {
-      tenantId: id,
-      request: PULL,
-      parameters,
-      progress,
-      onReport: (report) => shown.get(id)?.endElsewhere((report as { done?: number }).done ?? 0),
-      signal: context.signal,
-    });
-    const confirmed =
-      flags.full === true
-        ? await confirmMissing(assembly, { tenantId: id, outcomes, progress, signal: context.signal })
-        : outcomes;
-    results.push({ tenant: id, collections: confirmed });
+  const progress = output.progress();
+  await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(progress, event));
+  const tenants: { tenant: string; collections: readonly PullOutcome[] }[] = [];
+  for (const { id } of chosen.tenants) {
+    const options = { tenantId: id, progress, signal };
+    const first = await asOwner(assembly, { ...options, request: PULL, parameters });
+    const collections = parameters.full ? await confirmMissing(assembly, first, options) : first;
+    tenants.push({ tenant: id, collections });
   }
   progress.end();
-  for (const result of results) show(context.output, result, collections.length > 0);
-  context.output.data({ tenants: results });
+  for (const each of tenants) show(output, each, isNamed);
+  output.data({ tenants });
   return exitCodeFor(
-    results.flatMap(({ collections: outcomes }) => outcomes),
-    collections.length > 0,
+    tenants.flatMap(({ collections }) => collections),
+    isNamed,
   );
 }
+
+const COUNTED = ['seen', 'created', 'updated', 'removed', 'rejected', 'missing', 'withheld'] as const;
 
 function show(
   output: Output,
@@ -99,22 +85,13 @@ function show(
 ): void {
   output.line(output.colors.bold(tenant));
   output.table(
-    ['collection', 'outcome', 'seen', 'created', 'updated', 'removed', 'rejected', 'missing', 'withheld'],
+    ['collection', 'outcome', ...COUNTED],
     outcomes.map((each) => [
       each.collection,
       each.outcome === 'complete' ? `${each.mode?.toLowerCase()} ${each.outcome}` : each.outcome,
-      ...[
-        each.seen,
-        each.created,
-        each.updated,
-        each.removed,
-        each.rejected,
-        each.missing,
-        each.withheld,
-      ].map(String),
+      ...COUNTED.map((name) => formatCount(each[name])),
     ]),
   );
-  for (const line of rejectLines(outcomes)) output.note(line);
   const withheld = outcomes.reduce((sum, each) => sum + each.withheld, 0);
   if (withheld > 0)
     output.note(
@@ -125,70 +102,7 @@ function show(
       output.note(
         `! ${collection}: ${short.rows} of ${short.total} rows came; the others are known\n→ ${SHORT_REMEDY}`,
       );
-  noteTroubles(output, outcomes, isNamed);
-}
-
-/** Names the collections that the hub does not offer, while it offers others, and what failed. */
-export function noteTroubles(
-  output: Output,
-  outcomes: readonly Pick<PullOutcome, 'collection' | 'outcome' | 'why' | 'remedy'>[],
-  isNamed: boolean,
-): void {
-  const notOffered = isNamed ? [] : outcomes.filter(({ outcome }) => outcome === 'not-offered');
-  // If it offers none, the address is wrong.
-  const lacking = notOffered.length < outcomes.length ? notOffered : [];
-  if (lacking.length > 0) {
-    const names = lacking.map(({ collection }) => collection).join(', ');
-    output.note(`! the hub does not offer ${names}; only the others are read`);
-  }
-  for (const [trouble, names] of troubles(outcomes.filter((each) => !lacking.includes(each))))
-    output.note(`✗ ${names.join(', ')}: ${trouble}`);
-}
-
-/** Lines with the reasons of rejects, for each collection that has any. */
-export function rejectLines(
-  outcomes: readonly Pick<PullOutcome, 'collection' | 'rejected' | 'rejectReasons'>[],
-): string[] {
-  return outcomes.flatMap(({ collection, rejected, rejectReasons }) => {
-    if (rejectReasons.length === 0) return [];
-    const reasons = rejectReasons.map(({ reason, rows }) => `  ${formatCount(rows)}: ${printable(reason)}`);
-    const explained = rejectReasons.reduce((sum, { rows }) => sum + rows, 0);
-    const others = rejected > explained ? [`  ${formatCount(rejected - explained)}: other reasons`] : [];
-    return [
-      `! ${collection}: ${countOf(rejected, 'row')} cannot be read and went to rejects`,
-      ...reasons,
-      ...others,
-    ];
-  });
-}
-
-/** Collections by failure and remedy: one cause often stops all of them. */
-export function troubles(
-  outcomes: readonly (Pick<PullOutcome, 'collection' | 'why' | 'remedy'> & { readonly outcome: string })[],
-): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const { collection, outcome, why, remedy } of outcomes) {
-    if (why === null && remedy === null) continue;
-    const what = why ?? outcome;
-    const trouble = remedy === null ? what : `${what}\n→ ${remedy}`;
-    found.set(trouble, [...(found.get(trouble) ?? []), collection]);
-  }
-  return found;
-}
-
-/** `named`: the collections were asked for by name. */
-export function exitCodeFor(
-  outcomes: readonly Pick<PullOutcome, 'outcome' | 'withheld'>[],
-  named: boolean,
-): number {
-  // That a hub does not offer some collection is no failure, unless it was asked for; all of them are a wrong address.
-  const notOffered = outcomes.filter(({ outcome }) => outcome === 'not-offered');
-  const lacksWanted = notOffered.length === outcomes.length || (named && notOffered.length > 0);
-  return exitCode({
-    hasFailed:
-      lacksWanted || outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'inconclusive'),
-    needsPerson: outcomes.some(({ outcome, withheld }) => outcome === 'stopped' || withheld > 0),
-  });
+  noteOutcomes(output, outcomes, isNamed);
 }
 
 /** Where the confirming sync is put off further, a command does not wait for it. */
@@ -198,16 +112,12 @@ const LONGEST_WAIT_MS = 10 * 60_000;
  * Waits for the confirming syncs that are owed, has the owner run them, and returns the outcomes of both syncs together. Where
  * they are due too late for a command it only says how many rows wait.
  */
-export async function confirmMissing(
+async function confirmMissing(
   assembly: Assembly,
-  options: {
-    readonly tenantId: string;
-    readonly outcomes: readonly PullOutcome[];
-    readonly progress: ProgressLine;
-    readonly signal: AbortSignal;
-  },
+  outcomes: readonly PullOutcome[],
+  options: { readonly tenantId: string; readonly progress: ProgressLine; readonly signal: AbortSignal },
 ): Promise<readonly PullOutcome[]> {
-  const { tenantId, outcomes, progress, signal } = options;
+  const { tenantId, progress, signal } = options;
   const owed = outcomes.filter(({ confirmAtMs }) => confirmAtMs !== null);
   if (owed.length === 0) return outcomes;
   const rows = owed.reduce((sum, { missing }) => sum + missing, 0);
@@ -220,14 +130,9 @@ export async function confirmMissing(
     return outcomes;
   }
   progress.print(`${what}; waiting ${formatDuration(waitMs)} for the full sync that confirms it`);
-  await delay(waitMs, undefined, { signal });
-  const confirmed = await asOwner(assembly, {
-    tenantId,
-    request: PULL,
-    parameters: { collections: names, full: true, acceptNew: false, confirm: true },
-    progress,
-    signal,
-  });
+  await sleep(waitMs, signal);
+  const parameters = { collections: names, full: true, acceptNew: false, confirm: true };
+  const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters });
   const byName = new Map(confirmed.map((each) => [each.collection, each]));
   return outcomes.map((each) => withConfirmed(each, byName.get(each.collection)));
 }

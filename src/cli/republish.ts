@@ -7,8 +7,8 @@ import { MOST_KEYS, REPUBLISH, type Republished } from '../owner/republish.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseTenants, chooseTopic, requireMirrored } from './choose.ts';
 import { exitCode } from './exit-code.ts';
-import { WorkProgress } from './work-progress.ts';
-import type { ProgressLine } from './progress-line.ts';
+import type { Output } from './output.ts';
+import { showSyncs } from './progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 
@@ -56,26 +56,23 @@ async function republish(
   const { output, signal } = context;
   const config = context.loadConfig();
   const keys = [...new Set(flags.key ?? [])];
-  if (keys.length > MOST_KEYS) throw tooManyKeys();
+  if (keys.length > MOST_KEYS)
+    throw new RollcallError('USAGE_INVALID', `More than ${MOST_KEYS} keys were named`, {
+      remedy: 'Republish the collection without --key, or name fewer keys at a time.',
+    });
   const chosen = chooseTenants(config, flags.tenant);
   requireMirrored(chosen, [collection]);
   const tenants = chosen.filter((tenant) => collectionSettings(tenant, collection).enabled);
   const progress = output.progress();
-  const shown = new WorkProgress(progress, { title: 'tenants', expected: tenants.length });
-  await using assembly = quietAssembly(config, (_tenant, event) => shown.note(event));
+  await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(progress, event));
   const results: ({ tenant: string } & Republished)[] = [];
-  for (const { id: tenantId } of tenants) {
-    const republished = await asOwner(assembly, {
-      tenantId,
-      request: REPUBLISH,
-      parameters: { collection, keys },
-      progress,
-      signal,
-    });
-    results.push({ tenant: tenantId, ...republished });
-    show(progress, `${tenantId}: ${collection}`, republished);
+  for (const { id: tenant } of tenants) {
+    const parameters = { collection, keys };
+    const options = { tenantId: tenant, request: REPUBLISH, parameters, progress, signal };
+    results.push({ tenant, ...(await asOwner(assembly, options)) });
   }
   progress.end();
+  for (const each of results) show(output, `${each.tenant}: ${collection}`, each);
   output.data({ collection, tenants: results });
   return exitCode({
     hasFailed: results.some(({ missing, why }) => missing.length > 0 || why !== null),
@@ -92,27 +89,17 @@ function republishable(name: string): CollectionName {
   });
 }
 
-function tooManyKeys(): RollcallError {
-  return new RollcallError('USAGE_INVALID', `More than ${MOST_KEYS} keys were named`, {
-    remedy: 'Republish the collection without --key, or name fewer keys at a time.',
-  });
-}
-
 const SHOWN_AT_MOST = 20;
 
-function show(progress: ProgressLine, where: string, republished: Republished): void {
-  const { published, why, withheld, missing } = republished;
-  progress.print(`${where}: ${countOf(published, 'key')} published`);
-  if (why !== null) {
-    progress.print(`✗ ${why}\n→ Some rows may be missing: check what the hub answers.`);
-  }
-  if (withheld > 0) {
-    progress.print(
+function show(output: Output, where: string, { published, why, withheld, missing }: Republished): void {
+  output.note(`${where}: ${countOf(published, 'key')} published`);
+  if (why !== null) output.note(`✗ ${why}\n→ Some rows may be missing: check what the hub answers.`);
+  if (withheld > 0)
+    output.note(
       `! ${countOf(withheld, 'row')} not at the hub and not published; the removal needs a decision\n→ rollcall deletes list`,
     );
-  }
   if (missing.length === 0) return;
   const shown = missing.slice(0, SHOWN_AT_MOST).map(printable).join(', ');
   const more = missing.length > SHOWN_AT_MOST ? `, and ${missing.length - SHOWN_AT_MOST} more` : '';
-  progress.print(`✗ not found: ${shown}${more}\n→ Check the keys: rollcall tail prints them.`);
+  output.note(`✗ not found: ${shown}${more}\n→ Check the keys: rollcall tail prints them.`);
 }

@@ -6,9 +6,8 @@ import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { REBUILD, type RebuiltIndex } from '../owner/rebuild.ts';
 import { asOwner } from './as-owner.ts';
 import { choose } from './choose.ts';
-import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-import { quietAssembly, readLogs, withAssembly } from './with-assembly.ts';
+import { quietAssembly, readLogs } from './with-assembly.ts';
 
 interface StateFlags {
   readonly tenant?: string;
@@ -116,50 +115,46 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
   const config = context.loadConfig({ withoutHub: true });
   const wanted = chosen(context, config, options);
   if (wanted === null) return;
-  await withAssembly(config, async (assembly) => {
-    const indexes: Omit<Positions, 'log'>[] = [];
-    for (const tenant of wanted.tenants) {
-      for (const { name } of syncedCollections(tenant)) {
-        if (wanted.collections.length > 0 && !wanted.collections.includes(name)) continue;
-        const index = assembly.store.tenant(tenant.id).collection(name);
-        indexes.push({
-          tenant: tenant.id,
-          collection: name,
-          index: positionOf(await index.position()),
-          rows: await index.count('rows'),
-          rejects: await index.count('rejects'),
-        });
-      }
+  await using assembly = quietAssembly(config);
+  const indexes: Omit<Positions, 'log'>[] = [];
+  for (const tenant of wanted.tenants) {
+    for (const { name } of syncedCollections(tenant)) {
+      if (wanted.collections.length > 0 && !wanted.collections.includes(name)) continue;
+      const index = assembly.store.tenant(tenant.id).collection(name);
+      indexes.push({
+        tenant: tenant.id,
+        collection: name,
+        index: positionOf(await index.position()),
+        rows: await index.count('rows'),
+        rejects: await index.count('rejects'),
+      });
     }
-    // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
-    const log = await readLogs(assembly, wanted.tenants, context.signal);
-    const positions = indexes.map(({ tenant, collection, index, rows, rejects }): Positions => {
-      const progress = log.get(tenant)?.progress.get(collection) ?? null;
-      return { tenant, collection, index, log: positionOf(progress), rows, rejects };
-    });
-    show(context.output, positions);
+  }
+  // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
+  const log = await readLogs(assembly, wanted.tenants, context.signal);
+  const positions = indexes.map((each): Positions => {
+    const progress = log.get(each.tenant)?.progress.get(each.collection) ?? null;
+    return Object.assign(each, { log: positionOf(progress) });
   });
-}
-
-function positionOf(at: Position | null): Position | null {
-  return at === null ? null : { sequence: at.sequence, transactionId: at.transactionId };
-}
-
-function show(output: Output, positions: readonly Positions[]): void {
   const text = (at: Position | null): string =>
     at === null ? '-' : `${formatCount(at.sequence)} ${at.transactionId.slice(0, 8)}`;
-  output.table(
-    ['tenant', 'collection', 'index at', 'log at', 'rows', 'rejects'],
-    positions.map(({ tenant, collection, index, log, rows, rejects }) => [
+  const titles = ['tenant', 'collection', 'index at', 'log at', 'rows', 'rejects'];
+  context.output.table(
+    titles,
+    positions.map(({ tenant, collection, index, log: logged, rows, rejects }) => [
       tenant,
       collection,
       text(index),
-      text(log),
+      text(logged),
       formatCount(rows),
       formatCount(rejects),
     ]),
   );
-  output.data({ collections: positions });
+  context.output.data({ collections: positions });
+}
+
+function positionOf(at: Position | null): Position | null {
+  return at === null ? null : { sequence: at.sequence, transactionId: at.transactionId };
 }
 
 async function rebuild(context: VerbContext, { options }: VerbInput<RebuildFlags>): Promise<void> {
@@ -168,18 +163,12 @@ async function rebuild(context: VerbContext, { options }: VerbInput<RebuildFlags
   const wanted = chosen(context, config, options);
   if (wanted === null) return;
   const progress = output.progress();
+  const parameters = { collections: [...wanted.collections], anew: options.anew === true };
   const rebuilt: ({ readonly tenant: string } & RebuiltIndex)[] = [];
   await using assembly = quietAssembly(config);
   for (const { id: tenant } of wanted.tenants) {
-    const indexes = await asOwner(assembly, {
-      tenantId: tenant,
-      request: REBUILD,
-      parameters: { collections: [...wanted.collections], anew: options.anew === true },
-      progress,
-      onReport: (report) => progress.update(`${tenant}: ${(report as { collection: string }).collection}`),
-      signal,
-    });
-    for (const index of indexes) rebuilt.push({ tenant, ...index });
+    const request = { tenantId: tenant, request: REBUILD, parameters, progress, signal };
+    for (const index of await asOwner(assembly, request)) rebuilt.push({ tenant, ...index });
   }
   progress.end();
   output.table(

@@ -32,7 +32,7 @@ export function command(): Command {
   up to       every change at the hub before this time is published
   sync        the last sync, "…" while it is running, "!" when it did not end and no process continues it
   withheld    deletions that need a decision: "rollcall deletes list" lists them
-  rejects     rows that cannot be read (see "rollcall tail rejects --from-beginning")
+  rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
 
 absences and absence-changes follow from absence-versions (↳) in its syncs. Below the tables are topics that the
 configuration no longer wants. They stay until "rollcall topics purge" deletes them. --json has the tenants of /status.json.

@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Admin, KafkaMessage } from 'kafkajs';
-import type { Config } from '../config.ts';
 import { countOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
@@ -14,15 +13,12 @@ import { topicName } from '../model/topic-names.ts';
 import { chooseTenants, chooseTopic } from './choose.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-import { withAdmin, withAssembly } from './with-assembly.ts';
+import { quietAssembly, withAdmin } from './with-assembly.ts';
 
 interface TailFlags {
   readonly tenant?: string;
-  readonly fromBeginning: boolean;
   readonly toEnd: boolean;
   readonly about?: string;
-  readonly limit?: number;
-  readonly key?: string;
   readonly values: boolean;
 }
 
@@ -37,11 +33,8 @@ export function command(): Command {
     )
     .argument('[collection...]', 'collections, rejects, progress; with --about all topics if none is named')
     .option('--tenant <id>', 'only this tenant')
-    .option('--from-beginning', 'also the existing records', false)
     .option('--to-end', 'only the existing records, then end', false)
     .option('--about <id>', 'only the existing records in whose key or value this id stands', notEmpty)
-    .option('--key <key>', 'only records with this key')
-    .option('--limit <number>', 'end after this many records', positiveWhole)
     .option('--values', 'with the decoded values', false)
     .addHelpText(
       'after',
@@ -54,49 +47,46 @@ Redis, backups and the copies of consumers are not searched.
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
-  rollcall tail users --to-end --key 42 --values          what the topic holds of a user
   rollcall tail --tenant north --about 42                 what every topic holds about that user
   rollcall tail rejects --to-end --values | jq -r .value.reason | sort | uniq -c
 
-Ends on Ctrl-C, at the end with --to-end or --about, or after --limit records, with 0.`,
+Ends on Ctrl-C, and at the end with --to-end or --about, with 0.`,
     )
     .action(verbAction(tail));
 }
 
 async function tail(context: VerbContext, { args, options: flags }: VerbInput<TailFlags>): Promise<void> {
   const { output, signal } = context;
-  const { about, limit } = flags;
+  const { about } = flags;
   const toEnd = flags.toEnd || about !== undefined;
   const config = context.loadConfig({ withoutHub: true });
-  const names = topicsOf(config, { suffixes: suffixesOf(args, about), tenant: flags.tenant });
-  const stop = new AbortController();
+  const { topicPrefix } = config.kafka;
+  const suffixes = suffixesOf(args, about);
+  const names = chooseTenants(config, flags.tenant).flatMap(({ id }) =>
+    suffixes.map((suffix) => topicName({ topicPrefix, tenantId: id }, suffix)),
+  );
   let shown = 0;
-  await withAssembly(config, async (assembly) => {
-    const print = printer(output, { registry: assembly.registry, flags });
-    const stretches = await withAdmin({ assembly, signal }, (admin) =>
-      stretchesOf(admin, { names, fromBeginning: flags.fromBeginning || toEnd, toEnd }),
-    );
+  await using assembly = quietAssembly(config);
+  const print = printer(output, { registry: assembly.registry, flags });
+  try {
+    const stretches = await withAdmin({ assembly, signal }, (admin) => stretchesOf(admin, names, toEnd));
     const topics = [...new Set(stretches.map(({ topic }) => topic))];
     if (!toEnd) output.note(`listening to ${topics.join(', ')} …`);
     await readStretches({
       kafka: assembly.kafka,
-      groupIdPrefix: config.kafka.topicPrefix,
+      groupIdPrefix: topicPrefix,
       stretches,
       awaitsDecision: true,
-      signal: AbortSignal.any([signal, stop.signal]),
+      signal,
       onMessages: async ({ topic, partition, messages }) => {
-        for (const message of messages) {
-          if (stop.signal.aborted) return;
-          if (await print({ topic, partition, message })) shown += 1;
-          if (shown === limit) stop.abort();
-        }
+        for (const message of messages) if (await print({ topic, partition, message })) shown += 1;
       },
     });
     if (about !== undefined) output.note(`searched to the end: ${topics.join(', ')}`);
-  }).catch((error: unknown) => {
-    // A stop, also while connecting, and the limit are normal ends.
-    if (!signal.aborted && !stop.signal.aborted) throw error;
-  });
+  } catch (error) {
+    // A stop, also while connecting, is a normal end.
+    if (!signal.aborted) throw error;
+  }
   output.note(countOf(shown, 'record'));
 }
 
@@ -108,21 +98,8 @@ function suffixesOf(args: VerbInput<TailFlags>['args'], about: string | undefine
   });
 }
 
-function topicsOf(
-  config: Config,
-  { suffixes, tenant }: { suffixes: readonly TopicSuffix[]; tenant: string | undefined },
-): string[] {
-  const { topicPrefix } = config.kafka;
-  return chooseTenants(config, tenant).flatMap(({ id }) =>
-    suffixes.map((suffix) => topicName({ topicPrefix, tenantId: id }, suffix)),
-  );
-}
-
 /** What to read of each partition. Its end is read before the consumer joins, so no record that is committed meanwhile is missed. */
-async function stretchesOf(
-  admin: Admin,
-  { names, fromBeginning, toEnd }: { names: readonly string[]; fromBeginning: boolean; toEnd: boolean },
-): Promise<Stretch[]> {
+async function stretchesOf(admin: Admin, names: readonly string[], toEnd: boolean): Promise<Stretch[]> {
   const existing = new Set(
     await admin.listTopics().catch((error: unknown) => {
       throw kafkaError(error, 'listing topics');
@@ -138,7 +115,7 @@ async function stretchesOf(
   const stretches: Stretch[] = [];
   for (const topic of present) {
     for (const { partition, low, high } of await fetchOffsets(admin, topic)) {
-      stretches.push({ topic, partition, from: fromBeginning ? low : high, to: toEnd ? high : Infinity });
+      stretches.push({ topic, partition, from: toEnd ? low : high, to: toEnd ? high : Infinity });
     }
   }
   return stretches;
@@ -158,7 +135,6 @@ function printer(
   const search = flags.about === undefined ? null : new IdSearch(flags.about);
   return async ({ topic, partition, message }) => {
     const key = message.key?.toString('utf8') ?? '';
-    if (flags.key !== undefined && flags.key !== key) return false;
     const framed = message.value;
     const needsValue = framed !== null && (flags.values || search !== null);
     const value = needsValue ? await decoded(registry, { topic, framed }) : undefined;
@@ -213,11 +189,6 @@ export function jsonLine(record: unknown): string {
 function notEmpty(text: string): string {
   if (text === '') throw new InvalidArgumentError('An id is needed.');
   return text;
-}
-
-function positiveWhole(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('A whole number above 0 is needed.');
-  return Number(text);
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { auditTenant, type Finding } from '../audit/audit-tenant.ts';
 import { enabledCollections } from '../config.ts';
-import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
 import { TopicReader } from '../log/read-only-log.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
@@ -12,19 +11,16 @@ import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { asOwner } from './as-owner.ts';
 import { choose } from './choose.ts';
-import { confirmMissing } from './pull.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
-import type { ProgressLine } from './progress-line.ts';
-import { troubles } from './pull.ts';
+import { noteFailures } from './outcomes.ts';
+import { showSyncs, type ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
-import { withAssembly } from './with-assembly.ts';
-import { WorkProgress } from './work-progress.ts';
+import { quietAssembly } from './with-assembly.ts';
 
 interface VerifyFlags {
   readonly tenant?: string | undefined;
   readonly collection?: string[] | undefined;
-  readonly all?: boolean | undefined;
   readonly repair?: boolean | undefined;
 }
 
@@ -38,7 +34,6 @@ export function command(): Command {
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option('--all', 'show all differences, not only the first 20')
     .option(
       '--repair',
       'publish exactly what is missing: rebuild the index from the topics, then run a full sync',
@@ -48,24 +43,14 @@ export function command(): Command {
 }
 
 const HELP = `
-Kinds of differences:
-  missing           the index or the hub has it, the topic does not
-  left-over         the topic has it, the index or the hub does not
-  different         both have it, with different contents
-  undecodable       the record cannot be decoded, or does not match its headers
-  gap               a step of an absence is missing in the topic, or occurs twice
-  two-students      one absence id has records of two students
-  reject-missing    rejects lacks a row that cannot be read, or has it wrongly
-  reject-left-over  rejects has a row that can be read, or is gone
+Kinds of differences, between the index or the hub and the topic:
+  missing, left-over, different     the topic lacks the key, has one too many, or has other contents
+  undecodable                       the record cannot be decoded, or does not match its headers
+  gap, two-students                 a step of an absence is missing or there twice; an absence has records of two students
+  reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has one too many
 
-States of a difference:
-  next full   an incremental sync did not bring it, the next full one does ("rollcall pull --full" runs one)
-  missing for the first time
-              gone from the hub's list: removed if another full sync misses it too
-  withheld    a deletion that needs a decision
-
-For schedules, the plan asks for each wanted student. Memory holds the keys of one collection at a time, some 150 MB per
-million rows, and the planned keys.
+A difference that the next full sync settles counts as equal: one that an incremental sync did not bring, or a row missing
+for the first time, which goes if another full sync misses it too.
 
 With --repair, the process that runs for the tenant rebuilds the index of each collection that differs, without what is
 undecodable, and runs a full sync; without such a process, this command owns the tenant meanwhile. Then the command
@@ -75,10 +60,7 @@ is never published again, so a gap stays.
 Exit codes: 0 equal, or the next full sync makes it so; 1 something differs, or could not be compared; 3 only removals that
 need a decision differ.
 
-Examples:
-  rollcall verify
-  rollcall verify --repair
-  rollcall verify --tenant north --collection users absences --all
+Example:
   rollcall verify --json | jq -c '.tenants[].collections[].differences[]'`;
 
 interface Difference extends Finding {
@@ -117,30 +99,32 @@ async function verify(context: VerbContext, flags: VerifyFlags): Promise<number>
   const config = context.loadConfig();
   const { tenants, collections: asked } = choose(config, flags);
   const progress = output.progress();
-  return withAssembly(config, async (assembly) => {
-    const results: object[] = [];
-    const last: CollectionReport[] = [];
-    for (const tenant of tenants) {
-      const names = enabledCollections(tenant).map(({ name }) => name);
-      const collections = names.filter((name) => asked.length === 0 || asked.includes(name));
-      const options = { tenantId: tenant.id, collections, progress, signal };
-      const before = await verifyTenant(assembly, options);
-      const syncs = flags.repair === true ? await repair(assembly, before, options) : null;
-      const now = syncs === null ? before : await verifyTenant(assembly, options);
-      progress.end();
-      output.line(output.colors.bold(tenant.id));
-      if (syncs !== null) showRepair(output, before, syncs);
-      show(output, now, { all: flags.all === true, isRepaired: syncs !== null });
-      last.push(...now);
-      const repaired = syncs === null ? {} : { repaired: { before, syncs } };
-      results.push({ tenant: tenant.id, collections: now, ...repaired });
+  await using assembly = quietAssembly(config);
+  const results: object[] = [];
+  const last: CollectionReport[] = [];
+  for (const tenant of tenants) {
+    const names = enabledCollections(tenant).map(({ name }) => name);
+    const collections = names.filter((name) => asked.length === 0 || asked.includes(name));
+    const options = { tenantId: tenant.id, collections, progress, signal };
+    const before = await verifyTenant(assembly, options);
+    const syncs = flags.repair === true ? await repair(assembly, before, options) : null;
+    const now = syncs === null ? before : await verifyTenant(assembly, options);
+    progress.end();
+    output.line(output.colors.bold(tenant.id));
+    if (syncs !== null) {
+      output.line(`Repaired ${countOf(inState(before, 'wrong').length, 'difference')} by a full sync.`);
+      noteFailures(output, syncs);
     }
-    output.data({ tenants: results });
-    const isBroken = last.some(({ outcome }) => outcome === 'failed' || outcome === 'unproven');
-    return exitCode({
-      hasFailed: isBroken || inState(last, 'wrong').length > 0,
-      needsPerson: inState(last, 'withheld').length > 0,
-    });
+    show(output, now);
+    last.push(...now);
+    const repaired = syncs === null ? {} : { repaired: { before, syncs } };
+    results.push({ tenant: tenant.id, collections: now, ...repaired });
+  }
+  output.data({ tenants: results });
+  const isBroken = last.some(({ outcome }) => outcome === 'failed' || outcome === 'unproven');
+  return exitCode({
+    hasFailed: isBroken || inState(last, 'wrong').length > 0,
+    needsPerson: inState(last, 'withheld').length > 0,
   });
 }
 
@@ -154,10 +138,6 @@ async function verifyTenant(
   { tenantId, collections, progress, signal }: VerifyOptions,
 ): Promise<readonly CollectionReport[]> {
   const { openReadOnlyLog } = assembly.tenant(tenantId);
-  const bars = new WorkProgress(progress, {
-    title: `${tenantId}: collections`,
-    expected: collections.length,
-  });
   const log = openReadOnlyLog();
   try {
     const since = new Set<string>();
@@ -167,9 +147,14 @@ async function verifyTenant(
     await reader.skip();
     const { progress: known } = await log.progress(signal);
     const isLoaded = (name: CollectionName): boolean => known.get(sourceOf(name))?.lastCompleteFull != null;
-    const emit = (event: PipelineEvent): void => bars.note(event);
-    const planning = { tenantId, collections, keepsKeys: true, emit, onRead: () => undefined, signal };
-    const plans = await planTenant(assembly, planning);
+    const plans = await planTenant(assembly, {
+      tenantId,
+      collections,
+      keepsKeys: true,
+      emit: (event) => showSyncs(progress, event),
+      onRead: () => undefined,
+      signal,
+    });
     const planned = plans.flatMap((each) => plannedIn(each, assembly.config.redis !== undefined));
     // An incremental sync removes nothing.
     const brought = planned.filter(({ collection, kind }) => kind !== 'left-over' && isLoaded(collection));
@@ -182,7 +167,7 @@ async function verifyTenant(
     await reader.readOn(signal);
     const left = planned.filter((each) => !since.has(recordOf(each)));
     const onRead = (collection: CollectionName, count: number): void =>
-      bars.set(collection, { done: count, of: null, what: 'records of the topic' });
+      progress.update(`${collection}: ${formatCount(count)} records of the topic`);
     const audits = await auditTenant(assembly, { tenantId, collections, onRead, signal });
     return audits.map(({ collection, keys: topicKeys, findings, skipped }): CollectionReport => {
       const plan = plans.find((each) => each.collection === collection);
@@ -283,71 +268,15 @@ async function repair(
       absences: keysOf(({ collection }) => collection === 'absences'),
     };
   });
-  const onReport = (report: unknown): void =>
-    progress.update(`${tenantId}: repairing ${(report as { collection?: string }).collection ?? ''}`);
-  const request = { tenantId, request: REPAIR, parameters: { collections }, progress, onReport, signal };
-  const outcomes = await asOwner(assembly, request);
-  return confirmMissing(assembly, { tenantId, outcomes, progress, signal });
-}
-
-function showRepair(
-  output: Output,
-  before: readonly CollectionReport[],
-  syncs: readonly PullOutcome[],
-): void {
-  const published = syncs.reduce((sum, { created, updated }) => sum + created + updated, 0);
-  const removed = syncs.reduce((sum, each) => sum + each.removed, 0);
-  const counts = `${countOf(published, 'row')} published, ${countOf(removed, 'key')} removed`;
-  output.line(
-    `Repaired ${countOf(inState(before, 'wrong').length, 'difference')} by a full sync: ${counts}.`,
-  );
-  for (const [trouble, names] of troubles(syncs)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
+  const request = { tenantId, request: REPAIR, parameters: { collections }, progress, signal };
+  return asOwner(assembly, request);
 }
 
 const SHOWN_AT_MOST = 20;
-const STATES = ['wrong', 'pending', 'withheld'] as const;
 
 /** Prints a table, the first differences, the result in one sentence, and what to do. */
-function show(
-  output: Output,
-  reports: readonly CollectionReport[],
-  { all, isRepaired }: { readonly all: boolean; readonly isRepaired: boolean },
-): void {
-  showTable(output, reports);
-  const differences = reports.flatMap((each) => each.differences);
-  const shown = all ? differences : differences.slice(0, SHOWN_AT_MOST);
-  if (shown.length > 0) {
-    output.line();
-    output.table(
-      ['  collection', 'kind', '', 'key'],
-      shown.map((each) => [`  ${each.collection}`, each.kind, stateText(each), printable(each.key)]),
-    );
-    const more = differences.length - shown.length;
-    output.line(more > 0 ? `  and ${formatCount(more)} more: --all shows them.\n` : '');
-  }
-  for (const [trouble, names] of troubles(reports)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
-  for (const { collection, whyWithheld, skipped } of reports) {
-    if (whyWithheld !== null)
-      output.note(`! ${collection}: the next full sync will withhold the removals: ${whyWithheld}`);
-    if (skipped > 0)
-      output.note(`! ${collection}: ${countOf(skipped, 'key')} could not be compared with the index`);
-  }
-  output.line(verdictOf(reports));
-  const wrong = inState(reports, 'wrong').length;
-  const withheld = inState(reports, 'withheld').length;
-  if (wrong > 0)
-    output.line(
-      isRepaired
-        ? `→ ${countOf(wrong, 'difference')} could not be repaired: see the messages of the sync above.`
-        : '→ "rollcall verify --repair" publishes exactly what is missing.',
-    );
-  if (withheld > 0)
-    output.line(
-      `→ Decide on ${countOf(withheld, 'removal')}: "rollcall deletes list", after the next full sync.`,
-    );
-}
-
-function showTable(output: Output, reports: readonly CollectionReport[]): void {
+function show(output: Output, reports: readonly CollectionReport[]): void {
+  const states = ['wrong', 'pending', 'withheld'] as const;
   output.table(
     ['  collection', '', 'hub', 'topic', 'wrong', 'next full', 'withheld'],
     reports.map((each) => [
@@ -355,18 +284,39 @@ function showTable(output: Output, reports: readonly CollectionReport[]): void {
       each.outcome !== 'compared' ? each.outcome.replace('-', ' ') : isEqual(each) ? 'equal' : 'differs',
       each.hubRows === null ? '' : formatCount(each.hubRows),
       formatCount(each.topicKeys),
-      ...STATES.map((state) => formatCount(inState([each], state).length)),
+      ...states.map((state) => formatCount(inState([each], state).length)),
     ]),
   );
+  const differences = reports.flatMap((each) => each.differences);
+  if (differences.length > 0) {
+    output.table(
+      ['  collection', 'kind', '', 'key'],
+      differences.slice(0, SHOWN_AT_MOST).map(({ collection, kind, state, isFirstMiss, key }) => {
+        const text = { wrong: '', pending: 'next full', withheld: 'withheld' }[state];
+        return [`  ${collection}`, kind, isFirstMiss === true ? FIRST_MISS : text, printable(key)];
+      }),
+    );
+    const more = differences.length - SHOWN_AT_MOST;
+    if (more > 0) output.line(`  and ${formatCount(more)} more: --json has all.`);
+  }
+  noteFailures(output, reports);
+  for (const { collection, whyWithheld, skipped } of reports) {
+    if (whyWithheld !== null)
+      output.note(`! ${collection}: the next full sync will withhold the removals: ${whyWithheld}`);
+    if (skipped > 0)
+      output.note(`! ${collection}: ${countOf(skipped, 'key')} could not be compared with the index`);
+  }
+  output.line(verdictOf(reports));
+  if (inState(reports, 'wrong').length > 0)
+    output.line('→ "rollcall verify --repair" publishes exactly what is missing.');
+  if (inState(reports, 'withheld').length > 0)
+    output.line('→ Decide on the removals: "rollcall deletes list", after the next full sync.');
 }
+
+const FIRST_MISS = 'missing for the first time';
 
 function isEqual({ outcome, differences }: CollectionReport): boolean {
   return outcome === 'compared' && differences.every(({ state }) => state === 'pending');
-}
-
-function stateText({ state, isFirstMiss }: Difference): string {
-  if (isFirstMiss === true) return 'missing for the first time';
-  return { wrong: '', pending: 'next full', withheld: 'withheld' }[state];
 }
 
 /** The result in one sentence. */
@@ -380,7 +330,7 @@ function verdictOf(reports: readonly CollectionReport[]): string {
   const rest = pending.length - first;
   const but = [
     ...(rest === 0 ? [] : [`${countOf(rest, 'difference')} that only the next full sync settles`]),
-    ...(first === 0 ? [] : [`${countOf(first, 'row')} missing for the first time`]),
+    ...(first === 0 ? [] : [`${countOf(first, 'row')} ${FIRST_MISS}`]),
   ];
   return but.length === 0 ? `${verdict}.` : `${verdict}, but for ${but.join(' and ')}.`;
 }

@@ -12,12 +12,6 @@ export function quietAssembly(config: Config, emit: AssemblyOptions['emit'] = ()
   return assemble(config, { logger: pino({ level: 'silent' }), emit });
 }
 
-/** The parts for a verb that only reads, closed when `work` is done. */
-export async function withAssembly<T>(config: Config, work: (assembly: Assembly) => Promise<T>): Promise<T> {
-  await using assembly = quietAssembly(config);
-  return await work(assembly);
-}
-
 /**
  * A connected admin client, closed when `work` is done. Throws `KAFKA_…`, and the signal's reason when it aborts during
  * the connection, which can take long when no broker answers: then stderr says what it waits for.

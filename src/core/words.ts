@@ -42,21 +42,3 @@ export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- a key must not steer a terminal
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\uFFFD');
 }
-
-const NARROWEST = 20;
-
-/** Text in lines of at most `width` characters, broken at spaces; a longer word is not broken. */
-export function wrapText(text: string, width: number): string[] {
-  const most = Math.max(NARROWEST, width);
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > most) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === '' ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, line];
-}

@@ -80,8 +80,6 @@ export interface ReadOptions {
   readonly parentId?: string | undefined;
   /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
   readonly modifiedAfterMs?: number | undefined;
-  /** Asks for no more rows a page, for a look at how the hub pages a small collection. */
-  readonly limit?: number | undefined;
   /** The pages of the last full keyset scan: they need not be parsed if they are the same, and may be requested several at once. */
   readonly pages?: Pick<PageMemory, 'at' | 'recognise'> | undefined;
   /** For a reader that may have a large page already: a large one is an error, instead of waiting for its turn. */

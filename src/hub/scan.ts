@@ -207,7 +207,7 @@ class Scanner {
   }
 
   get #usualLimit(): number {
-    return Math.min(this.#findings.limit, this.#atMost, this.#read.limit ?? Infinity);
+    return Math.min(this.#findings.limit, this.#atMost);
   }
 
   get #limit(): number {

@@ -15,7 +15,7 @@ export interface OwnerWork {
   /** Runs a sync as soon as possible. Rejects with the error of the sync, or of the session. */
   readonly sync: (collection: CollectionName, mode: SyncMode, options?: SyncOptions) => Promise<SyncResult>;
   /** Reports progress to the command; `progress` must survive JSON. Never rejects. */
-  readonly report: (progress: unknown) => Promise<void>;
+  readonly report: (progress: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 

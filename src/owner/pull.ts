@@ -62,7 +62,7 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
         confirming,
       });
       done += 1;
-      await work.report({ done, of: wanted.length });
+      await work.report(`${done} of ${wanted.length} collections`);
       return outcome;
     });
   },

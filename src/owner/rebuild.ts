@@ -40,7 +40,7 @@ export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[
     for (const collection of wanted) {
       const writer = writers.get(collection);
       if (writer === undefined) continue;
-      await work.report({ collection });
+      await work.report(`rebuilding the index of ${collection}`);
       if (anew && collection === 'absence-versions') {
         await rebuildAbsencesAnew(work);
         await work.sync(collection, 'FULL');

@@ -45,11 +45,11 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
     const unknown = names.find((name) => !work.writers.has(name));
     if (unknown !== undefined) throw notMirrored(unknown);
     for (const { name, absences, ...corrupt } of collections) {
-      await work.report({ collection: name, what: 'index' });
+      await work.report(`rebuilding the index of ${name}`);
       await rebuildIndex(work, name, corrupt);
       if (absences.length > 0) await hideUnknown(work, absences);
     }
-    await work.report({ collection: names.join(', '), what: 'sync' });
+    await work.report(`a full sync of ${names.join(', ')}`);
     const again = new Set(collections.flatMap(({ absences }) => absences));
     const republication = { absences: onceEach(again, randomSeed()) };
     const sync: OwnerWork['sync'] = (name, mode, options) =>

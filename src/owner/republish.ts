@@ -100,7 +100,7 @@ export async function republishEvents(
     const flush = async (): Promise<void> => {
       await publish(batch);
       published += batch.length;
-      await work.report({ published });
+      await work.report(`${published} events`);
       batch = [];
       bytes = 0;
     };

@@ -69,9 +69,6 @@ export interface RedisFacts {
   readonly address: string;
   readonly version: string | null;
   readonly evictionPolicy: string | null;
-  readonly usedBytes: number | null;
-  /** 0: no limit. */
-  readonly maxBytes: number | null;
 }
 
 /** Reads INFO. Throws `INDEX_UNREACHABLE` or `INDEX_REFUSED`. */
@@ -79,17 +76,10 @@ export async function inspectRedis(options: RedisConnectionOptions): Promise<Red
   const connection = new RedisConnection(options);
   try {
     const info = await connection.run((client) => client.info());
-    const field = (name: string): string | null => fieldIn(info, name);
-    const bytes = (name: string): number | null => {
-      const text = field(name);
-      return text === null ? null : Number(text);
-    };
     return {
       address: connection.address,
-      version: field('redis_version'),
-      evictionPolicy: field('maxmemory_policy'),
-      usedBytes: bytes('used_memory'),
-      maxBytes: bytes('maxmemory'),
+      version: fieldIn(info, 'redis_version'),
+      evictionPolicy: fieldIn(info, 'maxmemory_policy'),
     };
   } finally {
     connection.close();

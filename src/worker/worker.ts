@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
 import { Semaphore } from '../hub/semaphore.ts';
@@ -9,12 +8,12 @@ import { REBUILD } from '../owner/rebuild.ts';
 import { REPAIR } from '../owner/repair.ts';
 import { REPUBLISH } from '../owner/republish.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
-import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { openSession, type TenantSession } from '../session/open-session.ts';
 import { rollSegments } from '../session/roll-segments.ts';
 import { watchTopics } from '../session/watch-topics.ts';
 import type { Coordination, OwnerRequest } from '../state/coordination.ts';
+import { keepHeartbeat, type FactsOf } from '../state/keep-heartbeat.ts';
 import { serveRequests, type ServeRequestsOptions } from '../state/serve-requests.ts';
 import type { Tenant } from '../table/tenant.ts';
 
@@ -224,13 +223,6 @@ async function handleRequest(request: OwnerRequest, work: OwnerWork): Promise<un
   return known.handle(request.parameters, work);
 }
 
-/** What the heartbeat of a tenant says besides who its owner is: its health, for `status` in another process. */
-type FactsOf = (tenantId: string) => Readonly<Record<string, string>>;
-
-const HEARTBEAT_EVERY_MS = 3_000;
-const HEARTBEAT_LASTS_MS = 10_000;
-/** A take-over is announced within this time. */
-const LOOK_EVERY_MS = 500;
 /** What a person mends is taken up without a restart. */
 const RETRY_FAILED_MS = 300_000;
 
@@ -267,6 +259,7 @@ export async function runWorker(
       ownedSinceMs: () => run.ownedSinceMs,
       factsOf,
       signal: AbortSignal.any([signal, ending.signal]),
+      sleep: tenant.runtime.sleep,
     });
     await mirror(run).catch((error: unknown) => giveUp.abort(error));
     ending.abort();
@@ -275,41 +268,4 @@ export async function runWorker(
   });
   await Promise.all(ended);
   giveUp.signal.throwIfAborted();
-}
-
-/**
- * Announces to commands that the tenant's owner lives. Fencing does not depend on it (invariant 7).
- * `ownedSinceMs` returns null while the process is only about to take over: any other owner's heartbeat then takes precedence.
- */
-export async function keepHeartbeat(
-  coordination: Coordination,
-  { tenantId, owner }: Pick<Tenant, 'tenantId' | 'owner'>,
-  options: {
-    ownedSinceMs: () => number | null;
-    signal: AbortSignal;
-    factsOf?: FactsOf | undefined;
-  },
-): Promise<void> {
-  for (let beat = 1; !options.signal.aborted; beat += 1) {
-    const ownedSinceMs = options.ownedSinceMs();
-    // The number shows a reader that the heartbeat is renewed, and not one that Redis has kept too long.
-    const info = {
-      host: hostname(),
-      pid: String(process.pid),
-      beat: String(beat),
-      ...options.factsOf?.(tenantId),
-    };
-    await coordination
-      .announce(tenantId, { owner, ownedSinceMs: ownedSinceMs ?? 0, info }, HEARTBEAT_LASTS_MS)
-      .catch(() => undefined);
-    const { signal } = options;
-    for (
-      let leftMs = HEARTBEAT_EVERY_MS;
-      leftMs > 0 && !signal.aborted && options.ownedSinceMs() === ownedSinceMs;
-    ) {
-      const pauseMs = ownedSinceMs === null ? LOOK_EVERY_MS : leftMs;
-      await sleep(pauseMs, signal).catch(() => undefined);
-      leftMs -= pauseMs;
-    }
-  }
 }

@@ -1,20 +1,25 @@
 import { collectionSettings, syncedCollections, type TenantConfig } from '../../config.ts';
-import { SHORT_REMEDY } from '../../core/deletions/evidence.ts';
+import { SHORT_REMEDY, shortfallOf, type Shortfall } from '../../core/deletions/evidence.ts';
 import { localDate } from '../../core/full-pull-time.ts';
 import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
 import { createLessonReader } from '../../core/lessons/read-lesson.ts';
 import { windowAround } from '../../core/lessons/window.ts';
+import { modifiedTimeOf } from '../../core/timestamps.ts';
 import { countOf, formatDuration } from '../../core/words.ts';
 import { RollcallError } from '../../errors.ts';
 import { createHub, type TenantHub } from '../../hub/create-hub.ts';
+import { concernsOneRequest } from '../../hub/hub-error.ts';
+import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../hub/hub.ts';
+import { readableId } from '../../hub/page.ts';
 import { collectionNamed, type Collection, type CollectionName } from '../../model/collections.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
-import { lookAt, type Seen } from './look.ts';
 
 const SCHEDULES = 'schedules';
-/** A larger skew is worth a warning; Rollcall itself uses the hub's clock. */
-const SKEW_WORTH_WARNING_MS = 60_000;
+/** A scan that tries each way of paging has shown a second page by then. */
+const MOST_PAGES = 4;
+/** Some hubs compare whole seconds. */
+const JUST_BEFORE_MS = 1_000;
 const REQUEST_MS = 15_000;
 /** A check should answer fast, with one retry to hide a short failure, and asks for every collection, even after many failures. */
 const QUICK = {
@@ -23,6 +28,23 @@ const QUICK = {
 };
 
 type TokenObtained = Extract<HubEvent, { type: 'token-obtained' }>;
+type Decided = Extract<HubEvent, { type: 'paging-decided' }>;
+
+/** What the first page of a collection shows, and those after it until the hub's way of paging is known. */
+interface Seen {
+  readonly rows: readonly unknown[];
+  readonly ids: readonly string[];
+  /** `X-Total-Count`; null when absent. */
+  readonly total: number | null;
+  /** Null where there are more pages. */
+  readonly end: ScanEnd['reason'] | null;
+  /** Null also where there are more pages. */
+  readonly short: Shortfall | null;
+  /** How a second page came; undefined when there was none. */
+  readonly decided: Decided | undefined;
+  /** Whether a listed row comes when it is asked for as an incremental sync would; null when that cannot be told. */
+  readonly dateFilterFinds: boolean | null;
+}
 
 /** What is known of a collection: what was seen, an error, or neither where there is nothing to test it with. */
 interface Looked {
@@ -31,9 +53,9 @@ interface Looked {
   readonly error?: unknown;
 }
 
-/** Checks a tenant's hub: the token, and a few rows of every enabled collection. */
+/** Checks a tenant's hub: the token, and one page of every enabled collection. */
 export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): AsyncGenerator<Finding> {
-  const { tokenUrl, pageSize, requestTimeoutMs } = tenant.hub;
+  const { tokenUrl, requestTimeoutMs } = tenant.hub;
   const events: HubEvent[] = [];
   const requestMs = Math.min(REQUEST_MS, requestTimeoutMs);
   const timeouts = { connectMs: Math.min(5_000, requestMs), requestMs };
@@ -51,8 +73,12 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
       const parents = name === 'afterschool-users' ? () => tenant.afterschools[0] : () => firstId('classes');
       const parentId = isNested(collection) ? await parents() : undefined;
       if (isNested(collection) && parentId === undefined) return { collection };
+      const decided = () =>
+        events.find((event) => event.type === 'paging-decided' && event.collection === name) as
+          | Decided
+          | undefined;
       const read = { collection, parentId, readVersion: () => 0, signal };
-      return { collection, seen: await lookAt(hub, read, { events, pageSize }) };
+      return { collection, seen: await firstPages(hub, read, decided) };
     } catch (error) {
       return { collection, error };
     }
@@ -70,6 +96,59 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
     const { students } = tenant.schedules;
     const student = typeof students === 'string' ? await firstId('students') : students[0];
     yield await checkLessons(hub, tenant, { student, signal });
+  }
+}
+
+/** Reads as a sync does, until it shows how the hub pages. */
+async function firstPages(
+  hub: Pick<Hub, 'readPages'>,
+  read: ReadOptions,
+  decided: () => Decided | undefined,
+): Promise<Seen> {
+  const scan = hub.readPages(read);
+  const pages: HubPage[] = [];
+  let end: ScanEnd | null = null;
+  while (end === null && pages.length < MOST_PAGES && decided() === undefined) {
+    const { done, value } = await scan.next();
+    if (done === true) end = value;
+    else pages.push(value);
+  }
+  await scan.return(undefined as never);
+  const rows = pages[0]?.rows ?? [];
+  const distinctRows = new Set(pages.flatMap((page) => page.rows).map((row) => readableId(row) ?? row)).size;
+  return {
+    rows,
+    ids: rows.map(readableId).filter((id) => id !== null),
+    total: pages[0]?.total ?? null,
+    end: end?.reason ?? null,
+    short: end === null ? null : shortfallOf({ ...end, distinctRows }),
+    decided: decided(),
+    dateFilterFinds: await findsByDate(hub, read, rows),
+  };
+}
+
+/** Asks for the row that was modified last, by a time just before that, and reads the first page of the answer. */
+async function findsByDate(
+  hub: Pick<Hub, 'readPages'>,
+  read: ReadOptions,
+  rows: readonly unknown[],
+): Promise<boolean | null> {
+  const stamped = rows.flatMap((row) => {
+    const [id, ms] = [readableId(row), modifiedTimeOf(row)];
+    return id === null || ms === null ? [] : [{ id, ms }];
+  });
+  const [latest] = stamped.toSorted((a, b) => b.ms - a.ms);
+  if (!read.collection.keyset || latest === undefined) return null;
+  const scan = hub.readPages({ ...read, modifiedAfterMs: latest.ms - JUST_BEFORE_MS });
+  try {
+    const { done, value } = await scan.next();
+    if (done !== true && value.rows.some((row) => readableId(row) === latest.id)) return true;
+    return done === true || (await scan.next()).done === true ? false : null;
+  } catch (error) {
+    if (concernsOneRequest(error)) return null;
+    throw error;
+  } finally {
+    await scan.return(undefined as never);
   }
 }
 
@@ -94,7 +173,6 @@ function collectionFindings(all: readonly Looked[]): Finding[] {
   const isEmpty =
     seen.length > 0 && seen.every(({ rows, end }) => rows.length === 0 && end !== 'missing-list');
   return [
-    ...(seen.length > 0 ? [clockFinding(seen)] : []),
     ...(isEmpty
       ? [
           warning(
@@ -114,23 +192,6 @@ function errorFinding(name: CollectionName, error: unknown): Finding {
   return codeOf(error) === 'HUB_NOT_OFFERED' ? { ...found, level: 'warning' } : found;
 }
 
-function clockFinding(seen: readonly Seen[]): Finding {
-  const skewMs = seen.find((each) => each.skewMs !== null)?.skewMs ?? null;
-  if (skewMs === null)
-    return warning(
-      'clock',
-      'the hub sends no Date',
-      'Nothing: incremental syncs use the clock of this machine and reach an hour further back.',
-    );
-  // The Date header has whole seconds.
-  if (Math.abs(skewMs) < 2_000) return ok('clock', "the hub's agrees with this machine's");
-  const way = skewMs < 0 ? 'behind' : 'ahead of';
-  const text = `the hub's is ${formatDuration(Math.abs(skewMs))} ${way} this machine's`;
-  if (Math.abs(skewMs) < SKEW_WORTH_WARNING_MS) return ok('clock', text);
-  const remedy = "Set the clock that is wrong. Incremental syncs use the hub's, so no change is lost.";
-  return warning('clock', text, remedy);
-}
-
 function collectionFinding({ collection, seen, error }: Looked): Finding {
   const { name, envelope } = collection;
   if (error !== undefined) return errorFinding(name, error);
@@ -140,7 +201,7 @@ function collectionFinding({ collection, seen, error }: Looked): Finding {
       'not checked: there is no class to test it with',
       'Check again when the hub has rows.',
     );
-  const { rows, ids, total, end, short, decided } = seen;
+  const { rows, ids, total, end, short } = seen;
   if (end === 'missing-list')
     return warning(
       name,
@@ -169,10 +230,11 @@ function collectionFinding({ collection, seen, error }: Looked): Finding {
       `${count}; a listed row does not come when it is asked for by a time just before its dateLastModified`,
       "Incremental syncs miss such changes, and the daily full sync brings them. Have the hub answer filter=dateLastModified>'…' with a time in UTC.",
     );
+  const { decided } = seen;
   const details = [
     count,
     ...(isNested(collection) ? ['of the first parent only'] : []),
-    decided === undefined ? 'too few rows to see how the hub pages' : `paged by ${decided.paging}`,
+    decided === undefined ? 'on one page' : `paged by ${decided.paging}`,
   ].join('; ');
   if (decided === undefined || decided.why === null) return ok(name, details);
   const text = `${details}; not by afterSourcedId: ${decided.why}`;

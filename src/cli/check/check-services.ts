@@ -1,4 +1,4 @@
-import { countOf, formatCount } from '../../core/words.ts';
+import { countOf } from '../../core/words.ts';
 import { createRegistryInspection, type SubjectFinding } from '../../log/inspect-registry.ts';
 import { kafkaError } from '../../log/kafka-errors.ts';
 import {
@@ -117,8 +117,6 @@ export function subjectFindings(subject: string, subjects: readonly SubjectFindi
 }
 
 const OLDEST_REDIS = 6.2;
-const MEBIBYTE = 1024 * 1024;
-const NEARLY_FULL = 0.9;
 
 /** Checks Redis: connection, version, eviction policy, memory and rights. Leaves nothing there. */
 export async function* checkRedis({ config, store }: Assembly): AsyncGenerator<Finding> {
@@ -143,30 +141,19 @@ export async function* checkRedis({ config, store }: Assembly): AsyncGenerator<F
 }
 
 /** Findings from what Redis reports about itself. */
-export function redisFindings(facts: RedisFacts): Finding[] {
-  const { address, version, evictionPolicy, usedBytes, maxBytes } = facts;
-  const told = (found: string | null, isRight: boolean, subject: string, remedy: string): Finding => {
+export function redisFindings({ address, version, evictionPolicy }: RedisFacts): Finding[] {
+  const reported = (subject: string, found: string | null, isRight: boolean, remedy: string): Finding => {
     if (found === null) return warning(subject, 'Redis does not report it', remedy);
     return isRight ? ok(subject, found) : failure(subject, found, remedy);
   };
   const isNew = Number.parseFloat(version ?? '') >= OLDEST_REDIS;
   const isKept = evictionPolicy === 'noeviction';
   const policy = evictionPolicy === null || isKept ? evictionPolicy : `maxmemory-policy is ${evictionPolicy}`;
-  const findings = [
+  const remedy =
+    'Set maxmemory-policy to noeviction, or give Rollcall its own Redis in redis.url: it may drop parts of the index when memory runs short.';
+  return [
     ok('connection', address),
-    told(version, isNew, 'version', 'Rollcall needs Redis 6.2 or later, or one compatible with it.'),
-    told(
-      policy,
-      isKept,
-      'eviction',
-      'Set maxmemory-policy to noeviction, or give Rollcall its own Redis in redis.url: it may drop parts of the index when memory runs short.',
-    ),
+    reported('version', version, isNew, 'Rollcall needs Redis 6.2 or later, or one compatible with it.'),
+    reported('eviction', policy, isKept, remedy),
   ];
-  if (usedBytes === null) return findings;
-  const mebibytes = (bytes: number): string => `${formatCount(Math.ceil(bytes / MEBIBYTE))} MiB`;
-  const limit = maxBytes ? `of ${mebibytes(maxBytes)}` : 'used, no limit of its own';
-  const text = `${mebibytes(usedBytes)} ${limit}`;
-  const isFull = maxBytes && usedBytes > maxBytes * NEARLY_FULL;
-  const remedy = 'Raise maxmemory: the index takes some 140 bytes per row.';
-  return [...findings, isFull ? warning('memory', text, remedy) : ok('memory', text)];
 }

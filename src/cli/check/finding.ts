@@ -1,7 +1,7 @@
 import { RollcallError } from '../../errors.ts';
 import { safeErrorMessage } from '../../telemetry/safe-error.ts';
 import type { Output } from '../output.ts';
-import { countOf, printable, wrapText } from '../../core/words.ts';
+import { countOf, printable } from '../../core/words.ts';
 
 /** The result of one check. */
 export interface Finding {
@@ -58,31 +58,22 @@ const MARKS = {
   failure: { mark: '✗', color: 'red' },
 } as const;
 
-/** The findings of a part as aligned lines. `columns`: width of the terminal, if there is one. */
+/** The findings of a part as aligned lines. */
 export function findingLines(
   title: string,
   findings: readonly Finding[],
-  options: { colors: Output['colors']; columns?: number | undefined },
-): string[] {
-  const { colors, columns = Number.POSITIVE_INFINITY } = options;
+  colors: Output['colors'],
+): readonly string[] {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const indent = ' '.repeat(width + 6);
-  const wrapped = (text: string, room: number): string[] => wrapText(printable(text), columns - room);
-  return [
-    colors.bold(title),
-    ...findings.flatMap(({ level, subject, text, remedy }) => {
-      const { mark, color } = MARKS[level];
-      const [first = '', ...rest] = text.split('\n').flatMap((line) => wrapped(line.trim(), indent.length));
-      const [todo, ...more] = remedy === undefined ? [] : wrapped(remedy, indent.length + 2);
-      return [
-        `  ${colors[color](mark)} ${subject.padEnd(width)}  ${first}`,
-        ...rest.map((line) => `${indent}${line}`),
-        ...(todo === undefined ? [] : [`${indent}${colors.cyan('→')} ${todo}`]),
-        ...more.map((line) => `${indent}  ${line}`),
-      ];
-    }),
-    '',
-  ];
+  const lines = findings.flatMap(({ level, subject, text, remedy }) => {
+    const { mark, color } = MARKS[level];
+    const [first = '', ...rest] = text.split('\n').map((line) => printable(line.trim()));
+    const found = [`  ${colors[color](mark)} ${subject.padEnd(width)}  ${first}`];
+    if (remedy !== undefined) rest.push(`${colors.cyan('→')} ${printable(remedy)}`);
+    return found.concat(rest.map((line) => indent + line));
+  });
+  return [colors.bold(title), ...lines, ''];
 }
 
 export function summaryLine(findings: readonly Finding[], colors: Output['colors']): string {

@@ -83,7 +83,7 @@ describe('plan', () => {
     const { district } = tenant.hub;
     district.put('orgs', { sourcedId: 'new-org', name: 'New' });
     const plan = await rollcall(tenant.configPath, 'plan', '--collection', 'orgs');
-    expect(plan.stdout).toMatch(/orgs +1 +0 +0 +0 +\d+ +0\n/);
+    expect(plan.stdout).toMatch(/orgs +1 created +\d+ +0\n/);
     expect(plan.stdout).toContain('A full sync would publish 1 record.');
     expect(plan.stdout).toContain('"rollcall pull --full"');
     expect(plan.stdout + plan.stderr).not.toContain('new-org');

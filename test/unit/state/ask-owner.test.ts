@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import { keepHeartbeat } from '../../../src/worker/worker.ts';
+import { keepHeartbeat } from '../../../src/state/keep-heartbeat.ts';
+import { sleep } from '../../../src/runtime.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
 import { MemoryCoordination } from './memory-coordination.ts';
 
@@ -65,6 +66,7 @@ it('the heartbeat of a killed process is no longer renewed, even if Redis keeps 
     {
       ownedSinceMs: () => null,
       signal: killed.signal,
+      sleep,
     },
   );
   await vi.waitFor(() => expect(new Set(beats).size).toBe(2), { timeout: 10_000 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Coordination } from '../../../src/state/coordination.ts';
-import { keepHeartbeat } from '../../../src/worker/worker.ts';
+import { keepHeartbeat } from '../../../src/state/keep-heartbeat.ts';
 import { sleep } from '../../../src/runtime.ts';
 
 it('a heartbeat before the take-over is renewed as seldom as others, and the take-over is announced at once', async () => {
@@ -17,6 +17,7 @@ it('a heartbeat before the take-over is renewed as seldom as others, and the tak
     {
       ownedSinceMs: () => since,
       signal: stop.signal,
+      sleep,
     },
   );
   await sleep(1_300, stop.signal);

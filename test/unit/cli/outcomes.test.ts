@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { rejectLines, troubles } from '../../../src/cli/pull.ts';
+import { noteOutcomes } from '../../../src/cli/outcomes.ts';
+import { createOutput } from '../../../src/cli/output.ts';
 import type { PullOutcome } from '../../../src/owner/pull.ts';
 
 function outcome(parts: Partial<PullOutcome>): PullOutcome {
@@ -23,36 +24,36 @@ function outcome(parts: Partial<PullOutcome>): PullOutcome {
   };
 }
 
+/** What people read of these outcomes. */
+function noted(...outcomes: PullOutcome[]): string {
+  let text = '';
+  const stream = { write: (part: string) => void (text += part) };
+  const streams = { stdout: stream, stderr: stream };
+  noteOutcomes(createOutput({ streams, env: {}, json: false, nowMs: () => 0 }), outcomes, false);
+  return text;
+}
+
 describe('how pull reports trouble', () => {
   it('an inconclusive list comes with its remedy', () => {
     const inconclusive = outcome({ outcome: 'inconclusive', why: 'no rows', remedy: 'Look at the hub.' });
-    expect([...troubles([inconclusive])]).toEqual([['no rows\n→ Look at the hub.', ['users']]]);
+    expect(noted(inconclusive)).toBe('✗ users: no rows\n→ Look at the hub.\n');
   });
 
   it('one cause is reported once, with every collection that has it and no other', () => {
     const failed = { outcome: 'failed', why: 'HTTP 500', remedy: 'Look.' } as const;
-    const found = troubles([
-      outcome(failed),
-      outcome({ collection: 'orgs' }),
-      outcome({ collection: 'classes', ...failed }),
-    ]);
-    expect([...found]).toEqual([['HTTP 500\n→ Look.', ['users', 'classes']]]);
+    const others = [outcome({ collection: 'orgs' }), outcome({ collection: 'classes', ...failed })];
+    expect(noted(outcome(failed), ...others)).toBe('✗ users, classes: HTTP 500\n→ Look.\n');
   });
 });
 
 describe('how pull reports rejected rows', () => {
-  it('the commonest reasons come with their numbers of rows, and the rest is counted', () => {
+  it('the commonest reasons come with their numbers of rows', () => {
     const rejectReasons = [
       { reason: '`sourcedId` is missing, or no text that identifies anything', rows: 1200 },
       { reason: 'the row is not an object', rows: 2 },
     ];
-    expect(
-      rejectLines([outcome({ rejected: 1203, rejectReasons }), outcome({ collection: 'orgs' })]),
-    ).toEqual([
-      '! users: 1,203 rows cannot be read and went to rejects',
-      '  1,200: `sourcedId` is missing, or no text that identifies anything',
-      '  2: the row is not an object',
-      '  1: other reasons',
-    ]);
+    expect(noted(outcome({ rejected: 1203, rejectReasons }), outcome({ collection: 'orgs' }))).toBe(
+      '! users: 1,203 rows cannot be read and went to rejects (1,200: `sourcedId` is missing, or no text that identifies anything; 2: the row is not an object)\n',
+    );
   });
 });
