@@ -58,11 +58,15 @@ async function status(
     (tenant, at) =>
       asked[at]?.health ?? fromLog(tenant, { ...asked[at], known: logs.get(tenant.id) ?? null, nowMs }),
   );
-  const leftOver = await withAdmin({ assembly, signal }, (admin) =>
-    findLeftOver(admin, wantedUnder(config), options.tenant),
-  );
+  // Kafka says what is left over, and is not waited for where a tenant says that it is away.
+  const isKafkaAway = tenants.some(({ reasons }) => reasons.some(({ part }) => part === 'kafka'));
+  const leftOver = isKafkaAway
+    ? null
+    : await withAdmin({ assembly, signal }, (admin) =>
+        findLeftOver(admin, wantedUnder(config), options.tenant),
+      );
   for (const each of tenants) show(output, each, nowMs);
-  showLeftOver(output, leftOver);
+  if (leftOver !== null) showLeftOver(output, leftOver);
   if (config.redis === undefined)
     output.line(
       `${output.colors.yellow('!')} no Redis is configured: it is unknown whether a process is running`,
@@ -72,7 +76,7 @@ async function status(
     ready: tenants.some(({ ready }) => ready),
     needsPerson: tenants.some((each) => each.needsPerson),
     tenants,
-    leftOver: leftOver.topics.map(leftOverAsJson),
+    leftOver: leftOver?.topics.map(leftOverAsJson) ?? null,
   });
   return exitCode({
     hasFailed: tenants.some(({ state }) => state === 'in-trouble'),
