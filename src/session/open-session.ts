@@ -74,7 +74,10 @@ class Session implements TenantSession {
     const { name } = settings;
     const { deletions } = tenant.state;
     const source = this.#sourceOf(settings);
-    const pages = source.hasPlainKeys === true ? new PageMemory(() => Math.trunc(tenant.runtime.random() * 2 ** 32)) : undefined;
+    const pages =
+      source.hasPlainKeys === true
+        ? new PageMemory(() => Math.trunc(tenant.runtime.random() * 2 ** 32))
+        : undefined;
     const settledBy = start.progress?.deletions?.settledBy ?? null;
     const missing = await MissingRows.open(deletions, name, settledBy);
     const view = this.#viewOf(name, source);

@@ -106,10 +106,7 @@ function newSync(
     readVersion: own.writer.readVersion(),
     republication,
     // A row that is republished on request is not new.
-    onNew:
-      isFull && republication === undefined
-        ? (row) => own.late.noteNew(row)
-        : undefined,
+    onNew: isFull && republication === undefined ? (row) => own.late.noteNew(row) : undefined,
   };
 }
 
