@@ -1,29 +1,12 @@
 import { Agent, type Dispatcher } from 'undici';
-import { parseLossless } from '../src/core/lossless-json.ts';
-import { strictFieldsOf } from '../src/core/mapping.ts';
-import { createRowReader } from '../src/core/row-reader.ts';
 import { collectionNamed, type CollectionName } from '../src/model/collections.ts';
-import { readSchemaFiles } from '../src/log/schema-files.ts';
 import { serveCommands } from './child-process.ts';
 
-/** The cost of the least work that any client must do, and of Rollcall's decoding, on the pages of a collection. */
+/** The cost of the least work that any client must do on the pages of a collection. */
 export interface FloorRound {
   readonly rows: number;
-  /** The size of the pages as JSON text. */
-  readonly bytes: number;
-  /** µs of CPU a row: `JSON.parse` of texts in memory. */
-  readonly parse: number;
-  /** The same, with a search for numbers that a double cannot hold. */
-  readonly parseLossless: number;
-  /** The same, with each row decoded into typed values with its content hash: Rollcall without anything around it. */
-  readonly parseAndRead: number;
-  /** Downloading all pages with undici, one after another, UTF-8 decoding and `JSON.parse`. */
+  /** µs of CPU a row: downloading all pages with undici, one after another, UTF-8 decoding and `JSON.parse`. */
   readonly fetchAndParse: number;
-}
-
-/** A plain download alone. */
-export interface FetchRound extends Pick<FloorRound, 'rows' | 'fetchAndParse'> {
-  readonly wallMs: number;
 }
 
 export interface FloorHub {
@@ -38,7 +21,6 @@ const PAGE_ROWS = 1_000;
 let agent: Agent | null = null;
 let hub: FloorHub | null = null;
 let token = '';
-const schemas = readSchemaFiles();
 
 async function open(given: FloorHub): Promise<void> {
   hub = given;
@@ -82,61 +64,17 @@ async function* downloaded(collection: CollectionName): AsyncGenerator<string> {
   }
 }
 
-/** µs of CPU in all, of all threads. */
-async function cpuOf(work: () => Promise<void> | void): Promise<number> {
-  const before = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(before);
-  return user + system;
-}
-
+/** Keeps no page, whatever the size of the collection. µs of CPU of all threads. */
 async function measure(collection: CollectionName): Promise<FloorRound> {
-  const texts: string[] = [];
-  const fetchAndParse = await cpuOf(async () => {
-    for await (const text of downloaded(collection)) {
-      texts.push(text);
-      JSON.parse(text);
-    }
-  });
-  const parse = await cpuOf(() => {
-    for (const text of texts) JSON.parse(text);
-  });
-  const lossless = await cpuOf(() => {
-    for (const text of texts) parseLossless(text);
-  });
-  const file = schemas.get(collection);
-  if (file === undefined) throw new Error(`there is no schema of ${collection}`);
-  const reader = createRowReader({ schema: file.schema, strictFields: strictFieldsOf(collection) });
-  let rows = 0;
-  const parseAndRead = await cpuOf(() => {
-    for (const text of texts) {
-      const page = parseLossless(text) as Readonly<Record<string, readonly unknown[]>>;
-      const readings = page[collectionNamed(collection).envelope]?.map((row) => reader.read(row));
-      rows += readings?.length ?? 0;
-    }
-  });
-  return {
-    rows,
-    bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
-    parse: parse / rows,
-    parseLossless: lossless / rows,
-    parseAndRead: parseAndRead / rows,
-    fetchAndParse: fetchAndParse / rows,
-  };
-}
-
-/** Keeps no page, whatever the size of the collection. */
-async function measureFetch(collection: CollectionName): Promise<FetchRound> {
   const { envelope } = collectionNamed(collection);
-  const startedAtMs = performance.now();
+  const before = process.cpuUsage();
   let rows = 0;
-  const micros = await cpuOf(async () => {
-    for await (const text of downloaded(collection)) {
-      const page = JSON.parse(text) as Readonly<Record<string, readonly unknown[]>>;
-      rows += page[envelope]?.length ?? 0;
-    }
-  });
-  return { rows, fetchAndParse: micros / rows, wallMs: performance.now() - startedAtMs };
+  for await (const text of downloaded(collection)) {
+    const page = JSON.parse(text) as Readonly<Record<string, readonly unknown[]>>;
+    rows += page[envelope]?.length ?? 0;
+  }
+  const { user, system } = process.cpuUsage(before);
+  return { rows, fetchAndParse: (user + system) / rows };
 }
 
 /** Ids of absences that can be replaced: of records that are neither replaced nor deleted, at most that many. */
@@ -160,7 +98,7 @@ interface AbsenceLinks {
 }
 
 serveCommands({
-  handlers: { open, measure, measureFetch, currentAbsences },
+  handlers: { open, measure, currentAbsences },
   interrupt: () => void agent?.destroy(),
   atEnd: async () => agent?.close(),
 });

@@ -64,16 +64,12 @@ const MEGABYTES = {
 
 export const LINES: readonly Line[] = [
   {
-    ...line('unchanged', 'an unchanged full pull', { part: 'rows', target: 1.2, stretch: 0.8 }),
-    value: ({ rows }) => {
-      const versions = rows?.collections.find(({ collection }) => collection === 'absence-versions');
-      return versions && { spread: versions.unchanged.redis.timesFetch, records: 0 };
-    },
+    ...line('unchanged', 'an unchanged full pull', { part: 'unchanged', target: 1.2, stretch: 0.8 }),
+    value: ({ unchanged }) => unchanged && { spread: unchanged.timesFetch, records: 0 },
   },
   {
     ...line('first', 'a first full pull, one record a row', { part: 'chains', target: 7, stretch: 5 }),
-    value: ({ chains }) =>
-      chains && { spread: chains.created.timesFetch.without, records: chains.created.records.without },
+    value: ({ chains }) => chains && valueOf(chains.created.without),
   },
   {
     ...line('first-with-changes', 'a first full pull with absences and their changes', {
@@ -81,18 +77,14 @@ export const LINES: readonly Line[] = [
       target: 20,
       stretch: 14,
     }),
-    value: ({ chains }) =>
-      chains && { spread: chains.created.timesFetch.with, records: chains.created.records.with },
+    value: ({ chains }) => chains && valueOf(chains.created.with),
   },
   {
     ...line('replaced', 'a replaced absence in an incremental sync, a changed row', {
       part: 'chains',
       target: 20,
     }),
-    value: ({ chains }) => {
-      const most = chains?.replaced.at(-1);
-      return most && { spread: most.timesFetch.with, records: most.records };
-    },
+    value: ({ chains }) => (chains?.replaced ? valueOf(chains.replaced) : undefined),
   },
   {
     ...line('rebuild', 'the index with chains made again from the topics, 100,000 rows', {
@@ -103,20 +95,19 @@ export const LINES: readonly Line[] = [
     unit: 's',
     digits: 1,
     value: ({ chains }) =>
-      chains && { spread: scaled(chains.rebuilt.seconds.with, 100_000 / chains.rows), records: 0 },
+      chains && { spread: scaled(chains.rebuiltSeconds, 100_000 / chains.rows), records: 0 },
   },
   {
     ...line('peak', 'peak resident size, first full pull with absences and changes', { part: 'chains' }),
     ...MEGABYTES,
-    value: ({ chains }) => chains && { spread: scaled(chains.created.peakMemory.with, MB_IN_MIB) },
+    value: ({ chains }) => chains && { spread: scaled(chains.peakMiB, MB_IN_MIB) },
   },
   {
     ...line('peak-later', 'the same after unchanged pulls, rebuilds and incremental syncs', {
       part: 'chains',
     }),
     ...MEGABYTES,
-    value: ({ chains }) =>
-      chains && { spread: scaled(spreadOf([chains.peakMemoryAtTheEnd.with]), MB_IN_MIB) },
+    value: ({ chains }) => chains && { spread: scaled(spreadOf([chains.peakMiBAtTheEnd]), MB_IN_MIB) },
   },
   {
     ...line('pages', 'rows/s when the hub takes 200 ms a page: 8 requests at once, times one at a time', {
@@ -125,12 +116,12 @@ export const LINES: readonly Line[] = [
       stretch: 7.8,
     }),
     better: 'more',
-    value: ({ pages }) => pages && { spread: pages.unchanged.times, records: 0 },
+    value: ({ pages }) => pages && { spread: pages.unchangedTimes, records: 0 },
   },
   {
     ...line('pages-first', 'the same for a first full pull', { part: 'pages' }),
     better: 'more',
-    value: ({ pages }) => pages && { spread: pages.first.times, records: pages.rows },
+    value: ({ pages }) => pages && { spread: pages.firstTimes, records: pages.rows },
   },
   {
     ...line('delay-p50', "from the hub's answer to a read_committed consumer, 100 changed rows, p50", {
@@ -247,6 +238,10 @@ function line(
     target: () => target ?? null,
     stretch: stretch ?? null,
   };
+}
+
+function valueOf({ timesFetch, records }: { timesFetch: Spread; records: number }): LineValue {
+  return { spread: timesFetch, records };
 }
 
 function scaled({ min, median, max }: Spread, by: number): Spread {

@@ -7,11 +7,11 @@ import { collectionNamed, type CollectionName } from '../src/model/collections.t
 import type { SyncMode } from '../src/model/progress.ts';
 import { assemble, type Assembly } from '../src/session/assemble.ts';
 import { openSession, type TenantSession } from '../src/session/open-session.ts';
-import { syncOnce, type SyncOutcome } from '../test/integration/support/sync-once.ts';
+import { syncOnce } from '../test/integration/support/sync-once.ts';
 import type { Tenant } from '../src/table/tenant.ts';
 import { serveCommands } from './child-process.ts';
 import { recordProfile, sharesOf, type Part } from './cpu-profile.ts';
-import { HUB_STARTS_AT } from './hub-day.ts';
+import { HUB_STARTS_AT } from './hub-process.ts';
 import { dropAll, dropTenant, indexSizes } from './tenant-in-redis.ts';
 
 /** The cost of one sync of one collection. */
@@ -22,8 +22,6 @@ export interface SyncRound {
   readonly rowsUpdated: number;
   /** µs, user and system, of all threads of this process. */
   readonly cpuMicros: number;
-  /** The main thread's part; the rest is garbage collection, compilation and unpacking on other threads. */
-  readonly mainCpuMicros: number;
   readonly wallMs: number;
   /** From the start of the sync to the commit of its last transaction with records; null when there was none. */
   readonly committedMs: number | null;
@@ -33,15 +31,11 @@ export interface SyncRound {
   readonly absencesShown: number;
 }
 
-/** The cost of a take-over. */
+/** A take-over. */
 export interface OwnRound {
-  /** µs, user and system, of all threads of this process. */
-  readonly cpuMicros: number;
-  readonly mainCpuMicros: number;
   readonly wallMs: number;
   /** How the index of `absence-versions` was brought up to date; null if that collection is not mirrored. */
   readonly how: 'current' | 'resumed' | 'rebuilt' | null;
-  readonly rows: number;
 }
 
 export interface SyncRequest {
@@ -50,12 +44,11 @@ export interface SyncRequest {
   readonly mode: SyncMode;
 }
 
-/** Syncs run until they have seen `fewestRows`. */
-export type ProfileRequest = SyncRequest & { readonly fewestRows: number; readonly saveAs: string | null };
-
-export interface ProfileOwnRequest {
+/** `sync` null: a take-over. */
+export interface ProfileRequest {
+  readonly sync: SyncRequest | null;
   readonly tenantId: string;
-  readonly saveAs: string | null;
+  readonly saveAs: string;
 }
 
 const processStartedAtMs = Date.now();
@@ -66,7 +59,7 @@ let committedAtMs: number | null = null;
 /** When the hub answered the first request for rows of the current sync, ms since 1970. */
 let answeredAtMs: number | null = null;
 let requestedPath = '';
-let caughtUp: Pick<OwnRound, 'how' | 'rows'> = { how: null, rows: 0 };
+let how: OwnRound['how'] = null;
 
 subscribe('undici:request:headers', (message) => {
   const { request } = message as { request: { path: string } };
@@ -84,18 +77,16 @@ async function open(configText: string): Promise<void> {
     logger: pino({ level: 'silent' }),
     emit: (_tenant, event) => {
       if (event.type === 'committed' && event.records > 0) committedAtMs = performance.now();
-      if (event.type === 'caught-up' && event.collection === 'absence-versions') caughtUp = event;
+      if (event.type === 'caught-up' && event.collection === 'absence-versions') how = event.how;
     },
   });
 }
 
 async function own(tenantId: string): Promise<OwnRound> {
-  caughtUp = { how: null, rows: 0 };
-  const took = await costOf(async () => {
-    sessions.set(tenantId, await openSession(onHubDay(assembled().tenant(tenantId)), stopping.signal));
-  });
-  const { how, rows } = caughtUp;
-  return { ...took, how, rows };
+  how = null;
+  const startedAtMs = performance.now();
+  sessions.set(tenantId, await openSession(onHubDay(assembled().tenant(tenantId)), stopping.signal));
+  return { wallMs: performance.now() - startedAtMs, how };
 }
 
 /** The index has the absences of the last weeks by student; this counts weeks by the hub's clock, not this machine's. */
@@ -115,33 +106,17 @@ async function indexSize(tenantId: string): Promise<Awaited<ReturnType<typeof in
   return indexSizes(assembled().config, tenantId);
 }
 
-async function costOf(
-  work: () => Promise<void>,
-): Promise<Pick<SyncRound, 'cpuMicros' | 'mainCpuMicros' | 'wallMs'>> {
-  const startedAtMs = performance.now();
-  const cpuBefore = process.cpuUsage();
-  const mainBefore = process.threadCpuUsage();
-  await work();
-  const cpu = process.cpuUsage(cpuBefore);
-  const main = process.threadCpuUsage(mainBefore);
-  return {
-    cpuMicros: cpu.user + cpu.system,
-    mainCpuMicros: main.user + main.system,
-    wallMs: performance.now() - startedAtMs,
-  };
-}
-
 async function sync({ tenantId, collection, mode }: SyncRequest): Promise<SyncRound> {
   const session = sessions.get(tenantId);
   if (session === undefined) throw new Error(`${tenantId} is not owned`);
   committedAtMs = null;
   answeredAtMs = null;
   requestedPath = collectionNamed(collection).path;
-  let outcome: SyncOutcome | undefined;
   const startedAtMs = performance.now();
-  const took = await costOf(async () => {
-    [outcome] = await syncOnce(session, { collections: [collection], mode, signal: stopping.signal });
-  });
+  const before = process.cpuUsage();
+  const [outcome] = await syncOnce(session, { collections: [collection], mode, signal: stopping.signal });
+  const { user, system } = process.cpuUsage(before);
+  const wallMs = performance.now() - startedAtMs;
   if (outcome === undefined || outcome.error !== null) throw outcome?.error;
   const stats = outcome.result?.stats;
   if (stats === undefined || outcome.result?.kind !== 'complete' || stats.mode !== mode) {
@@ -153,7 +128,8 @@ async function sync({ tenantId, collection, mode }: SyncRequest): Promise<SyncRo
     rowsUnchanged: stats.rowsUnchanged,
     rowsCreated: stats.rowsCreated,
     rowsUpdated: stats.rowsUpdated,
-    ...took,
+    cpuMicros: user + system,
+    wallMs,
     committedMs: committedAtMs === null ? null : committedAtMs - startedAtMs,
     changesPublished: created + replaced + deleted + restored,
     absencesShown: shown,
@@ -161,22 +137,10 @@ async function sync({ tenantId, collection, mode }: SyncRequest): Promise<SyncRo
 }
 
 /** The profiler makes everything slower, so only the shares are useful. */
-async function profile(request: ProfileRequest): Promise<Record<Part, number>> {
-  return profiled(request.saveAs, async () => {
-    for (let rows = 0; rows < request.fewestRows;) rows += (await sync(request)).rowsSeen;
-  });
-}
-
-async function profileOwn({ tenantId, saveAs }: ProfileOwnRequest): Promise<Record<Part, number>> {
-  return profiled(saveAs, () => own(tenantId));
-}
-
-async function profiled(saveAs: string | null, work: () => Promise<unknown>): Promise<Record<Part, number>> {
-  const recorded = await recordProfile(work);
-  if (saveAs !== null) {
-    mkdirSync(join(saveAs, '..'), { recursive: true });
-    writeFileSync(saveAs, JSON.stringify(recorded));
-  }
+async function profile({ sync: request, tenantId, saveAs }: ProfileRequest): Promise<Record<Part, number>> {
+  const recorded = await recordProfile(() => (request === null ? own(tenantId) : sync(request)));
+  mkdirSync(join(saveAs, '..'), { recursive: true });
+  writeFileSync(saveAs, JSON.stringify(recorded));
   return sharesOf(recorded);
 }
 
@@ -221,7 +185,6 @@ serveCommands({
     rowsTopic,
     indexSize,
     profile,
-    profileOwn,
     memory,
     cleanUp,
   },

@@ -1,27 +1,21 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StackError } from '../stack/errors.ts';
-import { withTables } from './docs-tables.ts';
 import { HELP, readOptions, type BenchOptions } from './options.ts';
 import type { PartNumbers } from './parts.ts';
-import { markdownOf, reportOf } from './report.ts';
+import { reportOf } from './report.ts';
 import { run, type BenchNumbers } from './run.ts';
+import { withTables } from './tables.ts';
 
 const PAGE = join(import.meta.dirname, '..', 'docs', 'performance.md');
 
 const print = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
 
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<string> {
-  const { format, outFile, fromFiles, isForDocs } = options;
-  const shown = {
-    text: reportOf,
-    markdown: markdownOf,
-    json: (of: object) => `${JSON.stringify(of, null, 2)}\n`,
-  };
+  const { isJson, fromFiles, isForDocs } = options;
   const numbers = fromFiles.length > 0 ? await merged(fromFiles) : await measured(options, signal);
-  if (outFile !== null) await writeFile(outFile, shown.json(numbers));
   if (isForDocs) await writeFile(PAGE, withTables(await readFile(PAGE, 'utf8'), numbers));
-  return shown[format](numbers);
+  return isJson ? `${JSON.stringify(numbers, null, 2)}\n` : reportOf(numbers);
 }
 
 async function measured(options: BenchOptions, signal: AbortSignal): Promise<BenchNumbers> {

@@ -1,217 +1,142 @@
-import { join } from 'node:path';
 import type { Bench } from './bench.ts';
-import { COLLECTION, FULL, startPublisher, TENANT, type Publishers } from './chain-publishers.ts';
+import { COLLECTION, FULL, INCREMENTAL, startPublisher, TENANT, type Kind } from './chain-publishers.ts';
 import type { Child } from './child-process.ts';
-import type { Part } from './cpu-profile.ts';
-import type { FetchRound } from './floor-process.ts';
-import { measureReplaced, type ReplacedNumbers } from './measure-replaced.ts';
-import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
-import { oneSync, perSecond, recordsOf, unchangedSync } from './syncs.ts';
-import type { OwnRound, SyncRound, ProfileOwnRequest, ProfileRequest } from './log-process.ts';
+import type { FloorRound } from './floor-process.ts';
+import type { OwnRound, SyncRound } from './log-process.ts';
+import { spreadOf, type Spread } from './spread.ts';
+import { nextHubSecond, oneSync, recordsOf, timesFloor, unchangedSync } from './syncs.ts';
 import type { AreaSize } from './tenant-in-redis.ts';
 
-/** The cost of publishing `absences` and `absence-changes` besides `absence-versions`. CPU in µs, of all threads. */
+/** `absence-versions` with `absences` and `absence-changes`, and alone. Times are those of a plain download with `JSON.parse`. */
 export interface ChainNumbers {
   readonly rows: number;
-  readonly unchanged: { readonly cpuPerRow: Paired; readonly mainCpuPerRow: Paired };
-  /** First full syncs, each by a process that has just started. */
-  readonly created: {
-    readonly cpuPerRow: Paired;
-    readonly mainCpuPerRow: Paired;
-    readonly rowsPerSecond: Paired;
-    /** Records of all topics except `progress`. */
-    readonly cpuPerRecord: Paired;
-    /** Times a plain download with `JSON.parse`, measured in the same round. */
-    readonly timesFetch: Paired;
-    readonly records: Readonly<Record<Kind, number>>;
-    readonly changesPublished: number;
-    readonly absencesShown: number;
-    /** Largest resident size of the process, MiB. */
-    readonly peakMemory: Paired;
-    /** Shares of the busy time of the main thread with chains. */
-    readonly shares: Readonly<Record<Part, number>>;
-  };
-  /** Absences replaced at the hub and found by an incremental sync, fewest first. */
-  readonly replaced: readonly ReplacedNumbers[];
-  readonly rebuilt: {
-    readonly cpuPerRow: Paired;
-    readonly mainCpuPerRow: Paired;
-    readonly seconds: Paired;
-    readonly rowsPerSecond: Paired;
-    /** A take-over with an existing index; a part of the other values. */
-    readonly ownedSeconds: Paired;
-    readonly shares: Readonly<Record<Part, number>>;
-  };
-  /** The index of `absence-versions` in Redis after the first sync, by area, with chains. */
+  /** First full syncs, each by a process that has just started; records of all topics except `progress`. */
+  readonly created: Readonly<Record<Kind, { readonly timesFetch: Spread; readonly records: number }>>;
+  /** Largest resident size of the process after its first sync, MiB. */
+  readonly peakMiB: Spread;
+  /** Absences replaced at the hub and found by an incremental sync; null at a hub with few of them. */
+  readonly replaced: { readonly timesFetch: Spread; readonly records: number } | null;
+  readonly rebuiltSeconds: Spread;
+  /** The index of `absence-versions` in Redis after the first sync, by area. */
   readonly index: Readonly<Record<string, AreaSize>>;
-  /** Sizes of the processes that ran all measurements after a first sync, MiB. */
-  readonly peakMemoryAtTheEnd: Readonly<Record<Kind, number>>;
+  /** Size of the process that ran all measurements after a first sync, MiB. */
+  readonly peakMiBAtTheEnd: number;
 }
 
-/** Single syncs differ too much, because of garbage collection: a round adds up this many. */
-const TURNS_A_ROUND = 4;
-const MOST_FIRST_SYNCS = 3;
+const MOST_ROUNDS = 3;
+const REPLACED_AT_ONCE = [5_000, 1_000, 100];
+/** An incremental sync with most rows of a collection becomes a full sync. */
+const FEWEST_ROWS_EACH = 5;
 
 export async function measureChains(bench: Bench, floor: Child): Promise<ChainNumbers> {
-  const most = Math.min(bench.rounds, MOST_FIRST_SYNCS);
-  const shares = await profileChains(bench);
-  await using withChains = await startPublisher(bench, 'with');
-  await using without = await startPublisher(bench, 'without');
-  const publishers: Publishers = { with: withChains.child, without: without.child };
-  const created = await measureCreated(bench, { publishers, floor, rounds: most });
-  const unchanged = await measureUnchanged(bench, publishers);
-  const index = await publishers.with.call<Record<string, AreaSize>>('indexSize', TENANT);
-  const rebuilt = await measureRebuilt(bench, { publishers, rounds: most });
-  const replaced = await measureReplaced(bench, { publishers, floor, rows: unchanged.rows });
-  return {
-    rows: unchanged.rows,
-    unchanged,
-    created: { ...created, shares: shares.created },
-    replaced,
-    rebuilt: { ...rebuilt, shares: shares.rebuilt },
-    index,
-    peakMemoryAtTheEnd: {
-      with: await publishers.with.call('memory'),
-      without: await publishers.without.call('memory'),
-    },
-  };
-}
-
-/** Uses a process that is not measured otherwise, because the profiler takes time and memory itself. */
-async function profileChains(bench: Bench): Promise<Record<'created' | 'rebuilt', Record<Part, number>>> {
-  bench.print('chains: first sync and rebuild with the profiler');
+  const rounds = Math.min(bench.rounds, MOST_ROUNDS);
   await using publisher = await startPublisher(bench, 'with');
   const { child } = publisher;
-  await child.call('own', TENANT);
-  const created = await child.call<Record<Part, number>>('profile', {
-    ...FULL,
-    fewestRows: 1,
-    saveAs: profilePath(bench, 'chains-first-sync'),
-  } satisfies ProfileRequest);
-  await child.call('drop', TENANT);
-  const rebuilt = await child.call<Record<Part, number>>('profileOwn', {
-    tenantId: TENANT,
-    saveAs: profilePath(bench, 'chains-rebuild'),
-  } satisfies ProfileOwnRequest);
-  return { created, rebuilt };
+  const { rows, created, peakMiB } = await measureCreated(bench, { child, floor, rounds });
+  const index = await child.call<Record<string, AreaSize>>('indexSize', TENANT);
+  bench.print('chains: unchanged rows');
+  for (let round = 0; round < bench.rounds; round += 1) await unchangedSync(child, FULL);
+  const rebuiltSeconds = await measureRebuilt(bench, { child, rounds });
+  const replaced = await measureReplaced(bench, { child, floor, rows });
+  const peakMiBAtTheEnd = await child.call<number>('memory');
+  return { rows, created, peakMiB, replaced, rebuiltSeconds, index, peakMiBAtTheEnd };
 }
 
-/** Measures first syncs of new processes; the last ones are the given publishers, which have also just started. */
+type FirstSync = SyncRound & { readonly peakMiB: number; readonly times: number };
+
+/** Measures first syncs of new processes; the last one with chains is that of the given process, which has also just started. */
 async function measureCreated(
   bench: Bench,
-  { publishers, floor, rounds }: { publishers: Publishers; floor: Child; rounds: number },
-): Promise<Omit<ChainNumbers['created'], 'shares'>> {
+  { child, floor, rounds }: { child: Child; floor: Child; rounds: number },
+): Promise<Pick<ChainNumbers, 'rows' | 'created' | 'peakMiB'>> {
   // This round does not count, because V8 compiles hot code then.
-  await floor.call('measureFetch', COLLECTION);
-  const syncs = { with: [] as FirstRound[], without: [] as FirstRound[] };
+  await floor.call('measure', COLLECTION);
+  const syncs = { with: [] as FirstSync[], without: [] as FirstSync[] };
   for (let round = 1; round <= rounds; round += 1) {
     bench.print(`chains: first sync by a new process, ${round} of ${rounds}`);
-    const { fetchAndParse } = await floor.call<FetchRound>('measureFetch', COLLECTION);
-    for (const kind of inTurn(round)) {
-      const sync =
-        round < rounds ? await firstSyncOfNew(bench, kind) : await firstSync(publishers[kind], kind);
-      syncs[kind].push({ ...sync, fetchAndParse });
+    const beside = await floor.call<FloorRound>('measure', COLLECTION);
+    const kinds: readonly Kind[] = round % 2 === 0 ? ['with', 'without'] : ['without', 'with'];
+    for (const kind of kinds) {
+      const isGiven = kind === 'with' && round === rounds;
+      const sync = isGiven ? await firstSync(child, kind) : await firstSyncOfNew(bench, kind);
+      syncs[kind].push({ ...sync, times: timesFloor(sync, beside) });
     }
   }
+  const costs = (kind: Kind): ChainNumbers['created'][Kind] => ({
+    timesFetch: spreadOf(syncs[kind].map(({ times }) => times)),
+    records: recordsOf(syncs[kind][0]),
+  });
   return {
-    ...costsOf(syncs),
-    rowsPerSecond: pairedOf(syncs, perSecond),
-    cpuPerRecord: pairedOf(syncs, (round) => round.cpuMicros / recordsOf(round)),
-    timesFetch: pairedOf(syncs, (round) => round.cpuMicros / round.rowsSeen / round.fetchAndParse),
-    records: { with: recordsOf(syncs.with[0]), without: recordsOf(syncs.without[0]) },
-    changesPublished: syncs.with[0]?.changesPublished ?? 0,
-    absencesShown: syncs.with[0]?.absencesShown ?? 0,
-    peakMemory: pairedOf(syncs, ({ peakMemory }) => peakMemory),
+    rows: syncs.with[0]?.rowsSeen ?? 0,
+    created: { with: costs('with'), without: costs('without') },
+    peakMiB: spreadOf(syncs.with.map((sync) => sync.peakMiB)),
   };
 }
 
-type FirstSync = SyncRound & { readonly peakMemory: number };
-type FirstRound = FirstSync & Pick<FetchRound, 'fetchAndParse'>;
-
-async function firstSyncOfNew(bench: Bench, kind: Kind): Promise<FirstSync> {
+async function firstSyncOfNew(bench: Bench, kind: Kind): Promise<Omit<FirstSync, 'times'>> {
   await using publisher = await startPublisher(bench, kind);
   return await firstSync(publisher.child, kind);
 }
 
-async function firstSync(publisher: Child, kind: Kind): Promise<FirstSync> {
+async function firstSync(publisher: Child, kind: Kind): Promise<Omit<FirstSync, 'times'>> {
   await publisher.call('own', TENANT);
   const round = await oneSync(publisher, FULL);
-  if ((kind === 'with') !== round.changesPublished > 0) {
+  if ((kind === 'with') !== round.changesPublished > 0)
     throw new Error(`${round.changesPublished} changes were published ${kind} chains`);
-  }
-  return { ...round, peakMemory: await publisher.call('memory') };
-}
-
-async function measureUnchanged(
-  bench: Bench,
-  publishers: Publishers,
-): Promise<ChainNumbers['unchanged'] & { readonly rows: number }> {
-  const rounds = { with: [] as SyncSum[], without: [] as SyncSum[] };
-  // The first round does not count, because V8 compiles hot code then.
-  for (let round = 0; round <= bench.rounds; round += 1) {
-    bench.print(
-      round === 0 ? 'chains: unchanged rows' : `chains: unchanged rows, ${round} of ${bench.rounds}`,
-    );
-    const syncs = { with: [] as SyncRound[], without: [] as SyncRound[] };
-    for (let turn = 0; turn < TURNS_A_ROUND; turn += 1) {
-      for (const kind of inTurn(turn)) syncs[kind].push(await unchangedSync(publishers[kind], FULL));
-    }
-    if (round === 0) continue;
-    for (const kind of inTurn(0)) rounds[kind].push(sumOf(syncs[kind]));
-  }
-  return { rows: (rounds.with[0]?.rowsSeen ?? 0) / TURNS_A_ROUND, ...costsOf(rounds) };
-}
-
-type SyncSum = Pick<SyncRound, 'rowsSeen' | 'cpuMicros' | 'mainCpuMicros'>;
-
-function sumOf(syncs: readonly SyncRound[]): SyncSum {
-  const sum = (field: keyof SyncSum): number => syncs.reduce((all, sync) => all + sync[field], 0);
-  return { rowsSeen: sum('rowsSeen'), cpuMicros: sum('cpuMicros'), mainCpuMicros: sum('mainCpuMicros') };
-}
-
-function costsOf(rounds: Readonly<Record<Kind, readonly SyncSum[]>>): {
-  readonly cpuPerRow: Paired;
-  readonly mainCpuPerRow: Paired;
-} {
-  return {
-    cpuPerRow: pairedOf(rounds, ({ cpuMicros, rowsSeen }) => cpuMicros / rowsSeen),
-    mainCpuPerRow: pairedOf(rounds, ({ mainCpuMicros, rowsSeen }) => mainCpuMicros / rowsSeen),
-  };
+  return { ...round, peakMiB: await publisher.call('memory') };
 }
 
 /** Drops the index and takes the tenant over again. */
 async function measureRebuilt(
-  bench: Bench,
-  { publishers, rounds }: { publishers: Publishers; rounds: number },
-): Promise<Omit<ChainNumbers['rebuilt'], 'shares'>> {
-  const owned = { with: [] as OwnRound[], without: [] as OwnRound[] };
-  const rebuilt = { with: [] as OwnRound[], without: [] as OwnRound[] };
-  for (let round = 0; round < rounds; round += 1) {
-    bench.print(`chains: rebuild ${round + 1} of ${rounds}`);
-    for (const kind of inTurn(round)) {
-      owned[kind].push(await own(publishers[kind], 'current'));
-      await publishers[kind].call('drop', TENANT);
-      rebuilt[kind].push(await own(publishers[kind], 'rebuilt'));
-    }
+  { print }: Bench,
+  { child, rounds }: { child: Child; rounds: number },
+): Promise<Spread> {
+  const seconds: number[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    print(`chains: rebuild ${round} of ${rounds}`);
+    await child.call('drop', TENANT);
+    const { how, wallMs } = await child.call<OwnRound>('own', TENANT);
+    if (how !== 'rebuilt') throw new Error(`the index was ${how}, not rebuilt`);
+    seconds.push(wallMs / 1_000);
   }
   // The rebuilt index must equal the lost one.
-  for (const kind of inTurn(0)) await unchangedSync(publishers[kind], FULL);
-  const seconds = ({ wallMs }: OwnRound): number => wallMs / 1_000;
-  return {
-    cpuPerRow: pairedOf(rebuilt, ({ cpuMicros, rows }) => cpuMicros / rows),
-    mainCpuPerRow: pairedOf(rebuilt, ({ mainCpuMicros, rows }) => mainCpuMicros / rows),
-    seconds: pairedOf(rebuilt, seconds),
-    rowsPerSecond: pairedOf(rebuilt, (round) => round.rows / seconds(round)),
-    ownedSeconds: pairedOf(owned, seconds),
-  };
+  await unchangedSync(child, FULL);
+  return spreadOf(seconds);
 }
 
-async function own(publisher: Child, expected: OwnRound['how']): Promise<OwnRound> {
-  const round = await publisher.call<OwnRound>('own', TENANT);
-  if (round.how !== expected) throw new Error(`the index was ${round.how}, not ${expected}`);
+/** Replaces absences at the hub, then runs an incremental sync at once. Each is replaced only once, so that chains stay short. */
+async function measureReplaced(
+  bench: Bench,
+  { child, floor, rows }: { child: Child; floor: Child; rows: number },
+): Promise<ChainNumbers['replaced']> {
+  const size = REPLACED_AT_ONCE.find((each) => each * FEWEST_ROWS_EACH <= rows);
+  if (size === undefined) return null;
+  const current = await floor.call<readonly string[]>('currentAbsences', size * (bench.rounds + 1));
+  const rounds = Math.min(bench.rounds, Math.floor(current.length / size) - 1);
+  const times: number[] = [];
+  let records = 0;
+  // V8 compiles in the first round.
+  for (let round = 0; round <= rounds; round += 1) {
+    bench.print(`chains: ${size} absences replaced, ${round} of ${rounds}`);
+    const beside = await floor.call<FloorRound>('measure', COLLECTION);
+    const sync = await replace(bench, child, current.slice(round * size, (round + 1) * size));
+    records = recordsOf(sync);
+    // Both rows count: the new version, and the one that it replaces.
+    if (round > 0) times.push(timesFloor(sync, beside, size * 2));
+  }
+  return { timesFetch: spreadOf(times), records };
+}
+
+async function replace({ hub }: Bench, child: Child, ids: readonly string[]): Promise<SyncRound> {
+  await nextHubSecond();
+  await oneSync(child, INCREMENTAL);
+  const changes = { absenceDurationValue: 1_000 };
+  await hub.control('mutate', { operations: ids.map((id) => ({ op: 'replace-absence', id, changes })) });
+  const round = await oneSync(child, INCREMENTAL);
+  const { rowsCreated, rowsUpdated, changesPublished } = round;
+  if ([rowsCreated, rowsUpdated, changesPublished].some((found) => found !== ids.length)) {
+    const found = `${rowsCreated} created, ${rowsUpdated} changed, ${changesPublished} published`;
+    throw new Error(`of ${ids.length} replaced absences: ${found}`);
+  }
   return round;
-}
-
-function profilePath({ profileFolder }: Bench, name: string): string | null {
-  return profileFolder === null ? null : join(profileFolder, `${name}.cpuprofile`);
 }

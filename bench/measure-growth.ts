@@ -2,7 +2,7 @@ import { loadavg } from 'node:os';
 import type { Bench } from './bench.ts';
 import { COLLECTION, INCREMENTAL, FULL, startPublisher, TENANT } from './chain-publishers.ts';
 import { startChild, type Child } from './child-process.ts';
-import type { FetchRound, FloorHub } from './floor-process.ts';
+import type { FloorRound, FloorHub } from './floor-process.ts';
 import { startHub, type HubProcess } from './hub-process.ts';
 import { spreadOf, type Spread } from './spread.ts';
 import { nextHubSecond, oneSync, perSecond, recordsOf, unchangedSync } from './syncs.ts';
@@ -94,8 +94,8 @@ async function measureSize(bench: Bench): Promise<GrowthNumbers> {
   };
 }
 
-function download(floor: Child): Promise<FetchRound> {
-  return floor.call<FetchRound>('measureFetch', COLLECTION);
+function download(floor: Child): Promise<FloorRound> {
+  return floor.call<FloorRound>('measure', COLLECTION);
 }
 
 async function measureDeltas(

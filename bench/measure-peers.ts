@@ -7,7 +7,7 @@ import type { Bench } from './bench.ts';
 import { buildDlt, buildRedpandaConnect, type BuiltPeer } from './build-peers.ts';
 import { COLLECTION, FULL, startPublisher, TENANT } from './chain-publishers.ts';
 import type { Child } from './child-process.ts';
-import type { FetchRound } from './floor-process.ts';
+import type { FloorRound } from './floor-process.ts';
 import {
   connectContender,
   dltContender,
@@ -69,14 +69,14 @@ export async function measurePeers(bench: Bench, floor: Child): Promise<PeerNumb
   await running.child.call('own', TENANT);
   await oneSync(running.child, FULL);
   const runningSeconds: number[] = [];
-  const floors: FetchRound[] = [];
+  const floors: FloorRound[] = [];
   const pulls = new Map<PeerName, Pulls[]>(contenders.map(({ name }) => [name, []]));
   try {
     // Neither the first download of a process nor the first pages that the hub builds count.
-    await floor.call<FetchRound>('measureFetch', COLLECTION);
+    await floor.call<FloorRound>('measure', COLLECTION);
     await unchangedSync(running.child, FULL);
     for (let round = 0; round < Math.min(bench.rounds, MOST_ROUNDS); round += 1) {
-      floors.push(await floor.call<FetchRound>('measureFetch', COLLECTION));
+      floors.push(await floor.call<FloorRound>('measure', COLLECTION));
       runningSeconds.push((await unchangedSync(running.child, FULL)).cpuMicros / 1e6);
       for (const contender of rotated(contenders, round)) {
         bench.print(`peers: ${contender.name}, round ${round + 1}`);
@@ -148,7 +148,7 @@ function rotated<T>(all: readonly T[], by: number): readonly T[] {
 /** A first pull and an unchanged one, each by a process of its own, into topics of their own. */
 async function bothPulls(
   bench: Bench,
-  { contender, admin, floor }: { contender: Contender; admin: Admin; floor: FetchRound | undefined },
+  { contender, admin, floor }: { contender: Contender; admin: Admin; floor: FloorRound | undefined },
 ): Promise<Pulls> {
   const name = `bench-peers-${contender.name}-${process.pid}-${Date.now()}`;
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'));

@@ -1,15 +1,14 @@
 import { parseArgs } from 'node:util';
 import { LINES } from './lines.ts';
 
-export const HELP = `npm run bench -- [--rows 100000] [--rounds 5] [--quick] [--only <line>] [--json] [--out <file>] …
+export const HELP = `npm run bench -- [--rows 100000] [--rounds 5] [--only <line>] [--json] …
 
 Measures the cost of Rollcall against the reference hub, on real Kafka, schema registry and Redis, in ratios to a plain
 download with JSON.parse of the same bytes in the same run, and says which promises about speed are met.
 docs/performance.md explains the numbers.
 
-  --rows <n>           approximate number of absence records at the hub; users and enrolments are in proportion
+  --rows <n>           approximate number of absence records at the hub; 10000 for a try
   --rounds <n>         how often each thing is measured
-  --quick              10,000 rows and two rounds, for a try
   --only <line>        measure this line; may be repeated. Lines:
                        ${LINES.map(({ name }) => name)
                          .join(', ')
@@ -18,23 +17,20 @@ docs/performance.md explains the numbers.
   --peers              also Redpanda Connect and dlt beside it, where Go and Python are there to build them
   --sizes <n,…>        instead of the lines: how cost and memory grow, e.g. 100000,1000000,5000000
   --json               print the numbers as JSON on standard output
-  --markdown           print the lines as a Markdown table
-  --out <file>         also write the numbers as JSON into this file
-  --from <file>        measure nothing: print what such a file has; may be repeated, a later file replaces lines
+  --from <file>        measure nothing: print what such JSON has; may be repeated, a later file replaces lines
   --docs               also put the tables into docs/performance.md
-  --profile <folder>   keep the CPU profiles of the breakdown (.cpuprofile)
+  --profile <folder>   also profile a first sync, an unchanged one and a rebuild, and keep the profiles (.cpuprofile)
 `;
 
 export interface BenchOptions {
   readonly rows: number;
   readonly rounds: number;
-  readonly format: 'text' | 'json' | 'markdown';
+  readonly isJson: boolean;
   /** Names of lines; empty: all. */
   readonly only: readonly string[];
   readonly hasPeers: boolean;
   /** Empty: the lines are measured. */
   readonly sizes: readonly number[];
-  readonly outFile: string | null;
   readonly fromFiles: readonly string[];
   readonly profileFolder: string | null;
   readonly isForDocs: boolean;
@@ -47,13 +43,10 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
     options: {
       rows: { type: 'string' },
       rounds: { type: 'string' },
-      quick: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
       peers: { type: 'boolean', default: false },
       sizes: { type: 'string' },
       json: { type: 'boolean', default: false },
-      markdown: { type: 'boolean', default: false },
-      out: { type: 'string' },
       from: { type: 'string', multiple: true, default: [] },
       docs: { type: 'boolean', default: false },
       profile: { type: 'string' },
@@ -64,13 +57,12 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
   const unknown = values.only.find((name) => !LINES.some((line) => line.name === name));
   if (unknown !== undefined) throw new Error(`there is no line ${unknown}`);
   return {
-    rows: wholeNumber('--rows', values.rows) ?? (values.quick ? 10_000 : 100_000),
-    rounds: wholeNumber('--rounds', values.rounds) ?? (values.quick ? 2 : 5),
-    format: values.json ? 'json' : values.markdown ? 'markdown' : 'text',
+    rows: wholeNumber('--rows', values.rows) ?? 100_000,
+    rounds: wholeNumber('--rounds', values.rounds) ?? 5,
+    isJson: values.json,
     only: values.only,
     hasPeers: values.peers,
     sizes: (values.sizes?.split(',') ?? []).map((size) => wholeNumber('--sizes', size) ?? 0),
-    outFile: values.out ?? null,
     fromFiles: values.from,
     profileFolder: values.profile ?? null,
     isForDocs: values.docs,

@@ -4,7 +4,7 @@ import { PEERS_FOLDER, type BuiltPeer } from './build-peers.ts';
 import { collectionNamed } from '../src/model/collections.ts';
 import type { Bench } from './bench.ts';
 import { IMAGE_ENV, IMAGE_FLAGS } from './child-process.ts';
-import { rollcallConfig } from './config-text.ts';
+import { COLLECTIONS, pullConfig } from './chain-publishers.ts';
 
 /** Something that mirrors the hub's absences into Kafka when it is run, and publishes only changes when run again. */
 export interface Contender {
@@ -38,22 +38,13 @@ export interface PeerCommand {
 }
 
 export function rollcallContender(bench: Bench, name: 'rollcall' | 'rollcall-changes'): Contender {
-  const { stack, hub } = bench;
-  const derived = name === 'rollcall' ? [] : (['absences', 'absence-changes'] as const);
+  const collections = COLLECTIONS[name === 'rollcall' ? 'without' : 'with'];
   return {
     name,
     schemaFile: null,
     async command(mirror) {
       const config = join(mirror.folder, 'rollcall.json');
-      const text = rollcallConfig({
-        stack,
-        hub,
-        prefix: mirror.name,
-        tenantIds: ['north'],
-        collections: ['absence-versions', ...derived],
-        hasRedis: true,
-      });
-      await writeFile(config, text);
+      await writeFile(config, pullConfig(bench, { prefix: mirror.name, tenantIds: ['north'], collections }));
       const launcher = join(import.meta.dirname, '..', 'bin', 'rollcall.mjs');
       return {
         program: process.execPath,

@@ -1,31 +1,35 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
+import { Kafka, logLevel } from 'kafkajs';
+import type { Stack } from '../stack/start-stack.ts';
 import { IMAGE_ENV, IMAGE_FLAGS } from './child-process.ts';
+import type { HubProcess } from './hub-process.ts';
 
-/** `rollcall run` in a process of its own, started as in the image. */
+/** `rollcall run` in a process of its own, started as in the image. What it reads of the process exists on Linux alone. */
 export interface RollcallProcess extends AsyncDisposable {
+  hasEnded(): boolean;
   /** User and system time of all threads so far, in seconds; Linux counts hundredths. */
   cpuSeconds(): number;
   /** Resident size now, MiB. */
   residentMiB(): number;
-  /** Resolves when no full sync and no change has been logged for some seconds. */
-  loaded(signal: AbortSignal): Promise<void>;
+  sockets(): number;
+}
+
+/** A line of its log. */
+export interface LogLine {
+  readonly level?: string;
+  readonly msg?: string;
+  readonly tenant?: string;
+  readonly error?: { readonly code?: string };
 }
 
 const PROJECT = join(import.meta.dirname, '..');
 const TICKS_A_SECOND = 100;
-const QUIET_MS = 5_000;
-const POLL_MS = 100;
 
-interface LogLine {
-  readonly msg?: string;
-}
-
-export function startRollcall(configFile: string): RollcallProcess {
+export function startRollcall(configFile: string, onLine: (line: LogLine) => void): RollcallProcess {
   const { NODE_OPTIONS = '', ...env } = process.env;
   const child = spawn(
     process.execPath,
@@ -36,28 +40,61 @@ export function startRollcall(configFile: string): RollcallProcess {
     },
   );
   const exited = once(child, 'exit');
-  const last = { syncAtMs: Number.POSITIVE_INFINITY };
-  createInterface({ input: child.stdout }).on('line', (text) => {
-    if ((JSON.parse(text) as LogLine).msg === 'a sync ended') last.syncAtMs = performance.now();
-  });
-  const read = (file: string): string => readFileSync(`/proc/${child.pid}/${file}`, 'utf8');
+  createInterface({ input: child.stdout }).on('line', (text) => onLine(JSON.parse(text) as LogLine));
+  const folder = `/proc/${child.pid}`;
   return {
+    hasEnded: () => child.exitCode !== null,
     cpuSeconds() {
       // utime and stime are the 14th and 15th field; the second is a name in brackets
-      const fields = read('stat').split(') ')[1]?.split(' ') ?? [];
+      const fields = readFileSync(`${folder}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
       return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
     },
-    residentMiB: () => Number(/^VmRSS:\s+(\d+) kB/m.exec(read('status'))?.[1]) / 1_024,
-    async loaded(signal) {
-      // syncs without a change, which come later, are not in the log
-      while (performance.now() - last.syncAtMs < QUIET_MS) {
-        if (child.exitCode !== null) throw new Error(`rollcall run ended with code ${child.exitCode}`);
-        await delay(POLL_MS, undefined, { signal });
-      }
-    },
+    residentMiB: () =>
+      Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`${folder}/status`, 'utf8'))?.[1]) / 1_024,
+    sockets: () => readdirSync(`${folder}/fd`).filter((name) => isSocket(`${folder}/fd/${name}`)).length,
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null) child.kill('SIGTERM');
       await exited;
     },
   };
+}
+
+/** False for one that was closed meanwhile. */
+function isSocket(file: string): boolean {
+  try {
+    return readlinkSync(file).startsWith('socket:');
+  } catch {
+    return false;
+  }
+}
+
+/** A configuration with the defaults of a deployment, whose topics and Redis keys begin with `prefix`. */
+export function runConfig(options: {
+  stack: Stack;
+  hub: Pick<HubProcess, 'baseUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>;
+  prefix: string;
+  tenantIds: readonly string[];
+  collections?: 'all' | readonly string[];
+  partitions?: number;
+}): string {
+  const { stack, prefix, tenantIds, collections, partitions } = options;
+  const { baseUrl, tokenUrl, clientId, clientSecret } = options.hub;
+  const hub = { baseUrl, tokenUrl, clientId, clientSecret };
+  return JSON.stringify({
+    tenants: tenantIds.map((id) => ({ id, hub, collections })),
+    kafka: { brokers: stack.kafkaBrokers, topicPrefix: prefix, replicationFactor: 1, partitions },
+    registry: { url: stack.registryUrl },
+    redis: { url: stack.redisUrl, keyPrefix: prefix },
+    http: { port: 0 },
+  });
+}
+
+/** Removes the topics of {@link runConfig}. */
+export async function deleteTopics(stack: Stack, prefix: string): Promise<void> {
+  const admin = new Kafka({ brokers: [...stack.kafkaBrokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const topics = (await admin.listTopics()).filter((name) => name.startsWith(`${prefix}.`));
+  for (let at = 0; at < topics.length; at += 100)
+    await admin.deleteTopics({ topics: topics.slice(at, at + 100), timeout: 60_000 });
+  await admin.disconnect();
 }

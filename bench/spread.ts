@@ -15,3 +15,12 @@ export function spreadOf(values: readonly number[]): Spread {
     max: at(sorted.length - 1),
   };
 }
+
+export function spread({ min, median, max }: Spread, digits = 1): string {
+  const dash = min < 0 ? ' to ' : '–';
+  return `${median.toFixed(digits)} (${min.toFixed(digits)}${dash}${max.toFixed(digits)})`;
+}
+
+export function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-GB');
+}

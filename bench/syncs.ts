@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Child } from './child-process.ts';
+import type { FloorRound } from './floor-process.ts';
 import type { SyncRequest, SyncRound } from './log-process.ts';
 
 export async function oneSync(publisher: Child, request: SyncRequest): Promise<SyncRound> {
@@ -22,6 +23,15 @@ export function recordsOf(round: SyncRound | undefined): number {
   if (round === undefined) return Number.NaN;
   const { rowsCreated, rowsUpdated, changesPublished, absencesShown } = round;
   return rowsCreated + rowsUpdated + changesPublished + absencesShown;
+}
+
+/** CPU a row, times that of a plain download with `JSON.parse`. `rows`: those that count, all that were seen unless given. */
+export function timesFloor(
+  { cpuMicros, rowsSeen }: SyncRound,
+  { fetchAndParse }: FloorRound,
+  rows = rowsSeen,
+): number {
+  return cpuMicros / rows / fetchAndParse;
 }
 
 export function perSecond({ rowsSeen, wallMs }: SyncRound): number {

@@ -1,3 +1,10 @@
+import type { LineResult } from './lines.ts';
+import type { GrowthNumbers } from './measure-growth.ts';
+import type { PeerNumbers, PullCosts } from './measure-peers.ts';
+import { PEER_TITLES, type PeerName } from './peer-contenders.ts';
+import type { BenchNumbers } from './run.ts';
+import { spread, spreadOf, whole } from './spread.ts';
+
 /** Rows of cells, headings first, with aligned columns. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const columns = rows[0] ?? [];
@@ -11,4 +18,133 @@ export function textTable(rows: readonly (readonly string[])[]): string {
 export function markdownTable([headings = [], ...rows]: readonly (readonly string[])[]): string {
   const all = [headings, headings.map(() => '---'), ...rows];
   return all.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+}
+
+const LINE_HEADINGS = [
+  'line',
+  'median (least–most)',
+  'target',
+  'stretch',
+  '',
+  'records',
+  'rows, rounds, load',
+];
+
+/** The lines with their headings: what was measured, what it is to be, and whether it is. */
+export function lineCells(lines: readonly LineResult[]): readonly (readonly string[])[] {
+  return [LINE_HEADINGS, ...lines.map(cellsOfLine)];
+}
+
+function cellsOfLine(line: LineResult): string[] {
+  const { name, title, unit, digits, value, target, stretch, verdict, records } = line;
+  const limit = (of: number | null): string =>
+    of === null ? '' : `${line.better === 'less' ? '≤' : '≥'} ${of} ${unit}`;
+  return [
+    `${title} (\`${name}\`)`,
+    `${value.min === value.max ? value.median.toFixed(digits) : spread(value, digits)} ${unit}`,
+    limit(target),
+    limit(stretch),
+    verdict ?? '',
+    records === null ? '' : whole(records),
+    `${whole(line.rows)}, ${line.rounds}, ${line.loadAtStart.toFixed(1)}`,
+  ];
+}
+
+/** Sizes side by side, with headings. */
+export function growthCells(sizes: readonly GrowthNumbers[]): string[][] {
+  const line = (title: string, cell: (of: GrowthNumbers) => string): string[] => [title, ...sizes.map(cell)];
+  return [
+    line('absence records, with absences and changes', ({ rows }) => whole(rows)),
+    line('fetch + JSON.parse, µs a row', ({ fetchAndParse }) => spread(fetchAndParse)),
+    line('first full pull by a new process, times that', ({ first }) => first.toFixed(1)),
+    line('records published', ({ firstRecords }) => whole(firstRecords)),
+    line('rows a second', ({ firstRowsPerSecond }) => whole(firstRowsPerSecond)),
+    line('unchanged full pull, times that', ({ unchanged }) => spread(unchanged)),
+    line('rows a second', ({ unchangedRowsPerSecond }) => whole(unchangedRowsPerSecond.median)),
+    line('100 changed rows, ms of CPU', ({ deltaCpuMs }) => spread(deltaCpuMs, 0)),
+    line('100 changed rows, ms until committed', ({ deltaCommittedMs }) => spread(deltaCommittedMs, 0)),
+    line('peak MiB after the first pull', ({ peakMiB }) => whole(peakMiB.afterFirst)),
+    line('after unchanged pulls', ({ peakMiB }) => whole(peakMiB.afterUnchanged)),
+    line('after incremental syncs', ({ peakMiB }) => whole(peakMiB.atTheEnd)),
+    line('load of the machine', ({ load }) => load.toFixed(1)),
+    line('Redis, bytes a row with its chain', ({ redisBytesPerRow }) => whole(redisBytesPerRow)),
+  ];
+}
+
+const PEER_HEADINGS = [
+  'each pull by a new process',
+  'first pull, CPU s',
+  'peak MiB',
+  'rows/s',
+  'entries in Kafka',
+  'unchanged, CPU s',
+  'peak MiB',
+  'rows/s',
+  'entries',
+];
+
+/** Rollcall and its peers with headings; a peer that was not measured has the reason. */
+export function peerCells({
+  rows,
+  floorSeconds,
+  measured,
+  runningSeconds,
+  skipped,
+}: PeerNumbers): string[][] {
+  const blank = PEER_HEADINGS.slice(2).map(() => '');
+  const names = Object.keys(PEER_TITLES) as PeerName[];
+  return [
+    PEER_HEADINGS,
+    ...names.map((name) => {
+      const costs = measured[name];
+      return [PEER_TITLES[name]].concat(
+        costs === undefined
+          ? [`left out: ${skipped[name] ?? 'not asked for'}`].concat(blank)
+          : pullCells(costs.first).concat(pullCells(costs.unchanged)),
+      );
+    }),
+    ['Rollcall, one record a row, running process']
+      .concat(['', '', '', '', spread(spreadOf(runningSeconds), 2)])
+      .concat(['', '', '']),
+    [`fetch + JSON.parse of ${whole(rows)} rows, running process`, spread(floorSeconds, 2), ...blank],
+  ];
+}
+
+function pullCells({ cpuSeconds, peakMiB, rowsPerSecond, entries }: PullCosts): string[] {
+  return [
+    spread(spreadOf(cpuSeconds), 2),
+    spread(spreadOf(peakMiB), 0),
+    whole(rowsPerSecond.median),
+    whole(entries),
+  ];
+}
+
+/** The tables of docs/performance.md by the name of their place; only those that the numbers have. */
+function tablesByPlace({ lines, growth, parts: { peers } }: BenchNumbers): Readonly<Record<string, string>> {
+  return {
+    ...(lines.length > 0 && { lines: markdownTable(lineCells(lines)) }),
+    ...(peers !== undefined && { peers: markdownTable(peerCells(peers)) }),
+    ...(growth.length > 0 && { growth: markdownTable(growthCells(growth)) }),
+  };
+}
+
+/**
+ * Puts the tables into their places in a page, which are between `<!-- lines -->` and `<!-- /lines -->`, and so on.
+ *
+ * @throws Error naming the place that the page does not have
+ */
+export function withTables(page: string, numbers: BenchNumbers): string {
+  let text = page;
+  for (const [place, table] of Object.entries(tablesByPlace(numbers))) {
+    const [before, rest] = split(text, `<!-- ${place} -->\n`);
+    const [, after] = split(rest, `<!-- /${place} -->\n`);
+    text = `${before}<!-- ${place} -->\n\n${table}\n<!-- /${place} -->\n${after}`;
+  }
+  return text;
+}
+
+function split(text: string, mark: string): readonly [string, string] {
+  const at = text.indexOf(mark);
+  if (at === -1) throw new Error(`the page has no ${mark.trim()}`);
+  return [text.slice(0, at), text.slice(at + mark.length)];
 }

@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Kafka, logLevel } from 'kafkajs';
-import { startStack, type Stack } from '../stack/start-stack.ts';
-import { startHub, type HubProcess } from './hub-process.ts';
+import { startStack } from '../stack/start-stack.ts';
+import { startHub } from './hub-process.ts';
+import { deleteTopics, runConfig, startRollcall } from './rollcall-process.ts';
 
 const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>]
 
@@ -22,14 +19,6 @@ const SAMPLE_EVERY_MS = 100;
 /** The time in which sockets that only a start needs are closed. */
 const QUIET_AFTER_MS = 20_000;
 const LONGEST_MS = 900_000;
-const PROJECT = join(import.meta.dirname, '..');
-
-interface LogLine {
-  readonly level?: number | string;
-  readonly msg?: string;
-  readonly tenant?: string;
-  readonly error?: { readonly code?: string };
-}
 
 interface StartNumbers {
   /** Seconds from the start of the process until the first, the median and the last tenant were served. */
@@ -46,28 +35,6 @@ interface StartNumbers {
 
 const print = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
 
-function configText(options: {
-  stack: Stack;
-  hub: HubProcess;
-  prefix: string;
-  tenants: number;
-  collections: string | readonly string[];
-}): string {
-  const { stack, hub, prefix, tenants, collections } = options;
-  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
-  return JSON.stringify({
-    tenants: Array.from({ length: tenants }, (_, index) => ({
-      id: `t${String(index).padStart(3, '0')}`,
-      hub: { baseUrl, tokenUrl, clientId, clientSecret },
-      collections,
-    })),
-    kafka: { brokers: stack.kafkaBrokers, topicPrefix: prefix, replicationFactor: 1, partitions: 1 },
-    registry: { url: stack.registryUrl },
-    redis: { url: stack.redisUrl, keyPrefix: prefix },
-    http: { port: 0 },
-  });
-}
-
 async function measureStart(options: {
   configFile: string;
   tenants: number;
@@ -75,58 +42,39 @@ async function measureStart(options: {
 }): Promise<StartNumbers> {
   const { configFile, tenants, signal } = options;
   const startedAtMs = performance.now();
-  const child = spawn(
-    process.execPath,
-    [join(PROJECT, 'bin', 'rollcall.mjs'), 'run', '--config', configFile],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const exited = once(child, 'exit');
   const served = new Map<string, number>();
   const synced = new Map<string, number>();
   const trouble: Record<string, number> = {};
-  createInterface({ input: child.stdout }).on('line', (text) => {
-    const line = JSON.parse(text) as LogLine;
+  await using rollcall = startRollcall(configFile, ({ level = '', tenant = '', msg = '', error }) => {
     const seconds = (performance.now() - startedAtMs) / 1_000;
-    const { tenant = '', msg = '', error } = line;
     if (msg === 'mirroring' && !served.has(tenant)) served.set(tenant, seconds);
     if (msg === 'a sync ended' && !synced.has(tenant)) synced.set(tenant, seconds);
-    if (!isTrouble(line)) return;
+    if (!['warn', 'error', 'fatal'].includes(level)) return;
     const code = error?.code ?? msg;
     trouble[code] = (trouble[code] ?? 0) + 1;
   });
-  let most = { sockets: 0, memoryMiB: 0 };
-  let last = most;
-  while (!signal.aborted && child.exitCode === null && performance.now() - startedAtMs < LONGEST_MS) {
-    last = await sample(child.pid ?? 0).catch(() => last);
-    most = {
-      sockets: Math.max(most.sockets, last.sockets),
-      memoryMiB: Math.max(most.memoryMiB, last.memoryMiB),
-    };
-    if (served.size === tenants) break;
-    await delay(SAMPLE_EVERY_MS);
+  let mostSockets = 0;
+  let mostMemoryMiB = 0;
+  const sample = (): void => {
+    mostSockets = Math.max(mostSockets, rollcall.sockets());
+    mostMemoryMiB = Math.max(mostMemoryMiB, Math.round(rollcall.residentMiB()));
+  };
+  while (!rollcall.hasEnded() && performance.now() - startedAtMs < LONGEST_MS && served.size < tenants) {
+    sample();
+    await delay(SAMPLE_EVERY_MS, undefined, { signal });
   }
-  const cpuSeconds = await cpuOf(child.pid ?? 0).catch(() => 0);
-  await delay(QUIET_AFTER_MS, undefined, { signal }).catch(() => undefined);
-  last = await sample(child.pid ?? 0).catch(() => last);
-  child.kill('SIGTERM');
-  await exited;
+  const cpuSeconds = rollcall.cpuSeconds();
+  await delay(QUIET_AFTER_MS, undefined, { signal });
+  sample();
   return {
     served: spread(served),
     synced: spread(synced),
     trouble,
-    mostSockets: most.sockets,
-    socketsAtEnd: last.sockets,
-    mostMemoryMiB: Math.max(most.memoryMiB, last.memoryMiB),
+    mostSockets,
+    socketsAtEnd: rollcall.sockets(),
+    mostMemoryMiB,
     cpuSeconds,
   };
-}
-
-function isTrouble({ level }: LogLine): boolean {
-  return (
-    level === 'warn' || level === 'error' || level === 'fatal' || (typeof level === 'number' && level >= 40)
-  );
 }
 
 function spread(times: ReadonlyMap<string, number>): number[] {
@@ -134,33 +82,6 @@ function spread(times: ReadonlyMap<string, number>): number[] {
   return [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1), sorted.length].map((each) =>
     Number((each ?? Number.NaN).toFixed(1)),
   );
-}
-
-async function sample(pid: number): Promise<{ sockets: number; memoryMiB: number }> {
-  const folder = `/proc/${pid}/fd`;
-  const links = await Promise.all(
-    (await readdir(folder)).map((name) => readlink(join(folder, name)).catch(() => '')),
-  );
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const rss = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0);
-  return {
-    sockets: links.filter((link) => link.startsWith('socket:')).length,
-    memoryMiB: Math.round(rss / 1_024),
-  };
-}
-
-async function cpuOf(pid: number): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-async function deleteTopics(stack: Stack, prefix: string): Promise<void> {
-  const admin = new Kafka({ brokers: [...stack.kafkaBrokers], logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  const topics = (await admin.listTopics()).filter((name) => name.startsWith(`${prefix}.`));
-  for (let at = 0; at < topics.length; at += 100)
-    await admin.deleteTopics({ topics: topics.slice(at, at + 100), timeout: 60_000 });
-  await admin.disconnect();
 }
 
 async function main(): Promise<void> {
@@ -186,7 +107,8 @@ async function main(): Promise<void> {
   const prefix = `bench-tenants-${process.pid}-${Date.now()}`;
   try {
     const configFile = join(folder, 'rollcall.json');
-    await writeFile(configFile, configText({ stack, hub, prefix, tenants, collections }));
+    const tenantIds = Array.from({ length: tenants }, (_, at) => `t${String(at).padStart(3, '0')}`);
+    await writeFile(configFile, runConfig({ stack, hub, prefix, tenantIds, collections, partitions: 1 }));
     for (const name of ['first start', 'restart']) {
       signal.throwIfAborted();
       print(name);

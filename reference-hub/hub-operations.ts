@@ -28,75 +28,48 @@ import type { ActiveFaults } from './server/faults/active-faults.ts';
 import type { MetFault } from './server/serve-collection.ts';
 import { renderRows } from './server/serve-collection.ts';
 
-/** Changes to a running district; the control API offers the same. Collections by any name `collectionNamed` knows. */
-export interface DistrictOperations {
-  counts(): Record<CollectionName, number>;
-  ids(collection: string): string[];
-  get(collection: string, id: string): JsonObject | undefined;
-  /** Adds or replaces; returns the id. `dateLastModified` is the hub's now, unless the row has one or `stamp` is false. */
-  put(collection: string, row: JsonObject, options?: PutOptions): string;
-  patch(
-    collection: string,
-    id: string,
-    fields: JsonObject,
-    options?: { stamp?: boolean | undefined },
-  ): boolean;
-  /** The row vanishes. */
-  remove(collection: string, id: string): boolean;
-  registerAbsence(absence: AbsenceRegistration): string;
-  /** Returns the id of the replacement. */
-  replaceAbsence(
-    id: string,
-    options?: { changes?: JsonObject | undefined; newId?: string | undefined },
-  ): string;
-  deleteAbsence(id: string): void;
-  purgeAbsence(id: string): string[];
-  joinAfterschool(afterschool: string, user: string): boolean;
-  leaveAfterschool(afterschool: string, user: string): boolean;
-  afterschoolIds(): string[];
-  /** Sorted ids of a class's students. */
-  studentsOfClass(classId: string): string[];
-  /** As `/api/core/schedules` has them, in its plainest shape and without faults. */
-  lessons(range: LessonRange): JsonObject[];
-  /** Changes, hides (null) or restores (undefined) a lesson, by its id. */
-  changeLesson(id: string, change: JsonObject | null | undefined): void;
-  /** Stamps everything with the hub's now; returns it, ms. */
-  restamp(): number;
-  /** All rows as the hub would serve them; with `faults: false` as they are. Also `afterschool-users/<id>`. */
-  snapshotJson(collection: string, options?: { faults?: boolean | undefined }): string;
-  snapshot(collection: string, options?: { faults?: boolean | undefined }): JsonObject[];
-}
+export type DistrictOperations = ReturnType<typeof createDistrictOperations>;
 
-export function createDistrictOperations(district: District, faults: ActiveFaults): DistrictOperations {
+/** Changes to a running district; the control API offers the same. Collections by any name `collectionNamed` knows. */
+export function createDistrictOperations(district: District, faults: ActiveFaults) {
+  /** All rows as the hub would serve them; with `faults: false` as they are. Also `afterschool-users/<id>`. */
   const snapshotJson = (collection: string, options: { faults?: boolean | undefined } = {}): string =>
     snapshotText(district, { collection, faults: options.faults === false ? undefined : faults });
   return {
     counts: () => countRows(district),
-    ids: (collection) => district.listings[known(collection)].rows.map((row) => row.id),
-    get: (collection, id) => getRow(district, known(collection), id),
-    put: (collection, row, options) => putRow(district, known(collection), { ...options, row }),
-    patch: (collection, id, fields, options) =>
+    ids: (collection: string) => district.listings[known(collection)].rows.map((row) => row.id),
+    get: (collection: string, id: string) => getRow(district, known(collection), id),
+    /** Adds or replaces; returns the id. `dateLastModified` is the hub's now, unless the row has one or `stamp` is false. */
+    put: (collection: string, row: JsonObject, options?: PutOptions) =>
+      putRow(district, known(collection), { ...options, row }),
+    patch: (collection: string, id: string, fields: JsonObject, options?: Pick<PutOptions, 'stamp'>) =>
       patchRow(district, known(collection), { ...options, id, fields }),
-    remove: (collection, id) => removeRowFrom(district, known(collection), id),
-    registerAbsence: (absence) => registerAbsence(district, absence),
-    replaceAbsence: (id, options) => replaceAbsence(district, id, options),
-    deleteAbsence: (id) => {
-      deleteAbsence(district, id);
-    },
-    purgeAbsence: (id) => purgeAbsence(district, id),
-    joinAfterschool: (afterschool, user) => joinAfterschool(district, afterschool, user),
-    leaveAfterschool: (afterschool, user) => leaveAfterschool(district, afterschool, user),
+    /** The row vanishes. */
+    remove: (collection: string, id: string) => removeRowFrom(district, known(collection), id),
+    registerAbsence: (absence: AbsenceRegistration) => registerAbsence(district, absence),
+    /** Returns the id of the replacement. */
+    replaceAbsence: (id: string, options?: Parameters<typeof replaceAbsence>[2]) =>
+      replaceAbsence(district, id, options),
+    deleteAbsence: (id: string) => deleteAbsence(district, id),
+    purgeAbsence: (id: string) => purgeAbsence(district, id),
+    joinAfterschool: (afterschool: string, user: string) => joinAfterschool(district, afterschool, user),
+    leaveAfterschool: (afterschool: string, user: string) => leaveAfterschool(district, afterschool, user),
     afterschoolIds: () => [...district.afterschools.keys()],
-    studentsOfClass: (classId) =>
+    /** Sorted ids of a class's students. */
+    studentsOfClass: (classId: string) =>
       [...new Set(membershipOf(district).studentsOfClass.get(classId)?.values() ?? [])].toSorted(),
-    lessons: (range) => lessonsOf(district, range),
-    changeLesson: (id, change) => {
+    /** As `/api/core/schedules` has them, in its plainest shape and without faults. */
+    lessons: (range: LessonRange) => lessonsOf(district, range),
+    /** Changes, hides (null) or restores (undefined) a lesson, by its id. */
+    changeLesson: (id: string, change: JsonObject | null | undefined): void => {
       if (change === undefined) district.lessonChanges.delete(id);
       else district.lessonChanges.set(id, change);
     },
+    /** Stamps everything with the hub's now; returns it, ms. */
     restamp: () => restampEverything(district),
     snapshotJson,
-    snapshot: (collection, options) => JSON.parse(snapshotJson(collection, options)) as JsonObject[],
+    snapshot: (collection: string, options?: { faults?: boolean | undefined }) =>
+      JSON.parse(snapshotJson(collection, options)) as JsonObject[],
   };
 }
 

@@ -2,7 +2,13 @@ import type { District } from '../district/district.ts';
 import { lastRestamp } from '../district/district.ts';
 import { restampEverything } from '../district/district-operations.ts';
 import { createRandom } from '../random.ts';
-import { CHANGES } from './changes.ts';
+import { ABSENCE_CHANGES } from './absence-changes.ts';
+import type { Change } from './change.ts';
+import { GRADEBOOK_CHANGES } from './gradebook-changes.ts';
+import { PEOPLE_CHANGES } from './people-changes.ts';
+
+/** Everything that happens by itself. */
+const CHANGES: readonly Change[] = [...ABSENCE_CHANGES, ...GRADEBOOK_CHANGES, ...PEOPLE_CHANGES];
 
 const LONGEST_TICK_MS = 1000;
 

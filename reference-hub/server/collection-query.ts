@@ -1,4 +1,4 @@
-import { RequestRefused } from './reply.ts';
+import { badRequest, RequestRefused } from './reply.ts';
 
 export const DEFAULT_LIMIT = 100;
 
@@ -31,13 +31,10 @@ export function readQuery(
   // Spec 4.3 rule 3: beside a cursor these three are ignored, so they are not checked either.
   if (keyset) return { ...common, mode: 'keyset', offset: 0, sort: undefined, descending: false };
   const orderBy = parameters.get('orderBy') ?? 'asc';
-  if (orderBy !== 'asc' && orderBy !== 'desc') throw invalid('orderBy is asc or desc');
+  if (orderBy !== 'asc' && orderBy !== 'desc') throw badRequest('orderBy is asc or desc');
   const sort = parameters.get('sort') ?? undefined;
   if (sort !== undefined && !options.fields.includes(sort.split('.')[0] ?? '')) {
-    throw new RequestRefused(400, {
-      codeMinor: 'invalid_selection_field',
-      description: 'Cannot sort by a field that the collection does not have.',
-    });
+    throw unknownField('sort');
   }
   const offset = wholeNumber(parameters, { name: 'offset', least: 0 }) ?? 0;
   return { ...common, mode: 'offset', offset, sort, descending: orderBy === 'desc' };
@@ -51,7 +48,7 @@ function wholeNumber(
   if (text === null) return undefined;
   const value = Number(text);
   if (!/^\d{1,10}$/.test(text) || value < options.least || value > 2_147_483_647) {
-    throw invalid(`${options.name} is a whole number from ${options.least} on`);
+    throw badRequest(`${options.name} is a whole number from ${options.least} on`);
   }
   return value;
 }
@@ -62,15 +59,10 @@ function selection(parameters: URLSearchParams, known: readonly string[]): reado
   const fields = text.split(',').map((field) => field.trim());
   const unknown = fields.find((field) => !known.includes(field));
   if (unknown === undefined) return fields;
-  throw new RequestRefused(400, {
-    codeMinor: 'invalid_selection_field',
-    description: 'fields names a field that the collection does not have.',
-  });
+  throw unknownField('fields');
 }
 
-function invalid(why: string): RequestRefused {
-  return new RequestRefused(400, {
-    codeMinor: 'invaliddata',
-    description: `The request cannot be served: ${why}.`,
-  });
+function unknownField(parameter: string): RequestRefused {
+  const why = `${parameter} names a field that the collection does not have.`;
+  return new RequestRefused(400, why, { codeMinor: 'invalid_selection_field' });
 }

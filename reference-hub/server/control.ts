@@ -29,19 +29,16 @@ export interface ControlParts {
 export function createControl(parts: ControlParts): (request: IncomingMessage, url: URL) => Promise<Reply> {
   return async (request, url) => {
     if (!parts.open && !isLoopback(request.socket.remoteAddress)) {
-      throw new RequestRefused(403, {
-        codeMinor: 'forbidden',
-        description: 'The control API answers this machine only.',
-      });
+      throw new RequestRefused(403, 'The control API answers this machine only.');
     }
     const path = decodeURIComponent(url.pathname.replace(/^\/control\/?/, ''));
     if (request.method === 'GET') return read(parts, { path, url });
-    if (request.method !== 'POST') throw refused(405, 'Use GET or POST.');
+    if (request.method !== 'POST') throw new RequestRefused(405, 'Use GET or POST.');
     const body = parsed(await readBody(request, LARGEST_BODY_BYTES));
     try {
       return jsonReply(200, act(parts, { path, body }));
     } catch (error) {
-      if (error instanceof RangeError) throw refused(400, error.message);
+      if (error instanceof RangeError) throw new RequestRefused(400, error.message);
       throw error;
     }
   };
@@ -82,7 +79,10 @@ function read(parts: ControlParts, options: { path: string; url: URL }): Reply {
       withRangeErrors(() => parts.operations.ids(path.slice('ids/'.length))),
     );
   if (path === 'afterschools') return jsonReply(200, parts.operations.afterschoolIds());
-  throw refused(404, 'GET state, requests, snapshot/<collection>, ids/<collection> or afterschools.');
+  throw new RequestRefused(
+    404,
+    'GET state, requests, snapshot/<collection>, ids/<collection> or afterschools.',
+  );
 }
 
 function act(parts: ControlParts, options: { path: string; body: JsonObject }): JsonValue {
@@ -119,7 +119,7 @@ function act(parts: ControlParts, options: { path: string; body: JsonObject }): 
       };
     }
     default:
-      throw refused(
+      throw new RequestRefused(
         404,
         'POST faults, freeze, unfreeze, step, restamp, clock, revoke-tokens, requests/clear or mutate.',
       );
@@ -174,22 +174,18 @@ function parsed(text: string): JsonObject {
   } catch {
     // Told below, like any other body that is no object.
   }
-  throw refused(400, 'The body is a JSON object.');
+  throw new RequestRefused(400, 'The body is a JSON object.');
 }
 
 function withRangeErrors<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof RangeError) throw refused(404, error.message);
+    if (error instanceof RangeError) throw new RequestRefused(404, error.message);
     throw error;
   }
 }
 
 function isLoopback(address: string | undefined): boolean {
   return address === '::1' || (address ?? '').replace('::ffff:', '').startsWith('127.');
-}
-
-function refused(status: number, description: string): RequestRefused {
-  return new RequestRefused(status, { codeMinor: 'invaliddata', description });
 }

@@ -65,10 +65,7 @@ function parseClause(text: string, fields: readonly string[]): { clause: Clause;
 }
 
 function refusedFilter(why: string): RequestRefused {
-  return new RequestRefused(400, {
-    codeMinor: 'invalid_filter_field',
-    description: `The filter cannot be used: ${why}.`,
-  });
+  return new RequestRefused(400, `The filter cannot be used: ${why}.`, { codeMinor: 'invalid_filter_field' });
 }
 
 export type Predicate = (row: Row) => boolean;

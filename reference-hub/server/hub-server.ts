@@ -59,12 +59,7 @@ async function answer(
   response.on('error', () => {});
   const url = addressed(parts, request);
   if (url === undefined) {
-    await sendPlainly(
-      response,
-      refusalReply(
-        new RequestRefused(400, { codeMinor: 'invaliddata', description: 'The address cannot be read.' }),
-      ),
-    );
+    await sendPlainly(response, refusalReply(new RequestRefused(400, 'The address cannot be read.')));
     return;
   }
   const target = targetAt(parts, url);
@@ -107,17 +102,10 @@ async function decide(
   if (target === 'token') return issueToken(parts, request);
   const route = routeOf(url.pathname.slice(parts.tenantPath.length));
   if (target === 'unknown' || route === undefined) {
-    throw new RequestRefused(404, {
-      codeMinor: 'unknownobject',
-      description: 'Nothing is served at this address.',
-    });
+    throw new RequestRefused(404, 'Nothing is served at this address.');
   }
   if (request.method !== 'GET') {
-    throw new RequestRefused(405, {
-      codeMinor: 'invaliddata',
-      description: 'Only GET is possible here.',
-      headers: { allow: 'GET' },
-    });
+    throw new RequestRefused(405, 'Only GET is possible here.', { headers: { allow: 'GET' } });
   }
   authorise(parts, { request, faults });
   return serveRoute(parts.district(), { route, url, faults });
@@ -135,20 +123,15 @@ function authorise(
   const status = verdict === 'expired' ? (special ?? 401) : 401;
   const challenge =
     verdict === 'missing' ? 'Bearer realm="hub"' : 'Bearer realm="hub", error="invalid_token"';
-  throw new RequestRefused(status, {
-    codeMinor: status === 403 ? 'forbidden' : 'unauthorisedrequest',
-    description: verdict === 'missing' ? 'A bearer token is needed.' : 'The token is unknown or has expired.',
-    headers: status === 401 ? { 'www-authenticate': challenge } : undefined,
-  });
+  const description =
+    verdict === 'missing' ? 'A bearer token is needed.' : 'The token is unknown or has expired.';
+  const headers: Record<string, string> = status === 401 ? { 'www-authenticate': challenge } : {};
+  throw new RequestRefused(status, description, { headers });
 }
 
 async function issueToken(parts: HubServerParts, request: IncomingMessage): Promise<Reply> {
   if (request.method !== 'POST') {
-    throw new RequestRefused(405, {
-      codeMinor: 'invaliddata',
-      description: 'Only POST is possible here.',
-      headers: { allow: 'POST' },
-    });
+    throw new RequestRefused(405, 'Only POST is possible here.', { headers: { allow: 'POST' } });
   }
   const body = await readBody(request, 65_536);
   return parts.tokens.issue({
@@ -176,7 +159,7 @@ function targetAt(parts: HubServerParts, url: URL): string {
 
 function internalError(error: unknown): RequestRefused {
   const description = error instanceof Error ? error.message : 'The hub failed.';
-  return new RequestRefused(500, { codeMinor: 'internal_server_error', description });
+  return new RequestRefused(500, description);
 }
 
 function closed(server: Server): Promise<void> {

@@ -7,8 +7,7 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > limitBytes)
-      throw new RequestRefused(400, { codeMinor: 'invaliddata', description: 'The body is too large.' });
+    if (size > limitBytes) throw new RequestRefused(400, 'The body is too large.');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

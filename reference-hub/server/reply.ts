@@ -15,33 +15,41 @@ export function jsonReply(status: number, value: JsonValue, headers: Record<stri
   };
 }
 
-/** Codes of the standard's error shape that the hub uses. */
-export type CodeMinor =
-  | 'invalid_filter_field'
-  | 'invalid_selection_field'
-  | 'invaliddata'
-  | 'unauthorisedrequest'
-  | 'forbidden'
-  | 'server_busy'
-  | 'unknownobject'
-  | 'internal_server_error';
+/** The standard's code of each status; a 400 may have a narrower one. */
+const CODE_OF_STATUS: Readonly<Record<number, string>> = {
+  400: 'invaliddata',
+  401: 'unauthorisedrequest',
+  403: 'forbidden',
+  404: 'unknownobject',
+  405: 'invaliddata',
+  429: 'server_busy',
+};
 
 /** An answer in the standard's error shape: a bare imsx_StatusInfo. Thrown where a request cannot be served. */
 export class RequestRefused extends Error {
   readonly status: number;
-  readonly codeMinor: CodeMinor;
+  readonly codeMinor: string;
   readonly headers: Record<string, string>;
 
   constructor(
     status: number,
-    options: { codeMinor: CodeMinor; description: string; headers?: Record<string, string> | undefined },
+    description: string,
+    options: {
+      codeMinor?: 'invalid_filter_field' | 'invalid_selection_field';
+      headers?: Record<string, string>;
+    } = {},
   ) {
-    super(options.description);
+    super(description);
     this.name = 'RequestRefused';
     this.status = status;
-    this.codeMinor = options.codeMinor;
+    this.codeMinor = options.codeMinor ?? CODE_OF_STATUS[status] ?? 'internal_server_error';
     this.headers = options.headers ?? {};
   }
+}
+
+/** A request that makes no sense. */
+export function badRequest(why: string): RequestRefused {
+  return new RequestRefused(400, `The request cannot be served: ${why}.`);
 }
 
 export function refusalReply(refusal: RequestRefused): Reply {

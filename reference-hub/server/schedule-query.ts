@@ -1,6 +1,6 @@
 import { addDays } from '../district/school-calendar.ts';
 import type { LessonRange } from '../district/lessons.ts';
-import { RequestRefused } from './reply.ts';
+import { badRequest } from './reply.ts';
 
 const LONGEST_RANGE_DAYS = 400;
 const DATE = /^\d{4}-\d\d-\d\d$/;
@@ -10,21 +10,14 @@ export function readScheduleQuery(parameters: URLSearchParams): LessonRange {
   const student = parameters.get('student') ?? '';
   const from = parameters.get('from') ?? '';
   const to = parameters.get('to') ?? '';
-  if (student === '') throw invalid('student is missing');
+  if (student === '') throw badRequest('student is missing');
   for (const [name, date] of [
     ['from', from],
     ['to', to],
   ] as const) {
-    if (!DATE.test(date) || Number.isNaN(Date.parse(date))) throw invalid(`${name} is a date, YYYY-MM-DD`);
+    if (!DATE.test(date) || Number.isNaN(Date.parse(date))) throw badRequest(`${name} is a date, YYYY-MM-DD`);
   }
   if (to > addDays(from, LONGEST_RANGE_DAYS))
-    throw invalid(`from and to lie at most ${LONGEST_RANGE_DAYS} days apart`);
+    throw badRequest(`from and to lie at most ${LONGEST_RANGE_DAYS} days apart`);
   return { student, from, to };
-}
-
-function invalid(why: string): RequestRefused {
-  return new RequestRefused(400, {
-    codeMinor: 'invaliddata',
-    description: `The request cannot be served: ${why}.`,
-  });
 }

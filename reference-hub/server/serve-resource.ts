@@ -119,5 +119,5 @@ function dayBefore(date: string): string {
 }
 
 function unknownObject(kind: string): RequestRefused {
-  return new RequestRefused(404, { codeMinor: 'unknownobject', description: `There is no such ${kind}.` });
+  return new RequestRefused(404, `There is no such ${kind}.`);
 }

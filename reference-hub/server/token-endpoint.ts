@@ -27,37 +27,23 @@ export function createTokenEndpoint(options: {
     issued: () => issued,
     issue: (request) => {
       if (!request.contentType.startsWith('application/x-www-form-urlencoded')) {
-        return oauthError(400, {
-          error: 'invalid_request',
-          error_description: 'Send a form (application/x-www-form-urlencoded).',
-        });
+        return oauthError(400, 'invalid_request', 'Send a form (application/x-www-form-urlencoded).');
       }
       const form = new URLSearchParams(request.body);
       const repeated = [...new Set(form.keys())].find((name) => form.getAll(name).length > 1);
-      if (repeated !== undefined)
-        return oauthError(400, { error: 'invalid_request', error_description: 'A parameter is repeated.' });
+      if (repeated !== undefined) return oauthError(400, 'invalid_request', 'A parameter is repeated.');
       const basic = basicCredentials(request.authorization);
       if (basic !== undefined && form.has('client_secret')) {
-        return oauthError(400, {
-          error: 'invalid_request',
-          error_description: 'Use one way of authentication, not two.',
-        });
+        return oauthError(400, 'invalid_request', 'Use one way of authentication, not two.');
       }
       const id = basic?.id ?? form.get('client_id') ?? '';
       const secret = basic?.secret ?? form.get('client_secret') ?? '';
-      if (!form.has('grant_type'))
-        return oauthError(400, { error: 'invalid_request', error_description: 'grant_type is missing.' });
+      if (!form.has('grant_type')) return oauthError(400, 'invalid_request', 'grant_type is missing.');
       if (!same(id, options.clientId) || !same(secret, options.clientSecret)) {
-        return oauthError(401, {
-          error: 'invalid_client',
-          error_description: 'Unknown client or wrong secret.',
-        });
+        return oauthError(401, 'invalid_client', 'Unknown client or wrong secret.');
       }
       if (form.get('grant_type') !== 'client_credentials') {
-        return oauthError(400, {
-          error: 'unsupported_grant_type',
-          error_description: 'Use client_credentials.',
-        });
+        return oauthError(400, 'unsupported_grant_type', 'Use client_credentials.');
       }
       const token = randomBytes(24).toString('base64url');
       for (const [old, expiry] of expiryOf) if (expiry < options.now() - 3_600_000) expiryOf.delete(old);
@@ -107,8 +93,8 @@ function same(given: string, wanted: string): boolean {
 }
 
 /** RFC 6749 section 5.2. */
-function oauthError(status: number, body: JsonObject): Reply {
-  const reply = tokenReply(status, body);
+function oauthError(status: number, error: string, description: string): Reply {
+  const reply = tokenReply(status, { error, error_description: description });
   if (status === 401) reply.headers['www-authenticate'] = 'Basic realm="hub"';
   return reply;
 }

@@ -81,16 +81,3 @@ export function hasLostRecords(options: {
       (firstOffsets[partition] ?? 0) > (knownFirstOffsets[partition] ?? 0),
   );
 }
-
-/** The timestamps of one transaction's records, and the clocks of the brokers, differ by less than this. */
-export const STAMPS_DIFFER_MS = 5_000;
-
-/**
- * Whether a topic was recreated and has since grown beyond its old length: a record at or before the last committed
- * offset then has a timestamp later than that commit in `progress`. `sinceOffsets`: the first offset with such a
- * timestamp, by `<topic>/<partition>`.
- */
-export function wasRecreatedAndGrew(options: { offsets: Offsets; sinceOffsets: Offsets }): boolean {
-  const { offsets, sinceOffsets } = options;
-  return Object.entries(sinceOffsets).some(([partition, first]) => first <= (offsets[partition] ?? -1));
-}

@@ -1,4 +1,5 @@
-import { SeenKeys } from './seen-keys.ts';
+import type { ReadableRow } from './decoded-row.ts';
+import { isOverBeforeMet } from './deletions/over-before-met.ts';
 
 /** The rows that a full sync found and that incremental syncs missed. */
 export interface LateRows {
@@ -14,7 +15,7 @@ export function explainLate({ lagAtMostMs }: LateRows): string {
   const why =
     lagAtMostMs === null
       ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing; rollcall check asks it"
-      : 'since the hub shows them longer after their dateLastModified than deltaOverlap: raise deltaOverlap';
+      : 'since the hub shows them longer after their dateLastModified than deltaOverlap, or changes rows without a new one: raise deltaOverlap';
   return `incremental syncs missed rows that the last full sync found, ${why}`;
 }
 
@@ -24,27 +25,17 @@ interface Span {
   readonly upToMs: number;
 }
 
-/** Rows of incremental syncs to remember, 17 MB at most; many times what changes between two daily full syncs. */
-const SEEN_AT_MOST = 500_000;
-
 /**
- * Counts the rows that a full sync finds and incremental syncs missed. Three things identify such a row: its content is
- * new; its `dateLastModified` is after the start of this session's last full sync (only an incremental sync could have
- * brought it) and not after the watermark (no later one will); and no incremental sync saw the row with this
- * `dateLastModified`. The last rule excludes rows that were read in time and changed later without a new timestamp.
+ * Counts the rows that a full sync finds and incremental syncs missed. Two things identify such a row: its content is
+ * new; and its `dateLastModified` is after the start of this session's last full sync (only an incremental sync could have
+ * brought it) and not after the watermark (no later one will). A row that is over already is not counted, since incremental
+ * syncs leave it to the full sync.
  *
- * When full syncs fail for so long that incremental syncs bring more rows than are remembered, that time is not judged.
- *
- * It cannot distinguish rows that became visible to this client alone (a right was granted), and does not find rows
- * modified before the session began or rows to which the hub gives a time of its own source.
+ * It cannot distinguish rows that became visible to this client alone (a right was granted), and rows that were read in
+ * time and changed later without a new timestamp. It does not find rows modified before the session began or rows to which
+ * the hub gives a time of its own source.
  */
 export class LateRowWatch {
-  readonly #newSeed: () => number;
-  readonly #seenAtMost: number;
-  /** Rows of incremental syncs with their `dateLastModified`, since {@link #sinceMs}; null: too many to remember. */
-  #seen: SeenKeys | null;
-  /** Rows of incremental syncs since the current full sync began; null also when none is running. */
-  #seenSinceFull: SeenKeys | null = null;
   #sinceMs: number | null = null;
   /** Whether an incremental sync ever brought a row. */
   #hasBrought = false;
@@ -52,41 +43,25 @@ export class LateRowWatch {
   #rows = 0;
   #earliestMs = Number.POSITIVE_INFINITY;
 
-  /** `newSeed`: any 32-bit integer, random. */
-  constructor(newSeed: () => number, seenAtMost = SEEN_AT_MOST) {
-    this.#newSeed = newSeed;
-    this.#seenAtMost = seenAtMost;
-    this.#seen = new SeenKeys(newSeed());
-  }
-
   /** An incremental sync read a row. */
-  noteSeen(key: string, modifiedAtMs: number): void {
-    const stamped = `${modifiedAtMs} ${key}`;
+  noteBrought(): void {
     this.#hasBrought = true;
-    this.#seen = this.#withOne(this.#seen, stamped);
-    if (this.#seen === null) this.#span = null;
-    this.#seenSinceFull = this.#withOne(this.#seenSinceFull, stamped);
-  }
-
-  #withOne(all: SeenKeys | null, stamped: string): SeenKeys | null {
-    all?.add(stamped);
-    return all !== null && all.size > this.#seenAtMost ? null : all;
   }
 
   /** A full sync begins; `watermarkMs` is what earlier incremental syncs have reached, null when there were none. */
   beginFull(watermarkMs: number | null): void {
-    this.#seenSinceFull = new SeenKeys(this.#newSeed());
     this.#rows = 0;
     this.#earliestMs = Number.POSITIVE_INFINITY;
-    const afterMs = this.#seen === null ? null : this.#sinceMs;
+    const afterMs = this.#sinceMs;
     this.#span = afterMs === null || watermarkMs === null ? null : { afterMs, upToMs: watermarkMs };
   }
 
   /** The full sync read a row whose content is new. */
-  noteNew(key: string, modifiedAtMs: number | null): void {
+  noteNew(row: Pick<ReadableRow, 'value' | 'modifiedAtMs'>): void {
+    const { modifiedAtMs } = row;
     if (modifiedAtMs === null || this.#span === null) return;
     if (modifiedAtMs <= this.#span.afterMs || modifiedAtMs > this.#span.upToMs) return;
-    if (this.#seen?.has(`${modifiedAtMs} ${key}`) === true) return;
+    if (isOverBeforeMet(row, () => false)) return;
     this.#rows += 1;
     this.#earliestMs = Math.min(this.#earliestMs, modifiedAtMs);
   }
@@ -94,8 +69,6 @@ export class LateRowWatch {
   /** The full sync is complete; hub times of its start and end. Null: there was nothing to judge by. */
   endFull({ startedAtMs, endedAtMs }: { startedAtMs: number; endedAtMs: number }): LateRows | null {
     const span = this.#span;
-    this.#seen = this.#seenSinceFull;
-    this.#seenSinceFull = null;
     this.#span = null;
     this.#sinceMs = startedAtMs;
     if (span === null || span.upToMs <= span.afterMs) return null;

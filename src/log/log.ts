@@ -44,8 +44,6 @@ export interface Ownership {
    * reflects a point of this log.
    */
   readonly transactionIds: ReadonlyMap<CollectionName, ReadonlySet<string>>;
-  /** Timestamp of each collection's newest progress record, ms since the epoch. */
-  readonly recordedAtMs: ReadonlyMap<CollectionName, number>;
 }
 
 type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
@@ -54,8 +52,6 @@ export interface LoggedRecord {
   readonly topic: TopicSuffix;
   readonly partition: number;
   readonly offset: number;
-  /** Time of publishing, ms since the epoch. */
-  readonly publishedAtMs: number;
   readonly key: string;
   /** Framed Avro, in `absence-state` any bytes; null for a removal. */
   readonly value: Buffer | null;
@@ -100,11 +96,6 @@ export interface TenantLog {
   removedAt(): Offsets;
   /** Returns the first and last offsets of the topics. Throws `KAFKA_TOPIC_MISSING`. */
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]>;
-  /**
-   * Returns, for each partition, the first offset with a timestamp at or after an instant, committed or not; without
-   * one, the end. Throws `KAFKA_TOPIC_MISSING`.
-   */
-  offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets>;
   /**
    * Reads committed records after the given offsets to the current end. It detects the end by position, since compaction
    * may have removed the last record.

@@ -52,8 +52,8 @@ export class LoggedTenant {
   }
 
   ownedBy(owner: string): Ownership {
-    const { progress, transactionIds, recordedAtMs, unreadable, loadedBefore } = this;
-    return { owner, progress, transactionIds, recordedAtMs, unreadable, loadedBefore };
+    const { progress, transactionIds, unreadable, loadedBefore } = this;
+    return { owner, progress, transactionIds, unreadable, loadedBefore };
   }
 
   async add({ key: keyBytes, value: framed, headers, offset, timestamp }: KafkaMessage): Promise<void> {
@@ -85,11 +85,10 @@ export class LoggedTenant {
     if (progress === null) return;
     const isReset = before === undefined || outdatesIndex(before, progress);
     const ids = isReset ? new Set<string>() : (this.transactionIds.get(name) ?? new Set());
-    const recordedAtMs = Math.max(this.recordedAtMs.get(name) ?? 0, Number(timestamp));
     this.#forget(name);
     this.progress.set(name, progress);
     this.transactionIds.set(name, ids.add(progress.transactionId));
-    this.recordedAtMs.set(name, recordedAtMs);
+    this.recordedAtMs.set(name, Number(timestamp));
     // Later records carry the last approval forward.
     const approval = progress.deletions?.approval ?? null;
     const isNew = approval !== null && approval.atMs !== before?.deletions?.approval?.atMs;

@@ -16,10 +16,7 @@ const MARKERS_POLL_MS = 100;
  * A tenant's topics for a reader that does not own the tenant: it fences no process and writes nothing, not even an end
  * marker. A missing topic counts as empty. Throws `KAFKA_…`, and `REGISTRY_…` for records of `progress`.
  */
-export class ReadOnlyLog
-  extends TenantTopics
-  implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 'read' | 'close'>
-{
+export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges' | 'read' | 'close'> {
   /** Temporary groups that the reads have joined. The brokers list them for some minutes, unless they are deleted. */
   readonly #groups: string[] = [];
   protected override readonly how: Pick<ReadOptions, 'awaitsDecision' | 'onGroup'> = {
@@ -56,10 +53,6 @@ export class ReadOnlyLog
   #isBehind({ topic, partitions }: TopicRange): boolean {
     const name = this.name(topic);
     return partitions.some(({ high }, at) => high <= (this.#known[partitionName(name, at)] ?? -1));
-  }
-
-  override async offsetsSince(suffix: TopicSuffix, atMs: number): Promise<Offsets> {
-    return (await this.#existing([suffix])).length === 0 ? {} : super.offsetsSince(suffix, atMs);
   }
 
   async read(reading: LogReading): Promise<void> {

@@ -2,7 +2,6 @@ import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import { MAPPING_HEADER } from '../core/cloud-events.ts';
 import type { CompactionSettings } from '../core/segment-rolls.ts';
 import type { TopicSuffix } from '../model/collections.ts';
-import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
 import { headerOf } from './fetched-batch.ts';
 import { kafkaError } from './kafka-errors.ts';
@@ -11,7 +10,7 @@ import type { LoggedRecord, LogReading, TopicRange } from './log.ts';
 import { describeSettings } from './manage-topics.ts';
 import { LoggedTenant, type DecodeProgress } from './progress-reader.ts';
 import type { EndMarkers } from './tenant-producer.ts';
-import { fetchOffsets, fetchOffsetsSince } from './topic-offsets.ts';
+import { fetchOffsets } from './topic-offsets.ts';
 
 /** Where a broker reports no setting: the contract allows no longer time. */
 const DAY_MS = 24 * 3_600_000;
@@ -74,15 +73,6 @@ export class TenantTopics {
         topic,
         partitions: await fetchOffsets(this.admin, this.name(topic)),
       })),
-    );
-  }
-
-  async offsetsSince(suffix: TopicSuffix, atMs: number): Promise<Offsets> {
-    await this.connect();
-    const topic = this.name(suffix);
-    const offsets = await fetchOffsetsSince(this.admin, topic, atMs);
-    return Object.fromEntries(
-      offsets.map(({ partition, offset }) => [partitionName(topic, partition), offset]),
     );
   }
 
@@ -154,7 +144,6 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMes
     topic,
     partition,
     offset: Number(message.offset),
-    publishedAtMs: Number(message.timestamp),
     key: message.key?.toString('utf8') ?? '',
     value: message.value,
     hash: hash === undefined ? null : Buffer.from(hash.toString('latin1'), 'hex'),

@@ -26,36 +26,20 @@ export async function fetchOffsets(
   topic: string,
   options: { isNew: boolean } = { isNew: false },
 ): Promise<PartitionRange[]> {
-  const offsets = await whileLeadersMove(topic, () => admin.fetchTopicOffsets(topic), options.isNew);
-  return offsets
-    .map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }))
-    .toSorted((a, b) => a.partition - b.partition);
-}
-
-/** Returns the first offset of each partition with a timestamp at or after an instant; without one, the end. */
-export async function fetchOffsetsSince(
-  admin: Admin,
-  topic: string,
-  atMs: number,
-): Promise<{ partition: number; offset: number }[]> {
-  const offsets = await whileLeadersMove(topic, () => admin.fetchTopicOffsetsByTimestamp(topic, atMs));
-  return offsets.map(({ partition, offset }) => ({ partition, offset: Number(offset) }));
-}
-
-async function whileLeadersMove<T>(topic: string, fetchOnce: () => Promise<T>, isNew = false): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await fetchOnce();
+      const offsets = await admin.fetchTopicOffsets(topic);
+      return offsets
+        .map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }))
+        .toSorted((a, b) => a.partition - b.partition);
     } catch (error) {
       // kafkajs throws a TypeError if another request refreshes the metadata before the answer arrives.
       const { type = '' } = innermost(error);
       const isTransient =
         error instanceof TypeError ||
         LEADER_MOVED.has(type) ||
-        (isNew && type === 'UNKNOWN_TOPIC_OR_PARTITION');
-      if (attempt === ATTEMPTS || !isTransient) {
-        throw kafkaError(error, `reading the offsets of ${topic}`);
-      }
+        (options.isNew && type === 'UNKNOWN_TOPIC_OR_PARTITION');
+      if (attempt === ATTEMPTS || !isTransient) throw kafkaError(error, `reading the offsets of ${topic}`);
       await delay(BETWEEN_ATTEMPTS_MS);
     }
   }

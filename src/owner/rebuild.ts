@@ -127,7 +127,6 @@ async function readAgain(
       progress: byName((progress) => progress),
       transactionIds: byName(({ transactionId }) => new Set([transactionId])),
       loadedBefore: new Set(isFirstLoadOver ? ['absence-changes'] : []),
-      recordedAtMs: new Map(),
     },
     signal,
   });

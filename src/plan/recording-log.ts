@@ -35,7 +35,7 @@ export interface PlannedRecords {
 }
 
 export interface RecordingLogOptions {
-  readonly topics: Pick<ReadOnlyLog, 'progress' | 'ranges' | 'offsetsSince' | 'read'>;
+  readonly topics: Pick<ReadOnlyLog, 'progress' | 'ranges' | 'read'>;
   readonly keepsKeys: boolean;
   /** Called with how many records were read. */
   readonly onRead: (records: number) => void;
@@ -89,10 +89,6 @@ export class RecordingLog implements TenantLog {
 
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     return this.#options.topics.ranges(topics);
-  }
-
-  offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets> {
-    return this.#options.topics.offsetsSince(topic, atMs);
   }
 
   read(options: Parameters<TenantLog['read']>[0]): Promise<void> {

@@ -44,18 +44,15 @@ export interface Recovery {
 /** Records the losses of a collection's topics, and plans its recovery. */
 export async function planRecovery(
   tenant: Tenant,
-  options: { collection: CollectionName; ownership: Ownership; ends: TopicEnds; signal: AbortSignal },
+  options: { collection: CollectionName; ownership: Ownership; ends: TopicEnds },
 ): Promise<Recovery> {
-  const { collection, ownership, ends, signal } = options;
+  const { collection, ownership, ends } = options;
   const position = await tenant.state.collection(collection).position();
   let derived = derivedOf(tenant, collection, ownership);
   const logged = ownership.progress.get(collection) ?? null;
   let progress = derived.size > 0 || logged === null ? logged : withoutChangelog(logged);
-  const recordedAtMs = ownership.recordedAtMs.get(collection) ?? null;
   const lost =
-    progress === null
-      ? new Set<TopicSuffix>()
-      : await findTopicLosses(tenant, { progress, derived, ends, position, recordedAtMs, signal });
+    progress === null ? new Set<TopicSuffix>() : findTopicLosses({ progress, derived, ends, position });
   const known = { progress, derived, position };
   const hasLostRows = lost.has(collection) || lost.has('rejects');
   const source =

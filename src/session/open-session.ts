@@ -73,9 +73,11 @@ class Session implements TenantSession {
     const tenant = this.#tenant;
     const { name } = settings;
     const { deletions } = tenant.state;
-    const newSeed = (): number => Math.trunc(tenant.runtime.random() * 2 ** 32);
     const source = this.#sourceOf(settings);
-    const pages = source.hasPlainKeys === true ? new PageMemory(newSeed) : undefined;
+    const pages =
+      source.hasPlainKeys === true
+        ? new PageMemory(() => Math.trunc(tenant.runtime.random() * 2 ** 32))
+        : undefined;
     const settledBy = start.progress?.deletions?.settledBy ?? null;
     const missing = await MissingRows.open(deletions, name, settledBy);
     const view = this.#viewOf(name, source);
@@ -91,7 +93,7 @@ class Session implements TenantSession {
       identity: this.#identityOf(source, writer, { collection: name, missing }),
       offer: new Offer(name, deletions, isNotOffered),
       findings: new HubFindings(),
-      late: new LateRowWatch(newSeed),
+      late: new LateRowWatch(),
       inheritedWatermarkMs: start.progress?.watermarkMs ?? null,
       requireRecords: () => requireRecords(tenant, new Map([[name, writer]]), this.#signal),
       all: this.#all,

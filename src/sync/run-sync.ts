@@ -106,10 +106,7 @@ function newSync(
     readVersion: own.writer.readVersion(),
     republication,
     // A row that is republished on request is not new.
-    onNew:
-      isFull && republication === undefined
-        ? (key, modifiedAtMs) => own.late.noteNew(key, modifiedAtMs)
-        : undefined,
+    onNew: isFull && republication === undefined ? (row) => own.late.noteNew(row) : undefined,
   };
 }
 
@@ -282,11 +279,7 @@ async function stage(run: RunningSync, gate: IdentityGate, page: SourcePage): Pr
     tally = await writer.accept(sync, accepted);
   }
   gate.noteOwn(rows.length);
-  if (sync.seen === null) {
-    for (const { key, decoded } of rows) {
-      if (key !== null && decoded.modifiedAtMs !== null) own.late.noteSeen(key, decoded.modifiedAtMs);
-    }
-  }
+  if (sync.seen === null && rows.length > 0) own.late.noteBrought();
   reportPage(own, sync, tally);
 }
 

@@ -1,3 +1,4 @@
+import type { ReadableRow } from '../core/decoded-row.ts';
 import type { Change, KeyedRow } from '../core/row-changes.ts';
 import type { Fingerprints, SeenKeys } from '../core/seen-keys.ts';
 import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
@@ -25,8 +26,8 @@ export interface ActiveSync {
   readonly seenRejects: SeenKeys | null;
   /** Read version of the newest page: this sync needs no record of older publications. */
   readVersion: number;
-  /** Called with the key of each row with new content, and its `dateLastModified` (hub time, ms since the epoch). */
-  readonly onNew?: ((key: string, modifiedAtMs: number | null) => void) | undefined;
+  /** Called with each row with new content. */
+  readonly onNew?: ((row: ReadableRow) => void) | undefined;
   /** Rows to publish even if they are unchanged. */
   readonly republication?: Republication | undefined;
 }
@@ -44,7 +45,7 @@ export function syncWithoutScan(
 
 /** Calls `onNew` for a change that publishes a row. */
 export function reportNew({ onNew }: ActiveSync, change: Change): void {
-  if (change.area === 'rows' && change.kind !== 'deleted') onNew?.(change.key, change.row.modifiedAtMs);
+  if (change.area === 'rows' && change.kind !== 'deleted') onNew?.(change.row);
 }
 
 /** Whether the hub has a key: this sync has read it, or another one while this one ran. */

@@ -1,60 +1,18 @@
 import { mix } from '../../random.ts';
 
 /** Names that nobody bears. */
-const GIVEN = [
-  'Testine',
-  'Prøvar',
-  'Eksempline',
-  'Fiktivar',
-  'Oppdikta',
-  'Tenkte',
-  'Liksomine',
-  'Modellar',
-  'Skissa',
-  'Utkastian',
-  'Demonstine',
-  'Plassholda',
-  'Mønstrid',
-  'Simulert',
-  'Fantasine',
-  'Påfunnar',
-  'Dummine',
-  'Variabla',
-  'Syntetine',
-  'Attrappa',
-];
-const FAMILY = [
-  'Prøvesen',
-  'Testrud',
-  'Eksempelsen',
-  'Fiktivsen',
-  'Oppdiktstad',
-  'Tenktvik',
-  'Liksomdal',
-  'Modellseth',
-  'Skissnes',
-  'Utkasthaug',
-  'Demonstad',
-  'Plassholdsen',
-  'Mønsterås',
-  'Simulsen',
-  'Fantasivoll',
-  'Påfunnlien',
-  'Dummeland',
-  'Variabelsen',
-  'Syntetmo',
-  'Attrappeng',
-];
-const PLACES = [
-  'Prøvefjell',
-  'Testvik',
-  'Eksempelåsen',
-  'Fiktivdalen',
-  'Tenkthaug',
-  'Liksomnes',
-  'Modellmoen',
-  'Skissestrand',
-];
+const GIVEN = (
+  'Testine Prøvar Eksempline Fiktivar Oppdikta Tenkte Liksomine Modellar Skissa Utkastian ' +
+  'Demonstine Plassholda Mønstrid Simulert Fantasine Påfunnar Dummine Variabla Syntetine ' +
+  'Attrappa'
+).split(' ');
+const FAMILY = (
+  'Prøvesen Testrud Eksempelsen Fiktivsen Oppdiktstad Tenktvik Liksomdal Modellseth Skissnes ' +
+  'Utkasthaug Demonstad Plassholdsen Mønsterås Simulsen Fantasivoll Påfunnlien Dummeland ' +
+  'Variabelsen Syntetmo Attrappeng'
+).split(' ');
+const PLACES =
+  'Prøvefjell Testvik Eksempelåsen Fiktivdalen Tenkthaug Liksomnes Modellmoen Skissestrand'.split(' ');
 
 export interface InventedName {
   readonly given: string;

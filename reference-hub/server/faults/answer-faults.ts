@@ -42,10 +42,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   {
     name: 'not-offered',
     summary: '404, as for a collection that this hub does not have',
-    request: () =>
-      refusalReply(
-        new RequestRefused(404, { codeMinor: 'unknownobject', description: 'No such collection here.' }),
-      ),
+    request: () => refusalReply(new RequestRefused(404, 'No such collection here.')),
   },
   {
     name: 'token-expired-403',
@@ -73,13 +70,6 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'bad-date',
-    summary: 'a Date header that is no date',
-    reply: (reply) => {
-      reply.headers['date'] = 'yesterday, about noon';
-    },
-  },
-  {
     name: 'wrong-type',
     summary: 'JSON sent as text/plain',
     reply: (reply) => {
@@ -89,8 +79,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
 ];
 
 function failure(status: number): Reply {
-  const codeMinor = status === 429 ? 'server_busy' : status === 403 ? 'forbidden' : 'internal_server_error';
-  return refusalReply(new RequestRefused(status, { codeMinor, description: 'A fault that was asked for.' }));
+  return refusalReply(new RequestRefused(status, 'A fault that was asked for.'));
 }
 
 function html(status: number): Reply {

@@ -1,4 +1,4 @@
-import { RequestRefused } from '../reply.ts';
+import { badRequest } from '../reply.ts';
 import type { Fault, FaultContext, Page } from './fault.ts';
 import { numberIn } from './fault.ts';
 
@@ -205,10 +205,7 @@ export const PAGING_FAULTS: readonly Fault[] = [
 ];
 
 function refuse(why: string): never {
-  throw new RequestRefused(400, {
-    codeMinor: 'invaliddata',
-    description: `The request cannot be served: ${why}.`,
-  });
+  throw badRequest(why);
 }
 
 /** A hub that knows no cursor offers none. */

@@ -27,11 +27,6 @@ const NULLABLE = [
 /** Rows that look different, or cannot be read. */
 export const ROW_FAULTS: readonly Fault[] = [
   {
-    name: 'string-booleans',
-    summary: 'booleans as text, "true" (what the standard says)',
-    row: (row) => mapValues(row, (value) => (typeof value === 'boolean' ? String(value) : value)),
-  },
-  {
     name: 'real-booleans',
     summary: 'booleans as true and false',
     row: (row, { target }) => mapBooleans(row, { target, to: (truth) => truth }),
@@ -78,11 +73,6 @@ export const ROW_FAULTS: readonly Fault[] = [
     name: 'offset-stamps',
     summary: 'dateLastModified with +00:00 instead of Z',
     row: (row) => ({ ...row, dateLastModified: stamp(row, (text) => text.replace('Z', '+00:00')) }),
-  },
-  {
-    name: 'no-stamps',
-    summary: 'rows without dateLastModified',
-    row: (row) => ({ ...row, dateLastModified: undefined }),
   },
   {
     name: 'late-stamps',

@@ -18,8 +18,7 @@ export const SCHEDULE_FAULTS: readonly Fault[] = [
       const [status = '', students = ''] = value.split(/:(.*)/s);
       const student = url.searchParams.get('student') ?? '';
       if (student === '' || !students.split(',').includes(student)) return undefined;
-      const description = 'There is nothing of this student.';
-      return refusalReply(new RequestRefused(numberIn(status), { codeMinor: 'unknownobject', description }));
+      return refusalReply(new RequestRefused(numberIn(status), 'There is nothing of this student.'));
     },
   },
   { name: 'schedules-to-exclusive', summary: 'the day of "to" is left out of schedules' },

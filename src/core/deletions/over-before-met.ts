@@ -4,7 +4,10 @@ import type { ReadableRow } from '../decoded-row.ts';
  * Whether a row that is not known yet is over already. Public servers hide such rows from the plain list and show them to
  * filters, so only a full sync, which reads the plain list, takes them in. `isLive`: whether a version is of a live absence.
  */
-export function isOverBeforeMet({ value }: ReadableRow, isLive: (key: string) => boolean): boolean {
+export function isOverBeforeMet(
+  { value }: Pick<ReadableRow, 'value'>,
+  isLive: (key: string) => boolean,
+): boolean {
   const row = value as { status?: unknown; deletedTime?: unknown; replaces?: unknown };
   if (row.status === 'tobedeleted') return true;
   if (row.deletedTime === null || row.deletedTime === undefined) return false;

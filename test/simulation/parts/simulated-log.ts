@@ -12,7 +12,7 @@ import type {
   Transaction,
 } from '../../../src/log/log.ts';
 import { frame } from '../../../src/log/framing.ts';
-import { nextOffset, partitionOf, type SimulatedTopics, type StoredRecord } from './simulated-topics.ts';
+import { nextOffset, type SimulatedTopics, type StoredRecord } from './simulated-topics.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 
 const BATCH_RECORDS = 5;
@@ -70,7 +70,6 @@ export class SimulatedLog implements TenantLog {
       owner: `process ${this.#process}`,
       progress: topics.newestProgress(),
       transactionIds: topics.transactionIds(),
-      recordedAtMs: topics.recordedAtMs(),
     };
   }
 
@@ -103,12 +102,6 @@ export class SimulatedLog implements TenantLog {
       topic,
       partitions: [{ low: 0, high: this.#topics.recordsOf(topic).length }],
     }));
-  }
-
-  async offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets> {
-    const records = this.#topics.recordsOf(topic);
-    const first = records.findIndex(({ committedAtMs }) => committedAtMs >= atMs);
-    return { [partitionOf(topic)]: first === -1 ? records.length : first };
   }
 
   async read(options: {
@@ -169,9 +162,10 @@ export class SimulatedLog implements TenantLog {
     const { random, time } = this.#at;
     const cleanTo = random.chance(0.5) ? random.below(records.length + 1) : 0;
     const newest = new Map(records.slice(0, cleanTo).map(({ key }, offset) => [key, offset]));
-    return ({ key, offset, value, publishedAtMs }) => {
+    return ({ key, offset, value }) => {
       if (offset >= cleanTo) return true;
-      const isExpired = value === null && time.now() - publishedAtMs > REMOVALS_KEPT_MS;
+      const { committedAtMs = 0 } = records[offset] ?? {};
+      const isExpired = value === null && time.now() - committedAtMs > REMOVALS_KEPT_MS;
       return newest.get(key) === offset && !isExpired;
     };
   }
@@ -196,13 +190,12 @@ function partitioned(records: readonly LoggedRecord[]): LoggedRecord[][] {
 }
 
 function toLogged(record: StoredRecord, offset: number): LoggedRecord {
-  const { topic, key, body, committedAtMs } = record;
+  const { topic, key, body } = record;
   const hash = record.headers['content-hash'];
   return {
     topic,
     partition: 0,
     offset,
-    publishedAtMs: committedAtMs,
     key,
     value: body === null ? null : frame(schemaIdOf(topic), body),
     hash: hash === undefined ? null : Buffer.from(hash, 'hex'),

@@ -76,15 +76,6 @@ export class SimulatedTopics {
     );
   }
 
-  /** When the newest progress of each collection was committed. */
-  recordedAtMs(): Map<CollectionName, number> {
-    return new Map(
-      this.transactions.flatMap(({ progress, derived, committedAtMs }) =>
-        [progress, ...derived].map((each) => [each.collection, committedAtMs] as const),
-      ),
-    );
-  }
-
   newestProgress(): Map<CollectionName, Progress> {
     return new Map(
       this.transactions.flatMap(({ progress, derived }) =>

@@ -204,7 +204,6 @@ function forgetful(open: () => TenantLog): TenantLog {
     remove: (records) => log.remove(records),
     removedAt: () => log.removedAt(),
     ranges: (topics) => log.ranges(topics),
-    offsetsSince: (topic, atMs) => log.offsetsSince(topic, atMs),
     read: (options) => log.read(options),
     compactionSettings: (topics) => log.compactionSettings(topics),
     markEnds: (partitions) => log.markEnds(partitions),

@@ -75,11 +75,6 @@ export class BrokerLog implements TenantLog {
       owner: `process ${process}`,
       progress: newestProgress(transactions),
       transactionIds: idsSinceLoss(transactions),
-      recordedAtMs: new Map(
-        transactions.flatMap(({ progress, derived, committedAtMs }) =>
-          [progress, ...derived].map(({ collection }) => [collection, committedAtMs] as const),
-        ),
-      ),
     };
     await dawdle(at, 5);
     return ownership;
@@ -170,17 +165,6 @@ export class BrokerLog implements TenantLog {
         })),
       };
     });
-  }
-
-  async offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets> {
-    const partitions = this.#options.broker.partitionsOf(topic);
-    if (partitions === null) throw simulatedError('KAFKA_TOPIC_MISSING');
-    return Object.fromEntries(
-      partitions.map(({ entries, next }, partition) => [
-        partitionName(topicName(SCOPE, topic), partition),
-        entries.find(({ stampMs }) => stampMs >= atMs)?.offset ?? next,
-      ]),
-    );
   }
 
   async read(options: {
@@ -296,13 +280,12 @@ const SEAL_KEYS = [
   (key, at, keys) => keys.findIndex((each) => partitionIndexOf(each) === partitionIndexOf(key)) === at,
 );
 
-function toLogged(topic: TopicSuffix, partition: number, { offset, record, stampMs }: Entry): LoggedRecord {
+function toLogged(topic: TopicSuffix, partition: number, { offset, record }: Entry): LoggedRecord {
   const contentHash = record.headers['content-hash'];
   return {
     topic,
     partition,
     offset,
-    publishedAtMs: stampMs,
     key: record.key,
     value: record.body,
     hash: contentHash === undefined ? null : Buffer.from(contentHash, 'hex'),

@@ -203,7 +203,6 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
               topic,
               partitions: Array.from({ length: 3 }, () => ({ low: 0, high: Number.MAX_SAFE_INTEGER })),
             })),
-          offsetsSince: async () => ({}),
         }),
     },
   },

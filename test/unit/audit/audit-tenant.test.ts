@@ -36,7 +36,6 @@ class Mirrored {
       topic: 'users',
       partition: 0,
       offset: this.#records.length,
-      publishedAtMs: 0,
       key,
       value: content === null ? null : frame(1, Buffer.alloc(0)),
       hash: content === null ? null : hash(content),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withTables } from '../../../bench/docs-tables.ts';
+import { withTables } from '../../../bench/tables.ts';
 import { resultsOf } from '../../../bench/lines.ts';
 import type { BenchNumbers } from '../../../bench/run.ts';
 

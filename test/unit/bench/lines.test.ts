@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { LINES, resultsOf } from '../../../bench/lines.ts';
-import { lineCells } from '../../../bench/lines-table.ts';
 import { readOptions } from '../../../bench/options.ts';
 import type { PartNumbers } from '../../../bench/parts.ts';
-import { markdownTable, textTable } from '../../../bench/tables.ts';
+import { lineCells, markdownTable, textTable } from '../../../bench/tables.ts';
 import { childSeconds } from '../../../bench/timed-process.ts';
 
 const RUN = { rows: 1_000, rounds: 3, loadAtStart: 1.25, only: [] };
 
 function pagesWith(times: number): PartNumbers {
   const spread = (value: number) => ({ min: value / 2, median: value, max: value * 2 });
-  const each = { severalPerSecond: spread(times), onePerSecond: spread(1), times: spread(times) };
-  return { pages: { rows: 1_000, first: each, unchanged: each } };
+  return { pages: { rows: 1_000, firstTimes: spread(times), unchangedTimes: spread(times) } };
 }
 
 describe('the lines of the benchmark', () => {

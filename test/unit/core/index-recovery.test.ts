@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wasRecreatedAndGrew, hasLostRecords, planIndexRecovery } from '../../../src/core/index-recovery.ts';
+import { hasLostRecords, planIndexRecovery } from '../../../src/core/index-recovery.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -110,16 +110,6 @@ describe('the recovery of an index', () => {
 
   it('a partition that was never written to has lost nothing', () => {
     expect(lost({ firstOffsets: { 'p.t.users/2': 7 } })).toBe(false);
-  });
-
-  it('a recreated topic is recognised despite the records that were appended since', () => {
-    const { offsets } = PROGRESS;
-    expect(wasRecreatedAndGrew({ offsets, sinceOffsets: { 'p.t.users/0': 3, 'p.t.users/1': 30 } })).toBe(
-      true,
-    );
-    expect(wasRecreatedAndGrew({ offsets, sinceOffsets: { 'p.t.users/0': 11, 'p.t.users/2': 0 } })).toBe(
-      false,
-    );
   });
 
   it('an index is current only at the same transaction, and is resumed only at an earlier one of this log', () => {

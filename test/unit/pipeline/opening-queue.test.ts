@@ -32,7 +32,6 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
             owner: 'this process',
             progress: new Map(),
             transactionIds: new Map(),
-            recordedAtMs: new Map(),
           }),
           ranges: async () => [],
           removedAt: () => ({}),

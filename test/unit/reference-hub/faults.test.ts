@@ -78,7 +78,6 @@ const PROOFS: Record<string, () => Promise<void>> = {
   'huge-response=3': seen((page) => {
     expect(page.text.length).toBeGreaterThan(3_000_000);
   }),
-  'bad-date': header('date', 'yesterday, about noon'),
   'wrong-type': header('content-type', 'text/plain'),
   'clamp-limit=30': async () => {
     const page = await test.get(USERS, { limit: 50 });
@@ -190,13 +189,6 @@ const PROOFS: Record<string, () => Promise<void>> = {
     test.hub.faults.clear();
     expect((await test.get(`${ROSTERING}/orgs`, { filter })).ids).toEqual([]);
   },
-  'string-booleans': async () => {
-    const id = test.hub.district.put('orgs', { sourcedId: '00', metadata: { open: true } });
-    await row((served) => {
-      expect(served).toMatchObject({ sourcedId: id, metadata: { open: 'true' } });
-    }, `${ROSTERING}/orgs`)();
-    test.hub.district.remove('orgs', id);
-  },
   'real-booleans': row((served) => {
     expect(served['enabledUser']).toBe(true);
   }),
@@ -226,9 +218,6 @@ const PROOFS: Record<string, () => Promise<void>> = {
   }),
   'offset-stamps': row((served) => {
     expect(served['dateLastModified']).toMatch(/\.\d{3}\+00:00$/);
-  }),
-  'no-stamps': row((served) => {
-    expect(served).not.toHaveProperty('dateLastModified');
   }),
   'late-stamps=600000': async () => {
     const id = test.hub.district.ids('categories')[0]!;

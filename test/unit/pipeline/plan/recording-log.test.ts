@@ -58,7 +58,7 @@ function newLog(keepsKeys = true): RecordingLog {
   const unread = (): never => {
     throw new Error('no topic is read');
   };
-  const topics = { progress: unread, ranges: unread, offsetsSince: unread, read: unread };
+  const topics = { progress: unread, ranges: unread, read: unread };
   return new RecordingLog({ topics, keepsKeys, onRead: unread, now: () => NOW_MS });
 }
 

@@ -51,7 +51,7 @@ export async function eventsBench({ keepsNotes = false } = {}) {
   const append = (record: Pick<LoggedRecord, 'key' | 'value' | 'mapping'>): void => {
     const partition = Number(/\d+$/.exec(record.key)?.[0] ?? 0) % PARTITIONS;
     const offset = partitions[partition]?.length ?? 0;
-    const rest = { topic: 'absence-changes', publishedAtMs: 0, hash: null, firstSequence: 1 } as const;
+    const rest = { topic: 'absence-changes', hash: null, firstSequence: 1 } as const;
     partitions[partition]?.push({ ...rest, ...record, partition, offset });
   };
   const ends = (): Offsets =>

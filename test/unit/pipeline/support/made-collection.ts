@@ -81,7 +81,7 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     identity: null,
     offer: new Offer(name, state.deletions, false),
     findings: new HubFindings(),
-    late: new LateRowWatch(() => 7),
+    late: new LateRowWatch(),
     inheritedWatermarkMs: null,
     requireRecords: () => Promise.resolve(),
     all: new Map(),
