@@ -52,11 +52,11 @@ async function status(
   await using assembly = quietAssembly(config);
   const asked = await Promise.all(wanted.map(async ({ id }) => askOwner(assembly, id)));
   const ownerless = wanted.filter((_, at) => asked[at]?.health === undefined);
-  const logs = await readLogs(assembly, ownerless, signal);
+  const logs = ownerless.length === 0 ? null : await readLogs(assembly, ownerless, signal);
   const nowMs = Date.now();
   const tenants = wanted.map(
     (tenant, at) =>
-      asked[at]?.health ?? fromLog(tenant, { ...asked[at], known: logs.get(tenant.id) ?? null, nowMs }),
+      asked[at]?.health ?? fromLog(tenant, { ...asked[at], known: logs?.get(tenant.id) ?? null, nowMs }),
   );
   // Kafka says what is left over, and is not waited for where a tenant says that it is away.
   const isKafkaAway = tenants.some(({ reasons }) => reasons.some(({ part }) => part === 'kafka'));
