@@ -2,7 +2,8 @@ import { isShown, type AbsenceEntry, type AbsenceStep } from '../core/absences/a
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import { absentEntryOf, encodeAbsent } from '../core/absences/absent-entry.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
-import { changeHash, operationOf } from '../core/absence-change.ts';
+import { operationOf } from '../core/absence-change.ts';
+import { shortDigest } from '../core/content-hash.ts';
 import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexChange } from '../state/index-store.ts';
@@ -85,7 +86,7 @@ class Rendering implements Rendered {
         id: this.#nextId(),
         operation: operationOf(step),
         modifiedAtMs: version.value.dateLastModified ?? null,
-        hash: changeHash(body),
+        hash: shortDigest(body),
         mapping: reader.mapping,
       }),
     });

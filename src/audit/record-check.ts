@@ -1,4 +1,4 @@
-import { changeHash } from '../core/absence-change.ts';
+import { shortDigest } from '../core/content-hash.ts';
 import { classStudentsHash, type ClassStudents } from '../core/class-students.ts';
 import { CONTENT_HASH_BYTES } from '../core/content-hash.ts';
 import type { DaySchedule } from '../core/lessons/read-days.ts';
@@ -84,7 +84,7 @@ export class RecordCheck {
   #hashOf(topic: TopicSuffix, value: object, body: Buffer): Buffer | null {
     const { collections, schedules } = this.#parts;
     if (!isCollectionName(topic)) return null;
-    if (topic === 'absence-changes') return changeHash(body);
+    if (topic === 'absence-changes') return shortDigest(body);
     if (topic === 'class-students') return classStudentsHash(value as ClassStudents);
     if (topic === 'schedules') return schedules?.reader.hashOf(value as DaySchedule) ?? null;
     const source = collections.find(({ name }) => name === sourceOf(topic));

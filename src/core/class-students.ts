@@ -1,7 +1,5 @@
-import { hash } from 'node:crypto';
+import { shortDigest } from './content-hash.ts';
 import type { DecodedRow } from './decoded-row.ts';
-
-const HASH_HEX_DIGITS = 32;
 
 /** Value of a record in `class-students` (contract): the students' ids, sorted. */
 export interface ClassStudents {
@@ -33,7 +31,7 @@ export function readClassStudents(classId: string, rows: readonly unknown[]): De
 
 /** The content hash (16 bytes) that a value read back from a record must have. */
 export function classStudentsHash({ classId, students }: ClassStudents): Buffer {
-  return digest(JSON.stringify({ classId, students }));
+  return shortDigest(JSON.stringify({ classId, students }));
 }
 
 function unreadable(classId: string): DecodedRow {
@@ -45,10 +43,6 @@ function unreadable(classId: string): DecodedRow {
     reason,
     text: null,
     modifiedAtMs: null,
-    hash: digest(reason),
+    hash: shortDigest(reason),
   };
-}
-
-function digest(text: string): Buffer {
-  return Buffer.from(hash('sha256', text, 'hex').slice(0, HASH_HEX_DIGITS), 'hex');
 }

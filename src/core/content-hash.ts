@@ -1,5 +1,11 @@
 import { hash as digest } from 'node:crypto';
-import type { AvroRecord, AvroDefinition, AvroField, AvroSchema } from '../model/avro-schema.ts';
+import {
+  isDefinition,
+  type AvroRecord,
+  type AvroDefinition,
+  type AvroField,
+  type AvroSchema,
+} from '../model/avro-schema.ts';
 import { canonicalText } from './json-text.ts';
 import { SET_FIELDS } from './mapping.ts';
 
@@ -31,7 +37,7 @@ export type ContentHash = (value: object, additional: readonly AdditionalField[]
 /** Never content: the modification time (spec 1, rule 3), and addresses, which depend on the request. */
 const NEVER_CONTENT = ['dateLastModified', 'href'];
 
-/** The first 16 bytes of SHA-256, in a new buffer. */
+/** The first 16 bytes of SHA-256, in a new buffer. Of an event of absences, of which no two are equal, over its whole Avro body. */
 export function shortDigest(bytes: Buffer | string): Buffer {
   const short = Buffer.allocUnsafe(CONTENT_HASH_BYTES);
   // Node returns a digest as a string several times as fast as a buffer.
@@ -57,7 +63,7 @@ const KEPT_BYTES_AT_MOST = 4 * 1024 * 1024;
  */
 export function createContentHash(schema: AvroRecord, mapping: RowMapping): ContentHash {
   const without = new Set([...NEVER_CONTENT, ...mapping.ignore]);
-  const write = compileContentWriter(schema, { without, withoutNested: HREF_ONLY, sets: SET_FIELDS });
+  const write = compileContentWriter(schema, without);
   const prefix = mappingDigest(mapping);
   const output: Output = { bytes: Buffer.alloc(0), end: 0 };
   return (value, additional) => {
@@ -110,32 +116,22 @@ export type ContentWriter = (value: unknown, output: Output) => void;
 /** A long takes up to ten bytes, the branch of a union one more. */
 const SCALAR_BYTES_AT_MOST = 11;
 
-export interface ContentShape {
-  /** Top-level fields written as null. The writer never writes `additionalFields`. */
-  readonly without: ReadonlySet<string>;
-  /** Fields of nested records written as null. */
-  readonly withoutNested: ReadonlySet<string>;
-  /** Arrays whose order carries no meaning, by the name of their field. */
-  readonly sets: ReadonlySet<string>;
-}
-
-/** A writer of the schema's fields in their order, without `additionalFields`. */
-export function compileContentWriter(schema: AvroRecord, shape: ContentShape): ContentWriter {
+/** A writer of the schema's fields in their order, without `additionalFields`; top-level fields `without` are written as null. */
+function compileContentWriter(schema: AvroRecord, without: ReadonlySet<string>): ContentWriter {
   const fields = schema.fields.filter(({ name }) => name !== 'additionalFields');
-  return recordWriter(fields, { shape, without: shape.without, definitions: new Map() });
+  return recordWriter(fields, { without, definitions: new Map() });
 }
 
 interface Compiling {
-  readonly shape: ContentShape;
   readonly without: ReadonlySet<string>;
   readonly definitions: Map<string, ContentWriter>;
 }
 
 function recordWriter(fields: readonly AvroField[], compiling: Compiling): ContentWriter {
-  const nested = { ...compiling, without: compiling.shape.withoutNested };
+  const nested = { ...compiling, without: HREF_ONLY };
   const writers = fields.map(({ name, type }) => {
     // Compile excluded fields, too: one may define a type that other fields refer to.
-    const write = compile(type, { ...nested, isSet: compiling.shape.sets.has(name) });
+    const write = compile(type, { ...nested, isSet: SET_FIELDS.has(name) });
     return { name, write: compiling.without.has(name) ? writeNull : write };
   });
   return (value, output) => {
@@ -151,10 +147,6 @@ function compile(schema: AvroSchema, compiling: CompilingField): ContentWriter {
   const [, second] = schema;
   if (second === undefined) throw new Error('a union of a row schema must be ["null", T]');
   return nullable(compile(second, compiling));
-}
-
-function isDefinition(schema: AvroSchema): schema is AvroDefinition {
-  return typeof schema === 'object' && !Array.isArray(schema);
 }
 
 function compileDefinition(schema: AvroDefinition, compiling: CompilingField): ContentWriter {

@@ -1,4 +1,10 @@
-import type { AvroDefinition, AvroField, AvroRecord, AvroSchema } from '../model/avro-schema.ts';
+import {
+  isDefinition,
+  type AvroDefinition,
+  type AvroField,
+  type AvroRecord,
+  type AvroSchema,
+} from '../model/avro-schema.ts';
 import { isJsonObject } from './raw-json.ts';
 import { parseDate, parseTimestamp } from './timestamps.ts';
 
@@ -44,10 +50,6 @@ function compile(schema: AvroSchema, compiling: Compiling): FieldReader {
     );
   }
   return compile(second, compiling);
-}
-
-function isDefinition(schema: AvroSchema): schema is AvroDefinition {
-  return typeof schema === 'object' && !Array.isArray(schema);
 }
 
 function compileNamed(name: string, { definitions, notes }: Compiling): FieldReader {

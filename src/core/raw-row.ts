@@ -1,4 +1,4 @@
-import type { AvroDefinition, AvroRecord, AvroSchema } from '../model/avro-schema.ts';
+import { isDefinition, type AvroRecord, type AvroSchema } from '../model/avro-schema.ts';
 import { parseLossless } from './lossless-json.ts';
 
 /**
@@ -60,8 +60,4 @@ const DAY_MS = 86_400_000;
 
 function unchanged(typed: unknown): unknown {
   return typed;
-}
-
-function isDefinition(schema: AvroSchema): schema is AvroDefinition {
-  return typeof schema === 'object' && !Array.isArray(schema);
 }

@@ -30,33 +30,23 @@ export type Change =
     }
   | { readonly area: 'rejects'; readonly key: string; readonly kind: 'deleted' };
 
-export interface PageTally {
-  /** Rows that the hub lists; an identical repetition does not count. */
-  seen: number;
-  unchanged: number;
-  created: number;
-  updated: number;
-  rejected: number;
-  /** Rejected rows without an id: each could be any row that seems to be missing. */
-  withoutId: number;
-  /** Rows older than an event published since their request was sent. */
-  stale: number;
-  /** Rows that were over before they were met: not taken in. */
-  over: number;
-  /** Rows, readable or not, that the hub lists again with different content: the first occurrence counts. */
-  repeated: number;
-}
+export type PageTally = ReturnType<typeof noRows>;
 
-function noRows(): PageTally {
+function noRows() {
   return {
+    /** Rows that the hub lists; an identical repetition does not count. */
     seen: 0,
     unchanged: 0,
     created: 0,
     updated: 0,
     rejected: 0,
+    /** Rejected rows without an id: each could be any row that seems to be missing. */
     withoutId: 0,
+    /** Rows older than an event published since their request was sent. */
     stale: 0,
+    /** Rows that were over before they were met: not taken in. */
     over: 0,
+    /** Rows, readable or not, that the hub lists again with different content: the first occurrence counts. */
     repeated: 0,
   };
 }

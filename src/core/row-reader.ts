@@ -73,14 +73,13 @@ const NONE: readonly AdditionalField[] = [];
  * Compiles the decoder of a collection's rows (contract, "Values" and "Re-stamps"; design, "What counts as a change").
  * It takes rows from `parseLossless` and does not change them, but values may share parts with them.
  *
- * Throws when a field that must stay readable is dropped or pseudonymised, or the key for pseudonyms is missing; the
- * configuration has already refused both.
+ * Throws when the key for pseudonyms is missing, which the configuration has refused, like a mapping of fields that must
+ * stay readable.
  */
 export function createRowReader(options: RowReaderOptions): RowReader {
   const { schema, strictFields = [], pseudonymiseKey = '' } = options;
   const { maxRecordBytes = DEFAULT_MAX_RECORD_BYTES } = options;
   const mapping = mappingOf(options);
-  assertUsable(options, mapping);
   const notes: ReadNotes = { lossy: false, bytesAtMost: 0 };
   const fill = createFill(compileRules(options, { mapping, notes }), { pseudonymiseKey, notes });
   const template = { ...emptyRecord(schema.fields), additionalFields: NO_ADDITIONAL_FIELDS };
@@ -220,16 +219,6 @@ function additionalFieldsOf(value: object, known: ReadonlySet<string>): Addition
 function mappingOf(options: RowReaderOptions): RowMapping {
   const { mappingVersion = MAPPING_VERSION, drop = [], pseudonymise = [], ignore = [] } = options;
   return { mappingVersion, drop, pseudonymise, ignore };
-}
-
-function assertUsable(options: RowReaderOptions, mapping: RowMapping): void {
-  const strictNames = (options.strictFields ?? []).map((field) => field.name);
-  const changed = new Set([...mapping.drop, ...mapping.pseudonymise]);
-  const broken = ['sourcedId', ...strictNames].filter((name) => changed.has(name));
-  if (broken.length > 0) throw new Error(`${broken.join(', ')} can be neither dropped nor pseudonymised`);
-  if (mapping.pseudonymise.length > 0 && (options.pseudonymiseKey ?? '') === '') {
-    throw new Error('pseudonyms need a key');
-  }
 }
 
 function compileRules(

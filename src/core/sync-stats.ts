@@ -4,59 +4,36 @@ import type { KeyedRow, PageTally } from './row-changes.ts';
 import type { SyncMode } from '../model/progress.ts';
 
 /** How many records of each kind were derived. */
-export interface DerivedTally {
-  created: number;
-  replaced: number;
-  deleted: number;
-  restored: number;
-  /** Nulled keys of `absence-changes`. */
-  forgotten: number;
-  /** Records published to `absences`; `hidden`: nulls published to it. */
-  shown: number;
-  hidden: number;
-}
+export type DerivedTally = ReturnType<typeof noTally>;
 
-export function noTally(): DerivedTally {
-  return { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
+export function noTally() {
+  return {
+    created: 0,
+    replaced: 0,
+    deleted: 0,
+    restored: 0,
+    /** Nulled keys of `absence-changes`. */
+    forgotten: 0,
+    /** Records published to `absences`; `hidden`: nulls published to it. */
+    shown: 0,
+    hidden: 0,
+  };
 }
 
 /** The numbers of one sync, which its progress records contain. */
-export interface SyncStats {
-  readonly syncId: string;
-  mode: SyncMode;
-  /** Hub time, ms since the epoch. */
-  startedAtMs: number;
-  rowsSeen: number;
-  rowsUnchanged: number;
-  /** Rows older than an event published since their request was sent. */
-  rowsStale: number;
-  /** Rows that were over before they were met, and are left to the next full sync. */
-  rowsOver: number;
-  /** Rows that the hub lists again with different content. */
-  rowsRepeated: number;
-  rowsCreated: number;
-  rowsUpdated: number;
-  rowsRejected: number;
-  rowsWithoutId: number;
-  rowsRemoved: number;
-  rowsWithheld: number;
-  totalAtStart: number | null;
-  totalAtEnd: number | null;
-  /** Number of rejects by reason; reasons name fields, never values. */
-  readonly rejectReasons: Map<string, number>;
-  /** Rows that incremental syncs missed, after a complete full sync; null when there is nothing to judge by. */
-  late: LateRows | null;
-  /** The derived events, for versions of absences. */
-  readonly chains: DerivedTally;
-}
+export type SyncStats = ReturnType<typeof newSyncStats>;
 
-export function newSyncStats(options: { syncId: string; mode: SyncMode; startedAtMs: number }): SyncStats {
+/** `startedAtMs`: hub time, ms since the epoch. */
+export function newSyncStats(options: { syncId: string; mode: SyncMode; startedAtMs: number }) {
   return {
     ...options,
     rowsSeen: 0,
     rowsUnchanged: 0,
+    /** Rows older than an event published since their request was sent. */
     rowsStale: 0,
+    /** Rows that were over before they were met, and are left to the next full sync. */
     rowsOver: 0,
+    /** Rows that the hub lists again with different content. */
     rowsRepeated: 0,
     rowsCreated: 0,
     rowsUpdated: 0,
@@ -64,10 +41,13 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     rowsWithoutId: 0,
     rowsRemoved: 0,
     rowsWithheld: 0,
-    totalAtStart: null,
-    totalAtEnd: null,
-    late: null,
-    rejectReasons: new Map(),
+    totalAtStart: null as number | null,
+    totalAtEnd: null as number | null,
+    /** Rows that incremental syncs missed, after a complete full sync; null when there is nothing to judge by. */
+    late: null as LateRows | null,
+    /** Number of rejects by reason; reasons name fields, never values. */
+    rejectReasons: new Map<string, number>(),
+    /** The derived events, for versions of absences. */
     chains: noTally(),
   };
 }

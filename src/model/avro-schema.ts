@@ -25,3 +25,7 @@ export interface AvroRecord extends AvroDefinition {
   readonly name: string;
   readonly fields: readonly AvroField[];
 }
+
+export function isDefinition(schema: AvroSchema): schema is AvroDefinition {
+  return typeof schema === 'object' && !Array.isArray(schema);
+}

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { COLLECTIONS, sourceOf } from '../model/collections.ts';
 import { randomSeed, onceEach } from '../core/seen-keys.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
-import { changeHash, operationOf, type AbsenceChangeValue } from '../core/absence-change.ts';
+import { operationOf, type AbsenceChangeValue } from '../core/absence-change.ts';
+import { shortDigest } from '../core/content-hash.ts';
 import { absenceChangeHeaders } from '../core/cloud-events.ts';
 import { inForce } from '../core/in-force.ts';
 import { isFramed } from '../log/framing.ts';
@@ -117,7 +118,7 @@ export async function republishEvents(
         tenantId: tenant.tenantId,
         operation: operationOf(event),
         modifiedAtMs: event.version.dateLastModified ?? null,
-        hash: changeHash(body),
+        hash: shortDigest(body),
         mapping: absences.reader.mapping,
       };
       batch.push((id) => ({
