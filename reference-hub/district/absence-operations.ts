@@ -16,7 +16,7 @@ export interface AbsenceRegistration {
   classId?: string | undefined;
   /** Left out: the student's primary org. */
   school?: string | undefined;
-  /** Chosen by whoever wants to steer how ids sort. */
+  /** Chosen by a test that wants to steer how ids sort. */
   id?: string | undefined;
 }
 

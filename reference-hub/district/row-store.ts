@@ -20,7 +20,7 @@ export interface RowStore {
   keptBytes: number;
 }
 
-/** Millions of rows are built anew for each page instead of being kept: about a quarter of a million fit. */
+/** Millions of rows are built again for each page instead of being kept: about a quarter of a million fit. */
 const MOST_KEPT_BYTES = 256 * 1_048_576;
 
 /** Rows in the order of their ids (UTF-16 code units, which for ids is Unicode order): a collection or a part of one. */

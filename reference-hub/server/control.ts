@@ -172,7 +172,7 @@ function parsed(text: string): JsonObject {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value)) return value;
   } catch {
-    // Told below, like any other body that is no object.
+    // Refused below, like any other body that is no object.
   }
   throw new RequestRefused(400, 'The body is a JSON object.');
 }

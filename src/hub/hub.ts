@@ -16,7 +16,7 @@ export interface HubSettings {
   readonly scope: string;
   readonly pageSize: number;
   readonly paging: PagingMode | 'auto';
-  /** `ignored`: the totals of scans are not told. */
+  /** `ignored`: the totals of scans are left out. */
   readonly totals?: 'compared' | 'ignored' | undefined;
   readonly maxConcurrentRequests: number;
   readonly requestTimeoutMs: number;

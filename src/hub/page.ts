@@ -25,7 +25,7 @@ export interface PageContext {
   readonly limit: number;
   /** The total that counts; left out: that of the answer. */
   readonly total?: number | null | undefined;
-  /** The hub's total is not told. */
+  /** The hub's total is left out. */
   readonly ignoresTotals?: boolean | undefined;
   /** The cursor of a page that is to be remembered, null for the first one; left out for any other page. */
   readonly cursor?: string | null | undefined;
@@ -40,13 +40,13 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const leadsOut = nextUrl && wayOut(nextUrl, baseUrl);
   const total = context.total === undefined ? answer.total : context.total;
   const common = { limit, total, paging, nextOffered: next !== null };
-  const told = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
+  const ofAnswer = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
   const list = { envelope: collection.envelope, where };
   if (known !== null) {
     // Every row of it has its id as before, and no two pages of that scan shared one.
     const marks = known.keys.lookup();
     const facts = { ...common, hasList: true, rowCount: known.rows, ids: [known.lastId], marks };
-    return { page: knownPage(known, { ...told, read: () => rowsIn(answer.raw, list) }), facts, leadsOut };
+    return { page: knownPage(known, { ...ofAnswer, read: () => rowsIn(answer.raw, list) }), facts, leadsOut };
   }
   // Some hubs answer 204 for an empty collection.
   const found = answer.status === 204 ? [] : listIn(answer.body, list);
@@ -57,19 +57,19 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? jsonText(row)));
   const facts = { ...common, hasList: found !== null, rowCount: rows.length, ids, marks };
   const print = haveIds ? printOf(answer, context, ids) : undefined;
-  return { page: { rows, isUtf8: answer.isUtf8, ...told, print }, facts, leadsOut };
+  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut };
 }
 
 /** A page that was recognised: its rows are parsed only if somebody reads them. */
 function knownPage(
   known: RememberedPage,
-  { read, ...told }: Omit<HubPage, 'rows' | 'isUtf8'> & { readonly read: () => HubPage['rows'] },
+  { read, ...ofAnswer }: Omit<HubPage, 'rows' | 'isUtf8'> & { readonly read: () => HubPage['rows'] },
 ): HubPage {
   let rows: HubPage['rows'] | null = null;
   return {
     known,
     isUtf8: true,
-    ...told,
+    ...ofAnswer,
     get rows() {
       return (rows ??= read());
     },

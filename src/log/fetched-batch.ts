@@ -201,7 +201,7 @@ async function decompress(codec: number, bytes: Buffer): Promise<Buffer> {
       `Records are damaged, or longer than ${MAX_DECOMPRESSED_BYTES} bytes when they are decompressed`,
       {
         remedy:
-          'Rollcall writes no such batch. Find out with kafka-dump-log which topic has it, and who else may write there; then stop the process and begin the topic anew with "rollcall topics recreate".',
+          'Rollcall writes no such batch. Find out with kafka-dump-log which topic has it, and who else may write there; then stop the process and make the topic again with "rollcall topics recreate".',
         cause: error,
       },
     );

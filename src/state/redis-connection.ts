@@ -21,6 +21,8 @@ export interface RedisConnectionOptions {
 
 export type RedisArgument = string | Buffer | number;
 
+/** Fields of a hash that a step of a scan looks at. */
+const SCAN_COUNT = 1_000;
 const RECONNECTIONS: Backoff = { firstMs: 50, longestMs: 5_000 };
 
 /**
@@ -105,6 +107,22 @@ export class RedisConnection {
         return Number(await client.sendCommand(new PackedCommand('EVAL', [script.source, ...all])));
       }
     });
+  }
+
+  /**
+   * Yields the entries of a hash in batches, unordered; one that is there throughout comes, maybe twice. Writes between
+   * two batches are allowed.
+   */
+  async *scan(key: string): AsyncGenerator<readonly (readonly [key: string, value: Buffer])[]> {
+    let cursor = '0';
+    do {
+      const from = cursor;
+      const [next, pairs] = await this.run((client) => client.hscanBuffer(key, from, 'COUNT', SCAN_COUNT));
+      cursor = String(next);
+      const entries: (readonly [string, Buffer])[] = [];
+      for (let at = 1; at < pairs.length; at += 2) entries.push([String(pairs[at - 1]), pairs[at] as Buffer]);
+      if (entries.length > 0) yield entries;
+    } while (cursor !== '0');
   }
 
   close(): void {

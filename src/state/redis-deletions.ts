@@ -1,4 +1,3 @@
-import type { ChainableCommander } from 'ioredis';
 import type { Miss, Missing } from '../core/deletions/missing.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from './index-store.ts';
@@ -21,16 +20,18 @@ export class RedisDeletions implements DeletionMemory {
   }
 
   async missing(collection: CollectionName): Promise<Missing | null> {
-    const fields = await this.#read(this.#keys.collection(collection).missing);
-    const sync = readJson<Omit<Missing, 'keys'>>(fields.get(SYNC_FIELD));
-    if (sync === null) return null;
     const keys = new Map<string, Miss>();
-    for (const [field, text] of fields) {
-      if (!field.startsWith(KEY_PREFIX)) continue;
-      const [sinceMs = 0, times = 0] = text.split(' ').map(Number);
-      keys.set(field.slice(KEY_PREFIX.length), { sinceMs, times });
+    let sync: Omit<Missing, 'keys'> | null = null;
+    // No other process writes meanwhile, since a tenant has one owner.
+    for await (const batch of this.#connection.scan(this.#keys.collection(collection).missing)) {
+      for (const [field, value] of batch) {
+        if (field === SYNC_FIELD) sync = readJson(String(value));
+        if (!field.startsWith(KEY_PREFIX)) continue;
+        const [sinceMs = 0, times = 0] = String(value).split(' ').map(Number);
+        keys.set(field.slice(KEY_PREFIX.length), { sinceMs, times });
+      }
     }
-    return { ...sync, keys };
+    return sync && { ...sync, keys };
   }
 
   async setMissing(collection: CollectionName, missing: Missing | null): Promise<void> {
@@ -42,10 +43,11 @@ export class RedisDeletions implements DeletionMemory {
     const { keys, ...sync } = missing;
     const pairs = [SYNC_FIELD, JSON.stringify(sync)];
     for (const [each, { sinceMs, times }] of keys) pairs.push(KEY_PREFIX + each, `${sinceMs} ${times}`);
-    await this.#transaction((multi) => {
-      multi.unlink(key);
+    await this.#connection.run(async (client) => {
+      const multi = client.multi().unlink(key);
       for (let at = 0; at < pairs.length; at += FIELDS_AT_ONCE * 2)
         multi.hset(key, ...pairs.slice(at, at + FIELDS_AT_ONCE * 2));
+      for (const [error] of (await multi.exec()) ?? []) if (error !== null) throw error;
     });
   }
 
@@ -57,7 +59,9 @@ export class RedisDeletions implements DeletionMemory {
   }
 
   async notOffered(): Promise<ReadonlySet<CollectionName>> {
-    return new Set([...(await this.#read(this.#keys.notOffered)).keys()] as CollectionName[]);
+    return new Set(
+      (await this.#connection.run((client) => client.hkeys(this.#keys.notOffered))) as CollectionName[],
+    );
   }
 
   async setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void> {
@@ -66,32 +70,9 @@ export class RedisDeletions implements DeletionMemory {
       isNotOffered ? client.hset(key, collection, 1) : client.hdel(key, collection),
     );
   }
-
-  /** Reads in pieces of a few thousand keys. No other process writes meanwhile, since a tenant has one owner. */
-  async #read(key: string): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
-    let cursor = '0';
-    do {
-      const from = cursor;
-      const [next, pairs] = await this.#connection.run((client) => client.hscan(key, from, 'COUNT', 1_000));
-      for (let at = 0; at + 1 < pairs.length; at += 2)
-        found.set(pairs[at] as string, pairs[at + 1] as string);
-      cursor = next;
-    } while (cursor !== '0');
-    return found;
-  }
-
-  async #transaction(fill: (multi: ChainableCommander) => unknown): Promise<void> {
-    await this.#connection.run(async (client) => {
-      const multi = client.multi();
-      fill(multi);
-      for (const [error] of (await multi.exec()) ?? []) if (error !== null) throw error;
-    });
-  }
 }
 
-function readJson<T>(text: string | undefined): T | null {
-  if (text === undefined) return null;
+function readJson<T>(text: string): T | null {
   try {
     return JSON.parse(text) as T;
   } catch {

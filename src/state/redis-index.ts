@@ -23,7 +23,6 @@ const CHANGES_AT_ONCE = 250_000;
 const REPLAY_CHANGES_AT_ONCE = 5_000;
 /** Below the number of arguments of a call. */
 const LOOKUP_KEYS_AT_ONCE = 5_000;
-const SCAN_COUNT = 1_000;
 
 const POSITION = z.object({
   sequence: z.number(),
@@ -112,38 +111,11 @@ export class RedisIndex implements CollectionIndex {
   }
 
   async *keys(area: IndexArea): AsyncGenerator<readonly string[]> {
-    const key = memberOf(this.#keys.areas, area);
-    let withoutValues = true;
-    let cursor = '0';
-    do {
-      const [next, found] = await this.#connection.run(async (client) => {
-        if (withoutValues) {
-          try {
-            return await client.hscan(key, cursor, 'COUNT', SCAN_COUNT, 'NOVALUES');
-          } catch (error) {
-            // NOVALUES exists since Redis 7.4; any other error recurs at once below.
-            if (!(error instanceof Error) || error.name !== 'ReplyError') throw error;
-            withoutValues = false;
-          }
-        }
-        const [next, pairs] = await client.hscan(key, cursor, 'COUNT', SCAN_COUNT);
-        return [next, pairs.filter((_, at) => at % 2 === 0)] as const;
-      });
-      cursor = next;
-      if (found.length > 0) yield found;
-    } while (cursor !== '0');
+    for await (const batch of this.entries(area)) yield batch.map(([key]) => key);
   }
 
-  async *entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
-    const key = memberOf(this.#keys.areas, area);
-    let cursor = '0';
-    do {
-      const [next, pairs] = await this.#connection.run((client) =>
-        client.hscanBuffer(key, cursor, 'COUNT', SCAN_COUNT),
-      );
-      cursor = String(next);
-      if (pairs.length > 0) yield entriesIn(pairs);
-    } while (cursor !== '0');
+  entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
+    return this.#connection.scan(memberOf(this.#keys.areas, area));
   }
 
   async rebuild(): Promise<IndexReplay> {
@@ -253,14 +225,6 @@ function askValues(commands: ChainableCommander, key: string, fields: readonly s
 function valuesIn(replies: readonly unknown[]): readonly (Buffer | null)[] {
   const values = replies as readonly (Buffer | null)[][];
   return values.length === 1 ? (values[0] ?? []) : values.flat();
-}
-
-function entriesIn(pairs: readonly Buffer[]): IndexEntry[] {
-  const entries: IndexEntry[] = [];
-  for (const [at, value] of pairs.entries()) {
-    if (at % 2 === 1) entries.push([String(pairs[at - 1]), value]);
-  }
-  return entries;
 }
 
 /** Returns the values of several replies; throws the first error among them. */

@@ -68,7 +68,7 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
     };
   } finally {
     done.abort();
-    // No progress may arrive after the outcome: whoever asked would wait for another one.
+    // No progress may arrive after the outcome: the asker would wait for another one.
     await renewal;
     await reports;
   }
