@@ -48,17 +48,10 @@ export function uuidFrom(seed: number, kind: number, first: number, second = 0):
 }
 
 /** A stream of random choices. */
-export interface Random {
-  /** 0 ≤ x < 1 */
-  fraction(): number;
-  /** 0 ≤ n < bound */
-  below(bound: number): number;
-  pick<T>(items: readonly T[]): T;
-  chance(share: number): boolean;
-}
+export type Random = ReturnType<typeof createRandom>;
 
 /** Mulberry32: small, fast, and good enough for invented schools. */
-export function createRandom(seed: number): Random {
+export function createRandom(seed: number) {
   let state = seed >>> 0;
   const fraction = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -68,14 +61,16 @@ export function createRandom(seed: number): Random {
   };
   const below = (bound: number): number => Math.floor(fraction() * bound);
   return {
+    /** 0 ≤ x < 1 */
     fraction,
+    /** 0 ≤ n < bound */
     below,
-    pick: (items) => {
+    pick: <T>(items: readonly T[]): T => {
       const item = items[below(items.length)];
       if (item === undefined) throw new RangeError('cannot pick from an empty list');
       return item;
     },
-    chance: (share) => fraction() < share,
+    chance: (share: number): boolean => fraction() < share,
   };
 }
 

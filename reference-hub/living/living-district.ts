@@ -13,17 +13,7 @@ const CHANGES: readonly Change[] = [...ABSENCE_CHANGES, ...GRADEBOOK_CHANGES, ..
 const LONGEST_TICK_MS = 1000;
 
 /** A district in which things happen by themselves. */
-export interface LivingDistrict {
-  /** Nothing happens until unfreeze; the clock goes on. */
-  freeze(): void;
-  unfreeze(): void;
-  readonly frozen: () => boolean;
-  /** Makes so many changes at once, frozen or not; returns what happened, by kind. */
-  step(changes: number): Record<string, number>;
-  /** What has happened so far, by kind. */
-  happened(): Record<string, number>;
-  stop(): void;
-}
+export type LivingDistrict = ReturnType<typeof createLivingDistrict>;
 
 /**
  * Changes follow from the seed and their order, whatever the time; only their stamps come from the hub's clock.
@@ -34,7 +24,7 @@ export interface LivingDistrict {
 export function createLivingDistrict(
   district: District,
   options: { seed: number; restampAt: string; changesPerMinute: number; running: boolean },
-): LivingDistrict {
+) {
   const random = createRandom(options.seed ^ 0x5eed);
   const totals: Record<string, number> = {};
   let frozen = !options.running;
@@ -70,27 +60,25 @@ export function createLivingDistrict(
     timer ??= setInterval(tick, intervalMs);
     timer.unref();
   };
-  const pause = (): void => {
+  const freeze = (): void => {
+    frozen = true;
     clearInterval(timer);
     timer = undefined;
   };
   if (!frozen) start();
   return {
+    /** Makes so many changes at once, frozen or not; returns what happened, by kind. */
     step,
     frozen: () => frozen,
-    freeze: () => {
-      frozen = true;
-      pause();
-    },
-    unfreeze: () => {
+    /** Nothing happens until unfreeze; the clock goes on. */
+    freeze,
+    unfreeze: (): void => {
       frozen = false;
       start();
     },
+    /** What has happened so far, by kind. */
     happened: () => ({ ...totals }),
-    stop: () => {
-      frozen = true;
-      pause();
-    },
+    stop: freeze,
   };
 }
 

@@ -12,28 +12,23 @@ export interface LoggedRequest {
   readonly authorized: boolean;
 }
 
-export interface RequestLog {
-  add(request: LoggedRequest): void;
-  /** The last ones, oldest first. */
-  all(): readonly LoggedRequest[];
-  /** Requests by target and status since the last clear: `{ users: { '200': 12 } }`. */
-  counts(): Record<string, Record<string, number>>;
-  clear(): void;
-}
+export type RequestLog = ReturnType<typeof createRequestLog>;
 
-export function createRequestLog(kept = 5000): RequestLog {
+export function createRequestLog(kept = 5000) {
   let requests: LoggedRequest[] = [];
   let counts: Record<string, Record<string, number>> = {};
   return {
-    add: (request) => {
+    add: (request: LoggedRequest): void => {
       requests.push(request);
       if (requests.length > kept * 2) requests = requests.slice(-kept);
       const byStatus = (counts[request.target] ??= {});
       byStatus[request.status] = (byStatus[request.status] ?? 0) + 1;
     },
-    all: () => requests.slice(-kept),
+    /** The last ones, oldest first. */
+    all: (): readonly LoggedRequest[] => requests.slice(-kept),
+    /** Requests by target and status since the last clear: `{ users: { '200': 12 } }`. */
     counts: () => structuredClone(counts),
-    clear: () => {
+    clear: (): void => {
       requests = [];
       counts = {};
     },

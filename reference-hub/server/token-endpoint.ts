@@ -4,28 +4,21 @@ import type { Reply } from './reply.ts';
 import { jsonReply } from './reply.ts';
 
 /** OAuth 2.0 client credentials (RFC 6749 section 4.4) and the tokens it gave out. */
-export interface TokenEndpoint {
-  /** @param authorization header, @param body form-encoded */
-  issue(request: { authorization: string | undefined; contentType: string; body: string }): Reply;
-  check(authorization: string | undefined): 'good' | 'missing' | 'unknown' | 'expired';
-  revokeAll(): void;
-  readonly lifetimeMs: number;
-  /** How many tokens have been given out. */
-  readonly issued: () => number;
-}
+export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
 
 export function createTokenEndpoint(options: {
   clientId: string;
   clientSecret: string;
   lifetimeMs: number;
   now: () => number;
-}): TokenEndpoint {
+}) {
   const expiryOf = new Map<string, number>();
   let issued = 0;
   return {
-    lifetimeMs: options.lifetimeMs,
+    /** How many tokens have been given out. */
     issued: () => issued,
-    issue: (request) => {
+    /** `authorization`: the header; `body`: form-encoded. */
+    issue: (request: { authorization: string | undefined; contentType: string; body: string }): Reply => {
       if (!request.contentType.startsWith('application/x-www-form-urlencoded')) {
         return oauthError(400, 'invalid_request', 'Send a form (application/x-www-form-urlencoded).');
       }
@@ -57,14 +50,14 @@ export function createTokenEndpoint(options: {
         scope: scope === null || scope === '' ? undefined : scope,
       });
     },
-    check: (authorization) => {
+    check: (authorization: string | undefined): 'good' | 'missing' | 'unknown' | 'expired' => {
       const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
       if (token === undefined) return 'missing';
       const expiry = expiryOf.get(token);
       if (expiry === undefined) return 'unknown';
       return options.now() < expiry ? 'good' : 'expired';
     },
-    revokeAll: () => {
+    revokeAll: (): void => {
       for (const token of expiryOf.keys()) expiryOf.set(token, options.now());
     },
   };
