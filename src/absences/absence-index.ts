@@ -9,7 +9,7 @@ import {
 import { RollcallError } from '../errors.ts';
 import type { ChainCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../state/index-store.ts';
-import type { LookUp } from '../table/view.ts';
+import type { LookUp } from '../table/table.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
 
 const LOOKED_UP_AT_ONCE = 5_000;

@@ -2,7 +2,7 @@ import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { ReadableRow, RowReader } from '../core/decoded-row.ts';
 import { inForce, type LoggedValue } from '../core/in-force.ts';
 import type { TenantAbsences } from '../table/tenant.ts';
-import type { ViewedTransaction } from '../table/view.ts';
+import type { Table } from '../table/table.ts';
 
 /** The record of a version, as the mapping in force gives it (invariant 12). */
 export interface VersionRecord {
@@ -19,7 +19,7 @@ export interface VersionRecord {
  */
 export class VersionRecords {
   readonly #absences: TenantAbsences;
-  readonly #transaction: Pick<ViewedTransaction, 'bodyOf' | 'lookUp'>;
+  readonly #table: Table;
   readonly #rows: ReadonlyMap<string, ReadableRow>;
   /** Versions whose records may wait in the index: members of open absences. */
   readonly #mayWait: ReadonlySet<string>;
@@ -27,11 +27,11 @@ export class VersionRecords {
 
   constructor(
     absences: TenantAbsences,
-    transaction: Pick<ViewedTransaction, 'bodyOf' | 'lookUp'>,
+    table: Table,
     { rows, mayWait }: { rows: ReadonlyMap<string, ReadableRow>; mayWait: ReadonlySet<string> },
   ) {
     this.#absences = absences;
-    this.#transaction = transaction;
+    this.#table = table;
     this.#rows = rows;
     this.#mayWait = mayWait;
   }
@@ -46,7 +46,7 @@ export class VersionRecords {
     if (known !== undefined) return known;
     const row = this.#rows.get(versionId);
     const value = (row?.value ?? { sourcedId: versionId }) as AbsenceVersionValue;
-    const body = this.#transaction.bodyOf(value) ?? this.#absences.reader.encode(value);
+    const body = this.#table.staged.bodies.get(value) ?? this.#absences.reader.encode(value);
     const record = { value, body, hash: row?.hash ?? null };
     this.#records.set(versionId, record);
     return record;
@@ -60,7 +60,7 @@ export class VersionRecords {
   async load(versionIds: Iterable<string>): Promise<Set<string>> {
     const lacking = [...new Set(versionIds)].filter((id) => !this.has(id));
     const waiting = lacking.filter((id) => this.#mayWait.has(id));
-    const kept = waiting.length === 0 ? [] : await this.#transaction.lookUp('bodies', waiting);
+    const kept = waiting.length === 0 ? [] : await this.#table.lookUpCommitted('bodies', waiting);
     for (const [at, id] of waiting.entries()) {
       const bytes = kept[at] ?? null;
       if (bytes !== null) this.#take(id, bytes);

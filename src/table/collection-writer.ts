@@ -6,7 +6,6 @@ import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
 import { keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.ts';
-import type { View, ViewedSync, ViewedTransaction } from './view.ts';
 import { changelogRecords } from './changelog.ts';
 import {
   CollectionProgress,
@@ -18,7 +17,6 @@ import { Table, type IsEnough, type RowPage, type SessionMemory } from './table.
 import type { Tenant, TenantCollection } from './tenant.ts';
 
 const NOT_COUNTED: DerivedRows = { absences: 0, 'absence-changes': 0 };
-const NONE_SEEN_BEFORE: ReadonlySet<string> = new Set();
 
 /**
  * The only place where a collection's rows become records: its {@link Table} decides and stages, and it commits: to Kafka
@@ -223,13 +221,13 @@ export class CollectionWriter {
     const isFirstLoad = !this.committed.isFirstLoadOver;
     const isIncremental = sync.seen === null;
     const isComplete = completion !== 'incomplete' && completion?.lastCompleteFull != null;
-    const facts: ViewedSync = {
+    await view.derive(this.#table, {
+      active: sync,
       isFirstLoad,
       isBesideFull: isIncremental && (isFirstLoad || this.#table.isFullSyncRunning),
       end: completion === null ? null : { isComplete },
-      republishes: sync.republication?.absences,
-    };
-    await view.derive(this.#viewedTransaction(sync, view), facts);
+      commit: () => this.#commit(sync),
+    });
   }
 
   /**
@@ -240,44 +238,6 @@ export class CollectionWriter {
     if (this.#memory.view === undefined || sync.seen === null) return false;
     const isWhole = this.committed.derived.every((each) => each?.lastCompleteFull != null);
     return !isWhole || sync.republication?.absences !== undefined;
-  }
-
-  #viewedTransaction(sync: ActiveSync, view: View): ViewedTransaction {
-    const table = this.#table;
-    return {
-      get isEmpty() {
-        return table.staged.isEmpty;
-      },
-      get isFull() {
-        return table.isFull;
-      },
-      get place() {
-        return table.staged.next;
-      },
-      takeRows: () => table.staged.takeRows(),
-      bodyOf: (value) => table.staged.bodies.get(value),
-      hashesOf: (keys) => table.hashesOf(keys),
-      lookUp: table.lookUpCommitted,
-      changedKeys: (area) => table.staged.keysOf(area),
-      add: (derived) => {
-        table.staged.add(derived);
-        for (const [kind, count] of Object.entries(derived.tally))
-          sync.stats.chains[kind as keyof typeof derived.tally] += count;
-      },
-      reject: (rows, reason) => table.reject(sync, rows, reason),
-      ask: async (keys) => {
-        const found = await view.fetchRows(keys, this.readVersion);
-        // The scan may still read these rows, with newer content.
-        for (const page of found ?? [])
-          await table.decide(
-            sync,
-            { ...page, isAskedFor: true },
-            { seenBefore: NONE_SEEN_BEFORE, kept: page.rows },
-          );
-        return found !== null;
-      },
-      commit: () => this.#commit(sync),
-    };
   }
 
   /** Reads the index while no task writes or rebuilds it, so that a part of it is not taken for all of it. */
