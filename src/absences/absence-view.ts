@@ -20,13 +20,11 @@ import type { Derived, StagedRows } from '../table/staged-batch.ts';
 import type { LiveIds, LookUp, Table, View, ViewedSync } from '../table/table.ts';
 import { noTally } from '../core/sync-stats.ts';
 import { AbsenceIndex, dayNumber, decodeDay, indexChanges } from './absence-index.ts';
-import type { LoggedValue } from '../core/in-force.ts';
 import { isFromHub } from '../errors.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { Source } from '../source/source.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
 import { changelogOf } from './changelog-of-index.ts';
-import { readRecords } from './read-records.ts';
 import { forgetting, renderAbsences, type AbsenceTenant } from './render-absences.ts';
 import { VersionRecords } from './version-records.ts';
 
@@ -221,10 +219,7 @@ export class AbsenceView implements View {
       versionIds: new Set(current.map(({ versionId }) => versionId)),
       absenceIds: new Set(ending.map(({ absenceId }) => absenceId)),
     };
-    const onRecord = (logged: LoggedValue): void => {
-      if (lacking.has((logged.value as AbsenceVersionValue).sourcedId)) records.add(logged);
-    };
-    await readRecords(this.#tenant, wanted, { onRecord, signal: this.#signal });
+    await records.readBack(this.#tenant.log, wanted, { lacking, signal: this.#signal });
   }
 
   async #add(

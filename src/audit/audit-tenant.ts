@@ -13,6 +13,7 @@ import type { Assembly } from '../session/assemble.ts';
 import type { Tenant } from '../table/tenant.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
+import type { LookUp } from '../table/table.ts';
 import { RecordCheck } from './record-check.ts';
 import { ToldAbsences } from './told-absences.ts';
 
@@ -292,7 +293,10 @@ async function contentsIn(
 ): Promise<ReadonlyMap<string, string | null>> {
   const contents = new Map<string, string | null>();
   const shown = new Map<string, string>();
-  for (const [key, value] of await lookUpAll(index, { area, keys, at })) {
+  const lookUp: LookUp = (...of) => index.lookup(...of, at);
+  const values = await lookUpAll(lookUp, area, keys);
+  for (const key of keys) {
+    const value = values.get(key) ?? null;
     const entry = value === null || area !== 'absences' ? null : readable(key, value);
     const { step = 0, versionId = '' } = entry?.published ?? {};
     // Of an unreadable entry, the bytes equal no content.
@@ -301,7 +305,7 @@ async function contentsIn(
     else contents.set(key, collection === 'absences' || step === 0 ? null : eventText(step, versionId));
   }
   // An absence shows the row of its version.
-  const rows = await lookUpAll(index, { area: 'rows', keys: [...shown.values()], at });
+  const rows = await lookUpAll(lookUp, 'rows', [...shown.values()]);
   for (const [key, id] of shown) contents.set(key, rows.get(id)?.toString('latin1') ?? NO_HASH);
   return contents;
 }

@@ -5,6 +5,7 @@ import type { Progress } from '../model/progress.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
+import type { LookUp } from '../table/table.ts';
 import { beginAbsencesAnew, type NulledKeys } from '../recovery/begin-anew.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 import { CollectionProgress, type WriterStart } from '../table/collection-progress.ts';
@@ -141,9 +142,9 @@ async function markCorrupt(index: CollectionIndex, start: WriterStart, corrupt: 
   if (position === null) return;
   const changes: IndexChange[] = [];
   for (const area of ['rows', 'rejects'] as const) {
-    for (const [key, value] of await lookUpAll(index, { area, keys: corrupt[area], at: start.indexed })) {
-      if (value !== null) changes.push({ area, key, value: HASH_OF_NO_ROW });
-    }
+    const lookUp: LookUp = (...of) => index.lookup(...of, start.indexed);
+    for (const key of (await lookUpAll(lookUp, area, corrupt[area])).keys())
+      changes.push({ area, key, value: HASH_OF_NO_ROW });
   }
   if (changes.length > 0) await index.apply(start.indexed, position, changes);
 }

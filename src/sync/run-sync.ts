@@ -99,8 +99,8 @@ function newSync(
   const keys = (): SeenKeys => new SeenKeys(seed);
   return {
     stats: newSyncStats({ syncId, mode, startedAtMs }),
-    seen: isFull ? keys() : null,
-    seenByIncremental: isFull ? undefined : keys(),
+    isFull,
+    seen: keys(),
     seenByOthers: isFull ? keys() : null,
     seenRejects: isFull ? keys() : null,
     readVersion: own.writer.readVersion(),
@@ -138,7 +138,7 @@ async function scanAll(run: RunningSync, gate: IdentityGate): Promise<Scanned> {
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
       if (!(await stageKnown(run, gate, page))) await stageAll(run, gate, page);
-      const isByTime = sync.seen === null && own.source.changes === undefined;
+      const isByTime = !sync.isFull && own.source.changes === undefined;
       if (isByTime && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
       // The reader is done with a large page before the scan goes on.
@@ -156,8 +156,8 @@ async function* pagesOf(
   options: { wanted: ReadonlySet<string>; isSingle: boolean; scans: ScanEvidence[] },
 ): AsyncGenerator<SourcePage, undefined> {
   const open = {
-    modifiedAfterMs: sync.seen === null ? incrementalBegin(own) : undefined,
-    pages: sync.seen === null ? undefined : (own.pages ?? undefined),
+    modifiedAfterMs: sync.isFull ? undefined : incrementalBegin(own),
+    pages: sync.isFull ? (own.pages ?? undefined) : undefined,
     readVersion: own.writer.readVersion,
     signal,
   };
@@ -232,12 +232,12 @@ function missingKeys({ missing }: MirroredCollection): Iterable<string> | null {
 }
 
 /** A row without an id counts as a row of its own. */
-function countedBy({ seen, seenByIncremental, stats }: ActiveSync): {
+function countedBy({ seen, stats }: ActiveSync): {
   distinctRows: number;
   rowsWithoutId: number;
 } {
   const { rowsWithoutId } = stats;
-  return { distinctRows: ((seen ?? seenByIncremental)?.size ?? 0) + rowsWithoutId, rowsWithoutId };
+  return { distinctRows: (seen?.size ?? 0) + rowsWithoutId, rowsWithoutId };
 }
 
 /** Hands a page that was recognised to the writer; false where its rows are to be decided one by one. */
@@ -273,14 +273,14 @@ async function stage(run: RunningSync, gate: IdentityGate, page: SourcePage): Pr
   const { writer } = own;
   const rows = await withoutNowEmpty(run, page);
   const accepted = { rows, readVersion: page.readVersion, print: page.print };
-  let tally = await writer.acceptIf(sync, accepted, gate.overlaps);
+  let tally = await writer.accept(sync, accepted, gate.overlaps);
   if (tally === null) {
     await gate.prove();
     tally = await writer.accept(sync, accepted);
   }
   gate.noteOwn(rows.length);
-  if (sync.seen === null && rows.length > 0) own.late.noteBrought();
-  reportPage(own, sync, tally);
+  if (!sync.isFull && rows.length > 0) own.late.noteBrought();
+  if (tally !== null) reportPage(own, sync, tally);
 }
 
 /** Values that became empty wait for the end of a full sync, where the guard sees all losses together. */
@@ -291,7 +291,7 @@ async function withoutNowEmpty(
   const empty = rows.filter((row) => row.becameEmpty === true);
   if (empty.length === 0) return rows;
   const { differing = [], unknown = [] } = await own.writer.read((table) => table.compare(empty));
-  for (const { key } of differing) if (key !== null) sync.seen?.add(key);
+  if (sync.isFull) for (const { key } of differing) if (key !== null) sync.seen?.add(key);
   becameEmpty.push(...differing);
   const left = new Set([...differing, ...unknown.filter(({ needsKnown }) => needsKnown)]);
   return rows.filter((row) => !left.has(row));
@@ -344,9 +344,9 @@ async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncRes
   // A row skipped as stale may have been the newer one: it must be read again (invariant 2).
   const reached = writer.progress?.watermarkMs ?? clock.watermarkMs;
   const isPart = scans.length < run.reading.scopes.size;
-  const mayAdvance = stats.rowsStale === 0 && !isPart && (sync.seen !== null || !findings.isInconclusive);
+  const mayAdvance = stats.rowsStale === 0 && !isPart && (sync.isFull || !findings.isInconclusive);
   const watermarkMs = mayAdvance ? clock.watermarkMs : reached;
-  if (sync.seen === null) return completeIncremental(run, scans, watermarkMs);
+  if (!sync.isFull) return completeIncremental(run, scans, watermarkMs);
   const settled = await settleMissing(run, scanned);
   const { inconclusive: why, short, unconfirmed, confirmAtMs, approved, remember } = settled;
   const { rowsWithheld: withheld } = writer.committed.settled;
@@ -365,7 +365,7 @@ async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncRes
           syncId: stats.syncId,
           startedAtMs: stats.startedAtMs,
           // Readable rows only; rejected ones have a number of their own.
-          rows: sync.seen.size - (sync.seenRejects?.size ?? 0) + stats.rowsWithoutId,
+          rows: (sync.seen?.size ?? 0) - (sync.seenRejects?.size ?? 0) + stats.rowsWithoutId,
           rowsRejected: stats.rowsRejected,
           rowsWithheld: withheld,
         },

@@ -4,8 +4,8 @@ import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
 import { RollcallError } from '../errors.ts';
 import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
-import type { SyncStats } from '../core/sync-stats.ts';
-import { keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.ts';
+import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
+import { keysSeenBefore, type ActiveSync } from './active-sync.ts';
 import { changelogRecords } from './changelog.ts';
 import {
   CollectionProgress,
@@ -86,16 +86,11 @@ export class CollectionWriter {
     this.#table.end(sync);
   }
 
-  /** Decides a page's rows; changes are staged until {@link flush}. */
-  accept(sync: ActiveSync, page: RowPage): Promise<PageTally> {
-    return this.#run(() => this.#decide(sync, page, keysSeenBefore(sync, page.rows)));
-  }
-
   /**
-   * Like {@link accept}, if `isEnough` accepts the number of known rows in the page; otherwise returns null and changes
-   * nothing.
+   * Decides a page's rows; changes are staged until {@link flush}. Null, and nothing changes, unless `isEnough` accepts the
+   * number of known rows in the page.
    */
-  acceptIf(sync: ActiveSync, page: RowPage, isEnough: IsEnough): Promise<PageTally | null> {
+  accept(sync: ActiveSync, page: RowPage, isEnough: IsEnough = () => true): Promise<PageTally | null> {
     return this.#run(async () => {
       const { hashes, known } = await this.#table.lookUpPage(page);
       if (!isEnough(page.rows.length, known)) return null;
@@ -219,12 +214,11 @@ export class CollectionWriter {
     const { view } = this.#memory;
     if (view === undefined) return;
     const isFirstLoad = !this.committed.isFirstLoadOver;
-    const isIncremental = sync.seen === null;
     const isComplete = completion !== 'incomplete' && completion?.lastCompleteFull != null;
     await view.derive(this.#table, {
       active: sync,
       isFirstLoad,
-      isBesideFull: isIncremental && (isFirstLoad || this.#table.isFullSyncRunning),
+      isBesideFull: !sync.isFull && (isFirstLoad || this.#table.isFullSyncRunning),
       end: completion === null ? null : { isComplete },
       commit: () => this.#commit(sync),
     });
@@ -235,7 +229,7 @@ export class CollectionWriter {
    * again. A full sync reads the rows anyway, so nothing has to be read back from the log.
    */
   #keepsUnchanged(sync: ActiveSync): boolean {
-    if (this.#memory.view === undefined || sync.seen === null) return false;
+    if (this.#memory.view === undefined || !sync.isFull) return false;
     const isWhole = this.committed.derived.every((each) => each?.lastCompleteFull != null);
     return !isWhole || sync.republication?.absences !== undefined;
   }
@@ -283,7 +277,16 @@ export class CollectionWriter {
 
   /** Creates a sync for a transaction outside a scan. */
   #syncOfItsOwn(): ActiveSync {
-    return syncWithoutScan(this.#tenant.runtime, this);
+    const { now, randomId } = this.#tenant.runtime;
+    const startedAtMs = this.progress?.startedAtMs ?? now();
+    return {
+      stats: newSyncStats({ syncId: randomId(), mode: 'INCREMENTAL', startedAtMs }),
+      isFull: false,
+      seen: null,
+      seenByOthers: null,
+      seenRejects: null,
+      readVersion: this.readVersion(),
+    };
   }
 
   /** Commits that a collection was published again, so that the schema ids that the registry had lost are of the past. */

@@ -169,7 +169,7 @@ export class Table {
   }
 
   get isFullSyncRunning(): boolean {
-    return [...this.#syncs].some(({ seen }) => seen !== null);
+    return [...this.#syncs].some(({ isFull }) => isFull);
   }
 
   /**
@@ -200,7 +200,9 @@ export class Table {
     markSeen(this.#syncs, scanning, page.rows);
     this.#memory.missing?.noteSeen(page.rows.map(({ key }) => key));
     const isOver =
-      scanning?.seenByIncremental === undefined ? undefined : await this.#overBeforeMet(page.rows, hashes);
+      scanning === null || scanning.isFull || scanning.seen === null
+        ? undefined
+        : await this.#overBeforeMet(page.rows, hashes);
     // A second occurrence of a row in the same page is not stale.
     const before = this.readVersion;
     const isStaleFor = (publishedAt: number): boolean =>
@@ -216,7 +218,7 @@ export class Table {
     });
     this.#stageUnchanged(options.kept, hashes);
     sync.readVersion = Math.max(sync.readVersion, page.readVersion);
-    if (scanning?.seen != null && scanning.republication === undefined && seenBefore.size === 0) {
+    if (scanning?.isFull === true && scanning.republication === undefined && seenBefore.size === 0) {
       this.#remember(page, tally, isStaleFor);
     }
     const isNew = ({ key }: KeyedRow): boolean => key === null || !seenBefore.has(key);

@@ -98,8 +98,8 @@ function beginSync(
 ): ActiveSync {
   const sync: ActiveSync = {
     stats: newSyncStats({ syncId: `sync-${mode}`, mode, startedAtMs: 0 }),
-    seen: mode === 'FULL' ? new SeenKeys(1) : null,
-    seenByIncremental,
+    isFull: mode === 'FULL',
+    seen: mode === 'FULL' ? new SeenKeys(1) : (seenByIncremental ?? null),
     seenByOthers: mode === 'FULL' ? new SeenKeys(3) : null,
     seenRejects: mode === 'FULL' ? new SeenKeys(2) : null,
     readVersion: writer.readVersion(),
@@ -117,7 +117,7 @@ describe('CollectionWriter', () => {
     await writer.flush(delta);
     const tally = await writer.accept(full, { rows: [row('a', 'old')], readVersion: fullStamp });
     await writer.flush(full);
-    expect(tally.stale).toBe(1);
+    expect(tally?.stale).toBe(1);
     expect(published()).toEqual([['a', 'new']]);
   });
 

@@ -161,6 +161,7 @@ export class ViewedTable {
     const startedAtMs = this.nowMs;
     const active: ActiveSync = {
       stats: newSyncStats({ syncId: 's', mode: 'INCREMENTAL', startedAtMs }),
+      isFull: false,
       seen: null,
       seenByOthers: null,
       seenRejects: null,
@@ -231,7 +232,9 @@ export function version(
     kind: 'row',
     sourcedId,
     value,
-    hash: createHash('md5').update(JSON.stringify([value, content])).digest(),
+    hash: createHash('md5')
+      .update(JSON.stringify([value, content]))
+      .digest(),
     modifiedAtMs: null,
     studentId,
   };
