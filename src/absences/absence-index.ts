@@ -9,7 +9,7 @@ import {
 import { decodeAbsent } from '../core/absences/absent-entry.ts';
 import type { DayWindow } from '../core/lessons/window.ts';
 import { RollcallError } from '../errors.ts';
-import type { ChainCollection } from '../model/collections.ts';
+import type { DerivedCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../state/index-store.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
 import type { LookUp } from '../table/table.ts';
@@ -68,7 +68,10 @@ export class AbsenceIndex {
   }
 
   /** How many keys the two topics have after these changes. */
-  async countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
+  async countRows(
+    changes: readonly IndexChange[],
+    lookUp: LookUp,
+  ): Promise<Record<DerivedCollection, number>> {
     const count = (area: IndexArea): Promise<number> => this.#countAfter(area, changes, lookUp);
     const known = (await count('absences')) - (await count('forgotten'));
     const ended = await count('ended');

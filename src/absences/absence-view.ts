@@ -14,7 +14,7 @@ import {
 } from '../core/absences/derive-absences.ts';
 import { encodeEntry } from '../core/absences/entry-codec.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
-import type { ChainCollection } from '../model/collections.ts';
+import type { DerivedCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import type { Derived, StagedRows } from '../table/staged-batch.ts';
 import type { LiveIds, LookUp, Table, View, ViewedSync } from '../table/table.ts';
@@ -107,7 +107,7 @@ export class AbsenceView implements View {
     return { versions: new Set(versions), awaited: new Set(live.flatMap(awaitedIn)) };
   }
 
-  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
+  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<DerivedCollection, number>> {
     return this.#index.countRows(changes, lookUp);
   }
 

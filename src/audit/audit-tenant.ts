@@ -7,7 +7,7 @@ import { RollcallError } from '../errors.ts';
 import type { LoggedRecord } from '../log/log.ts';
 import type { ReadOnlyLog } from '../log/read-only-log.ts';
 import { TopicReader } from '../log/read-only-log.ts';
-import { isChainCollection, sourceOf, type CollectionName } from '../model/collections.ts';
+import { isDerivedCollection, sourceOf, type CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Assembly } from '../session/assemble.ts';
 import type { Tenant } from '../table/tenant.ts';
@@ -195,7 +195,7 @@ class SourceAudit {
 
   #sides(): Side[] {
     const sides = [...this.#contents].map(([collection, contents]): Side => {
-      return { collection, contents, area: isChainCollection(collection) ? 'absences' : 'rows' };
+      return { collection, contents, area: isDerivedCollection(collection) ? 'absences' : 'rows' };
     });
     const { rejects } = this.#shared;
     if (rejects !== undefined) sides.push({ collection: this.#source, contents: rejects, area: 'rejects' });
@@ -213,7 +213,7 @@ class SourceAudit {
     const collection = record.topic as CollectionName;
     this.#shared.options.onRead(collection, (this.#read += 1));
     const value = (await this.#contents.get(collection)?.take(record)) ?? null;
-    if (!isChainCollection(collection)) return;
+    if (!isDerivedCollection(collection)) return;
     if (record.value === null) this.#told.forget(collection, key);
     else if (collection === 'absences')
       this.#told.takeShown(key, value as AbsenceVersionValue | null, mapping);

@@ -1,14 +1,14 @@
 import { forgetting, hiding } from '../absences/render-absences.ts';
 import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
-import { CHAIN_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
+import { DERIVED_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import type { Tenant } from '../table/tenant.ts';
 import { offsetsWithout, STATE_COMPLETE, type Progress } from '../model/progress.ts';
 
 const REMOVED_AT_ONCE = 5_000;
-const ABSENCE_TOPICS = [...CHAIN_COLLECTIONS, STATE_TOPIC] as const;
+const ABSENCE_TOPICS = [...DERIVED_COLLECTIONS, STATE_TOPIC] as const;
 
 /** Number of nulled keys. */
-export type NulledKeys = Record<(typeof CHAIN_COLLECTIONS)[number], number>;
+export type NulledKeys = Record<(typeof DERIVED_COLLECTIONS)[number], number>;
 
 /**
  * Nulls all keys of `absences`, `absence-changes` and `absence-state`, and records that absences begin with a first
@@ -47,7 +47,7 @@ async function record(
     offsets: offsetsWithout(before.offsets, [STATE_TOPIC]),
     absenceState,
   };
-  const derived = CHAIN_COLLECTIONS.map((collection): Progress =>
+  const derived = DERIVED_COLLECTIONS.map((collection): Progress =>
     Object.assign({}, next, {
       collection,
       offsets: {},

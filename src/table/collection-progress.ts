@@ -1,8 +1,8 @@
 import type { RollcallError } from '../errors.ts';
 import {
-  CHAIN_COLLECTIONS,
+  DERIVED_COLLECTIONS,
   STATE_TOPIC,
-  type ChainCollection,
+  type DerivedCollection,
   type CollectionName,
 } from '../model/collections.ts';
 import {
@@ -31,7 +31,7 @@ export type Completion = SyncCompletion | 'incomplete';
 export type Settled = Pick<Progress, 'deletions' | 'rowsWithheld'>;
 
 /** Number of keys of each derived collection. */
-export type DerivedRows = Readonly<Record<ChainCollection, number>>;
+export type DerivedRows = Readonly<Record<DerivedCollection, number>>;
 
 /** Rejects and withheld removals belong to the source collection. */
 const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
@@ -40,7 +40,7 @@ const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
 export interface WriterStart {
   readonly progress: Progress | null;
   /** The progress of derived collections; null when none is committed. */
-  readonly derived?: ReadonlyMap<ChainCollection, Progress | null> | undefined;
+  readonly derived?: ReadonlyMap<DerivedCollection, Progress | null> | undefined;
   /** The transaction that the index reflects. */
   readonly indexed: string;
   /** Whether `absence-state` holds the complete index of absences. */
@@ -72,7 +72,7 @@ export class CollectionProgress {
   readonly #offsetsAtStart: Offsets;
   #start: WriterStart;
   #last: Progress | null;
-  #derived: ReadonlyMap<ChainCollection, Progress | null>;
+  #derived: ReadonlyMap<DerivedCollection, Progress | null>;
   #isFirstLoadOver: boolean;
   /** Whether `absence-state` holds the complete index of absences. The next transaction records it. */
   isChangelogComplete: boolean;
@@ -173,7 +173,7 @@ export class CollectionProgress {
     const done = completion === null || completion === 'incomplete' ? null : completion;
     const full = done?.lastCompleteFull ?? null;
     // Other collections' rejects belong to their own progress.
-    const own = offsetsWithout(this.#offsetsAtStart, [...CHAIN_COLLECTIONS, STATE_TOPIC, 'rejects']);
+    const own = offsetsWithout(this.#offsetsAtStart, [...DERIVED_COLLECTIONS, STATE_TOPIC, 'rejects']);
     const offsets = { ...own, ...before?.offsets };
     const isOfOne = before === null || full !== null || (before.mapping ?? null) === this.mapping;
     return {
@@ -244,7 +244,7 @@ export class CollectionProgress {
 
   committed(progress: Progress, derived: readonly Progress[]): void {
     this.#last = progress;
-    this.#derived = new Map(derived.map((each) => [each.collection as ChainCollection, each]));
+    this.#derived = new Map(derived.map((each) => [each.collection as DerivedCollection, each]));
     const changes = derived.find((each) => each.collection === 'absence-changes');
     this.#isFirstLoadOver ||= changes !== undefined && isFirstLoadOver(changes);
   }

@@ -22,7 +22,7 @@ import {
 import { StagedBatch, type Derived, type RenderedChange } from './staged-batch.ts';
 import { addTally, countRejects } from '../core/sync-stats.ts';
 import type { OutgoingRecord } from '../log/log.ts';
-import type { ChainCollection } from '../model/collections.ts';
+import type { DerivedCollection } from '../model/collections.ts';
 import type { WriterStart } from './collection-progress.ts';
 import type { MissingRows } from './missing-rows.ts';
 import type { Tenant, TenantCollection } from './tenant.ts';
@@ -66,7 +66,7 @@ export interface View {
   /** The live absences, as of the last commit, that these ids belong to or that await them. */
   live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds>;
   /** How many keys the derived topics have after these changes, by the index. */
-  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>>;
+  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<DerivedCollection, number>>;
   /** The records that make the changelog equal to the index. `at` returns the transaction that the index reflects. */
   changelog(at: () => string): AsyncIterable<readonly OutgoingRecord[]>;
   /** Called after the commit. */
