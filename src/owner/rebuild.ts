@@ -107,8 +107,9 @@ async function rebuildAbsencesAnew(work: OwnerWork): Promise<NulledKeys> {
 function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionName): Progress {
   const nothing = { progress: null, indexed: '', offsets: {}, knownRows: 0, knownRejects: 0 };
   const stats = newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() });
+  const sync = { stats, seen: null, seenRejects: null };
   const transactionId = runtime.randomId();
-  return new CollectionProgress(collection, null, nothing).next({ transactionId, stats, completion: null });
+  return new CollectionProgress(collection, null, nothing).next({ transactionId, sync, completion: null });
 }
 
 async function readAgain(

@@ -10,7 +10,7 @@ import { scansAhead } from '../source/pages-ahead.ts';
 import { evidenceOf, type Reading, type SourcePage } from '../source/source-scan.ts';
 import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
 import { settleMissing, type MirroredCollection, type RunningSync, type Scanned } from './settle-missing.ts';
-import type { SyncResult, SyncOptions } from './sync-result.ts';
+import type { ReplacedSync, SyncResult, SyncOptions } from './sync-result.ts';
 import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
 
 const COMMIT_EVERY_MS = 1_000;
@@ -21,7 +21,11 @@ type RunOptions = SyncOptions & { readonly signal: AbortSignal };
  * Runs one sync of a collection, full or incremental, and publishes the changes. Throws the hub's errors, and
  * `HUB_FOREIGN_DATA`.
  */
-export function runSync(own: MirroredCollection, mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+export function runSync(
+  own: MirroredCollection,
+  mode: SyncMode,
+  options: RunOptions,
+): Promise<SyncResult | ReplacedSync> {
   const { source } = own;
   const keys = options.approved?.keys ?? (options.confirming === true ? missingKeys(own) : null);
   if (keys !== null)
@@ -36,7 +40,7 @@ async function runOn(
   own: MirroredCollection,
   mode: SyncMode,
   options: RunOptions & Pick<RunningSync, 'some'>,
-): Promise<SyncResult> {
+): Promise<SyncResult | ReplacedSync> {
   const { writer, pages, late, settings } = own;
   const { acceptNew = false, approved = null, confirming: isConfirming = false, some, signal } = options;
   const isFull = mode === 'FULL';
@@ -290,7 +294,10 @@ async function withoutNowEmpty(
 ): Promise<readonly KeyedRow[]> {
   const empty = rows.filter((row) => row.becameEmpty === true);
   if (empty.length === 0) return rows;
-  const { differing = [], unknown = [] } = await own.writer.read((table) => table.compare(empty));
+  const hashes = await own.writer.read((table) => table.hashesOf(empty.flatMap(({ key }) => key ?? [])));
+  const hashOf = ({ key }: KeyedRow): Buffer | null => hashes.get(key ?? '') ?? null;
+  const unknown = empty.filter((row) => hashOf(row) === null);
+  const differing = empty.filter((row) => hashOf(row)?.equals(row.decoded.hash) === false);
   if (sync.isFull) for (const { key } of differing) if (key !== null) sync.seen?.add(key);
   becameEmpty.push(...differing);
   const left = new Set([...differing, ...unknown.filter(({ needsKnown }) => needsKnown)]);
@@ -334,7 +341,7 @@ function seedFrom(syncId: string): number {
  * Ends a sync whose scans have ended: decides whether they saw everything, settles what they did not see, and commits the
  * last transaction, which moves the watermark.
  */
-async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncResult> {
+async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncResult | ReplacedSync> {
   const { own, sync } = run;
   const { clock, scans } = scanned;
   const { writer, findings } = own;
@@ -357,19 +364,7 @@ async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncRes
     return { kind: 'inconclusive', stats, why, withheld, short, confirmAtMs, approvedGone: approved };
   }
   if (!isPart && mayClearRejects(scans)) await clearRejects(writer, sync);
-  await writer.flush(sync, {
-    watermarkMs,
-    lastCompleteFull: isPart
-      ? null
-      : {
-          syncId: stats.syncId,
-          startedAtMs: stats.startedAtMs,
-          // Readable rows only; rejected ones have a number of their own.
-          rows: (sync.seen?.size ?? 0) - (sync.seenRejects?.size ?? 0) + stats.rowsWithoutId,
-          rowsRejected: stats.rowsRejected,
-          rowsWithheld: withheld,
-        },
-  });
+  await writer.flush(sync, { watermarkMs, isWhole: !isPart });
   await remember();
   const { startedAtMs } = stats;
   if (!isPart)
@@ -395,7 +390,7 @@ async function completeIncremental(
   { own, sync }: RunningSync,
   scans: readonly ScanEvidence[],
   watermarkMs: number,
-): Promise<SyncResult> {
+): Promise<SyncResult | ReplacedSync> {
   const { writer, findings } = own;
   const { stats } = sync;
   const { rowsWithheld: withheld } = writer.committed.settled;
@@ -411,8 +406,7 @@ async function completeIncremental(
   }
   const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
   // Without a watermark that moves on, there is nothing to record.
-  if (hasNews || own.source.changes === undefined)
-    await writer.flush(sync, { watermarkMs, lastCompleteFull: null });
+  if (hasNews || own.source.changes === undefined) await writer.flush(sync, { watermarkMs, isWhole: false });
   own.late.endIncremental(stats.startedAtMs);
   return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
 }

@@ -144,13 +144,11 @@ export class CollectionWriter {
     const { size } = this.#own;
     const { now } = this.#tenant.runtime;
     const rows = this.#table.staged.size;
-    const { rowsRejected } = sync.stats;
     await this.#derive(sync, completion);
     if (!this.hasPending && completion === null) return;
-    const rejected = sync.stats.rowsRejected - rowsRejected;
     const startedAtMs = now();
     try {
-      await this.#commit(sync, rejected === 0 ? completion : withRejected(completion, rejected));
+      await this.#commit(sync, completion);
     } finally {
       size.note(rows, now() - startedAtMs);
     }
@@ -159,14 +157,13 @@ export class CollectionWriter {
   async #commit(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
     const { records, changes, transactionId, derived: outcomes } = this.#table.staged;
     const { view, missing } = this.#memory;
-    const { stats } = sync;
     // What was seen may be forgotten although the commit fails.
     await missing?.dropSeen();
-    const next = this.committed.next({ transactionId, stats, completion });
+    const next = this.committed.next({ transactionId, sync, completion });
     const { progress, derived, committedAtMs } = await this.#toLog({
       records: view === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,
-      derived: await this.#nextDerived(next, stats),
+      derived: await this.#nextDerived(next, sync.stats),
       // An incomplete changelog may have lost any of its records, so its present content counts.
       lostTopics: view !== undefined && this.progress?.absenceState === undefined ? [STATE_TOPIC] : [],
     });
@@ -214,7 +211,7 @@ export class CollectionWriter {
     const { view } = this.#memory;
     if (view === undefined) return;
     const isFirstLoad = !this.committed.isFirstLoadOver;
-    const isComplete = completion !== 'incomplete' && completion?.lastCompleteFull != null;
+    const isComplete = completion !== 'incomplete' && completion?.isWhole === true;
     await view.derive(this.#table, {
       active: sync,
       isFirstLoad,
@@ -325,17 +322,4 @@ export class CollectionWriter {
     });
     if (failure !== null) throw failure.error;
   }
-}
-
-/** Readable rows that became rejects at the very end. */
-function withRejected(completion: Completion | null, rejected: number): Completion | null {
-  if (completion === null || completion === 'incomplete' || completion.lastCompleteFull === null)
-    return completion;
-  const { rows, rowsRejected } = completion.lastCompleteFull;
-  const lastCompleteFull = {
-    ...completion.lastCompleteFull,
-    rows: rows - rejected,
-    rowsRejected: rowsRejected + rejected,
-  };
-  return { ...completion, lastCompleteFull };
 }

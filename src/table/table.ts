@@ -97,8 +97,6 @@ export interface RowPage {
 /** Decides whether enough of a page's rows are known. */
 export type IsEnough = (rows: number, known: number) => boolean;
 
-export type Known = 'unknown' | 'same' | 'differing';
-
 export interface FoundKeys {
   /** At most {@link MAX_UNSEEN_KEYS}. */
   readonly keys: readonly string[];
@@ -349,16 +347,6 @@ export class Table {
   async hashesOf(keys: readonly string[]): Promise<Hashes> {
     const hashes = await this.#lookUp('rows', keys);
     return new Map(keys.map((key) => [key, this.#hashOf('rows', key, hashes)]));
-  }
-
-  /** The rows by whether their keys are known, and with this content. */
-  async compare(rows: readonly KeyedRow[]): Promise<Partial<Record<Known, KeyedRow[]>>> {
-    const hashes = await this.hashesOf(rowKeys(rows));
-    return Object.groupBy(rows, ({ key, decoded }): Known => {
-      const before = key === null ? null : (hashes.get(key) ?? null);
-      if (before === null) return 'unknown';
-      return before.equals(decoded.hash) ? 'same' : 'differing';
-    });
   }
 
   /** Keys of the index that a sync has not read, and that pass a test. */
