@@ -6,7 +6,7 @@ import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
 import type { LookUp } from '../table/table.ts';
-import { beginAbsencesAnew, type NulledKeys } from '../recovery/begin-anew.ts';
+import { beginAbsencesAnew } from '../recovery/begin-anew.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 import { CollectionProgress, type WriterStart } from '../table/collection-progress.ts';
 import { requireRecords } from '../session/watch-topics.ts';
@@ -86,22 +86,19 @@ export async function rebuildIndex(
   });
 }
 
-/** Nulls what was published of absences, and derives them again like a first load. Returns the number of nulled keys. */
-async function rebuildAbsencesAnew(work: OwnerWork): Promise<NulledKeys> {
+/** Nulls what was published of absences, and derives them again like a first load. */
+async function rebuildAbsencesAnew(work: OwnerWork): Promise<void> {
   const { tenant, writers, signal } = work;
   const collection = 'absence-versions';
   const writer = writers.get(collection);
   if (writer === undefined || tenant.absences === undefined) throw notMirrored('absences');
-  let nulled: NulledKeys = { absences: 0, 'absence-changes': 0 };
   await writer.reindex(async () => {
     await tenant.state.collection(collection).rebuild();
     const progress = writer.progress ?? noProgress(work, collection);
     const begun = await beginAbsencesAnew(tenant, progress, signal);
-    nulled = begun.nulled;
     const known = [begun.progress, ...begun.derived];
     return readAgain(work, { collection, known, isFirstLoadOver: false });
   });
-  return nulled;
 }
 
 function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionName): Progress {

@@ -263,7 +263,7 @@ async function stageAll(run: RunningSync, gate: IdentityGate, page: SourcePage):
   const { writer } = run.own;
   const { rows, readAgain = [] } = page;
   if (readAgain.length > 0 && writer.known.rejects > 0) await writer.remove(run.sync, 'rejects', readAgain);
-  const most = writer.rowsAtOnce;
+  const most = run.own.settings.size.rowsAtOnce;
   if (rows.length <= most) return stage(run, gate, page);
   for (let from = 0; from < rows.length; from += most) {
     await stage(run, gate, { ...page, rows: rows.slice(from, from + most), print: undefined });
@@ -318,7 +318,7 @@ function clockOf(
   return (hubTimeMs) => {
     const overlapMs = settings.deltaOverlapMs;
     const clock = syncClock({ hubTimeMs, localTimeMs, previousSkewMs, overlapMs });
-    findings.noteSkew(clock.skewMs);
+    findings.skewMs = clock.skewMs;
     stats.startedAtMs = clock.startedAtMs;
     return clock;
   };

@@ -70,11 +70,6 @@ export class CollectionWriter {
     return this.#table.isFull;
   }
 
-  /** See {@link TransactionSize.rowsAtOnce}. */
-  get rowsAtOnce(): number {
-    return this.#own.size.rowsAtOnce;
-  }
-
   /** Returns the current read version. A page carries the one of the time when its request was sent. */
   readonly readVersion = (): number => this.#table.readVersion;
 
