@@ -6,13 +6,14 @@ import {
   encodeOddities,
   encodePointer,
 } from '../core/absences/entry-codec.ts';
+import { decodeAbsent } from '../core/absences/absent-entry.ts';
+import type { DayWindow } from '../core/lessons/window.ts';
 import { RollcallError } from '../errors.ts';
-import type { ChainCollection } from '../model/collections.ts';
+import type { DerivedCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../state/index-store.ts';
-import type { LookUp } from '../table/view.ts';
+import { lookUpAll } from '../table/look-up-all.ts';
+import type { LookUp } from '../table/table.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
-
-const LOOKED_UP_AT_ONCE = 5_000;
 
 /** Reads absences from the index of `absence-versions`. */
 export class AbsenceIndex {
@@ -26,14 +27,14 @@ export class AbsenceIndex {
   async load(lookUp: LookUp, ids: Iterable<string>): Promise<ReadonlyMap<string, AbsenceEntry>> {
     const keys = [...ids];
     const [pointers, own] = await Promise.all([
-      inParts(lookUp, 'pointers', keys),
-      inParts(lookUp, 'absences', keys),
+      lookUpAll(lookUp, 'pointers', keys),
+      lookUpAll(lookUp, 'absences', keys),
     ]);
     return this.#healing(async () => {
       const entries = new Map<string, AbsenceEntry>();
       for (const [key, bytes] of own) entries.set(key, decodeEntry(key, bytes));
       const others = new Set([...pointers.values()].map(decodePointer).filter((key) => !entries.has(key)));
-      const found = await inParts(lookUp, 'absences', [...others]);
+      const found = await lookUpAll(lookUp, 'absences', [...others]);
       if (found.size < others.size) throw new RangeError('a pointer names no absence');
       for (const [key, bytes] of found) entries.set(key, decodeEntry(key, bytes));
       return entries;
@@ -67,7 +68,10 @@ export class AbsenceIndex {
   }
 
   /** How many keys the two topics have after these changes. */
-  async countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
+  async countRows(
+    changes: readonly IndexChange[],
+    lookUp: LookUp,
+  ): Promise<Record<DerivedCollection, number>> {
     const count = (area: IndexArea): Promise<number> => this.#countAfter(area, changes, lookUp);
     const known = (await count('absences')) - (await count('forgotten'));
     const ended = await count('ended');
@@ -86,7 +90,7 @@ export class AbsenceIndex {
   async #countAfter(area: IndexArea, changes: readonly IndexChange[], lookUp: LookUp): Promise<number> {
     const last = lastOf(area, changes);
     let count = await this.#index.count(area);
-    const before = await inParts(lookUp, area, [...last.keys()]);
+    const before = await lookUpAll(lookUp, area, [...last.keys()]);
     for (const [key, value] of last) count += Number(value !== null) - Number(before.has(key));
     return count;
   }
@@ -104,28 +108,30 @@ export class AbsenceIndex {
   }
 }
 
+/**
+ * Students with a current absence that touches these days, from the index of `absence-versions`. It covers absences that end
+ * within or after the window of schedules. `dateAt`: the date `YYYY-MM-DD` of an instant (ms since the epoch) in the tenant's
+ * time zone.
+ */
+export async function absentStudents(
+  index: Pick<CollectionIndex, 'entries'>,
+  { from, to }: DayWindow,
+  dateAt: (ms: number) => string,
+): Promise<Set<string>> {
+  const students = new Set<string>();
+  for await (const entries of index.entries('absent')) {
+    for (const [, value] of entries) {
+      const { studentId, fromMs, toMs } = decodeAbsent(value);
+      if (dateAt(fromMs) <= to && dateAt(toMs) >= from) students.add(studentId);
+    }
+  }
+  return students;
+}
+
 function lastOf(area: IndexArea, changes: readonly IndexChange[]): Map<string, Buffer | null> {
   const last = new Map<string, Buffer | null>();
   for (const change of changes) if (change.area === area) last.set(change.key, change.value);
   return last;
-}
-
-/** The values of those of the keys that exist. */
-async function inParts(
-  lookUp: LookUp,
-  area: IndexArea,
-  keys: readonly string[],
-): Promise<Map<string, Buffer>> {
-  const found = new Map<string, Buffer>();
-  for (let from = 0; from < keys.length; from += LOOKED_UP_AT_ONCE) {
-    const some = keys.slice(from, from + LOOKED_UP_AT_ONCE);
-    const values = await lookUp(area, some);
-    for (const [at, key] of some.entries()) {
-      const value = values[at] ?? null;
-      if (value !== null) found.set(key, value);
-    }
-  }
-  return found;
 }
 
 const DAY_MS = 86_400_000;

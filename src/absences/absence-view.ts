@@ -14,26 +14,17 @@ import {
 } from '../core/absences/derive-absences.ts';
 import { encodeEntry } from '../core/absences/entry-codec.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
-import type { ChainCollection } from '../model/collections.ts';
+import type { DerivedCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
-import type {
-  Derived,
-  FetchedRows,
-  LiveIds,
-  LookUp,
-  StagedRows,
-  View,
-  ViewedSync,
-  ViewedTransaction,
-} from '../table/view.ts';
+import type { Derived, StagedRows } from '../table/staged-batch.ts';
+import type { LiveIds, LookUp, Table, View, ViewedSync } from '../table/table.ts';
 import { noTally } from '../core/sync-stats.ts';
 import { AbsenceIndex, dayNumber, decodeDay, indexChanges } from './absence-index.ts';
-import type { LoggedValue } from '../core/in-force.ts';
 import { isFromHub } from '../errors.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { Source } from '../source/source.ts';
+import type { ActiveSync } from '../table/active-sync.ts';
 import { changelogOf } from './changelog-of-index.ts';
-import { readRecords } from './read-records.ts';
 import { forgetting, renderAbsences, type AbsenceTenant } from './render-absences.ts';
 import { VersionRecords } from './version-records.ts';
 
@@ -86,15 +77,22 @@ export class AbsenceView implements View {
     absences.onStudents(students);
   }
 
-  async fetchRows(ids: readonly string[], readVersion: () => number): Promise<FetchedRows | null> {
+  /** Asks the hub for single rows, and stages those that it has. Whether the hub answered. */
+  async #fetch(table: Table, sync: ActiveSync, ids: readonly string[]): Promise<boolean> {
     const { now } = this.#tenant.runtime;
-    if (now() < this.#asksNotBeforeMs) return null;
+    if (now() < this.#asksNotBeforeMs) return false;
+    const options = { readVersion: () => table.readVersion, signal: this.#signal };
     try {
-      return (await this.#source.fetchRows?.(ids, { readVersion, signal: this.#signal })) ?? null;
+      // The scan may still read these rows, with newer content.
+      for (const page of (await this.#source.fetchRows?.(ids, options)) ?? []) {
+        const asked = { ...page, isAskedFor: true };
+        await table.decide(sync, asked, { seenBefore: new Set(), kept: page.rows });
+      }
+      return true;
     } catch (error) {
       if (!isFromHub(error)) throw error;
       this.#asksNotBeforeMs = now() + NO_SINGLE_ROWS_FOR_MS;
-      return null;
+      return false;
     }
   }
 
@@ -109,71 +107,71 @@ export class AbsenceView implements View {
     return { versions: new Set(versions), awaited: new Set(live.flatMap(awaitedIn)) };
   }
 
-  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
+  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<DerivedCollection, number>> {
     return this.#index.countRows(changes, lookUp);
   }
 
-  async derive(transaction: ViewedTransaction, sync: ViewedSync): Promise<void> {
-    if (!transaction.isEmpty) await this.#derive(transaction, sync, PAGE);
+  async derive(table: Table, sync: ViewedSync): Promise<void> {
+    if (!table.staged.isEmpty) await this.#derive(table, sync, PAGE);
     if (sync.end === null || sync.isBesideFull) return;
-    const isOpen = (await this.#versions.count('open')) > 0 || transaction.changedKeys('open').size > 0;
+    const isOpen = (await this.#versions.count('open')) > 0 || table.staged.keysOf('open').size > 0;
     if (isOpen) {
-      if (!transaction.isEmpty) await transaction.commit();
-      await this.#settleOpen(transaction, sync);
+      if (!table.staged.isEmpty) await sync.commit();
+      await this.#settleOpen(table, sync);
     }
     // This throws if the index was lost meanwhile, since a lost index shows no open absences.
-    await transaction.lookUp('open', []);
-    if (sync.end.isComplete) await this.#forget(transaction);
+    await table.lookUpCommitted('open', []);
+    if (sync.end.isComplete) await this.#forget(table, sync);
   }
 
   /** Asks the hub for awaited ids, and then publishes absences without those that it did not show. */
-  async #settleOpen(transaction: ViewedTransaction, sync: ViewedSync): Promise<void> {
-    const isUnanswered = !(await this.#ask(transaction, sync));
+  async #settleOpen(table: Table, sync: ViewedSync): Promise<void> {
+    const isUnanswered = !(await this.#ask(table, sync));
     const nowMs = this.#tenant.runtime.now();
     this.#unansweredSinceMs = isUnanswered ? (this.#unansweredSinceMs ?? nowMs) : null;
     const isWaiting = isUnanswered && nowMs - (this.#unansweredSinceMs ?? nowMs) < UNANSWERED_FOR_AT_MOST_MS;
     for await (const group of this.#index.openGroups(SETTLED_AT_ONCE)) {
-      const entries = await this.#index.load(transaction.lookUp, group);
+      const entries = await this.#index.load(table.lookUpCommitted, group);
       const open = group.filter((key) => !isWaiting || awaitedOf(entries.get(key)).length === 0);
       if (open.length === 0) continue;
-      if (!transaction.isEmpty) await transaction.commit();
-      await this.#derive(transaction, sync, { mode: 'final', open, isUnanswered });
+      if (!table.staged.isEmpty) await sync.commit();
+      await this.#derive(table, sync, { mode: 'final', open, isUnanswered });
     }
   }
 
   /** Whether the hub answered. Its answers may name further ids. */
-  async #ask(transaction: ViewedTransaction, sync: ViewedSync): Promise<boolean> {
+  async #ask(table: Table, sync: ViewedSync): Promise<boolean> {
     const asked = new Set<string>();
     for (let round = 1; round <= ASKING_ROUNDS; round += 1) {
       const ids: string[] = [];
       for await (const group of this.#index.openGroups(SETTLED_AT_ONCE)) {
-        const entries = await this.#index.load(transaction.lookUp, group);
+        const entries = await this.#index.load(table.lookUpCommitted, group);
         const awaited = new Set(group.flatMap((key) => awaitedOf(entries.get(key)))).difference(asked);
         ids.push(...[...awaited].slice(0, ASKED_AT_MOST - asked.size));
         for (const id of ids) asked.add(id);
         if (asked.size >= ASKED_AT_MOST) break;
       }
       if (ids.length === 0) return true;
-      const isAnswered = await transaction.ask(ids);
-      const hasNews = !transaction.isEmpty;
+      const isAnswered = await this.#fetch(table, sync.active, ids);
+      const hasNews = !table.staged.isEmpty;
       if (hasNews) {
-        await this.#derive(transaction, sync, PAGE);
-        await transaction.commit();
+        await this.#derive(table, sync, PAGE);
+        await sync.commit();
       }
       if (!isAnswered || !hasNews) return isAnswered;
     }
     return true;
   }
 
-  async #derive(transaction: ViewedTransaction, sync: ViewedSync, task: Task): Promise<void> {
-    const staged = task.mode === 'page' ? transaction.takeRows() : NO_ROWS;
+  async #derive(table: Table, sync: ViewedSync, task: Task): Promise<void> {
+    const staged = task.mode === 'page' ? table.staged.takeRows() : NO_ROWS;
     const input = {
       mode: task.mode,
       rows: staged.rows.map((row) => this.#versionRow(row)),
       vanished: staged.gone,
       open: task.open,
     };
-    const before = await this.#load(transaction, input);
+    const before = await this.#load(table, input);
     const settled =
       task.mode === 'page' ? input.open : [...before].flatMap(([key, { isOpen }]) => (isOpen ? key : []));
     const whole = { ...input, open: settled, entries: before };
@@ -183,7 +181,7 @@ export class AbsenceView implements View {
     for (const id of rejected) rows.delete(id);
     const open = [...before.values()].filter(({ isOpen }) => isOpen);
     const mayWait = new Set(open.flatMap(({ members }) => members.map(({ id }) => id)));
-    const records = new VersionRecords(this.#tenant.absences, transaction, { rows, mayWait });
+    const records = new VersionRecords(this.#tenant.absences, table, { rows, mayWait });
     const needed = derived.steps.map(({ versionId }) => versionId);
     const lacking = await records.load(needed);
     if (lacking.size > 0 && task.mode === 'page') derived = deriveAbsences({ ...whole, held: lacking });
@@ -191,9 +189,9 @@ export class AbsenceView implements View {
     await records.load(derived.steps.flatMap(({ previousVersionId }) => previousVersionId ?? []));
     if (rejected.size > 0) {
       const others = staged.rows.filter(({ sourcedId }) => rejected.has(sourcedId));
-      await transaction.reject(others, OTHER_STUDENT);
+      await table.reject(sync.active, others, OTHER_STUDENT);
     }
-    await this.#add(transaction, sync, { task, staged, before, derived, records });
+    await this.#add(table, sync, { task, staged, before, derived, records });
   }
 
   #versionRow({ value, studentId }: ReadableRow): DeriveInput['rows'][number] {
@@ -201,15 +199,12 @@ export class AbsenceView implements View {
     return versionRowOf(value as AbsenceVersionValue, student);
   }
 
-  async #load(
-    transaction: ViewedTransaction,
-    input: Omit<DeriveInput, 'entries'>,
-  ): Promise<ReadonlyMap<string, AbsenceEntry>> {
-    const entries = await this.#index.load(transaction.lookUp, idsToLoad(input));
+  async #load(table: Table, input: Omit<DeriveInput, 'entries'>): Promise<ReadonlyMap<string, AbsenceEntry>> {
+    const entries = await this.#index.load(table.lookUpCommitted, idsToLoad(input));
     if (input.mode === 'page') return entries;
     const others = [...entries.values()].flatMap(({ continuedBy }) => continuedBy ?? []);
     if (others.length === 0) return entries;
-    return new Map([...(await this.#index.load(transaction.lookUp, others)), ...entries]);
+    return new Map([...(await this.#index.load(table.lookUpCommitted, others)), ...entries]);
   }
 
   async #readBack(
@@ -224,14 +219,11 @@ export class AbsenceView implements View {
       versionIds: new Set(current.map(({ versionId }) => versionId)),
       absenceIds: new Set(ending.map(({ absenceId }) => absenceId)),
     };
-    const onRecord = (logged: LoggedValue): void => {
-      if (lacking.has((logged.value as AbsenceVersionValue).sourcedId)) records.add(logged);
-    };
-    await readRecords(this.#tenant, wanted, { onRecord, signal: this.#signal });
+    await records.readBack(this.#tenant.log, wanted, { lacking, signal: this.#signal });
   }
 
   async #add(
-    transaction: ViewedTransaction,
+    table: Table,
     sync: ViewedSync,
     found: {
       task: Task;
@@ -247,13 +239,13 @@ export class AbsenceView implements View {
       derived,
       before,
       records,
-      hashes: await transaction.hashesOf(
+      hashes: await table.hashesOf(
         [...derived.shown.values()].filter((id) => id !== null && !changed.has(id)).map(String),
       ),
-      place: transaction.place,
+      place: table.staged.next,
       isFirstLoad: sync.isFirstLoad,
       isShownAgain: (absenceId, versionId) =>
-        changed.has(versionId) || sync.republishes?.(absenceId) === true,
+        changed.has(versionId) || sync.active.republication?.absences?.(absenceId) === true,
     });
     const index = indexChanges(before, derived, dayNumber(this.#tenant.runtime.now()));
     const bodies = [
@@ -261,7 +253,7 @@ export class AbsenceView implements View {
       ...derived.waiting.map((key): IndexChange => ({ area: 'bodies', key, value: records.kept(key) })),
     ];
     const odd = index.contradictions;
-    transaction.add({
+    table.add(sync.active, {
       ...rendered,
       changes: [...rendered.changes, ...index.changes, ...bodies],
       contradictions: odd === 0 ? null : odd + (await this.#versions.count('contradictions')),
@@ -272,31 +264,31 @@ export class AbsenceView implements View {
   }
 
   /** Nulls the keys of absences that were published as deleted long enough ago, and drops what is too old. */
-  async #forget(transaction: ViewedTransaction): Promise<void> {
+  async #forget(table: Table, sync: ViewedSync): Promise<void> {
     const { forgetAfterMs, absentSinceMs } = this.#tenant.absences;
     const index = this.#versions;
     const lastDay = dayNumber(this.#tenant.runtime.now() - forgetAfterMs);
     // Their entries in the index are those before this transaction.
-    const changed = transaction.changedKeys('absences');
+    const changed = table.staged.keysOf('absences');
     for await (const batch of index.entries('ended')) {
       const due = batch.flatMap(([id, day]) => (decodeDay(day) < lastDay && !changed.has(id) ? [id] : []));
-      if (due.length > 0) await this.#forgetSome(transaction, due);
-      if (transaction.isFull) await transaction.commit();
+      if (due.length > 0) await this.#forgetSome(table, sync, due);
+      if (table.isFull) await sync.commit();
     }
-    const absent = transaction.changedKeys('absent');
+    const absent = table.staged.keysOf('absent');
     const sinceMs = absentSinceMs();
     for await (const batch of index.entries('absent')) {
       const outlived = batch.filter(([id, value]) => decodeAbsent(value).toMs < sinceMs && !absent.has(id));
       const changes = outlived.map(([key]): IndexChange => ({ area: 'absent', key, value: null }));
-      if (changes.length > 0) transaction.add({ ...NOTHING, changes });
-      if (transaction.isFull) await transaction.commit();
+      if (changes.length > 0) table.add(sync.active, { ...NOTHING, changes });
+      if (table.isFull) await sync.commit();
     }
   }
 
-  async #forgetSome(transaction: ViewedTransaction, absenceIds: readonly string[]): Promise<void> {
+  async #forgetSome(table: Table, sync: ViewedSync, absenceIds: readonly string[]): Promise<void> {
     const { tenantId } = this.#tenant;
-    const { transactionId, firstRecord } = transaction.place;
-    const entries = await this.#index.load(transaction.lookUp, absenceIds);
+    const { transactionId, firstRecord } = table.staged.next;
+    const entries = await this.#index.load(table.lookUpCommitted, absenceIds);
     const records = absenceIds.map((absenceId, at) =>
       forgetting({ tenantId, absenceId, id: `${transactionId}-${firstRecord + at}` }),
     );
@@ -313,7 +305,7 @@ export class AbsenceView implements View {
       ];
     });
     const tally = { ...noTally(), forgotten: absenceIds.length };
-    transaction.add({ ...NOTHING, records, changes, tally });
+    table.add(sync.active, { ...NOTHING, records, changes, tally });
   }
 }
 

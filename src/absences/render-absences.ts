@@ -8,7 +8,7 @@ import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../core/cl
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexChange } from '../state/index-store.ts';
 import type { Tenant, TenantAbsences } from '../table/tenant.ts';
-import type { Derived, RecordPlace } from '../table/view.ts';
+import type { Derived, RecordPlace } from '../table/staged-batch.ts';
 import { noTally } from '../core/sync-stats.ts';
 import type { VersionRecord, VersionRecords } from './version-records.ts';
 

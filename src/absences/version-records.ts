@@ -1,8 +1,13 @@
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { ReadableRow, RowReader } from '../core/decoded-row.ts';
 import { inForce, type LoggedValue } from '../core/in-force.ts';
+import { isFramed } from '../log/framing.ts';
+import type { LoggedRecord, TenantLog } from '../log/log.ts';
+import type { TopicSuffix } from '../model/collections.ts';
 import type { TenantAbsences } from '../table/tenant.ts';
-import type { ViewedTransaction } from '../table/view.ts';
+import type { Table } from '../table/table.ts';
+
+type Stored = Pick<LoggedRecord, 'mapping'> & { readonly framed: Buffer };
 
 /** The record of a version, as the mapping in force gives it (invariant 12). */
 export interface VersionRecord {
@@ -19,7 +24,7 @@ export interface VersionRecord {
  */
 export class VersionRecords {
   readonly #absences: TenantAbsences;
-  readonly #transaction: Pick<ViewedTransaction, 'bodyOf' | 'lookUp'>;
+  readonly #table: Table;
   readonly #rows: ReadonlyMap<string, ReadableRow>;
   /** Versions whose records may wait in the index: members of open absences. */
   readonly #mayWait: ReadonlySet<string>;
@@ -27,11 +32,11 @@ export class VersionRecords {
 
   constructor(
     absences: TenantAbsences,
-    transaction: Pick<ViewedTransaction, 'bodyOf' | 'lookUp'>,
+    table: Table,
     { rows, mayWait }: { rows: ReadonlyMap<string, ReadableRow>; mayWait: ReadonlySet<string> },
   ) {
     this.#absences = absences;
-    this.#transaction = transaction;
+    this.#table = table;
     this.#rows = rows;
     this.#mayWait = mayWait;
   }
@@ -46,7 +51,7 @@ export class VersionRecords {
     if (known !== undefined) return known;
     const row = this.#rows.get(versionId);
     const value = (row?.value ?? { sourcedId: versionId }) as AbsenceVersionValue;
-    const body = this.#transaction.bodyOf(value) ?? this.#absences.reader.encode(value);
+    const body = this.#table.staged.bodies.get(value) ?? this.#absences.reader.encode(value);
     const record = { value, body, hash: row?.hash ?? null };
     this.#records.set(versionId, record);
     return record;
@@ -60,7 +65,7 @@ export class VersionRecords {
   async load(versionIds: Iterable<string>): Promise<Set<string>> {
     const lacking = [...new Set(versionIds)].filter((id) => !this.has(id));
     const waiting = lacking.filter((id) => this.#mayWait.has(id));
-    const kept = waiting.length === 0 ? [] : await this.#transaction.lookUp('bodies', waiting);
+    const kept = waiting.length === 0 ? [] : await this.#table.lookUpCommitted('bodies', waiting);
     for (const [at, id] of waiting.entries()) {
       const bytes = kept[at] ?? null;
       if (bytes !== null) this.#take(id, bytes);
@@ -76,8 +81,44 @@ export class VersionRecords {
     this.#records.set(versionId, { value, body, hash: reader.hashOf?.(value) ?? null });
   }
 
-  /** Adds a record that was read back. */
-  add(logged: LoggedValue): void {
+  /**
+   * Reads records back from the log: `absences` holds the last record that was shown until its deletion, `absence-versions`
+   * what the hub has. It reads the topics from beginning to end, so it serves only the end of a sync. `lacking`: the
+   * versions that are wanted.
+   */
+  async readBack(
+    log: Pick<TenantLog, 'read'>,
+    { absenceIds, versionIds }: { absenceIds: ReadonlySet<string>; versionIds: ReadonlySet<string> },
+    { lacking, signal }: { lacking: ReadonlySet<string>; signal: AbortSignal },
+  ): Promise<void> {
+    const places = [
+      { topic: 'absences' as TopicSuffix, wanted: absenceIds, records: new Map<string, Stored>() },
+      { topic: 'absence-versions' as TopicSuffix, wanted: versionIds, records: new Map<string, Stored>() },
+    ].filter(({ wanted }) => wanted.size > 0);
+    await log.read({
+      from: places.map(({ topic }) => ({ topic, after: {} })),
+      onBatch: (records: readonly LoggedRecord[]) => {
+        const place = places.find(({ topic }) => topic === records[0]?.topic);
+        for (const { key, value, mapping } of records) {
+          if (place?.wanted.has(key) !== true) continue;
+          if (value === null || !isFramed(value)) place.records.delete(key);
+          // The value is a part of a larger buffer, so keep a copy.
+          else place.records.set(key, { framed: Buffer.from(value), mapping });
+        }
+        return Promise.resolve();
+      },
+      signal,
+    });
+    for (const { records } of places) {
+      for (const { framed, mapping } of records.values()) {
+        const value = (await this.#absences.decode(framed)) as object | null;
+        if (value !== null) this.#add({ value, mapping }, lacking);
+      }
+    }
+  }
+
+  #add(logged: LoggedValue, lacking: ReadonlySet<string>): void {
+    if (!lacking.has((logged.value as AbsenceVersionValue).sourcedId)) return;
     const found = inForce(this.#absences.reader, logged);
     const value = found.value as AbsenceVersionValue;
     const body = this.#absences.reader.encode(value);

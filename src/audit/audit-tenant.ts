@@ -7,12 +7,13 @@ import { RollcallError } from '../errors.ts';
 import type { LoggedRecord } from '../log/log.ts';
 import type { ReadOnlyLog } from '../log/read-only-log.ts';
 import { TopicReader } from '../log/read-only-log.ts';
-import { isChainCollection, sourceOf, type CollectionName } from '../model/collections.ts';
+import { isDerivedCollection, sourceOf, type CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Assembly } from '../session/assemble.ts';
 import type { Tenant } from '../table/tenant.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
+import type { LookUp } from '../table/table.ts';
 import { RecordCheck } from './record-check.ts';
 import { ToldAbsences } from './told-absences.ts';
 
@@ -194,7 +195,7 @@ class SourceAudit {
 
   #sides(): Side[] {
     const sides = [...this.#contents].map(([collection, contents]): Side => {
-      return { collection, contents, area: isChainCollection(collection) ? 'absences' : 'rows' };
+      return { collection, contents, area: isDerivedCollection(collection) ? 'absences' : 'rows' };
     });
     const { rejects } = this.#shared;
     if (rejects !== undefined) sides.push({ collection: this.#source, contents: rejects, area: 'rejects' });
@@ -212,7 +213,7 @@ class SourceAudit {
     const collection = record.topic as CollectionName;
     this.#shared.options.onRead(collection, (this.#read += 1));
     const value = (await this.#contents.get(collection)?.take(record)) ?? null;
-    if (!isChainCollection(collection)) return;
+    if (!isDerivedCollection(collection)) return;
     if (record.value === null) this.#told.forget(collection, key);
     else if (collection === 'absences')
       this.#told.takeShown(key, value as AbsenceVersionValue | null, mapping);
@@ -292,7 +293,10 @@ async function contentsIn(
 ): Promise<ReadonlyMap<string, string | null>> {
   const contents = new Map<string, string | null>();
   const shown = new Map<string, string>();
-  for (const [key, value] of await lookUpAll(index, { area, keys, at })) {
+  const lookUp: LookUp = (...of) => index.lookup(...of, at);
+  const values = await lookUpAll(lookUp, area, keys);
+  for (const key of keys) {
+    const value = values.get(key) ?? null;
     const entry = value === null || area !== 'absences' ? null : readable(key, value);
     const { step = 0, versionId = '' } = entry?.published ?? {};
     // Of an unreadable entry, the bytes equal no content.
@@ -301,7 +305,7 @@ async function contentsIn(
     else contents.set(key, collection === 'absences' || step === 0 ? null : eventText(step, versionId));
   }
   // An absence shows the row of its version.
-  const rows = await lookUpAll(index, { area: 'rows', keys: [...shown.values()], at });
+  const rows = await lookUpAll(lookUp, 'rows', [...shown.values()]);
   for (const [key, id] of shown) contents.set(key, rows.get(id)?.toString('latin1') ?? NO_HASH);
   return contents;
 }

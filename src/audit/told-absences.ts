@@ -1,6 +1,6 @@
 import type { AbsenceChangeValue } from '../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
-import type { ChainCollection } from '../model/collections.ts';
+import type { DerivedCollection } from '../model/collections.ts';
 
 interface Told {
   /** Of the last event; null if that cannot be read. */
@@ -14,7 +14,7 @@ interface Told {
 }
 
 interface ToldProblem {
-  readonly collection: ChainCollection;
+  readonly collection: DerivedCollection;
   readonly key: string;
   readonly kind: 'gap' | 'two-students';
 }
@@ -27,7 +27,7 @@ export class ToldAbsences {
   readonly #shown = new Map<string, Pick<Told, 'student' | 'mapping'>>();
 
   /** The key was nulled: a new life of it begins with any step. */
-  forget(collection: ChainCollection, key: string): void {
+  forget(collection: DerivedCollection, key: string): void {
     (collection === 'absences' ? this.#shown : this.#events).delete(key);
   }
 

@@ -1,7 +1,7 @@
 import { listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
 import { collectionOf } from './schedules.ts';
 import { protectedFieldsOf } from '../core/mapping.ts';
-import { CHAIN_COLLECTIONS, isCollectionName } from '../model/collections.ts';
+import { DERIVED_COLLECTIONS, isCollectionName } from '../model/collections.ts';
 
 type Written = Readonly<Record<string, unknown>>;
 
@@ -77,9 +77,9 @@ function isProtected(collection: string, field: unknown): boolean {
 
 /** Absences and their changes are derived together from the versions. */
 function chainFindings({ collections }: Written): Finding[] {
-  const mirrored = CHAIN_COLLECTIONS.filter((name) => isMirrored(collections, name));
+  const mirrored = DERIVED_COLLECTIONS.filter((name) => isMirrored(collections, name));
   if (mirrored.length === 0) return [];
-  const settings = CHAIN_COLLECTIONS.flatMap((name) =>
+  const settings = DERIVED_COLLECTIONS.flatMap((name) =>
     Object.keys(mapOf(mapOf(collections)[name]))
       .filter((key) => key !== 'enabled')
       .map((key) => ({
@@ -87,7 +87,9 @@ function chainFindings({ collections }: Written): Finding[] {
         message: 'has no meaning here: set it for absence-versions, from which these records are derived',
       })),
   );
-  const lacking = ['absence-versions', ...CHAIN_COLLECTIONS].filter((name) => !isMirrored(collections, name));
+  const lacking = ['absence-versions', ...DERIVED_COLLECTIONS].filter(
+    (name) => !isMirrored(collections, name),
+  );
   const partners = lacking.map((name) => ({
     path: ['collections'],
     message: `names ${mirrored.join(' and ')}, which require ${name}: mirror both, or neither`,

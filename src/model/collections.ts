@@ -34,10 +34,10 @@ export const COMPOSED_COLLECTIONS = ['class-students', 'schedules'] as const;
  * Topics that are derived from the rows of `absence-versions` (spec 3) and published in the same transactions. They
  * have no syncs and no index of their own.
  */
-export const CHAIN_COLLECTIONS = ['absences', 'absence-changes'] as const;
-export type ChainCollection = (typeof CHAIN_COLLECTIONS)[number];
+export const DERIVED_COLLECTIONS = ['absences', 'absence-changes'] as const;
+export type DerivedCollection = (typeof DERIVED_COLLECTIONS)[number];
 
-export const COLLECTIONS = [...ROW_COLLECTIONS, ...COMPOSED_COLLECTIONS, ...CHAIN_COLLECTIONS] as const;
+export const COLLECTIONS = [...ROW_COLLECTIONS, ...COMPOSED_COLLECTIONS, ...DERIVED_COLLECTIONS] as const;
 
 export type CollectionName = (typeof COLLECTIONS)[number];
 
@@ -120,7 +120,7 @@ export function sourceOf(name: CollectionName): CollectionName {
 
 export const TOPICS_OF_ABSENCES: readonly TopicSuffix[] = [
   'absence-versions',
-  ...CHAIN_COLLECTIONS,
+  ...DERIVED_COLLECTIONS,
   STATE_TOPIC,
 ];
 
@@ -130,6 +130,6 @@ export function topicsBegunWith(suffix: TopicSuffix): readonly TopicSuffix[] {
   return isOfAbsences ? TOPICS_OF_ABSENCES : [suffix];
 }
 
-export function isChainCollection(name: string): name is ChainCollection {
-  return (CHAIN_COLLECTIONS as readonly string[]).includes(name);
+export function isDerivedCollection(name: string): name is DerivedCollection {
+  return (DERIVED_COLLECTIONS as readonly string[]).includes(name);
 }

@@ -74,7 +74,7 @@ async function approve(
   const nothing = { collection, listed, removed: 0, back: 0 };
   try {
     const result = await work.sync(collection, 'FULL', { approved });
-    const removed = result.kind === 'becomes-full' ? null : (result.approvedGone ?? null);
+    const removed = result.approvedGone ?? null;
     if (removed !== null)
       return { ...nothing, outcome: 'done', removed, back: listed - removed, why: null, remedy: null };
     const why = result.kind === 'inconclusive' ? result.why : 'the full sync did not see every row';

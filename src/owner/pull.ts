@@ -91,7 +91,6 @@ export function pullOutcome(
   { result, error }: { result: SyncResult | null; error: unknown },
 ): PullOutcome {
   const stats = result?.stats;
-  const ended = result === null || result.kind === 'becomes-full' ? null : result;
   return {
     collection,
     outcome: result === null ? failureOf(error) : result.kind === 'complete' ? 'complete' : 'inconclusive',
@@ -102,10 +101,10 @@ export function pullOutcome(
     removed: stats?.rowsRemoved ?? 0,
     rejected: stats?.rowsRejected ?? 0,
     rejectReasons: stats === undefined ? [] : commonestReasons(stats, MOST_REASONS),
-    withheld: ended?.withheld ?? 0,
-    missing: ended?.kind === 'complete' ? ended.unconfirmed : 0,
-    confirmAtMs: ended?.confirmAtMs ?? null,
-    short: ended?.short ?? null,
+    withheld: result?.withheld ?? 0,
+    missing: result?.kind === 'complete' ? result.unconfirmed : 0,
+    confirmAtMs: result?.confirmAtMs ?? null,
+    short: result?.short ?? null,
     why: result?.kind === 'inconclusive' ? result.why : result === null ? messageOf(error) : null,
     remedy:
       result?.kind === 'inconclusive'

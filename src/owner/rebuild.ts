@@ -5,7 +5,8 @@ import type { Progress } from '../model/progress.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
-import { beginAbsencesAnew, type NulledKeys } from '../recovery/begin-anew.ts';
+import type { LookUp } from '../table/table.ts';
+import { beginAbsencesAnew } from '../recovery/begin-anew.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 import { CollectionProgress, type WriterStart } from '../table/collection-progress.ts';
 import { requireRecords } from '../session/watch-topics.ts';
@@ -85,29 +86,27 @@ export async function rebuildIndex(
   });
 }
 
-/** Nulls what was published of absences, and derives them again like a first load. Returns the number of nulled keys. */
-async function rebuildAbsencesAnew(work: OwnerWork): Promise<NulledKeys> {
+/** Nulls what was published of absences, and derives them again like a first load. */
+async function rebuildAbsencesAnew(work: OwnerWork): Promise<void> {
   const { tenant, writers, signal } = work;
   const collection = 'absence-versions';
   const writer = writers.get(collection);
   if (writer === undefined || tenant.absences === undefined) throw notMirrored('absences');
-  let nulled: NulledKeys = { absences: 0, 'absence-changes': 0 };
   await writer.reindex(async () => {
     await tenant.state.collection(collection).rebuild();
     const progress = writer.progress ?? noProgress(work, collection);
     const begun = await beginAbsencesAnew(tenant, progress, signal);
-    nulled = begun.nulled;
     const known = [begun.progress, ...begun.derived];
     return readAgain(work, { collection, known, isFirstLoadOver: false });
   });
-  return nulled;
 }
 
 function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionName): Progress {
   const nothing = { progress: null, indexed: '', offsets: {}, knownRows: 0, knownRejects: 0 };
   const stats = newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() });
+  const sync = { stats, seen: null, seenRejects: null };
   const transactionId = runtime.randomId();
-  return new CollectionProgress(collection, null, nothing).next({ transactionId, stats, completion: null });
+  return new CollectionProgress(collection, null, nothing).next({ transactionId, sync, completion: null });
 }
 
 async function readAgain(
@@ -141,9 +140,9 @@ async function markCorrupt(index: CollectionIndex, start: WriterStart, corrupt: 
   if (position === null) return;
   const changes: IndexChange[] = [];
   for (const area of ['rows', 'rejects'] as const) {
-    for (const [key, value] of await lookUpAll(index, { area, keys: corrupt[area], at: start.indexed })) {
-      if (value !== null) changes.push({ area, key, value: HASH_OF_NO_ROW });
-    }
+    const lookUp: LookUp = (...of) => index.lookup(...of, start.indexed);
+    for (const key of (await lookUpAll(lookUp, area, corrupt[area])).keys())
+      changes.push({ area, key, value: HASH_OF_NO_ROW });
   }
   if (changes.length > 0) await index.apply(start.indexed, position, changes);
 }

@@ -69,10 +69,10 @@ async function hideUnknown({ tenant, writers }: OwnerWork, keys: readonly string
   const index = tenant.state.collection(SOURCE);
   await writers.get(SOURCE)?.reissue(async (publish) => {
     const at = (await index.position())?.transactionId ?? '';
-    const known = await lookUpAll(index, { area: 'absences', keys, at });
+    const known = await lookUpAll((...of) => index.lookup(...of, at), 'absences', keys);
     const unknown = keys.filter((key) => {
-      const entry = known.get(key) ?? null;
-      return entry === null || !isShown(decodeEntry(key, entry));
+      const entry = known.get(key);
+      return entry === undefined || !isShown(decodeEntry(key, entry));
     });
     for (let from = 0; from < unknown.length; from += HIDDEN_AT_ONCE) {
       const some = unknown.slice(from, from + HIDDEN_AT_ONCE);

@@ -63,7 +63,7 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
     const republication = collection === 'absences' ? { absences: wanted } : { rows: wanted };
     const result = await work.sync(sourceOf(collection), 'FULL', { republication });
     const why = result.kind === 'inconclusive' ? result.why : null;
-    const withheld = result.kind === 'becomes-full' ? 0 : result.withheld;
+    const { withheld } = result;
     if (keys.length === 0 && why === null && withheld === 0) await writer.publishedAgain(collection);
     return { published, missing: [...missing], why, withheld };
   },

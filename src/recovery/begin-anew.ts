@@ -1,14 +1,11 @@
 import { forgetting, hiding } from '../absences/render-absences.ts';
 import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
-import { CHAIN_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
+import { DERIVED_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import type { Tenant } from '../table/tenant.ts';
 import { offsetsWithout, STATE_COMPLETE, type Progress } from '../model/progress.ts';
 
 const REMOVED_AT_ONCE = 5_000;
-const ABSENCE_TOPICS = [...CHAIN_COLLECTIONS, STATE_TOPIC] as const;
-
-/** Number of nulled keys. */
-export type NulledKeys = Record<(typeof CHAIN_COLLECTIONS)[number], number>;
+const ABSENCE_TOPICS = [...DERIVED_COLLECTIONS, STATE_TOPIC] as const;
 
 /**
  * Nulls all keys of `absences`, `absence-changes` and `absence-state`, and records that absences begin with a first
@@ -18,20 +15,18 @@ export async function beginAbsencesAnew(
   tenant: Tenant,
   progress: Progress,
   signal: AbortSignal,
-): Promise<{ progress: Progress; derived: readonly Progress[]; nulled: NulledKeys }> {
+): Promise<{ progress: Progress; derived: readonly Progress[] }> {
   const { log, runtime } = tenant;
   const withdrawn = await record(tenant, progress, undefined);
-  const nulled: NulledKeys = { absences: 0, 'absence-changes': 0 };
   for (const topic of ABSENCE_TOPICS) {
     const keys = await liveKeys(tenant, topic, signal);
-    if (topic !== STATE_TOPIC) nulled[topic] = keys.length;
     for (let from = 0; from < keys.length; from += REMOVED_AT_ONCE) {
       const id = runtime.randomId();
       const some = keys.slice(from, from + REMOVED_AT_ONCE);
       await log.remove(some.map((key, at) => removalOf(tenant.tenantId, { topic, key, id: `${id}-${at}` })));
     }
   }
-  return { ...(await record(tenant, withdrawn.progress, STATE_COMPLETE)), nulled };
+  return record(tenant, withdrawn.progress, STATE_COMPLETE);
 }
 
 async function record(
@@ -47,7 +42,7 @@ async function record(
     offsets: offsetsWithout(before.offsets, [STATE_TOPIC]),
     absenceState,
   };
-  const derived = CHAIN_COLLECTIONS.map((collection): Progress =>
+  const derived = DERIVED_COLLECTIONS.map((collection): Progress =>
     Object.assign({}, next, {
       collection,
       offsets: {},

@@ -1,11 +1,11 @@
 import { planIndexRecovery, type IndexRecoveryPlan } from '../core/index-recovery.ts';
 import {
-  CHAIN_COLLECTIONS,
+  DERIVED_COLLECTIONS,
   STATE_TOPIC,
   TOPICS_OF_ABSENCES,
   type CollectionName,
   type TopicSuffix,
-  type ChainCollection,
+  type DerivedCollection,
 } from '../model/collections.ts';
 import { allOffsets, isFirstLoadOver, type Progress, STATE_COMPLETE } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
@@ -60,7 +60,7 @@ export async function planRecovery(
       ? null
       : absenceSource({
           ...known,
-          hasLostTopics: CHAIN_COLLECTIONS.some((name) => lost.has(name)),
+          hasLostTopics: DERIVED_COLLECTIONS.some((name) => lost.has(name)),
           hasLostAll: TOPICS_OF_ABSENCES.every((suffix) => lost.has(suffix)),
           hasLostChangelog: lost.has(STATE_TOPIC),
           hasEvents: holdsRecords(tenant, ends, 'absence-changes'),
@@ -130,7 +130,7 @@ function commonIds({ transactionIds }: Ownership, collections: readonly Collecti
 /** The progress of the collections derived from one; empty for most. */
 function derivedOf({ absences }: Tenant, collection: CollectionName, ownership: Ownership): DerivedProgress {
   if (absences === undefined || collection !== 'absence-versions') return new Map();
-  return new Map(CHAIN_COLLECTIONS.map((name) => [name, ownership.progress.get(name) ?? null]));
+  return new Map(DERIVED_COLLECTIONS.map((name) => [name, ownership.progress.get(name) ?? null]));
 }
 
 /** If `progress` is lost, later events are news: a snapshot never begins again by itself. */
@@ -156,7 +156,7 @@ export type AbsenceSource = 'nothing' | 'changelog' | 'index' | 'lost';
 
 export interface AbsenceFacts {
   readonly progress: Progress | null;
-  readonly derived: ReadonlyMap<ChainCollection, Progress | null>;
+  readonly derived: ReadonlyMap<DerivedCollection, Progress | null>;
   readonly position: IndexPosition | null;
   /** Whether `absences` or `absence-changes` lost records. */
   readonly hasLostTopics: boolean;

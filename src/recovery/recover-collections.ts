@@ -1,5 +1,5 @@
 import {
-  CHAIN_COLLECTIONS,
+  DERIVED_COLLECTIONS,
   STATE_TOPIC,
   type CollectionName,
   type TopicSuffix,
@@ -167,7 +167,7 @@ function topicsWith({ collection, derived }: Recovery): readonly TopicSuffix[] {
 /** The topics that collections are written to. */
 function topicsOf({ absences }: Tenant, collections: readonly CollectionName[]): readonly TopicSuffix[] {
   const hasAbsences = absences !== undefined && collections.includes('absence-versions');
-  return [...collections, 'rejects', ...(hasAbsences ? [...CHAIN_COLLECTIONS, STATE_TOPIC] : [])];
+  return [...collections, 'rejects', ...(hasAbsences ? [...DERIVED_COLLECTIONS, STATE_TOPIC] : [])];
 }
 
 /**

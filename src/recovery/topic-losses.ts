@@ -1,12 +1,12 @@
 import { hasLostRecords } from '../core/index-recovery.ts';
-import { STATE_TOPIC, type ChainCollection, type TopicSuffix } from '../model/collections.ts';
+import { STATE_TOPIC, type DerivedCollection, type TopicSuffix } from '../model/collections.ts';
 import { allOffsets, offsetsOf, offsetsWithout, type Progress } from '../model/progress.ts';
 import type { IndexPosition } from '../state/index-store.ts';
 import type { TopicEnds } from './topic-ends.ts';
 import type { Tenant } from '../table/tenant.ts';
 
 /** The progress of derived collections. */
-export type DerivedProgress = ReadonlyMap<ChainCollection, Progress | null>;
+export type DerivedProgress = ReadonlyMap<DerivedCollection, Progress | null>;
 
 export interface KnownTopics {
   readonly progress: Progress;
@@ -69,7 +69,7 @@ export async function recordTopicLosses(
     }),
   });
   const derivedCommitted = new Map(
-    committed.derived.map((each) => [each.collection as ChainCollection, each]),
+    committed.derived.map((each) => [each.collection as DerivedCollection, each]),
   );
   return { progress: committed.progress, derived: derivedCommitted };
 }

@@ -24,7 +24,7 @@ export interface Assembly extends AsyncDisposable {
   readonly kafka: Kafka;
   readonly registry: Registry;
   readonly store: StateStore;
-  /** Makes a tenant anew. Who uses its hub or its log disposes of it. */
+  /** Makes a tenant, another one each time. Who uses its hub or its log disposes of it. */
   tenant(tenantId: string): StartedTenant;
 }
 

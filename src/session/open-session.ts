@@ -1,4 +1,4 @@
-import { absentStudents } from '../absences/absent-students.ts';
+import { absentStudents } from '../absences/absence-index.ts';
 import { AbsenceView } from '../absences/absence-view.ts';
 import { LateRowWatch } from '../core/late-rows.ts';
 import { createZoneClock } from '../core/lessons/zone-clock.ts';

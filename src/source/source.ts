@@ -1,4 +1,3 @@
-import type { FetchedRows } from '../table/view.ts';
 import { readClassStudents } from '../core/class-students.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import { jsonText } from '../core/json-text.ts';
@@ -12,6 +11,9 @@ import type { CollectionIndex } from '../state/index-store.ts';
 import { shortfallOf } from '../core/deletions/evidence.ts';
 import type { ChangedScopes } from '../table/tenant.ts';
 import type { OpenOptions, Reading, SourceEnd, SourcePage } from './source-scan.ts';
+
+/** Rows that were asked for by their ids, as far as the hub shows them. */
+export type FetchedRows = readonly { readonly rows: readonly KeyedRow[]; readonly readVersion: number }[];
 
 /** The source of a collection's rows: scans of all rows, and requests for single rows. */
 export interface Source {

@@ -4,29 +4,17 @@ import type { DeletionMemory } from '../state/index-store.ts';
 
 /** Findings of a collection's syncs about the hub, for later syncs of the same session. */
 export class HubFindings {
-  #skewMs: number | null = null;
-  #isInconclusive = false;
+  /** The hub's clock minus ours at the last sync; null before the first. */
+  skewMs: number | null = null;
+  /** Whether the last full sync was inconclusive: until one is not, changes are published, but the watermark stays. */
+  isInconclusive = false;
   /** The hub's totals without a filter, by scope. */
   readonly #unfilteredTotals = new Map<string, number | null>();
   #ignoresFilteredTotals = false;
 
-  /** The hub's clock minus ours at the last sync; null before the first. */
-  get skewMs(): number | null {
-    return this.#skewMs;
-  }
-
-  /** Whether the last full sync was inconclusive: until one is not, changes are published, but the watermark stays. */
-  get isInconclusive(): boolean {
-    return this.#isInconclusive;
-  }
-
   /** Converts a time of the local clock to the hub's clock. */
   hubTimeMs(ownTimeMs: number): number {
-    return ownTimeMs + (this.#skewMs ?? 0);
-  }
-
-  noteSkew(skewMs: number | null): void {
-    this.#skewMs = skewMs;
+    return ownTimeMs + (this.skewMs ?? 0);
   }
 
   noteFullSync(sync: {
@@ -34,7 +22,7 @@ export class HubFindings {
     readonly scans: readonly ScanEvidence[];
     readonly isConfirming: boolean;
   }): void {
-    this.#isInconclusive = sync.isInconclusive;
+    this.isInconclusive = sync.isInconclusive;
     for (const { scope, totalAtEnd } of sync.scans) this.#unfilteredTotals.set(scope, totalAtEnd);
     if (!sync.isConfirming) this.#ignoresFilteredTotals = false;
   }

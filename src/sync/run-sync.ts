@@ -10,7 +10,7 @@ import { scansAhead } from '../source/pages-ahead.ts';
 import { evidenceOf, type Reading, type SourcePage } from '../source/source-scan.ts';
 import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
 import { settleMissing, type MirroredCollection, type RunningSync, type Scanned } from './settle-missing.ts';
-import type { SyncResult, SyncOptions } from './sync-result.ts';
+import type { ReplacedSync, SyncResult, SyncOptions } from './sync-result.ts';
 import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
 
 const COMMIT_EVERY_MS = 1_000;
@@ -21,7 +21,11 @@ type RunOptions = SyncOptions & { readonly signal: AbortSignal };
  * Runs one sync of a collection, full or incremental, and publishes the changes. Throws the hub's errors, and
  * `HUB_FOREIGN_DATA`.
  */
-export function runSync(own: MirroredCollection, mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+export function runSync(
+  own: MirroredCollection,
+  mode: SyncMode,
+  options: RunOptions,
+): Promise<SyncResult | ReplacedSync> {
   const { source } = own;
   const keys = options.approved?.keys ?? (options.confirming === true ? missingKeys(own) : null);
   if (keys !== null)
@@ -36,7 +40,7 @@ async function runOn(
   own: MirroredCollection,
   mode: SyncMode,
   options: RunOptions & Pick<RunningSync, 'some'>,
-): Promise<SyncResult> {
+): Promise<SyncResult | ReplacedSync> {
   const { writer, pages, late, settings } = own;
   const { acceptNew = false, approved = null, confirming: isConfirming = false, some, signal } = options;
   const isFull = mode === 'FULL';
@@ -99,8 +103,8 @@ function newSync(
   const keys = (): SeenKeys => new SeenKeys(seed);
   return {
     stats: newSyncStats({ syncId, mode, startedAtMs }),
-    seen: isFull ? keys() : null,
-    seenByIncremental: isFull ? undefined : keys(),
+    isFull,
+    seen: keys(),
     seenByOthers: isFull ? keys() : null,
     seenRejects: isFull ? keys() : null,
     readVersion: own.writer.readVersion(),
@@ -138,7 +142,7 @@ async function scanAll(run: RunningSync, gate: IdentityGate): Promise<Scanned> {
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
       if (!(await stageKnown(run, gate, page))) await stageAll(run, gate, page);
-      const isByTime = sync.seen === null && own.source.changes === undefined;
+      const isByTime = !sync.isFull && own.source.changes === undefined;
       if (isByTime && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
       // The reader is done with a large page before the scan goes on.
@@ -156,8 +160,8 @@ async function* pagesOf(
   options: { wanted: ReadonlySet<string>; isSingle: boolean; scans: ScanEvidence[] },
 ): AsyncGenerator<SourcePage, undefined> {
   const open = {
-    modifiedAfterMs: sync.seen === null ? incrementalBegin(own) : undefined,
-    pages: sync.seen === null ? undefined : (own.pages ?? undefined),
+    modifiedAfterMs: sync.isFull ? undefined : incrementalBegin(own),
+    pages: sync.isFull ? (own.pages ?? undefined) : undefined,
     readVersion: own.writer.readVersion,
     signal,
   };
@@ -232,12 +236,12 @@ function missingKeys({ missing }: MirroredCollection): Iterable<string> | null {
 }
 
 /** A row without an id counts as a row of its own. */
-function countedBy({ seen, seenByIncremental, stats }: ActiveSync): {
+function countedBy({ seen, stats }: ActiveSync): {
   distinctRows: number;
   rowsWithoutId: number;
 } {
   const { rowsWithoutId } = stats;
-  return { distinctRows: ((seen ?? seenByIncremental)?.size ?? 0) + rowsWithoutId, rowsWithoutId };
+  return { distinctRows: (seen?.size ?? 0) + rowsWithoutId, rowsWithoutId };
 }
 
 /** Hands a page that was recognised to the writer; false where its rows are to be decided one by one. */
@@ -259,7 +263,7 @@ async function stageAll(run: RunningSync, gate: IdentityGate, page: SourcePage):
   const { writer } = run.own;
   const { rows, readAgain = [] } = page;
   if (readAgain.length > 0 && writer.known.rejects > 0) await writer.remove(run.sync, 'rejects', readAgain);
-  const most = writer.rowsAtOnce;
+  const most = run.own.settings.size.rowsAtOnce;
   if (rows.length <= most) return stage(run, gate, page);
   for (let from = 0; from < rows.length; from += most) {
     await stage(run, gate, { ...page, rows: rows.slice(from, from + most), print: undefined });
@@ -273,14 +277,14 @@ async function stage(run: RunningSync, gate: IdentityGate, page: SourcePage): Pr
   const { writer } = own;
   const rows = await withoutNowEmpty(run, page);
   const accepted = { rows, readVersion: page.readVersion, print: page.print };
-  let tally = await writer.acceptIf(sync, accepted, gate.overlaps);
+  let tally = await writer.accept(sync, accepted, gate.overlaps);
   if (tally === null) {
     await gate.prove();
     tally = await writer.accept(sync, accepted);
   }
   gate.noteOwn(rows.length);
-  if (sync.seen === null && rows.length > 0) own.late.noteBrought();
-  reportPage(own, sync, tally);
+  if (!sync.isFull && rows.length > 0) own.late.noteBrought();
+  if (tally !== null) reportPage(own, sync, tally);
 }
 
 /** Values that became empty wait for the end of a full sync, where the guard sees all losses together. */
@@ -290,8 +294,11 @@ async function withoutNowEmpty(
 ): Promise<readonly KeyedRow[]> {
   const empty = rows.filter((row) => row.becameEmpty === true);
   if (empty.length === 0) return rows;
-  const { differing = [], unknown = [] } = await own.writer.read((table) => table.compare(empty));
-  for (const { key } of differing) if (key !== null) sync.seen?.add(key);
+  const hashes = await own.writer.read((table) => table.hashesOf(empty.flatMap(({ key }) => key ?? [])));
+  const hashOf = ({ key }: KeyedRow): Buffer | null => hashes.get(key ?? '') ?? null;
+  const unknown = empty.filter((row) => hashOf(row) === null);
+  const differing = empty.filter((row) => hashOf(row)?.equals(row.decoded.hash) === false);
+  if (sync.isFull) for (const { key } of differing) if (key !== null) sync.seen?.add(key);
   becameEmpty.push(...differing);
   const left = new Set([...differing, ...unknown.filter(({ needsKnown }) => needsKnown)]);
   return rows.filter((row) => !left.has(row));
@@ -311,7 +318,7 @@ function clockOf(
   return (hubTimeMs) => {
     const overlapMs = settings.deltaOverlapMs;
     const clock = syncClock({ hubTimeMs, localTimeMs, previousSkewMs, overlapMs });
-    findings.noteSkew(clock.skewMs);
+    findings.skewMs = clock.skewMs;
     stats.startedAtMs = clock.startedAtMs;
     return clock;
   };
@@ -334,7 +341,7 @@ function seedFrom(syncId: string): number {
  * Ends a sync whose scans have ended: decides whether they saw everything, settles what they did not see, and commits the
  * last transaction, which moves the watermark.
  */
-async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncResult> {
+async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncResult | ReplacedSync> {
   const { own, sync } = run;
   const { clock, scans } = scanned;
   const { writer, findings } = own;
@@ -344,9 +351,9 @@ async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncRes
   // A row skipped as stale may have been the newer one: it must be read again (invariant 2).
   const reached = writer.progress?.watermarkMs ?? clock.watermarkMs;
   const isPart = scans.length < run.reading.scopes.size;
-  const mayAdvance = stats.rowsStale === 0 && !isPart && (sync.seen !== null || !findings.isInconclusive);
+  const mayAdvance = stats.rowsStale === 0 && !isPart && (sync.isFull || !findings.isInconclusive);
   const watermarkMs = mayAdvance ? clock.watermarkMs : reached;
-  if (sync.seen === null) return completeIncremental(run, scans, watermarkMs);
+  if (!sync.isFull) return completeIncremental(run, scans, watermarkMs);
   const settled = await settleMissing(run, scanned);
   const { inconclusive: why, short, unconfirmed, confirmAtMs, approved, remember } = settled;
   const { rowsWithheld: withheld } = writer.committed.settled;
@@ -357,19 +364,7 @@ async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncRes
     return { kind: 'inconclusive', stats, why, withheld, short, confirmAtMs, approvedGone: approved };
   }
   if (!isPart && mayClearRejects(scans)) await clearRejects(writer, sync);
-  await writer.flush(sync, {
-    watermarkMs,
-    lastCompleteFull: isPart
-      ? null
-      : {
-          syncId: stats.syncId,
-          startedAtMs: stats.startedAtMs,
-          // Readable rows only; rejected ones have a number of their own.
-          rows: sync.seen.size - (sync.seenRejects?.size ?? 0) + stats.rowsWithoutId,
-          rowsRejected: stats.rowsRejected,
-          rowsWithheld: withheld,
-        },
-  });
+  await writer.flush(sync, { watermarkMs, isWhole: !isPart });
   await remember();
   const { startedAtMs } = stats;
   if (!isPart)
@@ -395,7 +390,7 @@ async function completeIncremental(
   { own, sync }: RunningSync,
   scans: readonly ScanEvidence[],
   watermarkMs: number,
-): Promise<SyncResult> {
+): Promise<SyncResult | ReplacedSync> {
   const { writer, findings } = own;
   const { stats } = sync;
   const { rowsWithheld: withheld } = writer.committed.settled;
@@ -411,8 +406,7 @@ async function completeIncremental(
   }
   const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
   // Without a watermark that moves on, there is nothing to record.
-  if (hasNews || own.source.changes === undefined)
-    await writer.flush(sync, { watermarkMs, lastCompleteFull: null });
+  if (hasNews || own.source.changes === undefined) await writer.flush(sync, { watermarkMs, isWhole: false });
   own.late.endIncremental(stats.startedAtMs);
   return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
 }

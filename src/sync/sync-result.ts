@@ -39,6 +39,11 @@ export type SyncResult =
       readonly unconfirmed: number;
     })
   /** Inconclusive: nothing proves that the hub's list is complete. The watermark stays. */
-  | (Ended & { readonly kind: 'inconclusive'; readonly why: string })
-  /** An incremental sync that would bring most of the collection, or stayed below the hub's total: a full one replaces it. */
-  | { readonly kind: 'becomes-full'; readonly because: 'oversized' | 'short'; readonly stats: SyncStats };
+  | (Ended & { readonly kind: 'inconclusive'; readonly why: string });
+
+/** An incremental sync that would bring most of the collection, or stayed below the hub's total: a full one replaces it. */
+export interface ReplacedSync {
+  readonly kind: 'becomes-full';
+  readonly because: 'oversized' | 'short';
+  readonly stats: SyncStats;
+}

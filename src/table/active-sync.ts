@@ -1,8 +1,7 @@
 import type { ReadableRow } from '../core/decoded-row.ts';
 import type { Change, KeyedRow } from '../core/row-changes.ts';
 import type { Fingerprints, SeenKeys } from '../core/seen-keys.ts';
-import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
-import type { Progress } from '../model/progress.ts';
+import type { SyncStats } from '../core/sync-stats.ts';
 
 /** What a requested sync publishes even if it is unchanged. */
 export interface Republication {
@@ -15,14 +14,12 @@ export interface Republication {
 /** The record that the writer keeps of a running sync. */
 export interface ActiveSync {
   readonly stats: SyncStats;
-  /** Keys that a full sync has read; null for an incremental one. */
+  readonly isFull: boolean;
+  /** Keys that its scan has read; null without a scan. */
   readonly seen: SeenKeys | null;
-  /**
-   * Keys that an incremental sync has read; undefined for a full sync, which has `seen`, and for a sync without a scan.
-   */
-  readonly seenByIncremental?: SeenKeys | undefined;
-  /** Keys that other syncs have read since this one began; they are no candidates for deletion. */
+  /** For a full sync: keys that others have read since this one began; they are no candidates for deletion. */
   readonly seenByOthers: SeenKeys | null;
+  /** For a full sync. */
   readonly seenRejects: SeenKeys | null;
   /** Read version of the newest page: this sync needs no record of older publications. */
   readVersion: number;
@@ -30,17 +27,6 @@ export interface ActiveSync {
   readonly onNew?: ((row: ReadableRow) => void) | undefined;
   /** Rows to publish even if they are unchanged. */
   readonly republication?: Republication | undefined;
-}
-
-/** Creates a sync for a transaction outside a scan. */
-export function syncWithoutScan(
-  { now, randomId }: { readonly now: () => number; readonly randomId: () => string },
-  writer: { readonly progress: Progress | null; readonly readVersion: () => number },
-): ActiveSync {
-  const startedAtMs = writer.progress?.startedAtMs ?? now();
-  const readVersion = writer.readVersion();
-  const stats = newSyncStats({ syncId: randomId(), mode: 'INCREMENTAL', startedAtMs });
-  return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion };
 }
 
 /** Calls `onNew` for a change that publishes a row. */
@@ -68,14 +54,10 @@ export function rowKeys(rows: readonly KeyedRow[]): string[] {
 }
 
 /** Keys that a sync read on an earlier page: when a hub lists a row twice, the first occurrence counts. */
-export function keysSeenBefore(
-  { seen, seenByIncremental }: ActiveSync,
-  rows: readonly KeyedRow[],
-): ReadonlySet<string> {
+export function keysSeenBefore({ seen }: ActiveSync, rows: readonly KeyedRow[]): ReadonlySet<string> {
   const keys = new Set<string>();
-  const before = seen ?? seenByIncremental;
-  if (before === undefined) return keys;
-  for (const { key } of rows) if (key !== null && before.has(key)) keys.add(key);
+  if (seen === null) return keys;
+  for (const { key } of rows) if (key !== null && seen.has(key)) keys.add(key);
   return keys;
 }
 
@@ -97,8 +79,8 @@ export function markSeen(
   rows: readonly KeyedRow[],
 ): void {
   for (const active of syncs) {
-    const seen = active === sync ? (active.seen ?? active.seenByIncremental) : active.seenByOthers;
-    if (seen === null || seen === undefined) continue;
+    const seen = active === sync ? active.seen : active.seenByOthers;
+    if (seen === null) continue;
     for (const { key, rejectKey, decoded } of rows) {
       if (key !== null) seen.add(key);
       if (decoded.kind === 'reject') active.seenRejects?.add(rejectKey);

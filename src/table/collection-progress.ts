@@ -1,8 +1,8 @@
 import type { RollcallError } from '../errors.ts';
 import {
-  CHAIN_COLLECTIONS,
+  DERIVED_COLLECTIONS,
   STATE_TOPIC,
-  type ChainCollection,
+  type DerivedCollection,
   type CollectionName,
 } from '../model/collections.ts';
 import {
@@ -13,25 +13,20 @@ import {
   SEVERAL_MAPPINGS,
   STATE_COMPLETE,
   type DeletionState,
-  type LastCompleteFull,
   type Offsets,
   type Progress,
 } from '../model/progress.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
+import type { ActiveSync } from './active-sync.ts';
 
-/** The result of an ended sync. */
-export interface SyncCompletion {
-  readonly watermarkMs: number;
-  readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
-}
-
-export type Completion = SyncCompletion | 'incomplete';
+/** How a sync ended. `isWhole`: it was full, and read every scope. */
+export type Completion = { readonly watermarkMs: number; readonly isWhole: boolean } | 'incomplete';
 
 /** What the last full sync that settled missing rows has left. */
 export type Settled = Pick<Progress, 'deletions' | 'rowsWithheld'>;
 
 /** Number of keys of each derived collection. */
-export type DerivedRows = Readonly<Record<ChainCollection, number>>;
+export type DerivedRows = Readonly<Record<DerivedCollection, number>>;
 
 /** Rejects and withheld removals belong to the source collection. */
 const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
@@ -40,7 +35,7 @@ const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
 export interface WriterStart {
   readonly progress: Progress | null;
   /** The progress of derived collections; null when none is committed. */
-  readonly derived?: ReadonlyMap<ChainCollection, Progress | null> | undefined;
+  readonly derived?: ReadonlyMap<DerivedCollection, Progress | null> | undefined;
   /** The transaction that the index reflects. */
   readonly indexed: string;
   /** Whether `absence-state` holds the complete index of absences. */
@@ -59,7 +54,7 @@ export interface WriterStart {
 
 interface NextTransaction {
   readonly transactionId: string;
-  readonly stats: SyncStats;
+  readonly sync: Pick<ActiveSync, 'stats' | 'seen' | 'seenRejects'>;
   /** Null in the middle of a sync. */
   readonly completion: Completion | null;
 }
@@ -72,7 +67,7 @@ export class CollectionProgress {
   readonly #offsetsAtStart: Offsets;
   #start: WriterStart;
   #last: Progress | null;
-  #derived: ReadonlyMap<ChainCollection, Progress | null>;
+  #derived: ReadonlyMap<DerivedCollection, Progress | null>;
   #isFirstLoadOver: boolean;
   /** Whether `absence-state` holds the complete index of absences. The next transaction records it. */
   isChangelogComplete: boolean;
@@ -161,7 +156,8 @@ export class CollectionProgress {
   }
 
   /** The record of the next transaction; the commit adds the transaction's own offsets. */
-  next({ transactionId, stats, completion }: NextTransaction): Progress {
+  next({ transactionId, sync, completion }: NextTransaction): Progress {
+    const { stats } = sync;
     const before = this.#last;
     const { deletions, rowsWithheld } = this.settled;
     // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before; but of a
@@ -171,11 +167,11 @@ export class CollectionProgress {
       deletions?.heldSinceMs != null && deletions.heldSinceMs !== before?.deletions?.heldSinceMs;
     const settledBy = isItsEnd || isNewHold ? deletions.settledBy : (before?.deletions?.settledBy ?? '');
     const done = completion === null || completion === 'incomplete' ? null : completion;
-    const full = done?.lastCompleteFull ?? null;
     // Other collections' rejects belong to their own progress.
-    const own = offsetsWithout(this.#offsetsAtStart, [...CHAIN_COLLECTIONS, STATE_TOPIC, 'rejects']);
+    const own = offsetsWithout(this.#offsetsAtStart, [...DERIVED_COLLECTIONS, STATE_TOPIC, 'rejects']);
     const offsets = { ...own, ...before?.offsets };
-    const isOfOne = before === null || full !== null || (before.mapping ?? null) === this.mapping;
+    const isWhole = done?.isWhole === true;
+    const isOfOne = before === null || isWhole || (before.mapping ?? null) === this.mapping;
     return {
       collection: this.#collection,
       sequence: (before?.sequence ?? 0) + 1,
@@ -193,7 +189,17 @@ export class CollectionProgress {
       // The watermark may go back: a hub's clock that ran ahead and was corrected would otherwise hide changes.
       watermarkMs: done === null ? (before?.watermarkMs ?? null) : done.watermarkMs,
       offsets,
-      lastCompleteFull: full === null ? (before?.lastCompleteFull ?? null) : { ...full, offsets },
+      lastCompleteFull: isWhole
+        ? {
+            syncId: stats.syncId,
+            startedAtMs: stats.startedAtMs,
+            // Readable rows only; rejected ones have a number of their own.
+            rows: (sync.seen?.size ?? 0) - (sync.seenRejects?.size ?? 0) + stats.rowsWithoutId,
+            rowsRejected: stats.rowsRejected,
+            rowsWithheld,
+            offsets,
+          }
+        : (before?.lastCompleteFull ?? null),
       mapping: isOfOne ? this.mapping : SEVERAL_MAPPINGS,
       absenceState: this.isChangelogComplete ? STATE_COMPLETE : undefined,
       schemaIds: before?.schemaIds,
@@ -244,7 +250,7 @@ export class CollectionProgress {
 
   committed(progress: Progress, derived: readonly Progress[]): void {
     this.#last = progress;
-    this.#derived = new Map(derived.map((each) => [each.collection as ChainCollection, each]));
+    this.#derived = new Map(derived.map((each) => [each.collection as DerivedCollection, each]));
     const changes = derived.find((each) => each.collection === 'absence-changes');
     this.#isFirstLoadOver ||= changes !== undefined && isFirstLoadOver(changes);
   }

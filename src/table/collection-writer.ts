@@ -4,9 +4,8 @@ import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
 import { RollcallError } from '../errors.ts';
 import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
-import type { SyncStats } from '../core/sync-stats.ts';
-import { keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.ts';
-import type { View, ViewedSync, ViewedTransaction } from './view.ts';
+import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
+import { keysSeenBefore, type ActiveSync } from './active-sync.ts';
 import { changelogRecords } from './changelog.ts';
 import {
   CollectionProgress,
@@ -18,7 +17,6 @@ import { Table, type IsEnough, type RowPage, type SessionMemory } from './table.
 import type { Tenant, TenantCollection } from './tenant.ts';
 
 const NOT_COUNTED: DerivedRows = { absences: 0, 'absence-changes': 0 };
-const NONE_SEEN_BEFORE: ReadonlySet<string> = new Set();
 
 /**
  * The only place where a collection's rows become records: its {@link Table} decides and stages, and it commits: to Kafka
@@ -72,11 +70,6 @@ export class CollectionWriter {
     return this.#table.isFull;
   }
 
-  /** See {@link TransactionSize.rowsAtOnce}. */
-  get rowsAtOnce(): number {
-    return this.#own.size.rowsAtOnce;
-  }
-
   /** Returns the current read version. A page carries the one of the time when its request was sent. */
   readonly readVersion = (): number => this.#table.readVersion;
 
@@ -88,16 +81,11 @@ export class CollectionWriter {
     this.#table.end(sync);
   }
 
-  /** Decides a page's rows; changes are staged until {@link flush}. */
-  accept(sync: ActiveSync, page: RowPage): Promise<PageTally> {
-    return this.#run(() => this.#decide(sync, page, keysSeenBefore(sync, page.rows)));
-  }
-
   /**
-   * Like {@link accept}, if `isEnough` accepts the number of known rows in the page; otherwise returns null and changes
-   * nothing.
+   * Decides a page's rows; changes are staged until {@link flush}. Null, and nothing changes, unless `isEnough` accepts the
+   * number of known rows in the page.
    */
-  acceptIf(sync: ActiveSync, page: RowPage, isEnough: IsEnough): Promise<PageTally | null> {
+  accept(sync: ActiveSync, page: RowPage, isEnough: IsEnough = () => true): Promise<PageTally | null> {
     return this.#run(async () => {
       const { hashes, known } = await this.#table.lookUpPage(page);
       if (!isEnough(page.rows.length, known)) return null;
@@ -151,13 +139,11 @@ export class CollectionWriter {
     const { size } = this.#own;
     const { now } = this.#tenant.runtime;
     const rows = this.#table.staged.size;
-    const { rowsRejected } = sync.stats;
     await this.#derive(sync, completion);
     if (!this.hasPending && completion === null) return;
-    const rejected = sync.stats.rowsRejected - rowsRejected;
     const startedAtMs = now();
     try {
-      await this.#commit(sync, rejected === 0 ? completion : withRejected(completion, rejected));
+      await this.#commit(sync, completion);
     } finally {
       size.note(rows, now() - startedAtMs);
     }
@@ -166,14 +152,13 @@ export class CollectionWriter {
   async #commit(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
     const { records, changes, transactionId, derived: outcomes } = this.#table.staged;
     const { view, missing } = this.#memory;
-    const { stats } = sync;
     // What was seen may be forgotten although the commit fails.
     await missing?.dropSeen();
-    const next = this.committed.next({ transactionId, stats, completion });
+    const next = this.committed.next({ transactionId, sync, completion });
     const { progress, derived, committedAtMs } = await this.#toLog({
       records: view === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,
-      derived: await this.#nextDerived(next, stats),
+      derived: await this.#nextDerived(next, sync.stats),
       // An incomplete changelog may have lost any of its records, so its present content counts.
       lostTopics: view !== undefined && this.progress?.absenceState === undefined ? [STATE_TOPIC] : [],
     });
@@ -221,15 +206,14 @@ export class CollectionWriter {
     const { view } = this.#memory;
     if (view === undefined) return;
     const isFirstLoad = !this.committed.isFirstLoadOver;
-    const isIncremental = sync.seen === null;
-    const isComplete = completion !== 'incomplete' && completion?.lastCompleteFull != null;
-    const facts: ViewedSync = {
+    const isComplete = completion !== 'incomplete' && completion?.isWhole === true;
+    await view.derive(this.#table, {
+      active: sync,
       isFirstLoad,
-      isBesideFull: isIncremental && (isFirstLoad || this.#table.isFullSyncRunning),
+      isBesideFull: !sync.isFull && (isFirstLoad || this.#table.isFullSyncRunning),
       end: completion === null ? null : { isComplete },
-      republishes: sync.republication?.absences,
-    };
-    await view.derive(this.#viewedTransaction(sync, view), facts);
+      commit: () => this.#commit(sync),
+    });
   }
 
   /**
@@ -237,47 +221,9 @@ export class CollectionWriter {
    * again. A full sync reads the rows anyway, so nothing has to be read back from the log.
    */
   #keepsUnchanged(sync: ActiveSync): boolean {
-    if (this.#memory.view === undefined || sync.seen === null) return false;
+    if (this.#memory.view === undefined || !sync.isFull) return false;
     const isWhole = this.committed.derived.every((each) => each?.lastCompleteFull != null);
     return !isWhole || sync.republication?.absences !== undefined;
-  }
-
-  #viewedTransaction(sync: ActiveSync, view: View): ViewedTransaction {
-    const table = this.#table;
-    return {
-      get isEmpty() {
-        return table.staged.isEmpty;
-      },
-      get isFull() {
-        return table.isFull;
-      },
-      get place() {
-        return table.staged.next;
-      },
-      takeRows: () => table.staged.takeRows(),
-      bodyOf: (value) => table.staged.bodies.get(value),
-      hashesOf: (keys) => table.hashesOf(keys),
-      lookUp: table.lookUpCommitted,
-      changedKeys: (area) => table.staged.keysOf(area),
-      add: (derived) => {
-        table.staged.add(derived);
-        for (const [kind, count] of Object.entries(derived.tally))
-          sync.stats.chains[kind as keyof typeof derived.tally] += count;
-      },
-      reject: (rows, reason) => table.reject(sync, rows, reason),
-      ask: async (keys) => {
-        const found = await view.fetchRows(keys, this.readVersion);
-        // The scan may still read these rows, with newer content.
-        for (const page of found ?? [])
-          await table.decide(
-            sync,
-            { ...page, isAskedFor: true },
-            { seenBefore: NONE_SEEN_BEFORE, kept: page.rows },
-          );
-        return found !== null;
-      },
-      commit: () => this.#commit(sync),
-    };
   }
 
   /** Reads the index while no task writes or rebuilds it, so that a part of it is not taken for all of it. */
@@ -323,7 +269,16 @@ export class CollectionWriter {
 
   /** Creates a sync for a transaction outside a scan. */
   #syncOfItsOwn(): ActiveSync {
-    return syncWithoutScan(this.#tenant.runtime, this);
+    const { now, randomId } = this.#tenant.runtime;
+    const startedAtMs = this.progress?.startedAtMs ?? now();
+    return {
+      stats: newSyncStats({ syncId: randomId(), mode: 'INCREMENTAL', startedAtMs }),
+      isFull: false,
+      seen: null,
+      seenByOthers: null,
+      seenRejects: null,
+      readVersion: this.readVersion(),
+    };
   }
 
   /** Commits that a collection was published again, so that the schema ids that the registry had lost are of the past. */
@@ -362,17 +317,4 @@ export class CollectionWriter {
     });
     if (failure !== null) throw failure.error;
   }
-}
-
-/** Readable rows that became rejects at the very end. */
-function withRejected(completion: Completion | null, rejected: number): Completion | null {
-  if (completion === null || completion === 'incomplete' || completion.lastCompleteFull === null)
-    return completion;
-  const { rows, rowsRejected } = completion.lastCompleteFull;
-  const lastCompleteFull = {
-    ...completion.lastCompleteFull,
-    rows: rows - rejected,
-    rowsRejected: rowsRejected + rejected,
-  };
-  return { ...completion, lastCompleteFull };
 }

@@ -1,17 +1,22 @@
-import type { CollectionIndex, IndexArea } from '../state/index-store.ts';
+import type { IndexArea } from '../state/index-store.ts';
+import type { LookUp } from './table.ts';
 
 const KEYS_AT_ONCE = 5_000;
 
-/** The values of any number of keys, null for none, all as of the transaction `at`. Throws `INDEX_DIVERGED`. */
+/** The values of those of the keys that exist, of any number of keys. Throws `INDEX_DIVERGED`. */
 export async function lookUpAll(
-  index: Pick<CollectionIndex, 'lookup'>,
-  { area, keys, at }: { area: IndexArea; keys: readonly string[]; at: string },
-): Promise<Map<string, Buffer | null>> {
-  const found = new Map<string, Buffer | null>();
+  lookUp: LookUp,
+  area: IndexArea,
+  keys: readonly string[],
+): Promise<Map<string, Buffer>> {
+  const found = new Map<string, Buffer>();
   for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
     const some = keys.slice(from, from + KEYS_AT_ONCE);
-    const values = await index.lookup(area, some, at);
-    for (const [offset, key] of some.entries()) found.set(key, values[offset] ?? null);
+    const values = await lookUp(area, some);
+    for (const [at, key] of some.entries()) {
+      const value = values[at] ?? null;
+      if (value !== null) found.set(key, value);
+    }
   }
   return found;
 }

@@ -19,11 +19,10 @@ import {
   rowKeys,
   type ActiveSync,
 } from './active-sync.ts';
-import type { Derived, LookUp, RecordPlace, StagedRows, View } from './view.ts';
+import { StagedBatch, type Derived, type RenderedChange } from './staged-batch.ts';
 import { addTally, countRejects } from '../core/sync-stats.ts';
-import { changeHeaders } from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
-import { compositeKey } from '../model/keys.ts';
+import type { DerivedCollection } from '../model/collections.ts';
 import type { WriterStart } from './collection-progress.ts';
 import type { MissingRows } from './missing-rows.ts';
 import type { Tenant, TenantCollection } from './tenant.ts';
@@ -35,6 +34,44 @@ export const MAX_UNSEEN_KEYS = 100_000;
 const MAX_PENDING_CHANGES = 50_000;
 /** Number of recently published keys at which old ones are dropped. */
 const SWEEP_AT_KEYS = 20_000;
+
+/** Reads values of the index as of the last commit, in the order of the keys. */
+export type LookUp = (area: IndexArea, keys: readonly string[]) => Promise<readonly (Buffer | null)[]>;
+
+/** Ids of the versions of live absences; those among them that the hub has not shown yet. */
+export interface LiveIds {
+  readonly versions: ReadonlySet<string>;
+  readonly awaited: ReadonlySet<string>;
+}
+
+export interface ViewedSync {
+  readonly active: ActiveSync;
+  /** Whether later events are no news yet. */
+  readonly isFirstLoad: boolean;
+  /** Whether the end of another sync will settle what this one leaves open. */
+  readonly isBesideFull: boolean;
+  /** Null in the middle of the sync. `isComplete`: it is a complete full sync. */
+  readonly end: { readonly isComplete: boolean } | null;
+  /** Commits what is staged. */
+  readonly commit: () => Promise<void>;
+}
+
+/** Topics that are derived from a table's rows, and committed in its transactions. */
+export interface View {
+  /**
+   * Called right before each commit of rows, and at the end of each sync. A view derives once from a batch: what it derives
+   * next must see the result in the index, and takes a commit.
+   */
+  derive(table: Table, sync: ViewedSync): Promise<void>;
+  /** The live absences, as of the last commit, that these ids belong to or that await them. */
+  live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds>;
+  /** How many keys the derived topics have after these changes, by the index. */
+  countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<DerivedCollection, number>>;
+  /** The records that make the changelog equal to the index. `at` returns the transaction that the index reflects. */
+  changelog(at: () => string): AsyncIterable<readonly OutgoingRecord[]>;
+  /** Called after the commit. */
+  committed(derived: Derived): void;
+}
 
 /** What a session has of a collection, besides its index and its topics. */
 export interface SessionMemory {
@@ -59,8 +96,6 @@ export interface RowPage {
 
 /** Decides whether enough of a page's rows are known. */
 export type IsEnough = (rows: number, known: number) => boolean;
-
-export type Known = 'unknown' | 'same' | 'differing';
 
 export interface FoundKeys {
   /** At most {@link MAX_UNSEEN_KEYS}. */
@@ -111,7 +146,8 @@ export class Table {
   }
 
   #newBatch(): StagedBatch {
-    return new StagedBatch(this.#tenant, this.#own, this.#memory.view !== undefined);
+    const { name } = this.#own;
+    return new StagedBatch(this.#tenant.runtime.randomId(), name, this.#memory.view !== undefined);
   }
 
   /** The index is new, or was rebuilt. */
@@ -131,7 +167,7 @@ export class Table {
   }
 
   get isFullSyncRunning(): boolean {
-    return [...this.#syncs].some(({ seen }) => seen !== null);
+    return [...this.#syncs].some(({ isFull }) => isFull);
   }
 
   /**
@@ -162,7 +198,9 @@ export class Table {
     markSeen(this.#syncs, scanning, page.rows);
     this.#memory.missing?.noteSeen(page.rows.map(({ key }) => key));
     const isOver =
-      scanning?.seenByIncremental === undefined ? undefined : await this.#overBeforeMet(page.rows, hashes);
+      scanning === null || scanning.isFull || scanning.seen === null
+        ? undefined
+        : await this.#overBeforeMet(page.rows, hashes);
     // A second occurrence of a row in the same page is not stale.
     const before = this.readVersion;
     const isStaleFor = (publishedAt: number): boolean =>
@@ -178,7 +216,7 @@ export class Table {
     });
     this.#stageUnchanged(options.kept, hashes);
     sync.readVersion = Math.max(sync.readVersion, page.readVersion);
-    if (scanning?.seen != null && scanning.republication === undefined && seenBefore.size === 0) {
+    if (scanning?.isFull === true && scanning.republication === undefined && seenBefore.size === 0) {
       this.#remember(page, tally, isStaleFor);
     }
     const isNew = ({ key }: KeyedRow): boolean => key === null || !seenBefore.has(key);
@@ -311,16 +349,6 @@ export class Table {
     return new Map(keys.map((key) => [key, this.#hashOf('rows', key, hashes)]));
   }
 
-  /** The rows by whether their keys are known, and with this content. */
-  async compare(rows: readonly KeyedRow[]): Promise<Partial<Record<Known, KeyedRow[]>>> {
-    const hashes = await this.hashesOf(rowKeys(rows));
-    return Object.groupBy(rows, ({ key, decoded }): Known => {
-      const before = key === null ? null : (hashes.get(key) ?? null);
-      if (before === null) return 'unknown';
-      return before.equals(decoded.hash) ? 'same' : 'differing';
-    });
-  }
-
   /** Keys of the index that a sync has not read, and that pass a test. */
   async unseen(
     area: Change['area'],
@@ -376,7 +404,7 @@ export class Table {
   /** `scanning`: the sync whose scan read the row; null if none did. */
   #stage(change: Change, scanning: ActiveSync | null): void {
     if (scanning !== null) reportNew(scanning, change);
-    this.staged.note(change);
+    this.staged.note(change, this.#render(change));
     // No page that is current holds a key that the index does not have.
     if (change.area === 'rejects' || change.kind !== 'created') this.#memory.pages?.noteChanged(change.key);
     if (change.kind === 'created') this.known[change.area] += 1;
@@ -385,179 +413,32 @@ export class Table {
     this.#publishedAt.set(change.key, this.readVersion);
   }
 
+  #render(change: Change): RenderedChange {
+    const { name: collection, reader, encodeReject } = this.#own;
+    const { tenantId, runtime } = this.#tenant;
+    const { mapping } = reader;
+    if (change.kind === 'deleted') return { tenantId, mapping, body: null, hash: null, modifiedAtMs: null };
+    if (change.area === 'rows') {
+      const { value, hash, modifiedAtMs } = change.row;
+      return { tenantId, mapping, body: reader.encode(value), hash, modifiedAtMs };
+    }
+    const { sourcedId, reason, text, hash, modifiedAtMs } = change.reject;
+    const firstSeenAt = runtime.now();
+    const body = encodeReject({ collection, sourcedId, reason, row: text, firstSeenAt });
+    return { tenantId, mapping, body, hash, modifiedAtMs };
+  }
+
+  /** Stages what a view derived from the batch. */
+  add(sync: ActiveSync, derived: Derived): void {
+    this.staged.add(derived);
+    for (const [kind, count] of Object.entries(derived.tally))
+      sync.stats.chains[kind as keyof typeof derived.tally] += count;
+  }
+
   #sweepPublished(): void {
     if (this.#publishedAt.size < SWEEP_AT_KEYS) return;
     const oldest = Math.min(...[...this.#syncs].map(({ readVersion }) => readVersion));
     for (const [key, readVersion] of this.#publishedAt)
       if (readVersion <= oldest) this.#publishedAt.delete(key);
-  }
-}
-
-/** The records to commit together, and the resulting changes of the index. */
-export class StagedBatch {
-  readonly transactionId: string;
-  readonly records: OutgoingRecord[] = [];
-  readonly changes: IndexChange[] = [];
-  readonly #tenant: Tenant;
-  readonly #own: TenantCollection;
-  readonly #isViewed: boolean;
-  readonly #hashes: Record<Change['area'], Map<string, Buffer | null>> = {
-    rows: new Map(),
-    rejects: new Map(),
-  };
-  /** What was derived from its rows, for observers after the commit. */
-  readonly derived: Derived[] = [];
-  /** Avro bodies of its rows, by their values, if something is derived from them. */
-  readonly bodies = new Map<object, Buffer>();
-  /** Rows of which nothing was derived yet; null for a removed one. */
-  #rows = new Map<string, ReadableRow | null>();
-  #unchanged = new Set<string>();
-  #derivedRecords = 0;
-  #ownRecords = 0;
-  /** Of the values, without keys and headers. */
-  bytes = 0;
-
-  /** `isViewed`: something is derived from its rows. */
-  constructor(tenant: Tenant, own: TenantCollection, isViewed: boolean) {
-    this.#tenant = tenant;
-    this.#own = own;
-    this.#isViewed = isViewed;
-    this.transactionId = tenant.runtime.randomId();
-  }
-
-  /** Number of records, or of rows to derive from if that is larger. */
-  get size(): number {
-    return Math.max(this.records.length, this.#rows.size);
-  }
-
-  get isEmpty(): boolean {
-    return this.records.length === 0 && this.changes.length === 0 && this.#rows.size === 0;
-  }
-
-  /** The hash that a key will have; null: removed; undefined: the transaction does not change it. */
-  hashOf(area: Change['area'], key: string): Buffer | null | undefined {
-    return this.#hashes[area].get(key);
-  }
-
-  /** Keys of an area of the index that the transaction changes. */
-  keysOf(area: IndexArea): ReadonlySet<string> {
-    return new Set(this.changes.flatMap((change) => (change.area === area ? [change.key] : [])));
-  }
-
-  /** Transaction and number of the next record of `absences` or `absence-changes`, whose ids have a count of their own. */
-  get next(): RecordPlace {
-    return { transactionId: this.transactionId, firstRecord: this.#derivedRecords };
-  }
-
-  /** Rows noted since the last call. */
-  takeRows(): StagedRows {
-    const rows: ReadableRow[] = [];
-    const gone: string[] = [];
-    for (const [id, row] of this.#rows) {
-      if (row === null) gone.push(id);
-      else rows.push(row);
-    }
-    const unchanged = this.#unchanged;
-    this.#rows = new Map();
-    this.#unchanged = new Set();
-    return { rows, unchanged, gone };
-  }
-
-  /** Adds what was derived from noted rows. */
-  add(derived: Derived): void {
-    for (const record of derived.records) {
-      this.records.push(record);
-      this.bytes += record.body?.length ?? 0;
-    }
-    for (const change of derived.changes) this.changes.push(change);
-    this.#derivedRecords += derived.records.length;
-    this.derived.push(derived);
-  }
-
-  /** Adds records of published absences, which no row in the transaction causes. */
-  reissue(records: readonly OutgoingRecord[]): void {
-    for (const record of records) this.records.push(record);
-    this.#derivedRecords += records.length;
-  }
-
-  /** Notes an unchanged row, of which something is derived nevertheless. */
-  noteUnchanged(row: ReadableRow): void {
-    if (this.#rows.has(row.sourcedId)) return;
-    this.#rows.set(row.sourcedId, row);
-    this.#unchanged.add(row.sourcedId);
-  }
-
-  /** Takes a change back; returns whether there was one. */
-  withdraw(area: Change['area'], key: string): boolean {
-    if (!this.#hashes[area].delete(key)) return false;
-    const topic = area === 'rows' ? this.#own.name : 'rejects';
-    const recordKey = this.#recordKey(area, key);
-    const at = this.records.findLastIndex((record) => record.topic === topic && record.key === recordKey);
-    this.records.splice(at, 1);
-    this.changes.splice(
-      this.changes.findLastIndex((change) => change.area === area && change.key === key),
-      1,
-    );
-    return true;
-  }
-
-  note(change: Change): void {
-    const { topic, body, hash, modifiedAtMs } = this.#render(change);
-    this.records.push({
-      topic,
-      key: this.#recordKey(change.area, change.key),
-      body,
-      headers: changeHeaders({
-        tenantId: this.#tenant.tenantId,
-        topic,
-        id: `${this.transactionId}-${this.#ownRecords}`,
-        kind: change.kind,
-        modifiedAtMs,
-        hash,
-        mapping: this.#own.reader.mapping,
-      }),
-    });
-    this.#ownRecords += 1;
-    this.bytes += body?.length ?? 0;
-    this.changes.push({ area: change.area, key: change.key, value: hash });
-    this.#hashes[change.area].set(change.key, hash);
-    if (change.area !== 'rows' || !this.#isViewed) return;
-    const row = change.kind === 'deleted' ? null : change.row;
-    this.#rows.set(change.key, row);
-    this.#unchanged.delete(change.key);
-    if (row !== null && body !== null) this.bodies.set(row.value, body);
-  }
-
-  /** Nothing is to be derived from a row's removal. */
-  forgetRow(key: string): void {
-    this.#rows.delete(key);
-  }
-
-  #recordKey(area: Change['area'], key: string): string {
-    return area === 'rows' ? key : compositeKey(this.#own.name, key);
-  }
-
-  #render(change: Change): {
-    topic: OutgoingRecord['topic'];
-    body: Buffer | null;
-    hash: Buffer | null;
-    modifiedAtMs: number | null;
-  } {
-    const { name: collection, reader, encodeReject } = this.#own;
-    const topic = change.area === 'rows' ? collection : 'rejects';
-    if (change.kind === 'deleted') return { topic, body: null, hash: null, modifiedAtMs: null };
-    if (change.area === 'rows') {
-      const { row } = change;
-      return { topic, body: reader.encode(row.value), hash: row.hash, modifiedAtMs: row.modifiedAtMs };
-    }
-    const { sourcedId, reason, text, hash, modifiedAtMs } = change.reject;
-    const body = encodeReject({
-      collection,
-      sourcedId,
-      reason,
-      row: text,
-      firstSeenAt: this.#tenant.runtime.now(),
-    });
-    return { topic, body, hash, modifiedAtMs };
   }
 }

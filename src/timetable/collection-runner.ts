@@ -7,7 +7,7 @@ import type { SyncMode, Progress } from '../model/progress.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import { runSync } from '../sync/run-sync.ts';
 import type { MirroredCollection } from '../sync/settle-missing.ts';
-import type { SyncResult, SyncOptions } from '../sync/sync-result.ts';
+import type { ReplacedSync, SyncResult, SyncOptions } from '../sync/sync-result.ts';
 import { SyncTimetable } from './sync-timetable.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -79,8 +79,8 @@ export class Syncs {
 
   /** Runs a sync, and the full one that replaces an incremental one that is refused, brings too much, or is short. */
   async withFollowUps(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
-    const isIncremental = mode === 'INCREMENTAL' && this.#timetable.canBeIncremental;
-    const first = isIncremental ? await this.#incremental(options) : await this.#full(options);
+    if (mode === 'FULL' || !this.#timetable.canBeIncremental) return this.#full(options);
+    const first = await this.#incremental(options);
     if (first.kind !== 'becomes-full') return first;
     const result = withEarlier(first.stats, await this.#full(options));
     if (first.because === 'short' && result.kind === 'complete') this.#own.findings.ignoreFilteredTotals();
@@ -88,7 +88,7 @@ export class Syncs {
   }
 
   /** A hub that refuses the filter gets full syncs instead: an incremental sync is a hint, the full sync is the truth. */
-  async #incremental(options: RunOptions): Promise<SyncResult> {
+  async #incremental(options: RunOptions): Promise<SyncResult | ReplacedSync> {
     try {
       return await this.run('INCREMENTAL', options);
     } catch (error) {
@@ -106,7 +106,7 @@ export class Syncs {
     const signal = AbortSignal.any([options.signal, broken.signal]);
     const beside = this.#runUntil(done.signal, signal).catch((error: unknown) => broken.abort(error));
     try {
-      return await this.run('FULL', { ...options, signal });
+      return (await this.run('FULL', { ...options, signal })) as SyncResult;
     } catch (error) {
       // An error that concerns the tenant ends the running incremental sync as well.
       if (!isOfOneCollection(error)) broken.abort(error);
@@ -134,7 +134,7 @@ export class Syncs {
     }
   }
 
-  async run(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+  async run(mode: SyncMode, options: RunOptions): Promise<SyncResult | ReplacedSync> {
     const { signal } = options;
     const { tenant, settings, writer, offer } = this.#own;
     const { emit, runtime } = tenant;

@@ -3,7 +3,7 @@ import { nextSync, type NextSync } from '../core/next-sync.ts';
 import { collectionNamed } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { MirroredCollection } from '../sync/settle-missing.ts';
-import type { SyncResult } from '../sync/sync-result.ts';
+import type { ReplacedSync, SyncResult } from '../sync/sync-result.ts';
 import { jitteredPauseMs } from '../retry-policy.ts';
 
 const LONGEST_RETRY_MS = 300_000;
@@ -132,7 +132,7 @@ export class SyncTimetable {
     this.#lastFullAtMs = null;
   }
 
-  noteEnd(mode: SyncMode, { kind }: SyncResult, startedAtMs: number): void {
+  noteEnd(mode: SyncMode, { kind }: Pick<SyncResult | ReplacedSync, 'kind'>, startedAtMs: number): void {
     const nowMs = this.#own.tenant.runtime.now();
     // The pause after a full sync counts from its end, because it may have taken long.
     this.#lastSyncAtMs = mode === 'FULL' ? nowMs : startedAtMs;

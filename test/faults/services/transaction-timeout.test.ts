@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { CHAIN_COLLECTIONS } from '../../../src/model/collections.ts';
+import { DERIVED_COLLECTIONS } from '../../../src/model/collections.ts';
 import { highWatermarks } from '../../integration/support/high-watermarks.ts';
 import { endOffsetsAt } from '../../integration/support/read-topics.ts';
 import { startOwnKafka, type OwnKafka } from '../support/own-kafka.ts';
@@ -22,7 +22,7 @@ function shortenTimeout(request: Buffer): void {
 /** Waits until the broker has aborted the hanging transaction: then nothing lies beyond the last stable offset. */
 async function aborted(kafka: OwnKafka, { topicPrefix, churn }: Mirrored): Promise<void> {
   const servers = { kafkaBrokers: kafka.brokers, registryUrl: '' };
-  const suffixes = [...churn.history.collections, ...CHAIN_COLLECTIONS, 'progress'];
+  const suffixes = [...churn.history.collections, ...DERIVED_COLLECTIONS, 'progress'];
   const topics = suffixes.map((suffix) => `${topicPrefix}.north.${suffix}`);
   const startedAtMs = performance.now();
   await vi.waitFor(

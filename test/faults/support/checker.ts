@@ -1,5 +1,5 @@
 import { inject, vi } from 'vitest';
-import { CHAIN_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
+import { DERIVED_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 import { chainProblems } from '../../integration/support/chain-oracle.ts';
@@ -132,5 +132,5 @@ export async function allProblems(tenant: CheckedTenant, options: CheckOptions =
 }
 
 function chainTopics({ history }: CheckedTenant): readonly string[] {
-  return history.collections.includes('absence-versions') ? CHAIN_COLLECTIONS : [];
+  return history.collections.includes('absence-versions') ? DERIVED_COLLECTIONS : [];
 }

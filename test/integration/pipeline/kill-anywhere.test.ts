@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { CHAIN_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
+import { DERIVED_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
 import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import type { TopicRecord } from '../support/topic-reader.ts';
@@ -11,7 +11,7 @@ import { startRollcall } from './rollcall-process.ts';
 
 const ROWS: CollectionName[] = ['users', 'enrollments', 'results', 'absence-versions'];
 const OPTIONS = {
-  collections: [...ROWS, ...CHAIN_COLLECTIONS],
+  collections: [...ROWS, ...DERIVED_COLLECTIONS],
   hubSettings: { pageSize: 50 },
   tenant: { deltaEvery: '1s' },
 };
@@ -31,7 +31,7 @@ function saidAgain(records: readonly TopicRecord[]): string[] {
 
 async function expectTruth(mirror: Mirror): Promise<void> {
   expect(await mirror.differences()).toEqual({});
-  for (const topic of [...ROWS, ...CHAIN_COLLECTIONS, 'progress'] as const) {
+  for (const topic of [...ROWS, ...DERIVED_COLLECTIONS, 'progress'] as const) {
     const records = await mirror.records(topic);
     expect([topic, saidAgain(records)]).toEqual([topic, []]);
     expect([topic, new Set(records.map(({ headers }) => headers['ce_id'])).size]).toEqual([

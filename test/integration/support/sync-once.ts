@@ -23,7 +23,7 @@ export async function syncOnce(
       const runner = session.runners.get(collection);
       if (runner === undefined) throw new Error(`${collection} is not mirrored`);
       const first = await runner.once(options.mode, options);
-      if (options.confirms === false || first.kind === 'becomes-full' || first.confirmAtMs === null)
+      if (options.confirms === false || first.confirmAtMs === null)
         return { collection, result: first, error: null };
       const confirmed = await runner.once('FULL', { confirming: true, signal: options.signal });
       return { collection, result: together(first, confirmed), error: null };

@@ -1,4 +1,4 @@
-import { isChainCollection, STATE_TOPIC } from '../../../src/model/collections.ts';
+import { isDerivedCollection, STATE_TOPIC } from '../../../src/model/collections.ts';
 import { withOther } from '../parts/with-other.ts';
 import type { ChainHistoryKind, ChainMistake } from './chain-history.ts';
 import {
@@ -93,7 +93,7 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     mistake: {
       log: (log) =>
         withProgress(log, (name, progress, main) =>
-          isChainCollection(name)
+          isDerivedCollection(name)
             ? { ...(progress ?? { ...main, offsets: {} }), lastCompleteFull: main.lastCompleteFull }
             : progress,
         ),
@@ -106,7 +106,7 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     mistake: {
       log: (log) =>
         withProgress(log, (name, progress) =>
-          isChainCollection(name) && progress !== null
+          isDerivedCollection(name) && progress !== null
             ? { ...progress, lastCompleteFull: null, firstLoad: undefined }
             : progress,
         ),

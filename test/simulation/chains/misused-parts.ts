@@ -1,7 +1,11 @@
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
 import { decodeEntry, encodeEntry } from '../../../src/core/absences/entry-codec.ts';
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
-import { isChainCollection, type CollectionName, type TopicSuffix } from '../../../src/model/collections.ts';
+import {
+  isDerivedCollection,
+  type CollectionName,
+  type TopicSuffix,
+} from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 import type { OutgoingRecord, TenantLog, Transaction } from '../../../src/log/log.ts';
 import type { CollectionIndex, IndexChange } from '../../../src/state/index-store.ts';
@@ -16,8 +20,8 @@ export function isOfRows(area: string): boolean {
 }
 
 export async function eventsFirst(log: TenantLog, transaction: Transaction): ReturnType<TenantLog['commit']> {
-  const events = transaction.records.filter(({ topic }) => isChainCollection(topic));
-  const others = transaction.records.filter(({ topic }) => !isChainCollection(topic));
+  const events = transaction.records.filter(({ topic }) => isDerivedCollection(topic));
+  const others = transaction.records.filter(({ topic }) => !isDerivedCollection(topic));
   if (events.length === 0 || others.length === 0) return log.commit(transaction);
   const first = await log.commit({ ...transaction, records: events });
   return log.commit({ ...transaction, ...first, records: others });

@@ -1,7 +1,7 @@
 import {
-  CHAIN_COLLECTIONS,
+  DERIVED_COLLECTIONS,
   STATE_TOPIC,
-  type ChainCollection,
+  type DerivedCollection,
   type TopicSuffix,
 } from '../../../src/model/collections.ts';
 import { offsetsWithout, type Offsets, type Progress } from '../../../src/model/progress.ts';
@@ -39,8 +39,8 @@ export function problemsOfChainProgress({ topics }: ChainWorld): string[] {
 function problemsOfDerived({ progress }: StoredTransaction, derived: Progress, counter: Counter): string[] {
   const problems = problemsOfOffsets(derived, counter);
   const { collection, lastCompleteFull: full } = derived;
-  if (!(CHAIN_COLLECTIONS as readonly string[]).includes(collection)) problems.push(`of ${collection}`);
-  const name = collection as ChainCollection;
+  if (!(DERIVED_COLLECTIONS as readonly string[]).includes(collection)) problems.push(`of ${collection}`);
+  const name = collection as DerivedCollection;
   for (const field of ['sequence', 'transactionId', 'syncId', 'mode', 'complete'] as const) {
     if (derived[field] !== progress[field]) problems.push(`${name} has another ${field}`);
   }
@@ -87,7 +87,7 @@ class Counter {
 
   goTo(transaction: number, syncId: string): void {
     this.#syncId = syncId;
-    for (const topic of ['absence-versions', 'rejects', ...CHAIN_COLLECTIONS] as const) {
+    for (const topic of ['absence-versions', 'rejects', ...DERIVED_COLLECTIONS] as const) {
       const records = this.#recordsOf(topic);
       const keys = this.#keys.get(topic) ?? new Set();
       this.#keys.set(topic, keys);

@@ -1,7 +1,7 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
-import type { Missing } from '../../../src/core/deletions/missing.ts';
+import type { Missing, MissingKeys } from '../../../src/core/deletions/missing.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { DeletionState, Progress } from '../../../src/model/progress.ts';
@@ -67,16 +67,17 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     mistake: {
       trouble: 0.7,
       manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
-      // Redis falls back to the map before the last one, which only its sync gives away.
+      // Each process finds what any sync missed: maps that are void, which only their syncs give away.
       state: (state, world) => {
-        const before = new Map<CollectionName, Missing | null>();
+        const all = everMissing(world);
         return withDeletions(state, {
           missing: async (collection) => {
-            const missing = before.get(collection) ?? (await state.deletions.missing(collection));
-            return missing && { ...missing, syncId: settledBy(world, collection) };
+            const missing = await state.deletions.missing(collection);
+            const keys = new Map([...(all.get(collection) ?? []), ...(missing?.keys ?? [])]);
+            return missing && { ...missing, keys, syncId: settledBy(world, collection) };
           },
           setMissing: async (collection, missing) => {
-            before.set(collection, await state.deletions.missing(collection));
+            all.set(collection, new Map([...(all.get(collection) ?? []), ...(missing?.keys ?? [])]));
             await state.deletions.setMissing(collection, missing);
           },
         });
@@ -261,6 +262,14 @@ async function missedBefore(
 }
 
 /** The sync that the log names as the one that settled the missing rows last. */
+const EVER_MISSING = new WeakMap<TenantWorld, Map<CollectionName, MissingKeys>>();
+
+function everMissing(world: TenantWorld): Map<CollectionName, MissingKeys> {
+  const all = EVER_MISSING.get(world) ?? new Map<CollectionName, MissingKeys>();
+  EVER_MISSING.set(world, all);
+  return all;
+}
+
 function settledBy({ broker }: TenantWorld, collection: CollectionName): string {
   const last = broker.transactions.findLast(({ progress }) => progress.collection === collection);
   return last?.progress.deletions?.settledBy ?? '';

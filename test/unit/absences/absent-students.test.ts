@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { encodeAbsent } from '../../../src/core/absences/absent-entry.ts';
 import { createZoneClock } from '../../../src/core/lessons/zone-clock.ts';
-import { absentStudents } from '../../../src/absences/absent-students.ts';
+import { absentStudents } from '../../../src/absences/absence-index.ts';
 import type { IndexEntry } from '../../../src/state/index-store.ts';
 
 test('a student whose absence ends on the last day of 9999 is absent, also where that is a day of the year 10000', async () => {

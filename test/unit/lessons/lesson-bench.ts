@@ -8,7 +8,7 @@ import { withOffsets, type SyncMode } from '../../../src/model/progress.ts';
 import { ChangedScopes } from '../../../src/table/tenant.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
-import type { SyncOptions, SyncResult } from '../../../src/sync/sync-result.ts';
+import type { ReplacedSync, SyncOptions, SyncResult } from '../../../src/sync/sync-result.ts';
 import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
 import { madeCollection } from '../pipeline/support/made-collection.ts';
 import { DEFAULT_LESSON_FIELDS } from '../core/support/lesson-fields.ts';
@@ -36,7 +36,7 @@ export class LessonBench {
     this.#which = which;
   }
 
-  async sync(mode: SyncMode, options: SyncOptions = {}): Promise<SyncResult> {
+  async sync(mode: SyncMode, options: SyncOptions = {}): Promise<SyncResult | ReplacedSync> {
     this.#parts ??= await this.#open();
     const parts = this.#parts;
     return this.time.run(() => runSync(parts, mode, { ...options, signal }));

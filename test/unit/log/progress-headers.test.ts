@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CHAIN_COLLECTIONS } from '../../../src/model/collections.ts';
+import { DERIVED_COLLECTIONS } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 import { progressHeaders } from '../../../src/log/progress-codec.ts';
 
@@ -24,7 +24,7 @@ const PROGRESS: Progress = {
 };
 
 it('each record of progress in a transaction has a ce_id of its own', () => {
-  const collections = ['absence-versions', ...CHAIN_COLLECTIONS] as const;
+  const collections = ['absence-versions', ...DERIVED_COLLECTIONS] as const;
   const ids = collections.map((collection) => {
     const progress = { ...PROGRESS, collection };
     return progressHeaders({ tenantId: 'north', progress, body: Buffer.alloc(0), schemaId: 1 })['ce_id'];

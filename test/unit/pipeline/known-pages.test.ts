@@ -212,6 +212,7 @@ test('a page with a row that an earlier page had is not taken unread, and marks 
   seen.add('b');
   const sync: ActiveSync = {
     stats: newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: 0 }),
+    isFull: true,
     seen,
     seenByOthers: new SeenKeys(5),
     seenRejects: null,

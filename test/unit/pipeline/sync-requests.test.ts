@@ -12,7 +12,7 @@ describe('the requests for syncs that wait', () => {
     const requests = new SyncRequests(sleep);
     const first = requests.add('FULL', {});
     void requests.add('INCREMENTAL', {});
-    const result = { kind: 'becomes-full' } as SyncResult;
+    const result = { kind: 'complete' } as SyncResult;
     const taken = requests.takeFirst();
     taken?.done.resolve(result);
     expect(taken?.mode).toBe('FULL');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ScanEvidence } from '../../../src/core/deletions/evidence.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
-import type { SyncResult } from '../../../src/sync/sync-result.ts';
+import type { ReplacedSync, SyncResult } from '../../../src/sync/sync-result.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { Syncs } from '../../../src/timetable/collection-runner.ts';
 import type { SyncTimetable } from '../../../src/timetable/sync-timetable.ts';
@@ -28,7 +28,7 @@ function complete(rowsCreated: number): SyncResult {
 }
 
 /** Syncs that come to the given results, one after another, with the modes that ran. */
-async function syncs(results: (SyncResult | Error)[]) {
+async function syncs(results: (SyncResult | ReplacedSync | Error)[]) {
   const modes: SyncMode[] = [];
   const own = await madeCollection({
     commit: () => Promise.reject(new Error('nothing is committed')),
@@ -48,7 +48,7 @@ async function syncs(results: (SyncResult | Error)[]) {
     },
   } as unknown as SyncTimetable;
   class Given extends Syncs {
-    override run(mode: SyncMode): Promise<SyncResult> {
+    override run(mode: SyncMode): Promise<SyncResult | ReplacedSync> {
       modes.push(mode);
       const result = results.shift() ?? new Error('no result is given');
       return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);

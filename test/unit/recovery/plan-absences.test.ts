@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ChainCollection } from '../../../src/model/collections.ts';
+import type { DerivedCollection } from '../../../src/model/collections.ts';
 import { STATE_COMPLETE, type Progress } from '../../../src/model/progress.ts';
 import { absenceSource, absencesLost, type AbsenceFacts } from '../../../src/recovery/plan-recovery.ts';
 import type { IndexPosition } from '../../../src/state/index-store.ts';
@@ -7,11 +7,11 @@ import type { IndexPosition } from '../../../src/state/index-store.ts';
 const progress = { transactionId: 't9', absenceState: STATE_COMPLETE } as Progress;
 const current = { transactionId: 't9' } as IndexPosition;
 const behind = { transactionId: 't8' } as IndexPosition;
-const derived = new Map<ChainCollection, Progress | null>([
+const derived = new Map<DerivedCollection, Progress | null>([
   ['absences', progress],
   ['absence-changes', progress],
 ]);
-const never = new Map<ChainCollection, Progress | null>([
+const never = new Map<DerivedCollection, Progress | null>([
   ['absences', null],
   ['absence-changes', null],
 ]);

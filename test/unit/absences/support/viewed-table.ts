@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createEventEncoder, type AbsenceChangeValue } from '../../../../src/core/absence-change.ts';
 import { createValueCodec } from '../../../../src/core/value-codec.ts';
 import type { AbsenceVersionValue } from '../../../../src/core/absences/absence-version.ts';
@@ -8,8 +9,17 @@ import type { TopicSuffix } from '../../../../src/model/collections.ts';
 import { AbsenceView } from '../../../../src/absences/absence-view.ts';
 import type { AbsenceTenant } from '../../../../src/absences/render-absences.ts';
 import { frame, FRAME_BYTES } from '../../../../src/log/framing.ts';
-import type { Derived, ViewedSync, ViewedTransaction } from '../../../../src/table/view.ts';
-import { areasOf, type IndexChange } from '../../../../src/state/index-store.ts';
+import { newSyncStats } from '../../../../src/core/sync-stats.ts';
+import { TransactionSize } from '../../../../src/core/transaction-size.ts';
+import type { KeyedRow } from '../../../../src/core/row-changes.ts';
+import { HubError } from '../../../../src/hub/hub-error.ts';
+import type { FetchedRows } from '../../../../src/source/source.ts';
+import { areasOf, type CollectionIndex } from '../../../../src/state/index-store.ts';
+import type { ActiveSync } from '../../../../src/table/active-sync.ts';
+import { StagedBatch } from '../../../../src/table/staged-batch.ts';
+import { Table, type ViewedSync } from '../../../../src/table/table.ts';
+import type { TenantCollection } from '../../../../src/table/tenant.ts';
+import { withOther } from '../../../simulation/parts/with-other.ts';
 import { MemoryIndex } from '../../../../src/state/memory-index.ts';
 
 const files = readSchemaFiles();
@@ -22,34 +32,33 @@ function schemaOf(topic: TopicSuffix) {
   return file.schema;
 }
 
-/** A table of versions in memory: commits apply at once, and the hub answers what `hub` says. */
+/** A table of versions in memory with its view: commits apply at once, and the hub answers what `hub` says. */
 export class ViewedTable {
   readonly index = new MemoryIndex({ name: 'north/absence-versions', areas: areasOf('absence-versions') });
   /** What the hub has by id; null: it does not answer. */
   hub: ReadonlyMap<string, ReadableRow> | null = new Map();
-  /** Ids that its answers leave out. */
-  readonly unanswered = new Set<string>();
   nowMs = Date.UTC(2026, 2, 2, 9);
   readonly records: OutgoingRecord[] = [];
-  readonly rejected: string[] = [];
   readonly asked: string[][] = [];
+  /** Of the view. */
   lookUps = 0;
   readonly #view: AbsenceView;
-  #rows: ReadableRow[] = [];
-  #unchanged = new Set<string>();
-  #gone: string[] = [];
-  #changes: IndexChange[] = [];
-  #staged: OutgoingRecord[] = [];
-  #transaction = 0;
-  #hashes = new Map<string, Buffer>();
+  readonly #table: Table;
+  #transactions = 0;
 
   /** `onRead`: called before a topic is read from its beginning; returns its records by key. */
   constructor(onRead: (topic: string) => Readonly<Record<string, AbsenceVersionValue>> = () => ({})) {
-    const absences = {
-      reader: {
-        mapping: null,
-        encode: (value: object) => versionCodec.toBuffer(value as AbsenceVersionValue),
+    const reader = {
+      mapping: null,
+      encode: (value: object) => versionCodec.toBuffer(value as AbsenceVersionValue),
+      rejectValue: (value: { sourcedId: string }, reason: string) => {
+        const { sourcedId } = value;
+        const rest = { reason, text: null, hash: Buffer.alloc(16, 9), modifiedAtMs: null };
+        return { kind: 'reject', sourcedId, rejectId: sourcedId, ...rest };
       },
+    };
+    const absences = {
+      reader,
       encodeEvent: createEventEncoder(schemaOf('absence-changes')),
       decodeVersion: (body: Buffer) => versionCodec.fromBuffer(body),
       decode: (framed: Buffer) => Promise.resolve(versionCodec.fromBuffer(framed.subarray(FRAME_BYTES))),
@@ -66,18 +75,39 @@ export class ViewedTable {
         if (records.length > 0) await onBatch(records);
       }
     };
-    this.#view = new AbsenceView(
-      {
-        tenantId: 'north',
-        state: { collection: () => this.index },
-        log: { read },
-        absences,
-        runtime: { now: () => this.nowMs },
-        emit: () => undefined,
-      } as unknown as AbsenceTenant,
-      {},
-      new AbortController().signal,
-    );
+    const tenant = {
+      tenantId: 'north',
+      state: { collection: () => this.#counted() },
+      log: { read },
+      absences,
+      runtime: { now: () => this.nowMs, randomId: () => `t${this.#transactions}` },
+      emit: () => undefined,
+    } as unknown as AbsenceTenant;
+    const source = { fetchRows: (ids: readonly string[]) => this.#answer(ids) };
+    this.#view = new AbsenceView(tenant, source, new AbortController().signal);
+    const settings = {
+      name: 'absence-versions',
+      reader,
+      encodeReject: () => Buffer.alloc(1),
+      size: new TransactionSize(),
+    } as unknown as TenantCollection;
+    this.#table = new Table(tenant, settings, { view: this.#view });
+  }
+
+  #counted(): CollectionIndex {
+    return withOther<CollectionIndex>(this.index, {
+      lookup: (area, keys, at) => {
+        if (area !== 'rows' && area !== 'rejects') this.lookUps += 1;
+        return this.index.lookup(area, keys, at);
+      },
+    });
+  }
+
+  async #answer(ids: readonly string[]): Promise<FetchedRows> {
+    this.asked.push([...ids]);
+    if (this.hub === null) throw new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
+    const rows = ids.flatMap((id) => this.hub?.get(id) ?? []);
+    return rows.map((row) => ({ rows: [keyed(row)], readVersion: this.#table.readVersion }));
   }
 
   /** Events in `absence-changes`, decoded, in their order. */
@@ -105,9 +135,15 @@ export class ViewedTable {
     return shown;
   }
 
-  /** Commits rows in the middle of a sync. */
-  async page(rows: readonly ReadableRow[], gone: readonly string[] = [], unchanged: readonly string[] = []) {
-    await this.#run(rows, gone, unchanged, {});
+  /** Ids of versions that were rejected, those included that are no longer. */
+  get rejected(): string[] {
+    const rejects = this.records.filter(({ topic, body }) => topic === 'rejects' && body !== null);
+    return rejects.map(({ key }) => key.slice('absence-versions|'.length));
+  }
+
+  /** Commits rows in the middle of a sync. `kept`: ids of rows that are derived from even if they are unchanged. */
+  async page(rows: readonly ReadableRow[], gone: readonly string[] = [], kept: readonly string[] = []) {
+    await this.#run(rows, gone, kept, {});
   }
 
   /** Ends a sync with these rows. */
@@ -118,94 +154,57 @@ export class ViewedTable {
   async #run(
     rows: readonly ReadableRow[],
     gone: readonly string[],
-    unchanged: readonly string[],
-    sync: Partial<ViewedSync>,
+    kept: readonly string[],
+    facts: Partial<ViewedSync>,
   ): Promise<void> {
-    this.#stage(rows, gone);
-    for (const id of unchanged) this.#unchanged.add(id);
-    const facts = { isFirstLoad: false, isBesideFull: false, end: null, ...sync };
-    await this.#view.derive(this.#transactionNow(), facts);
+    if (this.#transactions === 0) await this.#begin();
+    const startedAtMs = this.nowMs;
+    const active: ActiveSync = {
+      stats: newSyncStats({ syncId: 's', mode: 'INCREMENTAL', startedAtMs }),
+      isFull: false,
+      seen: null,
+      seenByOthers: null,
+      seenRejects: null,
+      readVersion: this.#table.readVersion,
+    };
+    const page = { rows: rows.map(keyed), readVersion: this.#table.readVersion };
+    const keptRows = page.rows.filter(({ key }) => key !== null && kept.includes(key));
+    await this.#table.decide(active, page, { seenBefore: new Set(), kept: keptRows });
+    await this.#table.remove(active, 'rows', gone);
+    const commit = (): Promise<void> => this.#commit();
+    const sync = { active, isFirstLoad: false, isBesideFull: false, end: null, commit, ...facts };
+    await this.#view.derive(this.#table, sync);
     await this.#commit();
+  }
+
+  async #begin(): Promise<void> {
+    const position = { sequence: 0, transactionId: 't0', committedAtMs: 0, offsets: {} };
+    await (await this.index.rebuild()).finish(position);
+    this.#transactions = 1;
+    this.#table.indexed = 't0';
+    this.#table.staged = new StagedBatch('t1', 'absence-versions', true);
+  }
+
+  async #commit(): Promise<void> {
+    const { transactionId, records } = this.#table.staged;
+    const sequence = this.#transactions;
+    this.records.push(...records.filter(({ topic }) => topic !== 'absence-versions'));
+    this.#transactions += 1;
+    await this.#table.apply({ transactionId, sequence, committedAtMs: this.nowMs, offsets: {} });
   }
 
   /** The entries of absences in the index. */
   entriesOf(...absenceIds: string[]) {
-    return this.index.lookup('absences', absenceIds, this.#position());
+    return this.#table.lookUpCommitted('absences', absenceIds);
   }
 
   countRows() {
-    return this.#view.countRows([], (area, keys) => this.index.lookup(area, keys, this.#position()));
+    return this.#view.countRows([], this.#table.lookUpCommitted);
   }
+}
 
-  #stage(rows: readonly ReadableRow[], gone: readonly string[]): void {
-    this.#rows.push(...rows);
-    this.#gone.push(...gone);
-    for (const { sourcedId, hash } of rows) this.#hashes.set(sourcedId, hash);
-    for (const id of gone) this.#hashes.delete(id);
-  }
-
-  #position(): string | null {
-    return this.#transaction === 0 ? null : `t${this.#transaction}`;
-  }
-
-  async #commit(): Promise<void> {
-    const before = this.#position();
-    this.#transaction += 1;
-    await this.index.apply(
-      before,
-      {
-        transactionId: `t${this.#transaction}`,
-        sequence: this.#transaction,
-        committedAtMs: this.nowMs,
-        offsets: {},
-      },
-      this.#changes,
-    );
-    this.records.push(...this.#staged);
-    [this.#changes, this.#staged] = [[], []];
-  }
-
-  #transactionNow(): ViewedTransaction {
-    const isEmpty = (): boolean =>
-      this.#rows.length + this.#gone.length + this.#changes.length + this.#staged.length === 0;
-    return {
-      get isEmpty() {
-        return isEmpty();
-      },
-      isFull: false,
-      place: { transactionId: `t${this.#transaction + 1}`, firstRecord: 0 },
-      takeRows: () => {
-        const taken = { rows: this.#rows, unchanged: this.#unchanged, gone: this.#gone };
-        [this.#rows, this.#unchanged, this.#gone] = [[], new Set(), []];
-        return taken;
-      },
-      bodyOf: () => undefined,
-      hashesOf: (keys) => Promise.resolve(new Map(keys.map((key) => [key, this.#hashes.get(key) ?? null]))),
-      lookUp: (area, keys) => {
-        this.lookUps += 1;
-        return this.index.lookup(area, keys, this.#position());
-      },
-      changedKeys: (area) => new Set(this.#changes.flatMap((each) => (each.area === area ? [each.key] : []))),
-      add: ({ records, changes }: Derived) => {
-        this.#staged.push(...records);
-        this.#changes.push(...changes);
-      },
-      reject: (rows) => {
-        this.rejected.push(...rows.map(({ sourcedId }) => sourcedId));
-        return Promise.resolve();
-      },
-      ask: (keys) => {
-        this.asked.push([...keys]);
-        if (this.hub === null) return Promise.resolve(false);
-        this.#stage(
-          keys.flatMap((key) => this.hub?.get(key) ?? []),
-          [],
-        );
-        return Promise.resolve(keys.every((key) => !this.unanswered.has(key)));
-      },
-      commit: () => this.#commit(),
-    };
-  }
+function keyed(row: ReadableRow): KeyedRow {
+  return { key: row.sourcedId, rejectKey: row.sourcedId, decoded: row };
 }
 
 /** A row of `absence-versions`. */
@@ -233,7 +232,9 @@ export function version(
     kind: 'row',
     sourcedId,
     value,
-    hash: Buffer.alloc(16, 1 + content),
+    hash: createHash('md5')
+      .update(JSON.stringify([value, content]))
+      .digest(),
     modifiedAtMs: null,
     studentId,
   };

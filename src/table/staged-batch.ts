@@ -1,0 +1,180 @@
+import { changeHeaders } from '../core/cloud-events.ts';
+import type { ReadableRow } from '../core/decoded-row.ts';
+import type { Change } from '../core/row-changes.ts';
+import type { DerivedTally } from '../core/sync-stats.ts';
+import type { OutgoingRecord } from '../log/log.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { compositeKey } from '../model/keys.ts';
+import type { IndexArea, IndexChange } from '../state/index-store.ts';
+
+/** Rows that a transaction holds, and of which nothing was derived yet. */
+export interface StagedRows {
+  readonly rows: readonly ReadableRow[];
+  /** Those of the rows that are unchanged in the topic. */
+  readonly unchanged: ReadonlySet<string>;
+  /** Keys of rows that have left the hub; their removal is confirmed. */
+  readonly gone: readonly string[];
+}
+
+/** Where the next derived record stands, which gives it its id. */
+export interface RecordPlace {
+  readonly transactionId: string;
+  /** Number of the record in the transaction. */
+  readonly firstRecord: number;
+}
+
+/** What a view adds to a transaction. */
+export interface Derived {
+  readonly records: readonly OutgoingRecord[];
+  readonly changes: readonly IndexChange[];
+  readonly tally: DerivedTally;
+  /** Absences published although the hub did not answer for ids that they await. */
+  readonly publishedOpen: number;
+  /** Number of entries of what does not fit, in the index after these changes; null if it is unchanged. */
+  readonly contradictions: number | null;
+  /** Students of the changed absences. */
+  readonly students: ReadonlySet<string>;
+}
+
+/** What a record has of a change. */
+export interface RenderedChange {
+  readonly tenantId: string;
+  /** Id of the mapping in force. */
+  readonly mapping: string | null | undefined;
+  readonly body: Buffer | null;
+  readonly hash: Buffer | null;
+  readonly modifiedAtMs: number | null;
+}
+
+/** The records to commit together, and the resulting changes of the index. */
+export class StagedBatch {
+  readonly transactionId: string;
+  readonly records: OutgoingRecord[] = [];
+  readonly changes: IndexChange[] = [];
+  readonly #collection: CollectionName;
+  readonly #isViewed: boolean;
+  readonly #hashes: Record<Change['area'], Map<string, Buffer | null>> = {
+    rows: new Map(),
+    rejects: new Map(),
+  };
+  /** What was derived from its rows, for observers after the commit. */
+  readonly derived: Derived[] = [];
+  /** Avro bodies of its rows, by their values, if something is derived from them. */
+  readonly bodies = new Map<object, Buffer>();
+  /** Rows of which nothing was derived yet; null for a removed one. */
+  #rows = new Map<string, ReadableRow | null>();
+  #unchanged = new Set<string>();
+  #derivedRecords = 0;
+  #ownRecords = 0;
+  /** Of the values, without keys and headers. */
+  bytes = 0;
+
+  /** `isViewed`: something is derived from its rows. */
+  constructor(transactionId: string, collection: CollectionName, isViewed: boolean) {
+    this.transactionId = transactionId;
+    this.#collection = collection;
+    this.#isViewed = isViewed;
+  }
+
+  /** Number of records, or of rows to derive from if that is larger. */
+  get size(): number {
+    return Math.max(this.records.length, this.#rows.size);
+  }
+
+  get isEmpty(): boolean {
+    return this.records.length === 0 && this.changes.length === 0 && this.#rows.size === 0;
+  }
+
+  /** The hash that a key will have; null: removed; undefined: the transaction does not change it. */
+  hashOf(area: Change['area'], key: string): Buffer | null | undefined {
+    return this.#hashes[area].get(key);
+  }
+
+  /** Keys of an area of the index that the transaction changes. */
+  keysOf(area: IndexArea): ReadonlySet<string> {
+    return new Set(this.changes.flatMap((change) => (change.area === area ? [change.key] : [])));
+  }
+
+  /** Transaction and number of the next record of `absences` or `absence-changes`, whose ids have a count of their own. */
+  get next(): RecordPlace {
+    return { transactionId: this.transactionId, firstRecord: this.#derivedRecords };
+  }
+
+  /** Rows noted since the last call. */
+  takeRows(): StagedRows {
+    const rows: ReadableRow[] = [];
+    const gone: string[] = [];
+    for (const [id, row] of this.#rows) {
+      if (row === null) gone.push(id);
+      else rows.push(row);
+    }
+    const unchanged = this.#unchanged;
+    this.#rows = new Map();
+    this.#unchanged = new Set();
+    return { rows, unchanged, gone };
+  }
+
+  /** Adds what was derived from noted rows. */
+  add(derived: Derived): void {
+    for (const record of derived.records) {
+      this.records.push(record);
+      this.bytes += record.body?.length ?? 0;
+    }
+    for (const change of derived.changes) this.changes.push(change);
+    this.#derivedRecords += derived.records.length;
+    this.derived.push(derived);
+  }
+
+  /** Adds records of published absences, which no row in the transaction causes. */
+  reissue(records: readonly OutgoingRecord[]): void {
+    for (const record of records) this.records.push(record);
+    this.#derivedRecords += records.length;
+  }
+
+  /** Notes an unchanged row, of which something is derived nevertheless. */
+  noteUnchanged(row: ReadableRow): void {
+    if (this.#rows.has(row.sourcedId)) return;
+    this.#rows.set(row.sourcedId, row);
+    this.#unchanged.add(row.sourcedId);
+  }
+
+  /** Takes a change back; returns whether there was one. */
+  withdraw(area: Change['area'], key: string): boolean {
+    if (!this.#hashes[area].delete(key)) return false;
+    const topic = area === 'rows' ? this.#collection : 'rejects';
+    const recordKey = this.#recordKey(area, key);
+    const at = this.records.findLastIndex((record) => record.topic === topic && record.key === recordKey);
+    this.records.splice(at, 1);
+    this.changes.splice(
+      this.changes.findLastIndex((change) => change.area === area && change.key === key),
+      1,
+    );
+    return true;
+  }
+
+  note(change: Change, { tenantId, mapping, body, hash, modifiedAtMs }: RenderedChange): void {
+    const { area, key, kind } = change;
+    const topic = area === 'rows' ? this.#collection : 'rejects';
+    const id = `${this.transactionId}-${this.#ownRecords}`;
+    const headers = changeHeaders({ tenantId, topic, id, kind, modifiedAtMs, hash, mapping });
+    this.records.push({ topic, key: this.#recordKey(area, key), body, headers });
+    this.#ownRecords += 1;
+    this.bytes += body?.length ?? 0;
+    this.changes.push({ area, key, value: hash });
+    this.#hashes[area].set(key, hash);
+    if (change.area !== 'rows' || !this.#isViewed) return;
+    const row = change.kind === 'deleted' ? null : change.row;
+    this.#rows.set(change.key, row);
+    this.#unchanged.delete(change.key);
+    if (row !== null && body !== null) this.bodies.set(row.value, body);
+  }
+
+  /** Nothing is to be derived from a row's removal. */
+  forgetRow(key: string): void {
+    this.#rows.delete(key);
+  }
+
+  #recordKey(area: Change['area'], key: string): string {
+    return area === 'rows' ? key : compositeKey(this.#collection, key);
+  }
+}
