@@ -11,7 +11,7 @@ import { sleep } from '../runtime.ts';
 import { keepHeartbeat } from '../state/keep-heartbeat.ts';
 import { askOwner } from '../state/ask-owner.ts';
 import type { OwnerHeartbeat } from '../state/coordination.ts';
-import type { ProgressLine } from './progress-line.ts';
+import type { Output } from './output.ts';
 import { readLogs } from './with-assembly.ts';
 
 const ATTEMPTS = 3;
@@ -20,7 +20,7 @@ export interface AsOwnerOptions<P extends Readonly<Record<string, unknown>>, R> 
   readonly tenantId: string;
   readonly request: OwnerRequestKind<P, R>;
   readonly parameters: P;
-  readonly progress: ProgressLine;
+  readonly output: Output;
   readonly signal: AbortSignal;
 }
 
@@ -33,7 +33,7 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
   assembly: Assembly,
   options: AsOwnerOptions<P, R>,
 ): Promise<R> {
-  const { tenantId, progress, signal } = options;
+  const { tenantId, output, signal } = options;
   await assembly.store.ready();
   await using tenant = assembly.tenant(tenantId);
   for (let attempt = 1; ; attempt += 1) {
@@ -41,7 +41,7 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
     try {
       living = await awaitHeartbeat(assembly, options);
       if (living === null) return await ownAndDo(assembly, tenant, options);
-      progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
+      output.note(`${tenantId}: asking the process that runs for it (${living.owner})`);
       return await askLivingOwner(assembly, options);
     } catch (error) {
       signal.throwIfAborted();
@@ -50,7 +50,7 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
       // may have been killed, or another one followed: ask that one, for taking over would end it.
       const hasEnded = living !== null && error.code === 'OWNERSHIP_LOST';
       if (!hasEnded && error.reaction !== 'restart') throw error;
-      if (hasEnded) progress.print(`${tenantId}: that process has ended; finding the tenant's present owner`);
+      if (hasEnded) output.note(`${tenantId}: that process has ended; finding the tenant's present owner`);
     }
   }
 }
@@ -131,7 +131,7 @@ function commandLineOf(pid: number): string | null {
 /** Throws `OWNERSHIP_LOST` when the owner has ended: the heartbeat of a killed process remains for some seconds. */
 async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
   assembly: Assembly,
-  { tenantId, request, parameters, progress, signal }: AsOwnerOptions<P, R>,
+  { tenantId, request, parameters, output, signal }: AsOwnerOptions<P, R>,
 ): Promise<R> {
   const outcome = await askOwner({
     coordination: assembly.store.coordination,
@@ -140,7 +140,7 @@ async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
     signal,
     sleep,
     now: () => performance.now(),
-    onProgress: (report) => progress.update(`${tenantId}: ${printable(String(report))}`),
+    onProgress: (report) => output.progress(`${tenantId}: ${printable(String(report))}`),
   });
   if (outcome.state === 'done') return outcome.result as R;
   throw new RollcallError(errorCodeFrom(outcome.code), outcome.message, { remedy: outcome.remedy });
@@ -152,7 +152,7 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
   tenant: StartedTenant,
   options: AsOwnerOptions<P, R>,
 ): Promise<R> {
-  const { tenantId, request, parameters, progress, signal } = options;
+  const { tenantId, request, parameters, output, signal } = options;
   const ending = new AbortController();
   const ownedSinceMs = Date.now();
   const heartbeat = keepHeartbeat(coordination, tenant, {
@@ -170,7 +170,7 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
         if (runner === undefined) throw notMirrored(collection);
         return runner.once(mode, { ...syncOptions, signal });
       },
-      report: async (report) => progress.update(`${tenantId}: ${report}`),
+      report: async (report) => output.progress(`${tenantId}: ${report}`),
       signal,
     });
     signal.throwIfAborted();

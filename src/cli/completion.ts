@@ -4,7 +4,6 @@ import tab from '@bomb.sh/tab/commander';
 import { Argument, Command } from 'commander';
 import { parse } from 'yaml';
 import { COLLECTIONS } from '../model/collections.ts';
-import { addGlobalOptions } from './global-options.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import type { Verbs } from './program.ts';
 
@@ -33,27 +32,29 @@ export function command(): Command {
 
 /** `rollcall complete -- <words>`: what the scripts ask for. Prints a value and its description a line. */
 export function completeCommand(verbs: Verbs): Command {
-  return new Command('complete').argument('[words...]').action(
-    verbAction(async (context, { args }) => {
-      const program = new Command('rollcall');
-      for (const [summary, load, isHidden] of Object.values(verbs))
-        if (isHidden === undefined)
-          program.addCommand(describedShortly((await (await load()).command(verbs)).summary(summary)));
-      addGlobalOptions(program);
-      const completion = tab(program);
-      completion.commands.delete('complete');
-      const names = { tenant: () => tenantsOf(context), collection: () => COLLECTIONS };
-      for (const command of [completion, ...completion.commands.values()]) {
-        for (const [name, values] of Object.entries(names)) {
-          const takers = [command.options.get(name), command.arguments.get(name)];
-          for (const taker of takers) {
-            if (taker !== undefined) taker.handler = (add) => values().forEach((value) => add(value, ''));
+  return new Command('complete')
+    .allowUnknownOption()
+    .argument('[words...]')
+    .action(
+      verbAction(async (context, { args }) => {
+        const program = new Command('rollcall');
+        for (const [summary, load, isHidden] of Object.values(verbs))
+          if (isHidden === undefined)
+            program.addCommand(describedShortly((await (await load()).command(verbs)).summary(summary)));
+        const completion = tab(program);
+        completion.commands.delete('complete');
+        const names = { tenant: () => tenantsOf(context), collection: () => COLLECTIONS };
+        for (const command of [completion, ...completion.commands.values()]) {
+          for (const [name, values] of Object.entries(names)) {
+            const takers = [command.options.get(name), command.arguments.get(name)];
+            for (const taker of takers) {
+              if (taker !== undefined) taker.handler = (add) => values().forEach((value) => add(value, ''));
+            }
           }
         }
-      }
-      completion.parse(args.map((word) => word ?? ''));
-    }),
-  );
+        completion.parse(args.map((word) => word ?? ''));
+      }),
+    );
 }
 
 /** Shells have room for one line; descriptions are for `--help`. */

@@ -92,15 +92,13 @@ async function approve(context: VerbContext, { args, options }: VerbInput<Delete
   const tenant = chooseTenant(config, options.tenant);
   const [digest = ''] = args;
   await using assembly = quietAssembly(config);
-  const progress = output.progress();
   const outcome = await asOwner(assembly, {
     tenantId: tenant.id,
     request: APPROVE,
     parameters: { digest, by: userName(), from: hostname(), reason: options.reason ?? null },
-    progress,
+    output,
     signal,
   });
-  progress.end();
   output.data({ digest, ...outcome });
   const { isSame, rows, collections, waiting } = outcome;
   if (isSame) showApproved(output, outcome);

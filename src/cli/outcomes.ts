@@ -1,3 +1,4 @@
+import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
 import type { PullOutcome } from '../owner/pull.ts';
 import { exitCode } from './exit-code.ts';
@@ -57,4 +58,12 @@ export function exitCodeFor(
       lacksWanted || outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'inconclusive'),
     needsPerson: outcomes.some(({ outcome, withheld }) => outcome === 'stopped' || withheld > 0),
   });
+}
+
+/** Shows how far a sync is. */
+export function showSyncs(output: Output, event: PipelineEvent): void {
+  if (event.type !== 'sync-page') return;
+  const { rowsSeen, mode, totalAtStart } = event.stats;
+  const of = mode === 'FULL' && totalAtStart !== null ? ` of ${formatCount(totalAtStart)}` : '';
+  output.progress(`${event.collection}: ${formatCount(rowsSeen)}${of} rows`);
 }

@@ -1,6 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
 import picocolors from 'picocolors';
-import { createProgressLine, type ProgressLine, type ProgressStream } from './progress-line.ts';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
 
@@ -18,49 +17,70 @@ export interface Output {
   data(value: unknown): void;
   /** A remark, on stderr. */
   note(text: string): void;
-  /** A progress line on stderr. */
-  progress(): ProgressLine;
+  /** Progress on stderr: redrawn in place on a terminal until something else is printed, otherwise a line every few seconds. */
+  progress(text: string): void;
 }
 
-export interface OutputStreams {
-  readonly stdout: ProgressStream;
-  readonly stderr: ProgressStream;
+export interface OutputStream {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  write(text: string): unknown;
 }
+
+const REDRAW_EVERY_MS = 100;
+const PLAIN_EVERY_MS = 5_000;
+const ERASE_LINE = '\r\u001B[2K';
 
 export function createOutput(options: {
-  streams: OutputStreams;
+  streams: { readonly stdout: OutputStream; readonly stderr: OutputStream };
   env: Readonly<Record<string, string | undefined>>;
   json: boolean;
   /** False for `--no-color`. */
   color?: boolean | undefined;
+  /** Monotonic. */
   nowMs: () => number;
 }): Output {
-  const { streams, json, nowMs } = options;
-  const colors = picocolors.createColors(wantsColors(streams.stdout, options));
+  const { json, nowMs } = options;
+  const { stdout, stderr } = options.streams;
+  const colors = picocolors.createColors(wantsColors(stdout, options));
+  const isTty = stderr.isTTY === true;
+  let drawnAtMs = Number.NEGATIVE_INFINITY;
+  let isDrawn = false;
+  const print = (stream: OutputStream, text: string): void => {
+    if (isDrawn) stderr.write(ERASE_LINE);
+    isDrawn = false;
+    stream.write(`${text}\n`);
+  };
   return {
     json,
     colors,
     line(text = '') {
-      if (!json) streams.stdout.write(`${text}\n`);
+      if (!json) print(stdout, text);
     },
     table(titles, rows) {
-      if (json) return;
       const [first = '', ...lines] = formatTable(titles, rows);
-      streams.stdout.write(`${[colors.dim(first), ...lines].join('\n')}\n`);
+      if (!json) print(stdout, [colors.dim(first), ...lines].join('\n'));
     },
     data(value) {
-      if (json) streams.stdout.write(`${JSON.stringify(value)}\n`);
+      if (json) print(stdout, JSON.stringify(value));
     },
     note(text) {
-      streams.stderr.write(`${text}\n`);
+      print(stderr, text);
     },
-    progress: () => createProgressLine({ stream: streams.stderr, nowMs }),
+    progress(text) {
+      if (nowMs() - drawnAtMs < (isTty ? REDRAW_EVERY_MS : PLAIN_EVERY_MS)) return;
+      drawnAtMs = nowMs();
+      if (!isTty) return print(stderr, text);
+      // A line longer than the terminal would wrap, and could not be erased.
+      stderr.write(ERASE_LINE + text.slice(0, (stderr.columns ?? 80) - 1));
+      isDrawn = true;
+    },
   };
 }
 
 /** Whether to use colours: only on a terminal, and not with NO_COLOR (https://no-color.org) or `--no-color`. */
 export function wantsColors(
-  stream: ProgressStream,
+  stream: OutputStream,
   options: { env: Readonly<Record<string, string | undefined>>; color?: boolean | undefined },
 ): boolean {
   const noColor = options.env['NO_COLOR'] ?? '';

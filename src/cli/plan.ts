@@ -4,8 +4,7 @@ import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS } from '../plan/recording-log.ts';
 import { choose } from './choose.ts';
 import type { Output } from './output.ts';
-import { exitCodeFor, noteOutcomes } from './outcomes.ts';
-import { showSyncs } from './progress-line.ts';
+import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 
@@ -55,7 +54,6 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   const { tenants, collections } = choose(config, flags);
   const isNamed = collections.length > 0;
   const keepsKeys = flags.keys === true;
-  const progress = output.progress();
   await using assembly = quietAssembly(config);
   const plans: TenantPlan[] = [];
   for (const { id: tenant } of tenants) {
@@ -64,13 +62,12 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
       tenantId: tenant,
       collections,
       keepsKeys,
-      emit: (event) => showSyncs(progress, event),
-      onRead: (records) => progress.update(`topics: ${formatCount((read += records))} records`),
+      emit: (event) => showSyncs(output, event),
+      onRead: (records) => output.progress(`topics: ${formatCount((read += records))} records`),
       signal,
     });
     plans.push({ tenant, collections: planned });
   }
-  progress.end();
   for (const each of plans) show(output, each, isNamed);
   output.data({
     tenants: plans.map(({ tenant, collections: planned }) => ({

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from './exit-code.ts';
-import { addGlobalOptions } from './global-options.ts';
 import { reportError } from './report-error.ts';
 import { packageVersion } from './package-version.ts';
 
@@ -82,9 +81,11 @@ async function createProgram(argv: readonly string[], verbs: Verbs): Promise<Com
       '-V, --version',
       'print the versions of Rollcall and Node',
     )
+    .option('-c, --config <file>', 'the configuration (else ROLLCALL_CONFIG, else ./rollcall.yaml)')
+    .option('--json', 'print JSON, for programs')
+    .option('--no-color', 'print without colours (as NO_COLOR does)')
     .usage('[options] <verb>')
     .commandsGroup('Verbs:')
-    .enablePositionalOptions()
     .helpCommand('help [verb]', 'all about one verb')
     .addHelpText('after', AFTER_HELP);
   const wanted = verbIn(argv);
@@ -92,7 +93,6 @@ async function createProgram(argv: readonly string[], verbs: Verbs): Promise<Com
     const command = name === wanted ? await (await load()).command(verbs) : new Command(name);
     program.addCommand(command.summary(summary), { hidden: isHidden !== undefined });
   }
-  addGlobalOptions(program);
   teachOnMistakes(program, 'rollcall');
   return program;
 }
@@ -109,7 +109,7 @@ function verbIn(argv: readonly string[]): string | undefined {
 function teachOnMistakes(command: Command, name: string): void {
   command
     .exitOverride()
-    .configureHelp({ showGlobalOptions: false, subcommandTerm: (sub) => sub.name() })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: (sub) => sub.name() })
     .configureOutput({
       outputError: (text, write) => write(`✗ ${text.replace(/^error: /, '').trim()}\n→ ${name} --help\n`),
     });

@@ -5,13 +5,12 @@ import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
 import { choose } from './choose.ts';
 import type { Output } from './output.ts';
-import { exitCodeFor, noteOutcomes } from './outcomes.ts';
+import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 import { countOf, formatCount, formatDuration } from '../core/words.ts';
 import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { showSyncs, type ProgressLine } from './progress-line.ts';
 
 interface PullFlags {
   readonly tenant?: string | undefined;
@@ -58,16 +57,14 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
     acceptNew: flags.acceptNew ?? false,
     confirm: false,
   };
-  const progress = output.progress();
-  await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(progress, event));
+  await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(output, event));
   const tenants: { tenant: string; collections: readonly PullOutcome[] }[] = [];
   for (const { id } of chosen.tenants) {
-    const options = { tenantId: id, progress, signal };
+    const options = { tenantId: id, output, signal };
     const first = await asOwner(assembly, { ...options, request: PULL, parameters });
     const collections = parameters.full ? await confirmMissing(assembly, first, options) : first;
     tenants.push({ tenant: id, collections });
   }
-  progress.end();
   for (const each of tenants) show(output, each, isNamed);
   output.data({ tenants });
   return exitCodeFor(
@@ -115,9 +112,9 @@ const LONGEST_WAIT_MS = 10 * 60_000;
 async function confirmMissing(
   assembly: Assembly,
   outcomes: readonly PullOutcome[],
-  options: { readonly tenantId: string; readonly progress: ProgressLine; readonly signal: AbortSignal },
+  options: { readonly tenantId: string; readonly output: Output; readonly signal: AbortSignal },
 ): Promise<readonly PullOutcome[]> {
-  const { tenantId, progress, signal } = options;
+  const { tenantId, output, signal } = options;
   const owed = outcomes.filter(({ confirmAtMs }) => confirmAtMs !== null);
   if (owed.length === 0) return outcomes;
   const rows = owed.reduce((sum, { missing }) => sum + missing, 0);
@@ -126,10 +123,10 @@ async function confirmMissing(
   const found = rows > 0 ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time` : null;
   const what = `${tenantId}: ${found ?? `fewer rows of ${names.join(', ')} came than the hub counts`}`;
   if (waitMs > LONGEST_WAIT_MS) {
-    progress.print(`${what}; a full sync in ${formatDuration(waitMs)} confirms it`);
+    output.note(`${what}; a full sync in ${formatDuration(waitMs)} confirms it`);
     return outcomes;
   }
-  progress.print(`${what}; waiting ${formatDuration(waitMs)} for the full sync that confirms it`);
+  output.note(`${what}; waiting ${formatDuration(waitMs)} for the full sync that confirms it`);
   await sleep(waitMs, signal);
   const parameters = { collections: names, full: true, acceptNew: false, confirm: true };
   const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters });

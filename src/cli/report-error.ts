@@ -3,8 +3,7 @@ import picocolors from 'picocolors';
 import { RollcallError, runbookOf } from '../errors.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { safeErrorMessage } from '../telemetry/safe-error.ts';
-import { wantsColors } from './output.ts';
-import type { ProgressStream } from './progress-line.ts';
+import { wantsColors, type OutputStream } from './output.ts';
 
 /**
  * Prints an error and its remedy, without a stack trace, and returns the exit code. `ROLLCALL_DEBUG=1` adds all details,
@@ -13,7 +12,7 @@ import type { ProgressStream } from './progress-line.ts';
 export function reportError(
   error: unknown,
   options: {
-    stderr: ProgressStream;
+    stderr: OutputStream;
     env: Readonly<Record<string, string | undefined>>;
     color?: boolean | undefined;
     /** Whether a signal asked to stop: an abort then needs no explanation. */

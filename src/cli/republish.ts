@@ -7,8 +7,8 @@ import { MOST_KEYS, REPUBLISH, type Republished } from '../owner/republish.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseTenants, chooseTopic, requireMirrored } from './choose.ts';
 import { exitCode } from './exit-code.ts';
+import { showSyncs } from './outcomes.ts';
 import type { Output } from './output.ts';
-import { showSyncs } from './progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 
@@ -63,15 +63,13 @@ async function republish(
   const chosen = chooseTenants(config, flags.tenant);
   requireMirrored(chosen, [collection]);
   const tenants = chosen.filter((tenant) => collectionSettings(tenant, collection).enabled);
-  const progress = output.progress();
-  await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(progress, event));
+  await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(output, event));
   const results: ({ tenant: string } & Republished)[] = [];
   for (const { id: tenant } of tenants) {
     const parameters = { collection, keys };
-    const options = { tenantId: tenant, request: REPUBLISH, parameters, progress, signal };
+    const options = { tenantId: tenant, request: REPUBLISH, parameters, output, signal };
     results.push({ tenant, ...(await asOwner(assembly, options)) });
   }
-  progress.end();
   for (const each of results) show(output, `${each.tenant}: ${collection}`, each);
   output.data({ collection, tenants: results });
   return exitCode({

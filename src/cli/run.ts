@@ -57,6 +57,13 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   const hasColors = context.output.colors.isColorSupported;
   const destination = openLogDestination({ fd: 1, isTty: process.stdout.isTTY, hasColors });
   const logger = createLogger({ level: options.logLevel ?? logLevelFrom(context.env), destination });
+  const giveUp = (): void => {
+    logger.error(
+      'the process could not close everything in time; the next start reads again what was not committed',
+    );
+    process.exit(EXIT.ok);
+  };
+  context.signal.addEventListener('abort', () => setTimeout(giveUp, STOP_WITHIN_MS).unref());
   const board = new Board(config.tenants, { version: packageVersion(), now: () => Date.now() });
   for (const [part, reason] of Object.entries(STARTING)) board.report(part as keyof typeof STARTING, reason);
   const registry = new Registry();
@@ -69,12 +76,6 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
     log(tenant, event, board.note(tenant, event));
   };
   const assembly = assemble(config, { logger, emit });
-  const giveUp = setTimeoutOnAbort(context.signal, () => {
-    logger.error(
-      'the process could not close everything in time; the next start reads again what was not committed',
-    );
-    process.exit(EXIT.ok);
-  });
   const ended = new AbortController();
   const kafkaPing = new KafkaPing(assembly.kafka);
   const watched = servicesOf(assembly, kafkaPing).map((service) =>
@@ -98,7 +99,6 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
     await kafkaPing[Symbol.asyncDispose]();
     await assembly[Symbol.asyncDispose]();
     await server.close();
-    giveUp[Symbol.dispose]();
   }
 }
 
@@ -139,20 +139,3 @@ const STARTING = {
     remedy: 'Wait; if it stays, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
   },
 } as const;
-
-/** Calls `late` when the signal has been aborted for too long. */
-function setTimeoutOnAbort(signal: AbortSignal, late: () => void): Disposable {
-  let timer: NodeJS.Timeout | undefined;
-  const onAbort = (): void => {
-    timer = setTimeout(late, STOP_WITHIN_MS);
-    timer.unref();
-  };
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  return {
-    [Symbol.dispose]() {
-      signal.removeEventListener('abort', onAbort);
-      clearTimeout(timer);
-    },
-  };
-}

@@ -97,64 +97,54 @@ function requireConfirmed({ yes }: RebuildFlags, collections: readonly Collectio
   });
 }
 
-interface Position {
-  readonly sequence: number;
-  readonly transactionId: string;
-}
-
-interface Positions {
-  readonly tenant: string;
-  readonly collection: CollectionName;
-  readonly index: Position | null;
-  readonly log: Position | null;
-  readonly rows: number;
-  readonly rejects: number;
-}
+type Position = { readonly sequence: number; readonly transactionId: string } | null;
 
 async function showState(context: VerbContext, { options }: VerbInput<StateFlags>): Promise<void> {
   const config = context.loadConfig({ withoutHub: true });
   const wanted = chosen(context, config, options);
   if (wanted === null) return;
   await using assembly = quietAssembly(config);
-  const indexes: Omit<Positions, 'log'>[] = [];
+  const indexes = [];
   for (const tenant of wanted.tenants) {
-    for (const { name } of syncedCollections(tenant)) {
-      if (wanted.collections.length > 0 && !wanted.collections.includes(name)) continue;
-      const index = assembly.store.tenant(tenant.id).collection(name);
+    for (const { name: collection } of syncedCollections(tenant)) {
+      if (wanted.collections.length > 0 && !wanted.collections.includes(collection)) continue;
+      const index = assembly.store.tenant(tenant.id).collection(collection);
+      const at: Position = await index.position();
+      const [rows, rejects] = [await index.count('rows'), await index.count('rejects')];
       indexes.push({
         tenant: tenant.id,
-        collection: name,
-        index: positionOf(await index.position()),
-        rows: await index.count('rows'),
-        rejects: await index.count('rejects'),
+        collection,
+        index: positionOf(at),
+        log: positionOf(null),
+        rows,
+        rejects,
       });
     }
   }
   // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
-  const log = await readLogs(assembly, wanted.tenants, context.signal);
-  const positions = indexes.map((each): Positions => {
-    const progress = log.get(each.tenant)?.progress.get(each.collection) ?? null;
-    return Object.assign(each, { log: positionOf(progress) });
-  });
-  const text = (at: Position | null): string =>
-    at === null ? '-' : `${formatCount(at.sequence)} ${at.transactionId.slice(0, 8)}`;
-  const titles = ['tenant', 'collection', 'index at', 'log at', 'rows', 'rejects'];
+  const logs = await readLogs(assembly, wanted.tenants, context.signal);
+  for (const each of indexes)
+    each.log = positionOf(logs.get(each.tenant)?.progress.get(each.collection) ?? null);
   context.output.table(
-    titles,
-    positions.map(({ tenant, collection, index, log: logged, rows, rejects }) => [
+    ['tenant', 'collection', 'index at', 'log at', 'rows', 'rejects'],
+    indexes.map(({ tenant, collection, index, log, rows, rejects }) => [
       tenant,
       collection,
-      text(index),
-      text(logged),
+      textOf(index),
+      textOf(log),
       formatCount(rows),
       formatCount(rejects),
     ]),
   );
-  context.output.data({ collections: positions });
+  context.output.data({ collections: indexes });
 }
 
-function positionOf(at: Position | null): Position | null {
-  return at === null ? null : { sequence: at.sequence, transactionId: at.transactionId };
+function positionOf(at: Position): Position {
+  return at && { sequence: at.sequence, transactionId: at.transactionId };
+}
+
+function textOf(at: Position): string {
+  return at === null ? '-' : `${formatCount(at.sequence)} ${at.transactionId.slice(0, 8)}`;
 }
 
 async function rebuild(context: VerbContext, { options }: VerbInput<RebuildFlags>): Promise<void> {
@@ -162,15 +152,13 @@ async function rebuild(context: VerbContext, { options }: VerbInput<RebuildFlags
   const config = context.loadConfig();
   const wanted = chosen(context, config, options);
   if (wanted === null) return;
-  const progress = output.progress();
   const parameters = { collections: [...wanted.collections], anew: options.anew === true };
   const rebuilt: ({ readonly tenant: string } & RebuiltIndex)[] = [];
   await using assembly = quietAssembly(config);
   for (const { id: tenant } of wanted.tenants) {
-    const request = { tenantId: tenant, request: REBUILD, parameters, progress, signal };
+    const request = { tenantId: tenant, request: REBUILD, parameters, output, signal };
     for (const index of await asOwner(assembly, request)) rebuilt.push({ tenant, ...index });
   }
-  progress.end();
   output.table(
     ['tenant', 'rebuilt', 'rows', 'rejects'],
     rebuilt.map(({ tenant, collection, rows, rejects }) => [

@@ -1,12 +1,19 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
-import type { GlobalOptions } from './global-options.ts';
 import { handOverStop } from './early-stop.mjs';
 import { createOutput, type Output } from './output.ts';
 import { reportError } from './report-error.ts';
 
 const DEFAULT_CONFIG = './rollcall.yaml';
+
+/** Options that every verb understands, before or after the verb. */
+interface GlobalOptions {
+  readonly config?: string | undefined;
+  readonly json?: boolean | undefined;
+  /** False for `--no-color`. */
+  readonly color?: boolean | undefined;
+}
 
 /** What every verb receives. */
 export interface VerbContext {
@@ -36,7 +43,7 @@ export function verbAction<Options extends object = Record<string, unknown>>(
   return async (...parameters) => {
     // Commander passes the arguments, the options and, last, the command.
     const command = parameters.at(-1) as Command;
-    const options = optionsOf(command) as Options & GlobalOptions;
+    const options = command.optsWithGlobals<Options & GlobalOptions>();
     using stop = listenForStop();
     try {
       const context = contextOf(options, stop.signal);
@@ -51,12 +58,6 @@ export function verbAction<Options extends object = Record<string, unknown>>(
       });
     }
   };
-}
-
-/** Options of the command and its parents; those nearest to the verb take precedence. */
-function optionsOf(command: Command): object {
-  const above = command.parent === null ? {} : optionsOf(command.parent);
-  return { ...above, ...command.opts() };
 }
 
 /**

@@ -13,8 +13,7 @@ import { asOwner } from './as-owner.ts';
 import { choose } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
-import { noteFailures } from './outcomes.ts';
-import { showSyncs, type ProgressLine } from './progress-line.ts';
+import { noteFailures, showSyncs } from './outcomes.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 
@@ -90,7 +89,7 @@ interface CollectionReport {
 interface VerifyOptions {
   readonly tenantId: string;
   readonly collections: readonly CollectionName[];
-  readonly progress: ProgressLine;
+  readonly output: Output;
   readonly signal: AbortSignal;
 }
 
@@ -98,18 +97,16 @@ async function verify(context: VerbContext, flags: VerifyFlags): Promise<number>
   const { output, signal } = context;
   const config = context.loadConfig();
   const { tenants, collections: asked } = choose(config, flags);
-  const progress = output.progress();
   await using assembly = quietAssembly(config);
   const results: object[] = [];
   const last: CollectionReport[] = [];
   for (const tenant of tenants) {
     const names = enabledCollections(tenant).map(({ name }) => name);
     const collections = names.filter((name) => asked.length === 0 || asked.includes(name));
-    const options = { tenantId: tenant.id, collections, progress, signal };
+    const options = { tenantId: tenant.id, collections, output, signal };
     const before = await verifyTenant(assembly, options);
     const syncs = flags.repair === true ? await repair(assembly, before, options) : null;
     const now = syncs === null ? before : await verifyTenant(assembly, options);
-    progress.end();
     output.line(output.colors.bold(tenant.id));
     if (syncs !== null) {
       output.line(`Repaired ${countOf(inState(before, 'wrong').length, 'difference')} by a full sync.`);
@@ -135,7 +132,7 @@ function inState(reports: readonly CollectionReport[], wanted: Difference['state
 /** Plans a full sync, has the owner make its next sync, and audits the topics as they are then. */
 async function verifyTenant(
   assembly: Assembly,
-  { tenantId, collections, progress, signal }: VerifyOptions,
+  { tenantId, collections, output, signal }: VerifyOptions,
 ): Promise<readonly CollectionReport[]> {
   const { openReadOnlyLog } = assembly.tenant(tenantId);
   const log = openReadOnlyLog();
@@ -151,7 +148,7 @@ async function verifyTenant(
       tenantId,
       collections,
       keepsKeys: true,
-      emit: (event) => showSyncs(progress, event),
+      emit: (event) => showSyncs(output, event),
       onRead: () => undefined,
       signal,
     });
@@ -160,14 +157,14 @@ async function verifyTenant(
     const brought = planned.filter(({ collection, kind }) => kind !== 'left-over' && isLoaded(collection));
     const sources = [...new Set(brought.map(({ collection }) => sourceOf(collection)))];
     const parameters = { collections: sources, full: false, acceptNew: false, confirm: false };
-    const next = { tenantId, request: PULL, parameters, progress, signal };
+    const next = { tenantId, request: PULL, parameters, output, signal };
     const pulled = sources.length === 0 ? [] : await asOwner(assembly, next);
     // Waits until the records of that sync can be read.
     await log.progress(signal);
     await reader.readOn(signal);
     const left = planned.filter((each) => !since.has(recordOf(each)));
     const onRead = (collection: CollectionName, count: number): void =>
-      progress.update(`${collection}: ${formatCount(count)} records of the topic`);
+      output.progress(`${collection}: ${formatCount(count)} records of the topic`);
     const audits = await auditTenant(assembly, { tenantId, collections, onRead, signal });
     return audits.map(({ collection, keys: topicKeys, findings, skipped }): CollectionReport => {
       const plan = plans.find((each) => each.collection === collection);
@@ -254,7 +251,7 @@ function judge(
 async function repair(
   assembly: Assembly,
   reports: readonly CollectionReport[],
-  { tenantId, progress, signal }: VerifyOptions,
+  { tenantId, output, signal }: VerifyOptions,
 ): Promise<readonly PullOutcome[] | null> {
   const wrong = Map.groupBy(inState(reports, 'wrong'), ({ collection }) => sourceOf(collection));
   if (wrong.size === 0) return null;
@@ -268,7 +265,7 @@ async function repair(
       absences: keysOf(({ collection }) => collection === 'absences'),
     };
   });
-  const request = { tenantId, request: REPAIR, parameters: { collections }, progress, signal };
+  const request = { tenantId, request: REPAIR, parameters: { collections }, output, signal };
   return asOwner(assembly, request);
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createOutput, formatTable, wantsColors } from '../../../src/cli/output.ts';
-import { createProgressLine } from '../../../src/cli/progress-line.ts';
 
 function stream(options: { isTTY?: boolean; columns?: number } = {}) {
   let text = '';
@@ -62,26 +61,29 @@ describe('tables', () => {
 });
 
 describe('progress', () => {
+  function world(stderr: ReturnType<typeof stream>) {
+    const clock = { nowMs: 0 };
+    const streams = { stdout: stream(), stderr };
+    return { clock, output: createOutput({ streams, env: {}, json: false, nowMs: () => clock.nowMs }) };
+  }
+
   it('on a terminal is redrawn in place, never wider than the terminal, and makes room for lines', () => {
     const target = stream({ isTTY: true, columns: 10 });
-    let now = 0;
-    const progress = createProgressLine({ stream: target, nowMs: () => now });
-    progress.update('one');
-    progress.update('too soon');
-    now = 100;
-    progress.update('0123456789');
-    progress.print('stays');
-    progress.end('done');
+    const { clock, output } = world(target);
+    output.progress('one');
+    output.progress('too soon');
+    clock.nowMs = 100;
+    output.progress('0123456789');
+    output.note('stays');
+    output.line('done');
     const erase = '\r\u001B[2K';
-    expect(target.text()).toBe(`${erase}one${erase}01234567…${erase}stays\n01234567…${erase}done\n`);
+    expect(target.text()).toBe(`${erase}one${erase}012345678${erase}stays\n`);
   });
 
   it('elsewhere is a plain line every few seconds, without control characters', () => {
     const target = stream();
-    let now = 0;
-    const progress = createProgressLine({ stream: target, nowMs: () => now, plainEveryMs: 5000 });
-    for (now = 0; now <= 10_000; now += 500) progress.update(`at ${now}`);
-    progress.end('done');
-    expect(target.text()).toBe('at 0\nat 5000\nat 10000\ndone\n');
+    const { clock, output } = world(target);
+    for (; clock.nowMs <= 10_000; clock.nowMs += 500) output.progress(`at ${clock.nowMs}`);
+    expect(target.text()).toBe('at 0\nat 5000\nat 10000\n');
   });
 });
