@@ -111,18 +111,11 @@ function livingProcess(owner: string): number | null {
   const pid = Number(digits);
   if (host !== hostname() || pid === process.pid) return null;
   try {
-    // Signal 0 only tests. The system reuses ids, so a readable command line must be one of this program.
+    // Signal 0 only tests. The system reuses ids, so a command line that can be read must be one of this program.
     process.kill(pid, 0);
-  } catch {
-    return null;
-  }
-  const commandLine = commandLineOf(pid);
-  return commandLine === null || commandLine.includes('rollcall') ? pid : null;
-}
-
-function commandLineOf(pid: number): string | null {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    const isAnother =
+      process.platform === 'linux' && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('rollcall');
+    return isAnother ? null : pid;
   } catch {
     return null;
   }

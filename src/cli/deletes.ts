@@ -3,12 +3,11 @@ import { Command } from 'commander';
 import { syncedCollections, type Config } from '../config.ts';
 import { firstGroups, type NamedGroups } from '../core/withheld-groups.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
-import { describeError, RollcallError } from '../errors.ts';
+import { RollcallError } from '../errors.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import { APPROVE, type ApproveOutcome } from '../owner/deletes.ts';
 import { readWithheldGroups } from '../owner/read-withheld-groups.ts';
-import type { Assembly } from '../session/assemble.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants } from './choose.ts';
@@ -77,7 +76,9 @@ async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesF
     const names = syncedCollections(tenant).map(({ name }) => name);
     const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
     const waiting = await readWaiting(assembly.store.tenant(tenant.id).deletions, progress);
-    const groups = await groupsOf(context, assembly, { tenantId: tenant.id, lists: waiting.collections });
+    const options = { tenantId: tenant.id, lists: waiting.collections, signal };
+    const groups: Groups =
+      waiting.collections.length === 0 ? new Map() : await readWithheldGroups(assembly, options);
     showWaiting(output, tenant.id, { waiting, progress, groups, only });
     shown.push(waitingAsJson(tenant.id, waiting, groups));
     waits ||= waiting.collections.length > 0;
@@ -186,20 +187,6 @@ const FIRST_KEYS = 10;
 
 type Groups = ReadonlyMap<CollectionName, readonly NamedGroups[]>;
 type Listed = Waiting['collections'][number];
-
-/** Counts the list by school; without counts where the topics cannot be read. */
-async function groupsOf(
-  { output, signal }: VerbContext,
-  assembly: Assembly,
-  { tenantId, lists }: { readonly tenantId: string; readonly lists: readonly Listed[] },
-): Promise<Groups> {
-  if (lists.length === 0) return new Map();
-  return readWithheldGroups(assembly, { tenantId, lists, signal }).catch((error: unknown) => {
-    signal.throwIfAborted();
-    output.note(`! ${tenantId}: counts by school are unknown: ${describeError(error)}`);
-    return new Map();
-  });
-}
 
 /** Prints what an approval would remove. `only`: these collections; null: all. */
 function showWaiting(
