@@ -16,7 +16,7 @@ import {
   type Source,
 } from '../source/source.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import { HubFindings, Offer } from '../sync/hub-findings.ts';
+import { HubFindings } from '../sync/hub-findings.ts';
 import { IdentityCheck } from '../sync/identity.ts';
 import type { MirroredCollection } from '../sync/settle-missing.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
@@ -34,7 +34,7 @@ export interface TenantSession {
 
 /** Takes a tenant over and recovers it: topics, schemas, fence, index (design, "Kafka is the truth"). */
 export async function openSession(tenant: Tenant, signal: AbortSignal): Promise<TenantSession> {
-  const { emit, collections, log, state } = tenant;
+  const { emit, collections, log } = tenant;
   await tenant.prepare();
   const ownership = await log.own(signal);
   emit({ type: 'owned', owner: ownership.owner });
@@ -46,11 +46,10 @@ export async function openSession(tenant: Tenant, signal: AbortSignal): Promise<
     emit({ type: 'deletion', event: { kind: 'waiting', collection, rows } });
   }
   const session = new Session(tenant, signal);
-  const notOffered = await state.deletions.notOffered();
   for (const settings of collections) {
     const start = starts.get(settings.name);
     if (start === undefined) throw new Error(`${settings.name} was not caught up`);
-    await session.add(settings, start, notOffered.has(settings.name));
+    await session.add(settings, start);
   }
   for (const writer of session.writers.values()) await writer.importChangelog();
   return session;
@@ -69,7 +68,7 @@ class Session implements TenantSession {
     this.#signal = signal;
   }
 
-  async add(settings: TenantCollection, start: WriterStart, isNotOffered: boolean): Promise<void> {
+  async add(settings: TenantCollection, start: WriterStart): Promise<void> {
     const tenant = this.#tenant;
     const { name } = settings;
     const { deletions } = tenant.state;
@@ -91,7 +90,6 @@ class Session implements TenantSession {
       missing,
       pages: pages ?? null,
       identity: this.#identityOf(source, writer, { collection: name, missing }),
-      offer: new Offer(name, deletions, isNotOffered),
       findings: new HubFindings(),
       late: new LateRowWatch(),
       inheritedWatermarkMs: start.progress?.watermarkMs ?? null,

@@ -140,9 +140,6 @@ export interface DeletionMemory {
   setMissing(collection: CollectionName, missing: Missing | null): Promise<void>;
   /** Forgets keys that the hub has shown. */
   dropMissing(collection: CollectionName, keys: readonly string[]): Promise<void>;
-  /** Collections that the hub did not offer at the last request. */
-  notOffered(): Promise<ReadonlySet<CollectionName>>;
-  setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void>;
 }
 
 /** The state of one tenant. */

@@ -44,7 +44,6 @@ export class MemoryState implements TenantState {
   async forget(name: CollectionName): Promise<void> {
     this.#indexes.set(name, this.#newIndex(name));
     await this.deletions.setMissing(name, null);
-    await this.deletions.setNotOffered(name, false);
   }
 
   #newIndex(name: CollectionName, base?: ConstructorParameters<typeof MemoryIndex>[0]['base']): MemoryIndex {

@@ -57,19 +57,6 @@ export class RedisDeletions implements DeletionMemory {
     for (let at = 0; at < fields.length; at += FIELDS_AT_ONCE)
       await this.#connection.run((client) => client.hdel(key, ...fields.slice(at, at + FIELDS_AT_ONCE)));
   }
-
-  async notOffered(): Promise<ReadonlySet<CollectionName>> {
-    return new Set(
-      (await this.#connection.run((client) => client.hkeys(this.#keys.notOffered))) as CollectionName[],
-    );
-  }
-
-  async setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void> {
-    const key = this.#keys.notOffered;
-    await this.#connection.run((client) =>
-      isNotOffered ? client.hset(key, collection, 1) : client.hdel(key, collection),
-    );
-  }
 }
 
 function readJson<T>(text: string): T | null {

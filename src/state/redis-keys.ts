@@ -14,7 +14,6 @@ import type { IndexArea } from './index-store.ts';
  *                                             replay          token of a replay that has not finished
  *   {<p>:<t>:<collection>}:missing    hash    `=<key>` → since when, ms since the epoch, and how often full syncs have
  *                                             missed it; `sync` → the one that settled it, and the confirming sync owed (JSON)
- *   {<p>:<t>}:not-offered             hash    collection that the hub does not offer → 1
  *   {<p>:<t>}:owner                   hash    the heartbeat: owner, ownedSinceMs, info (JSON); expires
  *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
  *   {<p>:<t>}:asker:<id>              string  exists while a process waits for the answer to a request; expires
@@ -34,7 +33,6 @@ export interface TenantKeys {
   readonly requests: string;
   asker(requestId: string): string;
   answer(requestId: string): string;
-  readonly notOffered: string;
   /** `day` is `YYYY-MM-DD`. */
   collection(name: CollectionName): CollectionKeys;
 }
@@ -46,7 +44,6 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
     requests: `${tenant}:requests`,
     asker: (requestId) => `${tenant}:asker:${requestId}`,
     answer: (requestId) => `${tenant}:answer:${requestId}`,
-    notOffered: `${tenant}:not-offered`,
     collection(name) {
       const collection = `{${keyPrefix}:${tenantId}:${name}}`;
       return {

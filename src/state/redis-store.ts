@@ -42,7 +42,6 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
           const { areas, position } = keys.collection(name);
           await connection.run((client) => client.unlink(position, ...areas.values()));
           await deletions.setMissing(name, null);
-          await deletions.setNotOffered(name, false);
         },
       };
     },

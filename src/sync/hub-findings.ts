@@ -1,9 +1,9 @@
 import { shortfallOf, type ScanEvidence } from '../core/deletions/evidence.ts';
-import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory } from '../state/index-store.ts';
 
 /** Findings of a collection's syncs about the hub, for later syncs of the same session. */
 export class HubFindings {
+  /** The hub's last answer was that it does not have the collection. */
+  isNotOffered = false;
   /** The hub's clock minus ours at the last sync; null before the first. */
   skewMs: number | null = null;
   /** Whether the last full sync was inconclusive: until one is not, changes are published, but the watermark stays. */
@@ -36,42 +36,5 @@ export class HubFindings {
   isShortIncremental(scan: ScanEvidence): boolean {
     const shortfall = this.#ignoresFilteredTotals ? null : shortfallOf(scan);
     return shortfall !== null && shortfall.total !== this.#unfilteredTotals.get(scan.scope);
-  }
-}
-
-/**
- * Whether the hub offers a collection, for `pull`, `status` and readiness. It is stored beside the index, so that `status`
- * knows it when no process runs.
- */
-export class Offer {
-  readonly #collection: CollectionName;
-  readonly #memory: DeletionMemory;
-  #isNotOffered: boolean;
-  #isReported = false;
-
-  /** `isNotOffered`: the stored state. */
-  constructor(collection: CollectionName, memory: DeletionMemory, isNotOffered: boolean) {
-    this.#collection = collection;
-    this.#memory = memory;
-    this.#isNotOffered = isNotOffered;
-  }
-
-  get isNotOffered(): boolean {
-    return this.#isNotOffered;
-  }
-
-  /** Returns whether this process reports it for the first time since the hub last offered the collection. */
-  async noteNotOffered(): Promise<boolean> {
-    const isNews = !this.#isReported;
-    this.#isReported = true;
-    if (!this.#isNotOffered) await this.#memory.setNotOffered(this.#collection, true);
-    this.#isNotOffered = true;
-    return isNews;
-  }
-
-  async noteOffered(): Promise<void> {
-    this.#isReported = false;
-    if (this.#isNotOffered) await this.#memory.setNotOffered(this.#collection, false);
-    this.#isNotOffered = false;
   }
 }

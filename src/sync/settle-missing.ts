@@ -20,7 +20,7 @@ import { hasSeen, type ActiveSync } from '../table/active-sync.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { MissingRows } from '../table/missing-rows.ts';
 import type { Tenant, TenantCollection } from '../table/tenant.ts';
-import type { HubFindings, Offer } from './hub-findings.ts';
+import type { HubFindings } from './hub-findings.ts';
 import type { IdentityCheck } from './identity.ts';
 import type { Approved } from './sync-result.ts';
 
@@ -35,7 +35,6 @@ export interface MirroredCollection {
   readonly pages: PageMemory | null;
   /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
   readonly identity: IdentityCheck | null;
-  readonly offer: Offer;
   readonly findings: HubFindings;
   /** Finds rows that incremental syncs missed. */
   readonly late: LateRowWatch;

@@ -136,7 +136,7 @@ export class Syncs {
 
   async run(mode: SyncMode, options: RunOptions): Promise<SyncResult | ReplacedSync> {
     const { signal } = options;
-    const { tenant, settings, writer, offer } = this.#own;
+    const { tenant, settings, writer, findings } = this.#own;
     const { emit, runtime } = tenant;
     const { retries } = this.#timetable;
     const collection = settings.name;
@@ -149,7 +149,7 @@ export class Syncs {
       if (result.kind === 'inconclusive') retries.postpone(mode);
       else retries.clear(mode);
       // Even if its answers are inconclusive, the hub offers the collection.
-      await offer.noteOffered();
+      findings.isNotOffered = false;
       this.#timetable.noteEnd(result.stats.mode, result, startedAtMs);
       emit({
         type: 'sync-ended',
@@ -193,13 +193,14 @@ export class Syncs {
   }
 
   async #noteFailure(error: unknown, sync: { mode: SyncMode; durationMs: number }): Promise<void> {
-    const { tenant, settings, writer, offer } = this.#own;
+    const { tenant, settings, writer, findings } = this.#own;
     const { retries } = this.#timetable;
     const collection = settings.name;
     const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
     // When rows are known, a 404 counts as a temporary failure of a gateway.
     if (isNotOffered && writer.known.rows === 0 && writer.progress?.lastCompleteFull == null) {
-      const isNews = await offer.noteNotOffered();
+      const isNews = !findings.isNotOffered;
+      findings.isNotOffered = true;
       tenant.emit({ type: 'not-offered', collection, error, ...sync, isNews });
       // A collection that lacks its parents begins as soon as these are there.
       if (parentsOf(this.#own) !== 'not-offered') {
@@ -231,7 +232,7 @@ function parentsOf({ source, all }: MirroredCollection): 'ready' | 'waiting' | '
   if (parent === undefined) return 'ready';
   const { lost, completeSinceMs } = parent.writer.committed;
   if (lost === undefined && completeSinceMs !== null) return 'ready';
-  return parent.offer.isNotOffered ? 'not-offered' : 'waiting';
+  return parent.findings.isNotOffered ? 'not-offered' : 'waiting';
 }
 
 /** When the hub does not offer the parents' collection, it does not offer the nested one either. */
@@ -265,7 +266,7 @@ export class CollectionRunner {
 
   /** The hub does not have this collection. */
   get isNotOffered(): boolean {
-    return this.#own.offer.isNotOffered;
+    return this.#own.findings.isNotOffered;
   }
 
   /** Whether its requests need another collection's rows. */

@@ -29,7 +29,7 @@ describe('a hub without absences', () => {
           const { code, stdout } = await rollcall(configPath, 'status');
           expect([code, stdout]).toEqual([
             0,
-            expect.stringContaining('the hub does not offer absence-versions'),
+            expect.stringContaining('all well; the hub does not offer absence-versions, schedules'),
           ]);
           expect(stdout).toMatch(/absence-changes .* not offered/);
         },

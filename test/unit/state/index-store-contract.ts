@@ -267,9 +267,6 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       await deletions.dropMissing('users', ['k0', 'k5', 'never missing']);
       await deletions.setMissing('classes', missing);
       await deletions.setMissing('classes', null);
-      await deletions.setNotOffered('schedules', true);
-      await deletions.setNotOffered('orgs', true);
-      await deletions.setNotOffered('orgs', false);
       await before.close();
 
       const after = await open();
@@ -279,7 +276,6 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await read.missing('users')).toEqual(missing);
       expect(await read.missing('orgs')).toEqual({ ...missing, confirmAtMs: null, keys: odd });
       expect(await read.missing('classes')).toBeNull();
-      expect(await read.notOffered()).toEqual(new Set(['schedules']));
       await after.close();
     });
   });

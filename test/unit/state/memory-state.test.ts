@@ -121,17 +121,13 @@ describe('an overlay on the memory of deletions', () => {
     const below = createMemoryStore().tenant('north').deletions;
     await below.setMissing('users', missing('u', 'v'));
     await below.setMissing('orgs', missing('o'));
-    await below.setNotOffered('orgs', true);
     const overlay = new MemoryDeletions(below);
     await overlay.dropMissing('users', ['u']);
     await overlay.setMissing('orgs', missing('p'));
-    await overlay.setNotOffered('orgs', false);
     expect(await overlay.missing('users')).toEqual(missing('v'));
     expect(await overlay.missing('orgs')).toEqual(missing('p'));
-    expect(await overlay.notOffered()).toEqual(new Set());
     expect(await below.missing('users')).toEqual(missing('u', 'v'));
     expect(await below.missing('orgs')).toEqual(missing('o'));
-    expect(await below.notOffered()).toEqual(new Set(['orgs']));
   });
 
   it('forgets its changes of one collection, and keeps those of others', async () => {

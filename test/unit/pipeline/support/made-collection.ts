@@ -4,7 +4,7 @@ import type { TenantLog } from '../../../../src/log/log.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { TenantState } from '../../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../../src/state/memory-state.ts';
-import { HubFindings, Offer } from '../../../../src/sync/hub-findings.ts';
+import { HubFindings } from '../../../../src/sync/hub-findings.ts';
 import type { MirroredCollection } from '../../../../src/sync/settle-missing.ts';
 import { CollectionWriter } from '../../../../src/table/collection-writer.ts';
 import type { WriterStart } from '../../../../src/table/collection-progress.ts';
@@ -79,7 +79,6 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     missing,
     pages: null,
     identity: null,
-    offer: new Offer(name, state.deletions, false),
     findings: new HubFindings(),
     late: new LateRowWatch(),
     inheritedWatermarkMs: null,
