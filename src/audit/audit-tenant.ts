@@ -66,7 +66,7 @@ export interface AuditOptions {
  * `KAFKA_…`, `REGISTRY_…`, `INDEX_…`.
  */
 export async function auditTenant(assembly: Assembly, options: AuditOptions): Promise<readonly TopicAudit[]> {
-  const { tenantId, collections, signal } = options;
+  const { tenantId, collections, onRead, signal } = options;
   const parts = assembly.tenant(tenantId);
   const log = parts.openReadOnlyLog();
   const check = new RecordCheck({ ...parts, decode: (framed) => assembly.registry.decode(framed) });
@@ -75,18 +75,46 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
     const [name = '', key = ''] = splitCompositeKey(record.key) ?? [];
     await rejects.get(name as CollectionName)?.take({ ...record, key });
   });
+  const told = new ToldAbsences();
+  const audits: TopicAudit[] = [];
   try {
-    const audits: TopicAudit[] = [];
-    for (const [source, names] of Map.groupBy(collections, sourceOf)) {
+    // One after the other, so that the memory holds the contents of one topic.
+    for (const collection of collections) {
       signal.throwIfAborted();
-      const contents = new Map(names.map((name) => [name, new Contents(check)]));
-      const shared = { parts, log, options, rejectsReader, rejects: rejects.get(source) };
-      audits.push(...(await new SourceAudit(shared, source, contents).run()));
+      const contents = new Contents(check);
+      const isDerived = isDerivedCollection(collection);
+      let read = 0;
+      const reader = new TopicReader({ log }, [collection], async (record) => {
+        onRead(collection, (read += 1));
+        const value = await contents.take(record);
+        const { key, mapping } = record;
+        if (!isDerivedCollection(collection)) return;
+        if (record.value === null) told.forget(collection, key);
+        else if (collection === 'absences') told.takeShown(key, value as AbsenceVersionValue | null, mapping);
+        else told.takeEvent(key, value as AbsenceChangeValue | null, mapping);
+      });
+      const sides: Side[] = [{ collection, area: isDerived ? 'absences' : 'rows', contents, reader }];
+      const rejected = rejects.get(collection);
+      if (!isDerived && rejected !== undefined)
+        sides.push({ collection, area: 'rejects', contents: rejected, reader: rejectsReader });
+      const findings: Finding[] = [];
+      let skipped = 0;
+      for (const side of sides) {
+        const found = await new Comparison({ parts, log, signal }, side).run();
+        findings.push(...found.findings);
+        skipped += found.skipped;
+      }
+      audits.push({ collection, keys: contents.byKey.size, findings, skipped });
     }
-    return audits;
   } finally {
     await log.close();
   }
+  const problems = told.problems();
+  return audits.map(({ findings, ...audit }) =>
+    Object.assign(audit, {
+      findings: [...findings, ...problems.filter(({ collection }) => collection === audit.collection)],
+    }),
+  );
 }
 
 /** The last contents of a topic, or of a collection in `rejects`, in the form that the index has them in. */
@@ -141,100 +169,57 @@ interface Side {
   readonly collection: CollectionName;
   readonly area: 'rows' | 'rejects' | 'absences';
   readonly contents: Contents;
+  /** Fills the contents. */
+  readonly reader: TopicReader;
 }
 
-interface SharedAudit {
+interface Comparing {
   readonly parts: Tenant;
   readonly log: ReadOnlyLog;
-  readonly options: AuditOptions;
-  readonly rejectsReader: TopicReader;
-  /** Undefined if only derived collections are audited. */
-  readonly rejects: Contents | undefined;
+  readonly signal: AbortSignal;
 }
 
-/** Audits a collection that has syncs of its own, with those derived from it. */
-class SourceAudit {
-  readonly #shared: SharedAudit;
+/** Compares a side's topic with its index. */
+class Comparison {
+  readonly #shared: Comparing;
+  readonly #side: Side;
   readonly #source: CollectionName;
   readonly #index: CollectionIndex;
-  readonly #contents: ReadonlyMap<CollectionName, Contents>;
-  readonly #told = new ToldAbsences();
-  readonly #reader: TopicReader;
-  #read = 0;
 
-  constructor(shared: SharedAudit, source: CollectionName, contents: ReadonlyMap<CollectionName, Contents>) {
-    const { parts, log } = shared;
+  constructor(shared: Comparing, side: Side) {
     this.#shared = shared;
-    this.#source = source;
-    this.#index = parts.state.collection(source);
-    this.#contents = contents;
-    this.#reader = new TopicReader({ log }, [...contents.keys()], (record) => this.#take(record));
+    this.#side = side;
+    this.#source = sourceOf(side.collection);
+    this.#index = shared.parts.state.collection(this.#source);
   }
 
-  async run(): Promise<readonly TopicAudit[]> {
-    await this.#readOn();
-    const findings: Finding[] = [];
-    const skipped = new Map<CollectionName, number>();
-    for (const side of this.#sides()) {
-      const { collection, area, contents } = side;
-      const { differing, left } = await this.#compare(side);
-      skipped.set(collection, (skipped.get(collection) ?? 0) + left);
-      for (const key of contents.unsound) differing.set(key, 'undecodable');
-      const kindOf = (kind: FindingKind): FindingKind =>
-        area !== 'rejects' ? kind : kind === 'left-over' ? 'reject-left-over' : 'reject-missing';
-      for (const [key, kind] of differing) findings.push({ collection, key, kind: kindOf(kind) });
-    }
-    const all = [...findings, ...this.#told.problems()];
-    return [...this.#contents].map(([collection, { byKey }]) => ({
-      collection,
-      keys: byKey.size,
-      findings: all.filter((each) => each.collection === collection),
-      skipped: skipped.get(collection) ?? 0,
-    }));
-  }
-
-  #sides(): Side[] {
-    const sides = [...this.#contents].map(([collection, contents]): Side => {
-      return { collection, contents, area: isDerivedCollection(collection) ? 'absences' : 'rows' };
-    });
-    const { rejects } = this.#shared;
-    if (rejects !== undefined) sides.push({ collection: this.#source, contents: rejects, area: 'rejects' });
-    return sides;
-  }
-
-  async #readOn(): Promise<void> {
-    const { rejectsReader, options } = this.#shared;
-    await this.#reader.readOn(options.signal);
-    await rejectsReader.readOn(options.signal);
-  }
-
-  async #take(record: LoggedRecord): Promise<void> {
-    const { key, mapping } = record;
-    const collection = record.topic as CollectionName;
-    this.#shared.options.onRead(collection, (this.#read += 1));
-    const value = (await this.#contents.get(collection)?.take(record)) ?? null;
-    if (!isDerivedCollection(collection)) return;
-    if (record.value === null) this.#told.forget(collection, key);
-    else if (collection === 'absences')
-      this.#told.takeShown(key, value as AbsenceVersionValue | null, mapping);
-    else this.#told.takeEvent(key, value as AbsenceChangeValue | null, mapping);
+  async run(): Promise<Pick<TopicAudit, 'findings' | 'skipped'>> {
+    const { collection, area, contents, reader } = this.#side;
+    await reader.readOn(this.#shared.signal);
+    const { differing, left } = await this.#compare();
+    for (const key of contents.unsound) differing.set(key, 'undecodable');
+    const kindOf = (kind: FindingKind): FindingKind =>
+      area !== 'rejects' ? kind : kind === 'left-over' ? 'reject-left-over' : 'reject-missing';
+    const findings = [...differing].map(([key, kind]) => ({ collection, key, kind: kindOf(kind) }));
+    return { findings, skipped: left };
   }
 
   /**
    * The keys for which index and topic differ. A key counts if the index reflects the last transaction that the log had
    * after the topic was read, and the topic, read on after the index, has no newer record of it. `left`: keys that never did.
    */
-  async #compare(side: Side): Promise<{ differing: Map<string, FindingKind>; left: number }> {
-    const { byKey, unsound } = side.contents;
-    const { log, options, parts } = this.#shared;
+  async #compare(): Promise<{ differing: Map<string, FindingKind>; left: number }> {
+    const { contents, reader } = this.#side;
+    const { byKey, unsound } = contents;
+    const { log, parts, signal } = this.#shared;
     const differing = new Map<string, FindingKind>();
     let doubtful: readonly string[] = [];
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const last = (await log.progress(options.signal)).progress.get(this.#source)?.sequence ?? 0;
-      const fresh = (side.contents.fresh = new Set<string>());
+      const last = (await log.progress(signal)).progress.get(this.#source)?.sequence ?? 0;
+      const fresh = (contents.fresh = new Set<string>());
       const found = new Map<string, string | null>();
-      for await (const keys of attempt === 1 ? this.#allKeys(side) : inParts(doubtful)) {
-        const index = await this.#lookUp(side, keys);
+      for await (const keys of attempt === 1 ? this.#allKeys() : inParts(doubtful)) {
+        const index = await this.#lookUp(keys);
         if (index === null) return { differing, left: 0 };
         for (const [key, indexed] of index.contents) {
           if (unsound.has(key) || indexed === NO_HASH || indexed === (byKey.get(key) ?? null)) continue;
@@ -242,19 +227,20 @@ class SourceAudit {
           if (index.sequence < last) fresh.add(key);
         }
       }
-      await this.#readOn();
+      await reader.readOn(signal);
       for (const [key, indexed] of found)
         if (!fresh.has(key))
           differing.set(key, !byKey.has(key) ? 'missing' : indexed === null ? 'left-over' : 'different');
       doubtful = [...fresh].filter((key) => found.has(key));
       if (doubtful.length === 0) break;
-      await parts.runtime.sleep(BETWEEN_ATTEMPTS_MS, options.signal);
+      await parts.runtime.sleep(BETWEEN_ATTEMPTS_MS, signal);
     }
     return { differing, left: doubtful.length };
   }
 
   /** The keys of the index, then those that only the topic has. */
-  async *#allKeys({ area, contents }: Side): AsyncGenerator<readonly string[]> {
+  async *#allKeys(): AsyncGenerator<readonly string[]> {
+    const { area, contents } = this.#side;
     const unseen = new Set(contents.byKey.keys());
     for await (const keys of this.#index.keys(area)) {
       for (const key of keys) unseen.delete(key);
@@ -265,7 +251,6 @@ class SourceAudit {
 
   /** The contents that the topic must have by the index, at one position; null for an index that is lost. */
   async #lookUp(
-    side: Side,
     keys: readonly string[],
   ): Promise<{ contents: ReadonlyMap<string, string | null>; sequence: number } | null> {
     for (let moves = 0; ; moves += 1) {
@@ -273,7 +258,7 @@ class SourceAudit {
       if (position === null) return null;
       const { sequence, transactionId: at } = position;
       try {
-        return { contents: await contentsIn(this.#index, side, { keys, at }), sequence };
+        return { contents: await contentsIn(this.#index, this.#side, { keys, at }), sequence };
       } catch (error) {
         const isMoved = error instanceof RollcallError && error.code === 'INDEX_DIVERGED';
         if (!isMoved || moves === MOVES_AT_MOST) throw error;

@@ -2,13 +2,17 @@ import type { AbsenceChangeValue } from '../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 
+/** Whom a record names, and the mapping that says so: under another one the same student can have another id. */
+interface Named {
+  readonly student: string | null;
+  readonly mapping: string | null;
+}
+
 interface Told {
   /** Of the last event; null if that cannot be read. */
   readonly step: number | null;
-  /** The last one that a record names. */
-  readonly student: string | null;
-  /** The mapping that `student` was published under: under another one the same student can have another id. */
-  readonly mapping: string | null;
+  /** By the last record that names a student. */
+  readonly named: Named;
   readonly hasGap: boolean;
   readonly isOfTwo: boolean;
 }
@@ -19,12 +23,15 @@ interface ToldProblem {
   readonly kind: 'gap' | 'two-students';
 }
 
-const NOTHING: Told = { step: null, student: null, mapping: null, hasGap: false, isOfTwo: false };
+const NOBODY: Named = { student: null, mapping: null };
+const NOTHING: Told = { step: null, named: NOBODY, hasGap: false, isOfTwo: false };
 
 /** What the records of `absences` and `absence-changes` say, absence by absence (invariants 6 and 11). */
 export class ToldAbsences {
   readonly #events = new Map<string, Told>();
-  readonly #shown = new Map<string, Pick<Told, 'student' | 'mapping'>>();
+  readonly #shown = new Map<string, Named>();
+  /** One object for all absences of a student: there are millions of absences. */
+  readonly #students = new Map<string, Named>();
 
   /** The key was nulled: a new life of it begins with any step. */
   forget(collection: DerivedCollection, key: string): void {
@@ -32,7 +39,7 @@ export class ToldAbsences {
   }
 
   takeShown(key: string, version: AbsenceVersionValue | null, mapping: string | null): void {
-    this.#shown.set(key, { student: version?.student?.sourcedId ?? null, mapping });
+    this.#shown.set(key, this.#named(version, mapping));
   }
 
   /**
@@ -47,13 +54,23 @@ export class ToldAbsences {
     }
     const { step, snapshot, version } = event;
     const isNext = before.step === null || step === before.step + 1 || (snapshot && step === before.step);
-    const now = { student: version.student?.sourcedId ?? null, mapping };
+    const now = this.#named(version, mapping);
     this.#events.set(key, {
-      ...(now.student === null ? { student: before.student, mapping: before.mapping } : now),
       step,
+      named: now.student === null ? before.named : now,
       hasGap: before.hasGap || !isNext,
-      isOfTwo: before.isOfTwo || areTwo(before, now),
+      isOfTwo: before.isOfTwo || areTwo(before.named, now),
     });
+  }
+
+  #named(version: AbsenceVersionValue | null, mapping: string | null): Named {
+    const student = version?.student?.sourcedId ?? null;
+    if (student === null) return NOBODY;
+    const last = this.#students.get(student);
+    if (last?.mapping === mapping) return last;
+    const named = { student, mapping };
+    this.#students.set(student, named);
+    return named;
   }
 
   problems(): readonly ToldProblem[] {
@@ -62,7 +79,7 @@ export class ToldAbsences {
       const shown = this.#shown.get(key);
       if (told.hasGap) found.push({ collection: 'absence-changes', key, kind: 'gap' });
       if (told.isOfTwo) found.push({ collection: 'absence-changes', key, kind: 'two-students' });
-      if (shown !== undefined && areTwo(shown, told))
+      if (shown !== undefined && areTwo(shown, told.named))
         found.push({ collection: 'absences', key, kind: 'two-students' });
     }
     return found;
@@ -70,7 +87,7 @@ export class ToldAbsences {
 }
 
 /** A record without a student fits any. */
-function areTwo(one: Pick<Told, 'student' | 'mapping'>, other: Pick<Told, 'student' | 'mapping'>): boolean {
+function areTwo(one: Named, other: Named): boolean {
   const areNamed = one.student !== null && other.student !== null;
   return areNamed && one.mapping === other.mapping && one.student !== other.student;
 }
