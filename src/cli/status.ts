@@ -37,7 +37,7 @@ export function command(): Command {
 absences and absence-changes follow from absence-versions (↳) in its syncs. Below the tables are topics that the
 configuration no longer wants. They stay until "rollcall topics purge" deletes them. --json has the tenants of /status.json.
 
-Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble (✗), or no process mirrors it; 3 something needs a decision, or a sync did not end and no process continues it.`,
+Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble, or nobody mirrors it any more; 3 something needs a decision, or a sync did not end and no process continues it.`,
     )
     .action(verbAction(status));
 }

@@ -100,11 +100,6 @@ function byName(one: AdditionalField, other: AdditionalField): number {
   return one.name < other.name ? -1 : 1;
 }
 
-/**
- * Writes the bytes of a value that are hashed: its Avro body, with excluded fields as null and sets in the order of their
- * elements' bytes. With avsc this would need a copy of every value, and take twice as long.
- */
-
 /** A growing buffer; `end` is the number of bytes written so far. */
 export interface Output {
   bytes: Buffer;

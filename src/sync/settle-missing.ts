@@ -1,6 +1,7 @@
 import type { LateRowWatch } from '../core/late-rows.ts';
 import type { PageMemory } from '../core/pages/page-memory.ts';
 import {
+  MISSES_NEEDED,
   judgeScope,
   type ScanEvidence,
   type ScopeVerdict,
@@ -117,7 +118,7 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
     unlisted: found.count - found.keys.length,
     missesNeeded: (key) => {
       const verdict = verdictOf(key);
-      return verdict?.kind === 'complete' ? verdict.missesNeeded : 2;
+      return verdict?.kind === 'complete' ? verdict.missesNeeded : MISSES_NEEDED;
     },
     heldSinceMs,
     isListLost,

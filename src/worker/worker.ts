@@ -136,7 +136,7 @@ export class TenantRun<T extends Tenant = Tenant> {
     };
     const session = await (openings?.run(open, both) ?? open());
     this.#session = session;
-    this.#ownedSinceMs = Date.now();
+    this.#ownedSinceMs = this.tenant.runtime.now();
     this.#failure = null;
     tenant.emit({ type: 'session-opened' });
     const loops = [

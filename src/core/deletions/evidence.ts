@@ -34,7 +34,7 @@ export type ScopeVerdict =
   | { readonly kind: 'nameless'; readonly why: string }
   | { readonly kind: 'inconclusive'; readonly why: string; readonly isUnread: boolean };
 
-const MISSES_NEEDED = 2;
+export const MISSES_NEEDED = 2;
 /** An offset scan skips the same rows again where rows before them come and go. */
 const MISSES_NEEDED_BY_OFFSET = 3;
 

@@ -155,8 +155,8 @@ describe('signals', () => {
     const ended = await run(['hang'], {
       onReady: (child) => {
         child.kill('SIGTERM');
-        const republication = setInterval(() => child.kill('SIGINT'), 50);
-        child.once('exit', () => clearInterval(republication));
+        const again = setInterval(() => child.kill('SIGINT'), 50);
+        child.once('exit', () => clearInterval(again));
       },
     });
     expect(ended).toMatchObject({ code: 1, signal: null });
