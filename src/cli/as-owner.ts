@@ -92,11 +92,15 @@ async function awaitHeartbeat(
     const heartbeat = await coordination.livingOwner(tenantId);
     if (heartbeat !== null) return heartbeat;
   }
-  throw new RollcallError('USAGE_INVALID', `Process ${pid} on this machine runs for tenant ${tenantId}`, {
-    remedy: isShared
-      ? 'It writes no heartbeat to Redis: stop it first.'
-      : 'Stop it first, or name a redis in the configuration, through which commands reach it.',
-  });
+  throw new RollcallError(
+    'USAGE_INVALID',
+    `Process ${pid} on this machine runs for tenant ${tenantId} and cannot be asked: nothing was done`,
+    {
+      remedy: isShared
+        ? 'It writes no heartbeat to Redis. Stop it, give the command again, and start it again.'
+        : 'Stop it first, or name a redis in the configuration, through which commands reach it.',
+    },
+  );
 }
 
 /** `<host>-<pid>-<8 hex digits>`: the name of an owner (session/tenant.ts). */

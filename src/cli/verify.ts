@@ -109,7 +109,14 @@ async function verify(context: VerbContext, flags: VerifyFlags): Promise<number>
     const now = syncs === null ? before : await verifyTenant(assembly, options);
     output.line(output.colors.bold(tenant.id));
     if (syncs !== null) {
-      output.line(`Repaired ${countOf(inState(before, 'wrong').length, 'difference')} by a full sync.`);
+      const found = inState(before, 'wrong').length;
+      const left = inState(now, 'wrong').length;
+      const all = countOf(found, 'difference');
+      output.line(
+        left === 0
+          ? `Repaired ${all} by a full sync.`
+          : `A full sync has left ${formatCount(left)} of ${all}.`,
+      );
       noteFailures(output, syncs);
     }
     show(output, now);
@@ -319,6 +326,7 @@ function isEqual({ outcome, differences }: CollectionReport): boolean {
 /** The result in one sentence. */
 function verdictOf(reports: readonly CollectionReport[]): string {
   const offered = reports.filter(({ outcome }) => outcome !== 'not-offered');
+  if (offered.length === 0) return 'The hub offers none of the collections.';
   const equal = offered.filter(isEqual).length;
   const all = equal === 1 ? 'The collection is equal' : `All ${equal} collections are equal`;
   const verdict = equal === offered.length ? all : `${equal} of ${offered.length} collections are equal`;
