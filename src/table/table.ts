@@ -370,6 +370,8 @@ export class Table {
         else if (!found.has(key)) beyond += 1;
       }
     }
+    // This throws if the index was lost meanwhile: a lost one shows no row as missing, and no hold would stand.
+    await this.lookUpCommitted(area, []);
     return { keys: [...found], count: found.size + beyond };
   }
 

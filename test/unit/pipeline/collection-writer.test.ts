@@ -294,6 +294,17 @@ describe('CollectionWriter', () => {
     ).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
   });
 
+  it('a lost index does not say that no row is missing', async () => {
+    const { writer, index } = await bench();
+    const full = beginSync(writer, 'FULL');
+    await writer.accept(full, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.flush(full);
+    writer.end(full);
+    const next = beginSync(writer, 'FULL');
+    await index.rebuild();
+    await expect(unseen(writer, next)).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
+  });
+
   it('a slow page does not overwrite newer rows, even after a large load', async () => {
     const { writer, published } = await bench();
     const [slow, quick] = [beginSync(writer, 'FULL'), beginSync(writer)];
