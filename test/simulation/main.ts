@@ -28,7 +28,7 @@ const USAGE = `npm run test:simulation [-- options]
   --json         print the outcome as JSON
 `;
 /** A planted mistake does not show in every history. */
-const HISTORIES_A_MUTATION = 400;
+const HISTORIES_A_MUTATION = 1_000;
 const LINE_EVERY_MS = 10_000;
 
 interface Options {
