@@ -33,7 +33,7 @@ export interface Approval {
 
 /** What the log knows of a collection's missing rows. */
 export interface DeletionState {
-  /** The sync that settled them last. */
+  /** The sync that settled them last, or the transaction with which rows that came back left them. */
   readonly settledBy: string;
   /** `YYYY-MM-DD` in the zone of the daily full sync, and the unapproved removals of that day. */
   readonly day: string;

@@ -138,8 +138,6 @@ export interface DeletionMemory {
   /** What full syncs of the collection have missed; null: nothing is remembered. */
   missing(collection: CollectionName): Promise<Missing | null>;
   setMissing(collection: CollectionName, missing: Missing | null): Promise<void>;
-  /** Forgets keys that the hub has shown. */
-  dropMissing(collection: CollectionName, keys: readonly string[]): Promise<void>;
 }
 
 /** The state of one tenant. */

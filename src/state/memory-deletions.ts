@@ -27,12 +27,4 @@ export class MemoryDeletions implements DeletionMemory {
   async setMissing(collection: CollectionName, missing: Missing | null): Promise<void> {
     this.#missing.set(collection, missing && { ...missing, keys: new Map(missing.keys) });
   }
-
-  async dropMissing(collection: CollectionName, keys: readonly string[]): Promise<void> {
-    const missing = await this.missing(collection);
-    if (missing === null) return;
-    const left = new Map(missing.keys);
-    for (const key of keys) left.delete(key);
-    this.#missing.set(collection, { ...missing, keys: left });
-  }
 }

@@ -50,13 +50,6 @@ export class RedisDeletions implements DeletionMemory {
       for (const [error] of (await multi.exec()) ?? []) if (error !== null) throw error;
     });
   }
-
-  async dropMissing(collection: CollectionName, keys: readonly string[]): Promise<void> {
-    const key = this.#keys.collection(collection).missing;
-    const fields = keys.map((each) => KEY_PREFIX + each);
-    for (let at = 0; at < fields.length; at += FIELDS_AT_ONCE)
-      await this.#connection.run((client) => client.hdel(key, ...fields.slice(at, at + FIELDS_AT_ONCE)));
-  }
 }
 
 function readJson<T>(text: string): T | null {

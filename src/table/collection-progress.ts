@@ -57,6 +57,8 @@ interface NextTransaction {
   readonly sync: Pick<ActiveSync, 'stats' | 'seen' | 'seenRejects'>;
   /** Null in the middle of a sync. */
   readonly completion: Completion | null;
+  /** Its id, if rows that were seen leave the missing ones with it. */
+  readonly leftBy?: string | null | undefined;
 }
 
 /** What the log holds of a collection and of those derived from it, as of the last commit. */
@@ -156,7 +158,7 @@ export class CollectionProgress {
   }
 
   /** The record of the next transaction; the commit adds the transaction's own offsets. */
-  next({ transactionId, sync, completion }: NextTransaction): Progress {
+  next({ transactionId, sync, completion, leftBy }: NextTransaction): Progress {
     const { stats } = sync;
     const before = this.#last;
     const { deletions, rowsWithheld } = this.settled;
@@ -165,7 +167,8 @@ export class CollectionProgress {
     const isItsEnd = completion !== null && stats.syncId === deletions?.settledBy;
     const isNewHold =
       deletions?.heldSinceMs != null && deletions.heldSinceMs !== before?.deletions?.heldSinceMs;
-    const settledBy = isItsEnd || isNewHold ? deletions.settledBy : (before?.deletions?.settledBy ?? '');
+    const settledBy =
+      isItsEnd || isNewHold ? deletions.settledBy : (leftBy ?? before?.deletions?.settledBy ?? '');
     const done = completion === null || completion === 'incomplete' ? null : completion;
     // Other collections' rejects belong to their own progress.
     const own = offsetsWithout(this.#offsetsAtStart, [...DERIVED_COLLECTIONS, STATE_TOPIC, 'rejects']);

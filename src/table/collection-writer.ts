@@ -153,8 +153,8 @@ export class CollectionWriter {
     const { records, changes, transactionId, derived: outcomes } = this.#table.staged;
     const { view, missing } = this.#memory;
     // What was seen may be forgotten although the commit fails.
-    await missing?.dropSeen();
-    const next = this.committed.next({ transactionId, sync, completion });
+    const leftBy = await missing?.dropSeen(transactionId, this.progress?.deletions?.settledBy);
+    const next = this.committed.next({ transactionId, sync, completion, leftBy });
     const { progress, derived, committedAtMs } = await this.#toLog({
       records: view === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,

@@ -1,4 +1,4 @@
-import type { Miss, Missing, MissingKeys } from '../core/deletions/missing.ts';
+import type { Missing, MissingKeys } from '../core/deletions/missing.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 
@@ -51,23 +51,22 @@ export class MissingRows {
     for (const key of keys) if (key !== null && missing.has(key)) this.#seen.add(key);
   }
 
-  /** Forgets those that were seen. Called before each commit. */
-  async dropSeen(): Promise<void> {
-    if (this.#seen.size === 0 || this.#missing === null) return;
-    const seen = [...this.#seen];
-    await this.#memory.dropMissing(this.#collection, seen);
-    const keys = new Map<string, Miss>(this.#missing.keys);
-    for (const key of seen) {
-      keys.delete(key);
-      this.#seen.delete(key);
-    }
-    this.#missing = { ...this.#missing, keys };
+  /**
+   * Forgets those that were seen, before a transaction that names what is left by its own id: what an older Redis remembers is
+   * void. Returns that id; null: nothing was seen, or the log names a sync of which nothing is remembered yet.
+   */
+  async dropSeen(transactionId: string, settledBy: string | undefined): Promise<string | null> {
+    const [missing, keys] = [this.#missing, this.keys];
+    if (this.#seen.size === 0 || missing === null || keys === null) return null;
+    const isNamed = missing.syncId === settledBy;
+    await this.replace({ ...missing, syncId: isNamed ? transactionId : missing.syncId, keys });
+    return isNamed ? transactionId : null;
   }
 
-  /** Called after the commit that names the sync. */
+  /** Called after the commit that names the sync. What is seen meanwhile is noted. */
   async replace(missing: Missing): Promise<void> {
-    await this.#memory.setMissing(this.#collection, missing);
     this.#missing = missing;
     this.#seen.clear();
+    await this.#memory.setMissing(this.#collection, missing);
   }
 }

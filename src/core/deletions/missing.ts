@@ -8,7 +8,7 @@ export type MissingKeys = ReadonlyMap<string, Miss>;
 
 /** What full syncs of a collection have missed. Redis holds it; losing it delays removals and never causes one. */
 export interface Missing {
-  /** The sync that settled it. It is void if the log names another one. */
+  /** The sync that settled it, or the transaction with which rows left it. It is void if the log names another one. */
   readonly syncId: string;
   /** When the confirming sync that is owed is due, ms since the epoch; null: none is owed. */
   readonly confirmAtMs: number | null;

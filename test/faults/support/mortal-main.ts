@@ -18,6 +18,7 @@ import type {
 import { approve } from '../../integration/support/decide-deletes.ts';
 import type { Mirror } from '../../integration/support/mirror.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
+import type { MissingKeys } from '../../../src/core/deletions/missing.ts';
 import type { KillPoint } from './points.ts';
 
 /**
@@ -186,19 +187,34 @@ function mortalIndex(index: CollectionIndex): CollectionIndex {
 }
 
 function mortalMemory(memory: DeletionMemory): DeletionMemory {
+  const known = new Map<CollectionName, MissingKeys>();
   return {
-    ...forwarding(memory),
-    async setMissing(collection, missing) {
-      if (removedFrom.delete(collection)) sync('removals committed, memory not written');
-      else if (missing !== null && missing.keys.size > 0) sync('misses committed, memory not written');
-      await memory.setMissing(collection, missing);
-      if (missing !== null && missing.keys.size > 0) sync('missing rows written');
+    async missing(collection) {
+      const missing = await memory.missing(collection);
+      if (missing !== null) known.set(collection, missing.keys);
+      return missing;
     },
-    async dropMissing(collection, keys) {
-      await memory.dropMissing(collection, keys);
-      sync('seen rows dropped, not committed');
+    async setMissing(collection, missing) {
+      const before = known.get(collection);
+      if (missing !== null) known.set(collection, missing.keys);
+      const hasMissing = missing !== null && missing.keys.size > 0;
+      // Rows that came back leave it, and nothing else changes.
+      const isDrop =
+        missing !== null &&
+        before !== undefined &&
+        missing.keys.size < before.size &&
+        isPart(missing.keys, before);
+      if (removedFrom.delete(collection)) sync('removals committed, memory not written');
+      else if (hasMissing && !isDrop) sync('misses committed, memory not written');
+      await memory.setMissing(collection, missing);
+      if (isDrop) sync('seen rows dropped, not committed');
+      else if (hasMissing) sync('missing rows written');
     },
   };
+}
+
+function isPart(keys: MissingKeys, of: MissingKeys): boolean {
+  return [...keys].every(([key, { times }]) => of.get(key)?.times === times);
 }
 
 function mortalState(state: TenantState): TenantState {

@@ -246,7 +246,6 @@ describe('trouble with Redis', () => {
     await (await index.rebuild()).finish(positionAt(2));
     const keys = new Map([['a', { sinceMs: 1, times: 1 }]]);
     await deletions.setMissing('users', { syncId: 's', confirmAtMs: null, confirmsAll: false, keys });
-    await deletions.dropMissing('users', ['a']);
     await deletions.setMissing('users', null);
     await store.coordination.announce('north', { owner: 'me', ownedSinceMs: 1, info: {} }, 1_000);
     await store.coordination.leave('north', { id: 'r', kind: 'pull', parameters: {} }, 1_000);

@@ -92,7 +92,6 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
       manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
       state: (state) =>
         withDeletions(state, {
-          dropMissing: async () => undefined,
           setMissing: async (collection, missing) => {
             const before = await state.deletions.missing(collection);
             const keys = missing && new Map([...(before?.keys ?? []), ...missing.keys]);
