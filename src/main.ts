@@ -28,10 +28,4 @@ await runProcess({
     () => import('./cli/contract.ts'),
   ],
   hub: ['the reference hub: an invented school district behind the whole API', () => import('./cli/hub.ts')],
-  completion: ['completion for bash, zsh and fish', () => import('./cli/completion.ts')],
-  complete: [
-    'what the scripts of completion ask for',
-    async () => ({ command: (await import('./cli/completion.ts')).completeCommand }),
-    'hidden',
-  ],
 });

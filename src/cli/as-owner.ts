@@ -39,7 +39,7 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
   for (let attempt = 1; ; attempt += 1) {
     let living: OwnerHeartbeat | null = null;
     try {
-      living = await awaitHeartbeat(assembly, options);
+      living = await livingOwner(assembly, options);
       if (living === null) return await ownAndDo(assembly, tenant, options);
       output.note(`${tenantId}: asking the process that runs for it (${living.owner})`);
       return await askLivingOwner(assembly, options);
@@ -60,47 +60,33 @@ export async function requireNoOwner(
   assembly: Assembly,
   options: { readonly tenantId: string; readonly signal: AbortSignal },
 ): Promise<void> {
-  const living = await awaitHeartbeat(assembly, options);
+  const living = await livingOwner(assembly, options);
   if (living === null) return;
   throw new RollcallError('USAGE_INVALID', `${living.owner} runs for tenant ${options.tenantId}`, {
     remedy: 'Stop that process first, and give the command again.',
   });
 }
 
-/** A living owner whose heartbeat was lost with Redis writes a new one within this time. */
-const HEARTBEAT_WITHIN_MS = 6_000;
-const HEARTBEAT_POLL_MS = 500;
-
 /**
- * The heartbeat of the process that runs for the tenant; null when there is none. When the log names a living process
- * of this machine, this waits for its heartbeat: taking over would end that process.
+ * The heartbeat of the process that runs for the tenant; null when there is none. Throws `USAGE_INVALID` where the log names a
+ * living process of this machine without a heartbeat: taking over would end that process.
  */
-async function awaitHeartbeat(
+async function livingOwner(
   assembly: Assembly,
   { tenantId, signal }: { readonly tenantId: string; readonly signal: AbortSignal },
 ): Promise<OwnerHeartbeat | null> {
-  const { coordination } = assembly.store;
-  const living = await coordination.livingOwner(tenantId);
+  const living = await assembly.store.coordination.livingOwner(tenantId);
   if (living !== null) return living;
   const { owner = null } = (await readLogs(assembly, [{ id: tenantId }], signal)).get(tenantId) ?? {};
   const pid = owner === null ? null : livingProcess(owner);
   if (pid === null) return null;
-  const isShared = assembly.config.redis !== undefined;
-  const attempts = isShared ? HEARTBEAT_WITHIN_MS / HEARTBEAT_POLL_MS : 0;
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    await sleep(HEARTBEAT_POLL_MS, signal);
-    const heartbeat = await coordination.livingOwner(tenantId);
-    if (heartbeat !== null) return heartbeat;
-  }
-  throw new RollcallError(
-    'USAGE_INVALID',
-    `Process ${pid} on this machine runs for tenant ${tenantId} and cannot be asked: nothing was done`,
-    {
-      remedy: isShared
-        ? 'It writes no heartbeat to Redis. Stop it, give the command again, and start it again.'
-        : 'Stop it first, or name a redis in the configuration, through which commands reach it.',
-    },
-  );
+  const what = `Process ${pid} on this machine runs for tenant ${tenantId} and cannot be asked: nothing was done`;
+  throw new RollcallError('USAGE_INVALID', what, {
+    remedy:
+      assembly.config.redis === undefined
+        ? 'Stop it first, or name a redis in the configuration, through which commands reach it.'
+        : 'It has no heartbeat in Redis: give the command again in some seconds, or stop that process first.',
+  });
 }
 
 /** `<host>-<pid>-<8 hex digits>`: the name of an owner (session/tenant.ts). */

@@ -1,12 +1,14 @@
 import { Command } from 'commander';
 import { enabledCollections } from '../config.ts';
-import { countOf } from '../core/words.ts';
+import { countOf, printable } from '../core/words.ts';
 import type { Assembly } from '../session/assemble.ts';
+import { topicsOf } from '../session/tenant.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts';
-import { findingLines, findingsOf, ok, summaryLine, type Finding, type Probe } from './check/finding.ts';
+import { findingsOf, ok, type Finding, type Probe } from './check/finding.ts';
 import { chooseTenants } from './choose.ts';
 import { exitCode } from './exit-code.ts';
+import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 
@@ -35,6 +37,12 @@ Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistak
     .action(verbAction(check));
 }
 
+const MARKS = {
+  ok: { mark: '✓', color: 'green' },
+  warning: { mark: '!', color: 'yellow' },
+  failure: { mark: '✗', color: 'red' },
+} as const;
+
 async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): Promise<number> {
   const { output, signal, configPath } = context;
   const { colors } = output;
@@ -48,14 +56,28 @@ async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): 
       const { title: section, tenant } = probe;
       const findings = await found;
       signal.throwIfAborted();
-      for (const line of findingLines(section, findings, colors)) output.line(line);
+      output.table(
+        ['', section, ''],
+        findings.flatMap((each) => rowsOf(each, colors)),
+      );
       for (const each of findings) all.push({ section, ...(tenant && { tenant }), ...each });
     }
   }
-  output.line(summaryLine(all, colors));
-  const hasFailed = all.some(({ level }) => level === 'failure');
-  output.data({ ok: !hasFailed, findings: all });
-  return exitCode({ hasFailed });
+  const failed = all.filter(({ level }) => level === 'failure').length;
+  output.line(
+    failed > 0
+      ? colors.red(`✗ ${failed} of ${countOf(all.length, 'check')} failed`)
+      : colors.green(`✓ ${countOf(all.length, 'check')}, nothing failed`),
+  );
+  output.data({ ok: failed === 0, findings: all });
+  return exitCode({ hasFailed: failed > 0 });
+}
+
+function rowsOf({ level, subject, text, remedy }: Finding, colors: Output['colors']): string[][] {
+  const { mark, color } = MARKS[level];
+  const [first = '', ...rest] = text.split('\n').map((line) => printable(line.trim()));
+  if (remedy !== undefined) rest.push(`${colors.cyan('→')} ${printable(remedy)}`);
+  return [[`  ${colors[color](mark)}`, subject, first], ...rest.map((line) => ['', '', line])];
 }
 
 function probesOf(
@@ -64,7 +86,7 @@ function probesOf(
 ): Probe[] {
   const { configPath, signal } = options;
   const tenants = chooseTenants(assembly.config, options.tenant);
-  const assembled = tenants.map(({ id }) => assembly.tenant(id));
+  const topics = tenants.flatMap((tenant) => topicsOf(assembly.config, tenant));
   const collections = tenants.flatMap(enabledCollections).length;
   const text = `${countOf(tenants.length, 'tenant')}, ${countOf(collections, 'collection')}`;
   return [
@@ -74,8 +96,8 @@ function probesOf(
         yield ok(configPath, text);
       },
     },
-    { title: 'Kafka', findings: () => checkKafka(assembly, assembled) },
-    { title: 'Schema registry', findings: () => checkRegistry(assembly, assembled, signal) },
+    { title: 'Kafka', findings: () => checkKafka(assembly, topics, signal) },
+    { title: 'Schema registry', findings: () => checkRegistry(assembly, topics, signal) },
     { title: 'Redis', findings: () => checkRedis(assembly) },
     ...tenants.map((tenant) => ({
       title: `Hub of ${tenant.id}  ${tenant.hub.baseUrl}`,

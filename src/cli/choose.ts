@@ -1,7 +1,7 @@
 import { collectionSettings, type Config, type TenantConfig } from '../config.ts';
 import { suggest } from '../config/suggest.ts';
 import { RollcallError } from '../errors.ts';
-import { COLLECTIONS, OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 
 /** The tenant with that id, or all tenants without an id. Throws `USAGE_INVALID` for an unknown id. */
 export function chooseTenants(config: Config, id: string | undefined): readonly TenantConfig[] {
@@ -34,13 +34,14 @@ export function choose(
 ): { readonly tenants: readonly TenantConfig[]; readonly collections: readonly CollectionName[] } {
   const tenants = chooseTenants(config, flags.tenant);
   const names = (flags.collection ?? []).map((name) => chooseFrom('collection', name, COLLECTIONS));
-  requireMirrored(tenants, names);
+  const notMirrored = names.find((name) => !tenants.some((each) => collectionSettings(each, name).enabled));
+  if (notMirrored !== undefined) {
+    const ids = tenants.map(({ id }) => id).join(', ');
+    throw new RollcallError('USAGE_INVALID', `${notMirrored} is not mirrored for ${ids}`, {
+      remedy: 'Enable it under tenants.collections, or name another collection.',
+    });
+  }
   return { tenants, collections: [...new Set(names)] };
-}
-
-/** A collection, `rejects` or `progress`. Throws `USAGE_INVALID`. */
-export function chooseTopic(name: string): TopicSuffix {
-  return chooseFrom('topic', name, [...COLLECTIONS, ...OWN_TOPICS]);
 }
 
 /** Throws `USAGE_INVALID` for a name that is not known. */
@@ -54,24 +55,7 @@ const MOST_LISTED = 30;
 
 function unknownName(what: string, name: string, known: readonly string[]): RollcallError {
   const near = suggest(name, known);
-  const listed = known.slice(0, MOST_LISTED).join(', ');
-  const more = known.length > MOST_LISTED ? `, and ${known.length - MOST_LISTED} more` : '';
   return new RollcallError('USAGE_INVALID', `There is no ${what} ${JSON.stringify(name)}`, {
-    remedy: `${near === null ? '' : `Did you mean ${near}? `}There are: ${listed}${more}.`,
-  });
-}
-
-/** Throws `USAGE_INVALID` for a collection that none of these tenants mirrors. */
-export function requireMirrored(
-  tenants: readonly TenantConfig[],
-  collections: readonly CollectionName[],
-): void {
-  const notMirrored = collections.find(
-    (name) => !tenants.some((tenant) => collectionSettings(tenant, name).enabled),
-  );
-  if (notMirrored === undefined) return;
-  const ids = tenants.map(({ id }) => id).join(', ');
-  throw new RollcallError('USAGE_INVALID', `${notMirrored} is not mirrored for ${ids}`, {
-    remedy: 'Enable it under tenants.collections, or name another collection.',
+    remedy: `${near === null ? '' : `Did you mean ${near}? `}There are: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`,
   });
 }

@@ -1,18 +1,17 @@
 import { hostname, userInfo } from 'node:os';
 import { Command } from 'commander';
 import { syncedCollections, type Config } from '../config.ts';
-import { firstGroups, type NamedGroups } from '../core/withheld-groups.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
-import { sourceOf, type CollectionName } from '../model/collections.ts';
-import type { Progress } from '../model/progress.ts';
+import { sourceOf } from '../model/collections.ts';
 import { APPROVE, type ApproveOutcome } from '../owner/deletes.ts';
-import { readWithheldGroups } from '../owner/read-withheld-groups.ts';
+import { readWithheldSchools, type SchoolCount } from '../owner/withheld-schools.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
+import { noteFailures } from './outcomes.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly, readLogs } from './with-assembly.ts';
 
@@ -31,13 +30,7 @@ export function command(): Command {
     .description('Shows what waits for a decision in each tenant, since when, and why. It writes nothing.')
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'show only these collections')
-    .addHelpText(
-      'after',
-      `
-Everything that waits in a tenant is one list with one short digest: "deletes approve <digest>" approves exactly that list
-and no later one. Rows that come back leave it by themselves.
-${EXIT_CODES}`,
-    )
+    .addHelpText('after', `\nRows that come back leave the list by themselves.\n${EXIT_CODES}`)
     .action(verbAction(listDeletes));
   const approval = new Command('approve')
     .description(
@@ -62,29 +55,76 @@ ${EXIT_CODES}`,
     .addCommand(history.summary('who approved what'));
 }
 
+type Listed = Waiting['collections'][number] & { readonly schools: readonly SchoolCount[] };
+
 async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
   const config = withLists(context.loadConfig({ withoutHub: true }));
   const { tenants, collections } = choose(config, options);
-  const only = collections.length === 0 ? null : new Set<string>(collections.map(sourceOf));
+  const only = new Set<string>(collections.map(sourceOf));
   const { output, signal } = context;
   await using assembly = quietAssembly(config);
   const logs = await readLogs(assembly, tenants, signal);
   const shown: object[] = [];
   let waits = false;
   for (const tenant of tenants) {
-    const known = logs.get(tenant.id) ?? null;
+    const tenantId = tenant.id;
+    const known = logs.get(tenantId)?.progress;
     const names = syncedCollections(tenant).map(({ name }) => name);
-    const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
-    const waiting = await readWaiting(assembly.store.tenant(tenant.id).deletions, progress);
-    const options = { tenantId: tenant.id, lists: waiting.collections, signal };
-    const groups: Groups =
-      waiting.collections.length === 0 ? new Map() : await readWithheldGroups(assembly, options);
-    showWaiting(output, tenant.id, { waiting, progress, groups, only });
-    shown.push(waitingAsJson(tenant.id, waiting, groups));
-    waits ||= waiting.collections.length > 0;
+    const progress = new Map(names.map((name) => [name, known?.get(name) ?? null]));
+    const waiting = await readWaiting(assembly.store.tenant(tenantId).deletions, progress);
+    const listed: Listed[] = [];
+    for (const list of waiting.collections) {
+      const schools = await readWithheldSchools(assembly, { tenantId, list, signal });
+      listed.push({ ...list, schools });
+    }
+    output.line(output.colors.bold(tenantId));
+    if (listed.length === 0) output.line('  no deletion is withheld');
+    else
+      show(
+        output,
+        listed.filter(({ collection }) => only.size === 0 || only.has(collection)),
+      );
+    const { digest, rows } = waiting;
+    if (digest !== null) {
+      output.line(`\n  One list of ${countOf(rows, 'row')}: ${digest}. If the hub has really lost them:`);
+      output.line(`  ${output.colors.cyan('→')} rollcall deletes approve ${digest} --tenant ${tenantId}`);
+    }
+    waits ||= listed.length > 0;
+    const asJson = listed.map(({ sinceMs, ...list }) => Object.assign(list, { since: isoOrNull(sinceMs) }));
+    shown.push({ tenant: tenantId, digest, rows, collections: asJson });
   }
   output.data({ waits, tenants: shown });
   return exitCode({ needsPerson: waits });
+}
+
+const MOST_SHOWN = 10;
+
+/** Prints what an approval would remove. */
+function show(output: Output, listed: readonly Listed[]): void {
+  output.table(
+    ['  collection', 'missing', 'since', 'why'],
+    listed.map((each) => [
+      `  ${each.collection}`,
+      formatCount(each.count),
+      formatAge(each.sinceMs, Date.now()),
+      whyOf(each),
+    ]),
+  );
+  for (const { collection, keys, count, schools } of listed) {
+    output.line(`\n  ${collection}:`);
+    // A whole school shows at a glance.
+    const named = schools.map(({ id, name, rows }) => `${printable(name ?? id)} ${formatCount(rows)}`);
+    const more = named.length > MOST_SHOWN ? ` and ${named.length - MOST_SHOWN} more` : '';
+    if (named.length > 0) output.line(`    by school: ${named.slice(0, MOST_SHOWN).join(' · ')}${more}`);
+    for (const key of keys.slice(0, MOST_SHOWN)) output.line(`    ${printable(key)}`);
+    if (count > MOST_SHOWN)
+      output.line(`    and ${countOf(count - MOST_SHOWN, 'other')} (--json names all of the list)`);
+  }
+}
+
+function whyOf({ isLost, isHeld, why }: Listed): string {
+  if (isLost) return 'the list was lost; the next complete full sync lists it again (rollcall pull --full)';
+  return isHeld ? (why ?? 'too many at once') : 'waits because of the others';
 }
 
 async function approve(context: VerbContext, { args, options }: VerbInput<DeletesFlags>): Promise<number> {
@@ -132,8 +172,7 @@ function showApproved(output: Output, { collections, waiting }: ApproveOutcome):
       ...[each.listed, each.removed, each.back].map(formatCount),
     ]),
   );
-  for (const { collection, why, remedy } of collections)
-    if (why !== null) output.note(`✗ ${collection}: ${why}${remedy === null ? '' : `\n→ ${remedy}`}`);
+  noteFailures(output, collections);
   if (waiting > 0) output.note(`! ${countOf(waiting, 'row')} need another decision\n→ rollcall deletes list`);
 }
 
@@ -147,25 +186,24 @@ async function showHistory(context: VerbContext, { options }: VerbInput<DeletesF
       Object.assign({ tenant, collection }, approval),
     ),
   );
-  if (approvals.length === 0) output.line('no approval is known');
-  else {
-    output.table(
-      ['tenant', 'when', 'list', 'collection', 'listed', 'removed', 'by', 'from', 'reason'],
-      approvals.map(({ tenant, atMs, digest, collection, listed, removed, by, from, reason }) =>
-        [
-          tenant,
-          isoOrNull(atMs) ?? '-',
-          digest,
-          collection,
-          formatCount(listed),
-          formatCount(removed),
-          by,
-          from,
-          reason ?? '-',
-        ].map(printable),
-      ),
-    );
-  }
+  const titles = [
+    'tenant',
+    'when',
+    'digest',
+    'collection',
+    'listed',
+    'removed',
+    'by',
+    'from',
+    'reason',
+  ] as const;
+  output.table(
+    titles,
+    approvals.map((each) => {
+      const shown = { ...each, when: isoOrNull(each.atMs) };
+      return titles.map((title) => printable(String(shown[title] ?? '-')));
+    }),
+  );
   output.data({ approvals });
 }
 
@@ -181,72 +219,4 @@ function withLists(config: Config): Config {
         'deletions.withholdAbove lets these deletions through.',
     },
   );
-}
-
-const FIRST_KEYS = 10;
-
-type Groups = ReadonlyMap<CollectionName, readonly NamedGroups[]>;
-type Listed = Waiting['collections'][number];
-
-/** Prints what an approval would remove. `only`: these collections; null: all. */
-function showWaiting(
-  output: Output,
-  tenant: string,
-  options: {
-    readonly waiting: Waiting;
-    readonly progress: ReadonlyMap<CollectionName, Progress | null>;
-    readonly groups: Groups;
-    readonly only: ReadonlySet<string> | null;
-  },
-): void {
-  const { waiting, progress, groups, only } = options;
-  const { bold, cyan } = output.colors;
-  if (waiting.collections.length === 0) {
-    output.line(`${bold(tenant)}  no deletion is withheld`);
-    return;
-  }
-  const shown = waiting.collections.filter(({ collection }) => only?.has(collection) ?? true);
-  output.line(bold(tenant));
-  output.table(
-    ['  collection', 'missing', 'of', 'since', 'why'],
-    shown.map((each) => {
-      const left = progress.get(each.collection)?.lastCompleteFull?.rows;
-      const of = left === undefined ? '-' : formatCount(left + each.count);
-      const since = formatAge(each.sinceMs, Date.now());
-      return [`  ${each.collection}`, formatCount(each.count), of, since, whyOf(each)];
-    }),
-  );
-  for (const { collection, keys, count } of shown) {
-    if (keys.length === 0) continue;
-    output.line(`\n  ${collection}:`);
-    // A whole school shows at a glance.
-    for (const { by, counts, others } of (groups.get(collection) ?? []).map(firstGroups)) {
-      const named = counts.map((group) => `${printable(group.name ?? group.id)} ${formatCount(group.rows)}`);
-      const more = others.groups > 0 ? [`and ${formatCount(others.groups)} more`] : [];
-      output.line(`    by ${by}: ${[...named, ...more].join(' · ')}`);
-    }
-    for (const key of keys.slice(0, FIRST_KEYS)) output.line(`    ${printable(key)}`);
-    if (count > FIRST_KEYS)
-      output.line(`    and ${countOf(count - FIRST_KEYS, 'other')} (--json names all of the list)`);
-  }
-  if (waiting.digest === null) return;
-  const { digest, rows } = waiting;
-  output.line(`\n  One list of ${countOf(rows, 'row')}: ${digest}. If the hub has really lost them:`);
-  output.line(`  ${cyan('→')} rollcall deletes approve ${digest} --tenant ${tenant}`);
-}
-
-function whyOf({ isLost, isHeld, why }: Listed): string {
-  if (isLost) return 'the list was lost; the next complete full sync lists it again (rollcall pull --full)';
-  return isHeld ? (why ?? 'too many at once') : 'waits because of the others';
-}
-
-function waitingAsJson(tenant: string, { digest, rows, collections }: Waiting, groups: Groups): object {
-  return {
-    tenant,
-    digest,
-    rows,
-    collections: collections.map(({ sinceMs, ...list }) =>
-      Object.assign(list, { since: isoOrNull(sinceMs), groups: groups.get(list.collection) ?? [] }),
-    ),
-  };
 }

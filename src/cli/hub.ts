@@ -15,7 +15,7 @@ interface HubFlags {
   absencesPerStudentYear: number;
   live: boolean;
   start?: number;
-  fault: string[];
+  fault?: string[];
   publicOrigin?: string;
   openControl: boolean;
 }
@@ -26,38 +26,24 @@ interface HubFlags {
  */
 export async function command(): Promise<Command> {
   requireCheckout();
-  const { DEFAULT_SIZE } = await import('../../reference-hub/district/generate/district-plan.ts');
+  const { DEFAULT_SIZE: size } = await import('../../reference-hub/district/generate/district-plan.ts');
   const { describeFaults } = await import('../../reference-hub/server/faults/registry.ts');
   return new Command('hub')
     .description('Serves an invented school district the way an Education Data Hub does.')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', wholeNumber, 8090)
-    .option('--students <number>', 'size of the district', wholeNumber, DEFAULT_SIZE.students)
+    .option('--students <number>', 'size of the district', wholeNumber, size.students)
     .option('--seed <number>', 'the district depends on the seed alone', wholeNumber, 1)
-    .option(
-      '--results-per-student-year <number>',
-      'results of a student in a year',
-      wholeNumber,
-      DEFAULT_SIZE.resultsPerStudentYear,
-    )
+    .option('--results-per-student-year <number>', 'of each student', wholeNumber, size.resultsPerStudentYear)
     .option(
       '--absences-per-student-year <number>',
-      'absences of a student in a year',
+      'of each student',
       wholeNumber,
-      DEFAULT_SIZE.absencesPerStudentYear,
+      size.absencesPerStudentYear,
     )
-    .option(
-      '--live',
-      'simulate a school day: absences, results, people coming and going, the nightly re-stamp',
-      false,
-    )
+    .option('--live', 'a school day: absences, results, people come and go, the nightly re-stamp', false)
     .option('--start <time>', "the hub's time at the start, ISO 8601 (default: now)", instant)
-    .option(
-      '--fault <name[=value][@collection]>',
-      'misbehave in this way (see below); may be repeated',
-      (value, before: string[]) => [...before, value],
-      [],
-    )
+    .option('--fault <name...>', 'misbehave in this way: name[=value][@collection], see below')
     .option('--public-origin <origin>', 'origin in links, if clients reach the hub through a proxy')
     .option('--open-control', 'let other machines use the control API', false)
     .addHelpText(
@@ -87,27 +73,25 @@ function requireCheckout(): void {
 
 async function started(flags: HubFlags): Promise<ReferenceHub> {
   const { startReferenceHub } = await import('../../reference-hub/start-reference-hub.ts');
+  const { resultsPerStudentYear, absencesPerStudentYear, start, fault, ...rest } = flags;
   try {
     return await startReferenceHub({
-      ...flags,
-      size: {
-        resultsPerStudentYear: flags.resultsPerStudentYear,
-        absencesPerStudentYear: flags.absencesPerStudentYear,
-      },
-      startMs: flags.start,
-      faults: flags.fault,
+      ...rest,
+      size: { resultsPerStudentYear, absencesPerStudentYear },
+      startMs: start,
+      faults: fault,
     });
   } catch (error) {
-    if (error instanceof RangeError)
-      throw new RollcallError('USAGE_INVALID', error.message, {
-        remedy: 'rollcall hub --help lists the possible values.',
-      });
     const { code = '' } = error as NodeJS.ErrnoException;
-    if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(code)) throw error;
+    const isTaken = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(code);
+    if (!isTaken && !(error instanceof RangeError)) throw error;
     throw new RollcallError(
       'USAGE_INVALID',
-      `The reference hub cannot listen on ${flags.host}:${flags.port} (${code}).`,
-      { remedy: 'Choose another --port, or 0 for any free one.', cause: error },
+      isTaken ? `${flags.host}:${flags.port}: ${code}` : String(error),
+      {
+        remedy: 'rollcall hub --help lists the possible values; --port 0 takes any free port.',
+        cause: error,
+      },
     );
   }
 }
@@ -116,10 +100,7 @@ function welcome(hub: ReferenceHub, flags: HubFlags): string {
   const counts = hub.district.counts();
   const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return `A hub with ${counts.students} invented students (${rows} rows)${flags.live ? ', live' : ''} is listening.
-
-  base URL   ${hub.baseUrl}
-  token URL  ${hub.tokenUrl}
-  control    ${hub.controlUrl}/state
+Its control API: ${hub.controlUrl}/state
 
 For rollcall.yaml:
 

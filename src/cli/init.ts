@@ -9,36 +9,24 @@ export function command(): Command {
     .description(
       'Writes a commented configuration to ./rollcall.yaml, or where --config says. It never overwrites a file.',
     )
-    .addHelpText('after', '\nWith "--config -" it prints the configuration instead.')
     .action(verbAction(init));
 }
 
 async function init({ configPath, output }: VerbContext): Promise<void> {
   const text = readFileSync(new URL('init/rollcall.yaml', import.meta.url), 'utf8');
-  if (configPath === '-') {
-    output.line(text.trimEnd());
-    output.data({ configuration: text });
-    return;
-  }
   try {
     writeFileSync(configPath, text, { flag: 'wx' });
   } catch (error) {
-    throw refusalOf(configPath, error);
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    const why = code === 'EEXIST' ? 'exists; it is not overwritten' : `cannot be written (${code})`;
+    throw new RollcallError('USAGE_INVALID', `${configPath} ${why}`, {
+      remedy: 'Name another file with --config.',
+      cause: error,
+    });
   }
   output.line(`${output.colors.green('✓')} ${configPath} is written`);
   output.line(
     `${output.colors.cyan('→')} Fill in the addresses, set HUB_ID and HUB_SECRET, then: rollcall check`,
   );
   output.data({ written: configPath });
-}
-
-function refusalOf(path: string, error: unknown): RollcallError {
-  const { code } = error as NodeJS.ErrnoException;
-  return new RollcallError(
-    'USAGE_INVALID',
-    code === 'EEXIST'
-      ? `${path} exists; it is not overwritten`
-      : `${path} cannot be written (${code ?? 'unknown error'})`,
-    { remedy: 'Name another file with --config, or print the configuration with --config -.', cause: error },
-  );
 }

@@ -32,10 +32,8 @@ export function command(): Command {
 const HELP = `
 The counts are of records: created, updated and deleted as in the header ce_type; replaced and restored (steps of an
 absence), forgotten (an absence that was deleted long ago leaves absence-changes), rejected (rows that cannot be decoded),
-unrejected (rows that leave rejects). Unchanged counts rows of the hub.
-
-The hub is read from beginning to end. If the owner publishes meanwhile, that collection is planned again. Without redis in
-the configuration, plan does not know which deletions need a decision, only how many there were.
+unrejected (rows that leave rejects). Unchanged counts rows of the hub; those that are missing for
+the first time are removed if another full sync misses them too.
 
 Exit codes: 0 nothing would be withheld; 1 a collection failed, or its list was inconclusive; 3 something would be
 withheld, or needs a decision.
@@ -87,19 +85,20 @@ function asJson({ counts, keys, ...rest }: CollectionPlan, keepsKeys: boolean): 
   return { ...rest, ...counts, ...(keepsKeys ? { keys: Object.fromEntries(some) } : {}) };
 }
 
-/** Prints a table, the keys if there are any, withheld and missing rows, and what to do next. */
+/** Prints a table, the keys if there are any, and what to do next. */
 function show(output: Output, { tenant, collections }: TenantPlan, isNamed: boolean): void {
   output.line(output.colors.bold(tenant));
+  const rowsOf = (count: number, { unchanged }: CollectionPlan): string =>
+    unchanged === null ? '-' : formatCount(count);
   output.table(
-    ['  collection', 'publishes', 'unchanged', 'withheld', ''],
-    collections.map(({ collection, counts, unchanged, withheld, outcome }) => [
-      `  ${collection}`,
-      PLANNED_KINDS.flatMap((kind) =>
-        counts[kind] === 0 ? [] : [`${formatCount(counts[kind])} ${kind}`],
-      ).join(', ') || 'nothing',
-      unchanged === null ? '-' : formatCount(unchanged),
-      unchanged === null ? '-' : formatCount(withheld),
-      outcome === 'complete' ? '' : outcome.replace('-', ' '),
+    ['  collection', 'publishes', 'unchanged', 'missing for the first time', 'withheld', ''],
+    collections.map((each) => [
+      `  ${each.collection}`,
+      publishes(each) || 'nothing',
+      rowsOf(each.unchanged ?? 0, each),
+      rowsOf(each.missing, each),
+      rowsOf(each.withheld, each),
+      each.outcome === 'complete' ? '' : each.outcome.replace('-', ' '),
     ]),
   );
   const keys = collections.flatMap((each) =>
@@ -108,26 +107,23 @@ function show(output: Output, { tenant, collections }: TenantPlan, isNamed: bool
     ),
   );
   if (keys.length > 0) output.table(['  collection', 'kind', 'key'], keys);
-  for (const { collection, withheld, whyWithheld, missing } of collections) {
-    const why = whyWithheld === null ? '' : `: ${whyWithheld}`;
+  for (const { collection, withheld, whyWithheld } of collections)
     if (withheld > 0)
-      output.note(`! ${collection}: ${countOf(withheld, 'deletion')} would be withheld${why}`);
-    else if (missing > 0)
       output.note(
-        `! ${collection}: ${countOf(missing, 'row')} missing for the first time; another full sync that misses them too removes them`,
+        `! ${collection}: ${countOf(withheld, 'deletion')} would be withheld: ${whyWithheld ?? 'too many'}`,
       );
-  }
   noteOutcomes(
     output,
     collections.map((each) => Object.assign({ rejected: each.counts.rejected }, each)),
     isNamed,
   );
-  const records = collections
-    .flatMap(({ counts }) => Object.values(counts))
-    .reduce((sum, count) => sum + count, 0);
-  output.line(`A full sync would publish ${records === 0 ? 'nothing' : countOf(records, 'record')}.`);
-  if (records > 0)
-    output.line('→ "rollcall pull --full" publishes this now; a running process does so with its own syncs.');
+  const isSame = collections.every((each) => publishes(each) === '');
+  output.line(isSame ? 'A full sync would publish nothing.' : '→ "rollcall pull --full" publishes this now.');
   if (collections.some(({ withheld }) => withheld > 0))
     output.line('→ "rollcall deletes list" shows the deletions that a sync has found.');
+}
+
+function publishes({ counts }: CollectionPlan): string {
+  const some = PLANNED_KINDS.filter((kind) => counts[kind] > 0);
+  return some.map((kind) => `${formatCount(counts[kind])} ${kind}`).join(', ');
 }

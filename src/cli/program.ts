@@ -5,13 +5,11 @@ import { reportError } from './report-error.ts';
 import { packageVersion } from './package-version.ts';
 
 interface LoadedVerb {
-  readonly command: (verbs: Verbs) => Command | Promise<Command>;
+  readonly command: () => Command | Promise<Command>;
 }
 
-/** Verbs by name; the code of one is loaded only when it is called. A hidden one is not for people: no list has it. */
-export type Verbs = Readonly<
-  Record<string, readonly [summary: string, load: () => Promise<LoadedVerb>, isHidden?: 'hidden']>
->;
+/** Verbs by name; the code of one is loaded only when it is called. */
+export type Verbs = Readonly<Record<string, readonly [summary: string, load: () => Promise<LoadedVerb>]>>;
 
 const DESCRIPTION =
   'Mirrors an Education Data Hub into Kafka: every real change, once, in order, as Avro in compacted topics.';
@@ -89,9 +87,9 @@ async function createProgram(argv: readonly string[], verbs: Verbs): Promise<Com
     .helpCommand('help [verb]', 'all about one verb')
     .addHelpText('after', AFTER_HELP);
   const wanted = verbIn(argv);
-  for (const [name, [summary, load, isHidden]] of Object.entries(verbs)) {
-    const command = name === wanted ? await (await load()).command(verbs) : new Command(name);
-    program.addCommand(command.summary(summary), { hidden: isHidden !== undefined });
+  for (const [name, [summary, load]] of Object.entries(verbs)) {
+    const command = name === wanted ? await (await load()).command() : new Command(name);
+    program.addCommand(command.summary(summary));
   }
   teachOnMistakes(program, 'rollcall');
   return program;

@@ -120,31 +120,19 @@ async function confirmMissing(
   const rows = owed.reduce((sum, { missing }) => sum + missing, 0);
   const names = owed.map(({ collection }) => collection);
   const waitMs = Math.max(0, ...owed.map(({ confirmAtMs }) => (confirmAtMs ?? 0) - Date.now()));
-  const found = rows > 0 ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time` : null;
-  const what = `${tenantId}: ${found ?? `fewer rows of ${names.join(', ')} came than the hub counts`}`;
-  if (waitMs > LONGEST_WAIT_MS) {
-    output.note(`${what}; a full sync in ${formatDuration(waitMs)} confirms it`);
-    return outcomes;
-  }
-  output.note(`${what}; waiting ${formatDuration(waitMs)} for the full sync that confirms it`);
+  const what = `${tenantId}: ${names.join(', ')}: ${countOf(rows, 'row')} missing for the first time, or fewer came than the hub counts`;
+  const waits = waitMs <= LONGEST_WAIT_MS;
+  output.note(
+    `${what}; ${waits ? 'waiting for the' : 'a'} full sync in ${formatDuration(waitMs)} that confirms it`,
+  );
+  if (!waits) return outcomes;
   await sleep(waitMs, signal);
   const parameters = { collections: names, full: true, acceptNew: false, confirm: true };
   const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters });
-  const byName = new Map(confirmed.map((each) => [each.collection, each]));
-  return outcomes.map((each) => withConfirmed(each, byName.get(each.collection)));
-}
-
-function withConfirmed(first: PullOutcome, confirmed: PullOutcome | undefined): PullOutcome {
-  if (confirmed === undefined) return first;
-  const { mode, seen, rejected, rejectReasons } = first;
-  return {
-    ...confirmed,
-    mode,
-    seen,
-    rejected,
-    rejectReasons,
-    created: first.created + confirmed.created,
-    updated: first.updated + confirmed.updated,
-    removed: first.removed + confirmed.removed,
-  };
+  return outcomes.map((first) => {
+    const last = confirmed.find(({ collection }) => collection === first.collection);
+    if (last === undefined) return first;
+    const [created, updated] = [first.created + last.created, first.updated + last.updated];
+    return { ...last, seen: first.seen, created, updated, removed: first.removed + last.removed };
+  });
 }

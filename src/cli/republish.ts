@@ -1,11 +1,9 @@
 import { Command } from 'commander';
 import { collectionSettings } from '../config.ts';
 import { countOf, printable } from '../core/words.ts';
-import { RollcallError } from '../errors.ts';
-import { isCollectionName, type CollectionName } from '../model/collections.ts';
-import { MOST_KEYS, REPUBLISH, type Republished } from '../owner/republish.ts';
+import { REPUBLISH, type Republished } from '../owner/republish.ts';
 import { asOwner } from './as-owner.ts';
-import { chooseTenants, chooseTopic, requireMirrored } from './choose.ts';
+import { choose } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import { showSyncs } from './outcomes.ts';
 import type { Output } from './output.ts';
@@ -31,12 +29,9 @@ export function command(): Command {
     .addHelpText(
       'after',
       `
-The full sync also publishes changes, and removes rows that left the hub, subject to the guard. Keys are record keys: for
-schedules <student>|<YYYY-MM-DD>.
-
-Of absence-changes, Rollcall publishes the last event of each absence again: the same step, as a snapshot, so that
-consumers notify no one, without what the configuration now drops or pseudonymises. Kafka's compaction then removes the
-older events. Inform the consumers first. Syncs of absences wait meanwhile.
+The full sync also publishes changes. Of absence-changes, Rollcall publishes the last event of each absence again: the
+same step, as a snapshot, so that consumers notify no one, without what the configuration now drops or pseudonymises.
+Kafka's compaction then removes the older events. Inform the consumers first.
 
 Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was inconclusive; 3 removals need a decision.
 
@@ -52,17 +47,12 @@ async function republish(
   context: VerbContext,
   { args, options: flags }: VerbInput<RepublishFlags>,
 ): Promise<number> {
-  const collection = republishable(args[0] ?? '');
   const { output, signal } = context;
   const config = context.loadConfig();
+  const chosen = choose(config, { tenant: flags.tenant, collection: [args[0] ?? ''] });
+  const [collection = 'users'] = chosen.collections;
+  const tenants = chosen.tenants.filter((tenant) => collectionSettings(tenant, collection).enabled);
   const keys = [...new Set(flags.key ?? [])];
-  if (keys.length > MOST_KEYS)
-    throw new RollcallError('USAGE_INVALID', `More than ${MOST_KEYS} keys were named`, {
-      remedy: 'Republish the collection without --key, or name fewer keys at a time.',
-    });
-  const chosen = chooseTenants(config, flags.tenant);
-  requireMirrored(chosen, [collection]);
-  const tenants = chosen.filter((tenant) => collectionSettings(tenant, collection).enabled);
   await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(output, event));
   const results: ({ tenant: string } & Republished)[] = [];
   for (const { id: tenant } of tenants) {
@@ -75,15 +65,6 @@ async function republish(
   return exitCode({
     hasFailed: results.some(({ missing, why }) => missing.length > 0 || why !== null),
     needsPerson: results.some(({ withheld }) => withheld > 0),
-  });
-}
-
-/** Throws `USAGE_INVALID`. */
-function republishable(name: string): CollectionName {
-  const topic = chooseTopic(name);
-  if (isCollectionName(topic)) return topic;
-  throw new RollcallError('USAGE_INVALID', `${topic} cannot be republished`, {
-    remedy: 'Its records come from Rollcall, not from the hub: read the topic from its beginning.',
   });
 }
 

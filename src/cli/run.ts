@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { Registry } from 'prom-client';
 import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
@@ -8,13 +8,7 @@ import { runWorker } from '../worker/worker.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { Board } from '../telemetry/board.ts';
 import { startStatusServer } from '../telemetry/http-server.ts';
-import {
-  createLogger,
-  LOG_LEVELS,
-  logLevelFrom,
-  openLogDestination,
-  type LogLevel,
-} from '../telemetry/logger.ts';
+import { createLogger, logLevelFrom, openLogDestination } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
 import { packageVersion } from './package-version.ts';
@@ -24,10 +18,6 @@ import { verbAction, type VerbContext } from './verb-action.ts';
 /** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
 const STOP_WITHIN_MS = 28_000;
 
-interface RunFlags {
-  readonly logLevel?: LogLevel | undefined;
-}
-
 /** `rollcall run`: mirrors all tenants until SIGTERM. */
 export function command(): Command {
   return new Command('run')
@@ -35,28 +25,26 @@ export function command(): Command {
       'Mirrors every tenant of the configuration until a signal stops it: full syncs when due, incremental syncs in ' +
         'between. Keeps running, and reports why it is not ready, while hub, Kafka, registry or Redis is unavailable.',
     )
-    .addOption(
-      new Option('--log-level <level>', 'instead of ROLLCALL_LOG_LEVEL (else info)').choices(LOG_LEVELS),
-    )
     .addHelpText(
       'after',
       `
 A page with the status at / on http.host:http.port, its data at /status.json; probes and metrics: /livez, /readyz, /metrics.
 On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
+ROLLCALL_LOG_LEVEL is the least level that it logs: info, or debug, warn, error.
 
 A tenant whose topic or schema in Kafka does not fit has failed, and is tried again every five minutes; one that another
 process took over is not. The other tenants go on.
 
 Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when every tenant has failed; 2 for a configuration with mistakes.`,
     )
-    .action(verbAction<RunFlags>((context, { options }) => run(context, options)));
+    .action(verbAction(run));
 }
 
-async function run(context: VerbContext, options: RunFlags): Promise<number> {
+async function run(context: VerbContext): Promise<number> {
   const config = context.loadConfig();
   const hasColors = context.output.colors.isColorSupported;
   const destination = openLogDestination({ fd: 1, isTty: process.stdout.isTTY, hasColors });
-  const logger = createLogger({ level: options.logLevel ?? logLevelFrom(context.env), destination });
+  const logger = createLogger({ level: logLevelFrom(process.env), destination });
   const giveUp = (): void => {
     logger.error(
       'the process could not close everything in time; the next start reads again what was not committed',

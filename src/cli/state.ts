@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { syncedCollections, type Config } from '../config.ts';
+import { syncedCollections } from '../config.ts';
 import { formatCount } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
@@ -50,13 +50,11 @@ While a process is running, a transaction or two behind is normal: the log is re
           `
 For an index that differs from the topics although it stands where the log does: "rollcall verify" finds that.
 
-Examples:
-  rollcall state rebuild --tenant north
-  rollcall state rebuild --collection users enrollments
-  rollcall state rebuild --tenant north --collection absences --anew --yes
-
 "--anew" is the way out of ABSENCES_LOST, and only for it: it nulls every key of absences and absence-changes and runs
-a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.`,
+a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.
+
+Example:
+  rollcall state rebuild --tenant north --collection absences --anew --yes`,
         ),
     );
 }
@@ -73,27 +71,13 @@ function subcommand<Flags extends StateFlags>(
     .action(verbAction(work));
 }
 
-/** Throws `USAGE_INVALID`. Null, with a line that says so, where no index is stored. */
-function chosen({ output }: VerbContext, config: Config, flags: RebuildFlags) {
-  const { tenants, collections: named } = choose(config, flags);
-  const collections = [...new Set(named.map(sourceOf))];
-  if (flags.anew === true) requireConfirmed(flags, collections);
-  if (config.redis !== undefined || flags.anew === true) return { tenants, collections };
-  output.line('There is no stored index: no Redis is configured, so each start builds it from the topics.');
-  output.data({ collections: [] });
-  return null;
-}
-
 /** Throws `USAGE_INVALID`. */
-function requireConfirmed({ yes }: RebuildFlags, collections: readonly CollectionName[]): void {
-  if (collections.length !== 1 || collections[0] !== 'absence-versions') {
-    throw new RollcallError('USAGE_INVALID', '--anew is only for absences', {
-      remedy: 'Add "--collection absences".',
-    });
-  }
-  if (yes === true) return;
+function requireConfirmed(collections: readonly CollectionName[], isConfirmed: boolean): void {
+  const isOfAbsences = collections.length === 1 && collections[0] === 'absence-versions';
+  if (isOfAbsences && isConfirmed) return;
   throw new RollcallError('USAGE_INVALID', '--anew nulls every key of absences and absence-changes', {
-    remedy: 'Add "--yes" if that is what you want: consumers see all absences again, as a first load.',
+    remedy:
+      'Add "--collection absences" and "--yes" if you want that: consumers see all absences again, as a first load.',
   });
 }
 
@@ -101,13 +85,13 @@ type Position = { readonly sequence: number; readonly transactionId: string } | 
 
 async function showState(context: VerbContext, { options }: VerbInput<StateFlags>): Promise<void> {
   const config = context.loadConfig({ withoutHub: true });
-  const wanted = chosen(context, config, options);
-  if (wanted === null) return;
+  const { tenants, collections } = choose(config, options);
+  const only = new Set(collections.map(sourceOf));
   await using assembly = quietAssembly(config);
   const indexes = [];
-  for (const tenant of wanted.tenants) {
+  for (const tenant of tenants) {
     for (const { name: collection } of syncedCollections(tenant)) {
-      if (wanted.collections.length > 0 && !wanted.collections.includes(collection)) continue;
+      if (only.size > 0 && !only.has(collection)) continue;
       const index = assembly.store.tenant(tenant.id).collection(collection);
       const at: Position = await index.position();
       const [rows, rejects] = [await index.count('rows'), await index.count('rejects')];
@@ -122,7 +106,7 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
     }
   }
   // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
-  const logs = await readLogs(assembly, wanted.tenants, context.signal);
+  const logs = await readLogs(assembly, tenants, context.signal);
   for (const each of indexes)
     each.log = positionOf(logs.get(each.tenant)?.progress.get(each.collection) ?? null);
   context.output.table(
@@ -150,12 +134,14 @@ function textOf(at: Position): string {
 async function rebuild(context: VerbContext, { options }: VerbInput<RebuildFlags>): Promise<void> {
   const { output, signal } = context;
   const config = context.loadConfig();
-  const wanted = chosen(context, config, options);
-  if (wanted === null) return;
-  const parameters = { collections: [...wanted.collections], anew: options.anew === true };
+  const { tenants, collections: named } = choose(config, options);
+  const collections = [...new Set(named.map(sourceOf))];
+  const { anew = false, yes = false } = options;
+  if (anew) requireConfirmed(collections, yes);
+  const parameters = { collections, anew };
   const rebuilt: ({ readonly tenant: string } & RebuiltIndex)[] = [];
   await using assembly = quietAssembly(config);
-  for (const { id: tenant } of wanted.tenants) {
+  for (const { id: tenant } of tenants) {
     const request = { tenantId: tenant, request: REBUILD, parameters, output, signal };
     for (const index of await asOwner(assembly, request)) rebuilt.push({ tenant, ...index });
   }

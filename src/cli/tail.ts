@@ -2,15 +2,14 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { Admin, KafkaMessage } from 'kafkajs';
 import { countOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
-import { kafkaError } from '../log/kafka-errors.ts';
 import { readStretches, type Stretch } from '../log/kafka-reader.ts';
 import { UndecodableRecord } from '../log/registry-errors.ts';
 import type { Registry } from '../log/registry.ts';
-import { fetchOffsets } from '../log/topic-offsets.ts';
+import { fetchOffsets, listTopics } from '../log/topic-offsets.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import { topicName } from '../model/topic-names.ts';
-import { chooseTenants, chooseTopic } from './choose.ts';
+import { chooseFrom, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly, withAdmin } from './with-assembly.ts';
@@ -22,7 +21,8 @@ interface TailFlags {
   readonly values: boolean;
 }
 
-const ALL_TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC];
+const READABLE_TOPICS = [...COLLECTIONS, ...OWN_TOPICS];
+const ALL_TOPICS: readonly TopicSuffix[] = [...READABLE_TOPICS, STATE_TOPIC];
 
 /** `rollcall tail`: the records of topics, decoded, as they are committed. */
 export function command(): Command {
@@ -39,11 +39,8 @@ export function command(): Command {
     .addHelpText(
       'after',
       `
---about answers what the topics hold about one pupil, say. It reads every topic of the tenant from beginning to end:
-also rejects, absence-state, and collections that are configured no longer. The id counts as a word of its own, in any
-field. An older record of a key is printed until Kafka has compacted it away; a removal is printed too, for its key is
-the id. An id is not found where the configuration pseudonymises it. The hash of 32 bits of the student in absence-state,
-Redis, backups and the copies of consumers are not searched.
+--about answers what the topics hold about one pupil, say. It reads every topic of the tenant from beginning to end, and
+finds the id as a word of its own in any field (docs/privacy.md says where it does not search).
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
@@ -90,21 +87,17 @@ async function tail(context: VerbContext, { args, options: flags }: VerbInput<Ta
   output.note(countOf(shown, 'record'));
 }
 
-function suffixesOf(args: VerbInput<TailFlags>['args'], about: string | undefined): readonly TopicSuffix[] {
-  if (args.length > 0) return [...new Set(args.map((name) => chooseTopic(name ?? '')))];
+function suffixesOf(args: readonly string[], about: string | undefined): readonly TopicSuffix[] {
+  if (args.length > 0) return [...new Set(args.map((name) => chooseFrom('topic', name, READABLE_TOPICS)))];
   if (about !== undefined) return ALL_TOPICS;
   throw new RollcallError('USAGE_INVALID', 'No topic is named', {
-    remedy: `Name at least one of: ${[...COLLECTIONS, ...OWN_TOPICS].join(', ')}.`,
+    remedy: `Name at least one of: ${READABLE_TOPICS.join(', ')}.`,
   });
 }
 
 /** What to read of each partition. Its end is read before the consumer joins, so no record that is committed meanwhile is missed. */
 async function stretchesOf(admin: Admin, names: readonly string[], toEnd: boolean): Promise<Stretch[]> {
-  const existing = new Set(
-    await admin.listTopics().catch((error: unknown) => {
-      throw kafkaError(error, 'listing topics');
-    }),
-  );
+  const existing = new Set(await listTopics(admin));
   const present = names.filter((topic) => existing.has(topic));
   if (present.length === 0) {
     throw new RollcallError('KAFKA_TOPIC_MISSING', `None of these topics exists: ${names.join(', ')}`, {

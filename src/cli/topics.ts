@@ -1,9 +1,7 @@
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
-import { named } from '../core/health/decisions.ts';
-import { partsOfTopic, type TopicParts, type WantedTopics } from '../core/left-over.ts';
 import { countOf, formatCount } from '../core/words.ts';
-import { RollcallError } from '../errors.ts';
+import { describeError, RollcallError } from '../errors.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import {
   createMissingTopics,
@@ -11,22 +9,17 @@ import {
   inspectTopics,
   topicMismatch,
   type TopicFinding,
-  type WantedTopic,
 } from '../log/manage-topics.ts';
+import { listTopics } from '../log/topic-offsets.ts';
 import { isCollectionName, sourceOf, topicsBegunWith } from '../model/collections.ts';
+import { partsOfTopic } from '../model/topic-names.ts';
 import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';
+import { topicsOf } from '../session/tenant.ts';
 import { requireNoOwner } from './as-owner.ts';
 import { chooseFrom, chooseTenant, chooseTenants } from './choose.ts';
-import { EXIT, exitCode } from './exit-code.ts';
-import {
-  countRecords,
-  findLeftOver,
-  leftOverAsJson,
-  showLeftOver,
-  wantedUnder,
-  type LeftOverTopics,
-} from './left-over.ts';
+import { exitCode } from './exit-code.ts';
+import { countRecords, findLeftOver, showLeftOver, type LeftOverTopic } from './left-over.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { quietAssembly, withAdmin } from './with-assembly.ts';
@@ -34,7 +27,6 @@ import { quietAssembly, withAdmin } from './with-assembly.ts';
 interface TopicsFlags {
   readonly tenant?: string | undefined;
   readonly yes?: boolean | undefined;
-  readonly prefix?: string | undefined;
 }
 
 /** `rollcall topics list|apply|recreate|purge`: compares topics with the contract and the configuration. */
@@ -45,15 +37,8 @@ export function command(): Command {
         'that the configuration no longer wants.',
     )
     .option('--tenant <id>', 'only this tenant')
-    .option('--prefix <prefix>', 'instead, the topics under an earlier kafka.topicPrefix')
-    .addHelpText(
-      'after',
-      `
-Records are counted by offsets, which include removed and compacted ones: the number is an upper bound.
-
-Exit codes: 0 every topic fits; 1 a topic is missing or differs.`,
-    )
-    .action(verbAction(listTopics));
+    .addHelpText('after', '\nExit codes: 0 every topic fits; 1 a topic is missing or differs.')
+    .action(verbAction<TopicsFlags>((context, { options }) => compareTopics(context, options, false)));
   const apply = new Command('apply')
     .description(
       'Creates missing topics, applies the settings of the contract to existing ones, and shows them as list does.',
@@ -62,10 +47,11 @@ Exit codes: 0 every topic fits; 1 a topic is missing or differs.`,
     .addHelpText(
       'after',
       `
-It never changes the number of partitions of an existing topic, which would break the order per key. If one differs from
-the configuration, the command reports it and ends with 1.`,
+It never changes the number of partitions of an existing topic, which would break the order per key: see recreate.
+
+Exit codes: 0 every topic fits; 1 one has another number of partitions.`,
     )
-    .action(verbAction(applyTopics));
+    .action(verbAction<TopicsFlags>((context, { options }) => compareTopics(context, options, true)));
   const recreation = new Command('recreate')
     .description('Deletes topics of the configuration with all their records, and creates them as it says.')
     .argument('<topic...>', 'collections, or rejects, progress, absence-state')
@@ -74,11 +60,9 @@ the configuration, the command reports it and ends with 1.`,
     .addHelpText(
       'after',
       `
-For topics whose number of partitions is not the configured one: keys stay with their partition, so only a new topic can
-have another number. The next "rollcall run" publishes everything of the topic again, as a snapshot. The topics of
-absences are recreated together.
-
-Nothing that left the hub meanwhile gets a removal: consumers must read from the beginning, too (docs/consuming.md).
+For topics whose number of partitions is not the configured one. The next "rollcall run" publishes everything of the topic
+again, as a snapshot, and consumers must read from the beginning, too (docs/consuming.md). The topics of absences are
+recreated together.
 
 Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes was not given.`,
     )
@@ -92,9 +76,8 @@ Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes w
     .addHelpText(
       'after',
       `
-Name topics as "rollcall topics list" does. It deletes the records without asking the hub, and they cannot be restored.
-What a collection has in progress and rejects stays ("rollcall topics recreate rejects" empties that). If the
-configuration wants the collection again, everything is published again.
+Name topics as "rollcall topics list" does. The records cannot be restored. What a collection has in progress and rejects
+stays ("rollcall topics recreate rejects" empties that).
 
 Exit codes: 0 deleted; 1 it failed; 2 the configuration wants it, or a process runs for the tenant; 3 --yes was not given.`,
     )
@@ -107,97 +90,79 @@ Exit codes: 0 deleted; 1 it failed; 2 the configuration wants it, or a process r
     .addCommand(removal.summary('delete what the configuration no longer wants'));
 }
 
-function wantedOf(assembly: Assembly, tenant: string | undefined): readonly WantedTopic[] {
-  return chooseTenants(assembly.config, tenant).flatMap(({ id }) => assembly.tenant(id).topics);
-}
-
-async function listTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
+/** `applies`: creates what is missing and corrects settings before. */
+async function compareTopics(
+  context: VerbContext,
+  { tenant }: TopicsFlags,
+  applies: boolean,
+): Promise<number> {
   const { output, signal } = context;
-  await using assembly = quietAssembly(context.loadConfig({ withoutHub: true }));
-  const configured = wantedUnder(assembly.config);
-  const { tenant, prefix = configured.topicPrefix } = options;
-  const isOther = prefix !== configured.topicPrefix;
+  const config = context.loadConfig({ withoutHub: true });
+  const wanted = chooseTenants(config, tenant).flatMap((each) => topicsOf(config, each));
+  await using assembly = quietAssembly(config);
   return await withAdmin({ assembly, signal }, async (admin) => {
-    const findings = isOther ? [] : await inspectTopics(admin, wantedOf(assembly, tenant));
-    const wanted = isOther ? { topicPrefix: prefix, tenants: new Map() } : configured;
-    const left = await findLeftOver(admin, wanted, tenant);
-    return show(output, admin, { findings, left: isOther ? { ...left, otherPrefixes: new Map() } : left });
-  });
-}
-
-async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
-  const { output, signal } = context;
-  await using assembly = quietAssembly(context.loadConfig({ withoutHub: true }));
-  const wanted = wantedOf(assembly, options.tenant);
-  return await withAdmin({ assembly, signal }, async (admin) => {
-    const before = await inspectTopics(admin, wanted);
-    await createMissingTopics(admin, before);
-    await cureTopics(admin, before);
-    // A broker returns the old settings for a moment after the controller has accepted the new ones.
-    let findings = before;
-    for (let attempt = 0; attempt < ATTEMPTS && !findings.every(isApplied); attempt += 1) {
-      if (attempt > 0) await sleep(BETWEEN_ATTEMPTS_MS, signal);
-      findings = await inspectTopics(admin, wanted);
+    let findings = await inspectTopics(admin, wanted);
+    if (applies) {
+      await createMissingTopics(admin, findings);
+      await cureTopics(admin, findings);
+      // Not asked again: a broker returns the old settings for a moment after the controller has accepted the new ones.
+      findings = findings.map((each) =>
+        each.curable ? { ...each, exists: true, partitions: each.topic.partitions, differences: [] } : each,
+      );
     }
-    return show(output, admin, { findings, left: { topics: [], otherPrefixes: new Map() } });
+    return show(output, admin, findings, await findLeftOver(admin, config, tenant));
   });
-}
-
-const ATTEMPTS = 20;
-const BETWEEN_ATTEMPTS_MS = 150;
-
-function isApplied(finding: TopicFinding): boolean {
-  return fits(finding) || !finding.curable;
-}
-
-function fits({ exists, differences }: TopicFinding): boolean {
-  return exists && differences.length === 0;
 }
 
 /** Prints a table of the topics, and what to do. Returns the exit code. */
 async function show(
   output: Output,
   admin: Admin,
-  { findings, left }: { findings: readonly TopicFinding[]; left: LeftOverTopics },
+  findings: readonly TopicFinding[],
+  left: readonly LeftOverTopic[],
 ): Promise<number> {
   const { colors } = output;
-  const rows: string[][] = [];
   const data: object[] = [];
-  for (const finding of findings) {
-    const { topic, exists, partitions, differences, curable } = finding;
+  const rows: string[][] = [];
+  for (const { topic, exists, partitions, differences, curable } of findings) {
     const recordsAtMost = exists ? await countRecords(admin, topic.name) : null;
     rows.push([
-      fits(finding) ? colors.green('✓') : exists ? colors.red('✗') : colors.yellow('!'),
+      exists && differences.length === 0 ? colors.green('✓') : colors.red('✗'),
       topic.name,
       String(partitions ?? '-'),
       recordsAtMost === null ? '-' : formatCount(recordsAtMost),
       exists ? differences.join('; ') || 'equal' : 'missing',
     ]);
-    const wantedPartitions = topic.partitions;
-    const compared = { exists, partitions, wantedPartitions, differences, curable, recordsAtMost };
-    data.push({ topic: topic.name, ...compared, notConfigured: null });
+    const compared = { exists, partitions, wantedPartitions: topic.partitions, differences, curable };
+    data.push({ topic: topic.name, ...compared, recordsAtMost, notConfigured: null });
   }
-  for (const { topic, recordsAtMost, lacks } of left.topics)
-    rows.push([colors.yellow('!'), topic, '-', formatCount(recordsAtMost), `no such ${lacks} is configured`]);
+  for (const { topic, recordsAtMost, notConfigured } of left)
+    rows.push([
+      colors.yellow('!'),
+      topic,
+      '-',
+      formatCount(recordsAtMost),
+      `no such ${notConfigured} is configured`,
+    ]);
   output.table(['', 'topic', 'partitions', 'records ≤', 'compared with the contract'], rows);
-  const wrong = findings.filter((each) => !fits(each));
-  if (wrong.length > 0) {
-    const names = named(wrong.map(({ topic }) => topic.name));
-    output.line(`${colors.red('✗')} ${wrong.length} of ${findings.length} missing or different: ${names}`);
+  const wrong = findings.filter(({ exists, differences }) => !exists || differences.length > 0);
+  const remedy = topicMismatch(wrong)?.remedy ?? 'Create them: "rollcall topics apply", or "rollcall run".';
+  if (wrong.length > 0)
     output.line(
-      `${colors.cyan('→')} ${topicMismatch(wrong)?.remedy ?? 'Create them: "rollcall topics apply", or "rollcall run".'}`,
+      `${colors.red('✗')} ${wrong.length} of ${findings.length} missing or different\n${colors.cyan('→')} ${remedy}`,
     );
-  }
   showLeftOver(output, left);
-  output.data([...data, ...left.topics.map(leftOverAsJson)]);
+  output.data([...data, ...left]);
   return exitCode({ hasFailed: wrong.length > 0 });
 }
 
 async function purge(context: VerbContext, { args, options }: VerbInput<TopicsFlags>): Promise<number> {
   const { output, signal } = context;
   const config = context.loadConfig({ withoutHub: true });
-  const wanted = wantedUnder(config);
-  const topics = args.map((name = '') => ({ name, ...purgeable(name, wanted) }));
+  const wanted = new Set(
+    config.tenants.flatMap((tenant) => topicsOf(config, tenant)).map(({ name }) => name),
+  );
+  const topics = args.map((name) => ({ name, ...purgeable(name, wanted) }));
   if (options.yes !== true) return notConfirmed(output, 'deleted with all records', topics);
   for (const [topicPrefix, some] of Map.groupBy(topics, (topic) => topic.topicPrefix)) {
     await using assembly = quietAssembly({ ...config, kafka: { ...config.kafka, topicPrefix } });
@@ -205,21 +170,18 @@ async function purge(context: VerbContext, { args, options }: VerbInput<TopicsFl
     for (const { name } of some)
       await assembly.registry.removeSubject(`${name}-value`).catch((error: unknown) => {
         // It holds no data.
-        if (!(error instanceof RollcallError)) throw error;
-        output.note(`! the subject ${name}-value stays in the registry: ${error.message}`);
+        output.note(`! the subject ${name}-value stays in the registry: ${describeError(error)}`);
       });
-    output.note(`deleting ${countOf(some.length, 'topic')} under ${topicPrefix} …`);
+    output.note(`deleting ${countOf(some.length, 'topic')} …`);
     await withAdmin({ assembly, signal }, (admin) => deleteTopics(admin, some, signal));
   }
   return done(output, 'deleted', topics);
 }
 
 /** Throws `USAGE_INVALID`. */
-function purgeable(topic: string, wanted: WantedTopics): TopicParts {
+function purgeable(topic: string, wanted: ReadonlySet<string>) {
   const parts = partsOfTopic(topic);
-  const isWanted =
-    parts?.topicPrefix === wanted.topicPrefix && wanted.tenants.get(parts.tenantId)?.has(parts.suffix);
-  if (parts !== null && isWanted !== true) return parts;
+  if (parts !== null && !wanted.has(topic)) return parts;
   const why = parts === null ? 'is no name that Rollcall gives to a topic' : 'is still in the configuration';
   throw new RollcallError('USAGE_INVALID', `${topic} ${why}: nothing was deleted`, {
     remedy: '"rollcall topics list" shows the topics that can be purged.',
@@ -228,13 +190,14 @@ function purgeable(topic: string, wanted: WantedTopics): TopicParts {
 
 async function recreate(context: VerbContext, { args, options }: VerbInput<TopicsFlags>): Promise<number> {
   const { output, signal } = context;
-  await using assembly = quietAssembly(context.loadConfig({ withoutHub: true }));
-  const all = assembly.tenant(chooseTenant(assembly.config, options.tenant).id).topics;
+  const config = context.loadConfig({ withoutHub: true });
+  const all = topicsOf(config, chooseTenant(config, options.tenant));
   const known = all.map(({ suffix }) => suffix);
-  const named = new Set(args.flatMap((name = '') => topicsBegunWith(chooseFrom('topic', name, known))));
+  const named = new Set(args.flatMap((name) => topicsBegunWith(chooseFrom('topic', name, known))));
   const topics = all.filter(({ suffix }) => named.has(suffix));
   if (options.yes !== true)
     return notConfirmed(output, 'deleted with all records, and created again', topics);
+  await using assembly = quietAssembly(config);
   await forget(assembly, topics, signal);
   await withAdmin({ assembly, signal }, async (admin) => {
     // If it is interrupted in between, the next start creates what is missing.
@@ -260,7 +223,7 @@ function notConfirmed(output: Output, what: string, topics: readonly Named[]): n
 function done(output: Output, what: string, topics: readonly Named[]): number {
   for (const { name } of topics) output.line(`${output.colors.green('✓')} ${what} ${name}`);
   output.data({ confirmed: true, topics: topics.map(({ name }) => name) });
-  return EXIT.ok;
+  return exitCode({});
 }
 
 /** Drops what Redis holds of the topics' collections. Throws `USAGE_INVALID` if a process runs for their tenant. */
@@ -282,8 +245,7 @@ const LISTED_EVERY_MS = 200;
 
 /**
  * Deletes topics, where they exist, and returns when no broker lists them: brokers still list a topic for a moment after
- * the controller has deleted it. Throws `KAFKA_…`; `KAFKA_UNREACHABLE` when they do not stop: whether the topics are
- * deleted is then unknown.
+ * the controller has deleted it. Throws `KAFKA_…`.
  */
 export async function deleteTopics(
   admin: Pick<Admin, 'deleteTopics' | 'listTopics'>,
@@ -292,30 +254,22 @@ export async function deleteTopics(
 ): Promise<void> {
   for (const { name } of topics) {
     signal.throwIfAborted();
-    await admin.deleteTopics({ topics: [name] }).catch((error: unknown) => refuseUnlessMissing(name, error));
+    await admin.deleteTopics({ topics: [name] }).catch((error: unknown) => {
+      const known = kafkaError(error, `deleting ${name}`);
+      if (known.code !== 'KAFKA_TOPIC_MISSING') throw known;
+    });
   }
-  for (let waitedMs = 0; waitedMs < DELETION_WITHIN_MS; waitedMs += LISTED_EVERY_MS) {
-    const listed = new Set(
-      await admin.listTopics().catch((error: unknown) => {
-        throw kafkaError(error, 'listing topics');
-      }),
-    );
-    if (!topics.some(({ name }) => listed.has(name))) return;
+  const isListed = async (): Promise<boolean> => {
+    const listed = new Set(await listTopics(admin));
+    return topics.some(({ name }) => listed.has(name));
+  };
+  for (let waitedMs = 0; await isListed(); waitedMs += LISTED_EVERY_MS) {
+    if (waitedMs >= DELETION_WITHIN_MS)
+      throw new RollcallError(
+        'KAFKA_UNREACHABLE',
+        `${countOf(topics.length, 'topic')} were deleted, and some are still listed after two minutes`,
+        { remedy: 'Check that all brokers are up and follow their controller, and give the command again.' },
+      );
     await sleep(LISTED_EVERY_MS, signal);
   }
-  throw new RollcallError(
-    'KAFKA_UNREACHABLE',
-    `${countOf(topics.length, 'topic')} were deleted, and some are still listed after two minutes`,
-    { remedy: 'Check that all brokers are up and follow their controller, and give the command again.' },
-  );
-}
-
-function refuseUnlessMissing(topic: string, error: unknown): void {
-  const known = kafkaError(error, `deleting ${topic}`);
-  if (known.code === 'KAFKA_TOPIC_MISSING') return;
-  if (known.code !== 'KAFKA_REFUSED') throw known;
-  throw new RollcallError('KAFKA_REFUSED', known.message, {
-    remedy: `Grant this user DELETE on the topics, or have a user with that right delete ${topic}; then give the command again.`,
-    cause: error,
-  });
 }

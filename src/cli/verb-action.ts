@@ -20,7 +20,6 @@ export interface VerbContext {
   readonly output: Output;
   /** Aborted by SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
-  readonly env: Readonly<Record<string, string | undefined>>;
   /** Path of the configuration as given on the command line or in the environment. */
   readonly configPath: string;
   /** Loads the configuration. `withoutHub`: the hub's credentials need no value. Throws `CONFIG_INVALID`. */
@@ -28,8 +27,8 @@ export interface VerbContext {
 }
 
 export interface VerbInput<Options> {
-  /** Arguments of the verb, in order, with every value of a variadic one; undefined for an omitted optional one. */
-  readonly args: readonly (string | undefined)[];
+  /** Arguments of the verb, in order. */
+  readonly args: readonly string[];
   readonly options: Options;
 }
 
@@ -44,18 +43,19 @@ export function verbAction<Options extends object = Record<string, unknown>>(
     // Commander passes the arguments, the options and, last, the command.
     const command = parameters.at(-1) as Command;
     const options = command.optsWithGlobals<Options & GlobalOptions>();
+    const { color, json = false, config: path = process.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG } = options;
+    const { env, stderr } = process;
     using stop = listenForStop();
+    const context: VerbContext = {
+      output: createOutput({ streams: process, env, json, color, nowMs: () => performance.now() }),
+      signal: stop.signal,
+      configPath: path,
+      loadConfig: (how) => loadConfig({ path, env, readFile: (each) => readFileSync(each, 'utf8'), ...how }),
+    };
     try {
-      const context = contextOf(options, stop.signal);
-      const args = parameters.slice(0, -2).flat() as (string | undefined)[];
-      process.exitCode = (await body(context, { args, options })) ?? 0;
+      process.exitCode = (await body(context, { args: command.args, options })) ?? 0;
     } catch (error) {
-      process.exitCode = reportError(error, {
-        stderr: process.stderr,
-        env: process.env,
-        color: options.color,
-        stopped: stop.signal.aborted,
-      });
+      process.exitCode = reportError(error, { stderr, env, color, stopped: stop.signal.aborted });
     }
   };
 }
@@ -71,37 +71,13 @@ function listenForStop(): Disposable & { readonly signal: AbortSignal } {
     controller.abort();
     if (process.stderr.isTTY) process.stderr.write('\nStopping; press Ctrl-C again to stop at once.\n');
   };
-  process.on('SIGINT', listener);
-  process.on('SIGTERM', listener);
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.on(signal, listener);
   handOverStop();
   return {
     signal: controller.signal,
     [Symbol.dispose]() {
-      process.off('SIGINT', listener);
-      process.off('SIGTERM', listener);
+      for (const signal of signals) process.off(signal, listener);
     },
-  };
-}
-
-function contextOf(options: GlobalOptions, signal: AbortSignal): VerbContext {
-  const configPath = options.config ?? (process.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG);
-  return {
-    output: createOutput({
-      streams: process,
-      env: process.env,
-      json: options.json ?? false,
-      color: options.color,
-      nowMs: () => performance.now(),
-    }),
-    signal,
-    env: process.env,
-    configPath,
-    loadConfig: (how) =>
-      loadConfig({
-        path: configPath,
-        env: process.env,
-        readFile: (path) => readFileSync(path, 'utf8'),
-        ...how,
-      }),
   };
 }

@@ -48,13 +48,8 @@ Kinds of differences, between the index or the hub and the topic:
   gap, two-students                 a step of an absence is missing or there twice; an absence has records of two students
   reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has one too many
 
-A difference that the next full sync settles counts as equal: one that an incremental sync did not bring, or a row missing
-for the first time, which goes if another full sync misses it too.
-
-With --repair, the process that runs for the tenant rebuilds the index of each collection that differs, without what is
-undecodable, and runs a full sync; without such a process, this command owns the tenant meanwhile. Then the command
-verifies again. Equal rows are not published again, and removals are subject to the guard. A published step of an absence
-is never published again, so a gap stays.
+--repair publishes no step of an absence again, so a gap stays, and removals are subject to the guard. Then the command
+verifies again.
 
 Exit codes: 0 equal, or the next full sync makes it so; 1 something differs, or could not be compared; 3 only removals that
 need a decision differ.
@@ -72,7 +67,7 @@ interface Difference extends Finding {
 /** The result for a collection; `--json` prints it. */
 interface CollectionReport {
   readonly collection: CollectionName;
-  readonly outcome: 'compared' | 'unproven' | 'not-offered' | 'failed';
+  readonly outcome: 'compared' | 'unproven' | 'not-offered';
   /** Why the comparison is missing or incomplete; null when it is complete. */
   readonly why: string | null;
   readonly remedy: string | null;
@@ -109,14 +104,8 @@ async function verify(context: VerbContext, flags: VerifyFlags): Promise<number>
     const now = syncs === null ? before : await verifyTenant(assembly, options);
     output.line(output.colors.bold(tenant.id));
     if (syncs !== null) {
-      const found = inState(before, 'wrong').length;
-      const left = inState(now, 'wrong').length;
-      const all = countOf(found, 'difference');
-      output.line(
-        left === 0
-          ? `Repaired ${all} by a full sync.`
-          : `A full sync has left ${formatCount(left)} of ${all}.`,
-      );
+      const [found, left] = [before, now].map((each) => inState(each, 'wrong').length);
+      output.line(`A full sync has left ${formatCount(left ?? 0)} of ${countOf(found ?? 0, 'difference')}.`);
       noteFailures(output, syncs);
     }
     show(output, now);
@@ -125,9 +114,8 @@ async function verify(context: VerbContext, flags: VerifyFlags): Promise<number>
     results.push({ tenant: tenant.id, collections: now, ...repaired });
   }
   output.data({ tenants: results });
-  const isBroken = last.some(({ outcome }) => outcome === 'failed' || outcome === 'unproven');
   return exitCode({
-    hasFailed: isBroken || inState(last, 'wrong').length > 0,
+    hasFailed: last.some(({ outcome }) => outcome === 'unproven') || inState(last, 'wrong').length > 0,
     needsPerson: inState(last, 'withheld').length > 0,
   });
 }
@@ -178,9 +166,15 @@ async function verifyTenant(
       const pull = pulled.find((each) => each.collection === sourceOf(collection));
       const isFound = new Set(findings.map(({ key }) => key));
       const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
-      const verdict = judge([plan, pull], { topicKeys, isLoaded: isLoaded(collection) });
-      return Object.assign(verdict, {
+      const failed = [plan, pull].find((each) => each !== undefined && each.outcome !== 'complete');
+      const isNotOffered = failed?.outcome === 'not-offered' && topicKeys === 0;
+      const isProven = failed === undefined && isLoaded(collection);
+      return {
         collection,
+        outcome: isNotOffered ? 'not-offered' : isProven ? 'compared' : 'unproven',
+        why: failed?.why ?? (isProven ? null : 'it has had no complete full sync'),
+        remedy:
+          failed === undefined && !isProven ? 'Run one: "rollcall pull --full".' : (failed?.remedy ?? null),
         whyWithheld: plan?.whyWithheld ?? null,
         hubRows: plan?.seen ?? null,
         topicKeys,
@@ -189,7 +183,7 @@ async function verifyTenant(
           ...wrong,
           ...left.filter((each) => each.collection === collection && !isFound.has(each.key)),
         ],
-      });
+      };
     });
   } finally {
     await log.close();
@@ -228,30 +222,6 @@ function plannedIn({ collection, keys }: CollectionPlan, hasRedis: boolean): Dif
 
 function recordOf({ collection, key, kind }: Finding): string {
   return kind.startsWith('reject-') ? `rejects ${compositeKey(collection, key)}` : `${collection} ${key}`;
-}
-
-const OUTCOMES = {
-  inconclusive: 'unproven',
-  stopped: 'unproven',
-  failed: 'failed',
-  'not-offered': 'not-offered',
-} as const;
-
-type Verdict = Pick<CollectionReport, 'outcome' | 'why' | 'remedy'>;
-
-function judge(
-  syncs: readonly (Pick<PullOutcome, 'outcome' | 'why' | 'remedy'> | undefined)[],
-  { topicKeys, isLoaded }: { readonly topicKeys: number; readonly isLoaded: boolean },
-): Verdict {
-  for (const sync of syncs) {
-    if (sync === undefined || sync.outcome === 'complete') continue;
-    const isLost = sync.outcome === 'not-offered' && topicKeys > 0;
-    const { why, remedy } = sync;
-    return { outcome: isLost ? 'failed' : OUTCOMES[sync.outcome], why, remedy };
-  }
-  if (isLoaded) return { outcome: 'compared', why: null, remedy: null };
-  const remedy = 'Wait for the first full sync, or run one: "rollcall pull --full".';
-  return { outcome: 'unproven', why: 'it has had no complete full sync', remedy };
 }
 
 /** Has the owner repair what is wrong; null when there is nothing to repair. */
@@ -326,16 +296,8 @@ function isEqual({ outcome, differences }: CollectionReport): boolean {
 /** The result in one sentence. */
 function verdictOf(reports: readonly CollectionReport[]): string {
   const offered = reports.filter(({ outcome }) => outcome !== 'not-offered');
-  if (offered.length === 0) return 'The hub offers none of the collections.';
-  const equal = offered.filter(isEqual).length;
-  const all = equal === 1 ? 'The collection is equal' : `All ${equal} collections are equal`;
-  const verdict = equal === offered.length ? all : `${equal} of ${offered.length} collections are equal`;
-  const pending = inState(offered, 'pending');
-  const first = pending.filter(({ isFirstMiss }) => isFirstMiss === true).length;
-  const rest = pending.length - first;
-  const but = [
-    ...(rest === 0 ? [] : [`${countOf(rest, 'difference')} that only the next full sync settles`]),
-    ...(first === 0 ? [] : [`${countOf(first, 'row')} ${FIRST_MISS}`]),
-  ];
-  return but.length === 0 ? `${verdict}.` : `${verdict}, but for ${but.join(' and ')}.`;
+  const pending = inState(offered, 'pending').length;
+  const but =
+    pending === 0 ? '' : `, but for ${countOf(pending, 'difference')} that the next full sync settles`;
+  return `${offered.filter(isEqual).length} of ${countOf(offered.length, 'collection')} are equal${but}.`;
 }

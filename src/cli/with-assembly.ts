@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Admin } from 'kafkajs';
 import { pino } from 'pino';
 import type { Config, TenantConfig } from '../config.ts';
@@ -17,23 +18,25 @@ export function quietAssembly(config: Config, emit: AssemblyOptions['emit'] = ()
  * the connection, which can take long when no broker answers: then stderr says what it waits for.
  */
 export async function withAdmin<T>(
-  parts: { assembly: Assembly; signal?: AbortSignal | undefined },
+  { assembly, signal }: { readonly assembly: Assembly; readonly signal: AbortSignal },
   work: (admin: Admin) => Promise<T>,
 ): Promise<T> {
-  const { assembly, signal } = parts;
   const admin = assembly.kafka.admin();
-  const saying = setTimeout(() => sayWaiting(assembly), SAY_AFTER_MS);
+  const waiting = `Kafka (${assembly.config.kafka.brokers.join(', ')}) has not answered yet; still trying.\n`;
+  const saying = setTimeout(() => process.stderr.write(waiting), SAY_AFTER_MS);
   try {
+    signal.throwIfAborted();
     const connected = admin.connect().catch((error: unknown) => {
       throw kafkaError(error, 'connecting');
     });
-    await (signal === undefined ? connected : Promise.race([connected, rejectOnAbort(signal)]));
+    await Promise.race([connected, once(signal, 'abort')]);
+    signal.throwIfAborted();
     clearTimeout(saying);
     return await work(admin);
   } finally {
     clearTimeout(saying);
     const closed = admin.disconnect().catch(() => undefined);
-    if (signal?.aborted !== true) await closed;
+    if (!signal.aborted) await closed;
   }
 }
 
@@ -49,16 +52,4 @@ export function readLogs(
   return withAdmin({ assembly, signal }, (admin) =>
     readKnownProgress({ kafka, admin, registry, topicPrefix, tenantIds, signal }),
   );
-}
-
-function sayWaiting({ config }: Assembly): void {
-  process.stderr.write(`Kafka (${config.kafka.brokers.join(', ')}) has not answered yet; still trying.\n`);
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
 }

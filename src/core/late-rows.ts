@@ -14,7 +14,7 @@ export interface LateRows {
 export function explainLate({ lagAtMostMs }: LateRows): string {
   const why =
     lagAtMostMs === null
-      ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing; rollcall check asks it"
+      ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing"
       : 'since the hub shows them longer after their dateLastModified than deltaOverlap, or changes rows without a new one: raise deltaOverlap';
   return `incremental syncs missed rows that the last full sync found, ${why}`;
 }

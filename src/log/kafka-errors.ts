@@ -76,7 +76,7 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
       return explained(
         'KAFKA_REFUSED',
         `Kafka denied authorization while ${doing}: ${failure.type}`,
-        'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix, READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
+        'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix (to purge or recreate them also DELETE), READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
       );
     case 'INVALID_REPLICATION_FACTOR':
       return explained(

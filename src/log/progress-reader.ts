@@ -4,13 +4,12 @@ import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { isFirstLoadOver, outdatesIndex, type Approval, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
 import { isFramed } from './framing.ts';
-import { kafkaError } from './kafka-errors.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
 import { headerFieldsOf, OWNER_KEY, progressOf, type ProgressValue } from './progress-codec.ts';
 import type { Registry } from './registry.ts';
 import { UndecodableRecord } from './registry-errors.ts';
-import { fetchOffsets } from './topic-offsets.ts';
+import { fetchOffsets, listTopics } from './topic-offsets.ts';
 
 /** Stands for an owner whose record cannot be decoded: it exists and is not this process. */
 const UNREADABLE_OWNER = 'an owner that cannot be read';
@@ -126,10 +125,7 @@ export async function readKnownProgress(options: {
   const found = new Map<string, LoggedTenant | null>();
   const byTopic = new Map<string, LoggedTenant>();
   const stretches: Stretch[] = [];
-  const listed = await admin.listTopics().catch((error: unknown) => {
-    throw kafkaError(error, 'listing topics');
-  });
-  const existing = new Set(listed);
+  const existing = new Set(await listTopics(admin));
   for (const tenantId of tenantIds) {
     const topic = topicName({ topicPrefix, tenantId }, 'progress');
     const logged = existing.has(topic) ? new LoggedTenant(progressDecoder(registry)) : null;

@@ -10,6 +10,13 @@ export interface PartitionRange {
   readonly high: number;
 }
 
+/** Throws `KAFKA_…`. */
+export function listTopics(admin: Pick<Admin, 'listTopics'>): Promise<string[]> {
+  return admin.listTopics().catch((error: unknown) => {
+    throw kafkaError(error, 'listing topics');
+  });
+}
+
 const LEADER_MOVED = new Set(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE']);
 const ATTEMPTS = 50;
 const BETWEEN_ATTEMPTS_MS = 100;

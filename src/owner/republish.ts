@@ -11,13 +11,10 @@ import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { TenantAbsences } from '../table/tenant.ts';
 
-/** For more keys than this, republishing the entire collection is better. */
-export const MOST_KEYS = 1_000;
-
 const parameters = z.strictObject({
   collection: z.enum(COLLECTIONS),
   /** Empty: all of them. */
-  keys: z.array(z.string()).max(MOST_KEYS),
+  keys: z.array(z.string()),
 });
 
 type RepublishParameters = z.output<typeof parameters>;

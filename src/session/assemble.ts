@@ -8,7 +8,6 @@ import { Registry } from '../log/registry.ts';
 import type { RegistryConnection } from '../log/registry-http.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-state.ts';
-import type { RedisConnectionOptions } from '../state/redis-connection.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import { compileSchemas } from './compiled-schemas.ts';
 import { startTenant, type StartedTenant } from './tenant.ts';
@@ -80,16 +79,14 @@ export function registryConnection({ url, username, password }: Config['registry
   return { url, username, password: password === undefined ? undefined : () => password.reveal() };
 }
 
-export function redisConnection(redis: NonNullable<Config['redis']>): RedisConnectionOptions {
-  const { url, username, password } = redis;
-  return { url, username, password: password === undefined ? undefined : () => password.reveal() };
-}
-
 /** The index in Redis, or in memory where no Redis is configured. */
 function storeOf({ redis, kafka }: Config): StateStore {
   if (redis === undefined) return createMemoryStore();
+  const { url, username, password } = redis;
   return createRedisStore({
-    ...redisConnection(redis),
+    url,
+    username,
+    password: password === undefined ? undefined : () => password.reveal(),
     // Two installations may share a Redis, and name their tenants alike.
     keyPrefix: `${redis.keyPrefix}:${kafka.topicPrefix}`,
   });

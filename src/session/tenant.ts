@@ -115,7 +115,8 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
   };
 }
 
-function topicsOf({ kafka }: Config, tenantConfig: TenantConfig): readonly WantedTopic[] {
+/** The topics that the configuration wants for a tenant. */
+export function topicsOf({ kafka }: Config, tenantConfig: TenantConfig): readonly WantedTopic[] {
   const suffixes: TopicSuffix[] = [
     ...enabledCollections(tenantConfig).map(({ name }) => name),
     ...OWN_TOPICS,

@@ -53,38 +53,11 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
 
 /** Reads the policy from INFO, because managed services forbid CONFIG. */
 function refuseEviction(memoryInfo: string, address: string): void {
-  const policy = fieldIn(memoryInfo, 'maxmemory_policy');
-  if (policy === null || policy === 'noeviction') return;
+  const [, policy = 'noeviction'] = /^maxmemory_policy:([^\r\n]*)/m.exec(memoryInfo) ?? [];
+  if (policy === 'noeviction') return;
   throw new RollcallError(
     'INDEX_REFUSED',
     `Redis at ${address} has maxmemory-policy ${policy} and may drop parts of the index when memory runs short`,
     { remedy: 'Set maxmemory-policy to noeviction, or set redis.url to a Redis that only Rollcall uses.' },
   );
-}
-
-/** Facts from Redis' INFO. A field is null if INFO lacks it, as with some managed services. */
-export interface RedisFacts {
-  /** Host and port. */
-  readonly address: string;
-  readonly version: string | null;
-  readonly evictionPolicy: string | null;
-}
-
-/** Reads INFO. Throws `INDEX_UNREACHABLE` or `INDEX_REFUSED`. */
-export async function inspectRedis(options: RedisConnectionOptions): Promise<RedisFacts> {
-  const connection = new RedisConnection(options);
-  try {
-    const info = await connection.run((client) => client.info());
-    return {
-      address: connection.address,
-      version: fieldIn(info, 'redis_version'),
-      evictionPolicy: fieldIn(info, 'maxmemory_policy'),
-    };
-  } finally {
-    connection.close();
-  }
-}
-
-function fieldIn(info: string, name: string): string | null {
-  return new RegExp(`^${name}:([^\\r\\n]*)`, 'm').exec(info)?.[1] ?? null;
 }

@@ -6,8 +6,8 @@ import { readableLine } from './terminal-log.ts';
 
 export type { Logger } from 'pino';
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 const REDACTED = '[redacted]';
 const SECRET_KEY =

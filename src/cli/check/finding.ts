@@ -1,7 +1,5 @@
 import { RollcallError } from '../../errors.ts';
 import { safeErrorMessage } from '../../telemetry/safe-error.ts';
-import type { Output } from '../output.ts';
-import { countOf, printable } from '../../core/words.ts';
 
 /** The result of one check. */
 export interface Finding {
@@ -34,12 +32,9 @@ export function failure(subject: string, text: string, remedy: string): Finding 
 
 /** An error as a finding, without any text that the error quotes. */
 export function failureOf(subject: string, error: unknown): Finding {
-  if (error instanceof RollcallError) return failure(subject, error.message, error.remedy);
-  return failure(
-    subject,
-    safeErrorMessage(error),
-    'Please report this. ROLLCALL_DEBUG=1 shows more, with other verbs than check.',
-  );
+  return error instanceof RollcallError
+    ? failure(subject, error.message, error.remedy)
+    : failure(subject, safeErrorMessage(error), 'Please report this.');
 }
 
 export async function findingsOf(probe: Probe): Promise<Finding[]> {
@@ -50,37 +45,4 @@ export async function findingsOf(probe: Probe): Promise<Finding[]> {
     findings.push(failureOf('connection', error));
   }
   return findings;
-}
-
-const MARKS = {
-  ok: { mark: '✓', color: 'green' },
-  warning: { mark: '!', color: 'yellow' },
-  failure: { mark: '✗', color: 'red' },
-} as const;
-
-/** The findings of a part as aligned lines. */
-export function findingLines(
-  title: string,
-  findings: readonly Finding[],
-  colors: Output['colors'],
-): readonly string[] {
-  const width = Math.max(...findings.map(({ subject }) => subject.length));
-  const indent = ' '.repeat(width + 6);
-  const lines = findings.flatMap(({ level, subject, text, remedy }) => {
-    const { mark, color } = MARKS[level];
-    const [first = '', ...rest] = text.split('\n').map((line) => printable(line.trim()));
-    const found = [`  ${colors[color](mark)} ${subject.padEnd(width)}  ${first}`];
-    if (remedy !== undefined) rest.push(`${colors.cyan('→')} ${printable(remedy)}`);
-    return found.concat(rest.map((line) => indent + line));
-  });
-  return [colors.bold(title), ...lines, ''];
-}
-
-export function summaryLine(findings: readonly Finding[], colors: Output['colors']): string {
-  const count = (wanted: Finding['level']): number => findings.filter(({ level }) => level === wanted).length;
-  const [failures, warnings] = [count('failure'), count('warning')];
-  const remarks = warnings === 0 ? '' : `, ${countOf(warnings, 'warning')}`;
-  if (failures > 0)
-    return colors.red(`✗ ${failures} of ${countOf(findings.length, 'check')} failed${remarks}`);
-  return colors.green(`✓ ${countOf(findings.length, 'check')}, nothing failed${remarks}`);
 }

@@ -42,11 +42,11 @@ describe('check', () => {
       await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
       const forgetful = await rollcall(tenant.configWith({ redisUrl: own.url }), 'check');
       expect(forgetful.code).toBe(1);
-      expect(forgetful.stdout).toContain('maxmemory-policy is allkeys-lru');
+      expect(forgetful.stdout).toContain('maxmemory-policy allkeys-lru');
       expect(forgetful.stdout).toContain('Set maxmemory-policy to noeviction');
       await client.config('SET', 'maxmemory-policy', 'noeviction');
       const { stdout } = await rollcall(tenant.configWith({ redisUrl: own.url }), 'check');
-      expect(stdout).toMatch(/✓ eviction +noeviction/);
+      expect(stdout).toContain('evicts nothing');
       expect(await client.dbsize()).toBe(0);
     } finally {
       client.disconnect();

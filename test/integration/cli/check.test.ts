@@ -29,7 +29,7 @@ describe('check', () => {
   it('reports no failure where nothing is wrong, and changes nothing', async () => {
     const { stdout, code } = await rollcall(tenant.configPath, 'check');
     expect(stdout).toMatch(/✓ \d+ checks, nothing failed\n$/);
-    expect(stdout).toContain('5 will be created at the start');
+    expect(stdout).toContain('0 as in the contract, 5 to be created at the start');
     expect(code).toBe(0);
     const admin = await connectAdmin();
     const topics = await admin.listTopics();
@@ -89,7 +89,7 @@ describe('check', () => {
   it('reports a replication factor that the cluster cannot give', async () => {
     const { code, findings } = await check(tenant.configWith({ kafka: 'replicationFactor: 7' }));
     expect(code).toBe(1);
-    expect(findings.find(({ subject }) => subject === 'brokers')).toMatchObject({
+    expect(findings.find(({ subject }) => subject === 'creation')).toMatchObject({
       level: 'failure',
       remedy: expect.stringContaining('kafka.replicationFactor'),
     });

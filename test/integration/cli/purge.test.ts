@@ -150,9 +150,7 @@ describe('data that the configuration no longer wants', () => {
           `"keyPrefix":"${topicPrefix}"`,
         ),
       );
-      const listed = await rollcall(config.path, 'topics', 'list', '--prefix', topicPrefix, '--json');
-      const topics = (JSON.parse(listed.stdout) as { topic: string }[]).map(({ topic }) => topic);
-      expect(topics).toEqual(await topicsOf(topicPrefix));
+      const topics = await topicsOf(topicPrefix);
       expect((await redisKeys(`{${topicPrefix}:${topicPrefix}:north*`)).length).toBeGreaterThan(0);
       const gone = await purge(config.path, ...topics, '--yes');
       expect([gone.code, gone.stdout]).toEqual([0, expect.stringContaining('deleted')]);

@@ -184,12 +184,6 @@ describe('state show', () => {
     for (const row of rows) expect(row).toMatch(/^north +\S+ +(\d+ \S{8}) +\1 +\d+ +\d+$/);
   });
 
-  it('says that there is no stored index without Redis', async () => {
-    const { code, stdout } = await rollcall(tenant.configWith({ redisUrl: null }), 'state', 'show');
-    expect(code).toBe(0);
-    expect(stdout).toContain('no stored index');
-  });
-
   it('exits with 1 and names a remedy while Redis is away', async () => {
     const config = tenant.configWith({ redisUrl: `redis://${NOBODY}` });
     const { code, stderr } = await rollcall(config, 'state', 'show');

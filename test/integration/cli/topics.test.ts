@@ -1,5 +1,5 @@
 import kafkajs from 'kafkajs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectAdmin } from './support/connect-admin.ts';
 import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { rollcall } from './support/rollcall.ts';
@@ -52,14 +52,19 @@ describe('topics', () => {
     const applied = await rollcall(tenant.configPath, 'topics', 'apply');
     expect(applied).toMatchObject({ code: 0, stdout: expect.stringMatching(/✓ +\S+users +3 +0 +equal/) });
     const admin = await connectAdmin();
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+    // A broker returns the old settings for a moment.
+    await vi.waitFor(async () => {
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+      });
+      const settings = new Map(
+        resources[0]?.configEntries.map((each) => [each.configName, each.configValue]),
+      );
+      expect(settings.get('cleanup.policy')).toBe('compact');
+      expect(settings.get('max.message.bytes')).toBe('2000000');
     });
     await admin.disconnect();
-    const settings = new Map(resources[0]?.configEntries.map((each) => [each.configName, each.configValue]));
-    expect(settings.get('cleanup.policy')).toBe('compact');
-    expect(settings.get('max.message.bytes')).toBe('2000000');
   });
 
   it('apply changes no partition count: it exits with 1 and says what to do', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { choose, chooseTenants, chooseTopic } from '../../../src/cli/choose.ts';
+import { choose, chooseTenants } from '../../../src/cli/choose.ts';
 import { RollcallError } from '../../../src/errors.ts';
 
 import { load, yamlWith } from '../config/config-text.ts';
@@ -33,8 +33,7 @@ describe('names on the command line', () => {
     );
   });
 
-  it("Rollcall's own topics can be followed and are no collections", () => {
-    expect(chooseTopic('rejects')).toBe('rejects');
+  it("Rollcall's own topics are no collections", () => {
     expect(refusal(() => choose(config, { collection: ['rejects'] })).code).toBe('USAGE_INVALID');
   });
 });

@@ -75,7 +75,7 @@ describe('check of how a hub pages', () => {
         const { users, asked } = await check(script, { hub: 'pageSize: 2' });
         expect(users?.text).toContain(`7 rows; paged by ${end.paging}`);
         if (sort === 'honours') expect(end.paging).toBe(way);
-        expect(users?.level).toBe(cursor === 'honours' ? 'ok' : 'warning');
+        expect(users?.level).toBe('ok');
         expect(users?.text.includes('not by afterSourcedId')).toBe(cursor !== 'honours');
         expect(asked.length).toBeLessThan(16);
       }
@@ -95,12 +95,12 @@ describe('check of how a hub pages', () => {
       sendJson(response, { users }, { headers: { 'x-total-count': '3' } });
     expect((await check(whole)).users).toMatchObject({
       level: 'ok',
-      text: '3 rows; on one page',
+      text: '3 rows',
     });
     const twoOnly: Script = (_, response) => sendJson(response, { users: users.slice(0, 2) });
     expect((await check(twoOnly)).users).toMatchObject({
       level: 'failure',
-      text: 'rows, no usable total; the hub keeps returning the same page',
+      text: 'the hub keeps returning the same page',
     });
     expect((await check(twoOnly, { hub: 'pageSize: 2' })).users).toMatchObject({
       level: 'failure',
@@ -111,10 +111,10 @@ describe('check of how a hub pages', () => {
   it('claims nothing of a single row, and a total of 0 beside a row is no count', async () => {
     for (const links of ['right', 'none'] as const) {
       const { users } = await check(modelHub({ ...STANDARD, ids: ['a'], links }));
-      expect(users).toMatchObject({ level: 'ok', text: '1 row; on one page' });
+      expect(users).toMatchObject({ level: 'ok', text: '1 row' });
     }
     const { users } = await check(list([{ sourcedId: 'a' }], { 'x-total-count': '0' }));
-    expect(users?.text).toBe('rows, no usable total; on one page');
+    expect(users?.text).toBe('1 row');
   });
 
   it('says how many rows of a collection came that fits in few pages', async () => {
@@ -135,16 +135,16 @@ describe('check of a collection', () => {
     [
       'an answer without a list',
       (_, response) => sendJson(response, {}),
-      'warning',
-      'the answer has no list "users"',
+      'failure',
+      'a response had no list',
     ],
     ['no rows', (_, response) => void response.writeHead(204).end(), 'ok', 'no rows'],
     [
       'rows whose ids are no text',
       (_, response) =>
         sendJson(response, { users: [{ sourcedId: 1 }] }, { headers: { 'x-total-count': '1' } }),
-      'warning',
-      '1 row; none of those checked has a readable sourcedId',
+      'failure',
+      expect.stringContaining('have no readable sourcedId'),
     ],
     [
       'HTTP 404',
@@ -194,59 +194,6 @@ describe('check of a collection', () => {
   });
 });
 
-describe('check of the filter of incremental syncs', () => {
-  const rows = [
-    { sourcedId: 'a', dateLastModified: '2026-03-04T08:00:00.000Z' },
-    { sourcedId: 'b', dateLastModified: '2026-03-05T08:00:00+01:00' },
-    { sourcedId: 'c', dateLastModified: '2026-03-04T09:00:00.000Z' },
-  ];
-  /** `selects`: the rows that a filter by this time selects; it may answer otherwise instead. */
-  function filtering(selects: (afterMs: number) => readonly object[] | number): Script {
-    return (request, response) => {
-      const filter = /^dateLastModified>'(.+)'$/.exec(request.query.get('filter') ?? '');
-      const selected = filter === null ? rows : selects(Date.parse(filter[1] ?? ''));
-      return (typeof selected === 'number' ? status(selected) : list(selected))(request, response);
-    };
-  }
-  const modifiedAfter = (afterMs: number): object[] =>
-    rows.filter(({ dateLastModified }) => Date.parse(dateLastModified) > afterMs);
-
-  it('asks for the row that was modified last, by a time just before that', async () => {
-    const asked: number[] = [];
-    const script = filtering((afterMs) => {
-      asked.push(afterMs);
-      return modifiedAfter(afterMs);
-    });
-    expect((await check(script)).users?.level).toBe('ok');
-    expect(new Set(asked)).toEqual(new Set([Date.parse('2026-03-05T06:59:59Z')]));
-  });
-
-  it.each([
-    ['selects nothing', () => []],
-    ['answers 404', () => 404],
-    ['takes a time in UTC for one of its own zone', (afterMs: number) => modifiedAfter(afterMs + 3_600_000)],
-  ])('says so where the hub %s', async (_, selects) => {
-    expect((await check(filtering(selects))).users).toMatchObject({
-      level: 'warning',
-      text: expect.stringContaining('does not come when it is asked for by a time'),
-    });
-  });
-
-  it.each([
-    ['the filter is refused', filtering(() => 400)],
-    ['no listed row has a time', list([{ sourcedId: 'a' }])],
-    [
-      'the row may be on a later page',
-      (request, response) =>
-        request.query.has('filter')
-          ? sendJson(response, { users: [{ sourcedId: `${request.query.get('afterSourcedId') ?? ''}x` }] })
-          : list(rows)(request, response),
-    ],
-  ] satisfies readonly (readonly [string, Script])[])('claims nothing where %s', async (_, script) => {
-    expect((await check(script)).users?.level).toBe('ok');
-  });
-});
-
 describe('check of schedules', () => {
   const lessonsOf = async (
     lessons: readonly unknown[] | number,
@@ -287,7 +234,7 @@ describe('check of schedules', () => {
 
   it.each([
     [[], 'ok', 'answers; no lessons of the tested student in these days'],
-    [[WHOLE], 'ok', /^1 lesson of the tested student, with the fields .*, title; every part is found$/],
+    [[WHOLE], 'ok', /^1 lesson of the tested student, with the fields .*, title$/],
     [
       [LESSON, LESSON],
       'ok',
@@ -301,7 +248,7 @@ describe('check of schedules', () => {
     [
       [LESSON, { begynner: '2026-11-20T08:15' }],
       'failure',
-      /with the fields begynner, class, end, id, start; `start` of a lesson is missing$/,
+      /with the fields begynner, class, end, id, start; .*; `start` of a lesson is missing$/,
     ],
     [
       [{ begynner: '2026-11-20T08:15', elev: 'Kari' }],

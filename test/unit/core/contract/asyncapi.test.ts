@@ -1,30 +1,22 @@
 import { AvroSchemaParser } from '@asyncapi/avro-schema-parser';
 import { DiagnosticSeverity, Parser } from '@asyncapi/parser';
 import { describe, expect, it } from 'vitest';
-import { asyncApiDocument, type ContractParts } from '../../../../src/core/contract/asyncapi.ts';
+import { asyncApiDocument } from '../../../../src/core/contract/asyncapi.ts';
 import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
 import { topicSettings } from '../../../../src/log/manage-topics.ts';
 
-function documentWith(parts: Partial<ContractParts> = {}): object {
+function contractDocument(): object {
   const tenantId = 'north';
   const topics = [...readSchemaFiles()].map(([suffix, { schema }]) => ({
     name: `rollcall.${tenantId}.${suffix}`,
     tenantId,
     suffix,
     partitions: 3,
-    replicas: 3,
-    settings: Object.fromEntries(topicSettings(suffix).map(({ name, value }) => [name, value])),
+    replicationFactor: 3,
+    settings: topicSettings(suffix),
     schema,
   }));
-  return asyncApiDocument({
-    version: '1.2.3',
-    topics,
-    brokers: ['kafka-0.example:9093', 'kafka-1.example:9093'],
-    isEncrypted: true,
-    mechanism: 'scram-sha-512',
-    registryUrl: 'https://registry.example',
-    ...parts,
-  });
+  return asyncApiDocument('1.2.3', topics);
 }
 
 /** The rest recommends a version of AsyncAPI that fewer tools know. */
@@ -43,15 +35,12 @@ async function problemsOf(document: object): Promise<string[]> {
 }
 
 describe('the AsyncAPI document', () => {
-  it('is valid for every topic, with and without authentication', async () => {
-    for (const mechanism of ['scram-sha-512', null] as const) {
-      const isEncrypted = mechanism !== null;
-      expect(await problemsOf(documentWith({ mechanism, isEncrypted }))).toEqual([]);
-    }
+  it('is valid for every topic', async () => {
+    expect(await problemsOf(contractDocument())).toEqual([]);
   });
 
   it('is refused with a key that AsyncAPI does not know, and with a schema that is no Avro', async () => {
-    const { channels, components, ...rest } = documentWith() as Record<'channels' | 'components', object>;
+    const { channels, components, ...rest } = contractDocument() as Record<'channels' | 'components', object>;
     const [name = ''] = Object.keys(channels);
     const unknown = { ...channels, [name]: { address: name, adress: name } };
     expect(await problemsOf({ ...rest, components, channels: unknown })).not.toEqual([]);

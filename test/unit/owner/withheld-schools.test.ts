@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countBySchool, schoolOf } from '../../../src/core/withheld-groups.ts';
+import { countBySchool, schoolOf } from '../../../src/owner/withheld-schools.ts';
 
 const ref = (sourcedId: string) => ({ sourcedId, href: null, type: null });
 
@@ -13,9 +13,9 @@ it.each([
   expect(schoolOf(value)).toBe(school);
 });
 
-it('schools stand in the order of their rows', () => {
-  expect(countBySchool(['a', 'b', 'b'])).toEqual([
-    { id: 'b', rows: 2 },
-    { id: 'a', rows: 1 },
+it('schools stand in the order of their rows, with their names', () => {
+  expect(countBySchool(['a', 'b', null, 'b'], new Map([['b', 'Oppdiktet skole']]))).toEqual([
+    { id: 'b', name: 'Oppdiktet skole', rows: 2 },
+    { id: 'a', name: null, rows: 1 },
   ]);
 });
