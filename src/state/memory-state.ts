@@ -57,7 +57,6 @@ const NOBODY_ELSE: Coordination = {
   livingOwner: () => Promise.resolve(null),
   withdraw: () => Promise.resolve(),
   leave: () => Promise.resolve(),
-  keepAlive: () => Promise.resolve(),
   cancel: () => Promise.resolve(),
   take: () => Promise.resolve(null),
   answer: () => Promise.resolve(),
