@@ -11,7 +11,6 @@ import type {
 import type { ReadOnlyLog } from '../log/read-only-log.ts';
 import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
-import type { Offsets } from '../model/progress.ts';
 
 /** What would happen to a key. `forgotten`: its last event leaves `absence-changes`; `unrejected`: it leaves `rejects`. */
 export const PLANNED_KINDS = [
@@ -98,13 +97,6 @@ export class RecordingLog implements TenantLog {
     };
     return this.#options.topics.read({ ...options, onBatch });
   }
-
-  removedAt(): Offsets {
-    return {};
-  }
-
-  /** Records that no sync publishes are no part of a plan. */
-  async remove(): Promise<void> {}
 
   async markEnds(): Promise<void> {}
 

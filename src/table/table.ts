@@ -67,8 +67,8 @@ export interface View {
   live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds>;
   /** How many keys the derived topics have after these changes, by the index. */
   countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<DerivedCollection, number>>;
-  /** The records that make the changelog equal to the index. `at` returns the transaction that the index reflects. */
-  changelog(at: () => string): AsyncIterable<readonly OutgoingRecord[]>;
+  /** The records that fill an empty changelog from the index. */
+  changelog(): AsyncIterable<readonly OutgoingRecord[]>;
   /** Called after the commit. */
   committed(derived: Derived): void;
 }
