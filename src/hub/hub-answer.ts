@@ -2,9 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { HubError } from './hub-error.ts';
 import { looksLikeHtml, type HttpResponse } from './http.ts';
-import { requireBoundedText } from './page-bounds.ts';
 import { parseRetryAfter } from './retry.ts';
-import { YOUNG_TOKEN_MS, YOUNG_TOKEN_PAUSE_MS } from './token.ts';
 import { parseLossless } from '../core/lossless-json.ts';
 
 /** A parsed 2xx answer. */
@@ -49,8 +47,6 @@ export interface Sent {
   readonly response: HttpResponse;
   readonly requested: URL;
   readonly readVersion: number;
-  /** Age of its token when the answer came. */
-  readonly tokenAgeMs: number;
 }
 
 /**
@@ -66,18 +62,16 @@ export function readAnswer(
   },
 ): { answer: HubAnswer; utf8: boolean } {
   const { where, nowMs } = options;
-  const { response, tokenAgeMs, ...rest } = sent;
+  const { response, ...rest } = sent;
   const { status, body } = response;
   if (status < 200 || status >= 300) {
-    throw errorOfAnswer(response, { where, requested: sent.requested, nowMs, tokenAgeMs });
+    throw errorOfAnswer(response, { where, requested: sent.requested, nowMs });
   }
   const known = body.length > 0 ? (options.recognise?.(body) ?? null) : null;
   let parsed: unknown;
   if (body.length > 0 && known === null) {
-    const text = body.toString('utf8');
-    requireBoundedText(text, where);
     try {
-      parsed = parseBody(text);
+      parsed = parseBody(body.toString('utf8'));
     } catch {
       throw errorOfBody(response, where);
     }
@@ -125,9 +119,9 @@ function redirectRemedy(response: HttpResponse, requested: URL): string {
 /** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
 function errorOfAnswer(
   response: HttpResponse,
-  options: { where: string; requested: URL; nowMs: number; tokenAgeMs: number },
+  options: { where: string; requested: URL; nowMs: number },
 ): HubError {
-  const { where, requested, nowMs, tokenAgeMs } = options;
+  const { where, requested, nowMs } = options;
   const { status } = response;
   const codes = codesIn(response.body);
   const answered = `The hub answered HTTP ${status} for ${where}${codes}`;
@@ -139,7 +133,6 @@ function errorOfAnswer(
     return new HubError('HUB_UNAVAILABLE', answered, { status, remedy, retryAfterMs });
   }
   if (isRefusal) {
-    const mayPass = status === 401 && tokenAgeMs < YOUNG_TOKEN_MS;
     return new HubError(
       'HUB_FORBIDDEN',
       `The hub refuses a valid token for ${where} (HTTP ${status})${codes}`,
@@ -147,7 +140,6 @@ function errorOfAnswer(
         status,
         remedy:
           'Have this client granted the right to read it, check hub.scope, or leave the collection out of the configuration.',
-        ...(mayPass ? { retryable: true, retryAfterMs: YOUNG_TOKEN_PAUSE_MS } : {}),
       },
     );
   }

@@ -4,7 +4,6 @@ import { LateRowWatch } from '../core/late-rows.ts';
 import { createZoneClock } from '../core/lessons/zone-clock.ts';
 import { PageMemory } from '../core/pages/page-memory.ts';
 import { overlapsEnough } from '../core/tenant-identity.ts';
-import { LargeAnswer } from '../hub/hub-error.ts';
 import { lessonSource } from '../lessons/lesson-source.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
@@ -181,7 +180,7 @@ async function beginsWithKnown(
   const { readVersion, known } = writer;
   const { scopes, scans } = await source.begin();
   for (const scan of scans(scopes)) {
-    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
+    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal });
     try {
       const first = await pages.next();
       if (first.done === true) continue;
@@ -190,8 +189,6 @@ async function beginsWithKnown(
       const knownAmongThem = keys.filter((key) => hashes.get(key) != null).length;
       if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows: known.rows }))
         return true;
-    } catch (error) {
-      if (!(error instanceof LargeAnswer)) throw error;
     } finally {
       await pages.return(undefined as never).catch(() => undefined);
     }
