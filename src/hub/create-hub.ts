@@ -64,8 +64,6 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   const requests = createRequests({ ...connection, tools: retries });
   const maxAttempts = Math.min(policy.maxAttempts, SINGLE_ATTEMPTS);
   const single = createRequests({ ...connection, tools: { ...retries, policy: { ...policy, maxAttempts } } });
-  const reported = new Set<string>();
-  const firstTime = (what: string): boolean => !reported.has(what) && reported.add(what).has(what);
   const scans = {
     baseUrl,
     requests,
@@ -78,7 +76,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   return {
     readPages: (read) => scanPages(scans, read),
     findRows: (find) => findRows({ baseUrl, requests: single, concurrency: maxConcurrentRequests }, find),
-    readSchedule: (read) => readSchedule({ baseUrl, requests: single, onEvent, firstTime }, read),
+    readSchedule: (read) => readSchedule({ baseUrl, requests: single }, read),
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   };
 }

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { isUntrusted, systemCode } from '../errors.ts';
 import { createHttpAgent } from '../http-agent.ts';
 import { HubError } from './hub-error.ts';
 
@@ -107,19 +108,6 @@ function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): st
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-const CERTIFICATE_CODES = new Set([
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'CERT_REVOKED',
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
-
 const ASKS_FOR_LESS = 'Rollcall asks for smaller pages. If this continues, lower hub.pageSize.';
 const NOT_RESOLVED = ['its host name cannot be resolved', 'Check the host name in {}, and DNS.'] as const;
 const NO_ROUTE = ['there is no route to it', 'Check the network, firewall and {}.'] as const;
@@ -141,18 +129,14 @@ const NETWORK_CODES: Readonly<Record<string, readonly [what: string, remedy: str
   UND_ERR_CLOSED: CLOSED,
 };
 
-/** Returns the system's or undici's code of an error, also of a wrapped or an aggregate error; empty without one. */
 function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '';
+  const code = systemCode(error);
   // Some of undici's parser errors have no code.
-  if (error.name === 'HTTPParserError' && !('code' in error && error.code)) return 'HPE_INVALID';
-  if ('code' in error && typeof error.code === 'string' && error.code !== '') return error.code;
-  if (error instanceof AggregateError) return codeOf(error.errors[0]);
-  return error.cause === undefined ? '' : codeOf(error.cause);
+  return code ?? (error instanceof Error && error.name === 'HTTPParserError' ? 'HPE_INVALID' : '');
 }
 
 function explain(code: string): readonly [what: string, remedy: string] {
-  if (CERTIFICATE_CODES.has(code)) {
+  if (isUntrusted(code)) {
     const remedy = 'Check the host name in {}; for a private certificate authority set NODE_EXTRA_CA_CERTS.';
     return [`its TLS certificate is not trusted (${code})`, remedy];
   }
@@ -178,7 +162,7 @@ function networkError(error: unknown, { where, setting }: { where: string; setti
   // No cause is attached: it may contain received data (HTTPParserError.data, a certificate's names).
   return new HubError(isTimeout ? 'HUB_TIMEOUT' : 'HUB_UNREACHABLE', `Cannot read ${where}: ${what}`, {
     remedy: remedy.replace('{}', setting),
-    retryable: !CERTIFICATE_CODES.has(code) && !isTls(code) && NETWORK_CODES[code] !== CLOSED,
+    retryable: !isUntrusted(code) && !isTls(code) && NETWORK_CODES[code] !== CLOSED,
   });
 }
 

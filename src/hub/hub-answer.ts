@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { HubError } from './hub-error.ts';
 import { looksLikeHtml, type HttpResponse } from './http.ts';
-import { parseRetryAfter } from './retry.ts';
+import { parseHttpDate, parseRetryAfter } from './retry.ts';
 import { parseLossless } from '../core/lossless-json.ts';
 
 /** A parsed 2xx answer. */
@@ -29,12 +29,6 @@ export interface HubAnswer {
 function totalOf(header: string | null): number | null {
   if (header === null || !/^\d{1,15}$/.test(header.trim())) return null;
   return Number(header);
-}
-
-function timeOf(header: string | null): number | null {
-  // Date.parse accepts far too much as a date.
-  const atMs = header !== null && /^[A-Za-z]{3,9},? /.test(header) ? Date.parse(header) : Number.NaN;
-  return Number.isNaN(atMs) ? null : atMs;
 }
 
 /** Parses the text of a body. Throws `SyntaxError`. */
@@ -65,7 +59,7 @@ export function readAnswer(
   const { response, ...rest } = sent;
   const { status, body } = response;
   if (status < 200 || status >= 300) {
-    throw errorOfAnswer(response, { where, requested: sent.requested, nowMs });
+    throw errorOfAnswer(response, where, nowMs);
   }
   const known = body.length > 0 ? (options.recognise?.(body) ?? null) : null;
   let parsed: unknown;
@@ -85,7 +79,7 @@ export function readAnswer(
     isUtf8: known !== null || isUtf8(body),
     bytes: body.length,
     total: totalOf(response.header('x-total-count')),
-    hubTimeMs: timeOf(response.header('date')),
+    hubTimeMs: parseHttpDate(response.header('date')),
     link: response.header('link'),
   };
   return { answer, utf8: answer.isUtf8 };
@@ -105,23 +99,8 @@ function codesIn(body: Buffer): string {
   return codes.length === 0 ? '' : `: ${[...new Set(codes)].join(' ')}`;
 }
 
-/** The remedy for a redirect. It does not quote the address: the hub may put anything into it (invariant 9). */
-function redirectRemedy(response: HttpResponse, requested: URL): string {
-  const target = URL.parse(response.header('location') ?? '', requested.href);
-  if (target === null) return 'Check hub.baseUrl; the redirect has no readable address.';
-  if (target.host === requested.host && target.protocol !== requested.protocol) {
-    return `Check hub.baseUrl: it should begin with ${target.protocol === 'https:' ? 'https' : 'http'}://.`;
-  }
-  const place = target.host === requested.host ? 'another path of the same host' : 'another host';
-  return `Check hub.baseUrl: the redirect leads to ${place}. Request the address by hand, and set hub.baseUrl to its target if you trust it.`;
-}
-
 /** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
-function errorOfAnswer(
-  response: HttpResponse,
-  options: { where: string; requested: URL; nowMs: number },
-): HubError {
-  const { where, requested, nowMs } = options;
+function errorOfAnswer(response: HttpResponse, where: string, nowMs: number): HubError {
   const { status } = response;
   const codes = codesIn(response.body);
   const answered = `The hub answered HTTP ${status} for ${where}${codes}`;
@@ -152,7 +131,9 @@ function errorOfAnswer(
   }
   if (status >= 300 && status < 400) {
     const what = `The hub redirects ${where}; Rollcall does not send its token to another address`;
-    return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy: redirectRemedy(response, requested) });
+    const remedy =
+      'Check hub.baseUrl (https:// or http://, host, path). Request it by hand, and set it to the target of the redirect if you trust that.';
+    return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy });
   }
   const remedy =
     status === 400 || status === 422

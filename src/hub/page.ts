@@ -1,19 +1,18 @@
-import type { WayOut } from '../core/hub-events.ts';
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { jsonText } from '../core/json-text.ts';
 import { proveDigest } from '../core/pages/page-print.ts';
 import { parseBody, type HubAnswer } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';
 import type { HubPage, ReadOptions } from './hub.ts';
-import { readLinks, wayOut } from './link.ts';
+import { leadsOut, readLinks } from './link.ts';
 import type { PageFacts } from './paging.ts';
 
 /** A page of a collection, with the facts that decide the next request. */
 export interface FetchedPage {
   readonly page: HubPage;
   readonly facts: PageFacts;
-  /** How the link to the next page leads out of the hub; null when it does not. */
-  readonly leadsOut: WayOut | null;
+  /** Whether the link to the next page leads out of the hub. */
+  readonly leadsOut: boolean;
 }
 
 export interface PageContext {
@@ -36,7 +35,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const { link, requested, known, hubTimeMs, readVersion, bytes } = answer;
   const { paging, next } = readLinks(link);
   const nextUrl = next === null ? null : URL.parse(next, requested.href);
-  const leadsOut = nextUrl && wayOut(nextUrl, baseUrl);
+  const isOut = nextUrl !== null && leadsOut(nextUrl, baseUrl);
   const total = context.total === undefined ? answer.total : context.total;
   const common = { limit, total, paging, nextOffered: next !== null };
   const ofAnswer = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
@@ -45,7 +44,11 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
     // Every row of it has its id as before, and no two pages of that scan shared one.
     const marks = known.keys.lookup();
     const facts = { ...common, hasList: true, rowCount: known.rows, ids: [known.lastId], marks };
-    return { page: knownPage(known, { ...ofAnswer, read: () => rowsIn(answer.raw, list) }), facts, leadsOut };
+    return {
+      page: knownPage(known, { ...ofAnswer, read: () => rowsIn(answer.raw, list) }),
+      facts,
+      leadsOut: isOut,
+    };
   }
   // Some hubs answer 204 for an empty collection.
   const found = answer.status === 204 ? [] : listIn(answer.body, list);
@@ -55,7 +58,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? jsonText(row)));
   const facts = { ...common, hasList: found !== null, rowCount: rows.length, ids, marks };
   const print = haveIds ? printOf(answer, context, ids) : undefined;
-  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut };
+  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut: isOut };
 }
 
 /** A page that was recognised: its rows are parsed only if somebody reads them. */

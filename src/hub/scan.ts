@@ -100,8 +100,8 @@ class Scanner {
       this.#state = afterPage(this.#state, facts, decision);
       // A duplicate must not move the offset past an undelivered row: overlap is harmless, a gap is not.
       this.#offset += facts.rowCount - (facts.ids.length - new Set(facts.ids).size);
-      if (leadsOut !== null && this.#findings.firstTime(`link ${leadsOut}`))
-        this.#report({ type: 'foreign-link-refused', collection: this.#collection, leadsTo: leadsOut });
+      if (leadsOut && this.#findings.firstTime('link'))
+        this.#report({ type: 'foreign-link-refused', collection: this.#collection });
       const page = deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
       if (step.kind === 'fails') this.#leaveMode(step.why);
       else if (this.#state.pages > 1 && page !== null && facts.rowCount > 0) this.#decide();

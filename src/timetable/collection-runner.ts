@@ -1,5 +1,5 @@
 import { lastFullPullDue } from '../core/full-pull-time.ts';
-import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
+import { newSyncStats } from '../core/sync-stats.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -82,7 +82,7 @@ export class Syncs {
     if (mode === 'FULL' || !this.#timetable.canBeIncremental) return this.#full(options);
     const first = await this.#incremental(options);
     if (first.kind !== 'becomes-full') return first;
-    const result = withEarlier(first.stats, await this.#full(options));
+    const result = await this.#full(options);
     if (first.because === 'short' && result.kind === 'complete') this.#own.findings.ignoreFilteredTotals();
     return result;
   }
@@ -213,17 +213,6 @@ export class Syncs {
     const retryInMs = isOfOneCollection(error) ? retries.postpone(sync.mode, askedMs) : null;
     tenant.emit({ type: 'sync-failed', collection, error, ...sync, retryInMs });
   }
-}
-
-/** The result of a request with two syncs: the sums of what both published, otherwise the numbers of the last one. */
-function withEarlier(earlier: SyncStats, result: SyncResult): SyncResult {
-  const stats: SyncStats = {
-    ...result.stats,
-    rowsCreated: earlier.rowsCreated + result.stats.rowsCreated,
-    rowsUpdated: earlier.rowsUpdated + result.stats.rowsUpdated,
-    rowsRemoved: earlier.rowsRemoved + result.stats.rowsRemoved,
-  };
-  return { ...result, stats };
 }
 
 /** State of the parents' collection: ready when it has had a complete full sync, or there is none. */

@@ -129,7 +129,7 @@ describe('permanent failures', () => {
     [404, 'HUB_NOT_OFFERED', /baseUrl/],
     [400, 'HUB_REQUEST_REFUSED', /hub\./],
     [422, 'HUB_REQUEST_REFUSED', /hub\./],
-    [302, 'HUB_REQUEST_REFUSED', /hub\.baseUrl.*another host/],
+    [302, 'HUB_REQUEST_REFUSED', /hub\.baseUrl.*target of the redirect/],
   ])('%i fails at once, as %s', async (code, expected, remedy) => {
     await using test = await testHub(status(code, { location: 'https://elsewhere.example/x?secret=1' }));
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({

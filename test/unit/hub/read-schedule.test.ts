@@ -74,9 +74,6 @@ describe('the lessons of a student', () => {
     await ask(test);
     expect(other.data()).toEqual([]);
     expect(test.data().every(({ path }) => path === '/tenant/api/core/schedules')).toBe(true);
-    expect(test.events.filter(({ type }) => type === 'foreign-link-refused')).toEqual([
-      { type: 'foreign-link-refused', collection: 'schedules', leadsTo: 'another port' },
-    ]);
   });
 
   it.each([
