@@ -7,13 +7,7 @@ import { overlapsEnough } from '../core/tenant-identity.ts';
 import { lessonSource } from '../lessons/lesson-source.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
-import {
-  classStudentsSource,
-  nestedSource,
-  parentsWithoutRows,
-  plainSource,
-  type Source,
-} from '../source/source.ts';
+import { classStudentsSource, nestedSource, plainSource, type Source } from '../source/source.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { HubFindings } from '../sync/hub-findings.ts';
 import { IdentityCheck } from '../sync/identity.ts';
@@ -135,11 +129,8 @@ class Session implements TenantSession {
         const classIds = (): Promise<string[]> => this.#read('classes', allKeys);
         return classStudentsSource({ hub, collection, classes: 'classes', classIds });
       }
-      case 'afterschool-users': {
-        const newParents = (): Promise<ReadonlySet<string>> =>
-          this.#read(name, (index) => parentsWithoutRows(parentIds, index));
-        return nestedSource({ hub, collection, reader, parentIds, newParents });
-      }
+      case 'afterschool-users':
+        return nestedSource({ hub, collection, reader, parentIds });
       case 'schedules': {
         if (schedules === undefined) throw new Error('there are no settings of schedules');
         const clock = createZoneClock(schedules.timeZone);

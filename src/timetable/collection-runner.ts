@@ -138,7 +138,6 @@ export class Syncs {
     const { signal } = options;
     const { tenant, settings, writer, findings } = this.#own;
     const { emit, runtime } = tenant;
-    const { retries } = this.#timetable;
     const collection = settings.name;
     const startedAtMs = runtime.now();
     emit({ type: 'sync-started', collection, mode });
@@ -146,8 +145,8 @@ export class Syncs {
       if (writer.committed.lost !== undefined) throw writer.committed.lost;
       const result = this.#withoutParents(mode) ?? (await runSync(this.#own, mode, options));
       // Retry an inconclusive sync like a failed one, with growing pauses.
-      if (result.kind === 'inconclusive') retries.postpone(mode);
-      else retries.clear(mode);
+      if (result.kind === 'inconclusive') this.#timetable.postpone(mode);
+      else this.#timetable.clear(mode);
       // Even if its answers are inconclusive, the hub offers the collection.
       findings.isNotOffered = false;
       this.#timetable.noteEnd(result.stats.mode, result, startedAtMs);
@@ -194,7 +193,6 @@ export class Syncs {
 
   async #noteFailure(error: unknown, sync: { mode: SyncMode; durationMs: number }): Promise<void> {
     const { tenant, settings, writer, findings } = this.#own;
-    const { retries } = this.#timetable;
     const collection = settings.name;
     const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
     // When rows are known, a 404 counts as a temporary failure of a gateway.
@@ -205,12 +203,12 @@ export class Syncs {
       // A collection that lacks its parents begins as soon as these are there.
       if (parentsOf(this.#own) !== 'not-offered') {
         const dueAtMs = lastFullPullDue(settings.fullPull, tenant.runtime.now());
-        retries.postponeUntil(sync.mode, dueAtMs + DAY_MS);
+        this.#timetable.postponeUntil(sync.mode, dueAtMs + DAY_MS);
       }
       return;
     }
     const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
-    const retryInMs = isOfOneCollection(error) ? retries.postpone(sync.mode, askedMs) : null;
+    const retryInMs = isOfOneCollection(error) ? this.#timetable.postpone(sync.mode, askedMs) : null;
     tenant.emit({ type: 'sync-failed', collection, error, ...sync, retryInMs });
   }
 }
@@ -243,7 +241,6 @@ export class CollectionRunner {
   readonly #requests: SyncRequests;
   readonly #timetable: SyncTimetable;
   readonly #syncs: Syncs;
-  #hasLookedForParents = false;
   #lastConfirming: SyncResult | null = null;
 
   constructor(own: MirroredCollection) {
@@ -303,7 +300,6 @@ export class CollectionRunner {
       await this.#requests.rest(this.isNotOffered ? NOT_OFFERED_POLL_MS : READY_POLL_MS, signal);
       return;
     }
-    await this.#lookForNewParents();
     const next = this.#timetable.next();
     if (next.kind === 'wait') {
       await this.#requests.rest(next.atMs - this.#own.tenant.runtime.now(), signal);
@@ -317,16 +313,6 @@ export class CollectionRunner {
       // The time of the next attempt is set; until then another sync may be due.
       if (signal.aborted || !isOfOneCollection(error)) throw error;
     }
-  }
-
-  /**
-   * Incremental syncs bring no unchanged rows, and the next daily full sync would be late for the rows of a new
-   * afterschool.
-   */
-  async #lookForNewParents(): Promise<void> {
-    if (this.#hasLookedForParents) return;
-    this.#hasLookedForParents = true;
-    if (((await this.#own.source.newParents?.())?.size ?? 0) > 0) this.#timetable.requireFull();
   }
 
   /**
