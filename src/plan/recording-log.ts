@@ -61,11 +61,6 @@ export class RecordingLog implements TenantLog {
     return Promise.resolve({ progress, derived, committedAtMs: this.#options.now(), tookMs: 0 });
   }
 
-  /** Forgets what the sync of a collection would publish. */
-  discard(source: CollectionName): void {
-    this.#found.delete(source);
-  }
-
   /** What the sync of `source` would publish of a collection: of itself, or of one derived from it. */
   planned(source: CollectionName, collection: CollectionName): Tally {
     const ofSource = this.#found.get(source) ?? new Map<CollectionName, Tally>();
