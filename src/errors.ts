@@ -23,9 +23,7 @@ const CODES = {
   HUB_UNREACHABLE: { source: 'hub', reaction: 'retry' },
   HUB_TIMEOUT: { source: 'hub', reaction: 'retry' },
   HUB_UNAVAILABLE: { source: 'hub', reaction: 'retry' },
-  HUB_CIRCUIT_OPEN: { source: 'hub', reaction: 'retry' },
   HUB_RESPONSE_TOO_LARGE: { source: 'hub', reaction: 'retry' },
-  HUB_PAGE_TOO_LONG: { source: 'hub', reaction: 'retry' },
   HUB_BODY_INVALID: { source: 'hub', reaction: 'retry' },
   HUB_LESSONS_UNREADABLE: { source: 'hub', reaction: 'person' },
   HUB_PAGING_BROKEN: { source: 'hub', reaction: 'retry' },
@@ -110,4 +108,17 @@ export function isOfOneCollection(error: unknown): error is RollcallError {
 export function describeError(error: unknown): string {
   if (error instanceof RollcallError) return `${error.message} (${error.code})`;
   return `an unexpected error occurred: ${error instanceof Error ? error.name : typeof error}`;
+}
+
+/** The code of a failure of the system, TLS or undici, also of a wrapped or an aggregate one; null without one. */
+export function systemCode(error: unknown, depth = 0): string | null {
+  if (!(error instanceof Error) || depth > 4) return null;
+  const { code, cause } = error as NodeJS.ErrnoException;
+  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
+  return systemCode(error instanceof AggregateError ? error.errors[0] : cause, depth + 1);
+}
+
+/** Whether a code of OpenSSL or Node says that a certificate is not trusted. */
+export function isUntrusted(code: unknown): boolean {
+  return typeof code === 'string' && /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
 }

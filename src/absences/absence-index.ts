@@ -1,11 +1,5 @@
-import { isShown, type AbsenceEntry, odditiesOf, type Oddities } from '../core/absences/absence-entry.ts';
-import {
-  decodeEntry,
-  decodePointer,
-  encodeEntry,
-  encodeOddities,
-  encodePointer,
-} from '../core/absences/entry-codec.ts';
+import { isContradictory, isShown, type AbsenceEntry } from '../core/absences/absence-entry.ts';
+import { decodeEntry, decodePointer, encodeEntry, encodePointer } from '../core/absences/entry-codec.ts';
 import { decodeAbsent } from '../core/absences/absent-entry.ts';
 import type { DayWindow } from '../core/lessons/window.ts';
 import { RollcallError } from '../errors.ts';
@@ -179,10 +173,9 @@ export function indexChanges(
     if (rested !== rests && rested !== null) put(rested, null);
     if (rests === 'ended' && (rested !== rests || deleted.has(key))) put('ended', encodeDay(today));
     if (rests === 'forgotten' && rested !== rests) put('forgotten', EMPTY);
-    const [odd, isOdd] = [oddOf(had), oddOf(entry)];
-    if (odd.links !== isOdd.links || odd.students !== isOdd.students)
-      put('contradictions', isSound(isOdd) ? null : encodeOddities(isOdd));
-    contradictions += Number(isSound(odd)) - Number(isSound(isOdd));
+    const [wasOdd, isOdd] = [had, entry].map((each) => each !== null && isContradictory(each));
+    if (wasOdd !== isOdd) put('contradictions', isOdd === true ? EMPTY : null);
+    contradictions += Number(isOdd) - Number(wasOdd);
   }
   for (const [key, absenceId] of derived.pointers)
     changes.push({ area: 'pointers', key, value: absenceId === null ? null : encodePointer(absenceId) });
@@ -193,14 +186,4 @@ function restOf(entry: AbsenceEntry | null): Rest {
   if (entry?.published == null) return null;
   if (entry.published.step === 0) return 'forgotten';
   return entry.published.isDeleted ? 'ended' : null;
-}
-
-const NOTHING_ODD: Oddities = { links: 0, students: 0 };
-
-function oddOf(entry: AbsenceEntry | null): Oddities {
-  return entry === null ? NOTHING_ODD : odditiesOf(entry);
-}
-
-function isSound({ links, students }: Oddities): boolean {
-  return links + students === 0;
 }

@@ -96,8 +96,8 @@ export class AbsenceView implements View {
     }
   }
 
-  changelog(at: () => string): AsyncIterable<readonly OutgoingRecord[]> {
-    return changelogOf(this.#tenant, at, this.#signal);
+  changelog(): AsyncIterable<readonly OutgoingRecord[]> {
+    return changelogOf(this.#tenant);
   }
 
   async live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds> {

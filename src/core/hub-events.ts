@@ -4,14 +4,6 @@ import type { ErrorCode } from '../errors.ts';
 /** How the lists of a collection are paged. */
 export type PagingMode = 'keyset' | 'sourced-id-filter' | 'offset';
 
-/** Where a link leads that leaves the hub. */
-export type WayOut =
-  | 'another host'
-  | 'another scheme'
-  | 'another port'
-  | 'another path'
-  | 'an address with credentials';
-
 /** The target of a request: a collection or the token endpoint. */
 export type RequestTarget = CollectionName | 'token';
 
@@ -50,9 +42,6 @@ export type HubEvent =
       readonly reason: 'first' | 'expired' | 'refused-by-hub';
       readonly lifetimeMs: number;
     }
-  /** `api` is set for the Core API, which has its own circuit. */
-  | { readonly type: 'circuit-opened'; readonly retryInMs: number; readonly api?: 'core' | undefined }
-  | { readonly type: 'circuit-closed'; readonly api?: 'core' | undefined }
   /** The first contact found out how the hub pages. */
   | {
       readonly type: 'paging-decided';
@@ -61,12 +50,7 @@ export type HubEvent =
       /** Why not in a mode that is tried before; null: no such mode failed. */
       readonly why: string | null;
     }
-  | {
-      readonly type: 'foreign-link-refused';
-      readonly collection: CollectionName;
-      /** Where the link leads, without its text. */
-      readonly leadsTo: WayOut;
-    }
+  | { readonly type: 'foreign-link-refused'; readonly collection: CollectionName }
   | {
       readonly type: 'limit-clamped';
       readonly collection: CollectionName;

@@ -1,8 +1,9 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { isUntrusted, systemCode } from '../errors.ts';
 import { createHttpAgent } from '../http-agent.ts';
-import { HubError, LARGE_BYTES, LargeAnswer } from './hub-error.ts';
+import { HubError } from './hub-error.ts';
 
 const gunzipAsync = promisify(gunzip);
 
@@ -30,8 +31,6 @@ interface HttpRequest {
   readonly where: string;
   /** The setting that the address comes from, for remedies. */
   readonly setting: string;
-  /** Whether the answer may have more than {@link LARGE_BYTES}. */
-  readonly mayBeLarge?: boolean | undefined;
 }
 
 export interface HttpResponse {
@@ -61,7 +60,6 @@ async function readBounded(body: Dispatcher.ResponseData['body'], maxBytes: numb
 }
 
 function tooLarge(request: HttpRequest, maxBytes: number): HubError {
-  if (request.mayBeLarge !== true && maxBytes === LARGE_BYTES) return new LargeAnswer(request.where);
   return new HubError(
     'HUB_RESPONSE_TOO_LARGE',
     `Cannot read ${request.where}: the answer is larger than the ${maxBytes} bytes allowed`,
@@ -110,19 +108,6 @@ function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): st
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-const CERTIFICATE_CODES = new Set([
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'CERT_REVOKED',
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
-
 const ASKS_FOR_LESS = 'Rollcall asks for smaller pages. If this continues, lower hub.pageSize.';
 const NOT_RESOLVED = ['its host name cannot be resolved', 'Check the host name in {}, and DNS.'] as const;
 const NO_ROUTE = ['there is no route to it', 'Check the network, firewall and {}.'] as const;
@@ -144,18 +129,14 @@ const NETWORK_CODES: Readonly<Record<string, readonly [what: string, remedy: str
   UND_ERR_CLOSED: CLOSED,
 };
 
-/** Returns the system's or undici's code of an error, also of a wrapped or an aggregate error; empty without one. */
 function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '';
+  const code = systemCode(error);
   // Some of undici's parser errors have no code.
-  if (error.name === 'HTTPParserError' && !('code' in error && error.code)) return 'HPE_INVALID';
-  if ('code' in error && typeof error.code === 'string' && error.code !== '') return error.code;
-  if (error instanceof AggregateError) return codeOf(error.errors[0]);
-  return error.cause === undefined ? '' : codeOf(error.cause);
+  return code ?? (error instanceof Error && error.name === 'HTTPParserError' ? 'HPE_INVALID' : '');
 }
 
 function explain(code: string): readonly [what: string, remedy: string] {
-  if (CERTIFICATE_CODES.has(code)) {
+  if (isUntrusted(code)) {
     const remedy = 'Check the host name in {}; for a private certificate authority set NODE_EXTRA_CA_CERTS.';
     return [`its TLS certificate is not trusted (${code})`, remedy];
   }
@@ -181,7 +162,7 @@ function networkError(error: unknown, { where, setting }: { where: string; setti
   // No cause is attached: it may contain received data (HTTPParserError.data, a certificate's names).
   return new HubError(isTimeout ? 'HUB_TIMEOUT' : 'HUB_UNREACHABLE', `Cannot read ${where}: ${what}`, {
     remedy: remedy.replace('{}', setting),
-    retryable: !CERTIFICATE_CODES.has(code) && !isTls(code) && NETWORK_CODES[code] !== CLOSED,
+    retryable: !isUntrusted(code) && !isTls(code) && NETWORK_CODES[code] !== CLOSED,
   });
 }
 
@@ -220,9 +201,7 @@ export function createHttpClient(options: {
       signal,
     });
     const ok = response.statusCode >= 200 && response.statusCode < 300;
-    const allowedBytes =
-      request.mayBeLarge === true ? maxResponseBytes : Math.min(maxResponseBytes, LARGE_BYTES);
-    const maxBytes = ok ? allowedBytes : MAX_ERROR_BODY_BYTES;
+    const maxBytes = ok ? maxResponseBytes : MAX_ERROR_BODY_BYTES;
     const raw = await readBounded(response.body, maxBytes);
     if (raw === null && ok) throw tooLarge(request, maxBytes);
     const encoding = headerOf(response.headers, 'content-encoding') ?? '';

@@ -2,9 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { HubError } from './hub-error.ts';
 import { looksLikeHtml, type HttpResponse } from './http.ts';
-import { requireBoundedText } from './page-bounds.ts';
-import { parseRetryAfter } from './retry.ts';
-import { YOUNG_TOKEN_MS, YOUNG_TOKEN_PAUSE_MS } from './token.ts';
+import { parseHttpDate, parseRetryAfter } from './retry.ts';
 import { parseLossless } from '../core/lossless-json.ts';
 
 /** A parsed 2xx answer. */
@@ -33,12 +31,6 @@ function totalOf(header: string | null): number | null {
   return Number(header);
 }
 
-function timeOf(header: string | null): number | null {
-  // Date.parse accepts far too much as a date.
-  const atMs = header !== null && /^[A-Za-z]{3,9},? /.test(header) ? Date.parse(header) : Number.NaN;
-  return Number.isNaN(atMs) ? null : atMs;
-}
-
 /** Parses the text of a body. Throws `SyntaxError`. */
 export function parseBody(text: string): unknown {
   return parseLossless(text.startsWith('\uFEFF') ? text.slice(1) : text);
@@ -49,8 +41,6 @@ export interface Sent {
   readonly response: HttpResponse;
   readonly requested: URL;
   readonly readVersion: number;
-  /** Age of its token when the answer came. */
-  readonly tokenAgeMs: number;
 }
 
 /**
@@ -66,18 +56,16 @@ export function readAnswer(
   },
 ): { answer: HubAnswer; utf8: boolean } {
   const { where, nowMs } = options;
-  const { response, tokenAgeMs, ...rest } = sent;
+  const { response, ...rest } = sent;
   const { status, body } = response;
   if (status < 200 || status >= 300) {
-    throw errorOfAnswer(response, { where, requested: sent.requested, nowMs, tokenAgeMs });
+    throw errorOfAnswer(response, where, nowMs);
   }
   const known = body.length > 0 ? (options.recognise?.(body) ?? null) : null;
   let parsed: unknown;
   if (body.length > 0 && known === null) {
-    const text = body.toString('utf8');
-    requireBoundedText(text, where);
     try {
-      parsed = parseBody(text);
+      parsed = parseBody(body.toString('utf8'));
     } catch {
       throw errorOfBody(response, where);
     }
@@ -91,7 +79,7 @@ export function readAnswer(
     isUtf8: known !== null || isUtf8(body),
     bytes: body.length,
     total: totalOf(response.header('x-total-count')),
-    hubTimeMs: timeOf(response.header('date')),
+    hubTimeMs: parseHttpDate(response.header('date')),
     link: response.header('link'),
   };
   return { answer, utf8: answer.isUtf8 };
@@ -111,23 +99,8 @@ function codesIn(body: Buffer): string {
   return codes.length === 0 ? '' : `: ${[...new Set(codes)].join(' ')}`;
 }
 
-/** The remedy for a redirect. It does not quote the address: the hub may put anything into it (invariant 9). */
-function redirectRemedy(response: HttpResponse, requested: URL): string {
-  const target = URL.parse(response.header('location') ?? '', requested.href);
-  if (target === null) return 'Check hub.baseUrl; the redirect has no readable address.';
-  if (target.host === requested.host && target.protocol !== requested.protocol) {
-    return `Check hub.baseUrl: it should begin with ${target.protocol === 'https:' ? 'https' : 'http'}://.`;
-  }
-  const place = target.host === requested.host ? 'another path of the same host' : 'another host';
-  return `Check hub.baseUrl: the redirect leads to ${place}. Request the address by hand, and set hub.baseUrl to its target if you trust it.`;
-}
-
 /** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
-function errorOfAnswer(
-  response: HttpResponse,
-  options: { where: string; requested: URL; nowMs: number; tokenAgeMs: number },
-): HubError {
-  const { where, requested, nowMs, tokenAgeMs } = options;
+function errorOfAnswer(response: HttpResponse, where: string, nowMs: number): HubError {
   const { status } = response;
   const codes = codesIn(response.body);
   const answered = `The hub answered HTTP ${status} for ${where}${codes}`;
@@ -139,7 +112,6 @@ function errorOfAnswer(
     return new HubError('HUB_UNAVAILABLE', answered, { status, remedy, retryAfterMs });
   }
   if (isRefusal) {
-    const mayPass = status === 401 && tokenAgeMs < YOUNG_TOKEN_MS;
     return new HubError(
       'HUB_FORBIDDEN',
       `The hub refuses a valid token for ${where} (HTTP ${status})${codes}`,
@@ -147,7 +119,6 @@ function errorOfAnswer(
         status,
         remedy:
           'Have this client granted the right to read it, check hub.scope, or leave the collection out of the configuration.',
-        ...(mayPass ? { retryable: true, retryAfterMs: YOUNG_TOKEN_PAUSE_MS } : {}),
       },
     );
   }
@@ -160,7 +131,9 @@ function errorOfAnswer(
   }
   if (status >= 300 && status < 400) {
     const what = `The hub redirects ${where}; Rollcall does not send its token to another address`;
-    return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy: redirectRemedy(response, requested) });
+    const remedy =
+      'Check hub.baseUrl (https:// or http://, host, path). Request it by hand, and set it to the target of the redirect if you trust that.';
+    return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy });
   }
   const remedy =
     status === 400 || status === 422

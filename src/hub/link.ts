@@ -1,4 +1,3 @@
-import type { WayOut } from '../core/hub-events.ts';
 import LinkHeader from 'http-link-header';
 
 export interface PageLinks {
@@ -11,17 +10,10 @@ export interface PageLinks {
 const NONE: PageLinks = { paging: false, next: null };
 const PAGING_RELATIONS = new Set(['first', 'prev', 'previous', 'next', 'last']);
 
-/**
- * Returns how an address leads out of the hub, where the token must not go; null when it does not. Errors and logs do
- * not quote the address: the hub may put anything into it (invariant 9).
- */
-export function wayOut(url: URL, baseUrl: URL): WayOut | null {
-  if (url.hostname !== baseUrl.hostname) return 'another host';
-  if (url.protocol !== baseUrl.protocol) return 'another scheme';
-  if (url.port !== baseUrl.port) return 'another port';
-  if (url.username !== '' || url.password !== '') return 'an address with credentials';
-  const prefix = baseUrl.pathname.replace(/\/*$/, '/');
-  return url.pathname.startsWith(prefix) ? null : 'another path';
+/** Whether an address leads out of the hub. Errors and logs do not quote it: the hub may put anything into it (invariant 9). */
+export function leadsOut(url: URL, baseUrl: URL): boolean {
+  const isPlain = url.origin === baseUrl.origin && url.username === '' && url.password === '';
+  return !isPlain || !url.pathname.startsWith(baseUrl.pathname.replace(/\/*$/, '/'));
 }
 
 /**

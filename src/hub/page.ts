@@ -1,20 +1,18 @@
-import type { WayOut } from '../core/hub-events.ts';
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { jsonText } from '../core/json-text.ts';
 import { proveDigest } from '../core/pages/page-print.ts';
 import { parseBody, type HubAnswer } from './hub-answer.ts';
-import { HubError, LARGE_BYTES } from './hub-error.ts';
+import { HubError } from './hub-error.ts';
 import type { HubPage, ReadOptions } from './hub.ts';
-import { readLinks, wayOut } from './link.ts';
-import { requireBoundedRows } from './page-bounds.ts';
+import { leadsOut, readLinks } from './link.ts';
 import type { PageFacts } from './paging.ts';
 
 /** A page of a collection, with the facts that decide the next request. */
 export interface FetchedPage {
   readonly page: HubPage;
   readonly facts: PageFacts;
-  /** How the link to the next page leads out of the hub; null when it does not. */
-  readonly leadsOut: WayOut | null;
+  /** Whether the link to the next page leads out of the hub. */
+  readonly leadsOut: boolean;
 }
 
 export interface PageContext {
@@ -31,13 +29,13 @@ export interface PageContext {
   readonly cursor?: string | null | undefined;
 }
 
-/** Reads an answer as a page. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
+/** Reads an answer as a page. Throws HUB_BODY_INVALID when it is no collection. */
 export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const { baseUrl, collection, where, limit } = context;
   const { link, requested, known, hubTimeMs, readVersion, bytes } = answer;
   const { paging, next } = readLinks(link);
   const nextUrl = next === null ? null : URL.parse(next, requested.href);
-  const leadsOut = nextUrl && wayOut(nextUrl, baseUrl);
+  const isOut = nextUrl !== null && leadsOut(nextUrl, baseUrl);
   const total = context.total === undefined ? answer.total : context.total;
   const common = { limit, total, paging, nextOffered: next !== null };
   const ofAnswer = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
@@ -46,18 +44,21 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
     // Every row of it has its id as before, and no two pages of that scan shared one.
     const marks = known.keys.lookup();
     const facts = { ...common, hasList: true, rowCount: known.rows, ids: [known.lastId], marks };
-    return { page: knownPage(known, { ...ofAnswer, read: () => rowsIn(answer.raw, list) }), facts, leadsOut };
+    return {
+      page: knownPage(known, { ...ofAnswer, read: () => rowsIn(answer.raw, list) }),
+      facts,
+      leadsOut: isOut,
+    };
   }
   // Some hubs answer 204 for an empty collection.
   const found = answer.status === 204 ? [] : listIn(answer.body, list);
   const rows = found ?? [];
-  requireBoundedRows(rows.length, { limit, where });
   const ids = rows.map(readableId).filter((id) => id !== null);
   const haveIds = ids.length === rows.length;
   const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? jsonText(row)));
   const facts = { ...common, hasList: found !== null, rowCount: rows.length, ids, marks };
   const print = haveIds ? printOf(answer, context, ids) : undefined;
-  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut };
+  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut: isOut };
 }
 
 /** A page that was recognised: its rows are parsed only if somebody reads them. */
@@ -84,8 +85,7 @@ function rowsIn(raw: Buffer, list: { envelope: string; where: string }): readonl
 function printOf(answer: HubAnswer, context: PageContext, ids: readonly string[]): HubPage['print'] {
   const { raw, requested, bytes, isUtf8 } = answer;
   const { collection, where, limit, cursor } = context;
-  // A large one is not remembered, since its text would stay in memory, and no request before its turn may ask for it.
-  if (cursor === undefined || !isUtf8 || ids.length === 0 || bytes > LARGE_BYTES) return undefined;
+  if (cursor === undefined || !isUtf8 || ids.length === 0) return undefined;
   return () => {
     const digest = proveDigest(raw, (body) => listIn(body, { envelope: collection.envelope, where }) ?? []);
     return digest === null ? null : { cursor, address: requested.href, limit, bytes, digest, ids };

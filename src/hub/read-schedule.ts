@@ -2,11 +2,10 @@ import { hash } from 'node:crypto';
 import { jsonText } from '../core/json-text.ts';
 import { readLessonPage } from '../core/lessons/lesson-page.ts';
 import { collectionNamed } from '../model/collections.ts';
-import type { HubEvent } from '../core/hub-events.ts';
 import type { HubAnswer } from './hub-answer.ts';
 import type { ReadSchedule, ScheduleAnswer } from './hub.ts';
 import { HubError } from './hub-error.ts';
-import { readLinks, wayOut } from './link.ts';
+import { readLinks } from './link.ts';
 import { collectionPlace, resourceUrl, withQuery } from './request-url.ts';
 import type { Requests } from './requests.ts';
 
@@ -17,9 +16,6 @@ const MAX_LESSONS = 50_000;
 export interface ScheduleContext {
   readonly baseUrl: URL;
   readonly requests: Requests;
-  readonly onEvent: (event: HubEvent) => void;
-  /** True for the first call with a text. */
-  readonly firstTime: (what: string) => boolean;
 }
 
 interface Page {
@@ -48,7 +44,7 @@ export async function readSchedule(
       url: () => url,
       signal,
       readVersion: () => 0,
-      read: (answer) => readPage(context, answer, where),
+      read: (answer) => readPage(answer, where),
     });
     first ??= page.answer;
     isUtf8 &&= page.answer.isUtf8;
@@ -79,10 +75,10 @@ function endless(where: string, why: string): HubError {
   });
 }
 
-function readPage(context: ScheduleContext, answer: HubAnswer, where: string): Page {
+function readPage(answer: HubAnswer, where: string): Page {
   const { lessons, next: address } = readLessonPage(answer.status === 204 ? [] : answer.body);
   const link = address ?? readLinks(answer.link).next;
-  const next = link === null ? null : followed(context, link, answer.requested);
+  const next = link === null ? null : nextAfter(answer.requested, link);
   if (next === null && link !== null) {
     throw endless(where, 'the hub has more pages but gives no usable address for the next one');
   }
@@ -90,18 +86,10 @@ function readPage(context: ScheduleContext, answer: HubAnswer, where: string): P
 }
 
 /**
- * Never follows a link out of the hub, since the token would go with it. Behind a gateway such a link has the right
- * query and the wrong host, so its query is sent to the hub's own address.
+ * Never follows a link, since the token would go with it: its query is sent to the hub's own address. Behind a gateway it has
+ * the right query and the wrong host.
  */
-function followed(context: ScheduleContext, link: string, requested: URL): URL | null {
-  const url = URL.parse(link, requested.href);
-  const leadsTo = url === null ? null : wayOut(url, context.baseUrl);
-  if (url === null || leadsTo === null) return url;
-  if (context.firstTime(`link ${leadsTo}`)) {
-    context.onEvent({ type: 'foreign-link-refused', collection: 'schedules', leadsTo });
-  }
-  if (url.search === '') return null;
-  const own = new URL(requested);
-  own.search = url.search;
-  return own;
+function nextAfter(requested: URL, link: string): URL | null {
+  const search = URL.parse(link, requested.href)?.search ?? '';
+  return search === '' ? null : new URL(search, requested);
 }

@@ -37,10 +37,15 @@ export function parseRetryAfter(value: string | null, nowMs: number): number | u
   if (value === null) return undefined;
   const text = value.trim();
   if (/^\d{1,9}(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
+  const atMs = parseHttpDate(text);
+  return atMs === null ? undefined : Math.max(0, atMs - nowMs);
+}
+
+/** An HTTP-date as ms since the epoch; null when it is absent or unreadable. */
+export function parseHttpDate(text: string | null): number | null {
   // Date.parse accepts far too much as a date.
-  if (!/^[A-Za-z]{3,9},? /.test(text)) return undefined;
-  const atMs = Date.parse(text);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+  const atMs = text !== null && /^[A-Za-z]{3,9},? /.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(atMs) ? null : atMs;
 }
 
 /** Waiting and randomness, injected so that tests do not wait. */

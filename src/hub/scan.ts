@@ -3,7 +3,6 @@ import type { HubEvent, PagingMode } from '../core/hub-events.ts';
 import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError } from './hub-error.ts';
-import { LargeTurn } from './large-turn.ts';
 import { readPage, type FetchedPage } from './page.ts';
 import {
   afterPage,
@@ -25,7 +24,7 @@ import type { Requests } from './requests.ts';
 const MAX_PAGES_PER_SCAN = 1_000_000;
 
 /** undici writes a request one turn of the event loop after the previous answer, and needs one more to check the connection. */
-const TURNS_UNTIL_SENT = 2;
+export const TURNS_UNTIL_SENT = 2;
 
 export interface ScanContext {
   readonly baseUrl: URL;
@@ -49,7 +48,6 @@ class Scanner {
   readonly #context: ScanContext;
   readonly #read: ReadOptions;
   readonly #signal: AbortSignal;
-  readonly large: LargeTurn;
   readonly #where: string;
   readonly #findings: PagingFindings;
   readonly #kind: 'full' | 'incremental';
@@ -73,7 +71,6 @@ class Scanner {
     this.#context = context;
     this.#read = read;
     this.#signal = signal;
-    this.large = new LargeTurn(signal, read.turn);
     const { name, keyset } = read.collection;
     this.#where = collectionPlace(context.baseUrl, read.collection);
     const { pages, modifiedAfterMs, readVersion } = read;
@@ -103,10 +100,9 @@ class Scanner {
       this.#state = afterPage(this.#state, facts, decision);
       // A duplicate must not move the offset past an undelivered row: overlap is harmless, a gap is not.
       this.#offset += facts.rowCount - (facts.ids.length - new Set(facts.ids).size);
-      if (leadsOut !== null && this.#findings.firstTime(`link ${leadsOut}`))
-        this.#report({ type: 'foreign-link-refused', collection: this.#collection, leadsTo: leadsOut });
+      if (leadsOut && this.#findings.firstTime('link'))
+        this.#report({ type: 'foreign-link-refused', collection: this.#collection });
       const page = deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
-      if (page === null) this.large.doneWith(fetched.page);
       if (step.kind === 'fails') this.#leaveMode(step.why);
       else if (this.#state.pages > 1 && page !== null && facts.rowCount > 0) this.#decide();
       const end = step.kind === 'end' ? this.#ended(step.reason) : null;
@@ -117,7 +113,6 @@ class Scanner {
   /** Nobody will read further pages. */
   end(): void {
     this.#prefetch?.end();
-    this.large.end();
   }
 
   get #collection() {
@@ -172,7 +167,6 @@ class Scanner {
         url,
         signal: this.#signal,
         readVersion: isInTurn ? read.readVersion : () => prefetch.asOfPageBefore(read.readVersion()),
-        large: read.refuseLarge === true ? undefined : this.large,
         prefetched: prefetch === null ? undefined : (address) => prefetch.take(address),
         recognise:
           pages === undefined
@@ -337,10 +331,7 @@ export async function* scanPages(context: ScanContext, read: ReadOptions): Async
         // The request must leave before the caller works on this page, which may block the event loop.
         for (let turn = 0; turn < TURNS_UNTIL_SENT; turn += 1) await nextTurn();
       }
-      if (page !== null) {
-        yield page;
-        scanner.large.doneWith(page);
-      }
+      if (page !== null) yield page;
       if (end !== null) return end;
     }
   } finally {

@@ -1,4 +1,4 @@
-import { RollcallError, type ErrorCode } from '../errors.ts';
+import { isUntrusted, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
 
 const MAX_CAUSES = 5;
 
@@ -38,18 +38,11 @@ function ownErrorIn(error: unknown): RollcallError | null {
  */
 function reasonOf(failure: KafkaFailure): string {
   if (failure.name.startsWith('KafkaJS') && !isLogin(failure)) return failure.message;
-  const { code } = failure;
-  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
-  return failure.type ?? `an unexpected error (${failure.name})`;
+  return systemCode(failure) ?? failure.type ?? `an unexpected error (${failure.name})`;
 }
 
 function isLogin(failure: KafkaFailure): boolean {
   return failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED';
-}
-
-/** Whether a code of OpenSSL or Node says that a certificate is not trusted. */
-export function isUntrusted(code: unknown): boolean {
-  return typeof code === 'string' && /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
 }
 
 /**

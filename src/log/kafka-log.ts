@@ -48,7 +48,6 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   readonly #partitions: ReadonlyMap<string, number>;
   /** Topics that turned out to begin again, until a progress record records the loss: later records would hide it. */
   readonly #lostTopics = new Set<string>();
-  readonly #removedAt: Record<string, number> = {};
   /** Offset of the last record in `progress` that this process wrote or saw: later ones have an offset above this one. */
   #progressEnd = -1;
 
@@ -104,22 +103,6 @@ export class KafkaLog extends TenantTopics implements TenantLog {
     return innermost(error).type === 'MESSAGE_TOO_LARGE'
       ? tooLarge(error, collection)
       : outcomeUnknown(error, `transaction ${sequence} of ${collection}`);
-  }
-
-  remove(records: readonly OutgoingRecord[]): Promise<void> {
-    return this.#producer.inTurn(
-      async (producer) => {
-        const batches = this.#encode(records);
-        const transaction = await producer.transaction();
-        Object.assign(this.#removedAt, await sendAll(transaction, batches, {}));
-        await transaction.commit();
-      },
-      (error) => outcomeUnknown(error, 'removing records that are no longer mirrored'),
-    );
-  }
-
-  removedAt(): Offsets {
-    return { ...this.#removedAt };
   }
 
   #progressBatch(all: readonly Progress[]): RecordBatch {

@@ -35,10 +35,6 @@ export interface Ownership {
   readonly owner: string;
   /** The newest committed progress of each collection. */
   readonly progress: ReadonlyMap<CollectionName, Progress>;
-  /** Collections without progress because their newest progress record cannot be decoded. */
-  readonly unreadable?: ReadonlySet<CollectionName> | undefined;
-  /** The collections in `unreadable` whose first load is over, by the record's header or by the record before it. */
-  readonly loadedBefore?: ReadonlySet<CollectionName> | undefined;
   /**
    * Each collection's transaction ids in `progress` since its topics last lost records. They prove that an index
    * reflects a point of this log.
@@ -87,13 +83,6 @@ export interface TenantLog {
   own(signal: AbortSignal): Promise<Ownership>;
   /** Commits all of a transaction or nothing; transactions run one after another. */
   commit(transaction: Transaction): Promise<Committed>;
-  /**
-   * Removes keys that are no longer mirrored, in one transaction without a progress record. Errors mean the same as
-   * those of {@link commit}.
-   */
-  remove(records: readonly OutgoingRecord[]): Promise<void>;
-  /** Returns the last offset that {@link remove} wrote to each partition through this object; progress does not contain it. */
-  removedAt(): Offsets;
   /** Returns the first and last offsets of the topics. Throws `KAFKA_TOPIC_MISSING`. */
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]>;
   /**

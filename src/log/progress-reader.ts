@@ -1,7 +1,7 @@
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
-import { isFirstLoadOver, outdatesIndex, type Approval, type Progress } from '../model/progress.ts';
+import { outdatesIndex, type Approval, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
 import { isFramed } from './framing.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
@@ -23,15 +23,12 @@ export function progressDecoder(registry: Pick<Registry, 'decode'>): DecodeProgr
 
 /**
  * Gathers the content of a tenant's `progress` from its records, in their order. A collection whose newest record cannot
- * be decoded has no progress, as if its records were lost: an older record is outdated, but shows whether the first
- * load is over.
+ * be decoded has no progress, as if its records were lost.
  */
 export class LoggedTenant {
   readonly progress = new Map<CollectionName, Progress>();
   readonly transactionIds = new Map<CollectionName, Set<string>>();
   readonly recordedAtMs = new Map<CollectionName, number>();
-  readonly unreadable = new Set<CollectionName>();
-  readonly loadedBefore = new Set<CollectionName>();
   /** Approvals of missing rows, in the order of their syncs. */
   readonly approvals: { readonly collection: CollectionName; readonly approval: Approval }[] = [];
   /** The last process that took the tenant over; null when no record names one. */
@@ -51,8 +48,7 @@ export class LoggedTenant {
   }
 
   ownedBy(owner: string): Ownership {
-    const { progress, transactionIds, unreadable, loadedBefore } = this;
-    return { owner, progress, transactionIds, unreadable, loadedBefore };
+    return { owner, progress: this.progress, transactionIds: this.transactionIds };
   }
 
   async add({ key: keyBytes, value: framed, headers, offset, timestamp }: KafkaMessage): Promise<void> {
@@ -71,20 +67,15 @@ export class LoggedTenant {
       this.partitions = JSON.parse(String(headers?.[PARTITIONS_HEADER] ?? '{}'));
     }
     if (name === null) return;
-    const ofHeaders = headerFieldsOf(headers);
-    const before = this.progress.get(name);
     if (value === null) {
-      const wasLoaded = this.loadedBefore.has(name) || (before !== undefined && isFirstLoadOver(before));
-      this.#forget(name);
-      this.unreadable.add(name);
-      if (wasLoaded || ofHeaders.firstLoad === 'over') this.loadedBefore.add(name);
+      for (const known of [this.progress, this.transactionIds, this.recordedAtMs]) known.delete(name);
       return;
     }
-    const progress = progressOf(value, ofHeaders);
+    const before = this.progress.get(name);
+    const progress = progressOf(value, headerFieldsOf(headers));
     if (progress === null) return;
     const isReset = before === undefined || outdatesIndex(before, progress);
     const ids = isReset ? new Set<string>() : (this.transactionIds.get(name) ?? new Set());
-    this.#forget(name);
     this.progress.set(name, progress);
     this.transactionIds.set(name, ids.add(progress.transactionId));
     this.recordedAtMs.set(name, Number(timestamp));
@@ -92,12 +83,6 @@ export class LoggedTenant {
     const approval = progress.deletions?.approval ?? null;
     const isNew = approval !== null && approval.atMs !== before?.deletions?.approval?.atMs;
     if (isNew) this.approvals.push({ collection: name, approval });
-  }
-
-  #forget(name: CollectionName): void {
-    const { progress, transactionIds, recordedAtMs, unreadable, loadedBefore } = this;
-    for (const known of [progress, transactionIds, recordedAtMs, unreadable, loadedBefore])
-      known.delete(name);
   }
 }
 

@@ -95,10 +95,6 @@ function furthest(all: readonly Offsets[]): Offsets {
   return found;
 }
 
-export interface TopicReaderParts {
-  readonly log: ReadOnlyLog;
-}
-
 /** Reads topics of a tenant without owning it: from the beginning, and then to their new ends with each call. */
 export class TopicReader {
   readonly #log: ReadOnlyLog;
@@ -109,7 +105,7 @@ export class TopicReader {
 
   /** A missing topic counts as empty. `onRecord` gets one record at a time. */
   constructor(
-    { log }: TopicReaderParts,
+    { log }: { readonly log: ReadOnlyLog },
     topics: readonly TopicSuffix[],
     onRecord: (record: LoggedRecord) => Promise<void>,
   ) {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { RollcallError } from '../errors.ts';
+import { isUntrusted, RollcallError, systemCode } from '../errors.ts';
 import { createHttpAgent } from '../http-agent.ts';
-import { isUntrusted } from './kafka-errors.ts';
 
 export const NOT_FOUND = 404;
 
@@ -30,11 +29,6 @@ export interface RegistryAnswer {
 
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
-}
-
-/** Whether a registry refuses a write because of its mode, or that of the subject. */
-export function isReadOnly({ status, body }: RegistryAnswer): boolean {
-  return status === 422 && (body as { error_code?: unknown } | null)?.error_code === 42_205;
 }
 
 export interface RegistryRequest {
@@ -107,20 +101,11 @@ function isTimeout(error: unknown): boolean {
 }
 
 function unreachable(url: string, error: unknown): RollcallError {
-  const why = networkTrouble(error);
+  const isOdd = error instanceof Error && error.name === 'HTTPParserError';
+  const why = systemCode(error) ?? (isOdd ? 'the answer is not HTTP' : 'no answer');
   return new RollcallError('REGISTRY_UNREACHABLE', `The schema registry at ${url} is unreachable: ${why}`, {
     remedy: isUntrusted(why)
       ? 'Use a host name that is in the certificate of the registry; trust its authority with NODE_EXTRA_CA_CERTS=<file>.'
       : 'Check registry.url, and that the registry is up and reachable from here.',
   });
-}
-
-/** Returns the system's or undici's code of a network failure; their texts may quote received data. */
-function networkTrouble(error: unknown): string {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
-    if (cause instanceof AggregateError) return networkTrouble(cause.errors[0]);
-  }
-  return error instanceof Error && error.name === 'HTTPParserError' ? 'the answer is not HTTP' : 'no answer';
 }

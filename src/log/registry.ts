@@ -8,7 +8,6 @@ import { FRAME_BYTES, isFramed } from './framing.ts';
 import { COMPATIBILITY, createRegistryClient, LEVEL, RefusedRequest, SchemaType } from './registry-client.ts';
 import {
   oddAnswer,
-  readOnly,
   refuseUnlessOk,
   registeringError,
   schemaLost,
@@ -18,7 +17,6 @@ import {
 } from './registry-errors.ts';
 import {
   createRegistryHttp,
-  isReadOnly,
   NOT_FOUND,
   type RegistryConnection,
   type RegistryHttp,
@@ -114,7 +112,6 @@ export class Registry {
     const url = this.#url;
     const answer = await this.#http({ method: 'DELETE', path: `/subjects/${encodeURIComponent(subject)}` });
     if (answer.status === NOT_FOUND) return false;
-    if (isReadOnly(answer)) throw readOnly({ url, subject });
     refuseUnlessOk(answer.status, { url, what: subject });
     return true;
   }

@@ -72,15 +72,12 @@ export async function rebuildIndex(
   const writer = writers.get(collection);
   if (writer === undefined) throw notMirrored(collection);
   const index = tenant.state.collection(collection);
-  await writer.reindex(async (isFirstLoadOver) => {
+  await writer.reindex(async () => {
     // Wait until the last commit is readable; otherwise its records would count as lost.
     await requireRecords(tenant, new Map([[collection, writer]]), signal);
     await index.rebuild();
-    const start = await readAgain(work, {
-      collection,
-      known: [writer.progress, ...writer.committed.derived].filter((each) => each !== null),
-      isFirstLoadOver,
-    });
+    const known = [writer.progress, ...writer.committed.derived].filter((each) => each !== null);
+    const start = await readAgain(work, { collection, known });
     if (corrupt !== undefined) await markCorrupt(index, start, corrupt);
     return start;
   });
@@ -97,7 +94,7 @@ async function rebuildAbsencesAnew(work: OwnerWork): Promise<void> {
     const progress = writer.progress ?? noProgress(work, collection);
     const begun = await beginAbsencesAnew(tenant, progress, signal);
     const known = [begun.progress, ...begun.derived];
-    return readAgain(work, { collection, known, isFirstLoadOver: false });
+    return readAgain(work, { collection, known });
   });
 }
 
@@ -111,13 +108,8 @@ function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionNa
 
 async function readAgain(
   { tenant, signal }: OwnerWork,
-  of: {
-    collection: CollectionName;
-    known: readonly Progress[];
-    isFirstLoadOver: boolean;
-  },
+  { collection, known }: { collection: CollectionName; known: readonly Progress[] },
 ): Promise<WriterStart> {
-  const { collection, known, isFirstLoadOver } = of;
   const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>
     new Map(known.map((progress) => [progress.collection, make(progress)]));
   const starts = await recoverCollections(tenant, [collection], {
@@ -125,7 +117,6 @@ async function readAgain(
       owner: '',
       progress: byName((progress) => progress),
       transactionIds: byName(({ transactionId }) => new Set([transactionId])),
-      loadedBefore: new Set(isFirstLoadOver ? ['absence-changes'] : []),
     },
     signal,
   });

@@ -11,7 +11,6 @@ import type {
 import type { ReadOnlyLog } from '../log/read-only-log.ts';
 import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
-import type { Offsets } from '../model/progress.ts';
 
 /** What would happen to a key. `forgotten`: its last event leaves `absence-changes`; `unrejected`: it leaves `rejects`. */
 export const PLANNED_KINDS = [
@@ -62,11 +61,6 @@ export class RecordingLog implements TenantLog {
     return Promise.resolve({ progress, derived, committedAtMs: this.#options.now(), tookMs: 0 });
   }
 
-  /** Forgets what the sync of a collection would publish. */
-  discard(source: CollectionName): void {
-    this.#found.delete(source);
-  }
-
   /** What the sync of `source` would publish of a collection: of itself, or of one derived from it. */
   planned(source: CollectionName, collection: CollectionName): Tally {
     const ofSource = this.#found.get(source) ?? new Map<CollectionName, Tally>();
@@ -98,13 +92,6 @@ export class RecordingLog implements TenantLog {
     };
     return this.#options.topics.read({ ...options, onBatch });
   }
-
-  removedAt(): Offsets {
-    return {};
-  }
-
-  /** Records that no sync publishes are no part of a plan. */
-  async remove(): Promise<void> {}
 
   async markEnds(): Promise<void> {}
 

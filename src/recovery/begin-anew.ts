@@ -2,7 +2,8 @@ import { forgetting, hiding } from '../absences/render-absences.ts';
 import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
 import { DERIVED_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import type { Tenant } from '../table/tenant.ts';
-import { offsetsWithout, STATE_COMPLETE, type Progress } from '../model/progress.ts';
+import { STATE_COMPLETE, type Progress } from '../model/progress.ts';
+import { withoutChangelog } from './topic-losses.ts';
 
 const REMOVED_AT_ONCE = 5_000;
 const ABSENCE_TOPICS = [...DERIVED_COLLECTIONS, STATE_TOPIC] as const;
@@ -12,49 +13,40 @@ const ABSENCE_TOPICS = [...DERIVED_COLLECTIONS, STATE_TOPIC] as const;
  * load. `progress`: that of `absence-versions`. If it is interrupted, they are lost as before, and it can be repeated.
  */
 export async function beginAbsencesAnew(
-  tenant: Tenant,
+  { log, runtime, tenantId }: Tenant,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<{ progress: Progress; derived: readonly Progress[] }> {
-  const { log, runtime } = tenant;
-  const withdrawn = await record(tenant, progress, undefined);
+  const anew = withoutChangelog(progress);
+  const nothing = { offsets: {}, lastCompleteFull: null, firstLoad: undefined };
+  let last: { progress: Progress; derived: readonly Progress[] } = {
+    progress: anew,
+    derived: DERIVED_COLLECTIONS.map((collection) => Object.assign({}, anew, nothing, { collection })),
+  };
+  const commit = async (records: readonly OutgoingRecord[], absenceState?: string): Promise<void> => {
+    const sequence = last.progress.sequence + 1;
+    const transaction = { sequence, transactionId: runtime.randomId(), complete: false };
+    last = await log.commit({
+      records,
+      lostTopics: ABSENCE_TOPICS,
+      progress: { ...last.progress, ...transaction, absenceState },
+      derived: last.derived.map((each) => Object.assign({}, each, transaction)),
+    });
+  };
+  await commit([]);
   for (const topic of ABSENCE_TOPICS) {
-    const keys = await liveKeys(tenant, topic, signal);
+    const keys = await liveKeys(log, topic, signal);
     for (let from = 0; from < keys.length; from += REMOVED_AT_ONCE) {
       const id = runtime.randomId();
       const some = keys.slice(from, from + REMOVED_AT_ONCE);
-      await log.remove(some.map((key, at) => removalOf(tenant.tenantId, { topic, key, id: `${id}-${at}` })));
+      await commit(some.map((key, at) => removalOf(tenantId, { topic, key, id: `${id}-${at}` })));
     }
   }
-  return record(tenant, withdrawn.progress, STATE_COMPLETE);
+  await commit([], STATE_COMPLETE);
+  return last;
 }
 
-async function record(
-  { log, runtime }: Tenant,
-  before: Progress,
-  absenceState: string | undefined,
-): Promise<{ progress: Progress; derived: readonly Progress[] }> {
-  const next: Progress = {
-    ...before,
-    sequence: before.sequence + 1,
-    transactionId: runtime.randomId(),
-    complete: false,
-    offsets: offsetsWithout(before.offsets, [STATE_TOPIC]),
-    absenceState,
-  };
-  const derived = DERIVED_COLLECTIONS.map((collection): Progress =>
-    Object.assign({}, next, {
-      collection,
-      offsets: {},
-      lastCompleteFull: null,
-      firstLoad: undefined,
-      absenceState: undefined,
-    }),
-  );
-  return log.commit({ records: [], lostTopics: ABSENCE_TOPICS, progress: next, derived });
-}
-
-async function liveKeys({ log }: Tenant, topic: TopicSuffix, signal: AbortSignal): Promise<string[]> {
+async function liveKeys(log: Tenant['log'], topic: TopicSuffix, signal: AbortSignal): Promise<string[]> {
   const keys = new Set<string>();
   await log.read({
     from: [{ topic, after: {} }],

@@ -79,7 +79,7 @@ export async function planRecovery(
   const found = { collection, progress, derived, position, absences, isApart, isRemapped };
   return {
     ...found,
-    isFirstLoadOver: wasFirstLoadOver(ownership, derived, absences),
+    isFirstLoadOver: wasFirstLoadOver(derived, absences),
     plan: planOf(tenant, ownership, { ...found, hasLostRows }),
   };
 }
@@ -91,8 +91,6 @@ function planOf(
 ): IndexRecoveryPlan {
   const { collection, progress, derived, position, absences } = known;
   if (known.hasLostRows) return rebuildBecause('a topic was deleted, recreated or cut off');
-  if (ownership.unreadable?.has(collection) === true)
-    return rebuildBecause('its newest record in progress cannot be decoded');
   if (known.isRemapped) return rebuildBecause('another mapping applies now');
   if (absences === 'nothing' && progress !== null) return rebuildBecause('absences were not mirrored before');
   return planIndexRecovery({
@@ -134,15 +132,9 @@ function derivedOf({ absences }: Tenant, collection: CollectionName, ownership: 
 }
 
 /** If `progress` is lost, later events are news: a snapshot never begins again by itself. */
-function wasFirstLoadOver(
-  { progress, loadedBefore }: Ownership,
-  derived: DerivedProgress,
-  absences: AbsenceSource | null,
-): boolean {
+function wasFirstLoadOver(derived: DerivedProgress, absences: AbsenceSource | null): boolean {
   const logged = derived.get('absence-changes') ?? null;
-  if (logged !== null) return isFirstLoadOver(logged);
-  if (loadedBefore?.has('absence-changes') === true) return true;
-  return absences === 'changelog' && !progress.has('absence-versions');
+  return logged === null ? absences === 'changelog' : isFirstLoadOver(logged);
 }
 
 /**
@@ -175,12 +167,11 @@ export function absenceSource(facts: AbsenceFacts): AbsenceSource {
   // They were deleted together, as `topics recreate` does: nothing is left that could be continued, or nulled.
   if (facts.hasLostAll && !facts.hasEvents && !facts.hasChangelog) return 'nothing';
   if (facts.hasLostTopics) return 'lost';
-  if (progress === null) {
-    // Without `progress` nothing shows how complete the changelog is; it is written with the events.
-    if (!facts.hasEvents) return 'nothing';
-    return facts.hasChangelog ? 'changelog' : 'lost';
-  }
-  if ([...derived.values()].every((each) => each === null)) return 'nothing';
+  // Without `progress` nothing shows how complete the changelog is; it is written with the events.
+  if (progress === null && facts.hasEvents) return facts.hasChangelog ? 'changelog' : 'lost';
+  if (progress === null || [...derived.values()].every((each) => each === null))
+    // Nobody would take the entries away that it holds.
+    return facts.hasChangelog ? 'lost' : 'nothing';
   if (!facts.hasLostChangelog && progress.absenceState === STATE_COMPLETE) return 'changelog';
   return position?.transactionId === progress.transactionId ? 'index' : 'lost';
 }

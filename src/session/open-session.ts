@@ -4,17 +4,10 @@ import { LateRowWatch } from '../core/late-rows.ts';
 import { createZoneClock } from '../core/lessons/zone-clock.ts';
 import { PageMemory } from '../core/pages/page-memory.ts';
 import { overlapsEnough } from '../core/tenant-identity.ts';
-import { LargeAnswer } from '../hub/hub-error.ts';
 import { lessonSource } from '../lessons/lesson-source.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
-import {
-  classStudentsSource,
-  nestedSource,
-  parentsWithoutRows,
-  plainSource,
-  type Source,
-} from '../source/source.ts';
+import { classStudentsSource, nestedSource, plainSource, type Source } from '../source/source.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { HubFindings } from '../sync/hub-findings.ts';
 import { IdentityCheck } from '../sync/identity.ts';
@@ -136,11 +129,8 @@ class Session implements TenantSession {
         const classIds = (): Promise<string[]> => this.#read('classes', allKeys);
         return classStudentsSource({ hub, collection, classes: 'classes', classIds });
       }
-      case 'afterschool-users': {
-        const newParents = (): Promise<ReadonlySet<string>> =>
-          this.#read(name, (index) => parentsWithoutRows(parentIds, index));
-        return nestedSource({ hub, collection, reader, parentIds, newParents });
-      }
+      case 'afterschool-users':
+        return nestedSource({ hub, collection, reader, parentIds });
       case 'schedules': {
         if (schedules === undefined) throw new Error('there are no settings of schedules');
         const clock = createZoneClock(schedules.timeZone);
@@ -181,7 +171,7 @@ async function beginsWithKnown(
   const { readVersion, known } = writer;
   const { scopes, scans } = await source.begin();
   for (const scan of scans(scopes)) {
-    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
+    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal });
     try {
       const first = await pages.next();
       if (first.done === true) continue;
@@ -190,8 +180,6 @@ async function beginsWithKnown(
       const knownAmongThem = keys.filter((key) => hashes.get(key) != null).length;
       if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows: known.rows }))
         return true;
-    } catch (error) {
-      if (!(error instanceof LargeAnswer)) throw error;
     } finally {
       await pages.return(undefined as never).catch(() => undefined);
     }

@@ -1,7 +1,6 @@
 import type { SegmentRolls, WrittenTopic } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
-import type { Offsets } from '../model/progress.ts';
 import type { CollectionProgress } from '../table/collection-progress.ts';
 import type { Tenant } from '../table/tenant.ts';
 import { suffixOf } from '../recovery/topic-ends.ts';
@@ -39,7 +38,7 @@ async function rollDue(
   tenant: Tenant,
   { rolls, writers }: { rolls: SegmentRolls; writers: Writers },
 ): Promise<number> {
-  const written = lastWritten(writers, tenant.log.removedAt());
+  const written = lastWritten(writers);
   if (written.size === 0) return RETRY_MS;
   const settings = await tenant.log.compactionSettings([...written.keys()]);
   const topics = [...written].flatMap(([topic, partitions]): WrittenTopic[] => {
@@ -58,7 +57,7 @@ async function rollDue(
 }
 
 /** By topic and partition, a number that grows with each commit: the offset; for `progress` also the transaction. */
-function lastWritten(writers: Writers, removedAt: Offsets): Map<TopicSuffix, Map<number, number>> {
+function lastWritten(writers: Writers): Map<TopicSuffix, Map<number, number>> {
   const topics = new Map<TopicSuffix, Map<number, number>>();
   const add = (name: string, number: number): void => {
     const topic = suffixOf(name);
@@ -71,6 +70,5 @@ function lastWritten(writers: Writers, removedAt: Offsets): Map<TopicSuffix, Map
     for (const [name, offset] of Object.entries(committed.offsets)) add(name, offset);
     if (committed.last !== null) add('.progress/0', committed.last.sequence);
   }
-  for (const [name, offset] of Object.entries(removedAt)) add(name, offset);
   return topics;
 }

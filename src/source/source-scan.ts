@@ -11,8 +11,6 @@ export interface SourcePage {
   /** See {@link HubPage.known}: the rows are then decoded when they are first read. */
   readonly known?: HubPage['known'];
   readonly print?: HubPage['print'];
-  /** The next page waits until the reader is done with this one (see {@link LARGE_BYTES}). */
-  readonly isLarge?: boolean;
   /** Keys in `rejects` of what can be read again, apart from the rows' own. */
   readonly readAgain?: readonly string[];
 }
@@ -29,8 +27,8 @@ export interface OpenOptions {
   readonly readVersion: () => number;
   /** Left out where every page is to be parsed; used by collections whose key is the `sourcedId` alone. */
   readonly pages?: ReadOptions['pages'];
-  readonly refuseLarge?: ReadOptions['refuseLarge'];
-  readonly turn?: ReadOptions['turn'];
+  /** For a scan that is opened ahead of its turn: resolves when the scans before it are read. */
+  readonly turn?: Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -38,6 +36,48 @@ export interface OpenOptions {
 export interface SourceScan {
   readonly scope: string;
   open(options: OpenOptions): AsyncGenerator<SourcePage, SourceEnd>;
+}
+
+/** Opens scans in their order, some of them ahead of their turn: each of many short ones would else wait for its first page. */
+export async function* scansAhead(
+  scans: readonly SourceScan[],
+  options: { readonly ahead: number; readonly open: OpenOptions },
+): AsyncGenerator<{ readonly scope: string; readonly pages: AsyncGenerator<SourcePage, SourceEnd> }, void> {
+  const left = scans.values();
+  const opened: (ReturnType<typeof openNow> & { readonly scope: string; readonly begin: () => void })[] = [];
+  try {
+    for (;;) {
+      for (const scan of left.take(options.ahead + 1 - opened.length)) {
+        const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
+        opened.push({ scope: scan.scope, begin, ...openNow(scan.open({ ...options.open, turn })) });
+      }
+      const next = opened.shift();
+      if (next === undefined) return;
+      next.begin();
+      yield { scope: next.scope, pages: pagesOf(next) };
+    }
+  } finally {
+    for (const { begin } of opened) begin();
+    await Promise.all(opened.map(({ pages }) => pages.return(undefined as never).catch(() => undefined)));
+  }
+}
+
+/** Asks for the first page, which may fail before anyone awaits it. */
+function openNow(pages: AsyncGenerator<SourcePage, SourceEnd>) {
+  const first = pages.next();
+  first.catch(() => undefined);
+  return { pages, first };
+}
+
+async function* pagesOf({ pages, first }: ReturnType<typeof openNow>): AsyncGenerator<SourcePage, SourceEnd> {
+  try {
+    for (let step = await first; ; step = await pages.next()) {
+      if (step.done === true) return step.value;
+      yield step.value;
+    }
+  } finally {
+    await pages.return(undefined as never).catch(() => undefined);
+  }
 }
 
 /** What a sync reads, decided at its begin. */

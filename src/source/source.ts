@@ -4,10 +4,8 @@ import { jsonText } from '../core/json-text.ts';
 import type { DecodedRow, RowReader } from '../core/decoded-row.ts';
 import { RollcallError } from '../errors.ts';
 import type { Hub, ScanEnd } from '../hub/hub.ts';
-import { LARGE_BYTES } from '../hub/hub-error.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
-import type { CollectionIndex } from '../state/index-store.ts';
 import { shortfallOf } from '../core/deletions/evidence.ts';
 import type { ChangedScopes } from '../table/tenant.ts';
 import type { OpenOptions, Reading, SourceEnd, SourcePage } from './source-scan.ts';
@@ -27,8 +25,6 @@ export interface Source {
   readonly parents?: CollectionName | undefined;
   /** For a collection that the hub does not filter by time: an incremental sync reads the scopes that have changed. */
   readonly changes?: ChangedScopes;
-  /** The configured parents without known rows; undefined when the configuration names no parents. */
-  newParents?(): Promise<ReadonlySet<string>>;
   /** The key of a row is its `sourcedId` alone. */
   readonly hasPlainKeys?: boolean;
   /** The scope of a key: its parent's id; empty in a plain collection. */
@@ -68,11 +64,9 @@ export function nestedSource(options: {
   collection: Collection;
   reader: RowReader;
   parentIds: readonly string[];
-  newParents?: () => Promise<ReadonlySet<string>>;
 }): Source {
-  const { hub, collection, reader, parentIds, newParents } = options;
+  const { hub, collection, reader, parentIds } = options;
   return {
-    ...(newParents === undefined ? {} : { newParents }),
     scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
     begin: () =>
       Promise.resolve(
@@ -81,19 +75,6 @@ export function nestedSource(options: {
         ),
       ),
   };
-}
-
-/** The parents without known rows: they may be new in the configuration. */
-export async function parentsWithoutRows(
-  parentIds: readonly string[],
-  index: Pick<CollectionIndex, 'keys'>,
-): Promise<ReadonlySet<string>> {
-  const withoutRows = new Set(parentIds);
-  if (withoutRows.size === 0) return withoutRows;
-  for await (const batch of index.keys('rows')) {
-    for (const key of batch) withoutRows.delete(splitCompositeKey(key)?.[0] ?? '');
-  }
-  return withoutRows;
 }
 
 /** One record per class, composed from all pages of `classes/{id}/students`. */
@@ -143,10 +124,7 @@ async function* readRows(
       const page = step.value;
       const decode = (): readonly KeyedRow[] =>
         page.rows.map((row) => keyed(readRow(reader, row, page.isUtf8), parentId));
-      const isLarge = page.bytes > LARGE_BYTES;
       let rows = page.known === undefined ? decode() : null;
-      // Nobody else reads them, but the scan still refers to them.
-      if (isLarge) (page.rows as unknown[]).length = 0;
       yield {
         get rows() {
           return (rows ??= decode());
@@ -156,10 +134,7 @@ async function* readRows(
         readVersion: page.readVersion,
         known: page.known,
         print: page.print,
-        isLarge,
       };
-      // Generators that wait for the next page still refer to this one.
-      if (isLarge) rows = [];
     }
   } finally {
     await pages.return(undefined as never);

@@ -17,26 +17,20 @@ export interface AskOwnerOptions {
   readonly takeWithinMs?: number | undefined;
 }
 
-/** An owner renews its heartbeat ten times as often, and the heartbeat expires in Redis much sooner. */
-const BEATS_WITHIN_MS = 30_000;
-/** An asker that is silent for this long counts as dead, and its request is dropped. */
-const ASKER_ALIVE_MS = 15_000;
-
 /**
  * Sends a request to the tenant's owner and waits for the outcome. Throws `OWNERSHIP_LOST` when there is no owner, or
  * when it ends before it answers (how far it got is then unknown). Throws `OWNER_BUSY` when a living owner does not
- * begin, or when its heartbeat is neither renewed nor expires. Aborting the signal withdraws a request that the owner
- * has not begun.
+ * begin. Aborting the signal withdraws a request that the owner has not begun.
  */
 export async function askOwner(options: AskOwnerOptions): Promise<RequestOutcome> {
   const { coordination, tenantId, request, signal, sleep, pollIntervalMs = 500 } = options;
   if ((await coordination.livingOwner(tenantId)) === null) throw noOwner(tenantId);
-  await coordination.leave(tenantId, request, ASKER_ALIVE_MS);
+  await coordination.leave(tenantId, request);
   try {
     return await outcomeOf({ ...options, signal, sleep, pollIntervalMs });
   } finally {
-    // A failure here would hide the outcome; without this call the request expires by itself.
-    await coordination.cancel(tenantId, request.id).catch(() => undefined);
+    // A failure here would hide the outcome.
+    await coordination.cancel(tenantId, request).catch(() => undefined);
   }
 }
 
@@ -45,7 +39,6 @@ async function outcomeOf(
 ): Promise<RequestOutcome> {
   const { coordination, tenantId, request, now, takeWithinMs = 600_000 } = options;
   const askedAtMs = now();
-  const heartbeats = { beat: '', sinceMs: askedAtMs };
   let lastProgress = 'null';
   for (;;) {
     // The heartbeat is read first, so that the answer of an owner that then withdraws still counts.
@@ -55,16 +48,12 @@ async function outcomeOf(
     if (living === null) throw noOwner(tenantId);
     if (answer !== null && answer.owner !== living.owner) throw ownerEnded(tenantId);
     if (answer === null && now() - askedAtMs > takeWithinMs) throw notTaken(tenantId, takeWithinMs);
-    const { beat = '' } = living.info;
-    if (beat !== heartbeats.beat) Object.assign(heartbeats, { beat, sinceMs: now() });
-    if (now() - heartbeats.sinceMs > BEATS_WITHIN_MS) throw silent(tenantId, living.owner);
     const progress = answer?.progress ?? null;
     const text = JSON.stringify(progress);
     if (text !== lastProgress) {
       lastProgress = text;
       options.onProgress?.(progress);
     }
-    await coordination.keepAlive(tenantId, request.id, ASKER_ALIVE_MS);
     await options.sleep(options.pollIntervalMs, options.signal);
   }
 }
@@ -86,18 +75,6 @@ function ownerEnded(tenantId: string): RollcallError {
     `the process that owned ${tenantId} ended before it finished the request`,
     {
       remedy: 'Run the command again; what the process has committed stays.',
-    },
-  );
-}
-
-function silent(tenantId: string, owner: string): RollcallError {
-  const seconds = Math.round(BEATS_WITHIN_MS / 1000);
-  return new RollcallError(
-    'OWNER_BUSY',
-    `${owner}, which owns ${tenantId}, has not renewed its heartbeat for ${seconds} s, and the heartbeat has not expired`,
-    {
-      remedy:
-        'Check that process, and end it if it hangs. Check that Redis expires keys. Run the command again when the heartbeat has expired.',
     },
   );
 }

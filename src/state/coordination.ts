@@ -48,19 +48,17 @@ export interface Coordination {
   /** Removes the heartbeat, if it is this owner's. */
   withdraw(tenantId: string, owner: string): Promise<void>;
 
-  /** Queues a request; it counts only while its asker is alive. Throws `INDEX_REFUSED` when 100 are waiting. */
-  leave(tenantId: string, request: OwnerRequest, aliveMs: number): Promise<void>;
-  /** Confirms that the asker waits, for another `aliveMs`. */
-  keepAlive(tenantId: string, requestId: string, aliveMs: number): Promise<void>;
+  /** Queues a request. Throws `INDEX_REFUSED` when 100 are waiting. */
+  leave(tenantId: string, request: OwnerRequest): Promise<void>;
   /** Withdraws a request that nobody has taken; one that an owner has taken continues. */
-  cancel(tenantId: string, requestId: string): Promise<void>;
-  /** Takes the oldest request whose asker is alive; each is taken once. Null when there is none. */
+  cancel(tenantId: string, request: OwnerRequest): Promise<void>;
+  /** Takes the oldest request; each is taken once. Null when there is none. */
   take(tenantId: string, owner: string): Promise<OwnerRequest | null>;
-  /** Stores an answer for an hour. */
+  /** Stores an answer for a day. */
   answer(tenantId: string, requestId: string, answer: RequestAnswer): Promise<void>;
   /** Returns null until an owner has taken the request, and after the answer has expired. */
   answerTo(tenantId: string, requestId: string): Promise<RequestAnswer | null>;
 }
 
 export const MOST_REQUESTS_WAITING = 100;
-export const ANSWER_KEPT_MS = 60 * 60 * 1000;
+export const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000;

@@ -27,7 +27,7 @@ const ROW_AREAS = ['rows', 'rejects'] as const;
  * - `ended`: absence id → day on which it was published as deleted
  * - `forgotten`: absences whose key in `absence-changes` was nulled
  * - `absent`: absence id → student and days of a current absence; empty if the mapping takes the student out
- * - `contradictions`: absence id → how much of what the hub says of it does not fit
+ * - `contradictions`: absences of which something that the hub says does not fit
  */
 export const ABSENCE_AREAS = [
   'absences',

@@ -23,15 +23,9 @@ export async function keepHeartbeat(
     factsOf?: FactsOf | undefined;
   },
 ): Promise<void> {
-  for (let beat = 1; !options.signal.aborted; beat += 1) {
+  while (!options.signal.aborted) {
     const ownedSinceMs = options.ownedSinceMs();
-    // The number shows a reader that the heartbeat is renewed, and not one that Redis has kept too long.
-    const info = {
-      host: hostname(),
-      pid: String(process.pid),
-      beat: String(beat),
-      ...options.factsOf?.(tenantId),
-    };
+    const info = { host: hostname(), pid: String(process.pid), ...options.factsOf?.(tenantId) };
     await coordination
       .announce(tenantId, { owner, ownedSinceMs: ownedSinceMs ?? 0, info }, HEARTBEAT_LASTS_MS)
       .catch(() => undefined);

@@ -14,11 +14,6 @@ export class MemoryDeletions implements DeletionMemory {
     this.#base = base;
   }
 
-  /** Drops the own changes for a collection. */
-  discard(collection: CollectionName): void {
-    this.#missing.delete(collection);
-  }
-
   async missing(collection: CollectionName): Promise<Missing | null> {
     const own = this.#missing.get(collection);
     return own === undefined ? ((await this.#base?.missing(collection)) ?? null) : own;

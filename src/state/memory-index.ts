@@ -1,5 +1,4 @@
 import { RollcallError } from '../errors.ts';
-import type { Offsets } from '../model/progress.ts';
 import {
   indexDiverged,
   latestChanges,
@@ -14,12 +13,14 @@ import {
 
 const ENTRIES_AT_ONCE = 1_000;
 const LOOK_UP_AT_ONCE = 5_000;
+/** How often in a row a look-up follows another process's index. */
+const FOLLOWED_AT_MOST = 5;
 
 export interface MemoryIndexOptions {
   /** Tenant and collection, for errors. */
   readonly name: string;
   readonly areas: readonly IndexArea[];
-  /** Another process's index and its position, below the changes in memory; left out: everything is in memory. */
+  /** Another process's index and its position at the begin, below the changes in memory; left out: everything is in memory. */
   readonly base?: { readonly index: CollectionIndex; readonly at: IndexPosition } | null | undefined;
 }
 
@@ -34,14 +35,17 @@ export class MemoryIndex implements CollectionIndex {
    * is removed from the index below.
    */
   readonly #staged: ReadonlyMap<IndexArea, Map<string, string | null>>;
-  #base: LiveBase | null;
+  #base: CollectionIndex | null;
+  /** The transaction that the index below was at when it was read last. */
+  #baseAt: string;
   #position: IndexPosition | null;
   #replay: object | null = null;
 
   constructor({ name, areas, base = null }: MemoryIndexOptions) {
     this.#name = name;
     this.#staged = new Map(areas.map((area) => [area, new Map()]));
-    this.#base = base === null ? null : new LiveBase(base.index, base.at);
+    this.#base = base?.index ?? null;
+    this.#baseAt = base?.at.transactionId ?? '';
     this.#position = base === null ? null : copyOf(base.at);
   }
 
@@ -82,7 +86,7 @@ export class MemoryIndex implements CollectionIndex {
     const keys = [...staged.keys()];
     for (let from = 0; from < keys.length; from += LOOK_UP_AT_ONCE) {
       const some = keys.slice(from, from + LOOK_UP_AT_ONCE);
-      const below = await base.lookup(area, some);
+      const below = await this.#below(base, area, some);
       for (const [at, key] of some.entries())
         count += Number(staged.get(key) !== null) - Number((below[at] ?? null) !== null);
     }
@@ -135,7 +139,6 @@ export class MemoryIndex implements CollectionIndex {
       entries: (area) => this.entries(area),
       finish: async (position) => {
         requireCurrent();
-        this.#base?.noteReplay(position.transactionId);
         this.#position = copyOf(position);
         this.#replay = null;
       },
@@ -147,13 +150,27 @@ export class MemoryIndex implements CollectionIndex {
     const names = keys.map((key) => key.toWellFormed());
     // An empty list goes to the index below too, so that it checks its position.
     const unstaged = this.#base === null ? [] : names.filter((key) => !staged.has(key));
-    const below = (await this.#base?.lookup(area, unstaged)) ?? [];
+    const below = this.#base === null ? [] : await this.#below(this.#base, area, unstaged);
     let next = 0;
     return names.map((key) => {
       const value = staged.get(key);
       if (value === undefined) return below[next++] ?? null;
       return value === null ? null : Buffer.from(value, 'latin1');
     });
+  }
+
+  /** Another process's index moves on with each of its transactions: it is read as it is now. */
+  async #below(base: CollectionIndex, area: IndexArea, keys: readonly string[]) {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await base.lookup(area, keys, this.#baseAt);
+      } catch (error) {
+        const isMoved = error instanceof RollcallError && error.code === 'INDEX_DIVERGED';
+        const now = isMoved && attempt <= FOLLOWED_AT_MOST ? await base.position() : null;
+        if (now === null) throw error;
+        this.#baseAt = now.transactionId;
+      }
+    }
   }
 
   #requireAt(transactionId: string | null): void {
@@ -196,65 +213,4 @@ export function* inBatches<T>(values: ReadonlyMap<string, T>): Generator<readonl
 
 function copyOf(position: IndexPosition): IndexPosition {
   return { ...position, offsets: { ...position.offsets } };
-}
-
-/** How often in a row a read follows an index to a new position without a change. */
-const FOLLOWED_AT_MOST = 5;
-
-/**
- * Another process's index at one point of the log. The owner commits a transaction for every sync, even if it changes
- * nothing. This class follows such a transaction, and throws `INDEX_DIVERGED` for any other.
- */
-class LiveBase {
-  readonly #index: CollectionIndex;
-  #at: IndexPosition;
-  /** The last transaction that the reader has read from the log itself. */
-  #replayedTo: string | null = null;
-
-  constructor(index: CollectionIndex, at: IndexPosition) {
-    this.#index = index;
-    this.#at = at;
-  }
-
-  /** Also accepts an index at this transaction, whose changes the reader knows. */
-  noteReplay(transactionId: string): void {
-    this.#replayedTo = transactionId;
-  }
-
-  async lookup(area: IndexArea, keys: readonly string[]): Promise<readonly (Buffer | null)[]> {
-    for (let followed = 0; ; followed += 1) {
-      try {
-        return await this.#index.lookup(area, keys, this.#at.transactionId);
-      } catch (error) {
-        const isMoved = error instanceof RollcallError && error.code === 'INDEX_DIVERGED';
-        if (!isMoved || followed === FOLLOWED_AT_MOST || !(await this.#follow())) throw error;
-      }
-    }
-  }
-
-  count(area: IndexArea): Promise<number> {
-    return this.#index.count(area);
-  }
-
-  entries(area: IndexArea): ReturnType<CollectionIndex['entries']> {
-    return this.#index.entries(area);
-  }
-
-  keys(area: IndexArea): ReturnType<CollectionIndex['keys']> {
-    return this.#index.keys(area);
-  }
-
-  async #follow(): Promise<boolean> {
-    const now = await this.#index.position();
-    if (now === null) return false;
-    const isAsRead = now.transactionId === this.#replayedTo || areEqual(now.offsets, this.#at.offsets);
-    if (isAsRead) this.#at = now;
-    return isAsRead;
-  }
-}
-
-/** Whether offsets are equal, so that no record of the collection was published in between. */
-function areEqual(one: Offsets, other: Offsets): boolean {
-  const names = Object.keys(one);
-  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
 }

@@ -21,15 +21,12 @@ export class MemoryState implements TenantState {
   }
 
   /**
-   * Starts again with the current indexes of these collections. Call this before the log's progress is read: recovery
+   * Begins with the current indexes of these collections. Call this before the log's progress is read: recovery
    * brings an index that is behind up to date, but an index ahead of that progress would count as unknown.
    */
-  async begin(
-    collections: readonly CollectionName[],
-    { fromTopics }: { readonly fromTopics: (collection: CollectionName) => boolean },
-  ): Promise<void> {
+  async begin(collections: readonly CollectionName[]): Promise<void> {
     for (const name of collections) {
-      const index = fromTopics(name) ? undefined : this.#live?.collection(name);
+      const index = this.#live?.collection(name);
       const at = (await index?.position()) ?? null;
       this.#indexes.set(name, this.#newIndex(name, index && at && { index, at }));
     }
@@ -57,7 +54,6 @@ const NOBODY_ELSE: Coordination = {
   livingOwner: () => Promise.resolve(null),
   withdraw: () => Promise.resolve(),
   leave: () => Promise.resolve(),
-  keepAlive: () => Promise.resolve(),
   cancel: () => Promise.resolve(),
   take: () => Promise.resolve(null),
   answer: () => Promise.resolve(),

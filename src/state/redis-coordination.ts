@@ -60,43 +60,30 @@ export class RedisCoordination implements Coordination {
     await this.#connection.script(SCRIPTS.withdrawOwner, [this.#keys(tenantId).owner], [owner]);
   }
 
-  async leave(tenantId: string, request: OwnerRequest, aliveMs: number): Promise<void> {
-    const keys = this.#keys(tenantId);
-    const isQueued = await this.#connection.script(
-      SCRIPTS.leaveRequest,
-      [keys.requests, keys.asker(request.id)],
-      [JSON.stringify(request), MOST_REQUESTS_WAITING, aliveMs, LIST_KEPT_MS],
-    );
-    if (isQueued === 1) return;
-    const what = `${MOST_REQUESTS_WAITING} requests already wait for the process that owns ${tenantId}`;
-    throw new RollcallError('INDEX_REFUSED', what, {
-      remedy: 'Wait until it has handled some of them; `rollcall status` shows what it is doing.',
-    });
+  async leave(tenantId: string, request: OwnerRequest): Promise<void> {
+    const { requests } = this.#keys(tenantId);
+    const waiting = await this.#connection.run((client) => client.llen(requests));
+    if (waiting >= MOST_REQUESTS_WAITING) {
+      const what = `${MOST_REQUESTS_WAITING} requests already wait for the process that owns ${tenantId}`;
+      throw new RollcallError('INDEX_REFUSED', what, {
+        remedy: 'Wait until it has handled some of them; `rollcall status` shows what it is doing.',
+      });
+    }
+    await this.#connection.run((client) => client.rpush(requests, JSON.stringify(request)));
+    await this.#connection.run((client) => client.pexpire(requests, LIST_KEPT_MS));
   }
 
-  async keepAlive(tenantId: string, requestId: string, aliveMs: number): Promise<void> {
-    const key = this.#keys(tenantId).asker(requestId);
-    await this.#connection.run((client) => client.set(key, '1', 'PX', aliveMs));
-  }
-
-  async cancel(tenantId: string, requestId: string): Promise<void> {
-    const key = this.#keys(tenantId).asker(requestId);
-    await this.#connection.run((client) => client.del(key));
+  async cancel(tenantId: string, request: OwnerRequest): Promise<void> {
+    const { requests } = this.#keys(tenantId);
+    await this.#connection.run((client) => client.lrem(requests, 0, JSON.stringify(request)));
   }
 
   async take(tenantId: string, owner: string): Promise<OwnerRequest | null> {
-    const keys = this.#keys(tenantId);
-    for (let waiting = 0; waiting < MOST_REQUESTS_WAITING; waiting += 1) {
-      const text = await this.#connection.run((client) => client.lpop(keys.requests));
-      if (text === null) return null;
-      const request = parsed(REQUEST, text);
-      if (request === null) continue;
-      const isAwaited = await this.#connection.run((client) => client.exists(keys.asker(request.id)));
-      if (isAwaited === 0) continue;
-      await this.answer(tenantId, request.id, { state: 'taken', owner, progress: null });
-      return request;
-    }
-    return null;
+    const { requests } = this.#keys(tenantId);
+    const text = await this.#connection.run((client) => client.lpop(requests));
+    const request = text === null ? null : parsed(REQUEST, text);
+    if (request !== null) await this.answer(tenantId, request.id, { state: 'taken', owner, progress: null });
+    return request;
   }
 
   async answer(tenantId: string, requestId: string, answer: RequestAnswer): Promise<void> {

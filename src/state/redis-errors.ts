@@ -1,4 +1,4 @@
-import { RollcallError } from '../errors.ts';
+import { isUntrusted, RollcallError, systemCode } from '../errors.ts';
 
 /** Rights that the Redis user needs. */
 const RIGHTS =
@@ -89,7 +89,7 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
   }
   const trouble = troubleOf(error);
   return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} does not answer: ${trouble}`, {
-    remedy: /CERT|ALTNAME/.test(trouble)
+    remedy: isUntrusted(trouble)
       ? 'Use a host name that is in the certificate of Redis; trust its authority with NODE_EXTRA_CA_CERTS=<file>.'
       : 'Check that Redis runs and is reachable from here, and check redis.url (rediss:// if Redis uses TLS).',
   });
@@ -107,9 +107,6 @@ const CLIENT_TEXTS: readonly (readonly [start: string, wording: string])[] = [
 
 /** Returns a system error's code if there is one, and no text of the other side. */
 function troubleOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  const { code } = error as NodeJS.ErrnoException;
-  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
-  if (error instanceof AggregateError) return troubleOf(error.errors[0]);
-  return CLIENT_TEXTS.find(([start]) => error.message.startsWith(start))?.[1] ?? 'unknown error';
+  const known = CLIENT_TEXTS.find(([start]) => error instanceof Error && error.message.startsWith(start));
+  return systemCode(error) ?? known?.[1] ?? 'unknown error';
 }

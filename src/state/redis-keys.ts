@@ -16,7 +16,6 @@ import type { IndexArea } from './index-store.ts';
  *                                             missed it; `sync` → the one that settled it, and the confirming sync owed (JSON)
  *   {<p>:<t>}:owner                   hash    the heartbeat: owner, ownedSinceMs, info (JSON); expires
  *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
- *   {<p>:<t>}:asker:<id>              string  exists while a process waits for the answer to a request; expires
  *   {<p>:<t>}:answer:<id>             string  progress or outcome of a request, JSON; expires
  *   {<p>}:probe:<random>              hash    exists for a moment, at the start
  */
@@ -31,7 +30,6 @@ export interface CollectionKeys {
 export interface TenantKeys {
   readonly owner: string;
   readonly requests: string;
-  asker(requestId: string): string;
   answer(requestId: string): string;
   /** `day` is `YYYY-MM-DD`. */
   collection(name: CollectionName): CollectionKeys;
@@ -42,7 +40,6 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
   return {
     owner: `${tenant}:owner`,
     requests: `${tenant}:requests`,
-    asker: (requestId) => `${tenant}:asker:${requestId}`,
     answer: (requestId) => `${tenant}:answer:${requestId}`,
     collection(name) {
       const collection = `{${keyPrefix}:${tenantId}:${name}}`;

@@ -18,5 +18,4 @@ export const SCRIPTS = {
   probe: load('probe'),
   announceOwner: load('announce-owner'),
   withdrawOwner: load('withdraw-owner'),
-  leaveRequest: load('leave-request'),
 } as const;

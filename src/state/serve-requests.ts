@@ -1,5 +1,5 @@
 import { RollcallError } from '../errors.ts';
-import { ANSWER_KEPT_MS, type Coordination, type OwnerRequest, type RequestOutcome } from './coordination.ts';
+import type { Coordination, OwnerRequest, RequestOutcome } from './coordination.ts';
 
 export interface ServeRequestsOptions {
   readonly coordination: Coordination;
@@ -13,9 +13,6 @@ export interface ServeRequestsOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly pollIntervalMs?: number | undefined;
 }
-
-/** Well below the lifetime of an answer, so that a request with long work does not look untaken. */
-const RENEW_EVERY_MS = ANSWER_KEPT_MS / 6;
 
 /** About half a minute with the default poll interval: longer than a failover of Redis. */
 const ANSWER_ATTEMPTS = 30;
@@ -36,22 +33,17 @@ export async function serveRequests(options: ServeRequestsOptions): Promise<void
 }
 
 async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): Promise<RequestOutcome> {
-  const { coordination, tenantId, owner, sleep } = options;
-  let latest: unknown = null;
+  const { coordination, tenantId, owner } = options;
   let reports: Promise<unknown> = Promise.resolve();
-  const done = new AbortController();
-  // Lost progress must not fail the work; the next report replaces it.
-  const sendProgress = (): Promise<void> =>
-    coordination
-      .answer(tenantId, request.id, { state: 'taken', owner, progress: latest ?? null })
-      .catch(() => undefined);
-  const renewal = repeat(() => sleep(RENEW_EVERY_MS, done.signal), sendProgress);
+  let isOver = false;
   try {
     const result = await options.handle(request, async (progress) => {
       // Work that goes on beside the part that failed still reports.
-      if (done.signal.aborted) return;
-      latest = progress;
-      const sent = sendProgress();
+      if (isOver) return;
+      // Lost progress must not fail the work; the next report replaces it.
+      const sent = coordination
+        .answer(tenantId, request.id, { state: 'taken', owner, progress })
+        .catch(() => undefined);
       reports = Promise.all([reports, sent]);
       await sent;
     });
@@ -67,22 +59,9 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
       remedy: 'See the log of the process that owns the tenant.',
     };
   } finally {
-    done.abort();
+    isOver = true;
     // No progress may arrive after the outcome: the asker would wait for another one.
-    await renewal;
     await reports;
-  }
-}
-
-/** Acts after each pause, until a pause rejects. */
-async function repeat(pause: () => Promise<void>, act: () => Promise<void>): Promise<void> {
-  for (;;) {
-    const isOver = await pause().then(
-      () => false,
-      () => true,
-    );
-    if (isOver) return;
-    await act();
   }
 }
 

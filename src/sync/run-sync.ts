@@ -2,12 +2,12 @@ import type { KeyedRow, PageTally } from '../core/row-changes.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { incrementalFrom, isOversized, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';
+import { TURNS_UNTIL_SENT } from '../hub/scan.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import { BecomesFull, IdentityGate } from './identity.ts';
-import { scansAhead } from '../source/pages-ahead.ts';
-import { evidenceOf, type Reading, type SourcePage } from '../source/source-scan.ts';
+import { evidenceOf, scansAhead, type Reading, type SourcePage } from '../source/source-scan.ts';
 import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
 import { settleMissing, type MirroredCollection, type RunningSync, type Scanned } from './settle-missing.ts';
 import type { ReplacedSync, SyncResult, SyncOptions } from './sync-result.ts';
@@ -145,8 +145,7 @@ async function scanAll(run: RunningSync, gate: IdentityGate): Promise<Scanned> {
       const isByTime = !sync.isFull && own.source.changes === undefined;
       if (isByTime && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
-      // The reader is done with a large page before the scan goes on.
-      if (own.writer.isFull || page.isLarge === true) await commits.now();
+      if (own.writer.isFull) await commits.now();
     }
   } finally {
     await pages.return(undefined);
@@ -168,13 +167,13 @@ async function* pagesOf(
   const ahead = options.isSingle ? 0 : own.tenant.scopesAhead;
   for await (const scan of scansAhead(reading.scans(options.wanted), { ahead, open })) {
     const before = countedBy(sync);
-    yield* scan.pages;
+    const end = yield* scan.pages;
     const after = countedBy(sync);
     const counted = {
       distinctRows: after.distinctRows - before.distinctRows,
       rowsWithoutId: after.rowsWithoutId - before.rowsWithoutId,
     };
-    options.scans.push(evidenceOf(scan.scope, scan.pages.end, counted));
+    options.scans.push(evidenceOf(scan.scope, end, counted));
   }
 }
 
@@ -210,7 +209,7 @@ class Commits {
     }
   }
 
-  /** Whether the next page, or the end, arrives in time; without time, by the next turn of the event loop. */
+  /** Whether the next page, or the end, arrives in time; without time, if it has come already. */
   async #arrives(next: Promise<unknown>, withinMs: number): Promise<boolean> {
     const { runtime } = this.#run.own.tenant;
     const arrived = next.then(
@@ -219,15 +218,19 @@ class Commits {
     );
     const ending = new AbortController();
     const late =
-      withinMs <= 0
-        ? new Promise<void>((resolve) => setImmediate(resolve))
-        : runtime.sleep(withinMs, ending.signal).catch(() => undefined);
+      withinMs <= 0 ? turnsOfLoop() : runtime.sleep(withinMs, ending.signal).catch(() => undefined);
     try {
       return await Promise.race([arrived, late.then(() => false)]);
     } finally {
       ending.abort();
     }
   }
+}
+
+/** So long takes a page that has come already: its scan first sends the request for the page after it. */
+async function turnsOfLoop(): Promise<void> {
+  for (let turn = 0; turn <= TURNS_UNTIL_SENT; turn += 1)
+    await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /** Those whose scopes a confirming sync reads; null: it reads all. */

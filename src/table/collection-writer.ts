@@ -235,10 +235,10 @@ export class CollectionWriter {
    * Commits the staged changes and rebuilds the index, while no other task runs. `make` must leave the index equal to
    * the log, and returns the state from which the writer continues.
    */
-  reindex(make: (isFirstLoadOver: boolean) => Promise<WriterStart>): Promise<void> {
+  reindex(make: () => Promise<WriterStart>): Promise<void> {
     return this.#run(async () => {
       await this.#flush(this.#syncOfItsOwn(), null);
-      const start = await make(this.committed.isFirstLoadOver);
+      const start = await make();
       this.committed.restart(start);
       this.#table.reset(start);
       await this.#importChangelog();
@@ -255,7 +255,7 @@ export class CollectionWriter {
     if (view === undefined || this.committed.isChangelogComplete) return;
     const sync = this.#syncOfItsOwn();
     let isEmpty = true;
-    for await (const records of view.changelog(() => this.#table.indexed)) {
+    for await (const records of view.changelog()) {
       // Withdraws the mark of a lost changelog from `progress`, before `progress` has offsets of the new changelog.
       if (isEmpty && this.progress !== null) await this.#commit(sync);
       isEmpty = false;

@@ -67,8 +67,8 @@ export interface View {
   live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds>;
   /** How many keys the derived topics have after these changes, by the index. */
   countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<DerivedCollection, number>>;
-  /** The records that make the changelog equal to the index. `at` returns the transaction that the index reflects. */
-  changelog(at: () => string): AsyncIterable<readonly OutgoingRecord[]>;
+  /** The records that fill an empty changelog from the index. */
+  changelog(): AsyncIterable<readonly OutgoingRecord[]>;
   /** Called after the commit. */
   committed(derived: Derived): void;
 }
@@ -117,7 +117,6 @@ export class Table {
   readonly #syncs = new Set<ActiveSync>();
   readonly #publishedAt = new Map<string, number>();
   readVersion = 0;
-  #samples = 0;
   /** The transaction that the index reflects. */
   indexed = '';
   /** Number of keys, with the staged changes. */
@@ -379,12 +378,9 @@ export class Table {
   async someKeys(count: number, test: (key: string) => boolean): Promise<readonly string[]> {
     for await (const batch of this.#index.keys('rows')) {
       const fit = batch.filter(test);
-      // Spread over the batch, because neighbouring keys often change together; and others each time, since the hub may have
-      // removed those of the last time.
+      // Spread over the batch, because neighbouring keys often change together.
       const step = Math.max(1, Math.floor(fit.length / count));
-      const from = this.#samples % step;
-      this.#samples += 1;
-      if (fit.length > 0) return fit.filter((_, position) => position % step === from).slice(0, count);
+      if (fit.length > 0) return fit.filter((_, position) => position % step === 0).slice(0, count);
     }
     return [];
   }

@@ -1,5 +1,5 @@
 import { lastFullPullDue } from '../core/full-pull-time.ts';
-import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
+import { newSyncStats } from '../core/sync-stats.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -82,7 +82,7 @@ export class Syncs {
     if (mode === 'FULL' || !this.#timetable.canBeIncremental) return this.#full(options);
     const first = await this.#incremental(options);
     if (first.kind !== 'becomes-full') return first;
-    const result = withEarlier(first.stats, await this.#full(options));
+    const result = await this.#full(options);
     if (first.because === 'short' && result.kind === 'complete') this.#own.findings.ignoreFilteredTotals();
     return result;
   }
@@ -138,7 +138,6 @@ export class Syncs {
     const { signal } = options;
     const { tenant, settings, writer, findings } = this.#own;
     const { emit, runtime } = tenant;
-    const { retries } = this.#timetable;
     const collection = settings.name;
     const startedAtMs = runtime.now();
     emit({ type: 'sync-started', collection, mode });
@@ -146,8 +145,8 @@ export class Syncs {
       if (writer.committed.lost !== undefined) throw writer.committed.lost;
       const result = this.#withoutParents(mode) ?? (await runSync(this.#own, mode, options));
       // Retry an inconclusive sync like a failed one, with growing pauses.
-      if (result.kind === 'inconclusive') retries.postpone(mode);
-      else retries.clear(mode);
+      if (result.kind === 'inconclusive') this.#timetable.postpone(mode);
+      else this.#timetable.clear(mode);
       // Even if its answers are inconclusive, the hub offers the collection.
       findings.isNotOffered = false;
       this.#timetable.noteEnd(result.stats.mode, result, startedAtMs);
@@ -194,7 +193,6 @@ export class Syncs {
 
   async #noteFailure(error: unknown, sync: { mode: SyncMode; durationMs: number }): Promise<void> {
     const { tenant, settings, writer, findings } = this.#own;
-    const { retries } = this.#timetable;
     const collection = settings.name;
     const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
     // When rows are known, a 404 counts as a temporary failure of a gateway.
@@ -205,25 +203,14 @@ export class Syncs {
       // A collection that lacks its parents begins as soon as these are there.
       if (parentsOf(this.#own) !== 'not-offered') {
         const dueAtMs = lastFullPullDue(settings.fullPull, tenant.runtime.now());
-        retries.postponeUntil(sync.mode, dueAtMs + DAY_MS);
+        this.#timetable.postponeUntil(sync.mode, dueAtMs + DAY_MS);
       }
       return;
     }
     const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
-    const retryInMs = isOfOneCollection(error) ? retries.postpone(sync.mode, askedMs) : null;
+    const retryInMs = isOfOneCollection(error) ? this.#timetable.postpone(sync.mode, askedMs) : null;
     tenant.emit({ type: 'sync-failed', collection, error, ...sync, retryInMs });
   }
-}
-
-/** The result of a request with two syncs: the sums of what both published, otherwise the numbers of the last one. */
-function withEarlier(earlier: SyncStats, result: SyncResult): SyncResult {
-  const stats: SyncStats = {
-    ...result.stats,
-    rowsCreated: earlier.rowsCreated + result.stats.rowsCreated,
-    rowsUpdated: earlier.rowsUpdated + result.stats.rowsUpdated,
-    rowsRemoved: earlier.rowsRemoved + result.stats.rowsRemoved,
-  };
-  return { ...result, stats };
 }
 
 /** State of the parents' collection: ready when it has had a complete full sync, or there is none. */
@@ -254,7 +241,6 @@ export class CollectionRunner {
   readonly #requests: SyncRequests;
   readonly #timetable: SyncTimetable;
   readonly #syncs: Syncs;
-  #hasLookedForParents = false;
   #lastConfirming: SyncResult | null = null;
 
   constructor(own: MirroredCollection) {
@@ -314,7 +300,6 @@ export class CollectionRunner {
       await this.#requests.rest(this.isNotOffered ? NOT_OFFERED_POLL_MS : READY_POLL_MS, signal);
       return;
     }
-    await this.#lookForNewParents();
     const next = this.#timetable.next();
     if (next.kind === 'wait') {
       await this.#requests.rest(next.atMs - this.#own.tenant.runtime.now(), signal);
@@ -328,16 +313,6 @@ export class CollectionRunner {
       // The time of the next attempt is set; until then another sync may be due.
       if (signal.aborted || !isOfOneCollection(error)) throw error;
     }
-  }
-
-  /**
-   * Incremental syncs bring no unchanged rows, and the next daily full sync would be late for the rows of a new
-   * afterschool.
-   */
-  async #lookForNewParents(): Promise<void> {
-    if (this.#hasLookedForParents) return;
-    this.#hasLookedForParents = true;
-    if (((await this.#own.source.newParents?.())?.size ?? 0) > 0) this.#timetable.requireFull();
   }
 
   /**

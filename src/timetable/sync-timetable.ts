@@ -11,58 +11,16 @@ const LONGEST_RETRY_MS = 300_000;
 const LONGEST_ASKED_MS = 600_000;
 const SHORTEST_RETRY_MS = 1_000;
 
-/** When a sync that failed or proved nothing may run again. By mode: a failed full sync says little about incremental ones. */
-export class SyncRetries {
-  readonly #own: MirroredCollection;
-  /** In a row. */
-  readonly #failures: Record<SyncMode, number> = { FULL: 0, INCREMENTAL: 0 };
-  readonly #notBeforeMs: Record<SyncMode, number> = { FULL: 0, INCREMENTAL: 0 };
-  #notedAtMs = 0;
-
-  constructor(own: MirroredCollection) {
-    this.#own = own;
-  }
-
-  /** The mode's syncs work. */
-  clear(mode: SyncMode): void {
-    this.#failures[mode] = 0;
-    this.#notBeforeMs[mode] = 0;
-  }
-
-  /**
-   * Notes one more failure in a row; returns for how many ms such a sync is not tried again. `askedMs`: how long the
-   * hub, its token endpoint or an open circuit lets nothing through: a sync before that would only fail again.
-   */
-  postpone(mode: SyncMode, askedMs = 0): number {
-    const { deltaEveryMs } = this.#own.settings;
-    const { now, random } = this.#own.tenant.runtime;
-    this.#failures[mode] += 1;
-    const firstMs = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
-    const backoff = { firstMs, longestMs: LONGEST_RETRY_MS };
-    const ownMs = jitteredPauseMs(backoff, this.#failures[mode], random);
-    const retryInMs = Math.max(SHORTEST_RETRY_MS, ownMs, Math.min(askedMs, LONGEST_ASKED_MS));
-    this.postponeUntil(mode, now() + retryInMs);
-    return retryInMs;
-  }
-
-  postponeUntil(mode: SyncMode, atMs: number): void {
-    this.#notedAtMs = this.#own.tenant.runtime.now();
-    this.#notBeforeMs[mode] = atMs;
-  }
-
-  /** A time that was noted by a clock that has been set back since does not count. */
-  notBefore(mode: SyncMode, nowMs: number): number {
-    return nowMs < this.#notedAtMs ? 0 : this.#notBeforeMs[mode];
-  }
-}
-
 /** If only full syncs bring changes, the pause between them is this many times their duration. */
 const FULL_RESTS = 10;
 
 /** Which sync of a collection is due, from the results of its last syncs. The rules are in core/next-sync.ts. */
 export class SyncTimetable {
   readonly #own: MirroredCollection;
-  readonly retries: SyncRetries;
+  /** Syncs in a row that failed or proved nothing. By mode: a failed full sync says little about incremental ones. */
+  readonly #failures: Record<SyncMode, number> = { FULL: 0, INCREMENTAL: 0 };
+  readonly #notBeforeMs: Record<SyncMode, number> = { FULL: 0, INCREMENTAL: 0 };
+  #postponedAtMs = 0;
   #lastSyncAtMs: number | null = null;
   #lastFullAtMs: number | null;
   #isFilterRefused = false;
@@ -70,10 +28,11 @@ export class SyncTimetable {
 
   constructor(own: MirroredCollection) {
     this.#own = own;
-    this.retries = new SyncRetries(own);
     const { isMappingNew, completeSinceMs } = own.writer.committed;
+    // An afterschool that the configuration newly names has no rows yet.
+    const hasConfiguredParents = own.settings.parentIds !== undefined;
     // Fields that `drop` and `pseudonymise` newly name must leave the topics now, not with the next daily full sync.
-    this.#lastFullAtMs = isMappingNew ? null : completeSinceMs;
+    this.#lastFullAtMs = isMappingNew || hasConfiguredParents ? null : completeSinceMs;
   }
 
   next(): NextSync {
@@ -89,9 +48,9 @@ export class SyncTimetable {
       lastFullAtMs: this.#isWrongTenant ? null : this.#lastFullAtMs,
       lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
-      fullNotBeforeMs: this.retries.notBefore('FULL', nowMs),
+      fullNotBeforeMs: this.#notBefore('FULL', nowMs),
       confirmAtMs: missing.owed?.atMs ?? null,
-      incrementalNotBeforeMs: this.retries.notBefore('INCREMENTAL', nowMs),
+      incrementalNotBeforeMs: this.#notBefore('INCREMENTAL', nowMs),
       deltaEveryMs,
       hasIncremental: this.canBeIncremental && this.mayBringChanges,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
@@ -127,9 +86,36 @@ export class SyncTimetable {
     this.#isFilterRefused = true;
   }
 
-  /** A full sync is due at once. */
-  requireFull(): void {
-    this.#lastFullAtMs = null;
+  /** The mode's syncs work. */
+  clear(mode: SyncMode): void {
+    this.#failures[mode] = 0;
+    this.#notBeforeMs[mode] = 0;
+  }
+
+  /**
+   * Notes one more failure in a row; returns for how many ms such a sync is not tried again. `askedMs`: how long the
+   * hub or its token endpoint lets nothing through: a sync before that would only fail again.
+   */
+  postpone(mode: SyncMode, askedMs = 0): number {
+    const { deltaEveryMs } = this.#own.settings;
+    const { now, random } = this.#own.tenant.runtime;
+    this.#failures[mode] += 1;
+    const firstMs = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
+    const backoff = { firstMs, longestMs: LONGEST_RETRY_MS };
+    const ownMs = jitteredPauseMs(backoff, this.#failures[mode], random);
+    const retryInMs = Math.max(SHORTEST_RETRY_MS, ownMs, Math.min(askedMs, LONGEST_ASKED_MS));
+    this.postponeUntil(mode, now() + retryInMs);
+    return retryInMs;
+  }
+
+  postponeUntil(mode: SyncMode, atMs: number): void {
+    this.#postponedAtMs = this.#own.tenant.runtime.now();
+    this.#notBeforeMs[mode] = atMs;
+  }
+
+  /** A time that was noted by a clock that has been set back since does not count. */
+  #notBefore(mode: SyncMode, nowMs: number): number {
+    return nowMs < this.#postponedAtMs ? 0 : this.#notBeforeMs[mode];
   }
 
   noteEnd(mode: SyncMode, { kind }: Pick<SyncResult | ReplacedSync, 'kind'>, startedAtMs: number): void {

@@ -62,20 +62,9 @@ export interface AbsenceStep {
   readonly mergedInto: string | null;
 }
 
-/** What the hub says of an absence that does not fit: links that were not followed, and versions of another student. */
-export interface Oddities {
-  readonly links: number;
-  readonly students: number;
-}
-
-export function odditiesOf({ members }: Pick<AbsenceEntry, 'members'>): Oddities {
-  let links = 0;
-  let students = 0;
-  for (const { isOdd, state } of members) {
-    if (state === 'foreign') students += 1;
-    else if (isOdd) links += 1;
-  }
-  return { links, students };
+/** Whether something that the hub says of it does not fit: a link was not followed, or a record names another student. */
+export function isContradictory({ members }: Pick<AbsenceEntry, 'members'>): boolean {
+  return members.some(({ isOdd, state }) => isOdd || state === 'foreign');
 }
 
 /** The entry of an absence whose key in `absence-changes` was nulled. */

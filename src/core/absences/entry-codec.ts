@@ -1,4 +1,4 @@
-import type { AbsenceEntry, Member, MemberState, Oddities, Published } from './absence-entry.ts';
+import type { AbsenceEntry, Member, MemberState, Published } from './absence-entry.ts';
 
 /*
  * entry   := head (1 byte) · [student: 4] · [step: varint · position of the version published last: varint] ·
@@ -158,12 +158,4 @@ class EntryReader {
   end(): void {
     if (this.#at !== this.#bytes.length) throw new RangeError('an entry is longer than it says');
   }
-}
-
-/** The bytes of an absence's oddities in the index. A list has about 1,000 versions at most. */
-export function encodeOddities({ links, students }: Oddities): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt16BE(links);
-  bytes.writeUInt16BE(students, 2);
-  return bytes;
 }

@@ -8,7 +8,6 @@ export const TENANT_PARTS = [
   'failed',
   'pipeline',
   'hub',
-  'breaker',
   'kafka',
   'quota',
   'registry',

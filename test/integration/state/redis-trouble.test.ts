@@ -248,7 +248,7 @@ describe('trouble with Redis', () => {
     await deletions.setMissing('users', { syncId: 's', confirmAtMs: null, confirmsAll: false, keys });
     await deletions.setMissing('users', null);
     await store.coordination.announce('north', { owner: 'me', ownedSinceMs: 1, info: {} }, 1_000);
-    await store.coordination.leave('north', { id: 'r', kind: 'pull', parameters: {} }, 1_000);
+    await store.coordination.leave('north', { id: 'r', kind: 'pull', parameters: {} });
     expect(await store.coordination.take('north', 'me')).not.toBeNull();
   });
 

@@ -89,14 +89,6 @@ export class SimulatedLog implements TenantLog {
     return { ...committed, committedAtMs: this.#at.time.now(), tookMs: 0 };
   }
 
-  removedAt(): Offsets {
-    return {};
-  }
-
-  remove(): Promise<void> {
-    throw new Error('nothing is purged in these histories');
-  }
-
   async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     return topics.map((topic) => ({
       topic,

@@ -201,8 +201,6 @@ function forgetful(open: () => TenantLog): TenantLog {
       return log.own(signal);
     },
     commit: (transaction) => log.commit(transaction),
-    remove: (records) => log.remove(records),
-    removedAt: () => log.removedAt(),
     ranges: (topics) => log.ranges(topics),
     read: (options) => log.read(options),
     compactionSettings: (topics) => log.compactionSettings(topics),

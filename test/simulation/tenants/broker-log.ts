@@ -142,14 +142,6 @@ export class BrokerLog implements TenantLog {
     return offsets;
   }
 
-  removedAt(): Offsets {
-    return {};
-  }
-
-  remove(): Promise<void> {
-    throw new Error('no collection is purged in these histories');
-  }
-
   async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     const { at, broker } = this.#options;
     await dawdle(at, 1);

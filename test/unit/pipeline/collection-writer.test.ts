@@ -349,17 +349,6 @@ describe('CollectionWriter', () => {
   });
 });
 
-it('a writer gives other rows to ask for each time: the hub may have removed those of the last time', async () => {
-  const { writer } = await bench();
-  const sync = beginSync(writer);
-  const rows = Array.from({ length: 20 }, (_, number) => row(`row-${number}`, 'x'));
-  await writer.accept(sync, { rows, readVersion: writer.readVersion() });
-  await writer.flush(sync);
-  const asked = [1, 2, 3, 4, 5, 6].map(() => writer.read((table) => table.someKeys(3, () => true)));
-  const different = new Set((await Promise.all(asked)).flat());
-  expect(different.size).toBe(18);
-});
-
 describe('what a full sync has settled of missing rows', () => {
   const settled = (settledBy: string): DeletionState => ({
     settledBy,

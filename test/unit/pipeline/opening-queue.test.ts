@@ -34,7 +34,6 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
             transactionIds: new Map(),
           }),
           ranges: async () => [],
-          removedAt: () => ({}),
         },
         prepare: () => prepare(tenantId),
         runtime: {

@@ -13,7 +13,7 @@ const DAILY = { segmentMs: DAY_MS, maxCompactionLagMs: DAY_MS, deleteRetentionMs
 /** Gives the marks of a stretch of virtual time with their times; `onMark` may fail. */
 async function roll(
   untilMs: number,
-  options: { onMark?: (atMs: number) => void; removedAt?: (atMs: number) => Offsets } = {},
+  options: { onMark?: (atMs: number) => void; changesAtMs?: number } = {},
 ): Promise<{ atMs: number; ends: EndsToMark }[]> {
   const marked: { atMs: number; ends: EndsToMark }[] = [];
   const stop = new AbortController();
@@ -28,7 +28,6 @@ async function roll(
       },
     },
     log: {
-      removedAt: () => options.removedAt?.(nowMs) ?? {},
       compactionSettings: (topics: readonly string[]) =>
         Promise.resolve(new Map(topics.map((topic) => [topic, DAILY]))),
       markEnds: (ends: EndsToMark) => {
@@ -38,8 +37,14 @@ async function roll(
       },
     },
   } as unknown as Tenant;
-  const offsets = { 'p.north.users/2': 7, 'p.north.rejects/0': 3 };
-  const writers = new Map([['users' as CollectionName, { committed: { offsets, last: null } }]]);
+  const committed = {
+    get offsets(): Offsets {
+      const isChanged = nowMs > (options.changesAtMs ?? Infinity);
+      return { 'p.north.users/2': 7, 'p.north.rejects/0': isChanged ? 9 : 3 };
+    },
+    last: null,
+  };
+  const writers = new Map([['users' as CollectionName, { committed }]]);
   await rollSegments(tenant, { rolls: new SegmentRolls(), writers, signal: stop.signal });
   return marked;
 }
@@ -54,10 +59,8 @@ it('marks the partitions that hold data, rejects among them, at once and an inte
   expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(DAY_MS);
 });
 
-it('marks an idle partition again after a request removed something from it', async () => {
-  const marked = await roll(60 * DAY_MS, {
-    removedAt: (atMs): Offsets => (atMs > 30 * DAY_MS ? { 'p.north.rejects/0': 9 } : {}),
-  });
+it('marks an idle partition again after something was removed from it', async () => {
+  const marked = await roll(60 * DAY_MS, { changesAtMs: 30 * DAY_MS });
   const late = marked.filter(({ atMs }) => atMs > 30 * DAY_MS).map(({ ends }) => Object.fromEntries(ends));
   expect(late.length).toBeGreaterThanOrEqual(10);
   expect(late.every((ends) => JSON.stringify(ends) === '{"rejects":[0]}')).toBe(true);

@@ -54,8 +54,10 @@ describe('the index of absences', () => {
   });
 
   test('begins with nothing where absences were never mirrored', () => {
-    expect(sourceOf({ derived: never, hasLostChangelog: true })).toBe('nothing');
+    expect(sourceOf({ derived: never, hasChangelog: false })).toBe('nothing');
     expect(sourceOf({ progress: null, hasEvents: false, hasChangelog: false })).toBe('nothing');
+    expect(sourceOf({ derived: never })).toBe('lost');
+    expect(sourceOf({ progress: null, hasEvents: false })).toBe('lost');
   });
 
   test('is copied where only `progress` is lost', () => {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
-import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
+import { MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
 import type { Coordination } from '../../../src/state/coordination.ts';
 import type { StateStore } from '../../../src/state/index-store.ts';
 import { serveRequests } from '../../../src/state/serve-requests.ts';
@@ -66,8 +66,8 @@ export function describeCoordination({
       const { coordination, tenantId } = await setUp();
       const first = request({ collections: ['users'], full: true, __proto__x: 'å' });
       const second = request();
-      await coordination.leave(tenantId, first, 60_000);
-      await coordination.leave(tenantId, second, 60_000);
+      await coordination.leave(tenantId, first);
+      await coordination.leave(tenantId, second);
       expect(await coordination.take(`${tenantId}-other`, 'me')).toBeNull();
       expect(await coordination.answerTo(tenantId, first.id)).toBeNull();
       expect(await coordination.take(tenantId, 'me')).toEqual(first);
@@ -80,15 +80,12 @@ export function describeCoordination({
       expect(await coordination.take(tenantId, 'me')).toBeNull();
     });
 
-    it('a request is not taken if its command ended or gave up', async () => {
+    it('a request is not taken if its command gave up', async () => {
       const { coordination, tenantId } = await setUp();
-      const [died, gaveUp, waits] = [request(), request(), request()];
-      await coordination.leave(tenantId, died, 20);
-      await coordination.leave(tenantId, gaveUp, 60_000);
-      await coordination.leave(tenantId, waits, 20);
-      await coordination.keepAlive(tenantId, waits.id, 60_000);
-      await coordination.cancel(tenantId, gaveUp.id);
-      await delay(40);
+      const [gaveUp, waits] = [request(), request()];
+      await coordination.leave(tenantId, gaveUp);
+      await coordination.leave(tenantId, waits);
+      await coordination.cancel(tenantId, gaveUp);
       expect(await coordination.take(tenantId, 'me')).toEqual(waits);
       expect(await coordination.take(tenantId, 'me')).toBeNull();
     });
@@ -96,13 +93,13 @@ export function describeCoordination({
     it('the number of waiting requests is bounded', async () => {
       const { coordination, tenantId } = await setUp();
       for (let at = 0; at < MOST_REQUESTS_WAITING; at += 1) {
-        await coordination.leave(tenantId, request(), 60_000);
+        await coordination.leave(tenantId, request());
       }
-      await expect(coordination.leave(tenantId, request(), 60_000)).rejects.toMatchObject({
+      await expect(coordination.leave(tenantId, request())).rejects.toMatchObject({
         code: 'INDEX_REFUSED',
       });
       await coordination.take(tenantId, 'me');
-      await coordination.leave(tenantId, request(), 60_000);
+      await coordination.leave(tenantId, request());
     });
 
     it('progress and result of a request reach the command that sent it', async () => {
@@ -217,45 +214,6 @@ export function describeCoordination({
         code: 'OWNER_BUSY',
       });
       expect(await coordination.take(tenantId, 'busy')).toBeNull();
-    });
-
-    it('work that takes longer than an answer is kept still counts as taken', async () => {
-      const { coordination, tenantId } = await setUp();
-      const stop = new AbortController();
-      const pauses: number[] = [];
-      const answered: unknown[] = [];
-      const noted = {
-        take: coordination.take.bind(coordination),
-        answer: async (...message: Parameters<typeof coordination.answer>) => {
-          answered.push(message[2]);
-          await coordination.answer(...message);
-        },
-      } as typeof coordination;
-      await coordination.announce(tenantId, sign('me'), 60_000);
-      await coordination.leave(tenantId, request(), 60_000);
-      const serving = serveRequests({
-        coordination: noted,
-        tenantId,
-        owner: 'me',
-        signal: stop.signal,
-        pollIntervalMs: 5,
-        // The clock advances by an hour at once.
-        sleep: async (ms, signal) => {
-          pauses.push(ms);
-          await sleep(5, signal);
-        },
-        handle: async (_request, report) => {
-          await report({ rowsSeen: 7 });
-          await vi.waitFor(() => expect(answered.length).toBeGreaterThan(3));
-          return 'done';
-        },
-      });
-      await vi.waitFor(() => expect(answered.at(-1)).toMatchObject({ state: 'done' }));
-      stop.abort();
-      await serving;
-      const taken = answered.slice(0, -1);
-      for (const each of taken) expect(each).toMatchObject({ state: 'taken', progress: { rowsSeen: 7 } });
-      expect(Math.max(...pauses)).toBeLessThan(ANSWER_KEPT_MS / 2);
     });
 
     it('an interrupted command leaves no request behind', async () => {

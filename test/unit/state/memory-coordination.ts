@@ -14,8 +14,7 @@ interface Expiring<T> {
 
 class TenantEntry {
   heartbeat: Expiring<OwnerHeartbeat> | null = null;
-  readonly requests: OwnerRequest[] = [];
-  readonly askersUntilMs = new Map<string, number>();
+  requests: OwnerRequest[] = [];
   readonly answers = new Map<string, Expiring<RequestAnswer>>();
 }
 
@@ -48,33 +47,22 @@ export class MemoryCoordination implements Coordination {
     if (entry.heartbeat?.value.owner === owner) entry.heartbeat = null;
   }
 
-  async leave(tenantId: string, request: OwnerRequest, aliveMs: number): Promise<void> {
+  async leave(tenantId: string, request: OwnerRequest): Promise<void> {
     const entry = this.#entry(tenantId);
     if (entry.requests.length >= MOST_REQUESTS_WAITING)
       throw new RollcallError('INDEX_REFUSED', 'too many requests', { remedy: 'Wait.' });
     entry.requests.push(JSON.parse(JSON.stringify(request)) as OwnerRequest);
-    await this.keepAlive(tenantId, request.id, aliveMs);
   }
 
-  async keepAlive(tenantId: string, requestId: string, aliveMs: number): Promise<void> {
-    const { askersUntilMs } = this.#entry(tenantId);
-    const nowMs = this.#now();
-    for (const [id, untilMs] of askersUntilMs) if (untilMs <= nowMs) askersUntilMs.delete(id);
-    askersUntilMs.set(requestId, nowMs + aliveMs);
-  }
-
-  async cancel(tenantId: string, requestId: string): Promise<void> {
-    this.#entry(tenantId).askersUntilMs.delete(requestId);
+  async cancel(tenantId: string, { id }: OwnerRequest): Promise<void> {
+    const entry = this.#entry(tenantId);
+    entry.requests = entry.requests.filter((each) => each.id !== id);
   }
 
   async take(tenantId: string, owner: string): Promise<OwnerRequest | null> {
-    const entry = this.#entry(tenantId);
-    for (let request = entry.requests.shift(); request !== undefined; request = entry.requests.shift()) {
-      if ((entry.askersUntilMs.get(request.id) ?? 0) <= this.#now()) continue;
-      await this.answer(tenantId, request.id, { state: 'taken', owner, progress: null });
-      return request;
-    }
-    return null;
+    const request = this.#entry(tenantId).requests.shift() ?? null;
+    if (request !== null) await this.answer(tenantId, request.id, { state: 'taken', owner, progress: null });
+    return request;
   }
 
   async answer(tenantId: string, requestId: string, answer: RequestAnswer): Promise<void> {

@@ -47,7 +47,7 @@ async function overlaid(): Promise<{ live: CollectionIndex; overlay: MemoryIndex
   const live = state.collection('users');
   await live.apply(null, positionAt(1), [set('a'), set('b')]);
   const overlays = new MemoryState('north', state);
-  await overlays.begin(['users'], { fromTopics: () => false });
+  await overlays.begin(['users']);
   return { live, overlay: overlays.collection('users') };
 }
 
@@ -69,43 +69,18 @@ describe('an overlay beside a living owner', () => {
     expect(await live.lookup('rows', ['a', 'b', 'c', 'd'], 'tx-1')).toEqual([...before, null, null]);
   });
 
-  it('follows the owner through transactions without a record', async () => {
+  it('follows the owner through its transactions', async () => {
     const { live, overlay } = await overlaid();
-    const [hash] = await live.lookup('rows', ['a'], 'tx-1');
-    await live.apply('tx-1', { ...positionAt(2), offsets: positionAt(1).offsets }, []);
-    expect(await overlay.lookup('rows', ['a'], 'tx-1')).toEqual([hash]);
-  });
-
-  it('is refused after the owner has published', async () => {
-    const { live, overlay } = await overlaid();
-    await live.apply('tx-1', positionAt(2), [set('a')]);
-    await expect(overlay.lookup('rows', ['a'], 'tx-1')).rejects.toEqual(diverged);
+    const change = set('c');
+    await live.apply('tx-1', positionAt(2), [change]);
+    expect(await overlay.lookup('rows', ['c'], 'tx-1')).toEqual([change.value]);
+    expect(await overlay.count('rows')).toBe(3);
   });
 
   it('is refused after the index below was dropped', async () => {
     const { live, overlay } = await overlaid();
     await live.rebuild();
     await expect(overlay.lookup('rows', [], 'tx-1')).rejects.toEqual(diverged);
-  });
-
-  it('follows the owner to the transaction up to which it has read the log itself', async () => {
-    const { live, overlay } = await overlaid();
-    const change = set('a');
-    const replay = await overlay.resume(positionAt(1));
-    await replay.write([change]);
-    await replay.finish(positionAt(2));
-    await live.apply('tx-1', positionAt(2), [change]);
-    expect(await overlay.lookup('rows', ['a', 'c'], 'tx-2')).toEqual([change.value, null]);
-    expect(await overlay.count('rows')).toBe(2);
-  });
-
-  it('is empty if the index will come from the topics', async () => {
-    const state = createMemoryStore().tenant('north');
-    await state.collection('users').apply(null, positionAt(1), [set('a')]);
-    const overlays = new MemoryState('north', state);
-    await overlays.begin(['users'], { fromTopics: () => true });
-    expect(await overlays.collection('users').position()).toBeNull();
-    expect(await allKeys(overlays.collection('users'))).toEqual(new Set());
   });
 });
 
@@ -127,12 +102,5 @@ describe('an overlay on the memory of deletions', () => {
     expect(await overlay.missing('orgs')).toEqual(missing('p'));
     expect(await below.missing('users')).toEqual(missing('u', 'v'));
     expect(await below.missing('orgs')).toEqual(missing('o'));
-  });
-
-  it('forgets its changes of one collection, and keeps those of others', async () => {
-    const overlay = new MemoryDeletions(createMemoryStore().tenant('north').deletions);
-    for (const name of ['users', 'orgs'] as const) await overlay.setMissing(name, missing('k'));
-    overlay.discard('users');
-    expect([await overlay.missing('users'), await overlay.missing('orgs')]).toEqual([null, missing('k')]);
   });
 });

@@ -126,13 +126,4 @@ describe('a log that records', () => {
     expect(JSON.stringify(log.planned('users', 'users'))).not.toContain('u-1');
     expect(log.planned('users', 'users').counts.created).toBe(1);
   });
-
-  it('forgets one collection with what follows from it, and keeps the others', async () => {
-    const log = newLog();
-    await log.commit(transactionOf('absence-versions', [event('a', 'created')]));
-    await log.commit(transactionOf('users', [record('users', 'u', 'created')]));
-    log.discard('absence-versions');
-    expect(log.planned('absence-versions', 'absence-changes').counts.created).toBe(0);
-    expect(log.planned('users', 'users').counts.created).toBe(1);
-  });
 });

@@ -2,7 +2,6 @@ import {
   awaitedIn,
   forgotten,
   isShown,
-  odditiesOf,
   type AbsenceEntry,
   type AbsenceStep,
   type VersionRow,
@@ -57,12 +56,8 @@ export class AbsenceIndex {
   }
 
   get oddities(): number {
-    let sum = 0;
-    for (const entry of this.entries.values()) {
-      const { links, students } = odditiesOf(entry);
-      sum += links + students;
-    }
-    return sum;
+    const members = [...this.entries.values()].flatMap((entry) => entry.members);
+    return members.filter(({ isOdd, state }) => isOdd || state === 'foreign').length;
   }
 
   #load(ids: Iterable<string>, mode: 'page' | 'final'): Map<string, AbsenceEntry> {
