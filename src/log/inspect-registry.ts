@@ -1,13 +1,11 @@
 import type { RollcallError } from '../errors.ts';
 import { LEVEL } from './registry-client.ts';
-import { misfit, oddAnswer, refuseUnlessOk, wrongLevel } from './registry-errors.ts';
-import { createRegistryHttp, NOT_FOUND, type RegistryConnection } from './registry-http.ts';
+import { misfit, oddAnswer, readOnly, refuseUnlessOk, wrongLevel } from './registry-errors.ts';
+import { createRegistryHttp, isSuccess, NOT_FOUND, type RegistryConnection } from './registry-http.ts';
 
 /** A subject in the registry, compared with the schema that Rollcall would register. */
 export interface SubjectFinding {
   readonly registered: boolean;
-  /** False where the registry cannot compare without registering. */
-  readonly isCompared: boolean;
   readonly problems: readonly RollcallError[];
 }
 
@@ -37,17 +35,19 @@ export function createRegistryInspection(connection: RegistryConnection) {
       const problems: RollcallError[] = [];
       // Rollcall sets a missing level when it registers the schema.
       if (level !== null && level !== LEVEL) problems.push(wrongLevel(level, at));
-      let isCompared = false;
+      // A registry without modes takes writes.
+      const mode = await get(`/mode/${name}?defaultToGlobal=true`);
+      const mustWrite = level === null || !isSuccess((await post(`/subjects/${name}`)).status);
+      if (mustWrite && String(field(mode.body, 'mode')).startsWith('READONLY')) problems.push(readOnly(at));
       // With all versions, as the level requires, or with the latest if the registry offers only that.
       for (const versions of registered ? ['versions', 'versions/latest'] : []) {
         const answer = await post(`/compatibility/subjects/${name}/${versions}`);
         const verdict = field(answer.body, 'is_compatible');
         if (answer.status !== 200 || typeof verdict !== 'boolean') continue;
         if (!verdict) problems.push(misfit(at));
-        isCompared = true;
         break;
       }
-      return { registered, isCompared, problems };
+      return { registered, problems };
     },
   };
 }

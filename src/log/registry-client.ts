@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Library from '@kafkajs/confluent-schema-registry';
 import { bareMaps } from '../core/value-codec.ts';
-import { isSuccess } from './registry-http.ts';
+import { NOT_FOUND, isReadOnly, isSuccess } from './registry-http.ts';
 import type { RegistryAnswer, RegistryHttp, RegistryRequest } from './registry-http.ts';
 
 // The library's index also loads parsers of JSON Schema and Protobuf: at each start some 60 ms of CPU time, and 11 MB that
@@ -42,11 +42,13 @@ type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['m
 export class RefusedRequest extends Error {
   readonly status: number;
   readonly method: string;
+  readonly isReadOnly: boolean;
 
   constructor(answer: RegistryAnswer, method: string) {
     super(`HTTP ${answer.status}`);
     this.status = answer.status;
     this.method = method;
+    this.isReadOnly = isReadOnly(answer);
   }
 }
 
@@ -60,7 +62,7 @@ export function createRegistryClient(url: string, http: RegistryHttp): Library.S
     async response(_next, _renew, request) {
       const method = request.method().toUpperCase() as RegistryRequest['method'];
       const body = request.body() as string | undefined;
-      const answer = await http({ method, path: request.path(), body });
+      const answer = await send(http, { method, path: request.path(), body });
       if (!isSuccess(answer.status)) throw new RefusedRequest(answer, method);
       // The library reads nothing else of an answer.
       return { data: () => answer.body } as never;
@@ -70,4 +72,22 @@ export function createRegistryClient(url: string, http: RegistryHttp): Library.S
     { host: url, middlewares: [throughHttp] },
     { [SchemaType.AVRO]: { typeHook: bareMaps } },
   );
+}
+
+/**
+ * The library sets a subject's missing level after it has registered the schema. With the level set before, the
+ * registry also checks that schema against the existing versions. A read-only registry does not register even a schema that
+ * the subject has, but finds it.
+ */
+async function send(http: RegistryHttp, request: RegistryRequest): Promise<RegistryAnswer> {
+  const { method, path } = request;
+  const answer = await http(request);
+  if (isReadOnly(answer) && method === 'POST') {
+    const found = await http({ ...request, path: path.replace(/\/versions$/, '') });
+    return isSuccess(found.status) ? found : answer;
+  }
+  if (method !== 'GET' || !path.startsWith('/config/') || answer.status !== NOT_FOUND) return answer;
+  const set = await http({ method: 'PUT', path, body: JSON.stringify({ compatibility: LEVEL }) });
+  // Some registries refuse a level for a subject that does not exist yet: there the library sets it later.
+  return isSuccess(set.status) ? { ...set, body: { compatibilityLevel: LEVEL } } : set;
 }

@@ -39,6 +39,7 @@ export function statusError(status: number, { url, what }: { url: string; what: 
 export function registeringError(error: unknown, { url, subject }: { url: string; subject: string }): Error {
   if (error instanceof RollcallError) return error;
   if (error instanceof RefusedRequest) {
+    if (error.isReadOnly) return readOnly({ url, subject });
     return error.method === 'POST' && CONFLICTS.has(error.status)
       ? misfit({ url, subject })
       : statusError(error.status, { url, what: subject });
@@ -51,7 +52,7 @@ export function registeringError(error: unknown, { url, subject }: { url: string
 export function misfit({ url, subject }: { url: string; subject: string }): RollcallError {
   return incompatible(
     `The schema of ${subject} does not fit the versions already registered`,
-    `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer Rollcall ran before, run that one. A read-only registry (GET ${url}/mode) registers nothing.`,
+    `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer Rollcall ran before, run that one.`,
   );
 }
 
@@ -62,6 +63,13 @@ export function wrongLevel(
   return incompatible(
     `Subject ${subject} has compatibility ${knownLevel(level)}, the contract requires ${LEVEL}`,
     `Find out why it was changed, then set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"}.`,
+  );
+}
+
+export function readOnly({ url, subject }: { url: string; subject: string }): RollcallError {
+  return refused(
+    `The registry is read-only, and ${subject} needs a change there: a schema or its level is missing`,
+    `Set the mode that GET ${url}/mode or ${url}/mode/<subject> shows to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that takes writes.`,
   );
 }
 

@@ -31,6 +31,11 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
+/** Whether a registry refuses a write because of its mode, or that of the subject. */
+export function isReadOnly({ status, body }: RegistryAnswer): boolean {
+  return status === 422 && (body as { error_code?: unknown } | null)?.error_code === 42_205;
+}
+
 export interface RegistryRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Relative to the base URL. */

@@ -8,6 +8,7 @@ import { FRAME_BYTES, isFramed } from './framing.ts';
 import { COMPATIBILITY, createRegistryClient, LEVEL, RefusedRequest, SchemaType } from './registry-client.ts';
 import {
   oddAnswer,
+  readOnly,
   refuseUnlessOk,
   registeringError,
   schemaLost,
@@ -17,6 +18,7 @@ import {
 } from './registry-errors.ts';
 import {
   createRegistryHttp,
+  isReadOnly,
   NOT_FOUND,
   type RegistryConnection,
   type RegistryHttp,
@@ -112,6 +114,7 @@ export class Registry {
     const url = this.#url;
     const answer = await this.#http({ method: 'DELETE', path: `/subjects/${encodeURIComponent(subject)}` });
     if (answer.status === NOT_FOUND) return false;
+    if (isReadOnly(answer)) throw readOnly({ url, subject });
     refuseUnlessOk(answer.status, { url, what: subject });
     return true;
   }

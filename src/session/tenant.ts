@@ -31,6 +31,7 @@ import type { Emit } from '../core/pipeline-events.ts';
 import { sleep } from '../runtime.ts';
 import { TransactionSize } from '../core/transaction-size.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
+import type { readSchemaFiles } from '../log/schema-files.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** A shorter wait changes nothing. */
@@ -61,7 +62,7 @@ interface TenantInputs extends Shared {
 /** Makes a tenant's hub, log and state; nothing is connected yet. The caller disposes of it. */
 export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Emit): StartedTenant {
   const { config, registry, kafka } = shared;
-  const { codecs } = shared.compiled;
+  const { codecs, files: schemas } = shared.compiled;
   const hub = createHub(tenantConfig.hub, { onEvent: (event) => emit({ type: 'hub', event }) });
   const inputs = { ...shared, tenantConfig, hub };
   const { topicPrefix } = config.kafka;
@@ -102,7 +103,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     scopesAhead: Math.floor(tenantConfig.hub.maxConcurrentRequests / 2),
     prepare: async () => {
       await shared.store.ready();
-      await registerSchemas(shared, topics, ids);
+      await registerSchemas({ registry, schemas, topics, ids });
       await prepareTopics(kafka, topics);
     },
     runtime: { now, random: Math.random, randomId: randomUUID, sleep },
@@ -201,18 +202,34 @@ function scheduleSettings({ config, tenantConfig, hub }: TenantInputs): Tenant['
   return { ...rest, timeZone, readSchedule: hub.readSchedule, reader, changes: new ChangedScopes() };
 }
 
-/** Registers the schemas of all topics without an id that the registry holds. `ids` receives theirs. */
-async function registerSchemas(
-  { registry, compiled }: Shared,
-  topics: readonly WantedTopic[],
-  ids: TenantSchemas,
-): Promise<void> {
-  for (const { name, suffix } of topics) {
-    if (suffix === STATE_TOPIC || ids.has(suffix)) continue;
-    const file = compiled.files.get(suffix);
-    if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
-    ids.set(suffix, await registry.register(`${name}-value`, file.schema));
-  }
+/** Subjects of one tenant to register at the same time. */
+const SUBJECTS_AT_ONCE = 2;
+
+/** Registers the schemas of all topics without an id that the registry holds. Rejects with the first failure. */
+async function registerSchemas(options: {
+  registry: Registry;
+  schemas: ReturnType<typeof readSchemaFiles>;
+  topics: readonly WantedTopic[];
+  /** Receives the ids. */
+  ids: TenantSchemas;
+}): Promise<void> {
+  const { registry, schemas, topics, ids } = options;
+  const missing = topics.filter(({ suffix }) => suffix !== STATE_TOPIC && !ids.has(suffix)).values();
+  let hasFailed = false;
+  const work = async (): Promise<void> => {
+    for (const { name, suffix } of missing) {
+      if (hasFailed) return;
+      const file = schemas.get(suffix);
+      if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
+      try {
+        ids.set(suffix, await registry.register(`${name}-value`, file.schema));
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: SUBJECTS_AT_ONCE }, work));
 }
 
 /** Creates missing topics. Refuses a topic that differs from the contract, and never alters one. */

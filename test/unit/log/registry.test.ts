@@ -29,6 +29,7 @@ async function startRegistry() {
     wrongIdFor: '',
     underIds: new Map<number, string>(),
     lostIds: new Set<number>(),
+    isReadOnly: false,
     schemaType: undefined as string | undefined,
     statuses: [] as number[],
     cutOff: 0,
@@ -38,6 +39,7 @@ async function startRegistry() {
   const answerTo = (method: string, path: string, body: string): [number, unknown] => {
     const [, kind, name = '', rest] = path.split('/');
     const isLookUp = method === 'POST' && kind === 'subjects' && rest === undefined;
+    if (trouble.isReadOnly && method !== 'GET' && !isLookUp) return [422, { error_code: 42_205 }];
     if (isLookUp) {
       const known = texts.indexOf((JSON.parse(body) as { schema: string }).schema) + 1;
       return known === 0 ? [404, {}] : [200, { id: known }];
@@ -110,13 +112,13 @@ describe('registering', () => {
     );
   });
 
-  it('a subject without a level gets it with its schema', async () => {
+  it('a subject without a level gets it before its schema, so that the registry compares the schema', async () => {
     const { registry, requests } = await startRegistry();
     await registry.register('p.t.orgs-value', ORGS);
     expect(requests.slice(0, 3)).toEqual([
       'GET /config/p.t.orgs-value',
-      'POST /subjects/p.t.orgs-value/versions',
       'PUT /config/p.t.orgs-value',
+      'POST /subjects/p.t.orgs-value/versions',
     ]);
   });
 
@@ -157,6 +159,18 @@ describe('registering', () => {
     await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
       code: 'REGISTRY_UNREACHABLE',
     });
+  });
+});
+
+describe('a read-only registry', () => {
+  it('gives the id of a schema that the subject has, and is named where one must be registered', async () => {
+    const { registry, trouble } = await startRegistry();
+    await registry.register('p.t.orgs-value', ORGS);
+    trouble.isReadOnly = true;
+    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
+    const refused = { code: 'REGISTRY_REFUSED', message: expect.stringContaining('registry is read-only') };
+    await expect(registry.register('p.t.progress-value', PROGRESS)).rejects.toMatchObject(refused);
+    await expect(registry.removeSubject('p.t.orgs-value')).rejects.toMatchObject(refused);
   });
 });
 
