@@ -1,7 +1,7 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { RollcallError } from '../errors.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
-import type { HttpClient, HttpResponse } from './http.ts';
+import type { HttpClient } from './http.ts';
 import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';
 import { withQuery } from './request-url.ts';
@@ -9,8 +9,8 @@ import { parseRetryAfter, withRetries, type RetryTools } from './retry.ts';
 import type { Semaphore } from './semaphore.ts';
 import type { Token, TokenSource } from './token.ts';
 
-/** A token that the hub has not accepted yet is not renewed before: it lacks a right, or clocks differ. Nor is one renewed in vain more often. */
-const RENEWED_AFTER_MS = 60_000;
+/** A token that is refused before is not renewed: it lacks a right, or the clocks of the hub and its token service differ. */
+const YOUNG_TOKEN_MS = 60_000;
 
 interface SendOptions {
   readonly target: RequestTarget;
@@ -63,8 +63,6 @@ export interface RequestsOptions {
 
 /** Sends requests with a token, and once more with a new one when the hub may have refused an expired token: some answer 403 to it. */
 function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tokens' | 'now'>) {
-  let renewedInVainAtMs = -Infinity;
-
   async function send(token: Token, get: SendOptions): Promise<Sent> {
     const requested = get.url();
     const readVersion = get.readVersion();
@@ -76,28 +74,19 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
       where: get.where,
       setting: 'hub.baseUrl',
     });
-    if (response.status >= 200 && response.status < 300) token.accepted = true;
     return { response, requested, readVersion };
   }
 
   return async function sendAuthorised(get: SendOptions): Promise<Sent> {
     const token = await tokens.get(get.signal);
-    const wasAccepted = token.accepted;
     const sent = await send(token, get);
     const { response } = sent;
-    if (!isRefusal(response)) return sent;
+    if (response.status !== 401 && response.status !== 403) return sent;
     const isLimited = parseRetryAfter(response.header('retry-after'), now()) !== undefined;
-    const mayBeExpired = wasAccepted || now() - token.obtainedAtMs >= RENEWED_AFTER_MS;
-    if (isLimited || !mayBeExpired || now() - renewedInVainAtMs < RENEWED_AFTER_MS) return sent;
+    if (isLimited || now() - token.obtainedAtMs < YOUNG_TOKEN_MS) return sent;
     tokens.discard(token);
-    const resent = await send(await tokens.get(get.signal), get);
-    if (isRefusal(resent.response)) renewedInVainAtMs = now();
-    return resent;
+    return send(await tokens.get(get.signal), get);
   };
-}
-
-function isRefusal({ status }: HttpResponse): boolean {
-  return status === 401 || status === 403;
 }
 
 /**

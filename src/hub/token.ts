@@ -24,8 +24,6 @@ export interface Token {
   readonly value: string;
   /** Wall clock, ms since the epoch. */
   readonly obtainedAtMs: number;
-  /** Whether the hub has answered a request with it. */
-  accepted: boolean;
 }
 
 export interface TokenSource {
@@ -118,7 +116,7 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
       setting: 'hub.tokenUrl',
     });
     const grant = readTokenAnswer(response, { where, nowMs: now() });
-    const token: Token = { value: grant.accessToken, obtainedAtMs: now(), accepted: false };
+    const token: Token = { value: grant.accessToken, obtainedAtMs: now() };
     const marginMs = Math.min(MARGIN_MS, grant.lifetimeMs / 4);
     cached = { token, usableUntilMs: startedAtMs + grant.lifetimeMs - marginMs };
     onEvent({ type: 'token-obtained', reason, lifetimeMs: grant.lifetimeMs });
