@@ -29,7 +29,7 @@ const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
   [/\/src\/state\/|\/node_modules\/(ioredis|@ioredis|redis-parser|standard-as-callback|denque)\//, 'index'],
   [/\/src\/(sync|table|source|core)\//, 'sync'],
   [/\/src\/log\/|\/node_modules\/kafkajs\//, 'kafka'],
-  [/\/src\/hub\/|\/node_modules\/undici\//, 'http'],
+  [/\/src\/hub\/|\/node_modules\/(undici|cockatiel)\//, 'http'],
 ];
 
 /** Profiles the main thread of this process during some work. */

@@ -76,7 +76,7 @@ const hub = z
       .prefault('60s')
       .describe('Time limit of one request, including its body.'),
     maxResponseBytes: wholeNumber({ min: 1024, max: 1024 ** 3 })
-      .prefault(16 * 1024 ** 2)
+      .prefault(64 * 1024 ** 2)
       .describe('Upper bound of a response in bytes, after decompression.'),
   })
   .describe('The Education Data Hub of this tenant.')

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HubEvent } from '../core/hub-events.ts';
+import { createBreaker, DEFAULT_BREAKER_POLICY, type BreakerPolicy } from './breaker.ts';
 import { findRows } from './find-rows.ts';
 import { createHttpClient, type HttpTimeouts } from './http.ts';
 import type { Hub, HubSettings, ReadSchedule } from './hub.ts';
 import { PagingMemory } from './paging.ts';
 import { WAITING_ANSWERS } from './prefetch.ts';
 import { readSchedule } from './read-schedule.ts';
-import { createRequests } from './requests.ts';
+import { createRequests, type Requests } from './requests.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry.ts';
 import { scanPages } from './scan.ts';
 import { Semaphore } from './semaphore.ts';
@@ -24,6 +25,7 @@ const SINGLE_ATTEMPTS = 2;
 export interface HubTools {
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
   readonly retry?: Partial<RetryPolicy> | undefined;
+  readonly breaker?: Partial<BreakerPolicy> | undefined;
   /** Wall clock, ms since the epoch. */
   readonly now?: (() => number) | undefined;
   /** Monotonic clock, ms. */
@@ -43,6 +45,16 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
+interface Kind {
+  /** Names what fails in errors. */
+  readonly what: string;
+  readonly maxAttempts?: number;
+  readonly failures?: number;
+  readonly permits?: Semaphore;
+  readonly onCircuit?: (event: HubEvent) => void;
+}
+
+/** Its Core API has a circuit breaker of its own and at most half of the hub's concurrency, so that it cannot block the other APIs. */
 export type TenantHub = Hub & { readonly readSchedule: ReadSchedule } & AsyncDisposable;
 
 /** Creates the client of one hub, with one token. Closing it aborts running requests. */
@@ -52,18 +64,49 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   const { maxConcurrentRequests, maxResponseBytes, requestTimeoutMs, pageSize, paging } = settings;
   const baseUrl = new URL(settings.baseUrl);
   const http = createHttpClient({
-    connections: maxConcurrentRequests,
+    // One for the Core API beside the only one that is allowed.
+    connections: Math.max(2, maxConcurrentRequests),
     timeouts: { ...TIMEOUTS, requestMs: requestTimeoutMs, ...tools.timeouts },
     maxResponseBytes,
   });
-  const policy = { ...DEFAULT_RETRY_POLICY, ...tools.retry };
-  const retries = { policy, random, sleep, onEvent };
   const tokens = createTokenSource(settings, { http, now, onEvent });
-  const permits = new Semaphore(maxConcurrentRequests);
-  const connection = { http, tokens, permits, now, monotonicNow, onEvent };
-  const requests = createRequests({ ...connection, tools: retries });
-  const maxAttempts = Math.min(policy.maxAttempts, SINGLE_ATTEMPTS);
-  const single = createRequests({ ...connection, tools: { ...retries, policy: { ...policy, maxAttempts } } });
+  const all = new Semaphore(maxConcurrentRequests);
+  const retry = { ...DEFAULT_RETRY_POLICY, ...tools.retry };
+
+  /** Requests of one kind, with a circuit breaker of their own. */
+  function requestsOf({ what, permits = all, onCircuit = onEvent, ...limits }: Kind): Requests {
+    const { failures = DEFAULT_BREAKER_POLICY.failures, maxAttempts = Infinity } = limits;
+    const policy = { ...DEFAULT_BREAKER_POLICY, failures, ...tools.breaker };
+    const attempts = { ...retry, maxAttempts: Math.min(retry.maxAttempts, maxAttempts) };
+    return createRequests({
+      ...{ http, tokens, permits, now, monotonicNow, onEvent },
+      tools: { policy: attempts, random, sleep, onEvent },
+      breaker: createBreaker({ policy, hub: what, onEvent: onCircuit }),
+    });
+  }
+
+  const hub = `The hub ${baseUrl.origin}`;
+  const requests = requestsOf({ what: hub });
+  const single = requestsOf({
+    what: `${hub}, when asked for single rows,`,
+    maxAttempts: SINGLE_ATTEMPTS,
+    // A hub that fails on them alone does not count as down.
+    failures: 4,
+    onCircuit: () => undefined,
+  });
+  const share = Math.max(1, Math.floor(maxConcurrentRequests / 2));
+  const core = requestsOf({
+    what: `The Core API of ${baseUrl.origin}`,
+    maxAttempts: SINGLE_ATTEMPTS,
+    // If the hub allows one request only, the Core API gets one more beside it: it must never delay the other APIs.
+    permits: new Semaphore(share, maxConcurrentRequests > share ? all : null),
+    onCircuit: (event) =>
+      onEvent(
+        event.type === 'circuit-opened' || event.type === 'circuit-closed'
+          ? { ...event, api: 'core' }
+          : event,
+      ),
+  });
   const scans = {
     baseUrl,
     requests,
@@ -76,7 +119,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   return {
     readPages: (read) => scanPages(scans, read),
     findRows: (find) => findRows({ baseUrl, requests: single, concurrency: maxConcurrentRequests }, find),
-    readSchedule: (read) => readSchedule({ baseUrl, requests: single }, read),
+    readSchedule: (read) => readSchedule({ baseUrl, requests: core }, read),
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   };
 }

@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { isUntrusted, systemCode } from '../errors.ts';
 import { createHttpAgent } from '../http-agent.ts';
-import { HubError } from './hub-error.ts';
+import { HubError, LARGE_BYTES, LargeAnswer } from './hub-error.ts';
 
 const gunzipAsync = promisify(gunzip);
 
@@ -31,6 +31,8 @@ interface HttpRequest {
   readonly where: string;
   /** The setting that the address comes from, for remedies. */
   readonly setting: string;
+  /** Whether the answer may have more than {@link LARGE_BYTES}. */
+  readonly mayBeLarge?: boolean | undefined;
 }
 
 export interface HttpResponse {
@@ -60,6 +62,7 @@ async function readBounded(body: Dispatcher.ResponseData['body'], maxBytes: numb
 }
 
 function tooLarge(request: HttpRequest, maxBytes: number): HubError {
+  if (request.mayBeLarge !== true && maxBytes === LARGE_BYTES) return new LargeAnswer(request.where);
   return new HubError(
     'HUB_RESPONSE_TOO_LARGE',
     `Cannot read ${request.where}: the answer is larger than the ${maxBytes} bytes allowed`,
@@ -201,7 +204,9 @@ export function createHttpClient(options: {
       signal,
     });
     const ok = response.statusCode >= 200 && response.statusCode < 300;
-    const maxBytes = ok ? maxResponseBytes : MAX_ERROR_BODY_BYTES;
+    const allowedBytes =
+      request.mayBeLarge === true ? maxResponseBytes : Math.min(maxResponseBytes, LARGE_BYTES);
+    const maxBytes = ok ? allowedBytes : MAX_ERROR_BODY_BYTES;
     const raw = await readBounded(response.body, maxBytes);
     if (raw === null && ok) throw tooLarge(request, maxBytes);
     const encoding = headerOf(response.headers, 'content-encoding') ?? '';

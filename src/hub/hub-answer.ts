@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { HubError } from './hub-error.ts';
 import { looksLikeHtml, type HttpResponse } from './http.ts';
+import { requireBoundedText } from './page-bounds.ts';
 import { parseHttpDate, parseRetryAfter } from './retry.ts';
+import { YOUNG_TOKEN_MS, YOUNG_TOKEN_PAUSE_MS } from './token.ts';
 import { parseLossless } from '../core/lossless-json.ts';
 
 /** A parsed 2xx answer. */
@@ -41,6 +43,8 @@ export interface Sent {
   readonly response: HttpResponse;
   readonly requested: URL;
   readonly readVersion: number;
+  /** Age of its token when the answer came. */
+  readonly tokenAgeMs: number;
 }
 
 /**
@@ -56,16 +60,18 @@ export function readAnswer(
   },
 ): { answer: HubAnswer; utf8: boolean } {
   const { where, nowMs } = options;
-  const { response, ...rest } = sent;
+  const { response, tokenAgeMs, ...rest } = sent;
   const { status, body } = response;
   if (status < 200 || status >= 300) {
-    throw errorOfAnswer(response, where, nowMs);
+    throw errorOfAnswer(response, { where, nowMs, tokenAgeMs });
   }
   const known = body.length > 0 ? (options.recognise?.(body) ?? null) : null;
   let parsed: unknown;
   if (body.length > 0 && known === null) {
+    const text = body.toString('utf8');
+    requireBoundedText(text, where);
     try {
-      parsed = parseBody(body.toString('utf8'));
+      parsed = parseBody(text);
     } catch {
       throw errorOfBody(response, where);
     }
@@ -100,7 +106,11 @@ function codesIn(body: Buffer): string {
 }
 
 /** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
-function errorOfAnswer(response: HttpResponse, where: string, nowMs: number): HubError {
+function errorOfAnswer(
+  response: HttpResponse,
+  options: { where: string; nowMs: number; tokenAgeMs: number },
+): HubError {
+  const { where, nowMs, tokenAgeMs } = options;
   const { status } = response;
   const codes = codesIn(response.body);
   const answered = `The hub answered HTTP ${status} for ${where}${codes}`;
@@ -112,6 +122,7 @@ function errorOfAnswer(response: HttpResponse, where: string, nowMs: number): Hu
     return new HubError('HUB_UNAVAILABLE', answered, { status, remedy, retryAfterMs });
   }
   if (isRefusal) {
+    const mayPass = status === 401 && tokenAgeMs < YOUNG_TOKEN_MS;
     return new HubError(
       'HUB_FORBIDDEN',
       `The hub refuses a valid token for ${where} (HTTP ${status})${codes}`,
@@ -119,6 +130,7 @@ function errorOfAnswer(response: HttpResponse, where: string, nowMs: number): Hu
         status,
         remedy:
           'Have this client granted the right to read it, check hub.scope, or leave the collection out of the configuration.',
+        ...(mayPass ? { retryable: true, retryAfterMs: YOUNG_TOKEN_PAUSE_MS } : {}),
       },
     );
   }

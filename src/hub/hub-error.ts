@@ -1,6 +1,9 @@
 import type { PagingMode } from '../core/hub-events.ts';
 import { RollcallError, type ErrorCode } from '../errors.ts';
 
+/** A larger answer is received only in turn, one at a time in the process, until its reader is done with it. */
+export const LARGE_BYTES = 8 * 1024 * 1024;
+
 interface HubErrorOptions {
   readonly remedy: string;
   readonly cause?: unknown;
@@ -17,6 +20,7 @@ const RETRYABLE_BY_DEFAULT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'HUB_TIMEOUT',
   'HUB_UNAVAILABLE',
   'HUB_RESPONSE_TOO_LARGE',
+  'HUB_PAGE_TOO_LONG',
   'HUB_BODY_INVALID',
   'HUB_TOKEN_UNAVAILABLE',
 ]);
@@ -35,13 +39,32 @@ export class HubError extends RollcallError {
   }
 }
 
+/** An answer above the bytes that are received without a turn (see {@link LARGE_BYTES}). */
+export class LargeAnswer extends HubError {
+  constructor(where: string) {
+    super('HUB_RESPONSE_TOO_LARGE', `Cannot read ${where}: the answer is larger than ${LARGE_BYTES} bytes`, {
+      remedy:
+        'Only the pages of a sync may be larger. Have the hub honour the parameters "filter" and "limit".',
+      retryable: false,
+    });
+  }
+}
+
 /** The same failure once a request for a single row has failed so too. */
 export function noSmallerPage({ code, message }: HubError): HubError {
+  const orElse = code === 'HUB_RESPONSE_TOO_LARGE' ? ', or raise hub.maxResponseBytes' : '';
   return new HubError(code, `${message}, even for limit=1`, {
-    remedy:
-      'Smaller pages do not help: the hub ignores the parameter "limit", or has a row as large as that. Have it honour "limit", or raise hub.maxResponseBytes.',
+    remedy: `Smaller pages do not help: the hub ignores the parameter "limit", or has a row as large as that. Have it honour "limit"${orElse}.`,
     retryable: false,
   });
+}
+
+/** Whether the hub itself is failing. Such errors open the circuit; a refusal does not. */
+export function isHubTrouble(error: unknown): boolean {
+  if (!(error instanceof HubError)) return false;
+  if (error.code === 'HUB_UNREACHABLE' || error.code === 'HUB_TIMEOUT') return true;
+  // A hub that limits the rate works: 429, and 401 or 403 with Retry-After.
+  return error.code === 'HUB_UNAVAILABLE' && ![401, 403, 429].includes(error.status ?? 0);
 }
 
 /** Failures that may concern a single request; all others concern the whole hub. */
@@ -51,6 +74,7 @@ const ABOUT_ONE_REQUEST: ReadonlySet<string> = new Set([
   'HUB_FORBIDDEN',
   'HUB_BODY_INVALID',
   'HUB_RESPONSE_TOO_LARGE',
+  'HUB_PAGE_TOO_LONG',
 ]);
 
 /** Whether an error concerns only the request that failed, so that its answer is inconclusive. */
@@ -62,7 +86,7 @@ export type SmallerPagesReason = 'timeout' | 'too-large';
 
 /** Returns why a smaller page may help (spec 8: "reduce only on time-outs"); null when it would not. */
 export function asksForSmallerPages(error: HubError): SmallerPagesReason | null {
-  if (error.code === 'HUB_RESPONSE_TOO_LARGE') return 'too-large';
+  if (error.code === 'HUB_RESPONSE_TOO_LARGE' || error.code === 'HUB_PAGE_TOO_LONG') return 'too-large';
   if (error.code === 'HUB_TIMEOUT') return 'timeout';
   // 408 and 504 are time-outs of the hub or a proxy. The token endpoint's have another code: they concern no page.
   const isTimeoutStatus = error.code === 'HUB_UNAVAILABLE' && (error.status === 408 || error.status === 504);

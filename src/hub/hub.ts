@@ -82,6 +82,10 @@ export interface ReadOptions {
   readonly modifiedAfterMs?: number | undefined;
   /** The pages of the last full keyset scan: they need not be parsed if they are the same, and may be requested several at once. */
   readonly pages?: Pick<PageMemory, 'at' | 'recognise'> | undefined;
+  /** For a reader that may have a large page already: a large one is an error, instead of waiting for its turn. */
+  readonly refuseLarge?: boolean | undefined;
+  /** For a scan that is opened ahead of its turn: resolves when the scans before it are read. No large page is requested before. */
+  readonly turn?: Promise<void> | undefined;
   /** Called for each page's request; its result becomes {@link HubPage.readVersion}. */
   readonly readVersion: () => number;
   readonly signal: AbortSignal;
@@ -113,7 +117,7 @@ export interface Hub {
   /**
    * Asks for single rows of a collection that is not nested (spec 4.1: `filter=sourcedId='…'`), and returns those that the
    * hub shows, in any order. Throws the signal's reason, and errors of a hub that does not answer (unreachable, 5xx after
-   * retries, no token, no JSON).
+   * retries, open circuit, no token, no JSON).
    */
   findRows(options: {
     collection: Collection;

@@ -2,9 +2,10 @@ import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { jsonText } from '../core/json-text.ts';
 import { proveDigest } from '../core/pages/page-print.ts';
 import { parseBody, type HubAnswer } from './hub-answer.ts';
-import { HubError } from './hub-error.ts';
+import { HubError, LARGE_BYTES } from './hub-error.ts';
 import type { HubPage, ReadOptions } from './hub.ts';
 import { leadsOut, readLinks } from './link.ts';
+import { requireBoundedRows } from './page-bounds.ts';
 import type { PageFacts } from './paging.ts';
 
 /** A page of a collection, with the facts that decide the next request. */
@@ -29,7 +30,7 @@ export interface PageContext {
   readonly cursor?: string | null | undefined;
 }
 
-/** Reads an answer as a page. Throws HUB_BODY_INVALID when it is no collection. */
+/** Reads an answer as a page. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
 export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const { baseUrl, collection, where, limit } = context;
   const { link, requested, known, hubTimeMs, readVersion, bytes } = answer;
@@ -53,6 +54,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   // Some hubs answer 204 for an empty collection.
   const found = answer.status === 204 ? [] : listIn(answer.body, list);
   const rows = found ?? [];
+  requireBoundedRows(rows.length, { limit, where });
   const ids = rows.map(readableId).filter((id) => id !== null);
   const haveIds = ids.length === rows.length;
   const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? jsonText(row)));
@@ -85,7 +87,8 @@ function rowsIn(raw: Buffer, list: { envelope: string; where: string }): readonl
 function printOf(answer: HubAnswer, context: PageContext, ids: readonly string[]): HubPage['print'] {
   const { raw, requested, bytes, isUtf8 } = answer;
   const { collection, where, limit, cursor } = context;
-  if (cursor === undefined || !isUtf8 || ids.length === 0) return undefined;
+  // A large one is not remembered, since its text would stay in memory, and no request before its turn may ask for it.
+  if (cursor === undefined || !isUtf8 || ids.length === 0 || bytes > LARGE_BYTES) return undefined;
   return () => {
     const digest = proveDigest(raw, (body) => listIn(body, { envelope: collection.envelope, where }) ?? []);
     return digest === null ? null : { cursor, address: requested.href, limit, bytes, digest, ids };

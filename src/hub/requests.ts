@@ -1,16 +1,18 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { RollcallError } from '../errors.ts';
+import type { Breaker } from './breaker.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
-import { HubError } from './hub-error.ts';
+import { HubError, LargeAnswer } from './hub-error.ts';
+import type { LargeTurn } from './large-turn.ts';
 import { withQuery } from './request-url.ts';
 import { parseRetryAfter, withRetries, type RetryTools } from './retry.ts';
 import type { Semaphore } from './semaphore.ts';
-import type { Token, TokenSource } from './token.ts';
+import { YOUNG_TOKEN_MS, type Token, type TokenSource } from './token.ts';
 
-/** A token that is refused before is not renewed: it lacks a right, or the clocks of the hub and its token service differ. */
-const YOUNG_TOKEN_MS = 60_000;
+/** After a refusal of a renewed token, it is not renewed for the same target within this time, by status. */
+const FRUITLESS_RENEWAL_MS = { 401: YOUNG_TOKEN_MS, 403: 300_000 };
 
 interface SendOptions {
   readonly target: RequestTarget;
@@ -21,11 +23,14 @@ interface SendOptions {
   readonly signal: AbortSignal;
   /** Called immediately before each request is sent. */
   readonly readVersion: () => number;
+  readonly mayBeLarge?: boolean;
 }
 
-interface GetOptions<T> extends SendOptions {
+interface GetOptions<T> extends Omit<SendOptions, 'mayBeLarge'> {
   /** Turns the answer into the result. An error that it throws counts as a failure of the request. */
   readonly read: (answer: HubAnswer) => T;
+  /** Left out for questions: a large answer is then an error, since it might wait for a page of the one who asks. */
+  readonly large?: LargeTurn | undefined;
   readonly onFailure?: ((error: HubError) => boolean) | undefined;
   /** The answer for an address that was requested before its turn; see `Prefetch.take`. */
   readonly prefetched?: ((url: URL) => Promise<Sent | null> | null) | undefined;
@@ -39,7 +44,7 @@ interface Read<T> {
   readonly bytes: number;
 }
 
-/** Authorised GETs to one hub, with retries and a bound on concurrent requests. */
+/** Authorised GETs to one hub, with retries, a circuit breaker and a bound on concurrent requests. */
 export interface Requests {
   get<T>(options: GetOptions<T>): Promise<T>;
   /**
@@ -52,6 +57,7 @@ export interface Requests {
 export interface RequestsOptions {
   readonly http: HttpClient;
   readonly tokens: TokenSource;
+  readonly breaker: Breaker;
   readonly permits: Semaphore;
   readonly tools: RetryTools;
   /** Wall clock, ms since the epoch. */
@@ -61,8 +67,10 @@ export interface RequestsOptions {
   readonly onEvent: (event: HubEvent) => void;
 }
 
-/** Sends requests with a token, and once more with a new one when the hub may have refused an expired token: some answer 403 to it. */
+/** Sends requests with a token, and once more with a new one when the hub may have refused an expired token. */
 function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tokens' | 'now'>) {
+  const fruitlessRenewals = new Map<RequestTarget, number>();
+
   async function send(token: Token, get: SendOptions): Promise<Sent> {
     const requested = get.url();
     const readVersion = get.readVersion();
@@ -73,19 +81,40 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
       signal: get.signal,
       where: get.where,
       setting: 'hub.baseUrl',
+      mayBeLarge: get.mayBeLarge,
     });
-    return { response, requested, readVersion };
+    if (response.status >= 200 && response.status < 300) token.accepted = true;
+    return { response, requested, readVersion, tokenAgeMs: now() - token.obtainedAtMs };
+  }
+
+  /**
+   * Some hubs answer 403 to an expired token, but a missing right must not cost a new token each time, nor does the hub
+   * accept every token at once: only one that it accepted before, or that is no longer young, may have expired.
+   */
+  function mayBeExpired(
+    status: number,
+    token: { wasAccepted: boolean; ageMs: number; target: RequestTarget },
+  ) {
+    if (status !== 401 && status !== 403) return false;
+    if (!token.wasAccepted && token.ageMs < YOUNG_TOKEN_MS) return false;
+    const fruitlessAtMs = fruitlessRenewals.get(token.target);
+    return fruitlessAtMs === undefined || now() - fruitlessAtMs > FRUITLESS_RENEWAL_MS[status];
   }
 
   return async function sendAuthorised(get: SendOptions): Promise<Sent> {
     const token = await tokens.get(get.signal);
+    const wasAccepted = token.accepted;
     const sent = await send(token, get);
-    const { response } = sent;
-    if (response.status !== 401 && response.status !== 403) return sent;
-    const isLimited = parseRetryAfter(response.header('retry-after'), now()) !== undefined;
-    if (isLimited || now() - token.obtainedAtMs < YOUNG_TOKEN_MS) return sent;
+    const { status } = sent.response;
+    if (parseRetryAfter(sent.response.header('retry-after'), now()) !== undefined) {
+      if (status === 401 && sent.tokenAgeMs >= YOUNG_TOKEN_MS) tokens.discard(token);
+      return sent;
+    }
+    if (!mayBeExpired(status, { wasAccepted, ageMs: sent.tokenAgeMs, target: get.target })) return sent;
     tokens.discard(token);
-    return send(await tokens.get(get.signal), get);
+    const resent = await send(await tokens.get(get.signal), get);
+    if ([401, 403].includes(resent.response.status)) fruitlessRenewals.set(get.target, now());
+    return resent;
   };
 }
 
@@ -106,12 +135,12 @@ async function sendFiltered(
   return { ...sent, response: { ...response, status: 204, body: Buffer.alloc(0) } };
 }
 
-/** Reports a request; `asksAgain`: a failure is none, since the caller asks again. */
+/** Reports a request; `isOwn`: not to be reported as a failure, since the caller asks again. */
 async function reported<T extends { readonly status: number; readonly bytes: number }>(
   { monotonicNow, onEvent }: Pick<RequestsOptions, 'monotonicNow' | 'onEvent'>,
   target: RequestTarget,
   work: () => Promise<T>,
-  { asksAgain = false } = {},
+  isOwn: (error: RollcallError) => boolean,
 ): Promise<T> {
   const startedAtMs = monotonicNow();
   const since = (): { durationMs: number } => ({ durationMs: monotonicNow() - startedAtMs });
@@ -121,7 +150,7 @@ async function reported<T extends { readonly status: number; readonly bytes: num
     onEvent({ type: 'request-done', target, status: done.status, ...since(), bytes: done.bytes });
     return done;
   } catch (error) {
-    if (error instanceof RollcallError && !asksAgain) {
+    if (error instanceof RollcallError && !isOwn(error)) {
       const status = error instanceof HubError ? error.status : null;
       onEvent({ type: 'request-failed', target, code: error.code, status, ...since() });
     } else {
@@ -132,7 +161,7 @@ async function reported<T extends { readonly status: number; readonly bytes: num
 }
 
 export function createRequests(options: RequestsOptions): Requests {
-  const { permits, tools, now, onEvent } = options;
+  const { breaker, permits, tools, now, onEvent } = options;
   const sendAuthorised = createSender(options);
 
   function readSent<T>(sent: Sent, get: GetOptions<T>): Read<T> {
@@ -157,13 +186,19 @@ export function createRequests(options: RequestsOptions): Requests {
     }
   }
 
-  async function attempt<T>(get: GetOptions<T>): Promise<Read<T>> {
+  async function attempt<T>(get: GetOptions<T>, mayBeLarge = false): Promise<Read<T>> {
     const prefetched = await readPrefetched(get);
     if (prefetched !== null) return prefetched;
     const release = await permits.acquire(get.signal);
-    const work = async () => readSent(await sendFiltered(sendAuthorised, get), get);
+    const send = () => sendFiltered(sendAuthorised, { ...get, mayBeLarge });
+    const asksAgain = (error: unknown) => get.large !== undefined && error instanceof LargeAnswer;
     try {
-      return await reported(options, get.target, work);
+      return await reported(
+        options,
+        get.target,
+        () => breaker.run(async () => readSent(await send(), get)),
+        asksAgain,
+      );
     } finally {
       release();
     }
@@ -179,7 +214,7 @@ export function createRequests(options: RequestsOptions): Requests {
         if (status !== 200) throw new Error('asked again in its turn');
         return { sent, status, bytes: body.length };
       };
-      return reported(options, get.target, send, { asksAgain: true })
+      return reported(options, get.target, send, () => true)
         .then(
           ({ sent }) => sent,
           () => null,
@@ -187,8 +222,9 @@ export function createRequests(options: RequestsOptions): Requests {
         .finally(release);
     },
     async get(get) {
-      const { target, signal, onFailure } = get;
-      const { result } = await withRetries(() => attempt(get), { tools, target, signal, onFailure });
+      const { target, signal, onFailure, large } = get;
+      const inTurn = () => large?.take((mayBeLarge) => attempt(get, mayBeLarge)) ?? attempt(get);
+      const { result } = await withRetries(inTurn, { tools, target, signal, onFailure });
       return result;
     },
   };

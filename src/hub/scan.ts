@@ -3,6 +3,7 @@ import type { HubEvent, PagingMode } from '../core/hub-events.ts';
 import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError } from './hub-error.ts';
+import { LargeTurn } from './large-turn.ts';
 import { readPage, type FetchedPage } from './page.ts';
 import {
   afterPage,
@@ -48,6 +49,7 @@ class Scanner {
   readonly #context: ScanContext;
   readonly #read: ReadOptions;
   readonly #signal: AbortSignal;
+  readonly large: LargeTurn;
   readonly #where: string;
   readonly #findings: PagingFindings;
   readonly #kind: 'full' | 'incremental';
@@ -71,6 +73,7 @@ class Scanner {
     this.#context = context;
     this.#read = read;
     this.#signal = signal;
+    this.large = new LargeTurn(signal, read.turn);
     const { name, keyset } = read.collection;
     this.#where = collectionPlace(context.baseUrl, read.collection);
     const { pages, modifiedAfterMs, readVersion } = read;
@@ -103,6 +106,7 @@ class Scanner {
       if (leadsOut && this.#findings.firstTime('link'))
         this.#report({ type: 'foreign-link-refused', collection: this.#collection });
       const page = deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
+      if (page === null) this.large.doneWith(fetched.page);
       if (step.kind === 'fails') this.#leaveMode(step.why);
       else if (this.#state.pages > 1 && page !== null && facts.rowCount > 0) this.#decide();
       const end = step.kind === 'end' ? this.#ended(step.reason) : null;
@@ -113,6 +117,7 @@ class Scanner {
   /** Nobody will read further pages. */
   end(): void {
     this.#prefetch?.end();
+    this.large.end();
   }
 
   get #collection() {
@@ -167,6 +172,7 @@ class Scanner {
         url,
         signal: this.#signal,
         readVersion: isInTurn ? read.readVersion : () => prefetch.asOfPageBefore(read.readVersion()),
+        large: read.refuseLarge === true ? undefined : this.large,
         prefetched: prefetch === null ? undefined : (address) => prefetch.take(address),
         recognise:
           pages === undefined
@@ -331,7 +337,10 @@ export async function* scanPages(context: ScanContext, read: ReadOptions): Async
         // The request must leave before the caller works on this page, which may block the event loop.
         for (let turn = 0; turn < TURNS_UNTIL_SENT; turn += 1) await nextTurn();
       }
-      if (page !== null) yield page;
+      if (page !== null) {
+        yield page;
+        scanner.large.doneWith(page);
+      }
       if (end !== null) return end;
     }
   } finally {

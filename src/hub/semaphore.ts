@@ -1,19 +1,33 @@
 /** Grants a fixed number of permits at a time, first come first served; such as for the requests to one hub. */
 export class Semaphore {
   #free: number;
+  readonly #within: Semaphore | null;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(permits: number) {
+  /** `within`: each permit also takes one of a wider semaphore, after its own, so that no waiter here has a permit there. */
+  constructor(permits: number, within: Semaphore | null = null) {
     this.#free = permits;
+    this.#within = within;
   }
 
   /** Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason. */
   async acquire(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    return this.tryAcquire() ?? this.#turn(signal);
+    const permit = this.tryAcquire() ?? (await this.#turn(signal));
+    if (this.#within === null) return permit;
+    try {
+      const wider = await this.#within.acquire(signal);
+      return () => {
+        wider();
+        permit();
+      };
+    } catch (error) {
+      permit();
+      throw error;
+    }
   }
 
-  /** A permit at once; null if none is free. */
+  /** A permit of this semaphore alone, at once; null if none is free. */
   tryAcquire(): (() => void) | null {
     // A permit is free only if nobody waits: a released one goes to the first who does.
     if (this.#free === 0) return null;

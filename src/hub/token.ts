@@ -1,10 +1,9 @@
 import type { HubEvent } from '../core/hub-events.ts';
-import { pauseMs } from '../retry-policy.ts';
 import type { HttpClient } from './http.ts';
 import { HubError } from './hub-error.ts';
 import type { HubSettings } from './hub.ts';
 import { readTokenAnswer } from './token-answer.ts';
-import { DEFAULT_RETRY_POLICY } from './retry.ts';
+import { TokenGate } from './token-gate.ts';
 
 /** A token is renewed this long before it expires, or a quarter of its lifetime before if that is less. */
 const MARGIN_MS = 30_000;
@@ -17,13 +16,17 @@ interface TokenTools {
   readonly onEvent: (event: HubEvent) => void;
 }
 
-/** The longest wait within a request. For a longer one the sync fails, and its own retry waits. */
-const PATIENCE_MS = 30_000;
+/** So long after its issue a token may be refused because the clocks of the hub and its token service differ. */
+export const YOUNG_TOKEN_MS = 60_000;
+/** How long a request waits at least after such a refusal: clocks seldom differ by more. */
+export const YOUNG_TOKEN_PAUSE_MS = 3_000;
 
 export interface Token {
   readonly value: string;
   /** Wall clock, ms since the epoch. */
   readonly obtainedAtMs: number;
+  /** Whether the hub has answered a request with it. */
+  accepted: boolean;
 }
 
 export interface TokenSource {
@@ -57,34 +60,16 @@ function requestOf(settings: TokenSettings): { headers: Record<string, string>; 
   return { headers, body: form.toString() };
 }
 
-/** A failure of the endpoint, and how long nobody asks it again. */
-interface Failure {
-  readonly error: HubError;
-  readonly inARow: number;
-  readonly waitMs: number;
-  readonly untilMs: number;
-}
-
-/** How long to wait after so many failures in a row. Many servers lock a client that keeps trying with wrong credentials. */
-function waitAfter({ code, status, retryAfterMs }: HubError, inARow: number): number {
-  const isRefusal = status === 400 || status === 401 || status === 403;
-  const firstMs = code === 'HUB_TOKEN_REFUSED' ? 15_000 : 500;
-  const ownMs = pauseMs({ firstMs, longestMs: isRefusal ? 600_000 : 60_000 }, inARow);
-  return Math.max(ownMs, Math.min(DEFAULT_RETRY_POLICY.retryAfterCapMs, retryAfterMs ?? 0));
-}
-
-/** The error with the wait; a network failure of the endpoint becomes `HUB_TOKEN_UNAVAILABLE`. */
-function withWait(error: HubError, waitMs: number): HubError {
-  const { code, message, remedy, retryable, status, cause } = error;
-  const isOwn = code.startsWith('HUB_TOKEN');
-  // others speak of pages
-  const isOfUrl = isOwn || remedy.includes('hub.tokenUrl');
-  return new HubError(isOwn ? code : 'HUB_TOKEN_UNAVAILABLE', isOwn ? message : `No token: ${message}`, {
-    remedy: isOfUrl ? remedy : 'If this continues, check the service at hub.tokenUrl.',
-    retryable: retryable && waitMs <= PATIENCE_MS,
-    retryAfterMs: waitMs,
-    status: status ?? undefined,
-    cause: isOwn ? cause : error,
+/** Turns a network failure of the token endpoint into `HUB_TOKEN_UNAVAILABLE`. */
+function asTokenError(error: unknown): unknown {
+  if (!(error instanceof HubError) || error.code.startsWith('HUB_TOKEN')) return error;
+  return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${error.message}`, {
+    // others speak of pages
+    remedy: error.remedy.includes('hub.tokenUrl')
+      ? error.remedy
+      : 'If this continues, check the service at hub.tokenUrl.',
+    retryable: error.retryable,
+    cause: error,
   });
 }
 
@@ -100,8 +85,9 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
   let cached: CachedToken | null = null;
   let reason: 'first' | 'expired' | 'refused-by-hub' = 'first';
   let pending: Promise<Token> | null = null;
-  /** Null after a success. */
-  let failed: Failure | null = null;
+  /** The token that the hub has refused, until the answer to the next request for one. */
+  let refused: string | null = null;
+  const gate = new TokenGate(now);
 
   async function obtain(): Promise<Token> {
     // The caller's signal is not used, since others may wait for the same token. The client's time limit applies.
@@ -116,12 +102,19 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
       setting: 'hub.tokenUrl',
     });
     const grant = readTokenAnswer(response, { where, nowMs: now() });
-    const token: Token = { value: grant.accessToken, obtainedAtMs: now() };
+    const token: Token = { value: grant.accessToken, obtainedAtMs: now(), accepted: false };
     const marginMs = Math.min(MARGIN_MS, grant.lifetimeMs / 4);
-    cached = { token, usableUntilMs: startedAtMs + grant.lifetimeMs - marginMs };
+    const usableMs = grant.lifetimeMs - marginMs;
+    // Some services return a token until it expires by their own clock: the next request after a pause asks again.
+    const isRefusedOne = token.value === refused;
+    refused = null;
+    cached = {
+      token,
+      usableUntilMs: startedAtMs + (isRefusedOne ? Math.min(usableMs, YOUNG_TOKEN_PAUSE_MS) : usableMs),
+    };
     onEvent({ type: 'token-obtained', reason, lifetimeMs: grant.lifetimeMs });
     reason = 'expired';
-    failed = null;
+    gate.open();
     return token;
   }
 
@@ -129,14 +122,14 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
     const startedAtMs = now();
     try {
       return await obtain();
-    } catch (error) {
-      if (!(error instanceof HubError)) throw error;
-      const inARow = (failed?.inARow ?? 0) + 1;
-      const waitMs = waitAfter(error, inARow);
-      failed = { error: withWait(error, waitMs), inARow, waitMs, untilMs: now() + waitMs };
-      const { code, status } = failed.error;
-      onEvent({ type: 'request-failed', target: 'token', code, status, durationMs: now() - startedAtMs });
-      throw failed.error;
+    } catch (cause) {
+      const error = asTokenError(cause);
+      if (error instanceof HubError) {
+        const { code, status } = error;
+        onEvent({ type: 'request-failed', target: 'token', code, status, durationMs: now() - startedAtMs });
+        throw gate.shut(error);
+      }
+      throw error;
     } finally {
       pending = null;
     }
@@ -146,15 +139,14 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
     async get(signal) {
       signal.throwIfAborted();
       if (cached !== null && now() < cached.usableUntilMs) return cached.token;
-      const leftMs = failed === null ? 0 : failed.untilMs - now();
-      // More than the full wait is left only if the clock was set back.
-      if (failed !== null && leftMs > 0 && leftMs <= failed.waitMs) throw withWait(failed.error, leftMs);
+      gate.requireOpen();
       pending ??= obtainOrExplain();
       return abortable(pending, signal);
     },
     discard(token) {
       if (cached?.token !== token) return;
       cached = null;
+      refused = token.value;
       reason = 'refused-by-hub';
     },
   };

@@ -14,7 +14,11 @@ import type { TenantSchedules } from '../table/tenant.ts';
 /** So many students in a row without an answer fail the sync; fewer, if fewer are wanted. */
 const MOST_IN_A_ROW = 10;
 /** These say nothing about the student who was asked for. */
-const OF_EVERYBODY: ReadonlySet<ErrorCode> = new Set(['HUB_TOKEN_UNAVAILABLE', 'HUB_TOKEN_REFUSED']);
+const OF_EVERYBODY: ReadonlySet<ErrorCode> = new Set([
+  'HUB_CIRCUIT_OPEN',
+  'HUB_TOKEN_UNAVAILABLE',
+  'HUB_TOKEN_REFUSED',
+]);
 
 export interface LessonSourceOptions extends TenantSchedules {
   readonly now: () => number;

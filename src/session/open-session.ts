@@ -4,6 +4,7 @@ import { LateRowWatch } from '../core/late-rows.ts';
 import { createZoneClock } from '../core/lessons/zone-clock.ts';
 import { PageMemory } from '../core/pages/page-memory.ts';
 import { overlapsEnough } from '../core/tenant-identity.ts';
+import { LargeAnswer } from '../hub/hub-error.ts';
 import { lessonSource } from '../lessons/lesson-source.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
@@ -171,7 +172,7 @@ async function beginsWithKnown(
   const { readVersion, known } = writer;
   const { scopes, scans } = await source.begin();
   for (const scan of scans(scopes)) {
-    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal });
+    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
     try {
       const first = await pages.next();
       if (first.done === true) continue;
@@ -180,6 +181,8 @@ async function beginsWithKnown(
       const knownAmongThem = keys.filter((key) => hashes.get(key) != null).length;
       if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows: known.rows }))
         return true;
+    } catch (error) {
+      if (!(error instanceof LargeAnswer)) throw error;
     } finally {
       await pages.return(undefined as never).catch(() => undefined);
     }

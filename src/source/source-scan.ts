@@ -11,6 +11,8 @@ export interface SourcePage {
   /** See {@link HubPage.known}: the rows are then decoded when they are first read. */
   readonly known?: HubPage['known'];
   readonly print?: HubPage['print'];
+  /** The next page waits until the reader is done with this one (see {@link LARGE_BYTES}). */
+  readonly isLarge?: boolean;
   /** Keys in `rejects` of what can be read again, apart from the rows' own. */
   readonly readAgain?: readonly string[];
 }
@@ -27,8 +29,8 @@ export interface OpenOptions {
   readonly readVersion: () => number;
   /** Left out where every page is to be parsed; used by collections whose key is the `sourcedId` alone. */
   readonly pages?: ReadOptions['pages'];
-  /** For a scan that is opened ahead of its turn: resolves when the scans before it are read. */
-  readonly turn?: Promise<void>;
+  readonly refuseLarge?: ReadOptions['refuseLarge'];
+  readonly turn?: ReadOptions['turn'];
   readonly signal: AbortSignal;
 }
 

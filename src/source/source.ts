@@ -4,6 +4,7 @@ import { jsonText } from '../core/json-text.ts';
 import type { DecodedRow, RowReader } from '../core/decoded-row.ts';
 import { RollcallError } from '../errors.ts';
 import type { Hub, ScanEnd } from '../hub/hub.ts';
+import { LARGE_BYTES } from '../hub/hub-error.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import { shortfallOf } from '../core/deletions/evidence.ts';
@@ -124,7 +125,10 @@ async function* readRows(
       const page = step.value;
       const decode = (): readonly KeyedRow[] =>
         page.rows.map((row) => keyed(readRow(reader, row, page.isUtf8), parentId));
+      const isLarge = page.bytes > LARGE_BYTES;
       let rows = page.known === undefined ? decode() : null;
+      // Nobody else reads them, but the scan still refers to them.
+      if (isLarge) (page.rows as unknown[]).length = 0;
       yield {
         get rows() {
           return (rows ??= decode());
@@ -134,7 +138,10 @@ async function* readRows(
         readVersion: page.readVersion,
         known: page.known,
         print: page.print,
+        isLarge,
       };
+      // Generators that wait for the next page still refer to this one.
+      if (isLarge) rows = [];
     }
   } finally {
     await pages.return(undefined as never);

@@ -6,7 +6,7 @@ import type { RedisConnection } from './redis-connection.ts';
 import { tenantKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
 
-const LIST_KEPT_MS = 60 * 60 * 1000;
+const LIST_KEPT_MS = 10 * 60 * 1000;
 
 const REQUEST = z.object({
   id: z.string(),

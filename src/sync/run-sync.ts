@@ -145,7 +145,8 @@ async function scanAll(run: RunningSync, gate: IdentityGate): Promise<Scanned> {
       const isByTime = !sync.isFull && own.source.changes === undefined;
       if (isByTime && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
-      if (own.writer.isFull) await commits.now();
+      // The reader is done with a large page before the scan goes on.
+      if (own.writer.isFull || page.isLarge === true) await commits.now();
     }
   } finally {
     await pages.return(undefined);

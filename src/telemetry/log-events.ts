@@ -132,6 +132,9 @@ function logHub(logger: Logger, event: HubEvent): void {
       if (event.why === null) logger.debug(event, 'hub');
       else logger.warn(event, 'the hub does not page by afterSourcedId; Rollcall pages otherwise');
       return;
+    case 'circuit-closed':
+      logger.info(event, 'the hub answers again');
+      return;
     default:
       logger.warn(event, 'the hub deviates from its specification, or has a failure');
   }

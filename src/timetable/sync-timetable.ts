@@ -94,7 +94,7 @@ export class SyncTimetable {
 
   /**
    * Notes one more failure in a row; returns for how many ms such a sync is not tried again. `askedMs`: how long the
-   * hub or its token endpoint lets nothing through: a sync before that would only fail again.
+   * hub, its token endpoint or an open circuit lets nothing through: a sync before that would only fail again.
    */
   postpone(mode: SyncMode, askedMs = 0): number {
     const { deltaEveryMs } = this.#own.settings;

@@ -17,8 +17,11 @@ import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 /** A scan that tries each way of paging has shown a second page by then. */
 const MOST_PAGES = 4;
 const REQUEST_MS = 15_000;
-/** A check should answer fast, with one retry to hide a short failure. */
-const QUICK = { retry: { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 5_000 } };
+/** A check should answer fast, with one retry to hide a short failure, and asks for every collection, even after many failures. */
+const QUICK = {
+  retry: { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 5_000 },
+  breaker: { failures: Number.MAX_SAFE_INTEGER },
+};
 
 interface Asked {
   readonly tenant: TenantConfig;

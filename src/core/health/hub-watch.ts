@@ -8,7 +8,12 @@ const FAILING_MS = 15_000;
 const UNANSWERED_MS = 30_000;
 
 /** Failures after which another request may well succeed: the hub answers, and refuses one thing. */
-const REFUSALS: ReadonlySet<string> = new Set(['HUB_NOT_OFFERED', 'HUB_REQUEST_REFUSED', 'HUB_FOREIGN_DATA']);
+const REFUSALS: ReadonlySet<string> = new Set([
+  'HUB_NOT_OFFERED',
+  'HUB_REQUEST_REFUSED',
+  'HUB_FOREIGN_DATA',
+  'HUB_PAGE_TOO_LONG',
+]);
 
 /** Notes what the requests to a tenant's hub show. All times are ms since the epoch, by the local clock. */
 export class HubWatch {
@@ -18,6 +23,8 @@ export class HubWatch {
   /** When requests began to fail, with no answer since; null: the last one was answered. */
   #failingSinceMs: number | null = null;
   #lastCode: string | null = null;
+  /** Open circuits, with the time of the next trial. `core` is the Core API's. */
+  readonly #circuits = new Map<'hub' | 'core', number>();
 
   note(event: HubEvent, nowMs: number): void {
     switch (event.type) {
@@ -39,6 +46,12 @@ export class HubWatch {
         this.#failingSinceMs ??= nowMs;
         this.#lastCode = event.code;
         return;
+      case 'circuit-opened':
+        this.#circuits.set(event.api ?? 'hub', nowMs + event.retryInMs);
+        return;
+      case 'circuit-closed':
+        this.#circuits.delete(event.api ?? 'hub');
+        return;
       default:
     }
   }
@@ -50,19 +63,30 @@ export class HubWatch {
 
   /** Why the hub is not ready now, also while nothing has failed yet: it may have stopped answering. */
   reasons(tenant: string, nowMs: number): NotReady[] {
+    const reasons: NotReady[] = [];
     const failingSinceMs = this.#failingSinceMs;
     const waitingSinceMs = this.#waitingSinceMs;
     const failingMs = failingSinceMs === null ? 0 : nowMs - failingSinceMs;
     const waitingMs = waitingSinceMs === null ? 0 : nowMs - waitingSinceMs;
     if (failingMs >= FAILING_MS) {
       const why = `no request has succeeded for ${formatDuration(failingMs)} (${this.#lastCode ?? 'unknown'})`;
-      return [{ part: 'hub', tenant, why, remedy: '"rollcall check" shows what the hub answers.' }];
-    }
-    if (waitingMs >= UNANSWERED_MS) {
+      reasons.push({ part: 'hub', tenant, why, remedy: '"rollcall check" shows what the hub answers.' });
+    } else if (waitingMs >= UNANSWERED_MS) {
       const why = `requests have waited ${formatDuration(waitingMs)} for an answer`;
-      return [{ part: 'hub', tenant, why, remedy: '"rollcall check" shows whether the hub answers.' }];
+      reasons.push({ part: 'hub', tenant, why, remedy: '"rollcall check" shows whether the hub answers.' });
     }
-    return [];
+    for (const [api, retryAtMs] of this.#circuits) {
+      const what = api === 'core' ? 'the Core API (schedules)' : 'the hub';
+      const inMs = retryAtMs - nowMs;
+      const next = inMs > 0 ? `the next trial is in ${formatDuration(inMs)}` : 'the next request is a trial';
+      reasons.push({
+        part: 'breaker',
+        tenant,
+        why: `the circuit to ${what} is open: it failed too often in a row; ${next}`,
+        remedy: 'Rollcall tries again by itself; see why the hub fails: rollcall check.',
+      });
+    }
+    return reasons;
   }
 
   /** `answeredAtMs` null: without an answer, so the others wait as long as before. */

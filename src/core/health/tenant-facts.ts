@@ -8,6 +8,7 @@ export const TENANT_PARTS = [
   'failed',
   'pipeline',
   'hub',
+  'breaker',
   'kafka',
   'quota',
   'registry',

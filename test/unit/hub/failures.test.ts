@@ -288,6 +288,48 @@ describe('answers that are too large', () => {
   });
 });
 
+describe('the circuit breaker', () => {
+  it('opens after several failures, sends nothing while it is open, and closes after one good request', async () => {
+    let healthy = false;
+    await using test = await testHub(
+      (request, response) => (healthy ? page(request, response) : status(500)(request, response)),
+      { breaker: { failures: 4, openMs: 150 }, retry: { maxAttempts: 4 } },
+    );
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+    await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({
+      code: 'HUB_CIRCUIT_OPEN',
+      reaction: 'retry',
+      remedy: expect.stringMatching(/^Rollcall sends nothing to it for \d+ s\. /) as string,
+    });
+    expect(test.data()).toHaveLength(4);
+    healthy = true;
+    await expect
+      .poll(async () => (await readAll(test.hub, 'users').catch(() => null))?.ids, {
+        timeout: 2000,
+        interval: 20,
+      })
+      .toEqual(['a']);
+    expect(test.events.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['circuit-opened', 'circuit-closed']),
+    );
+  });
+
+  it('stays closed after refusals and 429', async () => {
+    let asked = 0;
+    await using test = await testHub(
+      (request, response) => {
+        asked += 1;
+        return status(asked % 2 === 0 ? 429 : 404)(request, response);
+      },
+      { breaker: { failures: 2, openMs: 60_000 }, retry: { maxAttempts: 1 } },
+    );
+    for (let poll = 0; poll < 8; poll += 1) {
+      await expect(readAll(test.hub, 'users')).rejects.not.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
+    }
+    expect(test.data()).toHaveLength(8);
+  });
+});
+
 describe('a hub that answers 404 where a filter selects nothing', () => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   const nothing = { imsx_codeMajor: 'failure', imsx_codeMinor: 'unknownobject' };

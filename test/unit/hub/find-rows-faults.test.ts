@@ -45,6 +45,7 @@ async function find(
   };
   await using hub = createHub(settings, {
     retry: { firstMs: 1, longestMs: 5, maxAttempts: 12, retryAfterCapMs: 5 },
+    breaker: { failures: 1000 },
     ...options.hub,
   });
   try {

@@ -151,6 +151,15 @@ describe('an error of the hub itself', () => {
     await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_TOKEN_REFUSED' });
   });
 
+  it('is thrown when the circuit is open', async () => {
+    await using test = await testHub((_, response) => sendJson(response, {}, { status: 500 }), {
+      retry: { maxAttempts: 2 },
+      breaker: { failures: 2 },
+    });
+    await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+    await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
+  });
+
   it('does not replace the reason of an abort', async () => {
     const controller = new AbortController();
     const reason = new Error('enough');

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ScheduleAnswer } from '../../../src/hub/hub.ts';
-import { sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
+import { readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
 const signal = new AbortController().signal;
 
@@ -101,5 +102,57 @@ describe('the lessons of a student', () => {
     const error: unknown = await ask(test, 'secret-student').catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'HUB_REQUEST_REFUSED', status: 400 });
     expect(JSON.stringify([String(error), test.events])).not.toContain('secret-student');
+  });
+});
+
+describe('a failing Core API', () => {
+  const script =
+    (core: Script): Script =>
+    (request, response) =>
+      request.path.includes('/api/core/')
+        ? core(request, response)
+        : sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
+
+  it('does not open the circuit of the other API', async () => {
+    await using test = await testHub(script((_, response) => sendJson(response, {}, { status: 500 })));
+    for (let times = 0; times < 5; times += 1) await ask(test).catch(() => undefined);
+    await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
+    expect(test.data()).toHaveLength(10);
+    expect(test.events.filter(({ type }) => type === 'circuit-opened')).toMatchObject([{ api: 'core' }]);
+    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+  });
+
+  it('does not follow the circuit of the other API', async () => {
+    await using test = await testHub(
+      ({ path }, response) =>
+        path.includes('/api/core/') ? sendJson(response, []) : sendJson(response, {}, { status: 500 }),
+      { breaker: { failures: 2 } },
+    );
+    await readAll(test.hub, 'users').catch(() => undefined);
+    expect(test.events.some(({ type }) => type === 'circuit-opened')).toBe(true);
+    expect((await ask(test)).lessons).toEqual([]);
+  });
+
+  it.each([
+    [4, 2],
+    [3, 1],
+    [2, 1],
+    [1, 1],
+  ])('that hangs takes no more than its share of %i requests', async (maxConcurrentRequests, share) => {
+    const hanging: string[] = [];
+    await using test = await testHub(
+      script(async () => {
+        hanging.push('one');
+        await delay(120_000, undefined, { ref: false });
+      }),
+      { maxConcurrentRequests },
+    );
+    for (let times = 0; times < 8; times += 1) void ask(test).catch(() => undefined);
+    await expect.poll(() => hanging.length).toBe(share);
+    const startedAt = performance.now();
+    const read = Array.from({ length: 8 }, () => readAll(test.hub, 'users'));
+    for (const { ids } of await Promise.all(read)) expect(ids).toEqual(['a']);
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
+    expect(hanging).toHaveLength(share);
   });
 });

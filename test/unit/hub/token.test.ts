@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { modelHub } from './support/model-hub.ts';
 import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
 
 const page: Script = (_, response) =>
@@ -78,18 +79,17 @@ describe('a request for a token', () => {
 
 describe('a token that the hub refuses', () => {
   it.each([401, 403])('is renewed once if it has expired (%i), and the scan continues', async (status) => {
-    let nowMs = 0;
+    const expired = new Set<string>();
     const { sent, script } = tokenServer();
     await using test = await testHub(
       (request, response) => {
-        const isExpired = nowMs > 0 && request.authorization === 'Bearer token-1';
-        if (isExpired) sendJson(response, {}, { status });
+        if (expired.has(request.authorization ?? '')) sendJson(response, {}, { status });
         else void page(request, response);
       },
-      { tokenScript: script, now: () => nowMs },
+      { tokenScript: script },
     );
     await readAll(test.hub, 'users');
-    nowMs = 60_000;
+    expired.add('Bearer token-1');
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
     expect(sent).toHaveLength(2);
     expect(test.sleeps).toEqual([]);
@@ -100,38 +100,107 @@ describe('a token that the hub refuses', () => {
     });
   });
 
-  it.each([401, 403])('is an error for a person while it is young (%i)', async (status) => {
-    const { sent, script } = tokenServer();
-    await using test = await testHub((_, response) => sendJson(response, {}, { status }), {
-      tokenScript: script,
-    });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
-      code: 'HUB_FORBIDDEN',
-      reaction: 'person',
-    });
-    expect(sent).toHaveLength(1);
-    expect(test.data()).toHaveLength(1);
-  });
+  it.each([
+    [401, 7],
+    [403, 1],
+  ])(
+    'is an error for a person if it is fresh (%i), after %i attempts with one token',
+    async (status, attempts) => {
+      const { sent, script } = tokenServer();
+      await using test = await testHub((_, response) => sendJson(response, {}, { status }), {
+        tokenScript: script,
+      });
+      await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
+        code: 'HUB_FORBIDDEN',
+        reaction: 'person',
+      });
+      expect(sent).toHaveLength(1);
+      expect(test.data()).toHaveLength(attempts);
+    },
+  );
 
-  it('is renewed once a minute at most, however often a forbidden collection is asked for', async () => {
-    let nowMs = 0;
+  it('is not renewed at each attempt of a forbidden collection', async () => {
     const { sent, script } = tokenServer();
     await using test = await testHub(
       (request, response) => {
         if (request.path.endsWith('/users')) void page(request, response);
         else sendJson(response, {}, { status: 403 });
       },
-      { tokenScript: script, now: () => nowMs },
+      { tokenScript: script },
     );
-    for (; nowMs < 180_000; nowMs += 10_000) {
-      await readAll(test.hub, 'users');
+    await readAll(test.hub, 'users');
+    for (let poll = 0; poll < 4; poll += 1) {
       await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({ code: 'HUB_FORBIDDEN' });
     }
-    expect(sent).toHaveLength(3);
+    expect(sent).toHaveLength(2);
   });
 });
 
 describe('a refusal that passes in seconds', () => {
+  const ids = Array.from({ length: 60 }, (_, n) => String(1000 + n));
+  const model = modelHub({ ids, cursor: 'honours', idFilter: 'honours', links: 'right', total: 'right' });
+
+  /** Scans 20 pages that take 600 ms each. `accepts`: by the time since the issue of the token. */
+  async function scanFor12Seconds(options: {
+    tokenMs: number;
+    accepts: (ageMs: number) => boolean;
+    /** Returns the same token until it expires. */
+    caches?: 'with the time left' | 'with its whole lifetime';
+  }) {
+    let nowMs = 1_000_000;
+    const { tokenMs, accepts, caches } = options;
+    const issuedAtMs: number[] = [];
+    const tokenScript: Script = (_, response) => {
+      const latest = issuedAtMs.at(-1) ?? 0;
+      const isCached = caches !== undefined && nowMs < latest + tokenMs;
+      if (!isCached) issuedAtMs.push(nowMs);
+      const leftMs = isCached && caches === 'with the time left' ? latest + tokenMs - nowMs : tokenMs;
+      sendJson(response, { access_token: `token-${issuedAtMs.length}`, expires_in: leftMs / 1000 });
+    };
+    const delivered: (string | null)[] = [];
+    await using test = await testHub(
+      (request, response) => {
+        const number = Number(/\d+$/.exec(request.authorization ?? '')?.[0]);
+        const ageMs = nowMs - (issuedAtMs[number - 1] ?? 0);
+        if (!accepts(ageMs)) return sendJson(response, {}, { status: 401 });
+        delivered.push(request.query.get('afterSourcedId'));
+        nowMs += 600;
+        return model(request, response);
+      },
+      {
+        tokenScript,
+        now: () => nowMs,
+        random: () => 0.5,
+        sleep: (ms) => {
+          nowMs += ms;
+          return Promise.resolve();
+        },
+      },
+    );
+    const scan = await readAll(test.hub, 'users');
+    return { scan, delivered, issuedAtMs };
+  }
+
+  it.each([
+    ['the hub accepts only 1 s after its issue', { accepts: (ageMs: number) => ageMs >= 1000 }],
+    [
+      'a late token service returns until it expires, with the time left',
+      { accepts: (ageMs: number) => ageMs < 5500, caches: 'with the time left' as const },
+    ],
+    [
+      'a late token service returns until it expires, with its whole lifetime',
+      { accepts: (ageMs: number) => ageMs < 5500, caches: 'with its whole lifetime' as const },
+    ],
+  ])('costs a scan no page where it is of a token that %s', async (_, behaviour) => {
+    const { scan, delivered, issuedAtMs } = await scanFor12Seconds({ tokenMs: 8000, ...behaviour });
+    expect(scan.ids).toEqual(ids);
+    expect(delivered).toHaveLength(20);
+    // No good token is thrown away: each one is used until it expires, or the hub refuses it.
+    for (const [at, ms] of issuedAtMs.entries()) {
+      if (at > 0) expect(ms - (issuedAtMs[at - 1] ?? 0)).toBeGreaterThanOrEqual(5500);
+    }
+  });
+
   it.each([401, 403, 429])(
     'is waited for as long as Retry-After says (%i), with the same token',
     async (status) => {
@@ -152,16 +221,52 @@ describe('a refusal that passes in seconds', () => {
     },
   );
 
-  it('is retried like a 503 where it has Retry-After: within bounds', async () => {
+  it('of a forbidden collection does not cost a request for a token each time where the service has but one', async () => {
+    let tokens = 0;
+    await using test = await testHub(
+      (request, response) =>
+        request.path.endsWith('/users') ? page(request, response) : sendJson(response, {}, { status: 401 }),
+      {
+        tokenScript: (_, response) => {
+          tokens += 1;
+          sendJson(response, { access_token: 'the-only-one', expires_in: 3600 });
+        },
+        retry: { maxAttempts: 2 },
+      },
+    );
+    await readAll(test.hub, 'users');
+    await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({ code: 'HUB_FORBIDDEN' });
+    for (let poll = 0; poll < 10; poll += 1) await readAll(test.hub, 'users');
+    expect(tokens).toBe(3);
+  });
+
+  it('is retried like a 503 where it has Retry-After: within bounds, and the circuit stays closed', async () => {
     await using test = await testHub(
       (_, response) => sendJson(response, {}, { status: 403, headers: { 'retry-after': '3' } }),
-      { retry: { maxAttempts: 4 } },
+      { retry: { maxAttempts: 4 }, breaker: { failures: 2 } },
     );
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
       code: 'HUB_UNAVAILABLE',
       reaction: 'retry',
     });
     expect(test.sleeps).toEqual([3000, 3000, 3000]);
+  });
+
+  it('of an expired token with Retry-After is waited for, and the next request has a new one', async () => {
+    let nowMs = 0;
+    const { sent, script } = tokenServer();
+    await using test = await testHub(
+      (request, response) => {
+        if (nowMs < 61_000 || request.authorization === 'Bearer token-2') void page(request, response);
+        else sendJson(response, {}, { status: 401, headers: { 'retry-after': '1' } });
+      },
+      { tokenScript: script, now: () => nowMs },
+    );
+    await readAll(test.hub, 'users');
+    nowMs = 61_000;
+    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+    expect(test.sleeps).toEqual([1000]);
+    expect(sent).toHaveLength(2);
   });
 
   it.each([

@@ -101,7 +101,7 @@ describe('free text that the hub sends', () => {
   it.each(STATUSES)('with HTTP %i appears in no error, log line, metric or probe', async (status) => {
     let script: Script = () => undefined;
     let nowMs = 0;
-    const options = { ...ONCE, now: () => nowMs };
+    const options = { ...ONCE, now: () => nowMs, breaker: { failures: 1_000 } };
     await using hub = await testHub((...asked) => script(...asked), options);
     await using token = await testHub(() => undefined, {
       ...options,

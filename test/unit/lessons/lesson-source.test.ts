@@ -142,8 +142,8 @@ describe('a student whom the hub refuses', () => {
     expect(made.changes.isEmpty).toBe(true);
   });
 
-  it('is not blamed for a token endpoint that lets nothing through', async () => {
-    for (const code of ['HUB_TOKEN_REFUSED', 'HUB_TOKEN_UNAVAILABLE'] as const) {
+  it('is not blamed for a token or a circuit that lets nothing through', async () => {
+    for (const code of ['HUB_CIRCUIT_OPEN', 'HUB_TOKEN_REFUSED', 'HUB_TOKEN_UNAVAILABLE'] as const) {
       const made = bench(3);
       made.trouble = (student) => (student === 's02' ? hubTrouble(code, 503) : null);
       await expect(made.sync('FULL')).rejects.toMatchObject({ code });

@@ -9,6 +9,7 @@ const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
   'HUB_FORBIDDEN',
   'HUB_BODY_INVALID',
   'HUB_RESPONSE_TOO_LARGE',
+  'HUB_PAGE_TOO_LONG',
 ];
 
 function checkOf(

@@ -188,6 +188,21 @@ describe('one health, asked in five ways', () => {
     );
   });
 
+  it('an open circuit shows at once, until the hub answers a trial', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    world.emit({ type: 'hub', event: { type: 'circuit-opened', retryInMs: 5_000 } });
+    const broken = await answers(world);
+    expect(broken).toMatchObject({
+      readyz: ['breaker'],
+      json: ['breaker'],
+      metrics: ['breaker'],
+      state: 'in-trouble',
+    });
+    world.emit({ type: 'hub', event: { type: 'circuit-closed' } });
+    expect(await answers(world)).toMatchObject({ code: 200 });
+  });
+
   it('withheld deletions leave the process ready, and need a decision until one is made', async () => {
     const world = boardOf(START_MS);
     world.isWell();

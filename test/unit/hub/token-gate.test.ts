@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { HubError } from '../../../src/hub/hub-error.ts';
+import { HubError } from '../../../src/hub/hub-error.ts';
+import { TokenGate } from '../../../src/hub/token-gate.ts';
 import { collectionNamed, ROW_COLLECTIONS } from '../../../src/model/collections.ts';
 import { readAll, sendJson, testHub, type Script } from './support/scripted-hub.ts';
 
@@ -30,6 +31,9 @@ function sleepersClock(scans: number) {
     },
   };
 }
+
+const unclear = (status: number): HubError =>
+  new HubError('HUB_TOKEN_UNAVAILABLE', 'No token', { remedy: 'Look.', status });
 
 describe('a token endpoint that gives no token', () => {
   it.each([
@@ -98,72 +102,45 @@ describe('a token endpoint that gives no token', () => {
     expect(test.data().map(({ query }) => query.get('limit'))).toEqual(['400']);
     expect(test.events.filter(({ type }) => type === 'page-size-reduced')).toEqual([]);
   });
+
+  it('does not stop requests for more than five minutes, whatever its Retry-After', () => {
+    const gate = new TokenGate(() => 0);
+    const asked = { remedy: 'Look.', status: 503, retryAfterMs: 31_536_000_000 };
+    expect(gate.shut(new HubError('HUB_TOKEN_UNAVAILABLE', 'No token', asked)).retryAfterMs).toBe(300_000);
+  });
 });
 
-/** Asks again and again, as soon as it may, and returns the errors. */
-async function failuresOf(answers: readonly { status: number; retryAfter?: string }[]): Promise<HubError[]> {
-  let nowMs = 0;
-  let asked = 0;
-  await using test = await testHub(page, {
-    now: () => nowMs,
-    retry: { maxAttempts: 1 },
-    tokenScript: (_, response) => {
-      const { status = 200, retryAfter } = answers[asked++] ?? {};
-      const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-      sendJson(response, status === 200 ? { access_token: 't', expires_in: 4 } : {}, { status, headers });
-    },
-  });
-  const failures: HubError[] = [];
-  while (asked < answers.length) {
-    const error: unknown = await readAll(test.hub, 'users').catch((failure: unknown) => failure);
-    if (error instanceof Error) failures.push(error as HubError);
-    nowMs += error instanceof Error ? ((error as HubError).retryAfterMs ?? 0) : 3_600_000;
-  }
-  return failures;
-}
-
 describe('the wait after failures of the token endpoint in a row', () => {
-  it.each([401, 503])('is short at first, grows, and starts again after a token: %i', async (status) => {
-    const failures = await failuresOf(
-      [status, status, status, 200, status, status].map((each) => ({ status: each })),
-    );
-    expect(failures.map(({ retryAfterMs }) => retryAfterMs)).toEqual([500, 1000, 2000, 500, 1000]);
+  it.each([401, 503])('is short at first, grows, and starts again after a token: %i', (status) => {
+    const gate = new TokenGate(() => 0);
+    const waits = (): (number | null)[] => [1, 2, 3].map(() => gate.shut(unclear(status)).retryAfterMs);
+    expect(waits()).toEqual([500, 1000, 2000]);
+    gate.open();
+    expect(waits()).toEqual([500, 1000, 2000]);
   });
 
   it.each([
     [503, 60_000],
     [401, 600_000],
-  ])('has an upper limit: %i', async (status, longestMs) => {
-    const failures = await failuresOf(Array.from({ length: 14 }, () => ({ status })));
-    expect(failures.at(-1)?.retryAfterMs).toBe(longestMs);
+  ])('has an upper limit: %i', (status, longestMs) => {
+    const gate = new TokenGate(() => 0);
+    for (let failure = 0; failure < 30; failure += 1) gate.shut(unclear(status));
+    expect(gate.shut(unclear(status)).retryAfterMs).toBe(longestMs);
   });
 
-  it('is not more than five minutes because of a Retry-After', async () => {
-    expect(await failuresOf([{ status: 503, retryAfter: '31536000' }])).toMatchObject([
-      { retryAfterMs: 300_000 },
-    ]);
-  });
-
-  it('belongs to the request while it is short, and to the sync once it is long', async () => {
-    const failures = await failuresOf(Array.from({ length: 8 }, () => ({ status: 401 })));
+  it('belongs to the request while it is short, and to the sync once it is long', () => {
+    const gate = new TokenGate(() => 0);
+    const failures = Array.from({ length: 8 }, () => gate.shut(unclear(401)));
     expect(failures.map(({ retryable }) => retryable)).toEqual([...Array(6).fill(true), false, false]);
+    expect(() => gate.requireOpen()).toThrow(expect.objectContaining({ retryable: false }) as Error);
   });
 
-  it('ends when the clock is set back', async () => {
+  it('ends when the clock is set back', () => {
     let nowMs = 86_400_000;
-    let asked = 0;
-    await using test = await testHub(page, {
-      now: () => nowMs,
-      retry: { maxAttempts: 1 },
-      tokenScript: (_, response) => {
-        asked += 1;
-        sendJson(response, {}, { status: 401 });
-      },
-    });
-    for (let times = 0; times < 2; times += 1) await readAll(test.hub, 'users').catch(() => undefined);
-    expect(asked).toBe(1);
+    const gate = new TokenGate(() => nowMs);
+    gate.shut(unclear(401));
+    expect(() => gate.requireOpen()).toThrow('No token');
     nowMs = 0;
-    await readAll(test.hub, 'users').catch(() => undefined);
-    expect(asked).toBe(2);
+    expect(() => gate.requireOpen()).not.toThrow();
   });
 });

@@ -1,0 +1,68 @@
+import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
+import { pauseMs } from '../retry-policy.ts';
+import type { HubEvent } from '../core/hub-events.ts';
+import { HubError, isHubTrouble } from './hub-error.ts';
+
+export interface BreakerPolicy {
+  /** This many failures in a row, over all requests to the hub, open the circuit. */
+  readonly failures: number;
+  /** How long it stays open the first time; every failed trial doubles it, up to {@link maxOpenMs}. */
+  readonly openMs: number;
+  readonly maxOpenMs: number;
+}
+
+export const DEFAULT_BREAKER_POLICY: BreakerPolicy = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 };
+
+/** Spares a failing hub: after a number of failures in a row, only an occasional trial request is sent. */
+export interface Breaker {
+  /** Throws HUB_CIRCUIT_OPEN instead of running `work` while the circuit is open. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Reads the machine's clock, because cockatiel does. `hub` names the hub in errors. */
+export function createBreaker(options: {
+  policy: BreakerPolicy;
+  hub: string;
+  onEvent: (event: HubEvent) => void;
+}): Breaker {
+  const { policy, hub, onEvent } = options;
+  let openUntilMs = 0;
+  let lastTrouble: HubError | null = null;
+  const openAfter = (failedTrials: number) => {
+    const duration = pauseMs({ firstMs: policy.openMs, longestMs: policy.maxOpenMs }, failedTrials + 1);
+    openUntilMs = Date.now() + duration;
+    return { duration, next: () => openAfter(failedTrials + 1) };
+  };
+  const circuit = circuitBreaker(handleWhen(isHubTrouble), {
+    breaker: new ConsecutiveBreaker(policy.failures),
+    halfOpenAfter: { next: () => openAfter(0) },
+  });
+  circuit.onBreak(() =>
+    onEvent({ type: 'circuit-opened', retryInMs: Math.max(0, openUntilMs - Date.now()) }),
+  );
+  circuit.onReset(() => onEvent({ type: 'circuit-closed' }));
+
+  return {
+    async run(work) {
+      try {
+        return await circuit.execute(work);
+      } catch (error) {
+        if (!(error instanceof BrokenCircuitError)) {
+          if (error instanceof HubError && isHubTrouble(error)) lastTrouble = error;
+          throw error;
+        }
+        const retryInMs = Math.max(0, openUntilMs - Date.now());
+        throw new HubError(
+          'HUB_CIRCUIT_OPEN',
+          `${hub} failed too often in a row, the last time with: ${lastTrouble?.message ?? 'unknown'}`,
+          {
+            // The verb `run` retries and a command does not; this text is true for both.
+            remedy:
+              `Rollcall sends nothing to it for ${Math.ceil(retryInMs / 1000)} s. ${lastTrouble?.remedy ?? ''}`.trim(),
+            retryAfterMs: retryInMs,
+          },
+        );
+      }
+    },
+  };
+}

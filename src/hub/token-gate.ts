@@ -1,0 +1,79 @@
+import { DEFAULT_RETRY_POLICY } from './retry.ts';
+import { HubError } from './hub-error.ts';
+
+interface Waits {
+  readonly baseMs: number;
+  readonly capMs: number;
+}
+
+/** Wrong credentials get a long wait: many servers lock a client that keeps trying. */
+const REFUSED: Waits = { baseMs: 15_000, capMs: 600_000 };
+/** The answer may be a proxy's, or this server's own form of a refusal. */
+const REFUSED_WITHOUT_CODE: Waits = { baseMs: 500, capMs: 600_000 };
+const IN_TROUBLE: Waits = { baseMs: 500, capMs: 60_000 };
+
+/** The longest wait within a request. For a longer one the sync fails, and its own retry waits. */
+const PATIENCE_MS = 30_000;
+
+function waitsAfter({ code, status }: HubError): Waits {
+  if (code === 'HUB_TOKEN_REFUSED') return REFUSED;
+  return status === 400 || status === 401 || status === 403 ? REFUSED_WITHOUT_CODE : IN_TROUBLE;
+}
+
+interface Failure {
+  readonly error: HubError;
+  /** The wait by the number of failures in a row. */
+  readonly waitMs: number;
+  /** `waitMs`, or the endpoint's `Retry-After` if that is longer. */
+  readonly gateMs: number;
+  readonly untilMs: number;
+}
+
+/** Returns the failure's error with the remaining wait as `retryAfterMs`. */
+function withWait(failure: Failure, retryAfterMs: number): HubError {
+  const { code, message, remedy, retryable, status, cause } = failure.error;
+  return new HubError(code, message, {
+    remedy,
+    retryable: retryable && failure.waitMs <= PATIENCE_MS,
+    retryAfterMs,
+    status: status ?? undefined,
+    cause,
+  });
+}
+
+/**
+ * Spaces out requests to the token endpoint after failures: the wait grows with the failures in a row, is at least the
+ * endpoint's `Retry-After`, and applies to all callers.
+ */
+export class TokenGate {
+  readonly #now: () => number;
+  #failure: Failure | null = null;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Throws the last failure, with the remaining wait, while the gate is shut. */
+  requireOpen(): void {
+    const failure = this.#failure;
+    if (failure === null) return;
+    const remainingMs = failure.untilMs - this.#now();
+    // More than the full wait remains only if the clock was set back.
+    if (remainingMs > 0 && remainingMs <= failure.gateMs) throw withWait(failure, remainingMs);
+  }
+
+  /** Shuts the gate after a failure of the endpoint; returns the failure with the wait. */
+  shut(error: HubError): HubError {
+    const { baseMs, capMs } = waitsAfter(error);
+    const waitMs = Math.min(capMs, Math.max(baseMs, 2 * (this.#failure?.waitMs ?? 0)));
+    const askedMs = Math.min(DEFAULT_RETRY_POLICY.retryAfterCapMs, error.retryAfterMs ?? 0);
+    const gateMs = Math.max(waitMs, askedMs);
+    this.#failure = { error, waitMs, gateMs, untilMs: this.#now() + gateMs };
+    return withWait(this.#failure, gateMs);
+  }
+
+  /** Opens the gate after the endpoint has issued a token. */
+  open(): void {
+    this.#failure = null;
+  }
+}
