@@ -79,7 +79,12 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
     const policy = { ...DEFAULT_BREAKER_POLICY, failures, ...tools.breaker };
     const attempts = { ...retry, maxAttempts: Math.min(retry.maxAttempts, maxAttempts) };
     return createRequests({
-      ...{ http, tokens, permits, now, monotonicNow, onEvent },
+      http,
+      tokens,
+      permits,
+      now,
+      monotonicNow,
+      onEvent,
       tools: { policy: attempts, random, sleep, onEvent },
       breaker: createBreaker({ policy, hub: what, onEvent: onCircuit }),
     });
