@@ -6,15 +6,11 @@ import { topicsOf } from '../session/tenant.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts';
 import { findingsOf, ok, type Finding, type Probe } from './check/finding.ts';
-import { chooseTenants } from './choose.ts';
+import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
-import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
-
-interface CheckFlags {
-  tenant?: string;
-}
 
 /** Parts that are checked at the same time, so that time-outs do not add up. Each hub has its own limit of requests. */
 const AT_ONCE = 8;
@@ -22,10 +18,7 @@ const AT_ONCE = 8;
 /** `rollcall check`: whether every service is reachable and accepts the credentials. */
 export function command(): Command {
   return new Command('check')
-    .description(
-      'Checks configuration, Kafka, topics, schema registry, Redis and hubs, and reports all findings at once, each with ' +
-        'a remedy. It changes nothing.',
-    )
+    .description('Checks configuration, Kafka, topics, schema registry, Redis and hubs. It changes nothing.')
     .option('--tenant <id>', "this tenant's hub, topics and schemas only")
     .addHelpText(
       'after',
@@ -43,13 +36,12 @@ const MARKS = {
   failure: { mark: '✗', color: 'red' },
 } as const;
 
-async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): Promise<number> {
-  const { output, signal, configPath } = context;
+async function check({ output, signal, configPath, loadConfig, flags }: Verb<Scope>): Promise<number> {
   const { colors } = output;
-  const config = context.loadConfig();
+  const config = loadConfig();
   const all: (Finding & { section: string; tenant?: string })[] = [];
   await using assembly = quietAssembly(config);
-  const probes = probesOf(assembly, { tenant: options.tenant, configPath, signal });
+  const probes = probesOf(assembly, { tenant: flags.tenant, configPath, signal });
   for (let at = 0; at < probes.length; at += AT_ONCE) {
     const some = probes.slice(at, at + AT_ONCE).map((probe) => ({ probe, found: findingsOf(probe) }));
     for (const { probe, found } of some) {

@@ -3,6 +3,12 @@ import { suggest } from '../config/suggest.ts';
 import { RollcallError } from '../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 
+/** The options by which a verb is for some tenants and collections only. */
+export interface Scope {
+  readonly tenant?: string | undefined;
+  readonly collection?: readonly string[] | undefined;
+}
+
 /** The tenant with that id, or all tenants without an id. Throws `USAGE_INVALID` for an unknown id. */
 export function chooseTenants(config: Config, id: string | undefined): readonly TenantConfig[] {
   if (id === undefined) return config.tenants;
@@ -30,7 +36,7 @@ export function chooseTenant(config: Config, id: string | undefined): TenantConf
  */
 export function choose(
   config: Config,
-  flags: { readonly tenant?: string | undefined; readonly collection?: readonly string[] | undefined },
+  flags: Scope,
 ): { readonly tenants: readonly TenantConfig[]; readonly collections: readonly CollectionName[] } {
   const tenants = chooseTenants(config, flags.tenant);
   const names = (flags.collection ?? []).map((name) => chooseFrom('collection', name, COLLECTIONS));

@@ -4,13 +4,9 @@ import { asyncApiDocument } from '../core/contract/asyncapi.ts';
 import { topicSettings } from '../log/manage-topics.ts';
 import { readSchemaFiles } from '../log/schema-files.ts';
 import { topicsOf } from '../session/tenant.ts';
-import { chooseTenants } from './choose.ts';
+import { chooseTenants, type Scope } from './choose.ts';
 import { packageVersion } from './package-version.ts';
-import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-
-interface ContractFlags {
-  readonly tenant?: string | undefined;
-}
+import { verbAction, type Verb } from './verb-action.ts';
 
 /** `rollcall contract`: describes the topics for those who read them. */
 export function command(): Command {
@@ -23,11 +19,10 @@ export function command(): Command {
     .action(verbAction(contract));
 }
 
-async function contract(context: VerbContext, { options }: VerbInput<ContractFlags>): Promise<void> {
-  const { output } = context;
-  const config = context.loadConfig({ withoutHub: true });
+async function contract({ output, loadConfig, flags }: Verb<Scope>): Promise<void> {
+  const config = loadConfig({ withoutHub: true });
   const schemas = readSchemaFiles();
-  const topics = chooseTenants(config, options.tenant)
+  const topics = chooseTenants(config, flags.tenant)
     .flatMap((tenant) => topicsOf(config, tenant))
     .flatMap((topic) => {
       const schema = schemas.get(topic.suffix)?.schema;

@@ -8,18 +8,12 @@ import { APPROVE, type ApproveOutcome } from '../owner/deletes.ts';
 import { readWithheldSchools, type SchoolCount } from '../owner/withheld-schools.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner } from './as-owner.ts';
-import { choose, chooseTenant, chooseTenants } from './choose.ts';
+import { choose, chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures } from './outcomes.ts';
-import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, readLogs } from './with-assembly.ts';
-
-interface DeletesFlags {
-  readonly reason?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly collection?: string[] | undefined;
-}
 
 const EXIT_CODES = `
 Exit codes: 0 nothing is withheld (any more); 1 it failed; 3 something needs a decision.`;
@@ -33,19 +27,14 @@ export function command(): Command {
     .addHelpText('after', `\nRows that come back leave the list by themselves.\n${EXIT_CODES}`)
     .action(verbAction(listDeletes));
   const approval = new Command('approve')
-    .description(
-      'Removes the rows of the list that are still missing: runs a full sync of the collections concerned at once. If a ' +
-        'process runs for the tenant, that process does the work; otherwise this command owns the tenant meanwhile.',
-    )
+    .description('Removes the rows of the list that a full sync, which begins at once, misses too.')
     .argument('<digest>', 'of the list that "deletes list" has shown; no other list is approved')
     .option('--tenant <id>', 'the tenant; needed if there are several')
     .option('--reason <text>', 'why; kept in the log line and in progress')
     .addHelpText('after', EXIT_CODES)
     .action(verbAction(approve));
   const history = new Command('history')
-    .description(
-      'Shows who approved which list, when, from where and why, as far as the topic progress has it.',
-    )
+    .description('Shows who approved which list, when, from where and why.')
     .option('--tenant <id>', 'only this tenant')
     .action(verbAction(showHistory));
   return new Command('deletes')
@@ -57,11 +46,10 @@ export function command(): Command {
 
 type Listed = Waiting['collections'][number] & { readonly schools: readonly SchoolCount[] };
 
-async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
-  const config = withLists(context.loadConfig({ withoutHub: true }));
-  const { tenants, collections } = choose(config, options);
+async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<number> {
+  const config = withLists(loadConfig({ withoutHub: true }));
+  const { tenants, collections } = choose(config, flags);
   const only = new Set<string>(collections.map(sourceOf));
-  const { output, signal } = context;
   await using assembly = quietAssembly(config);
   const logs = await readLogs(assembly, tenants, signal);
   const shown: object[] = [];
@@ -127,16 +115,16 @@ function whyOf({ isLost, isHeld, why }: Listed): string {
   return isHeld ? (why ?? 'too many at once') : 'waits because of the others';
 }
 
-async function approve(context: VerbContext, { args, options }: VerbInput<DeletesFlags>): Promise<number> {
-  const { output, signal } = context;
-  const config = withLists(context.loadConfig());
-  const tenant = chooseTenant(config, options.tenant);
+async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promise<number> {
+  const { output, signal, args, flags } = verb;
+  const config = withLists(verb.loadConfig());
+  const tenant = chooseTenant(config, flags.tenant);
   const [digest = ''] = args;
   await using assembly = quietAssembly(config);
   const outcome = await asOwner(assembly, {
     tenantId: tenant.id,
     request: APPROVE,
-    parameters: { digest, by: userName(), from: hostname(), reason: options.reason ?? null },
+    parameters: { digest, by: userName(), from: hostname(), reason: flags.reason ?? null },
     output,
     signal,
   });
@@ -176,11 +164,10 @@ function showApproved(output: Output, { collections, waiting }: ApproveOutcome):
   if (waiting > 0) output.note(`! ${countOf(waiting, 'row')} need another decision\n→ rollcall deletes list`);
 }
 
-async function showHistory(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<void> {
-  const { output, signal } = context;
-  const config = context.loadConfig({ withoutHub: true });
+async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {
+  const config = loadConfig({ withoutHub: true });
   await using assembly = quietAssembly(config);
-  const logs = await readLogs(assembly, chooseTenants(config, options.tenant), signal);
+  const logs = await readLogs(assembly, chooseTenants(config, flags.tenant), signal);
   const approvals = [...logs].flatMap(([tenant, known]) =>
     (known?.approvals ?? []).map(({ collection, approval }) =>
       Object.assign({ tenant, collection }, approval),

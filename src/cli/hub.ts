@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { RollcallError } from '../errors.ts';
-import type { VerbContext, VerbInput } from './verb-action.ts';
-import { verbAction } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 
 interface HubFlags {
   host: string;
@@ -53,11 +52,11 @@ export async function command(): Promise<Command> {
     .action(verbAction(runHub));
 }
 
-async function runHub({ output, signal }: VerbContext, { options }: VerbInput<HubFlags>): Promise<void> {
-  const hub = await started(options);
+async function runHub({ output, signal, flags }: Verb<HubFlags>): Promise<void> {
+  const hub = await started(flags);
   const { baseUrl, tokenUrl, controlUrl, clientId, clientSecret } = hub;
   output.data({ baseUrl, tokenUrl, controlUrl, clientId, clientSecret });
-  output.line(welcome(hub, options));
+  output.line(welcome(hub, flags));
   if (!signal.aborted) await once(signal, 'abort');
   await hub.stop();
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { RollcallError } from '../errors.ts';
-import { verbAction, type VerbContext } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 
 /** `rollcall init`: writes a configuration to begin with. */
 export function command(): Command {
@@ -12,7 +12,7 @@ export function command(): Command {
     .action(verbAction(init));
 }
 
-async function init({ configPath, output }: VerbContext): Promise<void> {
+async function init({ configPath, output }: Verb): Promise<void> {
   const text = readFileSync(new URL('init/rollcall.yaml', import.meta.url), 'utf8');
   try {
     writeFileSync(configPath, text, { flag: 'wx' });

@@ -6,10 +6,7 @@ import type { Output } from './output.ts';
 
 type Failure = Pick<PullOutcome, 'collection' | 'why' | 'remedy'> & { readonly outcome: string };
 
-/**
- * Names the rows that cannot be read, the collections that the hub does not offer while it offers others, and what failed.
- * `isNamed`: the collections were asked for by name.
- */
+/** Names the rows that cannot be read, and what failed. `isNamed`: the collections were asked for by name. */
 export function noteOutcomes(
   output: Output,
   outcomes: readonly (Failure & Pick<PullOutcome, 'rejected' | 'rejectReasons'>)[],
@@ -21,16 +18,14 @@ export function noteOutcomes(
     const what = `${countOf(rejected, 'row')} cannot be read and went to rejects`;
     output.note(`! ${collection}: ${what} (${reasons.join('; ')})`);
   }
-  const notOffered = isNamed ? [] : outcomes.filter(({ outcome }) => outcome === 'not-offered');
-  // If it offers none, the address is wrong.
-  const lacking = notOffered.length < outcomes.length ? notOffered : [];
-  if (lacking.length > 0) {
-    const names = lacking.map(({ collection }) => collection).join(', ');
-    output.note(`! the hub does not offer ${names}; only the others are read`);
-  }
-  noteFailures(
-    output,
-    outcomes.filter((each) => !lacking.includes(each)),
+  noteFailures(output, outOfOrder(outcomes, isNamed));
+}
+
+/** That a hub does not offer some collection is in order, unless it was asked for; all of them are a wrong address. */
+function outOfOrder<T extends { readonly outcome: string }>(outcomes: readonly T[], isNamed: boolean): T[] {
+  const isOffered = !isNamed && outcomes.some(({ outcome }) => outcome !== 'not-offered');
+  return outcomes.filter(
+    ({ outcome }) => outcome !== 'complete' && !(isOffered && outcome === 'not-offered'),
   );
 }
 
@@ -50,12 +45,8 @@ export function exitCodeFor(
   outcomes: readonly Pick<PullOutcome, 'outcome' | 'withheld'>[],
   isNamed: boolean,
 ): number {
-  // That a hub does not offer some collection is no failure, unless it was asked for; all of them are a wrong address.
-  const notOffered = outcomes.filter(({ outcome }) => outcome === 'not-offered');
-  const lacksWanted = notOffered.length === outcomes.length || (isNamed && notOffered.length > 0);
   return exitCode({
-    hasFailed:
-      lacksWanted || outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'inconclusive'),
+    hasFailed: outOfOrder(outcomes, isNamed).some(({ outcome }) => outcome !== 'stopped'),
     needsPerson: outcomes.some(({ outcome, withheld }) => outcome === 'stopped' || withheld > 0),
   });
 }

@@ -17,19 +17,16 @@ export interface Output {
   data(value: unknown): void;
   /** A remark, on stderr. */
   note(text: string): void;
-  /** Progress on stderr: redrawn in place on a terminal until something else is printed, otherwise a line every few seconds. */
+  /** Progress: a line on stderr every few seconds. */
   progress(text: string): void;
 }
 
 export interface OutputStream {
   readonly isTTY?: boolean | undefined;
-  readonly columns?: number | undefined;
   write(text: string): unknown;
 }
 
-const REDRAW_EVERY_MS = 100;
-const PLAIN_EVERY_MS = 5_000;
-const ERASE_LINE = '\r\u001B[2K';
+const PROGRESS_EVERY_MS = 2_000;
 
 export function createOutput(options: {
   streams: { readonly stdout: OutputStream; readonly stderr: OutputStream };
@@ -43,14 +40,8 @@ export function createOutput(options: {
   const { json, nowMs } = options;
   const { stdout, stderr } = options.streams;
   const colors = picocolors.createColors(wantsColors(stdout, options));
-  const isTty = stderr.isTTY === true;
-  let drawnAtMs = Number.NEGATIVE_INFINITY;
-  let isDrawn = false;
-  const print = (stream: OutputStream, text: string): void => {
-    if (isDrawn) stderr.write(ERASE_LINE);
-    isDrawn = false;
-    stream.write(`${text}\n`);
-  };
+  let progressAtMs = Number.NEGATIVE_INFINITY;
+  const print = (stream: OutputStream, text: string): void => void stream.write(`${text}\n`);
   return {
     json,
     colors,
@@ -68,12 +59,9 @@ export function createOutput(options: {
       print(stderr, text);
     },
     progress(text) {
-      if (nowMs() - drawnAtMs < (isTty ? REDRAW_EVERY_MS : PLAIN_EVERY_MS)) return;
-      drawnAtMs = nowMs();
-      if (!isTty) return print(stderr, text);
-      // A line longer than the terminal would wrap, and could not be erased.
-      stderr.write(ERASE_LINE + text.slice(0, (stderr.columns ?? 80) - 1));
-      isDrawn = true;
+      if (nowMs() - progressAtMs < PROGRESS_EVERY_MS) return;
+      progressAtMs = nowMs();
+      print(stderr, text);
     },
   };
 }

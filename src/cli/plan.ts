@@ -2,31 +2,23 @@ import { Command } from 'commander';
 import { countOf, formatCount, printable } from '../core/words.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import { PLANNED_KINDS } from '../plan/recording-log.ts';
-import { choose } from './choose.ts';
+import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
-import { verbAction, type VerbContext } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
-
-interface PlanFlags {
-  readonly tenant?: string | undefined;
-  readonly collection?: string[] | undefined;
-  readonly keys?: boolean | undefined;
-}
 
 /** `rollcall plan`: what a full sync would publish. */
 export function command(): Command {
   return new Command('plan')
     .description(
-      'Runs a full sync without publishing: it reads the hub, decides as "rollcall pull --full" would, and reports what ' +
-        'it would publish, and which deletions the guard would withhold. It owns nothing and writes nothing, neither to ' +
-        'Kafka nor to Redis, and may run before the first run, or while a process mirrors the tenant.',
+      'Shows what "rollcall pull --full" would publish, and which deletions it would withhold. It writes nothing.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
     .option('--keys', 'also the keys')
     .addHelpText('after', HELP)
-    .action(verbAction<PlanFlags>((context, { options }) => plan(context, options)));
+    .action(verbAction(plan));
 }
 
 const HELP = `
@@ -46,9 +38,9 @@ interface TenantPlan {
   readonly collections: readonly CollectionPlan[];
 }
 
-async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
-  const { output, signal } = context;
-  const config = context.loadConfig();
+async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<number> {
+  const { output, signal, flags } = verb;
+  const config = verb.loadConfig();
   const { tenants, collections } = choose(config, flags);
   const isNamed = collections.length > 0;
   const keepsKeys = flags.keys === true;

@@ -29,6 +29,9 @@ Examples:
   rollcall tail absence-versions      watch changes arrive, decoded
   rollcall run --help                 all about one verb
 
+Verbs that publish work through the process that runs for the tenant. Without one, which they cannot know on another
+machine if the configuration has no redis, they own the tenant meanwhile.
+
 The configuration is ./rollcall.yaml unless --config or ROLLCALL_CONFIG names another;
 examples/rollcall.yaml shows every key.`;
 
@@ -58,7 +61,7 @@ export async function runProgram(argv: readonly string[], verbs: Verbs): Promise
     await hearSignals();
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) return exitCodeOfUsage(error);
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badUse;
     return reportError(error, { stderr: process.stderr, env: process.env, stopped: false });
   }
   return process.exitCode;
@@ -112,8 +115,4 @@ function teachOnMistakes(command: Command, name: string): void {
       outputError: (text, write) => write(`✗ ${text.replace(/^error: /, '').trim()}\n→ ${name} --help\n`),
     });
   for (const child of command.commands) teachOnMistakes(child, `${name} ${child.name()}`);
-}
-
-function exitCodeOfUsage(error: CommanderError): number {
-  return error.exitCode === 0 ? EXIT.ok : EXIT.badUse;
 }

@@ -3,18 +3,16 @@ import { Command } from 'commander';
 import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
-import { choose } from './choose.ts';
+import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
-import { verbAction, type VerbContext } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 import { countOf, formatCount, formatDuration } from '../core/words.ts';
 import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';
 
-interface PullFlags {
-  readonly tenant?: string | undefined;
-  readonly collection?: string[] | undefined;
+interface PullFlags extends Scope {
   readonly full?: boolean | undefined;
   readonly acceptNew?: boolean | undefined;
 }
@@ -22,17 +20,10 @@ interface PullFlags {
 /** `rollcall pull`: one sync now. */
 export function command(): Command {
   return new Command('pull')
-    .description(
-      'Reads the hub once and publishes the changes. If a process runs for the tenant, that process does the work; ' +
-        'otherwise this command owns the tenant meanwhile. Without redis in the configuration it cannot know of a ' +
-        'process on another machine: stop that one first.',
-    )
+    .description('Reads the hub once and publishes the changes.')
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option(
-      '--full',
-      'read all rows, not only those changed since the last sync; only this finds removals, and it waits for the sync that confirms them',
-    )
+    .option('--full', 'read all rows, and wait for the sync that confirms which are gone')
     .option('--accept-new', "with --full: almost all rows are new on purpose, and not another tenant's")
     .addHelpText(
       'after',
@@ -43,12 +34,11 @@ Examples:
   rollcall pull --full
   rollcall pull --tenant north --collection users enrollments`,
     )
-    .action(verbAction<PullFlags>((context, { options }) => pull(context, options)));
+    .action(verbAction(pull));
 }
 
-async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
-  const { output, signal } = context;
-  const config = context.loadConfig();
+async function pull({ output, signal, loadConfig, flags }: Verb<PullFlags>): Promise<number> {
+  const config = loadConfig();
   const chosen = choose(config, flags);
   const isNamed = chosen.collections.length > 0;
   const parameters: PullParameters = {

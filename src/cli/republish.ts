@@ -3,25 +3,18 @@ import { collectionSettings } from '../config.ts';
 import { countOf, printable } from '../core/words.ts';
 import { REPUBLISH, type Republished } from '../owner/republish.ts';
 import { asOwner } from './as-owner.ts';
-import { choose } from './choose.ts';
+import { choose, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import { showSyncs } from './outcomes.ts';
 import type { Output } from './output.ts';
-import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
-
-interface RepublishFlags {
-  readonly tenant?: string;
-  readonly key?: string[];
-}
 
 /** `rollcall republish`: publishes rows again although they have not changed. */
 export function command(): Command {
   return new Command('republish')
     .description(
-      'Publishes rows again although they have not changed, for consumers that lost theirs and cannot read the topic ' +
-        'from its beginning. A full sync reads the collection; each record has a new ce_id, the type "updated" and the ' +
-        'same content-hash. A key that the hub does not have is reported, and its record does not change.',
+      'Publishes rows again although they have not changed, for consumers that lost theirs: a full sync of the collection.',
     )
     .argument('<collection>', 'any but rejects and progress')
     .option('--key <key...>', 'only these keys')
@@ -40,15 +33,12 @@ Examples:
   rollcall republish users --key 42 --key 43
   rollcall republish absence-changes --tenant north`,
     )
-    .action(verbAction<RepublishFlags>(republish));
+    .action(verbAction(republish));
 }
 
-async function republish(
-  context: VerbContext,
-  { args, options: flags }: VerbInput<RepublishFlags>,
-): Promise<number> {
-  const { output, signal } = context;
-  const config = context.loadConfig();
+async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promise<number> {
+  const { output, signal, args, flags } = verb;
+  const config = verb.loadConfig();
   const chosen = choose(config, { tenant: flags.tenant, collection: [args[0] ?? ''] });
   const [collection = 'users'] = chosen.collections;
   const tenants = chosen.tenants.filter((tenant) => collectionSettings(tenant, collection).enabled);

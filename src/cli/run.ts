@@ -13,7 +13,7 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
 import { packageVersion } from './package-version.ts';
 import { watchService, type WatchedService } from '../telemetry/watch-service.ts';
-import { verbAction, type VerbContext } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 
 /** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
 const STOP_WITHIN_MS = 28_000;
@@ -22,8 +22,7 @@ const STOP_WITHIN_MS = 28_000;
 export function command(): Command {
   return new Command('run')
     .description(
-      'Mirrors every tenant of the configuration until a signal stops it: full syncs when due, incremental syncs in ' +
-        'between. Keeps running, and reports why it is not ready, while hub, Kafka, registry or Redis is unavailable.',
+      'Mirrors every tenant of the configuration until a signal stops it, also while a service is unavailable.',
     )
     .addHelpText(
       'after',
@@ -40,9 +39,9 @@ Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when every tenant has fail
     .action(verbAction(run));
 }
 
-async function run(context: VerbContext): Promise<number> {
-  const config = context.loadConfig();
-  const hasColors = context.output.colors.isColorSupported;
+async function run({ output, signal, loadConfig }: Verb): Promise<number> {
+  const config = loadConfig();
+  const hasColors = output.colors.isColorSupported;
   const destination = openLogDestination({ fd: 1, isTty: process.stdout.isTTY, hasColors });
   const logger = createLogger({ level: logLevelFrom(process.env), destination });
   const giveUp = (): void => {
@@ -51,7 +50,7 @@ async function run(context: VerbContext): Promise<number> {
     );
     process.exit(EXIT.ok);
   };
-  context.signal.addEventListener('abort', () => setTimeout(giveUp, STOP_WITHIN_MS).unref());
+  signal.addEventListener('abort', () => setTimeout(giveUp, STOP_WITHIN_MS).unref());
   const board = new Board(config.tenants, { version: packageVersion(), now: () => Date.now() });
   for (const [part, reason] of Object.entries(STARTING)) board.report(part as keyof typeof STARTING, reason);
   const registry = new Registry();
@@ -71,7 +70,7 @@ async function run(context: VerbContext): Promise<number> {
   );
   try {
     await runWorker(assembly, {
-      signal: context.signal,
+      signal,
       factsOf: (tenant) => board.heartbeatOf(tenant),
     });
     logger.info('stopped');

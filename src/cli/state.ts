@@ -5,16 +5,11 @@ import { RollcallError } from '../errors.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { REBUILD, type RebuiltIndex } from '../owner/rebuild.ts';
 import { asOwner } from './as-owner.ts';
-import { choose } from './choose.ts';
-import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { choose, type Scope } from './choose.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, readLogs } from './with-assembly.ts';
 
-interface StateFlags {
-  readonly tenant?: string;
-  readonly collection?: string[];
-}
-
-interface RebuildFlags extends StateFlags {
+interface RebuildFlags extends Scope {
   readonly anew?: boolean;
   readonly yes?: boolean;
 }
@@ -36,14 +31,9 @@ While a process is running, a transaction or two behind is normal: the log is re
     .addCommand(
       subcommand('rebuild', 'rebuild the index from the topics', rebuild)
         .description(
-          'Drops the index and rebuilds it from the topics, one collection after another. Publishes nothing. If a ' +
-            'process runs for the tenant, that process does it, and mirrors the other collections meanwhile; ' +
-            'otherwise this command owns the tenant meanwhile.',
+          'Drops the index and rebuilds it from the topics, one collection after another. Publishes nothing.',
         )
-        .option(
-          '--anew',
-          'with "--collection absences": null all absences and their changes, and derive them again',
-        )
+        .option('--anew', 'of absences: null all of them and their changes, and derive them again')
         .option('--yes', 'confirm "--anew"')
         .addHelpText(
           'after',
@@ -59,10 +49,10 @@ Example:
     );
 }
 
-function subcommand<Flags extends StateFlags>(
+function subcommand<Flags extends Scope>(
   name: string,
   summary: string,
-  work: (context: VerbContext, input: VerbInput<Flags>) => Promise<void>,
+  work: (verb: Verb<Flags>) => Promise<void>,
 ): Command {
   return new Command(name)
     .summary(summary)
@@ -81,62 +71,47 @@ function requireConfirmed(collections: readonly CollectionName[], isConfirmed: b
   });
 }
 
-type Position = { readonly sequence: number; readonly transactionId: string } | null;
-
-async function showState(context: VerbContext, { options }: VerbInput<StateFlags>): Promise<void> {
-  const config = context.loadConfig({ withoutHub: true });
-  const { tenants, collections } = choose(config, options);
+async function showState({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {
+  const config = loadConfig({ withoutHub: true });
+  const { tenants, collections } = choose(config, flags);
   const only = new Set(collections.map(sourceOf));
   await using assembly = quietAssembly(config);
-  const indexes = [];
+  const found = [];
   for (const tenant of tenants) {
     for (const { name: collection } of syncedCollections(tenant)) {
       if (only.size > 0 && !only.has(collection)) continue;
       const index = assembly.store.tenant(tenant.id).collection(collection);
-      const at: Position = await index.position();
       const [rows, rejects] = [await index.count('rows'), await index.count('rejects')];
-      indexes.push({
-        tenant: tenant.id,
-        collection,
-        index: positionOf(at),
-        log: positionOf(null),
-        rows,
-        rejects,
-      });
+      found.push({ tenant: tenant.id, collection, index: atOf(await index.position()), rows, rejects });
     }
   }
   // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
-  const logs = await readLogs(assembly, tenants, context.signal);
-  for (const each of indexes)
-    each.log = positionOf(logs.get(each.tenant)?.progress.get(each.collection) ?? null);
-  context.output.table(
+  const logs = await readLogs(assembly, tenants, signal);
+  const all = found.map(({ index, ...each }) => {
+    const log = atOf(logs.get(each.tenant)?.progress.get(each.collection) ?? null);
+    return Object.assign(each, { index, log });
+  });
+  output.table(
     ['tenant', 'collection', 'index at', 'log at', 'rows', 'rejects'],
-    indexes.map(({ tenant, collection, index, log, rows, rejects }) => [
+    all.map(({ tenant, collection, index, log, rows, rejects }) => [
       tenant,
       collection,
-      textOf(index),
-      textOf(log),
-      formatCount(rows),
-      formatCount(rejects),
+      ...[index, log].map((at) => (at === null ? '-' : `${at.sequence} ${at.transactionId.slice(0, 8)}`)),
+      ...[rows, rejects].map(formatCount),
     ]),
   );
-  context.output.data({ collections: indexes });
+  output.data({ collections: all });
 }
 
-function positionOf(at: Position): Position {
+function atOf(at: { readonly sequence: number; readonly transactionId: string } | null) {
   return at && { sequence: at.sequence, transactionId: at.transactionId };
 }
 
-function textOf(at: Position): string {
-  return at === null ? '-' : `${formatCount(at.sequence)} ${at.transactionId.slice(0, 8)}`;
-}
-
-async function rebuild(context: VerbContext, { options }: VerbInput<RebuildFlags>): Promise<void> {
-  const { output, signal } = context;
-  const config = context.loadConfig();
-  const { tenants, collections: named } = choose(config, options);
+async function rebuild({ output, signal, loadConfig, flags }: Verb<RebuildFlags>): Promise<void> {
+  const config = loadConfig();
+  const { tenants, collections: named } = choose(config, flags);
   const collections = [...new Set(named.map(sourceOf))];
-  const { anew = false, yes = false } = options;
+  const { anew = false, yes = false } = flags;
   if (anew) requireConfirmed(collections, yes);
   const parameters = { collections, anew };
   const rebuilt: ({ readonly tenant: string } & RebuiltIndex)[] = [];

@@ -7,21 +7,21 @@ import { explainLate } from '../core/late-rows.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
+import { listTopics } from '../log/topic-offsets.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { chooseTenants } from './choose.ts';
+import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
-import { findLeftOver, showLeftOver } from './left-over.ts';
+import { leftOverTopics, showLeftOver } from './left-over.ts';
 import type { Output } from './output.ts';
 import { packageVersion } from './package-version.ts';
-import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, readLogs, withAdmin } from './with-assembly.ts';
 
 /** `rollcall status`: the health of every tenant, by its owner's heartbeat, or else by the log. */
 export function command(): Command {
   return new Command('status')
     .description(
-      'Prints the health of each tenant, as the process that mirrors it reports it in Redis. Where none does, prints what ' +
-        'the progress topics say. Asks the hub nothing.',
+      'Prints the health of each tenant as its process reports it, or else what the topic progress says.',
     )
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
@@ -42,13 +42,9 @@ Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble, or nobody mirr
     .action(verbAction(status));
 }
 
-async function status(
-  context: VerbContext,
-  { options }: VerbInput<{ readonly tenant?: string }>,
-): Promise<number> {
-  const { output, signal } = context;
-  const config = context.loadConfig({ withoutHub: true });
-  const wanted = chooseTenants(config, options.tenant);
+async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<number> {
+  const config = loadConfig({ withoutHub: true });
+  const wanted = chooseTenants(config, flags.tenant);
   await using assembly = quietAssembly(config);
   const asked = await Promise.all(wanted.map(async ({ id }) => askOwner(assembly, id)));
   const ownerless = wanted.filter((_, at) => asked[at]?.health === undefined);
@@ -62,7 +58,7 @@ async function status(
   const isKafkaAway = tenants.some(({ reasons }) => reasons.some(({ part }) => part === 'kafka'));
   const leftOver = isKafkaAway
     ? null
-    : await withAdmin({ assembly, signal }, (admin) => findLeftOver(admin, config, options.tenant));
+    : leftOverTopics(await withAdmin({ assembly, signal }, listTopics), config, flags.tenant);
   for (const each of tenants) show(output, each, nowMs);
   if (leftOver !== null) showLeftOver(output, leftOver);
   if (config.redis === undefined)

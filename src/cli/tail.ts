@@ -9,20 +9,17 @@ import { fetchOffsets, listTopics } from '../log/topic-offsets.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import { topicName } from '../model/topic-names.ts';
-import { chooseFrom, chooseTenants } from './choose.ts';
-import type { Output } from './output.ts';
-import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { chooseFrom, chooseTenants, type Scope } from './choose.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, withAdmin } from './with-assembly.ts';
 
-interface TailFlags {
-  readonly tenant?: string;
+interface TailFlags extends Scope {
   readonly toEnd: boolean;
   readonly about?: string;
   readonly values: boolean;
 }
 
-const READABLE_TOPICS = [...COLLECTIONS, ...OWN_TOPICS];
-const ALL_TOPICS: readonly TopicSuffix[] = [...READABLE_TOPICS, STATE_TOPIC];
+const TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC];
 
 /** `rollcall tail`: the records of topics, decoded, as they are committed. */
 export function command(): Command {
@@ -31,7 +28,7 @@ export function command(): Command {
       'Prints the records of topics as they are committed, each as a line of JSON: "topic", "partition", "offset", ' +
         '"timestamp", "key" and "headers"; "value" is null in a removal, and else decoded, only with --values.',
     )
-    .argument('[collection...]', 'collections, rejects, progress; with --about all topics if none is named')
+    .argument('[collection...]', 'collections, rejects, progress, absence-state; all if none is named')
     .option('--tenant <id>', 'only this tenant')
     .option('--to-end', 'only the existing records, then end', false)
     .option('--about <id>', 'only the existing records in whose key or value this id stands', notEmpty)
@@ -52,19 +49,20 @@ Ends on Ctrl-C, and at the end with --to-end or --about, with 0.`,
     .action(verbAction(tail));
 }
 
-async function tail(context: VerbContext, { args, options: flags }: VerbInput<TailFlags>): Promise<void> {
-  const { output, signal } = context;
+async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>): Promise<void> {
   const { about } = flags;
   const toEnd = flags.toEnd || about !== undefined;
-  const config = context.loadConfig({ withoutHub: true });
+  const config = loadConfig({ withoutHub: true });
   const { topicPrefix } = config.kafka;
-  const suffixes = suffixesOf(args, about);
+  const suffixes = new Set(
+    args.length === 0 ? TOPICS : args.map((name) => chooseFrom('topic', name, TOPICS)),
+  );
   const names = chooseTenants(config, flags.tenant).flatMap(({ id }) =>
-    suffixes.map((suffix) => topicName({ topicPrefix, tenantId: id }, suffix)),
+    [...suffixes].map((suffix) => topicName({ topicPrefix, tenantId: id }, suffix)),
   );
   let shown = 0;
   await using assembly = quietAssembly(config);
-  const print = printer(output, { registry: assembly.registry, flags });
+  const search = about === undefined ? null : new IdSearch(about);
   try {
     const stretches = await withAdmin({ assembly, signal }, (admin) => stretchesOf(admin, names, toEnd));
     const topics = [...new Set(stretches.map(({ topic }) => topic))];
@@ -76,7 +74,16 @@ async function tail(context: VerbContext, { args, options: flags }: VerbInput<Ta
       awaitsDecision: true,
       signal,
       onMessages: async ({ topic, partition, messages }) => {
-        for (const message of messages) if (await print({ topic, partition, message })) shown += 1;
+        for (const message of messages) {
+          const found = await readRecord(assembly.registry, { topic, message }, { search, ...flags });
+          if (found === null) continue;
+          const { offset, timestamp } = message;
+          const at = { offset: Number(offset), timestamp: new Date(Number(timestamp)).toISOString() };
+          const record = { topic, partition, ...at, ...found };
+          output.line(jsonLine(record));
+          output.data(record);
+          shown += 1;
+        }
       },
     });
     if (about !== undefined) output.note(`searched to the end: ${topics.join(', ')}`);
@@ -85,14 +92,6 @@ async function tail(context: VerbContext, { args, options: flags }: VerbInput<Ta
     if (!signal.aborted) throw error;
   }
   output.note(countOf(shown, 'record'));
-}
-
-function suffixesOf(args: readonly string[], about: string | undefined): readonly TopicSuffix[] {
-  if (args.length > 0) return [...new Set(args.map((name) => chooseFrom('topic', name, READABLE_TOPICS)))];
-  if (about !== undefined) return ALL_TOPICS;
-  throw new RollcallError('USAGE_INVALID', 'No topic is named', {
-    remedy: `Name at least one of: ${READABLE_TOPICS.join(', ')}.`,
-  });
 }
 
 /** What to read of each partition. Its end is read before the consumer joins, so no record that is committed meanwhile is missed. */
@@ -114,41 +113,23 @@ async function stretchesOf(admin: Admin, names: readonly string[], toEnd: boolea
   return stretches;
 }
 
-interface TailedRecord {
-  readonly topic: string;
-  readonly partition: number;
-  readonly message: KafkaMessage;
-}
-
-/** Prints a record if it is wanted, and returns whether it is. */
-function printer(
-  output: Output,
-  { registry, flags }: { registry: Registry; flags: TailFlags },
-): (record: TailedRecord) => Promise<boolean> {
-  const search = flags.about === undefined ? null : new IdSearch(flags.about);
-  return async ({ topic, partition, message }) => {
-    const key = message.key?.toString('utf8') ?? '';
-    const framed = message.value;
-    const needsValue = framed !== null && (flags.values || search !== null);
-    const value = needsValue ? await decoded(registry, { topic, framed }) : undefined;
-    const isWanted =
-      search === null ||
-      search.isIn(key) ||
-      (framed !== null && (value === undefined ? search.isInBytes(framed) : search.isIn(value)));
-    if (!isWanted) return false;
-    const record = {
-      topic,
-      partition,
-      offset: Number(message.offset),
-      timestamp: new Date(Number(message.timestamp)).toISOString(),
-      key,
-      headers: headersOf(message),
-      ...(framed === null ? { value: null } : flags.values && { value: value ?? framed.toString('base64') }),
-    };
-    output.line(jsonLine(record));
-    output.data(record);
-    return true;
-  };
+/** What a record says; null if it is not wanted. */
+async function readRecord(
+  registry: Registry,
+  { topic, message }: { readonly topic: string; readonly message: KafkaMessage },
+  { search, values }: { readonly search: IdSearch | null; readonly values: boolean },
+): Promise<object | null> {
+  const key = message.key?.toString('utf8') ?? '';
+  const framed = message.value;
+  const needsValue = framed !== null && (values || search !== null);
+  const value = needsValue ? await decoded(registry, { topic, framed }) : undefined;
+  const isWanted =
+    search === null ||
+    search.isIn(key) ||
+    (framed !== null && (value === undefined ? search.isInBytes(framed) : search.isIn(value)));
+  if (!isWanted) return null;
+  const shown = framed === null ? { value: null } : values && { value: value ?? framed.toString('base64') };
+  return { key, headers: headersOf(message), ...shown };
 }
 
 /** The value of a record; undefined if it is no Avro, as in `absence-state`. Throws `REGISTRY_…`. */

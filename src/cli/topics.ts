@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
-import { countOf, formatCount } from '../core/words.ts';
+import { countOf } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import {
@@ -17,32 +17,26 @@ import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { topicsOf } from '../session/tenant.ts';
 import { requireNoOwner } from './as-owner.ts';
-import { chooseFrom, chooseTenant, chooseTenants } from './choose.ts';
+import { chooseFrom, chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
-import { countRecords, findLeftOver, showLeftOver, type LeftOverTopic } from './left-over.ts';
+import { leftOverTopics, showLeftOver, type LeftOverTopic } from './left-over.ts';
 import type { Output } from './output.ts';
-import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, withAdmin } from './with-assembly.ts';
 
-interface TopicsFlags {
-  readonly tenant?: string | undefined;
+interface TopicsFlags extends Scope {
   readonly yes?: boolean | undefined;
 }
 
 /** `rollcall topics list|apply|recreate|purge`: compares topics with the contract and the configuration. */
 export function command(): Command {
   const list = new Command('list')
-    .description(
-      'Shows every topic of the configuration: whether it exists, partitions, differences, records; and the topics ' +
-        'that the configuration no longer wants.',
-    )
+    .description('Shows every topic of the configuration, and the topics that it no longer wants.')
     .option('--tenant <id>', 'only this tenant')
     .addHelpText('after', '\nExit codes: 0 every topic fits; 1 a topic is missing or differs.')
-    .action(verbAction<TopicsFlags>((context, { options }) => compareTopics(context, options, false)));
+    .action(verbAction<Scope>((verb) => compareTopics(verb, false)));
   const apply = new Command('apply')
-    .description(
-      'Creates missing topics, applies the settings of the contract to existing ones, and shows them as list does.',
-    )
+    .description('Creates missing topics, corrects the settings of others, and shows them as list does.')
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
@@ -51,7 +45,7 @@ It never changes the number of partitions of an existing topic, which would brea
 
 Exit codes: 0 every topic fits; 1 one has another number of partitions.`,
     )
-    .action(verbAction<TopicsFlags>((context, { options }) => compareTopics(context, options, true)));
+    .action(verbAction<Scope>((verb) => compareTopics(verb, true)));
   const recreation = new Command('recreate')
     .description('Deletes topics of the configuration with all their records, and creates them as it says.')
     .argument('<topic...>', 'collections, or rejects, progress, absence-state')
@@ -68,9 +62,7 @@ Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes w
     )
     .action(verbAction(recreate));
   const removal = new Command('purge')
-    .description(
-      'Deletes topics that the configuration no longer wants, with their subjects and the keys in Redis.',
-    )
+    .description('Deletes topics that the configuration no longer wants, with subjects and keys in Redis.')
     .argument('<topic...>', 'whole names of topics')
     .option('--yes', 'really')
     .addHelpText(
@@ -92,12 +84,10 @@ Exit codes: 0 deleted; 1 it failed; 2 the configuration wants it, or a process r
 
 /** `applies`: creates what is missing and corrects settings before. */
 async function compareTopics(
-  context: VerbContext,
-  { tenant }: TopicsFlags,
+  { output, signal, loadConfig, flags: { tenant } }: Verb<Scope>,
   applies: boolean,
 ): Promise<number> {
-  const { output, signal } = context;
-  const config = context.loadConfig({ withoutHub: true });
+  const config = loadConfig({ withoutHub: true });
   const wanted = chooseTenants(config, tenant).flatMap((each) => topicsOf(config, each));
   await using assembly = quietAssembly(config);
   return await withAdmin({ assembly, signal }, async (admin) => {
@@ -110,41 +100,25 @@ async function compareTopics(
         each.curable ? { ...each, exists: true, partitions: each.topic.partitions, differences: [] } : each,
       );
     }
-    return show(output, admin, findings, await findLeftOver(admin, config, tenant));
+    return show(output, findings, leftOverTopics(await listTopics(admin), config, tenant));
   });
 }
 
 /** Prints a table of the topics, and what to do. Returns the exit code. */
-async function show(
-  output: Output,
-  admin: Admin,
-  findings: readonly TopicFinding[],
-  left: readonly LeftOverTopic[],
-): Promise<number> {
+function show(output: Output, findings: readonly TopicFinding[], left: readonly LeftOverTopic[]): number {
   const { colors } = output;
   const data: object[] = [];
   const rows: string[][] = [];
   for (const { topic, exists, partitions, differences, curable } of findings) {
-    const recordsAtMost = exists ? await countRecords(admin, topic.name) : null;
-    rows.push([
-      exists && differences.length === 0 ? colors.green('✓') : colors.red('✗'),
-      topic.name,
-      String(partitions ?? '-'),
-      recordsAtMost === null ? '-' : formatCount(recordsAtMost),
-      exists ? differences.join('; ') || 'equal' : 'missing',
-    ]);
-    const compared = { exists, partitions, wantedPartitions: topic.partitions, differences, curable };
-    data.push({ topic: topic.name, ...compared, recordsAtMost, notConfigured: null });
+    const mark = exists && differences.length === 0 ? colors.green('✓') : colors.red('✗');
+    const compared = exists ? differences.join('; ') || 'equal' : 'missing';
+    rows.push([mark, topic.name, String(partitions ?? '-'), compared]);
+    const facts = { exists, partitions, wantedPartitions: topic.partitions, differences, curable };
+    data.push({ topic: topic.name, ...facts, notConfigured: null });
   }
-  for (const { topic, recordsAtMost, notConfigured } of left)
-    rows.push([
-      colors.yellow('!'),
-      topic,
-      '-',
-      formatCount(recordsAtMost),
-      `no such ${notConfigured} is configured`,
-    ]);
-  output.table(['', 'topic', 'partitions', 'records ≤', 'compared with the contract'], rows);
+  for (const { topic, notConfigured } of left)
+    rows.push([colors.yellow('!'), topic, '-', `no such ${notConfigured} is configured`]);
+  output.table(['', 'topic', 'partitions', 'compared with the contract'], rows);
   const wrong = findings.filter(({ exists, differences }) => !exists || differences.length > 0);
   const remedy = topicMismatch(wrong)?.remedy ?? 'Create them: "rollcall topics apply", or "rollcall run".';
   if (wrong.length > 0)
@@ -156,14 +130,13 @@ async function show(
   return exitCode({ hasFailed: wrong.length > 0 });
 }
 
-async function purge(context: VerbContext, { args, options }: VerbInput<TopicsFlags>): Promise<number> {
-  const { output, signal } = context;
-  const config = context.loadConfig({ withoutHub: true });
+async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {
+  const config = loadConfig({ withoutHub: true });
   const wanted = new Set(
     config.tenants.flatMap((tenant) => topicsOf(config, tenant)).map(({ name }) => name),
   );
   const topics = args.map((name) => ({ name, ...purgeable(name, wanted) }));
-  if (options.yes !== true) return notConfirmed(output, 'deleted with all records', topics);
+  if (flags.yes !== true) return report(output, 'deleted with all records', topics, false);
   for (const [topicPrefix, some] of Map.groupBy(topics, (topic) => topic.topicPrefix)) {
     await using assembly = quietAssembly({ ...config, kafka: { ...config.kafka, topicPrefix } });
     await forget(assembly, some, signal);
@@ -175,7 +148,7 @@ async function purge(context: VerbContext, { args, options }: VerbInput<TopicsFl
     output.note(`deleting ${countOf(some.length, 'topic')} …`);
     await withAdmin({ assembly, signal }, (admin) => deleteTopics(admin, some, signal));
   }
-  return done(output, 'deleted', topics);
+  return report(output, 'deleted', topics, true);
 }
 
 /** Throws `USAGE_INVALID`. */
@@ -188,15 +161,13 @@ function purgeable(topic: string, wanted: ReadonlySet<string>) {
   });
 }
 
-async function recreate(context: VerbContext, { args, options }: VerbInput<TopicsFlags>): Promise<number> {
-  const { output, signal } = context;
-  const config = context.loadConfig({ withoutHub: true });
-  const all = topicsOf(config, chooseTenant(config, options.tenant));
+async function recreate({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {
+  const config = loadConfig({ withoutHub: true });
+  const all = topicsOf(config, chooseTenant(config, flags.tenant));
   const known = all.map(({ suffix }) => suffix);
   const named = new Set(args.flatMap((name) => topicsBegunWith(chooseFrom('topic', name, known))));
   const topics = all.filter(({ suffix }) => named.has(suffix));
-  if (options.yes !== true)
-    return notConfirmed(output, 'deleted with all records, and created again', topics);
+  if (flags.yes !== true) return report(output, 'deleted with all records, and created again', topics, false);
   await using assembly = quietAssembly(config);
   await forget(assembly, topics, signal);
   await withAdmin({ assembly, signal }, async (admin) => {
@@ -205,25 +176,20 @@ async function recreate(context: VerbContext, { args, options }: VerbInput<Topic
     await createMissingTopics(admin, await inspectTopics(admin, topics));
   });
   output.line(`${output.colors.cyan('→')} "rollcall run" publishes the records of these topics again.`);
-  return done(output, 'recreated', topics);
+  return report(output, 'recreated', topics, true);
 }
 
 interface Named {
   readonly name: string;
 }
 
-function notConfirmed(output: Output, what: string, topics: readonly Named[]): number {
+/** Says what the command has done, or would do if it was confirmed. Returns the exit code. */
+function report(output: Output, what: string, topics: readonly Named[], isDone: boolean): number {
   const names = topics.map(({ name }) => name);
-  output.line(`To be ${what}: ${names.join(', ')}`);
-  output.note('! Not confirmed: nothing was changed\n→ Add --yes.');
-  output.data({ confirmed: false, topics: names });
-  return exitCode({ needsPerson: true });
-}
-
-function done(output: Output, what: string, topics: readonly Named[]): number {
-  for (const { name } of topics) output.line(`${output.colors.green('✓')} ${what} ${name}`);
-  output.data({ confirmed: true, topics: topics.map(({ name }) => name) });
-  return exitCode({});
+  output.line(`${isDone ? '✓' : 'To be'} ${what}: ${names.join(', ')}`);
+  if (!isDone) output.note('! Not confirmed: nothing was changed\n→ Add --yes.');
+  output.data({ confirmed: isDone, topics: names });
+  return exitCode({ needsPerson: !isDone });
 }
 
 /** Drops what Redis holds of the topics' collections. Throws `USAGE_INVALID` if a process runs for their tenant. */

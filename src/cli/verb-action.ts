@@ -15,45 +15,45 @@ interface GlobalOptions {
   readonly color?: boolean | undefined;
 }
 
-/** What every verb receives. */
-export interface VerbContext {
+/** What a verb receives. */
+export interface Verb<Flags = object> {
   readonly output: Output;
   /** Aborted by SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   /** Path of the configuration as given on the command line or in the environment. */
   readonly configPath: string;
   /** Loads the configuration. `withoutHub`: the hub's credentials need no value. Throws `CONFIG_INVALID`. */
-  loadConfig(options?: { readonly withoutHub: true }): Config;
-}
-
-export interface VerbInput<Options> {
-  /** Arguments of the verb, in order. */
+  readonly loadConfig: (options?: { readonly withoutHub: true }) => Config;
+  /** Arguments, in order. */
   readonly args: readonly string[];
-  readonly options: Options;
+  /** Options by name. */
+  readonly flags: Flags;
 }
 
 /**
  * Wraps a verb: it provides output, signals and configuration, and reports errors. The body returns the exit code
  * (nothing: 0) or throws.
  */
-export function verbAction<Options extends object = Record<string, unknown>>(
-  body: (context: VerbContext, input: VerbInput<Options>) => Promise<number | void>,
+export function verbAction<Flags extends object>(
+  body: (verb: Verb<Flags>) => Promise<number | void>,
 ): (...parameters: unknown[]) => Promise<void> {
   return async (...parameters) => {
     // Commander passes the arguments, the options and, last, the command.
     const command = parameters.at(-1) as Command;
-    const options = command.optsWithGlobals<Options & GlobalOptions>();
-    const { color, json = false, config: path = process.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG } = options;
+    const flags = command.optsWithGlobals<Flags & GlobalOptions>();
+    const { color, json = false, config: path = process.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG } = flags;
     const { env, stderr } = process;
     using stop = listenForStop();
-    const context: VerbContext = {
+    const verb: Verb<Flags> = {
       output: createOutput({ streams: process, env, json, color, nowMs: () => performance.now() }),
       signal: stop.signal,
       configPath: path,
       loadConfig: (how) => loadConfig({ path, env, readFile: (each) => readFileSync(each, 'utf8'), ...how }),
+      args: command.args,
+      flags,
     };
     try {
-      process.exitCode = (await body(context, { args: command.args, options })) ?? 0;
+      process.exitCode = (await body(verb)) ?? 0;
     } catch (error) {
       process.exitCode = reportError(error, { stderr, env, color, stopped: stop.signal.aborted });
     }

@@ -10,35 +10,24 @@ import { MAX_CORRUPT_KEYS, REPAIR } from '../owner/repair.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { asOwner } from './as-owner.ts';
-import { choose } from './choose.ts';
+import { choose, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { noteFailures, showSyncs } from './outcomes.ts';
-import { verbAction, type VerbContext } from './verb-action.ts';
+import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
-
-interface VerifyFlags {
-  readonly tenant?: string | undefined;
-  readonly collection?: string[] | undefined;
-  readonly repair?: boolean | undefined;
-}
 
 /** `rollcall verify`: an audit of the topics, and the plan of a full sync. */
 export function command(): Command {
   return new Command('verify')
     .description(
-      'Audits the topics (each record, and each key against the index), plans a full sync, and reports every difference. ' +
-        'It may run while a process mirrors the tenant. If the plan would publish something, the process that runs for the ' +
-        'tenant first makes an incremental sync; without such a process this command owns the tenant meanwhile.',
+      'Audits the topics (each record, and each key against the index), plans a full sync, and reports every difference.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option(
-      '--repair',
-      'publish exactly what is missing: rebuild the index from the topics, then run a full sync',
-    )
+    .option('--repair', 'publish what is missing: rebuild the index, then run a full sync')
     .addHelpText('after', HELP)
-    .action(verbAction<VerifyFlags>((context, { options }) => verify(context, options)));
+    .action(verbAction(verify));
 }
 
 const HELP = `
@@ -88,9 +77,9 @@ interface VerifyOptions {
   readonly signal: AbortSignal;
 }
 
-async function verify(context: VerbContext, flags: VerifyFlags): Promise<number> {
-  const { output, signal } = context;
-  const config = context.loadConfig();
+async function verify(verb: Verb<Scope & { readonly repair?: boolean }>): Promise<number> {
+  const { output, signal, flags } = verb;
+  const config = verb.loadConfig();
   const { tenants, collections: asked } = choose(config, flags);
   await using assembly = quietAssembly(config);
   const results: object[] = [];
@@ -103,15 +92,10 @@ async function verify(context: VerbContext, flags: VerifyFlags): Promise<number>
     const syncs = flags.repair === true ? await repair(assembly, before, options) : null;
     const now = syncs === null ? before : await verifyTenant(assembly, options);
     output.line(output.colors.bold(tenant.id));
-    if (syncs !== null) {
-      const [found, left] = [before, now].map((each) => inState(each, 'wrong').length);
-      output.line(`A full sync has left ${formatCount(left ?? 0)} of ${countOf(found ?? 0, 'difference')}.`);
-      noteFailures(output, syncs);
-    }
+    noteFailures(output, syncs ?? []);
     show(output, now);
     last.push(...now);
-    const repaired = syncs === null ? {} : { repaired: { before, syncs } };
-    results.push({ tenant: tenant.id, collections: now, ...repaired });
+    results.push({ tenant: tenant.id, collections: now, repaired: syncs });
   }
   output.data({ tenants: results });
   return exitCode({

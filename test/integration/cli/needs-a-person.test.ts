@@ -34,10 +34,10 @@ describe('/status.json of a process that takes the tenant over', () => {
   it('names the decision, and no row that it is about', async () => {
     const listed = await rollcall(tenant.configPath, 'deletes', 'list', '--json');
     const lists = JSON.parse(listed.stdout) as {
-      tenants: { collections: { keys: string[]; groups: { by: string }[] }[] }[];
+      tenants: { collections: { keys: string[]; schools: { id: string; rows: number }[] }[] }[];
     };
     const [courses] = lists.tenants[0]?.collections ?? [];
-    expect(courses?.groups.map(({ by }) => by)).toContain('school');
+    expect(courses?.schools.length).toBeGreaterThan(0);
     const run = startRollcall(tenant.configPath, ['run']);
     try {
       await run.says('"mirroring"');

@@ -136,6 +136,6 @@ describe('republish', () => {
   it.each(['rejects', 'progress'])('refuses %s', async (collection) => {
     const { code, stderr } = await republish(collection);
     expect(code).toBe(2);
-    expect(stderr).toContain('cannot be republished');
+    expect(stderr).toContain(`There is no collection "${collection}"`);
   });
 });

@@ -10,18 +10,16 @@ const verbs: Verbs = {
       .argument('[name]')
       .option('--tenant <id>')
       .action(
-        verbAction<{ tenant?: string; json?: boolean }>(async (context, { args, options }) => {
-          const config = context.loadConfig();
-          context.output.line(`${config.tenants.length} tenants`);
-          context.output.data({ args, tenant: options.tenant, path: context.configPath, config });
+        verbAction<{ tenant?: string }>(async ({ output, configPath, loadConfig, args, flags }) => {
+          const config = loadConfig();
+          output.line(`${config.tenants.length} tenants`);
+          output.data({ args, tenant: flags.tenant, path: configPath, config });
         }),
       ),
   ),
   ...verb('options', (command) => {
     const leaf = new Command('leaf').action(
-      verbAction<object>(async ({ output, configPath }, { options }) =>
-        output.data({ ...options, configPath }),
-      ),
+      verbAction(async ({ output, configPath, flags }) => output.data({ ...flags, configPath })),
     );
     return command.addCommand(leaf);
   }),
