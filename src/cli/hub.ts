@@ -84,14 +84,9 @@ async function started(flags: HubFlags): Promise<ReferenceHub> {
     const { code = '' } = error as NodeJS.ErrnoException;
     const isTaken = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(code);
     if (!isTaken && !(error instanceof RangeError)) throw error;
-    throw new RollcallError(
-      'USAGE_INVALID',
-      isTaken ? `${flags.host}:${flags.port}: ${code}` : String(error),
-      {
-        remedy: 'rollcall hub --help lists the possible values; --port 0 takes any free port.',
-        cause: error,
-      },
-    );
+    const why = isTaken ? `${flags.host}:${flags.port}: ${code}` : String(error);
+    const remedy = 'rollcall hub --help lists the possible values; --port 0 takes any free port.';
+    throw new RollcallError('USAGE_INVALID', why, { remedy, cause: error });
   }
 }
 

@@ -33,11 +33,6 @@ withheld, or needs a decision.
 Example:
   rollcall plan --json | jq -c '.tenants[].collections[] | {collection, created, updated, deleted, withheld}'`;
 
-interface TenantPlan {
-  readonly tenant: string;
-  readonly collections: readonly CollectionPlan[];
-}
-
 async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<number> {
   const { output, signal, flags } = verb;
   const config = verb.loadConfig();
@@ -45,7 +40,8 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
   const isNamed = collections.length > 0;
   const keepsKeys = flags.keys === true;
   await using assembly = quietAssembly(config);
-  const plans: TenantPlan[] = [];
+  const plans: CollectionPlan[] = [];
+  const results: object[] = [];
   for (const { id: tenant } of tenants) {
     let read = 0;
     const planned = await planTenant(assembly, {
@@ -56,19 +52,12 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
       onRead: (records) => output.progress(`topics: ${formatCount((read += records))} records`),
       signal,
     });
-    plans.push({ tenant, collections: planned });
+    show(output, { tenant, collections: planned }, isNamed);
+    plans.push(...planned);
+    results.push({ tenant, collections: planned.map((each) => asJson(each, keepsKeys)) });
   }
-  for (const each of plans) show(output, each, isNamed);
-  output.data({
-    tenants: plans.map(({ tenant, collections: planned }) => ({
-      tenant,
-      collections: planned.map((each) => asJson(each, keepsKeys)),
-    })),
-  });
-  return exitCodeFor(
-    plans.flatMap((each) => each.collections),
-    isNamed,
-  );
+  output.data({ tenants: results });
+  return exitCodeFor(plans, isNamed);
 }
 
 /** A collection's plan for programs (docs/operations.md). */
@@ -78,7 +67,11 @@ function asJson({ counts, keys, ...rest }: CollectionPlan, keepsKeys: boolean): 
 }
 
 /** Prints a table, the keys if there are any, and what to do next. */
-function show(output: Output, { tenant, collections }: TenantPlan, isNamed: boolean): void {
+function show(
+  output: Output,
+  { tenant, collections }: { tenant: string; collections: readonly CollectionPlan[] },
+  isNamed: boolean,
+): void {
   output.line(output.colors.bold(tenant));
   const rowsOf = (count: number, { unchanged }: CollectionPlan): string =>
     unchanged === null ? '-' : formatCount(count);

@@ -29,7 +29,6 @@ Kafka's compaction then removes the older events. Inform the consumers first.
 Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was inconclusive; 3 removals need a decision.
 
 Examples:
-  rollcall republish users
   rollcall republish users --key 42 --key 43
   rollcall republish absence-changes --tenant north`,
     )
@@ -58,8 +57,6 @@ async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promi
   });
 }
 
-const SHOWN_AT_MOST = 20;
-
 function show(output: Output, where: string, { published, why, withheld, missing }: Republished): void {
   output.note(`${where}: ${countOf(published, 'key')} published`);
   if (why !== null) output.note(`✗ ${why}\n→ Some rows may be missing: check what the hub answers.`);
@@ -67,8 +64,8 @@ function show(output: Output, where: string, { published, why, withheld, missing
     output.note(
       `! ${countOf(withheld, 'row')} not at the hub and not published; the removal needs a decision\n→ rollcall deletes list`,
     );
-  if (missing.length === 0) return;
-  const shown = missing.slice(0, SHOWN_AT_MOST).map(printable).join(', ');
-  const more = missing.length > SHOWN_AT_MOST ? `, and ${missing.length - SHOWN_AT_MOST} more` : '';
-  output.note(`✗ not found: ${shown}${more}\n→ Check the keys: rollcall tail prints them.`);
+  if (missing.length > 0)
+    output.note(
+      `✗ not found: ${missing.map(printable).join(', ')}\n→ Check the keys: rollcall tail prints them.`,
+    );
 }

@@ -31,9 +31,6 @@ A page with the status at / on http.host:http.port, its data at /status.json; pr
 On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
 ROLLCALL_LOG_LEVEL is the least level that it logs: info, or debug, warn, error.
 
-A tenant whose topic or schema in Kafka does not fit has failed, and is tried again every five minutes; one that another
-process took over is not. The other tenants go on.
-
 Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when every tenant has failed; 2 for a configuration with mistakes.`,
     )
     .action(verbAction(run));
