@@ -110,11 +110,13 @@ async function confirmMissing(
   const rows = owed.reduce((sum, { missing }) => sum + missing, 0);
   const names = owed.map(({ collection }) => collection);
   const waitMs = Math.max(0, ...owed.map(({ confirmAtMs }) => (confirmAtMs ?? 0) - Date.now()));
-  const what = `${tenantId}: ${names.join(', ')}: ${countOf(rows, 'row')} missing for the first time, or fewer came than the hub counts`;
+  const found =
+    rows > 0
+      ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time`
+      : `fewer rows of ${names.join(', ')} came than the hub counts`;
   const waits = waitMs <= LONGEST_WAIT_MS;
-  output.note(
-    `${what}; ${waits ? 'waiting for the' : 'a'} full sync in ${formatDuration(waitMs)} that confirms it`,
-  );
+  const how = waits ? 'waiting for the full sync that confirms it' : 'a later full sync confirms it';
+  output.note(`${tenantId}: ${found}; ${how} (in ${formatDuration(waitMs)})`);
   if (!waits) return outcomes;
   await sleep(waitMs, signal);
   const parameters = { collections: names, full: true, acceptNew: false, confirm: true };

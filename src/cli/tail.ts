@@ -28,7 +28,7 @@ export function command(): Command {
       'Prints the records of topics as they are committed, each as a line of JSON: "topic", "partition", "offset", ' +
         '"timestamp", "key" and "headers"; "value" is null in a removal, and else decoded, only with --values.',
     )
-    .argument('[collection...]', 'collections, rejects, progress, absence-state; all if none is named')
+    .argument('[collection...]', 'collections, rejects, progress; with --about all topics if none is named')
     .option('--tenant <id>', 'only this tenant')
     .option('--to-end', 'only the existing records, then end', false)
     .option('--about <id>', 'only the existing records in whose key or value this id stands', notEmpty)
@@ -54,6 +54,10 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   const toEnd = flags.toEnd || about !== undefined;
   const config = loadConfig({ withoutHub: true });
   const { topicPrefix } = config.kafka;
+  if (args.length === 0 && about === undefined)
+    throw new RollcallError('USAGE_INVALID', 'No topic is named', {
+      remedy: `Name at least one of: ${TOPICS.join(', ')}.`,
+    });
   const suffixes = new Set(
     args.length === 0 ? TOPICS : args.map((name) => chooseFrom('topic', name, TOPICS)),
   );
