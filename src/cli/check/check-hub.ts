@@ -5,9 +5,11 @@ import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
 import { createLessonReader } from '../../core/lessons/read-lesson.ts';
 import { windowAround } from '../../core/lessons/window.ts';
+import { modifiedTimeOf } from '../../core/timestamps.ts';
 import { countOf, formatDuration } from '../../core/words.ts';
 import { RollcallError } from '../../errors.ts';
 import { createHub, type TenantHub } from '../../hub/create-hub.ts';
+import { concernsOneRequest } from '../../hub/hub-error.ts';
 import type { HubPage, ReadOptions, ScanEnd } from '../../hub/hub.ts';
 import { readableId } from '../../hub/page.ts';
 import { collectionNamed, type Collection, type CollectionName } from '../../model/collections.ts';
@@ -101,8 +103,9 @@ async function beginOf(
   { hub, signal }: Asked,
   of: Of,
   isEnough: (pages: number) => boolean,
+  modifiedAfterMs?: number,
 ): Promise<{ readonly pages: readonly HubPage[]; readonly end: ScanEnd | null }> {
-  const scan = hub.readPages({ ...of, readVersion: () => 0, signal });
+  const scan = hub.readPages({ ...of, modifiedAfterMs, readVersion: () => 0, signal });
   const pages: HubPage[] = [];
   for (;;) {
     const { done, value } = await scan.next();
@@ -135,6 +138,8 @@ async function rowsFinding(asked: Asked, of: Of): Promise<Looked> {
   }
   if (verdict !== null && verdict.kind !== 'complete')
     return { finding: failure(name, verdict.why, INCONCLUSIVE_REMEDY) };
+  if (await missesByDate(asked, of, pages[0]?.rows ?? []))
+    return { finding: warning(name, MISSED_BY_DATE, FILTER_REMEDY) };
   const total = pages[0]?.total ?? 0;
   const count = end !== null ? countOf(distinctRows, 'row') : total > 0 ? countOf(total, 'row') : 'rows';
   const way = decided();
@@ -143,6 +148,30 @@ async function rowsFinding(asked: Asked, of: Of): Promise<Looked> {
       ? `; paged by ${way.paging}${way.why === null ? '' : `, not by afterSourcedId: ${way.why}`}`
       : '';
   return { finding: ok(name, count + paged), isEmpty: rows.length === 0 };
+}
+
+const MISSED_BY_DATE =
+  'a listed row does not come when it is asked for by a time just before its dateLastModified';
+const FILTER_REMEDY =
+  "Incremental syncs miss such changes, and the daily full sync brings them. Have the hub answer filter=dateLastModified>'…' with a time in UTC.";
+/** Some hubs compare whole seconds. */
+const JUST_BEFORE_MS = 1_000;
+
+/** Asks as an incremental sync would for the row that was modified last. False also where that cannot be told. */
+async function missesByDate(asked: Asked, of: Of, rows: readonly unknown[]): Promise<boolean> {
+  const stamped = rows.flatMap((row) => {
+    const [id, ms] = [readableId(row), modifiedTimeOf(row)];
+    return id === null || ms === null ? [] : [{ id, ms }];
+  });
+  const [latest] = stamped.toSorted((a, b) => b.ms - a.ms);
+  if (!of.collection.keyset || latest === undefined) return false;
+  try {
+    const { pages, end } = await beginOf(asked, of, (count) => count === 2, latest.ms - JUST_BEFORE_MS);
+    return end !== null && !pages.some((page) => page.rows.some((row) => readableId(row) === latest.id));
+  } catch (error) {
+    if (concernsOneRequest(error)) return false;
+    throw error;
+  }
 }
 
 const INCONCLUSIVE_REMEDY =

@@ -274,3 +274,56 @@ describe('check of schedules', () => {
     expect((await lessonsOf(403)).finding).toMatchObject({ level: 'failure' });
   });
 });
+
+describe('check of the filter of incremental syncs', () => {
+  const rows = [
+    { sourcedId: 'a', dateLastModified: '2026-03-04T08:00:00.000Z' },
+    { sourcedId: 'b', dateLastModified: '2026-03-05T08:00:00+01:00' },
+    { sourcedId: 'c', dateLastModified: '2026-03-04T09:00:00.000Z' },
+  ];
+  /** `selects`: the rows that a filter by this time selects; it may answer otherwise instead. */
+  function filtering(selects: (afterMs: number) => readonly object[] | number): Script {
+    return (request, response) => {
+      const filter = /^dateLastModified>'(.+)'$/.exec(request.query.get('filter') ?? '');
+      const selected = filter === null ? rows : selects(Date.parse(filter[1] ?? ''));
+      return (typeof selected === 'number' ? status(selected) : list(selected))(request, response);
+    };
+  }
+  const modifiedAfter = (afterMs: number): object[] =>
+    rows.filter(({ dateLastModified }) => Date.parse(dateLastModified) > afterMs);
+
+  it('asks for the row that was modified last, by a time just before that', async () => {
+    const asked: number[] = [];
+    const script = filtering((afterMs) => {
+      asked.push(afterMs);
+      return modifiedAfter(afterMs);
+    });
+    expect((await check(script)).users?.level).toBe('ok');
+    expect(new Set(asked)).toEqual(new Set([Date.parse('2026-03-05T06:59:59Z')]));
+  });
+
+  it.each([
+    ['selects nothing', () => []],
+    ['answers 404', () => 404],
+    ['takes a time in UTC for one of its own zone', (afterMs: number) => modifiedAfter(afterMs + 3_600_000)],
+  ])('says so where the hub %s', async (_, selects) => {
+    expect((await check(filtering(selects))).users).toMatchObject({
+      level: 'warning',
+      text: expect.stringContaining('does not come when it is asked for by a time'),
+    });
+  });
+
+  it.each([
+    ['the filter is refused', filtering(() => 400)],
+    ['no listed row has a time', list([{ sourcedId: 'a' }])],
+    [
+      'the row may be on a later page',
+      (request, response) =>
+        request.query.has('filter')
+          ? sendJson(response, { users: [{ sourcedId: `${request.query.get('afterSourcedId') ?? ''}x` }] })
+          : list(rows)(request, response),
+    ],
+  ] satisfies readonly (readonly [string, Script])[])('claims nothing where %s', async (_, script) => {
+    expect((await check(script)).users?.level).toBe('ok');
+  });
+});
