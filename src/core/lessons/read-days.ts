@@ -1,7 +1,7 @@
 import { createMask } from '../pseudonymise.ts';
 import { isJsonObject } from '../raw-json.ts';
 import type { KeyedRow } from '../row-changes.ts';
-import { jsonText, canonicalText } from '../json-text.ts';
+import { canonicalText } from '../json-text.ts';
 import { parseLossless } from '../lossless-json.ts';
 import { parseDate } from '../timestamps.ts';
 import { compositeKey } from '../../model/keys.ts';
@@ -38,8 +38,6 @@ export interface StudentLessons {
   readonly window: DayWindow;
   /** From the hub; those outside the window are skipped. */
   readonly lessons: readonly unknown[];
-  /** False when U+FFFD replaced bytes that are not UTF-8. */
-  readonly isUtf8: boolean;
 }
 
 /** A student's lessons, day by day. */
@@ -108,7 +106,7 @@ export class DayReader {
     ]);
   }
 
-  #byDay({ window, lessons, isUtf8 }: StudentLessons): Map<string, Day> {
+  #byDay({ window, lessons }: StudentLessons): Map<string, Day> {
     const masked = lessons.map((lesson) => (isJsonObject(lesson) ? this.#mask(lesson) : lesson));
     const days = new Map<string, Day>();
     for (const [at, read] of this.#readLessons(masked).entries()) {
@@ -116,11 +114,10 @@ export class DayReader {
       if (date !== ANY_DAY && !isInWindow(date, window)) continue;
       const day = days.get(date) ?? dayWith();
       days.set(date, day);
-      const raw = jsonText(masked[at]);
+      const raw = JSON.stringify(masked[at]);
       day.shown.push(masked[at]);
       if (read.date === null) day.problems.add(read.problem);
       else day.lessons.push({ lesson: { ...read.values, raw }, content: this.#hash.contentOf(masked[at]) });
-      if (!isUtf8 && raw.includes('\uFFFD')) day.problems.add('the text of a lesson is not UTF-8');
     }
     return days;
   }
@@ -136,7 +133,7 @@ export class DayReader {
       const reason = [...problems].toSorted().join('; ');
       // A lesson that is not an object has no fields to mask, so its text may contain data that the mapping takes out.
       const mayShow = shown.length > 0 && (!this.#takesOut || shown.every(isJsonObject));
-      const all = mayShow ? jsonText(shown) : null;
+      const all = mayShow ? JSON.stringify(shown) : null;
       const text = all === null || Buffer.byteLength(all) > MAX_RECORD_BYTES ? null : all;
       const hash = this.#hash.ofReject(reason, shown);
       return {
