@@ -65,11 +65,4 @@ export type HubEvent =
       readonly collection: CollectionName;
       readonly from: number;
       readonly to: number;
-    }
-  | {
-      readonly type: 'total-unreliable';
-      readonly collection: CollectionName;
-      readonly total: number;
-      readonly rows: number;
-    }
-  | { readonly type: 'text-not-utf8'; readonly target: RequestTarget };
+    };

@@ -302,12 +302,8 @@ class Scanner {
   }
 
   #ended(reason: ScanEnd['reason']): ScanEnd {
-    const { filtered, mode, rows } = this.#state;
-    const [totalAtStart, total] = [this.#totalAtStart, this.#totalAtEnd];
-    const isDoubtful = total !== null && (filtered ? total < rows : total !== rows);
-    if (isDoubtful && this.#findings.firstTime('total'))
-      this.#report({ type: 'total-unreliable', collection: this.#collection, total, rows });
-    return { reason, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd: total };
+    const [totalAtStart, totalAtEnd] = [this.#totalAtStart, this.#totalAtEnd];
+    return { reason, paging: this.#state.mode, rows: this.#rows, totalAtStart, totalAtEnd };
   }
 
   /** A page below the limit that was not the last shows that the hub clamps the limit. */

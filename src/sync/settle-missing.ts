@@ -1,4 +1,3 @@
-import type { LateRowWatch } from '../core/late-rows.ts';
 import type { PageMemory } from '../core/pages/page-memory.ts';
 import {
   MISSES_NEEDED,
@@ -37,8 +36,6 @@ export interface MirroredCollection {
   /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
   readonly identity: IdentityCheck | null;
   readonly findings: HubFindings;
-  /** Finds rows that incremental syncs missed. */
-  readonly late: LateRowWatch;
   /** The watermark that the session began with: another process, with another overlap, may have stored it. */
   readonly inheritedWatermarkMs: number | null;
   /** Throws when the topics have lost records that a full sync compares with. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { explainLate } from '../core/late-rows.ts';
+import { LATE_ROWS } from '../core/watermark.ts';
 import { describeError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { DerivedTally } from '../core/sync-stats.ts';
@@ -70,7 +70,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       return;
     case 'sync-ended': {
       const { collection, outcome, why, durationMs } = event;
-      const { chains, late, rejectReasons, ...stats } = event.stats;
+      const { chains, rejectReasons, ...stats } = event.stats;
       const absences = nonZero(chains);
       const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
       const level = outcome === 'inconclusive' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
@@ -79,7 +79,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
-      if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, explainLate(late));
+      if (stats.rowsLate) logger.warn({ collection, rowsLate: stats.rowsLate }, LATE_ROWS);
       return;
     }
     case 'absences-published':
@@ -124,8 +124,6 @@ function logHub(logger: Logger, event: HubEvent): void {
     case 'request-failed':
     case 'request-retried':
     case 'token-obtained':
-    // Rows that change during a scan make its total outdated: this is usual for a hub in use.
-    case 'total-unreliable':
       logger.debug(event, 'hub');
       return;
     case 'paging-decided':

@@ -54,12 +54,6 @@ function registerCounters(registry: Registry) {
       labelNames: ['tenant', 'operation'],
       registers,
     }),
-    publishedOpen: new Counter({
-      name: 'rollcall_absences_published_open_total',
-      help: 'Absences published while open: the hub did not answer for a version that they refer to.',
-      labelNames: ['tenant'],
-      registers,
-    }),
     syncs: new Histogram({
       name: 'rollcall_sync_duration_seconds',
       help: 'Duration of syncs, complete or not.',
@@ -86,13 +80,6 @@ function registerCounters(registry: Registry) {
       labelNames: ['tenant', 'outcome'],
       registers,
     }),
-    transactionSeconds: new Histogram({
-      name: 'rollcall_transaction_duration_seconds',
-      help: 'Duration of Kafka transactions.',
-      labelNames: ['tenant'],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
-      registers,
-    }),
   };
 }
 
@@ -101,14 +88,12 @@ function countEvent(
   tenant: string,
   event: PipelineEvent,
 ): void {
-  const { rows, absenceChanges, publishedOpen, requests, requestSeconds, transactions, transactionSeconds } =
-    counters;
+  const { rows, absenceChanges, requests, requestSeconds, transactions } = counters;
   switch (event.type) {
     case 'caught-up':
       for (const outcome of ROW_OUTCOMES) rows.inc({ tenant, collection: event.collection, outcome }, 0);
       if (event.contradictions === null) return;
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
-      publishedOpen.inc({ tenant }, 0);
       return;
     case 'sync-page': {
       const { stale, repeated, over } = event.tally;
@@ -131,11 +116,9 @@ function countEvent(
     case 'committed':
     case 'commit-failed':
       transactions.inc({ tenant, outcome: event.type === 'committed' ? 'committed' : 'unknown' });
-      transactionSeconds.observe({ tenant }, event.durationMs / 1000);
       return;
     case 'absences-published':
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, event.tally[operation]);
-      publishedOpen.inc({ tenant }, event.publishedOpen);
       return;
     case 'hub': {
       const outcome = outcomeOf(event.event);
@@ -242,17 +225,12 @@ function registerGauges(registry: Registry, board: Board): void {
     'Rows that the hub counted and did not return in the last full sync: choose another hub.paging, or hub.totals: ignored.',
     (_, { short }) => (short === null ? 0 : short.total - short.rows),
   );
-  ofCollections(
-    'rows_late',
-    'Rows that the last full sync found and incremental syncs had missed: deltaOverlap is too small, or the filter on dateLastModified selects nothing.',
-    ({ lateRows }) => lateRows?.rows ?? 0,
-  );
   ofCollections('rejects', 'Rows of the hub that currently cannot be decoded.', (_, { rejects }) => rejects);
   ofCollections(
     'watermark_timestamp_seconds',
     'Every change at the hub before this time is published, in seconds since the epoch.',
-    ({ hasIncremental, watermarkMs }, _, { hubSkewMs }) =>
-      hasIncremental && watermarkMs !== null ? (watermarkMs - hubSkewMs) / 1000 : null,
+    ({ hasIncremental, watermark }, _, { hubClockAheadMs }) =>
+      hasIncremental && watermark !== null ? (Date.parse(watermark) - hubClockAheadMs) / 1000 : null,
   );
   ofSyncs(
     'last_complete_sync_timestamp_seconds',
@@ -260,12 +238,6 @@ function registerGauges(registry: Registry, board: Board): void {
     ({ completedMs }, mode) => (completedMs[mode] === null ? null : completedMs[mode] / 1000),
   );
   ofSyncs('sync_in_progress', '1 while a sync runs.', ({ running }, mode) => (running.has(mode) ? 1 : 0));
-  new Gauge({
-    name: 'rollcall_build_info',
-    help: 'Always 1; the labels name the version of Rollcall and of Node.',
-    labelNames: ['version', 'node'],
-    registers: [registry],
-  }).set({ version: board.version, node: process.versions.node }, 1);
 }
 
 type HubErrorCode = Extract<ErrorCode, `HUB_${string}`>;
