@@ -58,7 +58,10 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       return;
     case 'caught-up': {
       const { collection, how, why, rows, rejects } = event;
-      logger.info({ collection, how, why, rows, rejects }, 'the index equals the log');
+      logger[how === 'current' ? 'debug' : 'info'](
+        { collection, how, why, rows, rejects },
+        'the index equals the log',
+      );
       return;
     }
     case 'session-opened':
