@@ -13,6 +13,7 @@ export type PipelineEvent =
   | { readonly type: 'owned'; readonly owner: string }
   /** The tenant is taken over and recovered: syncs begin. */
   | { readonly type: 'session-opened' }
+  /** The syncs that ran have ended with it. */
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
   /** The tenant needs a person. Null: this process does not try it again, for another one has it. */
   | { readonly type: 'tenant-failed'; readonly error: RollcallError; readonly retryInMs: number | null }
@@ -68,13 +69,6 @@ export type PipelineEvent =
       readonly mode: SyncMode;
       readonly durationMs: number;
       readonly isNews: boolean;
-    }
-  /** Interrupted from outside: the process is ending, or a new session begins. */
-  | {
-      readonly type: 'sync-stopped';
-      readonly collection: CollectionName;
-      readonly mode: SyncMode;
-      readonly durationMs: number;
     }
   | {
       readonly type: 'committed';

@@ -83,9 +83,6 @@ export class CollectionMonitor {
         this.running.delete(event.mode);
         return;
       }
-      case 'sync-stopped':
-        this.running.delete(event.mode);
-        return;
       default:
     }
   }

@@ -104,7 +104,6 @@ function countEvent(
     }
     case 'sync-ended':
     case 'sync-failed':
-    case 'sync-stopped':
     case 'not-offered': {
       const { collection } = event;
       const mode = event.type === 'sync-ended' ? event.stats.mode : event.mode;

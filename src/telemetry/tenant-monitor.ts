@@ -153,8 +153,7 @@ export class TenantMonitor {
   }
 
   #noteFailedSession(error: unknown): boolean {
-    this.isOwner = false;
-    for (const api of [this.#oneRoster, this.#core]) api.sessionEnded();
+    this.#sessionEnded();
     const reason = reasonOf(error);
     const part = error instanceof RollcallError ? PART_OF[error.source] : 'pipeline';
     const isNews = this.report(part, reason);
@@ -162,10 +161,15 @@ export class TenantMonitor {
     return isNews;
   }
 
-  /** A tenant that needs a person has no other reason: nothing else of it is tried. */
-  #noteFailure({ code, message, remedy }: RollcallError): boolean {
+  #sessionEnded(): void {
     this.isOwner = false;
     for (const api of [this.#oneRoster, this.#core]) api.sessionEnded();
+    for (const each of this.#collections.values()) each.running.clear();
+  }
+
+  /** A tenant that needs a person has no other reason: nothing else of it is tried. */
+  #noteFailure({ code, message, remedy }: RollcallError): boolean {
+    this.#sessionEnded();
     for (const part of this.#reported.keys()) if (part !== 'failed') this.report(part, null);
     return this.report('failed', { why: `${code}: ${message}`, remedy });
   }
