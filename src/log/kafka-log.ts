@@ -1,5 +1,4 @@
 import type { RecordMetadata, Transaction as KafkaTransaction } from 'kafkajs';
-import type { EndsToMark } from '../core/segment-rolls.ts';
 import type { RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import {
@@ -145,7 +144,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
     await this.readUpTo(markers, reading);
   }
 
-  async markEnds(partitions: EndsToMark): Promise<void> {
+  async markEnds(partitions: ReadonlyMap<TopicSuffix, readonly number[]>): Promise<void> {
     const byName = new Map([...partitions].map(([suffix, some]) => [this.name(suffix), some]));
     await this.#appendEndMarkers(() => Promise.resolve(byName));
   }
