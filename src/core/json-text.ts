@@ -32,7 +32,8 @@ function canonical(value: unknown, name: string, writing: Writing): string {
   let text = '';
   for (const each of Object.keys(members).sort()) {
     if (members[each] === null || (each === 'href' && !writing.keepHrefs)) continue;
-    text += `${text === '' ? '' : ','}${quoted(each)}:${canonical(members[each], each, writing)}`;
+    const member = `${quoted(each)}:${canonical(members[each], each, writing)}`;
+    text += text === '' ? member : `,${member}`;
   }
   return `{${text}}`;
 }

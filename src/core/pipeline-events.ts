@@ -99,11 +99,7 @@ export type DeletionEvent =
   /** Rows are missing; another full sync must miss them too. */
   | (Omit<Numbered<'missing'>, 'why'> & { readonly confirmAt: string | null })
   /** A person approved removals, and they are published. */
-  | ({ readonly kind: 'approved'; readonly collection: CollectionName } & Approval)
-  /** The sync does not count: it removes nothing. */
-  | { readonly kind: 'uncounted'; readonly collection: CollectionName; readonly why: string }
-  /** The hub counts more rows than it returned. */
-  | ({ readonly kind: 'short'; readonly collection: CollectionName } & Shortfall);
+  | ({ readonly kind: 'approved'; readonly collection: CollectionName } & Approval);
 
 interface Numbered<K> {
   readonly kind: K;

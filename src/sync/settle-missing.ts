@@ -100,7 +100,6 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
   // Values that became empty today are still rows.
   const known = empty.size === 0 ? run.knownRowsBefore : Math.max(0, run.knownRowsBefore - removed);
   const judged = judgeSync(source, verdicts, { unseen: found.keys, known });
-  report(own, verdicts, judged);
   const heldSinceMs = before?.heldSinceMs ?? null;
   const isListLost = heldSinceMs !== null && missing.keys === null;
   if (!isSettled(verdicts, judged, isListLost))
@@ -231,13 +230,6 @@ function judgeSync(
   });
   const why = isCovered ? null : `${short.rows} of ${short.total} rows came`;
   return { inconclusive: doubt?.why ?? why, short };
-}
-
-function report(own: MirroredCollection, verdicts: Verdicts, { short }: SyncVerdict): void {
-  const collection = own.settings.name;
-  if (short !== null) emitTo(own, { kind: 'short', collection, ...short });
-  const nameless = [...verdicts.values()].find(({ kind }) => kind === 'nameless');
-  if (nameless?.kind === 'nameless') emitTo(own, { kind: 'uncounted', collection, why: nameless.why });
 }
 
 function emitTo({ tenant }: MirroredCollection, event: DeletionEvent): void {

@@ -24,8 +24,9 @@ export class CollectionMonitor {
   rowsAtHub: number | null = null;
   /** Rows that cannot be decoded at present; null before the start is over. */
   rejects: number | null = null;
-  /** Why the last full sync is not complete: it stayed below the hub's total. */
+  /** Why the last full sync is not complete: it stayed below the hub's total, or the list proves nothing. */
   short: Shortfall | null = null;
+  inconclusive: string | null = null;
   isNotOffered = false;
   isWrongTenant = false;
   isLost = false;
@@ -107,6 +108,9 @@ export class CollectionMonitor {
     this.rejects = event.rejects;
     this.#rowsLate = stats.rowsLate ?? this.#rowsLate;
     if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
+    if (outcome === 'inconclusive' && event.short === null)
+      this.inconclusive = event.why ?? 'its list proves nothing';
+    else if (stats.mode === 'FULL') this.inconclusive = null;
     if (outcome !== 'complete') return;
     this.isWrongTenant = false;
     this.isLost = false;

@@ -11,9 +11,9 @@ const DELETION_WORDS = {
   waiting: 'removals from before this process started need a decision',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
-  uncounted: 'a full sync proves nothing about missing rows; nothing is removed',
-  short: 'the hub counts more rows than it returned: choose another hub.paging, or hub.totals: ignored',
 } as const;
+
+const SHORT = 'the hub counts more rows than it returned: choose another hub.paging, or hub.totals: ignored';
 
 const MOST_REASONS = 3;
 
@@ -72,7 +72,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       logFailure(logger, isNews, { error: event.error, retryInMs: event.retryInMs });
       return;
     case 'sync-ended': {
-      const { collection, outcome, why, durationMs } = event;
+      const { collection, outcome, why, short, durationMs } = event;
       const { chains, rejectReasons, ...stats } = event.stats;
       const absences = nonZero(chains);
       const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
@@ -82,6 +82,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
+      if (short !== null) logger.warn({ collection, ...short }, SHORT);
       if (stats.rowsLate) logger.warn({ collection, rowsLate: stats.rowsLate }, LATE_ROWS);
       return;
     }

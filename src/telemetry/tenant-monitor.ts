@@ -39,8 +39,6 @@ export class TenantMonitor {
   readonly #core = new ApiWatch('the Core API (schedules)');
   /** What an event or a watch reported, by part. */
   readonly #reported = new Map<HealthPart, NotReady>();
-  /** Collections whose last full sync was inconclusive, with the reason. A short one is a reason of its own. */
-  readonly #inconclusive = new Map<CollectionName, string>();
   #owner: TenantFacts['owner'] = null;
   isOwner = false;
   /** Number of contradictory absences; null where absences are not mirrored. */
@@ -106,7 +104,7 @@ export class TenantMonitor {
       case 'sync-ended':
         this.#hubSkewMs = event.stats.startedAtMs - (nowMs - event.durationMs);
         this.#noteDerived(event.derived);
-        this.#noteOutcome(event);
+        this.#hubAnswers();
         return true;
       case 'sync-failed':
         return !isFromHub(event.error) || this.report('hub', reasonOf(event.error));
@@ -178,18 +176,11 @@ export class TenantMonitor {
     for (const progress of derived ?? []) this.#collections.get(progress.collection)?.setProgress(progress);
   }
 
-  #noteOutcome({ collection, outcome, why, short, stats }: PipelineEvent & { type: 'sync-ended' }): void {
-    if (outcome === 'inconclusive' && short === null)
-      this.#inconclusive.set(collection, why ?? 'its list proves nothing');
-    else if (stats.mode === 'FULL') this.#inconclusive.delete(collection);
-    this.#hubAnswers();
-  }
-
   /** The hub is ready, unless a collection's last full sync was inconclusive: such a list is as bad as no answer. */
   #hubAnswers(): void {
-    const [first] = this.#inconclusive;
+    const first = [...this.#collections].find(([, { inconclusive }]) => inconclusive !== null);
     const remedy = "Check the hub's answer and the token's rights; nothing was removed.";
-    this.report('hub', first === undefined ? null : { why: `${first[0]}: ${first[1]}`, remedy });
+    this.report('hub', first === undefined ? null : { why: `${first[0]}: ${first[1].inconclusive}`, remedy });
   }
 
   /** Why a copy lacks rows that the hub counts. */
