@@ -4,7 +4,6 @@ import { TENANT_PARTS } from '../core/health/tenant-facts.ts';
 import type { TenantStatus } from '../core/health/tenant-status.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import type { ErrorCode } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { Board } from './board.ts';
 import type { CollectionMonitor } from './collection-monitor.ts';
@@ -239,31 +238,9 @@ function registerGauges(registry: Registry, board: Board): void {
   ofSyncs('sync_in_progress', '1 while a sync runs.', ({ running }, mode) => (running.has(mode) ? 1 : 0));
 }
 
-type HubErrorCode = Extract<ErrorCode, `HUB_${string}`>;
-
-const OUTCOMES: Readonly<Record<HubErrorCode, string>> = {
-  HUB_UNREACHABLE: 'unreachable',
-  HUB_TIMEOUT: 'timeout',
-  HUB_UNAVAILABLE: 'unavailable',
-  HUB_CIRCUIT_OPEN: 'unavailable',
-  HUB_RESPONSE_TOO_LARGE: 'too-large',
-  HUB_PAGE_TOO_LONG: 'too-large',
-  HUB_BODY_INVALID: 'invalid',
-  HUB_LESSONS_UNREADABLE: 'invalid',
-  HUB_PAGING_BROKEN: 'invalid',
-  HUB_TOKEN_UNAVAILABLE: 'unavailable',
-  HUB_TOKEN_REFUSED: 'unauthorised',
-  HUB_FORBIDDEN: 'unauthorised',
-  HUB_NOT_OFFERED: 'refused',
-  HUB_REQUEST_REFUSED: 'refused',
-  HUB_FOREIGN_DATA: 'invalid',
-};
-
-/** How a request counts, by its error and HTTP status; null for what is no end of a request. */
+/** How a request counts: by its error, as logs and runbooks name it; null for what is no end of a request. */
 function outcomeOf(event: HubEvent): string | null {
   if (event.type === 'request-done') return 'ok';
   // A request that ends with its session fails too, and not by the hub.
-  if (event.type !== 'request-failed' || !event.code.startsWith('HUB_')) return null;
-  if (event.status === 429) return 'rate-limited';
-  return event.status === 401 ? 'unauthorised' : OUTCOMES[event.code as HubErrorCode];
+  return event.type === 'request-failed' && event.code.startsWith('HUB_') ? event.code : null;
 }
