@@ -53,16 +53,5 @@ export type HubEvent =
       /** Why not in a mode that is tried before; null: no such mode failed. */
       readonly why: string | null;
     }
-  | { readonly type: 'foreign-link-refused'; readonly collection: CollectionName }
-  | {
-      readonly type: 'limit-clamped';
-      readonly collection: CollectionName;
-      readonly asked: number;
-      readonly given: number;
-    }
-  | {
-      readonly type: 'page-size-reduced';
-      readonly collection: CollectionName;
-      readonly from: number;
-      readonly to: number;
-    };
+  /** The hub does something that the specification does not say; Rollcall goes on. `how`: a sentence about it. */
+  | { readonly type: 'hub-differs'; readonly collection: CollectionName; readonly how: string };
