@@ -1,5 +1,4 @@
-import { configJsonSchema } from '../src/config.ts';
-import type { JsonSchema } from '../src/config/json-schema.ts';
+import { configJsonSchema, type JsonSchema } from '../src/config.ts';
 
 const PLACEHOLDER = {
   type: 'string',

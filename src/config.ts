@@ -4,18 +4,10 @@ import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import { errorCodeOf, type FillSources } from './config/fill.ts';
 import { FilledFiles, followFiles } from './config/follow-files.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
-import { jsonSchemaOf, knownKeys, type JsonSchema } from './config/json-schema.ts';
-import {
-  formatPath,
-  problemsError,
-  remedyFor,
-  SMALLEST_REMEDY,
-  type KeyPath,
-  type Problem,
-} from './config/problem.ts';
+import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY, type KeyPath } from './config/problem.ts';
 import { kafka, redis, registry } from './config/services.ts';
 import { tenant, type CollectionSettings } from './config/tenant.ts';
-import { readYaml, type YamlFile } from './config/yaml-file.ts';
+import { readYaml } from './config/yaml-file.ts';
 import { RollcallError } from './errors.ts';
 import {
   COLLECTIONS,
@@ -102,9 +94,23 @@ export function partitionsOf(kafka: KafkaConfig, suffix: TopicSuffix): number {
   return suffix === 'progress' ? 1 : (kafka.partitions[suffix] ?? kafka.partitions.default);
 }
 
-/** Returns the JSON Schema of the file; `config.schema.json` allows `${…}` for its values too. */
+/** What is read of a JSON Schema. */
+export interface JsonSchema {
+  type?: string | undefined;
+  properties?: Record<string, JsonSchema> | undefined;
+  propertyNames?: { enum?: string[] | undefined } | undefined;
+  items?: JsonSchema | undefined;
+  anyOf?: JsonSchema[] | undefined;
+  additionalProperties?: JsonSchema | boolean | undefined;
+  description?: string | undefined;
+  default?: unknown;
+  [keyword: string]: unknown;
+}
+
+/** Returns the JSON Schema (draft 2020-12) of the file; `config.schema.json` allows `${…}` for its values too. */
 export function configJsonSchema(): JsonSchema {
-  return jsonSchemaOf(configSchema);
+  // Through JSON, Zod's schema becomes a plain tree.
+  return JSON.parse(JSON.stringify(z.toJSONSchema(configSchema, { io: 'input' }))) as JsonSchema;
 }
 
 /**
@@ -141,7 +147,7 @@ function parseConfig(text: string, options: FillSources & { path: string; withou
   if (file.value === undefined && file.problems.length > 0) throw problemsError(path, file.problems);
   const result = configSchema.safeParse(file.value, { error: describeIssue });
   const found = [
-    ...(result.success ? [] : schemaProblems(result.error, file)),
+    ...(result.success ? [] : problemsOf(result.error.issues, file)),
     ...crossCheck(file.value).map(({ path, message }) => ({ path, message, line: file.lineOf(path) })),
   ];
   // A value that could not be filled in has its problem already.
@@ -155,12 +161,6 @@ function parseConfig(text: string, options: FillSources & { path: string; withou
 /** A credential of the hub; a value that cannot be filled in stays as it is written. */
 function isOfHub([tenants, , hub, key]: KeyPath): boolean {
   return tenants === 'tenants' && hub === 'hub' && (key === 'clientId' || key === 'clientSecret');
-}
-
-function schemaProblems(error: z.ZodError, file: YamlFile): Problem[] {
-  let schema: JsonSchema | undefined;
-  const keysAt = (at: KeyPath) => knownKeys((schema ??= configJsonSchema()), at);
-  return problemsOf(error.issues, { ...file, knownKeys: keysAt });
 }
 
 function readConfigFile(path: string, readFile: FillSources['readFile']): string {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configFileSchema } from '../../scripts/config-schema.ts';
-import type { JsonSchema } from '../../src/config/json-schema.ts';
+import type { JsonSchema } from '../../src/config.ts';
 import { README_FILE, readmeWithTable } from './values-table.ts';
 
 /*
@@ -17,20 +17,13 @@ export function readValuesSchema(): JsonSchema {
 
 /** Returns the values schema with the program's current schema as `config`. */
 export function withConfigSchema(valuesSchema: JsonSchema): JsonSchema {
-  const { $schema: _dialect, $defs, required: _required, ...config } = pathsForPem(configFileSchema());
+  const { $schema: _dialect, $defs, required: _required, ...config } = configFileSchema();
   return {
     ...valuesSchema,
     // The chart's own check reports missing keys, in a text that a person understands.
     properties: { ...valuesSchema.properties, config },
     $defs: { ...(valuesSchema['$defs'] as object), ...($defs as object) },
   };
-}
-
-/** Removes the patterns for PEM: the program also accepts the path of a file there, which no pattern can check. */
-function pathsForPem(schema: JsonSchema): JsonSchema {
-  const withoutPemPattern = (key: string, value: unknown) =>
-    key === 'pattern' && String(value).startsWith('-----BEGIN') ? undefined : value;
-  return JSON.parse(JSON.stringify(schema, withoutPemPattern)) as JsonSchema;
 }
 
 if (import.meta.main) {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import type { JsonSchema } from '../../src/config/json-schema.ts';
+import type { JsonSchema } from '../../src/config.ts';
 
 /*
  * The table of values in README.md, made of the defaults in values.yaml and the descriptions in values.schema.json.

@@ -1,5 +1,4 @@
 import { collectionSettings, type Config, type TenantConfig } from '../config.ts';
-import { suggest } from '../config/suggest.ts';
 import { RollcallError } from '../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 
@@ -60,8 +59,7 @@ export function chooseFrom<T extends string>(what: string, name: string, known: 
 const MOST_LISTED = 30;
 
 function unknownName(what: string, name: string, known: readonly string[]): RollcallError {
-  const near = suggest(name, known);
   return new RollcallError('USAGE_INVALID', `There is no ${what} ${JSON.stringify(name)}`, {
-    remedy: `${near === null ? '' : `Did you mean ${near}? `}There are: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`,
+    remedy: `There are: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`,
   });
 }

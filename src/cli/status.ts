@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
-import { tenantAsJson, type TenantJson } from '../core/health/status-json.ts';
+import type { CollectionStatus } from '../core/health/collection-status.ts';
 import type { TenantFacts } from '../core/health/tenant-facts.ts';
-import { tenantStatus } from '../core/health/tenant-status.ts';
-import { explainLate } from '../core/late-rows.ts';
+import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
+import { LATE_ROWS } from '../core/watermark.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
@@ -30,14 +30,14 @@ export function command(): Command {
   rows        the number in the last complete full sync
   last full   when that sync began, by the hub's clock
   up to       every change at the hub before this time is published
-  sync        the last sync, "…" while it is running, "!" when it did not end and no process continues it
+  sync        the last sync, "…" while it is not complete
   withheld    deletions that need a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
 
 absences and absence-changes follow from absence-versions (↳) in its syncs. Below the tables are topics that the
 configuration no longer wants. They stay until "rollcall topics purge" deletes them. --json has the tenants of /status.json.
 
-Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble, or nobody mirrors it any more; 3 something needs a decision, or a sync did not end and no process continues it.`,
+Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble, or nobody mirrors it any more; 3 something needs a decision.`,
     )
     .action(verbAction(status));
 }
@@ -74,14 +74,13 @@ async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promi
   });
   return exitCode({
     hasFailed: tenants.some(({ state }) => state === 'in-trouble'),
-    // No process continues a sync that was stopped or inconclusive: it needs a person, too.
-    needsPerson: tenants.some((each) => each.needsPerson || each.state === 'unfinished'),
+    needsPerson: tenants.some((each) => each.needsPerson),
   });
 }
 
 /** What the heartbeat of a tenant's owner says. A command that owns the tenant for a while reports no health. */
 interface Asked extends Partial<Pick<TenantFacts, 'isOwnerAlive' | 'reported'>> {
-  readonly health?: TenantJson;
+  readonly health?: TenantStatus;
 }
 
 async function askOwner({ config, store }: Assembly, tenant: string): Promise<Asked> {
@@ -94,10 +93,10 @@ async function askOwner({ config, store }: Assembly, tenant: string): Promise<As
     // Another version may say it in another way.
     return health === undefined || version !== packageVersion()
       ? { isOwnerAlive: living !== null }
-      : { health: JSON.parse(health, asPrintable) as TenantJson };
+      : { health: JSON.parse(health, asPrintable) as TenantStatus };
   } catch (error) {
     const remedy = error instanceof RollcallError ? error.remedy : 'Check redis.url.';
-    return { reported: [{ part: 'redis', tenant, why: describeError(error), remedy }] };
+    return { reported: [{ part: 'redis', why: describeError(error), remedy }] };
   }
 }
 
@@ -108,9 +107,9 @@ function asPrintable(_key: string, value: unknown): unknown {
 function fromLog(
   tenant: TenantConfig,
   { known, nowMs, isOwnerAlive = null, reported }: Asked & { known: KnownProgress | null; nowMs: number },
-): TenantJson {
+): TenantStatus {
   const { owner = null, ownedSinceMs = null } = known ?? {};
-  const facts: TenantFacts = {
+  return tenantStatus({
     tenant: tenant.id,
     deltaOverlapMs: tenant.deltaOverlapMs,
     owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
@@ -128,20 +127,16 @@ function fromLog(
         deltaEveryMs,
         fullPull,
         progress: known?.progress.get(name) ?? null,
-        committedAtMs: known?.recordedAtMs.get(name) ?? null,
-        lateRows: null,
+        rowsLate: 0,
         rowsInKafka: null,
         rowsAtHub: null,
         running: null,
       };
     }),
-  };
-  return tenantAsJson(tenantStatus(facts), []);
+  });
 }
 
-type CollectionJson = TenantJson['collections'][number];
-
-function show(output: Output, tenant: TenantJson, nowMs: number): void {
+function show(output: Output, tenant: TenantStatus, nowMs: number): void {
   const { colors } = output;
   const isBad = tenant.state === 'needs-person' || tenant.state === 'in-trouble';
   const paint = tenant.state === 'well' ? colors.green : isBad ? colors.red : colors.yellow;
@@ -153,13 +148,10 @@ function show(output: Output, tenant: TenantJson, nowMs: number): void {
   }
   const remedy = tenant.decisions[0]?.commands.join(', then: ') ?? tenant.reasons[0]?.remedy;
   if (remedy !== undefined) output.line(`  ${colors.cyan('→')} ${remedy}`);
-  for (const { collection, lateRows } of tenant.collections) {
-    if (lateRows === null) continue;
-    const rows = countOf(lateRows.rows, 'row');
-    output.line(`  ${colors.yellow('!')} ${collection}: ${rows}: ${explainLate(lateRows)}`);
-  }
+  for (const { collection, rowsLate } of tenant.collections)
+    if (rowsLate > 0)
+      output.line(`  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${LATE_ROWS}`);
   output.line();
-  if (tenant.state === 'not-mirrored') return;
   const grouped = Map.groupBy(tenant.collections, (each) => each.derivedFrom ?? each.collection);
   output.table(
     ['  collection', 'rows', 'last full', 'up to', 'sync', 'withheld', 'rejects'],
@@ -182,8 +174,8 @@ function age(iso: string | null, nowMs: number): string {
   return formatAge(iso === null ? null : Date.parse(iso), nowMs);
 }
 
-function syncOf({ sync, derivedFrom, isNotOffered, unfinished }: CollectionJson): string {
+function syncOf({ sync, derivedFrom, isNotOffered }: CollectionStatus): string {
   if (isNotOffered) return 'not offered';
   if (sync === null || derivedFrom !== null) return '-';
-  return sync.mode.toLowerCase() + (sync.complete ? '' : unfinished ? ' !' : ' …');
+  return sync.mode.toLowerCase() + (sync.complete ? '' : ' …');
 }

@@ -95,12 +95,12 @@ function urlProblem(value: string, schemes: readonly string[]): string | null {
   return null;
 }
 
-/** An http or https address without credentials, query or fragment; trailing slashes are removed. */
-export function httpUrl() {
+/** An address of one of these schemes without credentials, query or fragment; trailing slashes are removed. */
+export function address(...schemes: readonly string[]) {
   return z
     .string({ error: 'must be text' })
     .superRefine((value, context) => {
-      const problem = urlProblem(value, ['https:', 'http:']);
+      const problem = urlProblem(value, schemes);
       if (problem !== null) context.addIssue({ code: 'custom', message: problem });
     })
     .transform((value) => value.replace(/\/+$/, ''));

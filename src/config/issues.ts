@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { KeyPath, Problem } from './problem.ts';
-import { suggest } from './suggest.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -16,40 +15,21 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'invalid_type') return EXPECTED[issue.expected] ?? 'has the wrong type';
   if (issue.code === 'too_big') return 'is too long';
   if (issue.code !== 'invalid_value') return 'is not valid';
-  const allowed = issue.values.map(String);
-  const near = typeof issue.input === 'string' ? suggest(issue.input, allowed) : null;
-  const list = `must be one of ${allowed.join(', ')}`;
-  return near === null ? list : `must be one of the known names; did you mean "${near}"?`;
+  return `must be one of ${issue.values.map(String).join(', ')}`;
 }
 
 /** Turns the schema's issues into problems with paths. */
 export function problemsOf(
   issues: readonly Issue[],
-  options: {
-    value: unknown;
-    lineOf: (path: KeyPath) => number | null;
-    knownKeys: (path: KeyPath) => string[];
-  },
+  { value, lineOf }: { value: unknown; lineOf: (path: KeyPath) => number | null },
 ): Problem[] {
-  const { value, lineOf } = options;
   return issues.flatMap(flatten).flatMap((issue): Problem[] => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => unknownKey([...path, key], options));
-    }
-    if (issue.code === 'invalid_key') return [unknownKey(path, options)];
+    const unknown = (at: KeyPath): Problem => ({ path: at, message: 'is not a known key', line: lineOf(at) });
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknown([...path, key]));
+    if (issue.code === 'invalid_key') return [unknown(path)];
     return [{ path, message: absence(value, path) ?? issue.message, line: lineOf(path) }];
   });
-}
-
-function unknownKey(
-  path: KeyPath,
-  options: { lineOf: (path: KeyPath) => number | null; knownKeys: (path: KeyPath) => string[] },
-): Problem {
-  const known = options.knownKeys(path.slice(0, -1));
-  const near = suggest(String(path.at(-1)), known);
-  const help = near === null ? ` (known here: ${known.join(', ')})` : `; did you mean "${near}"?`;
-  return { path, message: `is not a known key${help}`, line: options.lineOf(path) };
 }
 
 /** Returns the problem of a key without a value, which replaces the schema's message; null for a key with a value. */

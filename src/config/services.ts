@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { COLLECTIONS, type TopicSuffix } from '../model/collections.ts';
-import { flag, httpUrl, secret, text, wholeNumber } from './fields.ts';
+import { address, flag, secret, text, wholeNumber } from './fields.ts';
 import { Secret } from './secret.ts';
 
 /** Certificates are no secrets, but follow their files like the key that belongs to them. */
@@ -41,11 +41,9 @@ export const kafka = z
         [
           flag(),
           z.strictObject({
-            ca: pem().optional().describe('CA certificate, PEM: the text or the path of a file.'),
-            cert: pem().optional().describe('Client certificate, PEM: the text or the path of a file.'),
-            key: pem()
-              .optional()
-              .describe('Key of the client certificate, PEM: the text or the path of a file.'),
+            ca: pem().optional().describe('CA certificate, PEM.'),
+            cert: pem().optional().describe('Client certificate, PEM.'),
+            key: pem().optional().describe('Key of the client certificate, PEM.'),
             rejectUnauthorized: flag()
               .prefault(true)
               .describe('False accepts any certificate: never use it in production.'),
@@ -73,7 +71,7 @@ function partitionCount() {
 /** The connection to the schema registry. */
 export const registry = z
   .strictObject({
-    url: httpUrl().describe('Address of a Confluent-compatible schema registry.'),
+    url: address('https:', 'http:').describe('Address of a Confluent-compatible schema registry.'),
     username: text().optional().describe('User name; without it, no authentication.'),
     password: secret().optional().describe('Password of `username`.'),
   })
@@ -82,65 +80,15 @@ export const registry = z
 /** The connection to Redis. */
 export const redis = z
   .strictObject({
-    url: redisUrl().describe('redis:// or rediss:// address, with the database number as its path.'),
-    username: text().optional().describe('User name, unless it is in the address.'),
-    password: secret().optional().describe('Password, unless it is in the address.'),
+    url: address('redis:', 'rediss:')
+      .refine((url) => /^\w+:\/\/[^/]+(\/\d{1,5})?$/.test(url), {
+        error: 'may have only a database number as its path, for example /0',
+      })
+      .describe('redis:// or rediss:// address, with the database number as its path.'),
+    username: text().optional().describe('User name; without it, that of Redis itself.'),
+    password: secret().optional().describe('Password.'),
     keyPrefix: text(100).prefault('rollcall').describe('First part of every key.'),
   })
   .describe(
     'Redis for the index. Without it, Rollcall keeps the index in memory and rebuilds it from the topics at each start (for small tenants).',
-  )
-  .transform(({ url, username, password, ...rest }) => ({
-    ...rest,
-    url: url.url,
-    username: username ?? url.username,
-    password: password ?? url.password,
-  }));
-
-/** The parts of a Redis address, so that the printable address contains no password. */
-interface RedisAddress {
-  /** Without user name and password. */
-  readonly url: string;
-  readonly username: string | undefined;
-  readonly password: Secret | undefined;
-}
-
-function problemOf(value: string): string | null {
-  if (!URL.canParse(value)) return 'is not an address: redis://host:6379 is expected';
-  const url = new URL(value);
-  if (!['redis:', 'rediss:'].includes(url.protocol)) return 'must begin with redis:// or rediss://';
-  if (url.hostname === '') return 'names no host';
-  if (!/^\/?\d{0,5}$/.test(url.pathname))
-    return 'may have only a database number as its path, for example /0';
-  if (/[?#]/.test(value)) return 'must not have a query (?) or fragment (#)';
-  try {
-    decodeURIComponent(url.username + url.password);
-  } catch {
-    return 'has a user name or password that is not percent-encoded';
-  }
-  return null;
-}
-
-function takeApart(value: string): RedisAddress {
-  const url = new URL(value);
-  const username = decodeURIComponent(url.username);
-  const password = decodeURIComponent(url.password);
-  url.username = '';
-  url.password = '';
-  return {
-    url: url.href,
-    username: username === '' ? undefined : username,
-    password: password === '' ? undefined : new Secret(password),
-  };
-}
-
-/** A `redis://` or `rediss://` address; user name and password are separated from it. */
-export function redisUrl() {
-  return z
-    .string({ error: 'must be text' })
-    .superRefine((value, context) => {
-      const problem = problemOf(value);
-      if (problem !== null) context.addIssue({ code: 'custom', message: problem, continue: false });
-    })
-    .transform(takeApart);
-}
+  );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { COLLECTIONS, collectionNamed, type CollectionName } from '../model/collections.ts';
 import { collectionOf, type WhichStudents, schedules } from './schedules.ts';
-import { duration, flag, httpUrl, secret, text, timeZone, wholeNumber } from './fields.ts';
+import { address, duration, flag, secret, text, timeZone, wholeNumber } from './fields.ts';
 
 const collectionName = z.enum(COLLECTIONS);
 
@@ -41,10 +41,10 @@ const collectionSettingsSchema = z
 
 const hub = z
   .strictObject({
-    baseUrl: httpUrl().describe(
+    baseUrl: address('https:', 'http:').describe(
       'Address of the hub with the tenant path; the paths of the API are relative to it.',
     ),
-    tokenUrl: httpUrl().describe('Token endpoint (OAuth 2, client credentials).'),
+    tokenUrl: address('https:', 'http:').describe('Token endpoint (OAuth 2, client credentials).'),
     clientId: text().describe('Client id at the token endpoint.'),
     clientSecret: secret().describe('Client secret at the token endpoint.'),
     clientAuth: z

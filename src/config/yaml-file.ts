@@ -5,7 +5,6 @@ import type { KeyPath, Problem } from './problem.ts';
 
 /** A longer file is not a configuration. */
 const MAX_LENGTH = 1024 ** 2;
-const MAX_DEPTH = 50;
 
 /** A YAML file with its variables filled in. */
 export interface YamlFile {
@@ -15,29 +14,15 @@ export interface YamlFile {
   readonly lineOf: (path: KeyPath) => number | null;
 }
 
-/** Messages in place of the parser's, which quote the file and may thus contain secrets. */
-const SYNTAX: Readonly<Record<string, string>> = {
-  BAD_DQ_ESCAPE: 'has an unknown escape (\\) in double quotes; single quotes need no escapes',
-  BAD_INDENT: 'is indented wrongly',
-  BAD_SCALAR_START: 'has text that must be in quotes (it begins with @ or `)',
-  BLOCK_AS_IMPLICIT_KEY: 'has a second colon on a line; text with a colon and a space needs quotes',
-  DUPLICATE_KEY: 'has a key twice',
-  MISSING_CHAR: 'lacks a character: a quote, a bracket, a comma or the colon after a key',
-  MULTIPLE_DOCS: 'begins a second document (---); one is expected',
-  TAB_AS_INDENT: 'is indented with a tab; use spaces',
-  TAG_RESOLVE_FAILED: 'has an unknown tag (!); text that begins with ! needs quotes',
-  UNEXPECTED_TOKEN: 'has an unexpected character',
-};
-
 /** Parses YAML and fills `${…}` in its values (not in its keys). Never throws. */
 export function readYaml(text: string, sources: FillSources): YamlFile {
-  if (text.length > MAX_LENGTH) return broken('is longer than 1 MiB: this is not a configuration', null);
+  if (text.length > MAX_LENGTH) return broken('is longer than 1 MiB: this is not a configuration');
   const lines = new LineCounter();
   let document: Document.Parsed;
   try {
     document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   } catch {
-    return broken('cannot be read as YAML', null);
+    return broken('cannot be read as YAML');
   }
   const syntax = [...document.errors, ...document.warnings];
   if (syntax.length > 0) {
@@ -54,60 +39,22 @@ function fillDocument(
 ): YamlFile {
   const { lines, sources } = options;
   const problems: Problem[] = [];
-  let tooDeep = false;
   visit(document, {
-    Collection: (_key, _node, ancestors) => {
-      if (ancestors.length <= MAX_DEPTH * 2) return undefined;
-      tooDeep = true;
-      return visit.BREAK;
-    },
-    Alias: (_key, node, ancestors) => {
-      if (node.resolve(document) !== undefined) return;
-      const message = 'refers (*) to an anchor that does not exist; text that begins with * needs quotes';
-      problems.push({ path: pathOf(ancestors, node), message, line: lineOfNode(node, lines) });
-    },
     Scalar: (key, node, ancestors) => {
-      // Some code that reads maps skips this key silently, so it is reported here.
-      if (key === 'key' && node.value === '__proto__') {
-        const line = lineOfNode(node, lines);
-        problems.push({ path: pathOf(ancestors, node), message: 'is not a known key', line });
-      }
-      if (key === 'key' || typeof node.value !== 'string' || !mayNeedFilling(node.value, ancestors)) return;
-      const filled = fillValue({ text: node.value, path: pathOf(ancestors, node), sources });
+      // Avoids the path of every value, which would take quadratic time for a long list.
+      if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
+      const filled = fillText(node.value, sources);
+      const path = pathOf(ancestors, node);
       const line = lineOfNode(node, lines);
-      for (const message of filled.problems) problems.push({ path: filled.path, message, line });
+      for (const message of filled.problems) problems.push({ path, message, line });
       node.value = filled.text;
     },
   });
-  if (tooDeep) return broken('is nested too deeply', null);
   try {
     return { value: document.toJS(), problems, lineOf: (path) => lineOfPath(document, { path, lines }) };
   } catch {
-    if (problems.length > 0) return { value: undefined, problems, lineOf: () => null };
-    return broken('uses aliases (*) too often', null);
+    return broken('has an alias (*) without an anchor, or too many; text that begins with * needs quotes');
   }
-}
-
-const PEM_KEYS = new Set(['ca', 'cert', 'key']);
-
-/** Avoids the path of every value, which would take quadratic time for a long list. */
-function mayNeedFilling(text: string, ancestors: readonly unknown[]): boolean {
-  const parent = ancestors.at(-1);
-  return (
-    text.includes('${') || (isPair(parent) && isScalar(parent.key) && PEM_KEYS.has(String(parent.key.value)))
-  );
-}
-
-/** Fills a value; the TLS settings of Kafka may also name a file without `${file:…}`. */
-function fillValue(options: { text: string; path: KeyPath; sources: FillSources }) {
-  const { path, sources } = options;
-  const filled = fillText(options.text, sources);
-  const isPem =
-    path.length === 3 && path[0] === 'kafka' && path[1] === 'ssl' && PEM_KEYS.has(String(path[2]));
-  if (!isPem || filled.problems.length > 0 || filled.text === '' || filled.text.includes('-----BEGIN')) {
-    return { ...filled, path };
-  }
-  return { ...fillText(`\${file:${filled.text}}`, sources), path };
 }
 
 function pathOf(ancestors: readonly unknown[], leaf: Node): KeyPath {
@@ -146,11 +93,13 @@ function lineOfNode(node: unknown, lines: LineCounter): number | null {
   return start === undefined ? null : lines.linePos(start).line;
 }
 
-function syntaxProblem(error: YAMLError, lines: LineCounter): Problem {
-  const { line, col } = lines.linePos(error.pos[0]);
-  return { path: [], message: `${SYNTAX[error.code] ?? 'is not YAML'} (column ${col})`, line };
+/** The parser's message may quote the file, and thus a secret. */
+function syntaxProblem({ code, pos }: YAMLError, lines: LineCounter): Problem {
+  const { line, col } = lines.linePos(pos[0]);
+  const what = code.toLowerCase().replaceAll('_', ' ');
+  return { path: [], message: `is not YAML: ${what} (column ${col})`, line };
 }
 
-function broken(message: string, line: number | null): YamlFile {
-  return { value: undefined, problems: [{ path: [], message, line }], lineOf: () => null };
+function broken(message: string): YamlFile {
+  return { value: undefined, problems: [{ path: [], message, line: null }], lineOf: () => null };
 }

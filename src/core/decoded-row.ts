@@ -34,9 +34,7 @@ export type DecodedRow = ReadableRow | UnreadableRow;
 /** Decodes rows of one collection under one mapping. Pure and synchronous; never throws on bad data. */
 export interface RowReader {
   read(row: unknown): DecodedRow;
-  /** Rejects a row that is readable and still must not be published; `reason` names no value. */
-  reject(row: unknown, reason: string): UnreadableRow;
-  /** Like {@link reject}, for a value that `read` returned. */
+  /** Rejects a value that `read` returned and that still must not be published; `reason` names no value. */
   readonly rejectValue?: ((value: object, reason: string) => UnreadableRow) | undefined;
   /** Avro body (unframed) of a value that `read` returned. */
   encode(value: object): Buffer;

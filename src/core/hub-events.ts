@@ -53,23 +53,5 @@ export type HubEvent =
       /** Why not in a mode that is tried before; null: no such mode failed. */
       readonly why: string | null;
     }
-  | { readonly type: 'foreign-link-refused'; readonly collection: CollectionName }
-  | {
-      readonly type: 'limit-clamped';
-      readonly collection: CollectionName;
-      readonly asked: number;
-      readonly given: number;
-    }
-  | {
-      readonly type: 'page-size-reduced';
-      readonly collection: CollectionName;
-      readonly from: number;
-      readonly to: number;
-    }
-  | {
-      readonly type: 'total-unreliable';
-      readonly collection: CollectionName;
-      readonly total: number;
-      readonly rows: number;
-    }
-  | { readonly type: 'text-not-utf8'; readonly target: RequestTarget };
+  /** The hub does something that the specification does not say; Rollcall goes on. `how`: a sentence about it. */
+  | { readonly type: 'hub-differs'; readonly collection: CollectionName; readonly how: string };

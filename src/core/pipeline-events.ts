@@ -13,6 +13,7 @@ export type PipelineEvent =
   | { readonly type: 'owned'; readonly owner: string }
   /** The tenant is taken over and recovered: syncs begin. */
   | { readonly type: 'session-opened' }
+  /** The syncs that ran have ended with it. */
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
   /** The tenant needs a person. Null: this process does not try it again, for another one has it. */
   | { readonly type: 'tenant-failed'; readonly error: RollcallError; readonly retryInMs: number | null }
@@ -69,13 +70,6 @@ export type PipelineEvent =
       readonly durationMs: number;
       readonly isNews: boolean;
     }
-  /** Interrupted from outside: the process is ending, or a new session begins. */
-  | {
-      readonly type: 'sync-stopped';
-      readonly collection: CollectionName;
-      readonly mode: SyncMode;
-      readonly durationMs: number;
-    }
   | {
       readonly type: 'committed';
       readonly collection: CollectionName;
@@ -84,7 +78,7 @@ export type PipelineEvent =
     }
   /** A request to Kafka waited that long for a quota. */
   | { readonly type: 'throttled'; readonly ms: number }
-  | { readonly type: 'commit-failed'; readonly collection: CollectionName; readonly durationMs: number }
+  | { readonly type: 'commit-failed'; readonly collection: CollectionName }
   /** The events of absences in a committed transaction. */
   | {
       readonly type: 'absences-published';
@@ -105,11 +99,7 @@ export type DeletionEvent =
   /** Rows are missing; another full sync must miss them too. */
   | (Omit<Numbered<'missing'>, 'why'> & { readonly confirmAt: string | null })
   /** A person approved removals, and they are published. */
-  | ({ readonly kind: 'approved'; readonly collection: CollectionName } & Approval)
-  /** The sync does not count: it removes nothing. */
-  | { readonly kind: 'uncounted'; readonly collection: CollectionName; readonly why: string }
-  /** The hub counts more rows than it returned. */
-  | ({ readonly kind: 'short'; readonly collection: CollectionName } & Shortfall);
+  | ({ readonly kind: 'approved'; readonly collection: CollectionName } & Approval);
 
 interface Numbered<K> {
   readonly kind: K;

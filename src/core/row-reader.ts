@@ -9,7 +9,6 @@ import {
   type ReadNotes,
   SCALAR_BYTES_AT_MOST,
 } from './field-readers.ts';
-import { jsonText } from './json-text.ts';
 import { parseLossless } from './lossless-json.ts';
 import { MAPPING_VERSION, type StrictField } from './mapping.ts';
 import { mappingIdOf } from './mapping.ts';
@@ -120,7 +119,6 @@ export function createRowReader(options: RowReaderOptions): RowReader {
 
   return {
     read,
-    reject: (row, reason) => reject(row, { sourcedId: isJsonObject(row) ? readableId(row) : null, reason }),
     rejectValue: (value, reason) =>
       rejectMapped(rawRow(value), { sourcedId: readableId({ ...value }), reason }),
     encode: (value) => Buffer.from(encodeIntoSlab(value)),
@@ -189,8 +187,9 @@ function problemsOf(
   for (const { name, required } of row.strictFields) {
     if (required && (row.source[name] ?? null) === null) problems.push(`\`${name}\` is missing`);
   }
-  if (draft.additional?.every(({ name }) => name.isWellFormed()) === false) {
-    problems.push('the name of a field is not well-formed Unicode');
+  // No map of a decoder holds `__proto__` as an ordinary key.
+  if (draft.additional?.every(({ name }) => name.isWellFormed() && name !== '__proto__') === false) {
+    problems.push('the name of a field is `__proto__`, or not well-formed Unicode');
   }
   return problems.length === 0 ? null : problems;
 }
@@ -199,7 +198,7 @@ function additionalTexts(additional: readonly AdditionalField[], notes: ReadNote
   // Without a prototype, `__proto__` is an ordinary key.
   const texts = Object.create(null) as Record<string, string>;
   for (const { name, raw } of additional) {
-    const text = jsonText(raw);
+    const text = JSON.stringify(raw);
     texts[name] = text;
     notes.bytesAtMost += (name.length + text.length) * 3 + 2 * SCALAR_BYTES_AT_MOST;
   }

@@ -1,4 +1,3 @@
-import type { LateRows } from './late-rows.ts';
 import type { KeyedRow, PageTally } from './row-changes.ts';
 
 import type { SyncMode } from '../model/progress.ts';
@@ -43,8 +42,8 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     rowsWithheld: 0,
     totalAtStart: null as number | null,
     totalAtEnd: null as number | null,
-    /** Rows that incremental syncs missed, after a complete full sync; null when there is nothing to judge by. */
-    late: null as LateRows | null,
+    /** Rows that incremental syncs missed and this full sync found; null when there is nothing to judge by. */
+    rowsLate: null as number | null,
     /** Number of rejects by reason; reasons name fields, never values. */
     rejectReasons: new Map<string, number>(),
     /** The derived events, for versions of absences. */

@@ -1,3 +1,7 @@
+import type { ReadableRow } from './decoded-row.ts';
+import { isOverBeforeMet } from './deletions/over-before-met.ts';
+import type { Progress } from '../model/progress.ts';
+
 /** Rule 4 of spec section 1: an incremental sync over more than a day returns the entire collection anyway. */
 const REACH_MS = 24 * 3_600_000;
 /** How far the difference between the hub's clock and ours may move between two syncs. */
@@ -64,4 +68,27 @@ export function incrementalReaches(watermarkMs: number, hubNowMs: number): boole
  */
 export function isOversized(rowsSeen: number, knownRows: number): boolean {
   return rowsSeen * 2 > knownRows;
+}
+
+export const LATE_ROWS =
+  'incremental syncs missed rows that the last full sync found: the hub shows them longer after their dateLastModified than deltaOverlap (raise it), or its filter on dateLastModified selects nothing';
+
+/**
+ * Whether a row with new content that a full sync finds is one that incremental syncs of this session missed: it was modified
+ * after the last complete full sync began, and not after the watermark. One that is over already is left to full syncs. Null
+ * where there is nothing to judge by. `inheritedMs`: the watermark that the session began with.
+ */
+export function lateRows(
+  progress: Pick<Progress, 'watermarkMs' | 'lastCompleteFull'> | null,
+  inheritedMs: number | null,
+): ((row: Pick<ReadableRow, 'value' | 'modifiedAtMs'>) => boolean) | null {
+  const { watermarkMs = null, lastCompleteFull = null } = progress ?? {};
+  if (watermarkMs === null || lastCompleteFull === null) return null;
+  const afterMs = Math.max(lastCompleteFull.startedAtMs, inheritedMs ?? 0);
+  if (watermarkMs <= afterMs) return null;
+  return (row) =>
+    row.modifiedAtMs !== null &&
+    row.modifiedAtMs > afterMs &&
+    row.modifiedAtMs <= watermarkMs &&
+    !isOverBeforeMet(row, () => false);
 }

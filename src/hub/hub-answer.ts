@@ -16,8 +16,6 @@ export interface HubAnswer {
   readonly raw: Buffer;
   /** The page that the answer is, unparsed. */
   readonly known: RememberedPage | null;
-  /** False if U+FFFD replaced bytes that are not UTF-8 (RFC 8259, section 8.1). */
-  readonly isUtf8: boolean;
   /** Size of the decompressed body. */
   readonly bytes: number;
   readonly total: number | null;
@@ -47,10 +45,7 @@ export interface Sent {
   readonly tokenAgeMs: number;
 }
 
-/**
- * Parses a 2xx answer with a JSON body or none; throws a HubError for every other answer.
- * `utf8` is false if the body contains bytes that are not UTF-8.
- */
+/** Parses a 2xx answer with a JSON body or none; throws a HubError for every other answer. */
 export function readAnswer(
   sent: Sent,
   options: {
@@ -58,7 +53,7 @@ export function readAnswer(
     nowMs: number;
     recognise?: ((text: Buffer) => RememberedPage | null) | undefined;
   },
-): { answer: HubAnswer; utf8: boolean } {
+): HubAnswer {
   const { where, nowMs } = options;
   const { response, tokenAgeMs, ...rest } = sent;
   const { status, body } = response;
@@ -73,22 +68,22 @@ export function readAnswer(
     try {
       parsed = parseBody(text);
     } catch {
-      throw errorOfBody(response, where);
+      throw errorOfBody(response, where, 'is not JSON, or is cut off');
     }
+    // What replaced such bytes would not be what the hub sent (RFC 8259, section 8.1).
+    if (!isUtf8(body)) throw errorOfBody(response, where, 'has bytes that are not UTF-8');
   }
-  const answer: HubAnswer = {
+  return {
     ...rest,
     status,
     body: parsed,
     raw: body,
     known,
-    isUtf8: known !== null || isUtf8(body),
     bytes: body.length,
     total: totalOf(response.header('x-total-count')),
     hubTimeMs: parseHttpDate(response.header('date')),
     link: response.header('link'),
   };
-  return { answer, utf8: answer.isUtf8 };
 }
 
 /**
@@ -154,10 +149,10 @@ function errorOfAnswer(
   return new HubError('HUB_REQUEST_REFUSED', answered, { status, remedy });
 }
 
-/** The error for a 2xx answer whose body is not JSON. */
-function errorOfBody(response: HttpResponse, where: string): HubError {
+/** The error for a 2xx answer with a body that is no JSON in UTF-8. */
+function errorOfBody(response: HttpResponse, where: string, fault: string): HubError {
   const isHtml = looksLikeHtml(response);
-  const what = isHtml ? 'is an HTML page' : 'is not JSON, or is cut off';
+  const what = isHtml ? 'is an HTML page' : fault;
   return new HubError('HUB_BODY_INVALID', `The answer for ${where} ${what}`, {
     status: response.status,
     remedy: isHtml

@@ -1,5 +1,4 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
-import { jsonText } from '../core/json-text.ts';
 import { proveDigest } from '../core/pages/page-print.ts';
 import { parseBody, type HubAnswer } from './hub-answer.ts';
 import { HubError, LARGE_BYTES } from './hub-error.ts';
@@ -57,21 +56,20 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   requireBoundedRows(rows.length, { limit, where });
   const ids = rows.map(readableId).filter((id) => id !== null);
   const haveIds = ids.length === rows.length;
-  const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? jsonText(row)));
+  const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? JSON.stringify(row)));
   const facts = { ...common, hasList: found !== null, rowCount: rows.length, ids, marks };
   const print = haveIds ? printOf(answer, context, ids) : undefined;
-  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut: isOut };
+  return { page: { rows, ...ofAnswer, print }, facts, leadsOut: isOut };
 }
 
 /** A page that was recognised: its rows are parsed only if somebody reads them. */
 function knownPage(
   known: RememberedPage,
-  { read, ...ofAnswer }: Omit<HubPage, 'rows' | 'isUtf8'> & { readonly read: () => HubPage['rows'] },
+  { read, ...ofAnswer }: Omit<HubPage, 'rows'> & { readonly read: () => HubPage['rows'] },
 ): HubPage {
   let rows: HubPage['rows'] | null = null;
   return {
     known,
-    isUtf8: true,
     ...ofAnswer,
     get rows() {
       return (rows ??= read());
@@ -85,10 +83,10 @@ function rowsIn(raw: Buffer, list: { envelope: string; where: string }): readonl
 
 /** What the page can be recognised by. */
 function printOf(answer: HubAnswer, context: PageContext, ids: readonly string[]): HubPage['print'] {
-  const { raw, requested, bytes, isUtf8 } = answer;
+  const { raw, requested, bytes } = answer;
   const { collection, where, limit, cursor } = context;
   // A large one is not remembered, since its text would stay in memory, and no request before its turn may ask for it.
-  if (cursor === undefined || !isUtf8 || ids.length === 0 || bytes > LARGE_BYTES) return undefined;
+  if (cursor === undefined || ids.length === 0 || bytes > LARGE_BYTES) return undefined;
   return () => {
     const digest = proveDigest(raw, (body) => listIn(body, { envelope: collection.envelope, where }) ?? []);
     return digest === null ? null : { cursor, address: requested.href, limit, bytes, digest, ids };

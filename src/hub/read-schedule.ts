@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { jsonText } from '../core/json-text.ts';
 import { readLessonPage } from '../core/lessons/lesson-page.ts';
 import { collectionNamed } from '../model/collections.ts';
 import type { HubAnswer } from './hub-answer.ts';
@@ -36,7 +35,6 @@ export async function readSchedule(
   const seen = new Set<string>();
   let url = withQuery(resourceUrl(baseUrl, { collection }), { student, from, to });
   let first: HubAnswer | null = null;
-  let isUtf8 = true;
   for (let pages = 1; ; pages += 1) {
     const page = await requests.get({
       target: 'schedules',
@@ -47,7 +45,6 @@ export async function readSchedule(
       read: (answer) => readPage(answer, where),
     });
     first ??= page.answer;
-    isUtf8 &&= page.answer.isUtf8;
     if (lessons.length + page.lessons.length > MAX_LESSONS) {
       throw endless(where, `it has more than ${MAX_LESSONS} lessons`);
     }
@@ -61,12 +58,12 @@ export async function readSchedule(
     if (pages >= MAX_PAGES) throw endless(where, `it has more than ${MAX_PAGES} pages`);
     url = page.next;
   }
-  return { lessons, isUtf8, hubTimeMs: first.hubTimeMs };
+  return { lessons, hubTimeMs: first.hubTimeMs };
 }
 
 /** Returns no mark for a page without lessons: such pages may follow each other. */
 function markOf(lessons: readonly unknown[]): string[] {
-  return lessons.length === 0 ? [] : [`page ${hash('sha1', jsonText(lessons))}`];
+  return lessons.length === 0 ? [] : [`page ${hash('sha1', JSON.stringify(lessons))}`];
 }
 
 function endless(where: string, why: string): HubError {

@@ -161,16 +161,11 @@ async function reported<T extends { readonly status: number; readonly bytes: num
 }
 
 export function createRequests(options: RequestsOptions): Requests {
-  const { breaker, permits, tools, now, onEvent } = options;
+  const { breaker, permits, tools, now } = options;
   const sendAuthorised = createSender(options);
 
   function readSent<T>(sent: Sent, get: GetOptions<T>): Read<T> {
-    const { answer, utf8 } = readAnswer(sent, {
-      where: get.where,
-      nowMs: now(),
-      recognise: get.recognise,
-    });
-    if (!utf8) onEvent({ type: 'text-not-utf8', target: get.target });
+    const answer = readAnswer(sent, { where: get.where, nowMs: now(), recognise: get.recognise });
     return { result: get.read(answer), status: answer.status, bytes: answer.bytes };
   }
 

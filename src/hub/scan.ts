@@ -104,7 +104,7 @@ class Scanner {
       // A duplicate must not move the offset past an undelivered row: overlap is harmless, a gap is not.
       this.#offset += facts.rowCount - (facts.ids.length - new Set(facts.ids).size);
       if (leadsOut && this.#findings.firstTime('link'))
-        this.#report({ type: 'foreign-link-refused', collection: this.#collection });
+        this.#differs('a link leads out of it, and is not followed');
       const page = deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
       if (page === null) this.large.doneWith(fetched.page);
       if (step.kind === 'fails') this.#leaveMode(step.why);
@@ -241,7 +241,8 @@ class Scanner {
       this.#atMost = this.#atMost === Infinity ? 1 : Math.floor(limit / 2);
     }
     const halved = because === null || limit < this.#findings.limit ? null : this.#findings.halve(limit);
-    if (halved !== null) this.#report({ type: 'page-size-reduced', collection: this.#collection, ...halved });
+    if (halved !== null)
+      this.#differs(`pages of ${halved.from} rows are too much: Rollcall asks for ${halved.to}`);
     return because === 'too-large';
   }
 
@@ -302,12 +303,8 @@ class Scanner {
   }
 
   #ended(reason: ScanEnd['reason']): ScanEnd {
-    const { filtered, mode, rows } = this.#state;
-    const [totalAtStart, total] = [this.#totalAtStart, this.#totalAtEnd];
-    const isDoubtful = total !== null && (filtered ? total < rows : total !== rows);
-    if (isDoubtful && this.#findings.firstTime('total'))
-      this.#report({ type: 'total-unreliable', collection: this.#collection, total, rows });
-    return { reason, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd: total };
+    const [totalAtStart, totalAtEnd] = [this.#totalAtStart, this.#totalAtEnd];
+    return { reason, paging: this.#state.mode, rows: this.#rows, totalAtStart, totalAtEnd };
   }
 
   /** A page below the limit that was not the last shows that the hub clamps the limit. */
@@ -316,8 +313,11 @@ class Scanner {
     if (before === null || rowCount === 0 || before.rowCount >= before.limit) return;
     if (rowCount === before.rowCount && rowCount < limit) this.#findings.limit = rowCount;
     if (!this.#findings.firstTime('clamp')) return;
-    const clamped = { asked: before.limit, given: before.rowCount };
-    this.#report({ type: 'limit-clamped', collection: this.#collection, ...clamped });
+    this.#differs(`it gives ${before.rowCount} rows for a limit of ${before.limit}`);
+  }
+
+  #differs(how: string): void {
+    this.#report({ type: 'hub-differs', collection: this.#collection, how });
   }
 }
 

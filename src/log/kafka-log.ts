@@ -1,5 +1,4 @@
 import type { RecordMetadata, Transaction as KafkaTransaction } from 'kafkajs';
-import type { EndsToMark } from '../core/segment-rolls.ts';
 import type { RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import {
@@ -63,9 +62,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   async own(signal: AbortSignal): Promise<Ownership> {
     const { ownership, progressEnd } = await this.#takeOver.own(signal);
     this.#progressEnd = progressEnd;
-    const progress = new Map(ownership.progress);
-    for (const [name, each] of progress) progress.set(name, await this.#options.schemas.noteLost(each));
-    return { ...ownership, progress };
+    return ownership;
   }
 
   async commit(transaction: Transaction): Promise<Committed> {
@@ -114,7 +111,6 @@ export class KafkaLog extends TenantTopics implements TenantLog {
         tenantId,
         progress,
         body,
-        schemaId: schemas.idOf(progress.collection),
       });
       batch.append({ key: progress.collection, body, schemaId: schemas.idOf('progress'), headers });
     }
@@ -148,7 +144,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
     await this.readUpTo(markers, reading);
   }
 
-  async markEnds(partitions: EndsToMark): Promise<void> {
+  async markEnds(partitions: ReadonlyMap<TopicSuffix, readonly number[]>): Promise<void> {
     const byName = new Map([...partitions].map(([suffix, some]) => [this.name(suffix), some]));
     await this.#appendEndMarkers(() => Promise.resolve(byName));
   }

@@ -1,4 +1,4 @@
-import type { CompactionSettings, EndsToMark } from '../core/segment-rolls.ts';
+import type { RollIntervals } from '../core/segment-rolls.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Offsets, Progress } from '../model/progress.ts';
 
@@ -90,13 +90,13 @@ export interface TenantLog {
    * may have removed the last record.
    */
   read(reading: LogReading): Promise<void>;
-  /** Returns the brokers' settings of existing topics. Throws `KAFKA_…`. */
-  compactionSettings(topics: readonly TopicSuffix[]): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>>;
+  /** By the brokers' settings. Throws `KAFKA_…`. */
+  rollIntervals(topics: readonly TopicSuffix[]): Promise<RollIntervals>;
   /**
    * Appends end markers, so that Kafka closes a segment that is old enough and can compact it. Errors mean the same as
    * those of {@link commit}.
    */
-  markEnds(partitions: EndsToMark): Promise<void>;
+  markEnds(partitions: ReadonlyMap<TopicSuffix, readonly number[]>): Promise<void>;
   /** Disconnects the producer, then the admin client. */
   close(): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import type * as Library from '@kafkajs/confluent-schema-registry';
-import { bareMaps } from '../core/value-codec.ts';
 import { NOT_FOUND, isReadOnly, isSuccess } from './registry-http.ts';
 import type { RegistryAnswer, RegistryHttp, RegistryRequest } from './registry-http.ts';
 
@@ -68,10 +67,7 @@ export function createRegistryClient(url: string, http: RegistryHttp): Library.S
       return { data: () => answer.body } as never;
     },
   });
-  return new SchemaRegistry(
-    { host: url, middlewares: [throughHttp] },
-    { [SchemaType.AVRO]: { typeHook: bareMaps } },
-  );
+  return new SchemaRegistry({ host: url, middlewares: [throughHttp] });
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import { MAPPING_HEADER } from '../core/cloud-events.ts';
-import type { CompactionSettings } from '../core/segment-rolls.ts';
+import type { RollIntervals } from '../core/segment-rolls.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
 import { headerOf } from './fetched-batch.ts';
@@ -76,21 +76,15 @@ export class TenantTopics {
     );
   }
 
-  async compactionSettings(
-    suffixes: readonly TopicSuffix[],
-  ): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
+  async rollIntervals(suffixes: readonly TopicSuffix[]): Promise<RollIntervals> {
     await this.connect();
     const names = suffixes.map((suffix) => this.name(suffix));
     const settings = await describeSettings(this.admin, names);
-    const settingsOf = (topic: string): CompactionSettings => {
+    const intervalOf = (topic: string): number => {
       const msOf = (name: string): number => Number(settings.get(topic)?.get(name) ?? DAY_MS);
-      return {
-        segmentMs: msOf('segment.ms'),
-        maxCompactionLagMs: msOf('max.compaction.lag.ms'),
-        deleteRetentionMs: msOf('delete.retention.ms'),
-      };
+      return Math.min(msOf('segment.ms'), msOf('max.compaction.lag.ms'));
     };
-    return new Map(suffixes.map((suffix) => [suffix, settingsOf(this.name(suffix))]));
+    return new Map(suffixes.map((suffix) => [suffix, intervalOf(this.name(suffix))]));
   }
 
   /** Returns the end of `progress` for a reader of committed records. */

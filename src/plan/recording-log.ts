@@ -1,4 +1,4 @@
-import type { CompactionSettings } from '../core/segment-rolls.ts';
+import type { RollIntervals } from '../core/segment-rolls.ts';
 import type {
   Committed,
   LoggedRecord,
@@ -95,7 +95,7 @@ export class RecordingLog implements TenantLog {
 
   async markEnds(): Promise<void> {}
 
-  async compactionSettings(): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
+  async rollIntervals(): Promise<RollIntervals> {
     return new Map();
   }
 

@@ -1,6 +1,5 @@
 import { absentStudents } from '../absences/absence-index.ts';
 import { AbsenceView } from '../absences/absence-view.ts';
-import { LateRowWatch } from '../core/late-rows.ts';
 import { createZoneClock } from '../core/lessons/zone-clock.ts';
 import { PageMemory } from '../core/pages/page-memory.ts';
 import { overlapsEnough } from '../core/tenant-identity.ts';
@@ -85,7 +84,6 @@ class Session implements TenantSession {
       pages: pages ?? null,
       identity: this.#identityOf(source, writer, { collection: name, missing }),
       findings: new HubFindings(),
-      late: new LateRowWatch(),
       inheritedWatermarkMs: start.progress?.watermarkMs ?? null,
       requireRecords: () => requireRecords(tenant, new Map([[name, writer]]), this.#signal),
       all: this.#all,

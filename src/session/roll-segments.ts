@@ -1,4 +1,4 @@
-import type { SegmentRolls, WrittenTopic } from '../core/segment-rolls.ts';
+import type { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { CollectionProgress } from '../table/collection-progress.ts';
@@ -38,37 +38,29 @@ async function rollDue(
   tenant: Tenant,
   { rolls, writers }: { rolls: SegmentRolls; writers: Writers },
 ): Promise<number> {
-  const written = lastWritten(writers);
+  const written = writtenPartitions(writers);
   if (written.size === 0) return RETRY_MS;
-  const settings = await tenant.log.compactionSettings([...written.keys()]);
-  const topics = [...written].flatMap(([topic, partitions]): WrittenTopic[] => {
-    const found = settings.get(topic);
-    return found === undefined ? [] : [{ topic, settings: found, lastWritten: partitions }];
-  });
-  if (topics.length === 0) return RETRY_MS;
-  const due = rolls.due(topics, tenant.runtime.now());
+  const intervals = await tenant.log.rollIntervals([...written.keys()]);
+  const due = rolls.due(intervals, tenant.runtime.now());
   try {
-    if (due.size > 0) await tenant.log.markEnds(due);
+    if (due.length > 0)
+      await tenant.log.markEnds(new Map(due.map((topic) => [topic, [...(written.get(topic) ?? [])]])));
   } catch (error) {
     rolls.missed(due);
     throw error;
   }
-  return rolls.pauseMs(topics, tenant.runtime.now());
+  return rolls.pauseMs(intervals, tenant.runtime.now());
 }
 
-/** By topic and partition, a number that grows with each commit: the offset; for `progress` also the transaction. */
-function lastWritten(writers: Writers): Map<TopicSuffix, Map<number, number>> {
-  const topics = new Map<TopicSuffix, Map<number, number>>();
-  const add = (name: string, number: number): void => {
-    const topic = suffixOf(name);
-    const partition = Number(name.slice(name.lastIndexOf('/') + 1));
-    const partitions = topics.get(topic) ?? new Map<number, number>();
-    topics.set(topic, partitions.set(partition, number + (partitions.get(partition) ?? 0)));
-  };
+/** The partitions with data, by topic. */
+function writtenPartitions(writers: Writers): Map<TopicSuffix, Set<number>> {
+  const topics = new Map<TopicSuffix, Set<number>>();
   for (const { committed } of writers.values()) {
-    // Add up the offsets of a topic with several writers, such as rejects.
-    for (const [name, offset] of Object.entries(committed.offsets)) add(name, offset);
-    if (committed.last !== null) add('.progress/0', committed.last.sequence);
+    for (const name of Object.keys(committed.offsets)) {
+      const partitions = topics.get(suffixOf(name)) ?? new Set<number>();
+      topics.set(suffixOf(name), partitions.add(Number(name.slice(name.lastIndexOf('/') + 1))));
+    }
+    if (committed.last !== null) topics.set('progress', new Set([0]));
   }
   return topics;
 }

@@ -1,10 +1,9 @@
 import { readClassStudents } from '../core/class-students.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
-import { jsonText } from '../core/json-text.ts';
 import type { DecodedRow, RowReader } from '../core/decoded-row.ts';
 import { RollcallError } from '../errors.ts';
 import type { Hub, ScanEnd } from '../hub/hub.ts';
-import { LARGE_BYTES } from '../hub/hub-error.ts';
+import { HubError, LARGE_BYTES } from '../hub/hub-error.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import { shortfallOf } from '../core/deletions/evidence.ts';
@@ -51,8 +50,8 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
     scopeOf: () => '',
     async fetchRows(ids, options) {
       const rows = await hub.findRows({ collection, ids, ...options });
-      return rows.map(({ row, isUtf8, readVersion }) => ({
-        rows: [keyed(readRow(reader, row, isUtf8), undefined)],
+      return rows.map(({ row, readVersion }) => ({
+        rows: [keyed(reader.read(row), undefined)],
         readVersion,
       }));
     },
@@ -124,7 +123,7 @@ async function* readRows(
       if (step.done === true) return step.value;
       const page = step.value;
       const decode = (): readonly KeyedRow[] =>
-        page.rows.map((row) => keyed(readRow(reader, row, page.isUtf8), parentId));
+        notTooDeep(() => page.rows.map((row) => keyed(reader.read(row), parentId)), collection);
       const isLarge = page.bytes > LARGE_BYTES;
       let rows = page.known === undefined ? decode() : null;
       // Nobody else reads them, but the scan still refers to them.
@@ -148,13 +147,16 @@ async function* readRows(
   }
 }
 
-function readRow(reader: RowReader, row: unknown, isUtf8: boolean): DecodedRow {
-  return isUtf8 || !holdsReplacement(row) ? reader.read(row) : reader.reject(row, 'its text is not UTF-8');
-}
-
-/** U+FFFD may stand for bytes that are not UTF-8: the original text is lost. */
-function holdsReplacement(row: unknown): boolean {
-  return jsonText(row).includes('\uFFFD');
+/** A value that is nested thousands of levels deep cannot be written as text. */
+function notTooDeep<T>(decode: () => T, { name }: Collection): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new HubError('HUB_BODY_INVALID', `Cannot read a row of ${name}: it is nested too deeply`, {
+      remedy: 'Have the hub leave the field out, or leave the collection out of the configuration.',
+    });
+  }
 }
 
 function keyed(decoded: DecodedRow, parentId: string | undefined): KeyedRow {

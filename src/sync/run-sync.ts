@@ -1,6 +1,6 @@
 import type { KeyedRow, PageTally } from '../core/row-changes.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
-import { incrementalFrom, isOversized, syncClock, type SyncClock } from '../core/watermark.ts';
+import { incrementalFrom, isOversized, lateRows, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';
 import { TURNS_UNTIL_SENT } from '../hub/scan.ts';
 import type { SyncMode } from '../model/progress.ts';
@@ -41,14 +41,13 @@ async function runOn(
   mode: SyncMode,
   options: RunOptions & Pick<RunningSync, 'some'>,
 ): Promise<SyncResult | ReplacedSync> {
-  const { writer, pages, late, settings } = own;
+  const { writer, pages, settings } = own;
   const { acceptNew = false, approved = null, confirming: isConfirming = false, some, signal } = options;
   const isFull = mode === 'FULL';
   if (acceptNew) own.identity?.clear(settings.name);
   const startedAtMs = own.tenant.runtime.now();
   const pagesSince = isFull ? pages?.beginFull() : undefined;
   const sync = newSync(own, mode, { ...options, startedAtMs });
-  if (isFull && !isConfirming) late.beginFull(writer.progress?.watermarkMs ?? null);
   writer.begin(sync);
   try {
     if (isFull) await own.requireRecords();
@@ -95,22 +94,28 @@ async function removeOutside(
 function newSync(
   own: MirroredCollection,
   mode: SyncMode,
-  { republication, startedAtMs }: SyncOptions & { startedAtMs: number },
+  { republication, confirming = false, startedAtMs }: SyncOptions & { startedAtMs: number },
 ): ActiveSync {
   const syncId = own.tenant.runtime.randomId();
   const isFull = mode === 'FULL';
   const seed = own.pages?.seed ?? seedFrom(syncId);
   const keys = (): SeenKeys => new SeenKeys(seed);
+  const stats = newSyncStats({ syncId, mode, startedAtMs });
+  // A row that is republished on request is not new.
+  const mayJudge = isFull && republication === undefined && !confirming;
+  const isLate = mayJudge ? lateRows(own.writer.progress, own.inheritedWatermarkMs) : null;
+  if (isLate !== null) stats.rowsLate = 0;
   return {
-    stats: newSyncStats({ syncId, mode, startedAtMs }),
+    stats,
     isFull,
     seen: keys(),
     seenByOthers: isFull ? keys() : null,
     seenRejects: isFull ? keys() : null,
     readVersion: own.writer.readVersion(),
     republication,
-    // A row that is republished on request is not new.
-    onNew: isFull && republication === undefined ? (row) => own.late.noteNew(row) : undefined,
+    onNew: (row) => {
+      if (isLate?.(row) === true) stats.rowsLate = (stats.rowsLate ?? 0) + 1;
+    },
   };
 }
 
@@ -287,7 +292,6 @@ async function stage(run: RunningSync, gate: IdentityGate, page: SourcePage): Pr
     tally = await writer.accept(sync, accepted);
   }
   gate.noteOwn(rows.length);
-  if (!sync.isFull && rows.length > 0) own.late.noteBrought();
   if (tally !== null) reportPage(own, sync, tally);
 }
 
@@ -370,12 +374,6 @@ async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncRes
   if (!isPart && mayClearRejects(scans)) await clearRejects(writer, sync);
   await writer.flush(sync, { watermarkMs, isWhole: !isPart });
   await remember();
-  const { startedAtMs } = stats;
-  if (!isPart)
-    stats.late = own.late.endFull({
-      startedAtMs,
-      endedAtMs: findings.hubTimeMs(own.tenant.runtime.now()),
-    });
   return { kind: 'complete', stats, withheld, short, unconfirmed, confirmAtMs, approvedGone: approved };
 }
 
@@ -411,7 +409,6 @@ async function completeIncremental(
   const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
   // Without a watermark that moves on, there is nothing to record.
   if (hasNews || own.source.changes === undefined) await writer.flush(sync, { watermarkMs, isWhole: false });
-  own.late.endIncremental(stats.startedAtMs);
   return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
 }
 

@@ -1,4 +1,3 @@
-import type { LateRowWatch } from '../core/late-rows.ts';
 import type { PageMemory } from '../core/pages/page-memory.ts';
 import {
   MISSES_NEEDED,
@@ -37,8 +36,6 @@ export interface MirroredCollection {
   /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
   readonly identity: IdentityCheck | null;
   readonly findings: HubFindings;
-  /** Finds rows that incremental syncs missed. */
-  readonly late: LateRowWatch;
   /** The watermark that the session began with: another process, with another overlap, may have stored it. */
   readonly inheritedWatermarkMs: number | null;
   /** Throws when the topics have lost records that a full sync compares with. */
@@ -103,7 +100,6 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
   // Values that became empty today are still rows.
   const known = empty.size === 0 ? run.knownRowsBefore : Math.max(0, run.knownRowsBefore - removed);
   const judged = judgeSync(source, verdicts, { unseen: found.keys, known });
-  report(own, verdicts, judged);
   const heldSinceMs = before?.heldSinceMs ?? null;
   const isListLost = heldSinceMs !== null && missing.keys === null;
   if (!isSettled(verdicts, judged, isListLost))
@@ -234,13 +230,6 @@ function judgeSync(
   });
   const why = isCovered ? null : `${short.rows} of ${short.total} rows came`;
   return { inconclusive: doubt?.why ?? why, short };
-}
-
-function report(own: MirroredCollection, verdicts: Verdicts, { short }: SyncVerdict): void {
-  const collection = own.settings.name;
-  if (short !== null) emitTo(own, { kind: 'short', collection, ...short });
-  const nameless = [...verdicts.values()].find(({ kind }) => kind === 'nameless');
-  if (nameless?.kind === 'nameless') emitTo(own, { kind: 'uncounted', collection, why: nameless.why });
 }
 
 function emitTo({ tenant }: MirroredCollection, event: DeletionEvent): void {

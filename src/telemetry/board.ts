@@ -45,23 +45,26 @@ export class Board {
   }
 
   /** Every reason why the process is not ready: it is ending, or none of its tenants is ready. */
-  reasons(): NotReady[] {
+  reasons(): (NotReady & { readonly tenant?: string })[] {
     const why = this.#fatal ?? 'the process is ending';
-    const stop: NotReady = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' };
-    const all = this.tenants.map((each) => each.status().reasons);
+    const stop = { part: 'stop' as const, why, remedy: 'See its last log lines, and start it again.' };
+    const all = this.tenants.map((monitor) => {
+      const { tenant, reasons } = monitor.status();
+      return reasons.map((each) => Object.assign({ tenant }, each));
+    });
     const ofTenants = all.some(({ length }) => length === 0) ? [] : all.flat();
     return this.#isStopping ? [stop, ...ofTenants] : ofTenants;
   }
 
   /** The health that `status` in another process prints. */
   heartbeatOf(tenant: string): Readonly<Record<string, string>> {
-    const health = JSON.stringify(this.#tenants.get(tenant)?.json());
+    const health = JSON.stringify(this.#tenants.get(tenant)?.status());
     return { version: this.version, health };
   }
 
   /** The value of `/status.json`. */
   json(): Record<string, unknown> {
-    const tenants = this.tenants.map((each) => each.json());
+    const tenants = this.tenants.map((each) => each.status());
     return {
       at: isoOrNull(this.#now()),
       version: this.version,

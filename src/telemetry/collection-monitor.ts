@@ -1,6 +1,5 @@
 import type { CollectionFacts, RunningSync } from '../core/health/tenant-facts.ts';
 import type { Shortfall } from '../core/deletions/evidence.ts';
-import type { LateRows } from '../core/late-rows.ts';
 import { RollcallError } from '../errors.ts';
 import type { Progress, SyncMode } from '../model/progress.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
@@ -25,22 +24,21 @@ export class CollectionMonitor {
   rowsAtHub: number | null = null;
   /** Rows that cannot be decoded at present; null before the start is over. */
   rejects: number | null = null;
-  /** Why the last full sync is not complete: it stayed below the hub's total. */
+  /** Why the last full sync is not complete: it stayed below the hub's total, or the list proves nothing. */
   short: Shortfall | null = null;
+  inconclusive: string | null = null;
   isNotOffered = false;
   isWrongTenant = false;
   isLost = false;
-  #late: LateRows | null = null;
-  #committedAtMs: number | null = null;
+  #rowsLate = 0;
 
   constructor(settings: Settings) {
     this.#settings = settings;
   }
 
   /** Notes the progress of a derived collection; its syncs are those of its source. */
-  setProgress(progress: Progress, nowMs: number): void {
+  setProgress(progress: Progress): void {
     this.progress = progress;
-    this.#committedAtMs = nowMs;
     this.rowsInKafka = progress.lastCompleteFull?.rows ?? null;
   }
 
@@ -58,7 +56,8 @@ export class CollectionMonitor {
       case 'sync-started': {
         const { mode } = event;
         const expected = mode === 'FULL' ? this.progress?.lastCompleteFull?.rows || null : null;
-        this.running.set(mode, { mode, startedAtMs: nowMs, seen: 0, expected });
+        const startedAt = new Date(nowMs).toISOString();
+        this.running.set(mode, { mode, startedAt, seen: 0, expected });
         return;
       }
       case 'sync-page': {
@@ -69,9 +68,6 @@ export class CollectionMonitor {
         this.running.set(mode, { ...running, seen: rowsSeen, expected });
         return;
       }
-      case 'committed':
-        this.#committedAtMs = nowMs;
-        return;
       case 'sync-ended':
         this.#noteEnd(event, nowMs);
         return;
@@ -88,9 +84,6 @@ export class CollectionMonitor {
         this.running.delete(event.mode);
         return;
       }
-      case 'sync-stopped':
-        this.running.delete(event.mode);
-        return;
       default:
     }
   }
@@ -99,8 +92,7 @@ export class CollectionMonitor {
     return {
       ...this.#settings,
       progress: this.progress,
-      lateRows: this.#late,
-      committedAtMs: this.#committedAtMs,
+      rowsLate: this.#rowsLate,
       rowsInKafka: this.rowsInKafka,
       rowsAtHub: this.rowsAtHub,
       running: this.running.get('FULL') ?? this.running.get('INCREMENTAL') ?? null,
@@ -114,8 +106,11 @@ export class CollectionMonitor {
     this.progress = event.progress;
     this.rowsInKafka = event.rows;
     this.rejects = event.rejects;
-    this.#late = stats.late ?? this.#late;
+    this.#rowsLate = stats.rowsLate ?? this.#rowsLate;
     if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
+    if (outcome === 'inconclusive' && event.short === null)
+      this.inconclusive = event.why ?? 'its list proves nothing';
+    else if (stats.mode === 'FULL') this.inconclusive = null;
     if (outcome !== 'complete') return;
     this.isWrongTenant = false;
     this.isLost = false;
@@ -128,32 +123,4 @@ export class CollectionMonitor {
 function rowsAtHub(progress: Progress | null): number | null {
   if (progress === null || progress.mode !== 'FULL' || !progress.complete) return null;
   return progress.totalAtEnd ?? progress.rowsSeen;
-}
-
-const MINUTE_MS = 60_000;
-const HISTORY_MINUTES = 60;
-
-/** The numbers of created, updated and removed records. */
-export type Changes = [created: number, updated: number, removed: number];
-
-/** The changes of the last hour, minute by minute. */
-export class ChangeHistory {
-  readonly #minutes: Changes[] = Array.from({ length: HISTORY_MINUTES }, () => [0, 0, 0]);
-  #minute = 0;
-
-  add(nowMs: number, changes: Changes): void {
-    const newest = this.minutes(nowMs).at(-1);
-    for (const [kind, count] of changes.entries()) if (newest) newest[kind] = (newest[kind] ?? 0) + count;
-  }
-
-  /** The oldest minute first; the last one is under way. A clock that was set back adds to the newest minute. */
-  minutes(nowMs: number): readonly Changes[] {
-    const minute = Math.max(this.#minute, Math.floor(nowMs / MINUTE_MS));
-    for (let passed = Math.min(HISTORY_MINUTES, minute - this.#minute); passed > 0; passed -= 1) {
-      this.#minutes.shift();
-      this.#minutes.push([0, 0, 0]);
-    }
-    this.#minute = minute;
-    return this.#minutes;
-  }
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { explainLate } from '../core/late-rows.ts';
+import { LATE_ROWS } from '../core/watermark.ts';
 import { describeError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { DerivedTally } from '../core/sync-stats.ts';
@@ -11,9 +11,9 @@ const DELETION_WORDS = {
   waiting: 'removals from before this process started need a decision',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
-  uncounted: 'a full sync proves nothing about missing rows; nothing is removed',
-  short: 'the hub counts more rows than it returned: choose another hub.paging, or hub.totals: ignored',
 } as const;
+
+const SHORT = 'the hub counts more rows than it returned: choose another hub.paging, or hub.totals: ignored';
 
 const MOST_REASONS = 3;
 
@@ -58,7 +58,10 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       return;
     case 'caught-up': {
       const { collection, how, why, rows, rejects } = event;
-      logger.info({ collection, how, why, rows, rejects }, 'the index equals the log');
+      logger[how === 'current' ? 'debug' : 'info'](
+        { collection, how, why, rows, rejects },
+        'the index equals the log',
+      );
       return;
     }
     case 'session-opened':
@@ -69,8 +72,8 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       logFailure(logger, isNews, { error: event.error, retryInMs: event.retryInMs });
       return;
     case 'sync-ended': {
-      const { collection, outcome, why, durationMs } = event;
-      const { chains, late, rejectReasons, ...stats } = event.stats;
+      const { collection, outcome, why, short, durationMs } = event;
+      const { chains, rejectReasons, ...stats } = event.stats;
       const absences = nonZero(chains);
       const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
       const level = outcome === 'inconclusive' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
@@ -79,7 +82,8 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
-      if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, explainLate(late));
+      if (short !== null) logger.warn({ collection, ...short }, SHORT);
+      if (stats.rowsLate) logger.warn({ collection, rowsLate: stats.rowsLate }, LATE_ROWS);
       return;
     }
     case 'absences-published':
@@ -124,8 +128,6 @@ function logHub(logger: Logger, event: HubEvent): void {
     case 'request-failed':
     case 'request-retried':
     case 'token-obtained':
-    // Rows that change during a scan make its total outdated: this is usual for a hub in use.
-    case 'total-unreliable':
       logger.debug(event, 'hub');
       return;
     case 'paging-decided':

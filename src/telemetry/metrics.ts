@@ -4,7 +4,6 @@ import { TENANT_PARTS } from '../core/health/tenant-facts.ts';
 import type { TenantStatus } from '../core/health/tenant-status.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import type { ErrorCode } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { Board } from './board.ts';
 import type { CollectionMonitor } from './collection-monitor.ts';
@@ -54,12 +53,6 @@ function registerCounters(registry: Registry) {
       labelNames: ['tenant', 'operation'],
       registers,
     }),
-    publishedOpen: new Counter({
-      name: 'rollcall_absences_published_open_total',
-      help: 'Absences published while open: the hub did not answer for a version that they refer to.',
-      labelNames: ['tenant'],
-      registers,
-    }),
     syncs: new Histogram({
       name: 'rollcall_sync_duration_seconds',
       help: 'Duration of syncs, complete or not.',
@@ -86,13 +79,6 @@ function registerCounters(registry: Registry) {
       labelNames: ['tenant', 'outcome'],
       registers,
     }),
-    transactionSeconds: new Histogram({
-      name: 'rollcall_transaction_duration_seconds',
-      help: 'Duration of Kafka transactions.',
-      labelNames: ['tenant'],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
-      registers,
-    }),
   };
 }
 
@@ -101,14 +87,12 @@ function countEvent(
   tenant: string,
   event: PipelineEvent,
 ): void {
-  const { rows, absenceChanges, publishedOpen, requests, requestSeconds, transactions, transactionSeconds } =
-    counters;
+  const { rows, absenceChanges, requests, requestSeconds, transactions } = counters;
   switch (event.type) {
     case 'caught-up':
       for (const outcome of ROW_OUTCOMES) rows.inc({ tenant, collection: event.collection, outcome }, 0);
       if (event.contradictions === null) return;
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
-      publishedOpen.inc({ tenant }, 0);
       return;
     case 'sync-page': {
       const { stale, repeated, over } = event.tally;
@@ -119,7 +103,6 @@ function countEvent(
     }
     case 'sync-ended':
     case 'sync-failed':
-    case 'sync-stopped':
     case 'not-offered': {
       const { collection } = event;
       const mode = event.type === 'sync-ended' ? event.stats.mode : event.mode;
@@ -131,11 +114,9 @@ function countEvent(
     case 'committed':
     case 'commit-failed':
       transactions.inc({ tenant, outcome: event.type === 'committed' ? 'committed' : 'unknown' });
-      transactionSeconds.observe({ tenant }, event.durationMs / 1000);
       return;
     case 'absences-published':
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, event.tally[operation]);
-      publishedOpen.inc({ tenant }, event.publishedOpen);
       return;
     case 'hub': {
       const outcome = outcomeOf(event.event);
@@ -242,17 +223,12 @@ function registerGauges(registry: Registry, board: Board): void {
     'Rows that the hub counted and did not return in the last full sync: choose another hub.paging, or hub.totals: ignored.',
     (_, { short }) => (short === null ? 0 : short.total - short.rows),
   );
-  ofCollections(
-    'rows_late',
-    'Rows that the last full sync found and incremental syncs had missed: deltaOverlap is too small, or the filter on dateLastModified selects nothing.',
-    ({ lateRows }) => lateRows?.rows ?? 0,
-  );
   ofCollections('rejects', 'Rows of the hub that currently cannot be decoded.', (_, { rejects }) => rejects);
   ofCollections(
     'watermark_timestamp_seconds',
     'Every change at the hub before this time is published, in seconds since the epoch.',
-    ({ hasIncremental, watermarkMs }, _, { hubSkewMs }) =>
-      hasIncremental && watermarkMs !== null ? (watermarkMs - hubSkewMs) / 1000 : null,
+    ({ hasIncremental, watermark }, _, { hubClockAheadMs }) =>
+      hasIncremental && watermark !== null ? (Date.parse(watermark) - hubClockAheadMs) / 1000 : null,
   );
   ofSyncs(
     'last_complete_sync_timestamp_seconds',
@@ -260,39 +236,11 @@ function registerGauges(registry: Registry, board: Board): void {
     ({ completedMs }, mode) => (completedMs[mode] === null ? null : completedMs[mode] / 1000),
   );
   ofSyncs('sync_in_progress', '1 while a sync runs.', ({ running }, mode) => (running.has(mode) ? 1 : 0));
-  new Gauge({
-    name: 'rollcall_build_info',
-    help: 'Always 1; the labels name the version of Rollcall and of Node.',
-    labelNames: ['version', 'node'],
-    registers: [registry],
-  }).set({ version: board.version, node: process.versions.node }, 1);
 }
 
-type HubErrorCode = Extract<ErrorCode, `HUB_${string}`>;
-
-const OUTCOMES: Readonly<Record<HubErrorCode, string>> = {
-  HUB_UNREACHABLE: 'unreachable',
-  HUB_TIMEOUT: 'timeout',
-  HUB_UNAVAILABLE: 'unavailable',
-  HUB_CIRCUIT_OPEN: 'unavailable',
-  HUB_RESPONSE_TOO_LARGE: 'too-large',
-  HUB_PAGE_TOO_LONG: 'too-large',
-  HUB_BODY_INVALID: 'invalid',
-  HUB_LESSONS_UNREADABLE: 'invalid',
-  HUB_PAGING_BROKEN: 'invalid',
-  HUB_TOKEN_UNAVAILABLE: 'unavailable',
-  HUB_TOKEN_REFUSED: 'unauthorised',
-  HUB_FORBIDDEN: 'unauthorised',
-  HUB_NOT_OFFERED: 'refused',
-  HUB_REQUEST_REFUSED: 'refused',
-  HUB_FOREIGN_DATA: 'invalid',
-};
-
-/** How a request counts, by its error and HTTP status; null for what is no end of a request. */
+/** How a request counts: by its error, as logs and runbooks name it; null for what is no end of a request. */
 function outcomeOf(event: HubEvent): string | null {
   if (event.type === 'request-done') return 'ok';
   // A request that ends with its session fails too, and not by the hub.
-  if (event.type !== 'request-failed' || !event.code.startsWith('HUB_')) return null;
-  if (event.status === 429) return 'rate-limited';
-  return event.status === 401 ? 'unauthorised' : OUTCOMES[event.code as HubErrorCode];
+  return event.type === 'request-failed' && event.code.startsWith('HUB_') ? event.code : null;
 }

@@ -1,14 +1,14 @@
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
 import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
-import { HubWatch } from '../core/health/hub-watch.ts';
-import type { HealthPart, NotReady } from '../core/health/tenant-facts.ts';
-import { tenantAsJson, type TenantJson } from '../core/health/status-json.ts';
+import { ApiWatch } from '../core/health/api-watch.ts';
+import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { isFromHub, RollcallError, type ErrorSource } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
+import type { HubEvent } from '../core/hub-events.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { ChangeHistory, CollectionMonitor } from './collection-monitor.ts';
+import { CollectionMonitor } from './collection-monitor.ts';
 
 type Reason = Pick<NotReady, 'why' | 'remedy'>;
 
@@ -34,13 +34,12 @@ export class TenantMonitor {
   readonly #deltaOverlapMs: number;
   readonly #now: () => number;
   readonly #collections: ReadonlyMap<CollectionName, CollectionMonitor>;
-  readonly #hub = new HubWatch();
-  readonly #history = new ChangeHistory();
+  readonly #oneRoster = new ApiWatch('the hub');
+  /** It may fail alone. */
+  readonly #core = new ApiWatch('the Core API (schedules)');
   /** What an event or a watch reported, by part. */
-  readonly #reported = new Map<HealthPart, Reason>();
-  /** Collections whose last full sync was inconclusive, with the reason. A short one is a reason of its own. */
-  readonly #inconclusive = new Map<CollectionName, string>();
-  #owner: TenantStatus['owner'] = null;
+  readonly #reported = new Map<HealthPart, NotReady>();
+  #owner: TenantFacts['owner'] = null;
   isOwner = false;
   /** Number of contradictory absences; null where absences are not mirrored. */
   contradictions: number | null = null;
@@ -63,7 +62,7 @@ export class TenantMonitor {
   report(part: HealthPart, reason: Reason | null): boolean {
     if (reason === null) return this.#reported.delete(part);
     const before = this.#reported.get(part);
-    this.#reported.set(part, reason);
+    this.#reported.set(part, { part, ...reason });
     return before?.why !== reason.why;
   }
 
@@ -73,7 +72,7 @@ export class TenantMonitor {
     if ('collection' in event) this.#collections.get(event.collection)?.note(event, nowMs);
     switch (event.type) {
       case 'hub':
-        this.#hub.note(event.event, nowMs);
+        this.#apiOf(event.event).note(event.event, nowMs);
         if (event.event.type === 'request-done' && event.event.target !== 'token') this.#hubAnswers();
         return true;
       case 'owned':
@@ -94,7 +93,7 @@ export class TenantMonitor {
         return this.report('kafka', event.mismatch && reasonOf(event.mismatch));
       case 'caught-up':
         this.contradictions = event.contradictions ?? this.contradictions;
-        this.#noteDerived(event.derived, nowMs);
+        this.#noteDerived(event.derived);
         return true;
       case 'absences-published':
         this.contradictions = event.contradictions ?? this.contradictions;
@@ -102,14 +101,10 @@ export class TenantMonitor {
       case 'committed':
         if (event.durationMs < FAST_MS) this.report('quota', null);
         return true;
-      case 'sync-page':
-        this.#history.add(nowMs, [event.tally.created, event.tally.updated, 0]);
-        return true;
       case 'sync-ended':
         this.#hubSkewMs = event.stats.startedAtMs - (nowMs - event.durationMs);
-        this.#history.add(nowMs, [0, 0, event.stats.rowsRemoved]);
-        this.#noteDerived(event.derived, nowMs);
-        this.#noteOutcome(event);
+        this.#noteDerived(event.derived);
+        this.#hubAnswers();
         return true;
       case 'sync-failed':
         return !isFromHub(event.error) || this.report('hub', reasonOf(event.error));
@@ -125,8 +120,10 @@ export class TenantMonitor {
   status(): TenantStatus {
     const nowMs = this.#now();
     const { tenant } = this;
-    const reported = [...this.#reported].map(([part, reason]) => Object.assign({ part, tenant }, reason));
-    const ofHub = this.#hub.reasons(tenant, nowMs).filter(({ part }) => !this.#reported.has(part));
+    const reported = this.#reported.values();
+    const ofHub = this.#reported.has('hub')
+      ? []
+      : [...this.#oneRoster.reasons(nowMs), ...this.#core.reasons(nowMs)];
     return tenantStatus({
       tenant,
       deltaOverlapMs: this.#deltaOverlapMs,
@@ -143,19 +140,18 @@ export class TenantMonitor {
     });
   }
 
+  #apiOf(event: HubEvent): ApiWatch {
+    return 'target' in event && event.target === 'schedules' ? this.#core : this.#oneRoster;
+  }
+
   live(collection: CollectionName): CollectionMonitor {
     const known = this.#collections.get(collection);
     if (known === undefined) throw new TypeError(`${this.tenant} does not mirror ${collection}`);
     return known;
   }
 
-  json(): TenantJson {
-    return tenantAsJson(this.status(), this.#history.minutes(this.#now()));
-  }
-
   #noteFailedSession(error: unknown): boolean {
-    this.isOwner = false;
-    this.#hub.sessionEnded();
+    this.#sessionEnded();
     const reason = reasonOf(error);
     const part = error instanceof RollcallError ? PART_OF[error.source] : 'pipeline';
     const isNews = this.report(part, reason);
@@ -163,31 +159,28 @@ export class TenantMonitor {
     return isNews;
   }
 
+  #sessionEnded(): void {
+    this.isOwner = false;
+    for (const api of [this.#oneRoster, this.#core]) api.sessionEnded();
+    for (const each of this.#collections.values()) each.running.clear();
+  }
+
   /** A tenant that needs a person has no other reason: nothing else of it is tried. */
   #noteFailure({ code, message, remedy }: RollcallError): boolean {
-    this.isOwner = false;
-    this.#hub.sessionEnded();
+    this.#sessionEnded();
     for (const part of this.#reported.keys()) if (part !== 'failed') this.report(part, null);
     return this.report('failed', { why: `${code}: ${message}`, remedy });
   }
 
-  #noteDerived(derived: readonly Progress[] | undefined, nowMs: number): void {
-    for (const progress of derived ?? [])
-      this.#collections.get(progress.collection)?.setProgress(progress, nowMs);
-  }
-
-  #noteOutcome({ collection, outcome, why, short, stats }: PipelineEvent & { type: 'sync-ended' }): void {
-    if (outcome === 'inconclusive' && short === null)
-      this.#inconclusive.set(collection, why ?? 'its list proves nothing');
-    else if (stats.mode === 'FULL') this.#inconclusive.delete(collection);
-    this.#hubAnswers();
+  #noteDerived(derived: readonly Progress[] | undefined): void {
+    for (const progress of derived ?? []) this.#collections.get(progress.collection)?.setProgress(progress);
   }
 
   /** The hub is ready, unless a collection's last full sync was inconclusive: such a list is as bad as no answer. */
   #hubAnswers(): void {
-    const [first] = this.#inconclusive;
+    const first = [...this.#collections].find(([, { inconclusive }]) => inconclusive !== null);
     const remedy = "Check the hub's answer and the token's rights; nothing was removed.";
-    this.report('hub', first === undefined ? null : { why: `${first[0]}: ${first[1]}`, remedy });
+    this.report('hub', first === undefined ? null : { why: `${first[0]}: ${first[1].inconclusive}`, remedy });
   }
 
   /** Why a copy lacks rows that the hub counts. */
@@ -197,7 +190,7 @@ export class TenantMonitor {
     );
     if (short.length === 0) return [];
     const why = `the hub counts more rows than it returns: ${short.join(', ')}`;
-    return [{ part: 'short', tenant: this.tenant, why, remedy: SHORT_REMEDY }];
+    return [{ part: 'short', why, remedy: SHORT_REMEDY }];
   }
 
   #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {

@@ -170,9 +170,7 @@ export class Syncs {
       });
       return result;
     } catch (error) {
-      const durationMs = runtime.now() - startedAtMs;
-      if (signal.aborted) emit({ type: 'sync-stopped', collection, mode, durationMs });
-      else await this.#noteFailure(error, { mode, durationMs });
+      if (!signal.aborted) await this.#noteFailure(error, { mode, durationMs: runtime.now() - startedAtMs });
       throw error;
     }
   }

@@ -61,7 +61,6 @@ describe.each<{ kind: HistoryKind; mustHappen: readonly string[] }>([
       'commit-failed',
       'session-failed',
       'sync-failed',
-      'sync-stopped',
       'index flushed',
       'index restored',
       'current',

@@ -38,7 +38,7 @@ const MUST_HAPPEN = [
   'rows removed',
   'deletions: held',
   'deletions: missing',
-  'deletions: short',
+  'short',
   'deletions: approved',
   'kafka: decided later',
   'people: approved',

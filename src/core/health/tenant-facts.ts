@@ -1,14 +1,12 @@
 import type { FullPullTime } from '../full-pull-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress, SyncMode } from '../../model/progress.ts';
-import type { LateRows } from '../late-rows.ts';
 
 /** What the health of a tenant consists of. Metrics, `/readyz` and the status page name the parts like this. */
 export const TENANT_PARTS = [
   'failed',
   'pipeline',
   'hub',
-  'breaker',
   'kafka',
   'quota',
   'registry',
@@ -26,8 +24,6 @@ export type HealthPart = (typeof TENANT_PARTS)[number] | 'stop';
 /** Why a part is not ready, for people and probes: without secrets and row content. */
 export interface NotReady {
   readonly part: HealthPart;
-  /** Absent if it concerns every tenant. */
-  readonly tenant?: string | undefined;
   readonly why: string;
   readonly remedy: string;
 }
@@ -40,10 +36,8 @@ export interface CollectionFacts {
   readonly fullPull: FullPullTime;
   /** Null: nothing is committed. */
   readonly progress: Progress | null;
-  /** Rows that incremental syncs missed, by the last full sync that could tell. */
-  readonly lateRows: LateRows | null;
-  /** Time of the last commit of its progress, ms since the epoch. */
-  readonly committedAtMs: number | null;
+  /** Rows that the last full sync found and incremental syncs had missed. */
+  readonly rowsLate: number;
   readonly rowsInKafka: number | null;
   /** Rows that the hub had at the end of the last full sync. */
   readonly rowsAtHub: number | null;
@@ -53,8 +47,8 @@ export interface CollectionFacts {
 
 export interface RunningSync {
   readonly mode: SyncMode;
-  /** Local clock, ms since the epoch. */
-  readonly startedAtMs: number;
+  /** Local clock, ISO 8601. */
+  readonly startedAt: string;
   /** Rows that the sync has seen so far. */
   readonly seen: number;
   /** Rows that it will see, by the hub's total or by the last full sync; null: unknown. */

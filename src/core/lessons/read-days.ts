@@ -1,7 +1,7 @@
 import { createMask } from '../pseudonymise.ts';
 import { isJsonObject } from '../raw-json.ts';
 import type { KeyedRow } from '../row-changes.ts';
-import { jsonText, canonicalText } from '../json-text.ts';
+import { canonicalText } from '../json-text.ts';
 import { parseLossless } from '../lossless-json.ts';
 import { parseDate } from '../timestamps.ts';
 import { compositeKey } from '../../model/keys.ts';
@@ -38,8 +38,6 @@ export interface StudentLessons {
   readonly window: DayWindow;
   /** From the hub; those outside the window are skipped. */
   readonly lessons: readonly unknown[];
-  /** False when U+FFFD replaced bytes that are not UTF-8. */
-  readonly isUtf8: boolean;
 }
 
 /** A student's lessons, day by day. */
@@ -70,15 +68,24 @@ function dayWith(...problems: string[]): Day {
 export class DayReader {
   readonly #readLessons: (lessons: readonly unknown[]) => DecodedLesson[];
   readonly #mask: ReturnType<typeof createMask>;
-  readonly #hash: DayHash;
   readonly #takesOut: boolean;
+  readonly #hashPrefix: string;
+  readonly #sets: ReadonlySet<string>;
+  readonly #withoutContent: Readonly<Record<string, null>>;
 
   /** `pseudonymiseKey` is required when anything is pseudonymised. */
   constructor(options: LessonMapping & { readonly pseudonymiseKey?: string | undefined }) {
     this.#readLessons = createLessonReader(options);
     this.#mask = createMask(options);
-    this.#hash = new DayHash(options);
-    this.#takesOut = options.drop.length > 0 || options.pseudonymise.length > 0;
+    const { fields, timeZone, drop, pseudonymise, ignore } = options;
+    this.#takesOut = drop.length > 0 || pseudonymise.length > 0;
+    // A changed mapping changes every hash, as for the other collections.
+    const digest = mappingDigest({ mappingVersion: MAPPING_VERSION, drop, pseudonymise, ignore });
+    this.#hashPrefix = `${digest.toString('hex')} ${timeZone} ${canonicalText(fields)}`;
+    const lists = [fields.class, fields.teachers, fields.rooms].flatMap((name) => name.split('.'));
+    this.#sets = new Set([...SET_FIELDS, ...lists]);
+    // Canonical text omits null members.
+    this.#withoutContent = Object.fromEntries(['dateLastModified', ...ignore].map((name) => [name, null]));
   }
 
   /** Throws HUB_LESSONS_UNREADABLE where no lesson has the configured start. */
@@ -101,14 +108,22 @@ export class DayReader {
   /** The hash that a day read back from a record must have. */
   hashOf({ student, date, lessons }: DaySchedule): Buffer {
     const day = new Date(date * DAY_MS).toISOString().slice(0, 10);
-    return this.#hash.of([
-      student,
-      day,
-      ...lessons.map(({ raw }) => this.#hash.contentOf(parseLossless(raw))),
-    ]);
+    return this.#hash([student, day, ...lessons.map(({ raw }) => this.#contentOf(parseLossless(raw)))]);
   }
 
-  #byDay({ window, lessons, isUtf8 }: StudentLessons): Map<string, Day> {
+  /** Canonical text of a lesson without `dateLastModified`, `href`s, ignored fields and the order of references. */
+  #contentOf(lesson: unknown): string {
+    const content = isJsonObject(lesson)
+      ? Object.assign(Object.create(null) as object, lesson, this.#withoutContent)
+      : lesson;
+    return canonicalText(content, { sets: this.#sets });
+  }
+
+  #hash(texts: readonly string[]): Buffer {
+    return shortDigest(`${this.#hashPrefix}\n${JSON.stringify(texts)}`);
+  }
+
+  #byDay({ window, lessons }: StudentLessons): Map<string, Day> {
     const masked = lessons.map((lesson) => (isJsonObject(lesson) ? this.#mask(lesson) : lesson));
     const days = new Map<string, Day>();
     for (const [at, read] of this.#readLessons(masked).entries()) {
@@ -116,11 +131,10 @@ export class DayReader {
       if (date !== ANY_DAY && !isInWindow(date, window)) continue;
       const day = days.get(date) ?? dayWith();
       days.set(date, day);
-      const raw = jsonText(masked[at]);
+      const raw = JSON.stringify(masked[at]);
       day.shown.push(masked[at]);
       if (read.date === null) day.problems.add(read.problem);
-      else day.lessons.push({ lesson: { ...read.values, raw }, content: this.#hash.contentOf(masked[at]) });
-      if (!isUtf8 && raw.includes('\uFFFD')) day.problems.add('the text of a lesson is not UTF-8');
+      else day.lessons.push({ lesson: { ...read.values, raw }, content: this.#contentOf(masked[at]) });
     }
     return days;
   }
@@ -136,9 +150,10 @@ export class DayReader {
       const reason = [...problems].toSorted().join('; ');
       // A lesson that is not an object has no fields to mask, so its text may contain data that the mapping takes out.
       const mayShow = shown.length > 0 && (!this.#takesOut || shown.every(isJsonObject));
-      const all = mayShow ? jsonText(shown) : null;
+      const all = mayShow ? JSON.stringify(shown) : null;
       const text = all === null || Buffer.byteLength(all) > MAX_RECORD_BYTES ? null : all;
-      const hash = this.#hash.ofReject(reason, shown);
+      // The order of lessons does not matter.
+      const hash = this.#hash([reason, ...shown.map((lesson) => this.#contentOf(lesson)).toSorted()]);
       return {
         key,
         rejectKey: key,
@@ -150,26 +165,17 @@ export class DayReader {
       date: parseDate(date),
       lessons: distinct.map(({ lesson }) => lesson),
     };
-    const hash = this.#hash.of([student, date, ...distinct.map(({ content }) => content)]);
+    const hash = this.#hash([student, date, ...distinct.map(({ content }) => content)]);
     const decoded = { kind: 'row', ...common, value, hash } as const;
     const isEmpty = distinct.length === 0;
     return { key, rejectKey: key, decoded, becameEmpty: isEmpty, needsKnown: isEmpty };
   }
 }
 
-/** By start, end, id and finally content, so that the order does not depend on the hub's. */
+/** By start and content, so that the order does not depend on the hub's. */
 function byTime(one: Day['lessons'][number], other: Day['lessons'][number]): number {
-  const [a, b] = [one.lesson, other.lesson];
-  return (
-    (a.start ?? 0) - (b.start ?? 0) ||
-    (a.end ?? 0) - (b.end ?? 0) ||
-    compareTexts(a.id ?? '', b.id ?? '') ||
-    compareTexts(one.content, other.content)
-  );
-}
-
-function compareTexts(one: string, other: string): number {
-  return one === other ? 0 : one < other ? -1 : 1;
+  const later = (one.lesson.start ?? 0) - (other.lesson.start ?? 0);
+  return later || (one.content === other.content ? 0 : one.content < other.content ? -1 : 1);
 }
 
 /** What the configuration does to lessons. */
@@ -181,38 +187,4 @@ export interface LessonMapping {
   readonly drop: readonly string[];
   readonly pseudonymise: readonly string[];
   readonly ignore: readonly string[];
-}
-
-/** The content hash of a day. A changed mapping changes every hash, as for the other collections. */
-export class DayHash {
-  readonly #prefix: string;
-  readonly #sets: ReadonlySet<string>;
-  readonly #without: Readonly<Record<string, null>>;
-
-  constructor(mapping: LessonMapping) {
-    const { fields, timeZone, ignore } = mapping;
-    const digest = mappingDigest({ mappingVersion: MAPPING_VERSION, ...mapping });
-    this.#prefix = `${digest.toString('hex')} ${timeZone} ${canonicalText(fields)}`;
-    const lists = [fields.class, fields.teachers, fields.rooms].flatMap((name) => name.split('.'));
-    this.#sets = new Set([...SET_FIELDS, ...lists]);
-    // Canonical text omits null members.
-    this.#without = Object.fromEntries(['dateLastModified', ...ignore].map((name) => [name, null]));
-  }
-
-  /** Canonical text of a lesson without `dateLastModified`, `href`s, ignored fields and the order of references. */
-  contentOf(lesson: unknown): string {
-    const isObject = isJsonObject(lesson);
-    const content = isObject ? Object.assign(Object.create(null) as object, lesson, this.#without) : lesson;
-    return canonicalText(content, { sets: this.#sets });
-  }
-
-  /** `texts`: the student, the day, and the content of each lesson. */
-  of(texts: readonly string[]): Buffer {
-    return shortDigest(`${this.#prefix}\n${JSON.stringify(texts)}`);
-  }
-
-  /** The order of lessons does not matter. */
-  ofReject(reason: string, lessons: readonly unknown[]): Buffer {
-    return this.of([reason, ...lessons.map((lesson) => this.contentOf(lesson)).toSorted()]);
-  }
 }

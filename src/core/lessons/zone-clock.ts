@@ -14,23 +14,16 @@ export interface ZoneClock {
 }
 
 const DAY_MS = 86_400_000;
-const LAST_DATE = '9999-12-31';
+/** In 9999 */
+const LAST_MS = Date.parse('9999-12-31');
 /** Offsets in use change only at quarter hours of UTC. */
 const BLOCK_MS = 900_000;
 const BLOCKS_KEPT = 4096;
 
 /** `timeZone`: IANA name; throws RangeError for an unknown one. */
 export function createZoneClock(timeZone: string): ZoneClock {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
+  // Swedish times are written as in ISO 8601.
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   const offsets = new Map<number, number>();
 
   /** Local time minus UTC, ms. */
@@ -39,16 +32,13 @@ export function createZoneClock(timeZone: string): ZoneClock {
     const known = offsets.get(block);
     if (known !== undefined) return known;
     if (offsets.size >= BLOCKS_KEPT) offsets.clear();
-    const offset = wallOf(format, block * BLOCK_MS) - block * BLOCK_MS;
+    const offset = Date.parse(`${format.format(block * BLOCK_MS)}Z`) - block * BLOCK_MS;
     offsets.set(block, offset);
     return offset;
   }
 
   return {
-    dateAt(ms) {
-      const text = new Date(ms + offsetAt(ms)).toISOString();
-      return text.startsWith('+') ? LAST_DATE : text.slice(0, 10);
-    },
+    dateAt: (ms) => new Date(Math.min(ms + offsetAt(ms), LAST_MS)).toISOString().slice(0, 10),
     instantOf(wallMs) {
       const [before, after] = [offsetAt(wallMs - DAY_MS), offsetAt(wallMs + DAY_MS)];
       const first = wallMs - before;
@@ -57,11 +47,4 @@ export function createZoneClock(timeZone: string): ZoneClock {
       return offsetAt(second) === after ? second : first;
     },
   };
-}
-
-function wallOf(format: Intl.DateTimeFormat, ms: number): number {
-  const parts: Record<string, number> = {};
-  for (const { type, value } of format.formatToParts(ms)) parts[type] = Number(value);
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
 }

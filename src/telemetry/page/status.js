@@ -12,9 +12,7 @@ const LOOKS = {
   'needs-person': ['bad', '✗'],
   'in-trouble': ['bad', '✗'],
   late: ['warn', '!'],
-  unfinished: ['warn', '!'],
   loading: ['warn', '…'],
-  'not-mirrored': ['warn', '!'],
   well: ['good', '✓'],
 };
 const GRAVEST = Object.keys(LOOKS);
@@ -107,8 +105,8 @@ function troubles({ tenant, reasons }) {
   );
 }
 
-/** A tenant: its state, its changes, and a row for each collection. */
-function tenantCard({ tenant, state, headline, owner, isOwnerAlive, changes, collections }, nowMs, isOpen) {
+/** A tenant: its state, and a row for each collection. */
+function tenantCard({ tenant, state, headline, owner, isOwnerAlive, collections }, nowMs, isOpen) {
   const [color, mark] = LOOKS[state] ?? ['warn', '?'];
   const own = collections.filter(({ derivedFrom }) => derivedFrom === null);
   const watermarks = own.filter(({ hasIncremental, watermark }) => hasIncremental && watermark !== null);
@@ -134,7 +132,6 @@ function tenantCard({ tenant, state, headline, owner, isOwnerAlive, changes, col
       ),
       node('span', {}, `owner ${owner?.owner ?? ''} ${ownerText}${isOwnerAlive ? '' : ' (not at present)'}`),
     ),
-    chart(changes),
     node(
       'div',
       // Reachable by keyboard, as it may scroll.
@@ -142,48 +139,6 @@ function tenantCard({ tenant, state, headline, owner, isOwnerAlive, changes, col
       table(collections, own, nowMs),
     ),
   );
-}
-
-const SVG = 'http://www.w3.org/2000/svg';
-const KINDS = ['created', 'updated', 'removed'];
-const STEP = 10;
-const HEIGHT = 64;
-
-/** A bar for each minute, `[created, updated, removed]` on top of each other; a thin line where nothing changed. */
-function chart(minutes) {
-  const sums = KINDS.map((kind, at) => `${count(sum(minutes.map((each) => each[at])))} ${kind}`);
-  const image = svg('svg', {
-    viewBox: `0 0 ${minutes.length * STEP} ${HEIGHT}`,
-    preserveAspectRatio: 'none',
-    role: 'img',
-    'aria-label': `Changes a minute in the last hour: ${sums.join(', ')}`,
-  });
-  const top = Math.max(1, ...minutes.map(sum));
-  for (const [at, each] of minutes.entries()) {
-    let y = HEIGHT - 1;
-    const bar = (kind, height) =>
-      image.append(svg('rect', { class: kind, x: at * STEP, y, width: STEP - 2, height }));
-    bar('base', 1);
-    for (const [kind, number] of each.entries()) {
-      if (number === 0) continue;
-      const height = Math.max(1.5, (number / top) * (HEIGHT - 3));
-      y -= height;
-      bar(KINDS[kind], height);
-    }
-  }
-  const keys = KINDS.map((kind, at) => node('span', { class: `key ${kind}` }, sums[at]));
-  return node(
-    'figure',
-    {},
-    node('figcaption', { class: 'wrap soft' }, 'Changes of the last hour:', ...keys),
-    image,
-  );
-}
-
-function svg(name, attributes) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
 }
 
 const COLUMNS = [
@@ -223,21 +178,18 @@ function row(each, nowMs) {
     node('th', { scope: 'row' }, isDerived ? `↳ ${each.collection}` : each.collection),
     number(each.rowsAtHub, ''),
     cell('', count(each.rowsInKafka ?? each.rows)),
-    cell(each.lateBy === 'full' ? 'warn' : '', age(each.lastCompleteFull, nowMs)),
-    cell(each.lateBy === 'watermark' ? 'warn' : '', age(each.watermark, nowMs)),
+    cell(each.late?.part === 'full' ? 'warn' : '', age(each.lastCompleteFull, nowMs)),
+    cell(each.late?.part === 'watermark' ? 'warn' : '', age(each.watermark, nowMs)),
     number(each.rejected, 'warn'),
     number(each.withheld, 'bad'),
     sync(each, cell, nowMs),
   );
 }
 
-function sync({ collection, isNotOffered, running, unfinished, derivedFrom, sync: last }, cell, nowMs) {
+function sync({ collection, isNotOffered, running, derivedFrom, sync: last }, cell, nowMs) {
   if (isNotOffered) return cell('soft', 'not offered by the hub');
   if (derivedFrom !== null) return cell('soft', `with ${derivedFrom}`);
-  if (running === null) {
-    if (unfinished) return cell('warn', '! the last one did not end');
-    return cell('soft', last === null ? 'none yet' : 'idle');
-  }
+  if (running === null) return cell('soft', last === null ? 'none yet' : 'idle');
   const { mode, seen, expected, startedAt } = running;
   if (!expected) return cell('', `${mode === 'FULL' ? 'full' : 'incremental'} · ${count(seen)} rows`);
   const share = Math.min(1, seen / expected);
@@ -254,10 +206,6 @@ const counts = new Intl.NumberFormat('en-GB');
 
 function count(value) {
   return value === null || value === undefined ? '–' : counts.format(value);
-}
-
-function sum(numbers) {
-  return numbers.reduce((one, other) => one + other, 0);
 }
 
 /** A duration (ms) in its largest unit. */

@@ -55,7 +55,7 @@ describe('status', () => {
   it('shows the collections derived from absence-versions below it, without syncs of their own', async () => {
     const { code, stdout } = await rollcall(configPath, 'status');
     expect(code).toBe(1);
-    expect(stdout).toContain('✗ north  no process is running: changes at the hub are not published');
+    expect(stdout).toContain('✗ north  owner: no process mirrors the tenant');
     const table = lines(stdout).map((line) => line.trim());
     const at = table.findIndex((line) => line.startsWith('absence-versions'));
     expect(table[at + 1]).toMatch(/^↳ absences +\d+ .* - +0 +0$/);

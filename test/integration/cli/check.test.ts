@@ -114,6 +114,6 @@ describe('check', () => {
       'check',
     );
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('replicationFactor');
+    expect(stderr).toContain('replicationFaktor is not a known key');
   });
 });

@@ -9,10 +9,10 @@ beforeAll(async () => {
 afterAll(() => tenant[Symbol.asyncDispose]());
 
 describe('status', () => {
-  it('says that a tenant is not mirrored yet, and exits with 0', async () => {
+  it('says that no process mirrors a tenant yet, and exits with 1', async () => {
     const { code, stdout } = await rollcall(tenant.configPath, 'status');
-    expect(code).toBe(0);
-    expect(stdout).toContain('not mirrored yet');
+    expect(code).toBe(1);
+    expect(stdout).toContain('no process mirrors the tenant');
   });
 
   it('exits with 3 while deletions are withheld, even when only the topic shows it', async () => {

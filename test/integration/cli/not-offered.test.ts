@@ -20,7 +20,7 @@ describe('a hub without absences', () => {
       expect(pull.code).toBe(0);
     }
     const status = await rollcall(configPath, 'status');
-    expect(status.stdout).toContain('no process is running');
+    expect(status.stdout).toContain('no process mirrors the tenant');
     expect(status.code).toBe(1);
     const run = startRollcall(configPath, ['run']);
     try {

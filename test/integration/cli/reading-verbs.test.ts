@@ -66,7 +66,7 @@ describe('tail', () => {
 
   it.each([
     [['tail'], 2, 'absence-changes'],
-    [['tail', 'userz'], 2, 'Did you mean users?'],
+    [['tail', 'userz'], 2, 'There are: orgs'],
     [['tail', 'users', '--tenant', 'south'], 2, 'There are: north'],
     [['tail', 'classes'], 1, 'rollcall topics apply'],
   ])('%j exits with %i and names a remedy', async (args, expected, remedy) => {
@@ -108,7 +108,7 @@ describe('status', () => {
   it('shows the rows even while Redis is away, says so and not that all is well, and exits with 1', async () => {
     const { code, stdout } = await rollcall(tenant.configWith({ redisUrl: `redis://${NOBODY}` }), 'status');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^✗ \S+  in trouble: redis: /m);
+    expect(stdout).toMatch(/^✗ \S+  redis: /m);
     expect(stdout).toMatch(new RegExp(`^ *users +${tenant.hub.district.ids('users').length} `, 'm'));
     expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
   });

@@ -59,20 +59,6 @@ async function harm(mirror: Mirror): Promise<Harm> {
 }
 
 describe('verify --repair', () => {
-  it('takes rows with a field `__proto__` as equal, and republishes none of them', async () => {
-    await using mirror = await openMirror({
-      collections: COLLECTIONS,
-      hubOptions: { students: 10, startMs: Date.now(), faults: ['proto-keys'] },
-      tenant: { deltaEvery: '1h' },
-    });
-    await mirror.full();
-    using config = configFile(mirror.configText);
-    const before = await mirror.ends();
-    expect(reportedDifferences(await rollcall(config.path, 'verify', '--json'))).toEqual([]);
-    expect(reportedDifferences(await rollcall(config.path, 'verify', '--repair', '--json'))).toEqual([]);
-    expect(await mirror.ends()).toEqual(before);
-  });
-
   it.each([{ by: 'this command' }, { by: 'the process that runs' }])(
     'publishes exactly one record for each key that differs ($by)',
     async ({ by }) => {

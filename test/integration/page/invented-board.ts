@@ -32,9 +32,9 @@ tenants:
     hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }
 `;
 
-/** The status page of a process that mirrors an invented district, which has mirrored it for an hour. */
+/** The status page of a process that mirrors an invented district. */
 export async function startInventedPage() {
-  let nowMs = Date.now() - 60 * MINUTE_MS;
+  let nowMs = Date.now();
   const now = (): number => nowMs;
   const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => CONFIG });
   const board = new Board(config.tenants, { version: '0.1.0', now });
@@ -52,10 +52,6 @@ export async function startInventedPage() {
       contradictions: null,
       derived: collection === 'absence-versions' ? derivedProgress(nowMs) : [],
     });
-  for (let minute = 0; minute < 60; minute += 1) {
-    nowMs += MINUTE_MS;
-    playMinute(emit, minute, nowMs);
-  }
   const server = await startStatusServer({
     host: '127.0.0.1',
     port: 0,
@@ -76,52 +72,6 @@ export async function startInventedPage() {
       await server.close();
     },
   };
-}
-
-/** The incremental syncs of a minute; what they bring differs from minute to minute. */
-function playMinute(emit: (event: PipelineEvent) => void, minute: number, nowMs: number): void {
-  for (const collection of Object.keys(ROWS) as Mirrored[]) {
-    const busy =
-      collection === 'absence-versions'
-        ? 14
-        : collection === 'enrollments'
-          ? 6
-          : collection === 'users'
-            ? 2
-            : 0;
-    const updated = Math.round(busy * (1 + Math.sin(minute / 4)) * ((minute * 7) % 5));
-    const created = Math.round(busy * ((minute * 3) % 4));
-    const stats = {
-      ...newSyncStats({ syncId: 'p', mode: 'INCREMENTAL', startedAtMs: nowMs }),
-      rowsSeen: updated + created,
-    };
-    const tally = {
-      seen: updated + created,
-      unchanged: 0,
-      stale: 0,
-      over: 0,
-      repeated: 0,
-      created,
-      updated,
-      rejected: 0,
-      withoutId: 0,
-    };
-    emit({ type: 'sync-started', collection, mode: 'INCREMENTAL' });
-    emit({ type: 'sync-page', collection, stats, tally });
-    emit({
-      type: 'sync-ended',
-      collection,
-      outcome: 'complete',
-      why: null,
-      short: null,
-      stats: { ...stats, rowsRemoved: minute % 11 === 3 ? busy * 3 : 0 },
-      durationMs: 0,
-      rows: ROWS[collection],
-      rejects: 0,
-      progress: progressOf(collection, 'INCREMENTAL', nowMs),
-      derived: collection === 'absence-versions' ? derivedProgress(nowMs) : [],
-    });
-  }
 }
 
 function runFullSync(

@@ -50,7 +50,7 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
     await page.focus('.scroll');
     shown.runsFullSync('users', 9_800);
     shown.holds('enrollments', 312);
-    shown.emit({ type: 'hub', event: { type: 'circuit-opened', retryInMs: 60_000 } });
+    shown.board.report('hub', { why: 'no answer', remedy: 'See rollcall check.' });
     await page.waitForSelector('progress');
     expect(await page.evaluate('document.activeElement.className')).toBe('scroll');
     expect(await page.textContent('#decisions')).toBe('✗ A decision is needed');
@@ -58,7 +58,7 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
       await page.evaluate('document.querySelector("main").firstElementChild.getAttribute("aria-labelledby")'),
     ).toBe('decisions');
     expect(await page.textContent('.commands')).toContain('rollcall deletes approve <digest> --tenant north');
-    expect(await page.textContent('.warn-edge')).toContain('north · breaker');
+    expect(await page.textContent('.warn-edge')).toContain('north · hub');
     expect(await page.textContent('td progress + span')).toMatch(/46 %, \d+ (?:s|min) left/);
     await screenshot(page, 'decision');
   });

@@ -42,7 +42,7 @@ async function addPartitions(topic: string): Promise<void> {
 
 async function expectShown(mirror: Mirror, what: string): Promise<void> {
   await vi.waitFor(() => expect(mirror.statusText()).toContain(what), 30_000);
-  expect(mirror.statusText()).toContain('in trouble: kafka: Topics differ from the contract');
+  expect(mirror.statusText()).toContain('kafka: Topics differ from the contract');
   expect(await mirror.metricsText()).toContain('rollcall_ready{tenant="north",part="kafka"} 0');
   expect(mirror.logLines.some((line) => line.includes('KAFKA_TOPIC_MISMATCH'))).toBe(true);
 }

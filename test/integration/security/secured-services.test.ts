@@ -79,8 +79,12 @@ async function recordsOfOrgs(): Promise<number> {
   return offsets.reduce((sum, { high }) => sum + Number(high), 0);
 }
 
+function inFile(path: string): string {
+  return `\${file:${path}}`;
+}
+
 function saslOf(mechanism: string, password: string) {
-  const ssl = { ca: certificates.ca };
+  const ssl = { ca: inFile(certificates.ca) };
   return { brokers: [kafka.sasl], ssl, sasl: { mechanism, username: 'rollcall', password } };
 }
 
@@ -97,7 +101,11 @@ describe('with TLS, passwords and no more rights than documented', () => {
       'a certificate of the client',
       () => ({
         brokers: [kafka.mutualTls],
-        ssl: { ca: certificates.ca, cert: certificates.client.cert, key: certificates.client.key },
+        ssl: {
+          ca: inFile(certificates.ca),
+          cert: inFile(certificates.client.cert),
+          key: inFile(certificates.client.key),
+        },
       }),
     ],
   ])('a sync goes through all services, authenticated at Kafka by %s', async (_name, kafkaSettings) => {
@@ -117,7 +125,7 @@ describe('a service that cannot be used', () => {
     ],
     [
       'a certificate of Kafka that its authority did not sign',
-      () => ({ kafka: { ...right(), ssl: { ca: certificates.client.cert } } }),
+      () => ({ kafka: { ...right(), ssl: { ca: inFile(certificates.client.cert) } } }),
       ['certificate', 'kafka.ssl.ca'],
     ],
     [
@@ -154,7 +162,7 @@ describe('a service that cannot be used', () => {
 describe('secrets in files', () => {
   it('may be replaced while the process runs: it uses them for its next request or connection', async () => {
     const write = (name: string, secret: string) => writeFile(join(folder, `${name}.secret`), `${secret}\n`);
-    const file = (name: string): string => `\${file:${join(folder, `${name}.secret`)}}`;
+    const file = (name: string): string => inFile(join(folder, `${name}.secret`));
     await Promise.all([
       write('kafka', SECRETS.scram),
       write('redis', SECRETS.redis),

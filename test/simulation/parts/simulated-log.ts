@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
-import type { CompactionSettings } from '../../../src/core/segment-rolls.ts';
+import type { RollIntervals } from '../../../src/core/segment-rolls.ts';
 import type { Offsets } from '../../../src/model/progress.ts';
 import { COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../../../src/model/collections.ts';
 import type {
@@ -20,12 +20,6 @@ const PARTITIONS = 3;
 const DAY_MS = 24 * 3_600_000;
 /** `delete.retention.ms` */
 const REMOVALS_KEPT_MS = 7 * DAY_MS;
-/** The contract's settings of most topics. */
-export const DAILY: CompactionSettings = {
-  segmentMs: DAY_MS,
-  maxCompactionLagMs: DAY_MS,
-  deleteRetentionMs: REMOVALS_KEPT_MS,
-};
 
 /**
  * `plain`: compaction leaves the newest record of every key and any others, and topics are read one after another.
@@ -120,10 +114,8 @@ export class SimulatedLog implements TenantLog {
     }
   }
 
-  async compactionSettings(
-    topics: readonly TopicSuffix[],
-  ): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
-    return new Map(topics.map((topic) => [topic, DAILY]));
+  async rollIntervals(topics: readonly TopicSuffix[]): Promise<RollIntervals> {
+    return new Map(topics.map((topic) => [topic, DAY_MS]));
   }
 
   async markEnds(): Promise<void> {

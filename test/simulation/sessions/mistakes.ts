@@ -203,7 +203,7 @@ function forgetful(open: () => TenantLog): TenantLog {
     commit: (transaction) => log.commit(transaction),
     ranges: (topics) => log.ranges(topics),
     read: (options) => log.read(options),
-    compactionSettings: (topics) => log.compactionSettings(topics),
+    rollIntervals: (topics) => log.rollIntervals(topics),
     markEnds: (partitions) => log.markEnds(partitions),
     close: () => log.close(),
   };

@@ -1,4 +1,4 @@
-import type { CompactionSettings, EndsToMark } from '../../../src/core/segment-rolls.ts';
+import type { RollIntervals } from '../../../src/core/segment-rolls.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import {
   allOffsets,
@@ -16,7 +16,6 @@ import type {
   TopicRange,
   Transaction,
 } from '../../../src/log/log.ts';
-import { DAILY } from '../parts/simulated-log.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import { idsSinceLoss, newestProgress, partitionIndexOf, type Broker, type ProducerState } from './broker.ts';
@@ -193,13 +192,11 @@ export class BrokerLog implements TenantLog {
     }
   }
 
-  async compactionSettings(
-    topics: readonly TopicSuffix[],
-  ): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
-    return new Map(topics.map((topic) => [topic, DAILY]));
+  async rollIntervals(topics: readonly TopicSuffix[]): Promise<RollIntervals> {
+    return new Map(topics.map((topic) => [topic, 24 * 3_600_000]));
   }
 
-  async markEnds(partitions: EndsToMark): Promise<void> {
+  async markEnds(partitions: ReadonlyMap<TopicSuffix, readonly number[]>): Promise<void> {
     // The broker of the simulation has no topic of progress.
     const topics = [...partitions.keys()].filter((topic) => topic !== 'progress');
     await this.#inTurn(() => this.#markEnds(topics));

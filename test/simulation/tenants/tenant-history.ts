@@ -456,6 +456,7 @@ class TenantHistory implements TenantWorld {
     if (event.type === 'sync-failed' && isWrongTenant(event.error)) this.#count('foreign data refused');
     if (event.type !== 'sync-ended') return;
     this.#count(`sync: ${event.outcome}`);
+    if (event.short !== null) this.#count('short');
     this.#count('stale rows', event.stats.rowsStale);
     this.#count('rows removed', event.stats.rowsRemoved);
   }

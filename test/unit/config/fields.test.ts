@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDurationMs } from '../../../src/config/fields.ts';
-import { suggest } from '../../../src/config/suggest.ts';
 
 describe('durations', () => {
   it.each([
@@ -41,21 +40,5 @@ describe('durations', () => {
         expect(ms === null || Number.isSafeInteger(ms)).toBe(true);
       }),
     );
-  });
-});
-
-describe('suggestions', () => {
-  it.each([
-    ['baseURL', 'baseUrl'],
-    ['base-url', 'baseUrl'],
-    ['bsaeUrl', 'baseUrl'],
-    ['tokenUr', 'tokenUrl'],
-  ])('a word like %s suggests %s', (word, expected) => {
-    expect(suggest(word, ['tokenUrl', 'baseUrl', 'paging'])).toBe(expected);
-  });
-
-  it('a word that is near none suggests nothing', () => {
-    expect(suggest('zebra', ['tokenUrl', 'paging'])).toBeNull();
-    expect(suggest('x'.repeat(100_000), ['paging'])).toBeNull();
   });
 });

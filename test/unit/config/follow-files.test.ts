@@ -5,7 +5,7 @@ const YAML = yamlWith({
   tenant: 'collections: { users: { pseudonymise: [email] } }',
   kafka: [
     'sasl: { mechanism: plain, username: u, password: "${file:/kafka}" }',
-    'ssl: { ca: /ca.pem, cert: "${file:/cert.pem}", key: /key.pem }',
+    'ssl: { ca: "${file:/ca.pem}", cert: "${file:/cert.pem}", key: "${file:/key.pem}" }',
   ].join('\n'),
   root: 'pseudonymise: { key: "${file:/pseudonyms}" }\nredis: { url: "redis://h", password: "${FROM_ENV}" }',
 }).replace('${HUB_SECRET}', '${file:/hub}');

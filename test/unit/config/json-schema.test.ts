@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { configJsonSchema } from '../../../src/config.ts';
 import { configFileSchema } from '../../../scripts/config-schema.ts';
 import { configurationPage } from '../../../scripts/configuration-page.ts';
-import { knownKeys } from '../../../src/config/json-schema.ts';
 
 interface Key {
   readonly key: string;
@@ -49,15 +48,5 @@ describe('config.schema.json', () => {
   it('every key has a description', () => {
     const without = keysIn(configJsonSchema()).filter(({ description }) => description === undefined);
     expect(without).toEqual([]);
-  });
-
-  it('knows the keys below lists, maps and alternatives', () => {
-    const schema = configJsonSchema();
-    expect(knownKeys(schema, [])).toContain('tenants');
-    expect(knownKeys(schema, ['tenants', 0, 'hub'])).toContain('clientAuth');
-    expect(knownKeys(schema, ['tenants', 0, 'collections'])).toContain('class-students');
-    expect(knownKeys(schema, ['tenants', 0, 'collections', 'users'])).toContain('drop');
-    expect(knownKeys(schema, ['kafka', 'ssl'])).toContain('ca');
-    expect(knownKeys(schema, ['constructor'])).toEqual([]);
   });
 });

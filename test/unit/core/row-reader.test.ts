@@ -141,34 +141,19 @@ describe('a value that does not fit', () => {
     expect(odd.value).toMatchObject({ primaryOrg: null, userIds: null });
   });
 
-  it('a field called `__proto__`, `constructor` or `additionalFields` is kept and reaches no prototype', () => {
+  it('a field called `constructor` or `additionalFields` is kept, and one called `__proto__` makes a reject', () => {
     const text =
-      '{"__proto__":{"a":1},"constructor":2,"toString":"3","additionalFields":{"b":4},"hasOwnProperty":5}';
-    const row = { ...(JSON.parse(text) as object), sourcedId: 'user-1' };
-    Object.defineProperty(row, '__proto__', { value: { a: 1 }, enumerable: true });
-    const reading = readable(users.read(row));
-    expect(new Map(Object.entries(reading.value.additionalFields))).toEqual(
-      new Map([
-        ['__proto__', '{"a":1}'],
-        ['additionalFields', '{"b":4}'],
-        ['constructor', '2'],
-        ['hasOwnProperty', '5'],
-        ['toString', '"3"'],
-      ]),
-    );
-    expect(users.encode(reading.value).includes('__proto__')).toBe(true);
+      '{"sourcedId":"a","constructor":2,"toString":"3","additionalFields":{"b":4},"hasOwnProperty":5}';
+    expect(texts(userWith(JSON.parse(text) as object))).toEqual({
+      additionalFields: '{"b":4}',
+      constructor: '2',
+      hasOwnProperty: '5',
+      toString: '"3"',
+    });
+    const odd = JSON.parse('{"sourcedId":"a","__proto__":{"a":1}}') as object;
+    expect(refused(users.read(odd)).reason).toContain('`__proto__`');
     const nested = JSON.parse('{"sourcedId":"org","__proto__":{"type":"x"},"constructor":1}') as object;
     expect(texts(userWith({ primaryOrg: nested }))).toEqual({ primaryOrg: JSON.stringify(nested) });
-  });
-
-  it('deep nesting is kept', () => {
-    const depth = 100_000;
-    const text = `${'['.repeat(depth)}${']'.repeat(depth)}`;
-    const reading = readable(
-      users.read(parseLossless(`{"sourcedId":"a","metadata":${text},"roles":${text}}`)),
-    );
-    expect(reading.value.additionalFields['metadata'] === text).toBe(true);
-    expect(reading.value.additionalFields['roles'] === text).toBe(true);
   });
 });
 

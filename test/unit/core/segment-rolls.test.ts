@@ -1,20 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { SegmentRolls, type WrittenTopic } from '../../../src/core/segment-rolls.ts';
+import { SegmentRolls, type RollIntervals } from '../../../src/core/segment-rolls.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MONTH_MS = 30 * DAY_MS;
 /** The settings of the contract. */
-const DAILY = { segmentMs: DAY_MS, maxCompactionLagMs: DAY_MS, deleteRetentionMs: 7 * DAY_MS };
-const HISTORY = { ...DAILY, maxCompactionLagMs: 8 * DAY_MS };
+const INTERVALS: RollIntervals = new Map([['users', DAY_MS]]);
 
 /** A partition as Kafka keeps it: an append closes the segment before it when that has grown older than the setting. */
 class Segments {
   #firstMs: number | null = null;
   readonly closedMs: number[] = [];
 
-  append(atMs: number, { segmentMs, maxCompactionLagMs }: WrittenTopic['settings']): void {
-    if (this.#firstMs !== null && atMs - this.#firstMs <= Math.min(segmentMs, maxCompactionLagMs)) return;
+  append(atMs: number): void {
+    if (this.#firstMs !== null && atMs - this.#firstMs <= DAY_MS) return;
     this.closedMs.push(atMs);
     this.#firstMs = atMs;
   }
@@ -23,36 +22,30 @@ class Segments {
 interface History {
   readonly changesMs: readonly number[];
   readonly startsMs?: readonly number[];
-  readonly settings?: WrittenTopic['settings'];
   readonly untilMs?: number;
 }
 
 /** Plays a partition's changes and a process's starts; returns the times of markers and of closed segments. */
-function play({ changesMs, startsMs = [0], settings = DAILY, untilMs = MONTH_MS }: History) {
+function play({ changesMs, startsMs = [0], untilMs = MONTH_MS }: History) {
   const segments = new Segments();
   const markersMs: number[] = [];
   let rolls = new SegmentRolls();
-  let written = 0;
-  const topicAt = (): WrittenTopic[] => [{ topic: 'users', settings, lastWritten: new Map([[0, written]]) }];
   let nextMs = startsMs[0] ?? 0;
   const starts = new Set(startsMs);
   const changes = new Set(changesMs);
   const stepMs = 1_000 * 60;
   for (let nowMs = 0; nowMs < untilMs; nowMs += stepMs) {
-    if (changes.has(nowMs)) {
-      written += 1;
-      segments.append(nowMs, settings);
-    }
+    if (changes.has(nowMs)) segments.append(nowMs);
     if (starts.has(nowMs)) {
       rolls = new SegmentRolls();
       nextMs = nowMs;
     }
     if (nowMs < nextMs) continue;
-    if (rolls.due(topicAt(), nowMs).size > 0) {
+    if (rolls.due(INTERVALS, nowMs).length > 0) {
       markersMs.push(nowMs);
-      segments.append(nowMs, settings);
+      segments.append(nowMs);
     }
-    nextMs = nowMs + rolls.pauseMs(topicAt(), nowMs);
+    nextMs = nowMs + rolls.pauseMs(INTERVALS, nowMs);
   }
   return { markersMs, closedMs: segments.closedMs };
 }
@@ -74,43 +67,25 @@ describe('SegmentRolls', () => {
     expect(closed - changeMs).toBeLessThanOrEqual(2 * DAY_MS + HOUR_MS);
   });
 
-  it('closes another segment once the removal itself may be deleted', () => {
-    for (const settings of [DAILY, HISTORY]) {
-      const changeMs = 2 * DAY_MS + HOUR_MS;
-      const { closedMs } = play({ changesMs: [changeMs], settings });
-      const compactedMs = changeMs + 2 * DAY_MS + settings.maxCompactionLagMs;
-      const mayGoMs = compactedMs + settings.deleteRetentionMs;
-      expect(closedMs.filter((atMs) => atMs > mayGoMs).length).toBeGreaterThan(0);
-    }
-  });
-
   it('appends at most one marker per interval', () => {
     const changesMs = Array.from({ length: 24 * 30 }, (_, at) => at * HOUR_MS);
     const { markersMs } = play({ changesMs });
     expect(markersMs.length).toBeLessThanOrEqual(30);
   });
 
-  it('stops appending to a partition that no longer changes', () => {
-    const { markersMs } = play({ changesMs: [DAY_MS] });
-    expect(Math.max(...markersMs)).toBeLessThanOrEqual(15 * DAY_MS);
-    expect(markersMs.length).toBeLessThanOrEqual(15);
-  });
-
   it('delays no marker by more than an interval when a clock that was ahead is corrected', () => {
     const rolls = new SegmentRolls();
-    const dueAt = (nowMs: number, offset: number): boolean =>
-      rolls.due([{ topic: 'users', settings: DAILY, lastWritten: new Map([[0, offset]]) }], nowMs).size > 0;
-    expect(dueAt(30 * DAY_MS, 1)).toBe(true);
-    expect(dueAt(0, 2)).toBe(true);
-    expect([dueAt(HOUR_MS, 3), dueAt(2 * DAY_MS, 3)]).toEqual([false, true]);
+    const isDueAt = (nowMs: number): boolean => rolls.due(INTERVALS, nowMs).length > 0;
+    expect(isDueAt(30 * DAY_MS)).toBe(true);
+    expect(isDueAt(0)).toBe(true);
+    expect([isDueAt(HOUR_MS), isDueAt(2 * DAY_MS)]).toEqual([false, true]);
   });
 
   it('asks for a marker again at once when it was not appended', () => {
     const rolls = new SegmentRolls();
-    const topics: WrittenTopic[] = [{ topic: 'users', settings: DAILY, lastWritten: new Map([[0, 1]]) }];
-    const due = rolls.due(topics, 0);
-    expect(rolls.due(topics, 1)).toEqual(new Map());
-    rolls.missed(due);
-    expect(rolls.due(topics, 2)).toEqual(due);
+    expect(rolls.due(INTERVALS, 0)).toEqual(['users']);
+    expect(rolls.due(INTERVALS, 1)).toEqual([]);
+    rolls.missed(['users']);
+    expect(rolls.due(INTERVALS, 2)).toEqual(['users']);
   });
 });

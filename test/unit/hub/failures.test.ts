@@ -278,7 +278,7 @@ describe('answers that are too large', () => {
     const before = test.data().length;
     await readAll(test.hub, 'users');
     expect(test.data()[before]?.query.get('limit')).toBe('100');
-    expect(test.events.filter(({ type }) => type === 'page-size-reduced')).toHaveLength(2);
+    expect(test.events.filter(({ type }) => type === 'hub-differs')).toHaveLength(2);
   });
 
   it('the page size is not halved below 50', async () => {

@@ -100,7 +100,7 @@ describe('a token endpoint that gives no token', () => {
     });
     await readAll(test.hub, 'users');
     expect(test.data().map(({ query }) => query.get('limit'))).toEqual(['400']);
-    expect(test.events.filter(({ type }) => type === 'page-size-reduced')).toEqual([]);
+    expect(test.events.filter(({ type }) => type === 'hub-differs')).toEqual([]);
   });
 
   it('does not stop requests for more than five minutes, whatever its Retry-After', () => {

@@ -1,19 +1,18 @@
 import { expect, it } from 'vitest';
-import { SegmentRolls, type EndsToMark } from '../../../src/core/segment-rolls.ts';
+import { SegmentRolls } from '../../../src/core/segment-rolls.ts';
 import { RollcallError } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { Offsets } from '../../../src/model/progress.ts';
 import { rollSegments } from '../../../src/session/roll-segments.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const DAILY = { segmentMs: DAY_MS, maxCompactionLagMs: DAY_MS, deleteRetentionMs: 7 * DAY_MS };
+type EndsToMark = ReadonlyMap<string, readonly number[]>;
 
 /** Gives the marks of a stretch of virtual time with their times; `onMark` may fail. */
 async function roll(
   untilMs: number,
-  options: { onMark?: (atMs: number) => void; changesAtMs?: number } = {},
+  options: { onMark?: (atMs: number) => void } = {},
 ): Promise<{ atMs: number; ends: EndsToMark }[]> {
   const marked: { atMs: number; ends: EndsToMark }[] = [];
   const stop = new AbortController();
@@ -28,8 +27,8 @@ async function roll(
       },
     },
     log: {
-      compactionSettings: (topics: readonly string[]) =>
-        Promise.resolve(new Map(topics.map((topic) => [topic, DAILY]))),
+      rollIntervals: (topics: readonly string[]) =>
+        Promise.resolve(new Map(topics.map((topic) => [topic, DAY_MS]))),
       markEnds: (ends: EndsToMark) => {
         options.onMark?.(nowMs);
         marked.push({ atMs: nowMs, ends });
@@ -37,14 +36,8 @@ async function roll(
       },
     },
   } as unknown as Tenant;
-  const committed = {
-    get offsets(): Offsets {
-      const isChanged = nowMs > (options.changesAtMs ?? Infinity);
-      return { 'p.north.users/2': 7, 'p.north.rejects/0': isChanged ? 9 : 3 };
-    },
-    last: null,
-  };
-  const writers = new Map([['users' as CollectionName, { committed }]]);
+  const offsets = { 'p.north.users/2': 7, 'p.north.rejects/0': 3 };
+  const writers = new Map([['users' as CollectionName, { committed: { offsets, last: null } }]]);
   await rollSegments(tenant, { rolls: new SegmentRolls(), writers, signal: stop.signal });
   return marked;
 }
@@ -57,13 +50,6 @@ it('marks the partitions that hold data, rejects among them, at once and an inte
   ]);
   const [first, second] = marked;
   expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(DAY_MS);
-});
-
-it('marks an idle partition again after something was removed from it', async () => {
-  const marked = await roll(60 * DAY_MS, { changesAtMs: 30 * DAY_MS });
-  const late = marked.filter(({ atMs }) => atMs > 30 * DAY_MS).map(({ ends }) => Object.fromEntries(ends));
-  expect(late.length).toBeGreaterThanOrEqual(10);
-  expect(late.every((ends) => JSON.stringify(ends) === '{"rejects":[0]}')).toBe(true);
 });
 
 it('tries again soon while Kafka is unreachable, and ends the session when an outcome is unknown', async () => {

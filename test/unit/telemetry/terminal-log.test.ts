@@ -29,22 +29,12 @@ const ended = {
 const stats = newSyncStats({ syncId: 'p1', mode: 'FULL', startedAtMs: 0 });
 
 describe('the log on a terminal', () => {
-  it('tells a sync in one line', () => {
-    const line = shown({
-      ...ended,
-      stats: { ...stats, rowsSeen: 7_501, rowsCreated: 12, rowsRemoved: 1_000, rowsRejected: 1 },
-    });
+  it('tells a sync in one line, by its fields that have a value', () => {
+    const chains = { ...stats.chains, created: 3 };
+    const line = shown({ ...ended, stats: { ...stats, rowsSeen: 7_501, rowsCreated: 12, chains } });
     expect(line).toMatch(
-      /^\d\d:\d\d:\d\d {2}north {2}users +full sync: 7,501 rows read, 12 new, 1,000 removed, 1 rejected \(2\.3 s\)\n$/,
+      /^\d\d:\d\d:\d\d {2}north {2}users +a sync ended · outcome complete · durationMs 2345 · mode FULL · rowsSeen 7501 · rowsCreated 12 · absences \{"created":3\}\n$/,
     );
-  });
-
-  it('tells what a sync of absences led to, and a sync without changes', () => {
-    const chains = { ...stats.chains, created: 3, deleted: 1 };
-    expect(
-      shown({ ...ended, stats: { ...stats, mode: 'INCREMENTAL', rowsSeen: 4, rowsCreated: 4, chains } }),
-    ).toContain('incremental sync: 4 rows read, 4 new, absences 3 created, 1 deleted (2.3 s)');
-    expect(shown({ ...ended, stats: { ...stats, rowsSeen: 4 } })).toContain('4 rows read, no change (2.3 s)');
   });
 
   it('shows a failure with its remedy on the next line, in colour', () => {
@@ -73,7 +63,7 @@ describe('the log on a terminal', () => {
     } as const;
     expect(shown({ ...ready, how: 'current', rows: 9 })).toBe('');
     expect(shown({ ...ready, how: 'rebuilt', rows: 9, why: 'Redis is empty' })).toContain(
-      '9 rows in the index (Redis is empty)',
+      'why Redis is empty',
     );
     expect(readableLine('{"time":0,"level":"info","msg":"a\\u001b[2J"}')).not.toContain('\u001B');
   });

@@ -1,4 +1,3 @@
-import { LateRowWatch } from '../../../../src/core/late-rows.ts';
 import { TransactionSize } from '../../../../src/core/transaction-size.ts';
 import type { TenantLog } from '../../../../src/log/log.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
@@ -80,7 +79,6 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     pages: null,
     identity: null,
     findings: new HubFindings(),
-    late: new LateRowWatch(),
     inheritedWatermarkMs: null,
     requireRecords: () => Promise.resolve(),
     all: new Map(),

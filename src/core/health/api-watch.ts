@@ -15,16 +15,19 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'HUB_PAGE_TOO_LONG',
 ]);
 
-/** Notes what the requests to a tenant's hub show. All times are ms since the epoch, by the local clock. */
-export class HubWatch {
+/** Notes what the requests to one API of a tenant's hub show. All times are ms since the epoch, by the local clock. */
+export class ApiWatch {
+  readonly #name: string;
   #inFlight = 0;
   /** Since when the requests under way have had no answer; null: none is under way. */
   #waitingSinceMs: number | null = null;
   /** When requests began to fail, with no answer since; null: the last one was answered. */
   #failingSinceMs: number | null = null;
-  #lastCode: string | null = null;
-  /** Open circuits, with the time of the next trial. `core` is the Core API's. */
-  readonly #circuits = new Map<'hub' | 'core', number>();
+  #lastCode = 'unknown';
+
+  constructor(name: string) {
+    this.#name = name;
+  }
 
   note(event: HubEvent, nowMs: number): void {
     switch (event.type) {
@@ -46,12 +49,6 @@ export class HubWatch {
         this.#failingSinceMs ??= nowMs;
         this.#lastCode = event.code;
         return;
-      case 'circuit-opened':
-        this.#circuits.set(event.api ?? 'hub', nowMs + event.retryInMs);
-        return;
-      case 'circuit-closed':
-        this.#circuits.delete(event.api ?? 'hub');
-        return;
       default:
     }
   }
@@ -61,32 +58,17 @@ export class HubWatch {
     this.#failingSinceMs = null;
   }
 
-  /** Why the hub is not ready now, also while nothing has failed yet: it may have stopped answering. */
-  reasons(tenant: string, nowMs: number): NotReady[] {
-    const reasons: NotReady[] = [];
-    const failingSinceMs = this.#failingSinceMs;
-    const waitingSinceMs = this.#waitingSinceMs;
-    const failingMs = failingSinceMs === null ? 0 : nowMs - failingSinceMs;
-    const waitingMs = waitingSinceMs === null ? 0 : nowMs - waitingSinceMs;
-    if (failingMs >= FAILING_MS) {
-      const why = `no request has succeeded for ${formatDuration(failingMs)} (${this.#lastCode ?? 'unknown'})`;
-      reasons.push({ part: 'hub', tenant, why, remedy: '"rollcall check" shows what the hub answers.' });
-    } else if (waitingMs >= UNANSWERED_MS) {
-      const why = `requests have waited ${formatDuration(waitingMs)} for an answer`;
-      reasons.push({ part: 'hub', tenant, why, remedy: '"rollcall check" shows whether the hub answers.' });
-    }
-    for (const [api, retryAtMs] of this.#circuits) {
-      const what = api === 'core' ? 'the Core API (schedules)' : 'the hub';
-      const inMs = retryAtMs - nowMs;
-      const next = inMs > 0 ? `the next trial is in ${formatDuration(inMs)}` : 'the next request is a trial';
-      reasons.push({
-        part: 'breaker',
-        tenant,
-        why: `the circuit to ${what} is open: it failed too often in a row; ${next}`,
-        remedy: 'Rollcall tries again by itself; see why the hub fails: rollcall check.',
-      });
-    }
-    return reasons;
+  /** Why the API is not ready now, also while nothing has failed yet: it may have stopped answering. */
+  reasons(nowMs: number): NotReady[] {
+    const failingMs = nowMs - (this.#failingSinceMs ?? nowMs);
+    const waitingMs = nowMs - (this.#waitingSinceMs ?? nowMs);
+    const remedy = '"rollcall check" shows what it answers.';
+    const why =
+      failingMs >= FAILING_MS
+        ? `no request has succeeded for ${formatDuration(failingMs)} (${this.#lastCode})`
+        : `requests have waited ${formatDuration(waitingMs)} for an answer`;
+    if (failingMs < FAILING_MS && waitingMs < UNANSWERED_MS) return [];
+    return [{ part: 'hub', why: `${this.#name}: ${why}`, remedy }];
   }
 
   /** `answeredAtMs` null: without an answer, so the others wait as long as before. */
