@@ -31,6 +31,12 @@ export const STATE_HEADER = 'ce_absencestate';
 export const PARTITIONS_HEADER = 'ce_partitions';
 
 /**
+ * Rollcall's own attribute of records in `progress`: the registry's ids of the schema of the collection's records. The
+ * first is in use; the registry has lost the others, under which older records stand.
+ */
+export const SCHEMAS_HEADER = 'ce_schemas';
+
+/**
  * Rollcall's own attribute of records in `progress`: the sync that settled the missing rows last, the day's removals, the
  * hold and the last approval, as JSON. See {@link DeletionState} in model/progress.ts.
  */

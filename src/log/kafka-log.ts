@@ -62,7 +62,9 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   async own(signal: AbortSignal): Promise<Ownership> {
     const { ownership, progressEnd } = await this.#takeOver.own(signal);
     this.#progressEnd = progressEnd;
-    return ownership;
+    const progress = new Map(ownership.progress);
+    for (const [name, each] of progress) progress.set(name, await this.#options.schemas.noteLost(each));
+    return { ...ownership, progress };
   }
 
   async commit(transaction: Transaction): Promise<Committed> {
@@ -111,6 +113,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
         tenantId,
         progress,
         body,
+        schemaId: schemas.idOf(progress.collection),
       });
       batch.append({ key: progress.collection, body, schemaId: schemas.idOf('progress'), headers });
     }

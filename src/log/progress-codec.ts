@@ -5,6 +5,7 @@ import {
   DELETIONS_HEADER,
   FIRST_LOAD_HEADER,
   MAPPING_HEADER,
+  SCHEMAS_HEADER,
   STATE_HEADER,
 } from '../core/cloud-events.ts';
 import { isCollectionName } from '../model/collections.ts';
@@ -20,7 +21,7 @@ export const OWNER_KEY = '@owner';
 const HASH_HEX_DIGITS = 32;
 
 /** What a record in `progress` says by headers. */
-type HeaderFields = Pick<Progress, 'mapping' | 'firstLoad' | 'absenceState' | 'deletions'>;
+type HeaderFields = Pick<Progress, 'mapping' | 'firstLoad' | 'absenceState' | 'schemaIds' | 'deletions'>;
 
 /** Fields whose name in the schema differs from that in {@link Progress}, and those of `@owner`. */
 interface Renamed {
@@ -82,6 +83,7 @@ export function headerFieldsOf(headers: IHeaders | undefined): HeaderFields {
     mapping: textOf(MAPPING_HEADER) ?? null,
     firstLoad: textOf(FIRST_LOAD_HEADER) === 'over' ? 'over' : undefined,
     absenceState: textOf(STATE_HEADER),
+    schemaIds: textOf(SCHEMAS_HEADER)?.split(',').map(Number),
     deletions: readDeletions(textOf(DELETIONS_HEADER)),
   };
 }
@@ -99,12 +101,15 @@ export function progressHeaders(options: {
   tenantId: string;
   progress: Progress;
   body: Buffer;
+  /** The registry's id of the collection's schema. */
+  schemaId: number | null;
 }): Record<string, string> {
-  const { tenantId, progress, body } = options;
-  const { collection, sequence, mapping, absenceState, deletions } = progress;
+  const { tenantId, progress, body, schemaId } = options;
+  const { collection, sequence, mapping, absenceState, deletions, schemaIds = [] } = progress;
   // A transaction may contain the progress of several collections.
   const id = `${progress.transactionId}-${collection}`;
   const headers = ownerHeaders({ tenantId, id, body, kind: sequence === 1 ? 'created' : 'updated', mapping });
+  headers[SCHEMAS_HEADER] = [schemaId, ...schemaIds.slice(1)].join(',');
   if (absenceState !== undefined) headers[STATE_HEADER] = absenceState;
   if (deletions !== undefined) headers[DELETIONS_HEADER] = JSON.stringify(deletions);
   if (collection === 'absence-changes' && isFirstLoadOver(progress)) headers[FIRST_LOAD_HEADER] = 'over';

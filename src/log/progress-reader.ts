@@ -3,6 +3,7 @@ import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { outdatesIndex, type Approval, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
+import { isFramed } from './framing.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
 import { headerFieldsOf, OWNER_KEY, progressOf, type ProgressValue } from './progress-codec.ts';
@@ -27,6 +28,7 @@ export function progressDecoder(registry: Pick<Registry, 'decode'>): DecodeProgr
 export class LoggedTenant {
   readonly progress = new Map<CollectionName, Progress>();
   readonly transactionIds = new Map<CollectionName, Set<string>>();
+  readonly recordedAtMs = new Map<CollectionName, number>();
   /** Approvals of missing rows, in the order of their syncs. */
   readonly approvals: { readonly collection: CollectionName; readonly approval: Approval }[] = [];
   /** The last process that took the tenant over; null when no record names one. */
@@ -35,6 +37,8 @@ export class LoggedTenant {
   ownedSinceMs: number | null = null;
   /** Offset of the record that names the owner, or -1. */
   ownerOffset = -1;
+  /** The registry's id of the schema of that record. */
+  ownerSchemaId: number | null = null;
   /** What the topics' keys are spread over, as the last owner wrote them; empty when no record says so. */
   partitions: Readonly<Record<string, number>> = {};
   readonly #decode: DecodeProgress;
@@ -47,7 +51,7 @@ export class LoggedTenant {
     return { owner, progress: this.progress, transactionIds: this.transactionIds };
   }
 
-  async add({ key: keyBytes, value: framed, headers, offset }: KafkaMessage): Promise<void> {
+  async add({ key: keyBytes, value: framed, headers, offset, timestamp }: KafkaMessage): Promise<void> {
     const key = String(keyBytes);
     const name = isCollectionName(key) ? key : null;
     if (framed === null) return;
@@ -59,11 +63,12 @@ export class LoggedTenant {
       this.owner = value === null ? UNREADABLE_OWNER : (value.owner ?? null);
       this.ownedSinceMs = value?.ownedSince ?? null;
       this.ownerOffset = Number(offset);
+      this.ownerSchemaId = isFramed(framed) ? framed.readInt32BE(1) : null;
       this.partitions = JSON.parse(String(headers?.[PARTITIONS_HEADER] ?? '{}'));
     }
     if (name === null) return;
     if (value === null) {
-      for (const known of [this.progress, this.transactionIds]) known.delete(name);
+      for (const known of [this.progress, this.transactionIds, this.recordedAtMs]) known.delete(name);
       return;
     }
     const before = this.progress.get(name);
@@ -73,6 +78,7 @@ export class LoggedTenant {
     const ids = isReset ? new Set<string>() : (this.transactionIds.get(name) ?? new Set());
     this.progress.set(name, progress);
     this.transactionIds.set(name, ids.add(progress.transactionId));
+    this.recordedAtMs.set(name, Number(timestamp));
     // Later records carry the last approval forward.
     const approval = progress.deletions?.approval ?? null;
     const isNew = approval !== null && approval.atMs !== before?.deletions?.approval?.atMs;
@@ -83,7 +89,7 @@ export class LoggedTenant {
 /** The content of `progress`, for a process that does not own the tenant. The owner reads it in take-over.ts. */
 export type KnownProgress = Pick<
   LoggedTenant,
-  'progress' | 'transactionIds' | 'approvals' | 'owner' | 'ownedSinceMs'
+  'progress' | 'transactionIds' | 'recordedAtMs' | 'approvals' | 'owner' | 'ownedSinceMs'
 >;
 
 /**

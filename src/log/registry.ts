@@ -104,6 +104,11 @@ export class Registry {
     return this.#lost.has(id);
   }
 
+  /** Whether the registry has some version of a topic's schema under an id. Throws `REGISTRY_…`. */
+  async knows(id: number, topic: TopicSuffix): Promise<boolean> {
+    return (await this.#typeUnder(id))?.name === this.#ownType(topic).name;
+  }
+
   /** Deletes a subject, softly if the registry supports it: its ids still decode. Returns false if it does not exist. */
   async removeSubject(subject: string): Promise<boolean> {
     const url = this.#url;

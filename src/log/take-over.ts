@@ -44,7 +44,7 @@ export class TakeOver {
 
   /** `progressEnd`: offset of the last record in `progress`, or of the end marker after it. */
   async own(signal: AbortSignal): Promise<{ readonly ownership: Ownership; readonly progressEnd: number }> {
-    const { owner, now } = this.#options;
+    const { owner, now, schemas } = this.#options;
     await this.#producer.discard();
     await this.#topics.connect();
     // A process that initialises its producer again, after an unknown outcome or a failed take-over, would fence a newer
@@ -59,7 +59,9 @@ export class TakeOver {
     // This process checks again now that no other process can commit: a newer one may have come in between.
     this.#requireNotSuperseded(logged);
     await this.#requireSamePartitions(logged);
-    const progressEnd = logged.owner === owner ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
+    // A claim under an id that the registry has lost would stay unreadable.
+    const isClaimed = logged.owner === owner && logged.ownerSchemaId === schemas.idOf('progress');
+    const progressEnd = isClaimed ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
     return { ownership: logged.ownedBy(owner), progressEnd };
   }

@@ -1,13 +1,17 @@
 import { STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
+import type { Progress } from '../model/progress.ts';
 import type { Registry } from './registry.ts';
 import { schemaLost } from './registry-errors.ts';
 
+/** Ids that the registry has lost, remembered for each collection. */
+const MOST_LOST = 8;
+
 /** The registry's ids of a tenant's schemas. */
 export class TenantSchemas {
-  readonly #registry: Pick<Registry, 'isLost'>;
+  readonly #registry: Pick<Registry, 'isLost' | 'knows'>;
   readonly #ids = new Map<TopicSuffix, number>();
 
-  constructor(registry: Pick<Registry, 'isLost'>) {
+  constructor(registry: Pick<Registry, 'isLost' | 'knows'>) {
     this.#registry = registry;
   }
 
@@ -33,5 +37,17 @@ export class TenantSchemas {
   requireHeld(): void {
     const lost = [...this.#ids].filter(([, id]) => this.#registry.isLost(id));
     if (lost.length > 0) throw schemaLost(lost.map(([topic]) => topic));
+  }
+
+  /** The progress with the ids under which records of the collection stand and that the registry has lost. */
+  async noteLost(progress: Progress): Promise<Progress> {
+    const { collection, schemaIds = [] } = progress;
+    // A collection that is not mirrored now has no schema in use.
+    const inUse = this.#ids.get(collection);
+    if (inUse === undefined) return progress;
+    const lost: number[] = [];
+    for (const id of new Set(schemaIds))
+      if (id !== inUse && !(await this.#registry.knows(id, collection))) lost.push(id);
+    return { ...progress, schemaIds: [inUse, ...lost.slice(0, MOST_LOST)] };
   }
 }

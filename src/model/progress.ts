@@ -85,12 +85,22 @@ export interface Progress {
    * transaction. The log writes this as a header of the record.
    */
   readonly absenceState?: string | undefined;
+  /**
+   * The registry's ids of the collection's schema: first the one in use, then those that the registry has lost and under
+   * which records may still stand. The log writes them as a header of the record.
+   */
+  readonly schemaIds?: readonly number[] | undefined;
   /** Undefined before the first sync that settled missing rows. It is a header of the record. */
   readonly deletions?: DeletionState | undefined;
 }
 
 /** The value of {@link Progress.absenceState}. */
 export const STATE_COMPLETE = 'complete';
+
+/** Schema ids that the registry has lost: nobody can read the records under them until they are published again. */
+export function lostSchemaIds(progress: Progress | null): readonly number[] {
+  return progress?.schemaIds?.slice(1) ?? [];
+}
 
 /** Whether everything was published at least once since the topic began: later records are news. */
 export function isFirstLoadOver({ firstLoad, lastCompleteFull }: Progress): boolean {

@@ -54,12 +54,14 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
     if (collection === 'absence-changes') {
       if (absences === undefined) throw notMirrored(collection);
       await republishEvents(work, { writer, absences, wanted });
+      if (keys.length === 0) await writer.publishedAgain(collection);
       return { published, missing: [...missing], why: null, withheld: 0 };
     }
     const republication = collection === 'absences' ? { absences: wanted } : { rows: wanted };
     const result = await work.sync(sourceOf(collection), 'FULL', { republication });
     const why = result.kind === 'inconclusive' ? result.why : null;
     const { withheld } = result;
+    if (keys.length === 0 && why === null && withheld === 0) await writer.publishedAgain(collection);
     return { published, missing: [...missing], why, withheld };
   },
 };

@@ -205,6 +205,7 @@ export class CollectionProgress {
         : (before?.lastCompleteFull ?? null),
       mapping: isOfOne ? this.mapping : SEVERAL_MAPPINGS,
       absenceState: this.isChangelogComplete ? STATE_COMPLETE : undefined,
+      schemaIds: before?.schemaIds,
       deletions: deletions && { ...deletions, settledBy },
       rowsWithheld,
     };
@@ -232,10 +233,22 @@ export class CollectionProgress {
         offsets,
         lastCompleteFull,
         absenceState: undefined,
+        schemaIds: last?.schemaIds,
         deletions: undefined,
         firstLoad: this.#isFirstLoadOver && collection === 'absence-changes' ? 'over' : undefined,
       });
     });
+  }
+
+  /** A collection was published again, under an id that the registry knows. Returns whether it had lost ids. */
+  forgetLostSchemas(collection: CollectionName): boolean {
+    const ofIt = [this.#last, ...this.#derived.values()].find((each) => each?.collection === collection);
+    if ((ofIt?.schemaIds?.length ?? 0) < 2) return false;
+    const cured = (each: Progress | null) =>
+      each?.collection === collection ? { ...each, schemaIds: each.schemaIds?.slice(0, 1) } : each;
+    this.#last = cured(this.#last);
+    this.#derived = new Map([...this.#derived].map(([name, each]) => [name, cured(each)]));
+    return true;
   }
 
   committed(progress: Progress, derived: readonly Progress[]): void {

@@ -2,7 +2,7 @@ import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { Change, KeyedRow, PageTally } from '../core/row-changes.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
 import { RollcallError } from '../errors.ts';
-import { STATE_TOPIC } from '../model/collections.ts';
+import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
 import { keysSeenBefore, type ActiveSync } from './active-sync.ts';
@@ -175,8 +175,9 @@ export class CollectionWriter {
 
   /** The log runs the transactions of all collections one after another, and refuses those after a failure. */
   async #toLog(transaction: Transaction): Promise<Committed> {
-    const { log, emit } = this.#tenant;
+    const { log, emit, runtime } = this.#tenant;
     const collection = this.#own.name;
+    const calledAtMs = runtime.now();
     try {
       const committed = await log.commit(transaction);
       // The changelog is internal, so its records do not count.
@@ -185,7 +186,7 @@ export class CollectionWriter {
       return committed;
     } catch (error) {
       if (error instanceof RollcallError && error.code === 'KAFKA_OUTCOME_UNKNOWN')
-        emit({ type: 'commit-failed', collection });
+        emit({ type: 'commit-failed', collection, durationMs: runtime.now() - calledAtMs });
       throw error;
     }
   }
@@ -278,6 +279,13 @@ export class CollectionWriter {
       seenRejects: null,
       readVersion: this.readVersion(),
     };
+  }
+
+  /** Commits that a collection was published again, so that the schema ids that the registry had lost are of the past. */
+  publishedAgain(collection: CollectionName): Promise<void> {
+    return this.#run(async () => {
+      if (this.committed.forgetLostSchemas(collection)) await this.#commit(this.#syncOfItsOwn());
+    });
   }
 
   /**

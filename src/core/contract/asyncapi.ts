@@ -4,6 +4,7 @@ import {
   FIRST_LOAD_HEADER,
   MAPPING_HEADER,
   PARTITIONS_HEADER,
+  SCHEMAS_HEADER,
   STATE_HEADER,
 } from '../cloud-events.ts';
 
@@ -104,7 +105,13 @@ const KEYS: Partial<Record<TopicSuffix, string>> = {
 };
 
 const OWN = 'For Rollcall itself: ignore it, but keep it if you copy the topic.';
-const OWN_OF_PROGRESS = [STATE_HEADER, DELETIONS_HEADER, PARTITIONS_HEADER, FIRST_LOAD_HEADER];
+const OWN_OF_PROGRESS = [
+  STATE_HEADER,
+  DELETIONS_HEADER,
+  PARTITIONS_HEADER,
+  SCHEMAS_HEADER,
+  FIRST_LOAD_HEADER,
+];
 
 /**
  * The headers of the records of a topic as a JSON Schema: CloudEvents 1.0 in Kafka's binary mode, and Rollcall's own. A

@@ -76,14 +76,29 @@ async function schemasIn(collection: string): Promise<Set<string>> {
   return new Set(await Promise.all(names));
 }
 
-async function stateOf(config: string): Promise<string | undefined> {
+interface Status {
+  readonly state: string;
+  readonly headline: string;
+  readonly decisions: readonly { readonly commands: readonly string[] }[];
+}
+
+async function statusOf(config: string): Promise<Status> {
   const { stdout } = await rollcall(config, 'status', '--json');
-  const [status] = (JSON.parse(stdout) as { tenants: { state: string }[] }).tenants;
-  return status?.state;
+  const [status] = (JSON.parse(stdout) as { tenants: Status[] }).tenants;
+  if (status === undefined) throw new Error(stdout);
+  return status;
+}
+
+/** Runs every command that status prints. */
+async function followRemedies(config: string, { decisions }: Status): Promise<void> {
+  for (const command of decisions.flatMap(({ commands }) => commands)) {
+    const ended = await rollcall(config, ...command.split(' ').slice(1));
+    expect([command, ended.code, ended.stderr]).toEqual([command, 0, expect.anything()]);
+  }
 }
 
 describe('a registry that lost its schemas', () => {
-  it('makes a running Rollcall not ready by name until they are registered again, and verify --repair makes older records readable', async (context) => {
+  it('while Rollcall runs: it is not ready by name, registers them again, and what status says makes all records readable', async (context) => {
     if (own.processes.registry === undefined) return context.skip('needs a registry that can be restarted');
     const config = tenant.configWith({
       registryUrl: own.registryUrl,
@@ -91,29 +106,56 @@ describe('a registry that lost its schemas', () => {
     });
     const run = startRollcall(config, ['run']);
     try {
-      await vi.waitFor(async () => expect(await stateOf(config)).toBe('well'), WITHIN);
+      await vi.waitFor(async () => expect((await statusOf(config)).state).toBe('well'), WITHIN);
       await loseSchemas();
       const url = `http://127.0.0.1:${/"port":(\d+)/.exec(run.output())?.[1] ?? ''}`;
       await vi.waitFor(async () => {
         const said = await (await fetch(`${url}/readyz`)).text();
         expect(said).toContain(`under the id of the schema of ${tenant.topicPrefix}.north.`);
       }, WITHIN);
+      await vi.waitFor(async () => {
+        const { state, headline, decisions } = await statusOf(config);
+        expect([state, decisions[0]?.commands.length]).toEqual(['needs-person', 2]);
+        expect(headline).toContain('the registry has lost the schema of older records of');
+      }, WITHIN);
+      expect(await schemasIn('users')).not.toEqual(new Set(['User']));
       // A change goes out under an id that the registry has.
       const [id = ''] = tenant.hub.district.ids('users');
       tenant.hub.district.patch('users', id, { givenName: 'Somebody Else' });
       await run.says('"rowsUpdated":1');
-      await vi.waitFor(async () => expect(await stateOf(config)).toBe('well'), WITHIN);
-      expect(await schemasIn('users')).not.toEqual(new Set(['User']));
-      const { code, stdout } = await rollcall(config, 'verify', '--repair');
-      expect([code, stdout]).toEqual([0, expect.anything()]);
+      await followRemedies(config, await statusOf(config));
+      await vi.waitFor(async () => expect((await statusOf(config)).state).toBe('well'), WITHIN);
       for (const [collection, name] of [
         ['users', 'User'],
         ['orgs', 'Org'],
+        ['progress', 'Progress'],
       ] as const)
         expect([collection, await schemasIn(collection)]).toEqual([collection, new Set([name])]);
     } finally {
       run.kill('SIGTERM');
       await run.ended;
     }
+  });
+
+  it('before a start: the next one notices it, and the events of absences become readable too', async (context) => {
+    if (own.processes.registry === undefined) return context.skip('needs a registry that can be restarted');
+    const config = tenant.configWith({
+      registryUrl: own.registryUrl,
+      collections: '[orgs, absence-versions, absences, absence-changes]',
+    });
+    expect((await rollcall(config, 'pull', '--full')).code).toBe(0);
+    await loseSchemas();
+    expect((await rollcall(config, 'pull')).code).toBe(0);
+    const status = await statusOf(config);
+    expect(status.decisions[0]?.commands).toHaveLength(4);
+    await followRemedies(config, status);
+    expect((await statusOf(config)).decisions).toEqual([]);
+    for (const [collection, name] of [
+      ['orgs', 'Org'],
+      ['absence-versions', 'AbsenceVersion'],
+      ['absences', 'AbsenceVersion'],
+      ['absence-changes', 'AbsenceChange'],
+    ] as const)
+      expect([collection, await schemasIn(collection)]).toEqual([collection, new Set([name])]);
   });
 });

@@ -71,8 +71,10 @@ describe('the schema of headers in the contract', () => {
   });
 
   it('allows what records of progress have, under one mapping and under several', () => {
-    for (const each of [progress, { ...progress, mapping: SEVERAL_MAPPINGS }]) {
-      expect(problemsOf('progress', progressHeaders({ tenantId, progress: each, body }))).toEqual([]);
+    for (const each of [progress, { ...progress, mapping: SEVERAL_MAPPINGS, schemaIds: [1, 2] }]) {
+      expect(
+        problemsOf('progress', progressHeaders({ tenantId, progress: each, body, schemaId: 1 })),
+      ).toEqual([]);
     }
     expect(problemsOf('progress', ownerHeaders({ tenantId, id: 'owner', body }))).toEqual([]);
   });
