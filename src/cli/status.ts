@@ -3,7 +3,7 @@ import { collectionSettings, enabledCollections, type TenantConfig } from '../co
 import type { CollectionStatus } from '../core/health/collection-status.ts';
 import type { TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
-import { LATE_ROWS } from '../core/watermark.ts';
+import { explainLate } from '../core/watermark.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
@@ -128,6 +128,7 @@ function fromLog(
         fullPull,
         progress: known?.progress.get(name) ?? null,
         rowsLate: 0,
+        isFilterMute: false,
         rowsInKafka: null,
         rowsAtHub: null,
         running: null,
@@ -148,9 +149,11 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
   }
   const remedy = tenant.decisions[0]?.commands.join(', then: ') ?? tenant.reasons[0]?.remedy;
   if (remedy !== undefined) output.line(`  ${colors.cyan('→')} ${remedy}`);
-  for (const { collection, rowsLate } of tenant.collections)
+  for (const { collection, rowsLate, isFilterMute } of tenant.collections)
     if (rowsLate > 0)
-      output.line(`  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${LATE_ROWS}`);
+      output.line(
+        `  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(isFilterMute)}`,
+      );
   output.line();
   const grouped = Map.groupBy(tenant.collections, (each) => each.derivedFrom ?? each.collection);
   output.table(

@@ -44,6 +44,8 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     totalAtEnd: null as number | null,
     /** Rows that incremental syncs missed and this full sync found; null when there is nothing to judge by. */
     rowsLate: null as number | null,
+    /** No incremental sync of the session ever brought a row: then the hub's filter, not the overlap, is to be looked at. */
+    isFilterMute: null as true | null,
     /** Number of rejects by reason; reasons name fields, never values. */
     rejectReasons: new Map<string, number>(),
     /** The derived events, for versions of absences. */

@@ -70,8 +70,13 @@ export function isOversized(rowsSeen: number, knownRows: number): boolean {
   return rowsSeen * 2 > knownRows;
 }
 
-export const LATE_ROWS =
-  'incremental syncs missed rows that the last full sync found: the hub shows them longer after their dateLastModified than deltaOverlap (raise it), or its filter on dateLastModified selects nothing';
+/** What is to be said of rows that incremental syncs missed. `isFilterMute`: no incremental sync of the session ever brought a row. */
+export function explainLate(isFilterMute: boolean): string {
+  const why = isFilterMute
+    ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing; rollcall check asks it"
+    : 'since the hub shows them longer after their dateLastModified than deltaOverlap, or changes rows without a new one: raise deltaOverlap';
+  return `incremental syncs missed rows that the last full sync found, ${why}`;
+}
 
 /**
  * Whether a row with new content that a full sync finds is one that incremental syncs of this session missed: it was modified

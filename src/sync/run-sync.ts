@@ -59,6 +59,7 @@ async function runOn(
     const identity = acceptNew ? null : own.identity;
     const gate = new IdentityGate(identity, { collection: settings.name, isFull, knownRowsBefore });
     const result = await completeSync(run, await scanAll(run, gate));
+    if (!isFull && sync.stats.rowsSeen > 0) own.findings.hasIncrementalBrought = true;
     if (pagesSince !== undefined && result.kind === 'complete') pages?.endFull(pagesSince);
     return result;
   } catch (error) {
@@ -105,6 +106,7 @@ function newSync(
   const mayJudge = isFull && republication === undefined && !confirming;
   const isLate = mayJudge ? lateRows(own.writer.progress, own.inheritedWatermarkMs) : null;
   if (isLate !== null) stats.rowsLate = 0;
+  if (isLate !== null && !own.findings.hasIncrementalBrought) stats.isFilterMute = true;
   return {
     stats,
     isFull,

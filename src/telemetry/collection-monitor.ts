@@ -30,7 +30,7 @@ export class CollectionMonitor {
   isNotOffered = false;
   isWrongTenant = false;
   isLost = false;
-  #rowsLate = 0;
+  #late = { rowsLate: 0, isFilterMute: false };
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -92,7 +92,7 @@ export class CollectionMonitor {
     return {
       ...this.#settings,
       progress: this.progress,
-      rowsLate: this.#rowsLate,
+      ...this.#late,
       rowsInKafka: this.rowsInKafka,
       rowsAtHub: this.rowsAtHub,
       running: this.running.get('FULL') ?? this.running.get('INCREMENTAL') ?? null,
@@ -106,7 +106,8 @@ export class CollectionMonitor {
     this.progress = event.progress;
     this.rowsInKafka = event.rows;
     this.rejects = event.rejects;
-    this.#rowsLate = stats.rowsLate ?? this.#rowsLate;
+    const { rowsLate } = stats;
+    if (rowsLate !== null) this.#late = { rowsLate, isFilterMute: stats.isFilterMute === true };
     if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
     if (outcome === 'inconclusive' && event.short === null)
       this.inconclusive = event.why ?? 'its list proves nothing';

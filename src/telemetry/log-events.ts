@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { LATE_ROWS } from '../core/watermark.ts';
+import { explainLate } from '../core/watermark.ts';
 import { describeError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { DerivedTally } from '../core/sync-stats.ts';
@@ -83,7 +83,8 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
       if (short !== null) logger.warn({ collection, ...short }, SHORT);
-      if (stats.rowsLate) logger.warn({ collection, rowsLate: stats.rowsLate }, LATE_ROWS);
+      if (stats.rowsLate)
+        logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.isFilterMute === true));
       return;
     }
     case 'absences-published':

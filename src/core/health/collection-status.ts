@@ -1,7 +1,7 @@
 import { isOtherHeld } from '../deletions/waiting-list.ts';
 import { lastFullPullDue } from '../full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
-import type { SyncMode } from '../../model/progress.ts';
+import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
 import { formatDuration, isoOrNull } from '../words.ts';
 import type { CollectionFacts, RunningSync, TenantFacts } from './tenant-facts.ts';
 
@@ -28,6 +28,10 @@ export interface CollectionStatus {
   readonly rejected: number;
   /** Rows that the last full sync found and incremental syncs had missed. */
   readonly rowsLate: number;
+  /** Whether no incremental sync had ever brought a row by then. */
+  readonly isFilterMute: boolean;
+  /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
+  readonly lostSchemas: readonly number[];
   readonly late: Lateness | null;
 }
 
@@ -46,7 +50,8 @@ const WATERMARK_GRACE_MS = 10 * 60_000;
 
 /** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
-  const { collection, progress, rowsInKafka, rowsAtHub, rowsLate, hasIncremental, running } = facts;
+  const { collection, progress, rowsInKafka, rowsAtHub, rowsLate, isFilterMute, hasIncremental, running } =
+    facts;
   const full = progress?.lastCompleteFull ?? null;
   const { derivedFrom } = collectionNamed(collection);
   const isNotOffered = tenant.notOffered.includes(derivedFrom ?? collection);
@@ -70,6 +75,8 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     withheld: mayBeLate ? withheldOf(facts, tenant) : 0,
     rejected: mayBeLate ? Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0) : 0,
     rowsLate,
+    isFilterMute,
+    lostSchemas: lostSchemaIds(progress),
     late: mayBeLate ? lateness(facts, tenant) : null,
   };
 }

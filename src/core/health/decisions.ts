@@ -20,6 +20,7 @@ export function decisionsOf(
   const { tenant, wrongTenant, areAbsencesLost } = facts;
   const withheld = statuses.filter((each) => each.withheld > 0).map(({ collection }) => collection);
   const count = statuses.reduce((sum, each) => sum + each.withheld, 0);
+  const unreadable = statuses.flatMap((each) => (each.lostSchemas.length > 0 ? [each.collection] : []));
   const decisions: Decision[] = [
     {
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
@@ -35,6 +36,11 @@ export function decisionsOf(
       collections: withheld,
       what: `${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${named(withheld)}: has the hub really lost ${count === 1 ? 'this row' : 'these rows'}?`,
       commands: ['list', 'approve <digest>'].map((words) => `rollcall deletes ${words} --tenant ${tenant}`),
+    },
+    {
+      collections: unreadable,
+      what: `the registry has lost the schema of older records of ${named(unreadable)}: no consumer can read them until they are published again`,
+      commands: unreadable.map((collection) => `rollcall republish ${collection} --tenant ${tenant}`),
     },
   ];
   return decisions.filter(({ collections }) => collections.length > 0);

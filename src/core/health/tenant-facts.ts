@@ -38,6 +38,8 @@ export interface CollectionFacts {
   readonly progress: Progress | null;
   /** Rows that the last full sync found and incremental syncs had missed. */
   readonly rowsLate: number;
+  /** Whether no incremental sync had ever brought a row by then. */
+  readonly isFilterMute: boolean;
   readonly rowsInKafka: number | null;
   /** Rows that the hub had at the end of the last full sync. */
   readonly rowsAtHub: number | null;

@@ -20,6 +20,7 @@ interface Row {
 class Bench {
   readonly rows = new Map<string, Row>();
   readonly filters: (number | null)[] = [];
+  filterSelects = true;
   nowMs = Date.parse('2026-03-10T09:00:00Z');
   #progress: Progress | null = null;
   #ids = 0;
@@ -68,7 +69,7 @@ class Bench {
   async *#walk(afterMs: number | null) {
     this.filters.push(afterMs);
     const rows = [...this.rows]
-      .filter(([, { stampMs }]) => afterMs === null || stampMs > afterMs)
+      .filter(([, { stampMs }]) => afterMs === null || (this.filterSelects && stampMs > afterMs))
       .map(([id, { stampMs, content }]): KeyedRow => {
         const hash = Buffer.from(content.padEnd(16));
         const row = { kind: 'row', sourcedId: id, value: { content }, hash, modifiedAtMs: stampMs } as const;
@@ -123,6 +124,20 @@ describe('deltaOverlap', () => {
     expect(made.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
   });
 
+  it('is not blamed where no incremental sync brought a row: a filter that selects nothing is', async () => {
+    const made = await loaded();
+    made.filterSelects = false;
+    const parts = await made.session(5 * MINUTE);
+    await runSync(parts, 'FULL', { signal });
+    for (let minute = 1; minute <= 60; minute += 1) {
+      made.nowMs += MINUTE;
+      if (minute % 10 === 0) made.put(`new${minute}`, 'new');
+      await runSync(parts, 'INCREMENTAL', { signal });
+    }
+    const result = await runSync(parts, 'FULL', { signal });
+    expect(result).toMatchObject({ stats: { rowsLate: 5, isFilterMute: true } });
+  });
+
   it('that is too small shows at the next full sync', async () => {
     const made = await loaded();
     const parts = await made.session(5 * MINUTE);
@@ -140,7 +155,7 @@ describe('deltaOverlap', () => {
     const result = await runSync(parts, 'FULL', { signal });
     expect(result).toMatchObject({
       kind: 'complete',
-      stats: { rowsCreated: 1, rowsUpdated: 2, rowsLate: 1 },
+      stats: { rowsCreated: 1, rowsUpdated: 2, rowsLate: 1, isFilterMute: null },
     });
     // A second full sync at once has nothing to judge by.
     expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ stats: { rowsLate: null } });

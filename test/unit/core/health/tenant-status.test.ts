@@ -75,6 +75,7 @@ function facts(collection: CollectionName, options: Partial<CollectionFacts> = {
     fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
     progress: progress(),
     rowsLate: 0,
+    isFilterMute: false,
     rowsInKafka: null,
     rowsAtHub: null,
     running: null,
