@@ -34,7 +34,9 @@ export type DecodedRow = ReadableRow | UnreadableRow;
 /** Decodes rows of one collection under one mapping. Pure and synchronous; never throws on bad data. */
 export interface RowReader {
   read(row: unknown): DecodedRow;
-  /** Rejects a value that `read` returned and that still must not be published; `reason` names no value. */
+  /** Rejects a row that is readable and still must not be published; `reason` names no value. */
+  reject(row: unknown, reason: string): UnreadableRow;
+  /** Like {@link reject}, for a value that `read` returned. */
   readonly rejectValue?: ((value: object, reason: string) => UnreadableRow) | undefined;
   /** Avro body (unframed) of a value that `read` returned. */
   encode(value: object): Buffer;

@@ -119,6 +119,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
 
   return {
     read,
+    reject: (row, reason) => reject(row, { sourcedId: isJsonObject(row) ? readableId(row) : null, reason }),
     rejectValue: (value, reason) =>
       rejectMapped(rawRow(value), { sourcedId: readableId({ ...value }), reason }),
     encode: (value) => Buffer.from(encodeIntoSlab(value)),

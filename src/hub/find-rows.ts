@@ -58,10 +58,10 @@ async function ask(
       signal,
       readVersion,
       read: (answer) => {
-        const list =
-          answer.status === 204 ? null : listIn(answer.body, { envelope: collection.envelope, where });
+        const { body, isUtf8 } = answer;
+        const list = answer.status === 204 ? null : listIn(body, { envelope: collection.envelope, where });
         const row = list?.findLast((each) => readableId(each) === id);
-        return row === undefined ? null : { row, readVersion: answer.readVersion };
+        return row === undefined ? null : { row, isUtf8, readVersion: answer.readVersion };
       },
     });
   } catch (error) {

@@ -16,6 +16,8 @@ export interface HubAnswer {
   readonly raw: Buffer;
   /** The page that the answer is, unparsed. */
   readonly known: RememberedPage | null;
+  /** False if U+FFFD replaced bytes that are not UTF-8 (RFC 8259, section 8.1). */
+  readonly isUtf8: boolean;
   /** Size of the decompressed body. */
   readonly bytes: number;
   readonly total: number | null;
@@ -68,10 +70,8 @@ export function readAnswer(
     try {
       parsed = parseBody(text);
     } catch {
-      throw errorOfBody(response, where, 'is not JSON, or is cut off');
+      throw errorOfBody(response, where);
     }
-    // What replaced such bytes would not be what the hub sent (RFC 8259, section 8.1).
-    if (!isUtf8(body)) throw errorOfBody(response, where, 'has bytes that are not UTF-8');
   }
   return {
     ...rest,
@@ -79,6 +79,7 @@ export function readAnswer(
     body: parsed,
     raw: body,
     known,
+    isUtf8: known !== null || isUtf8(body),
     bytes: body.length,
     total: totalOf(response.header('x-total-count')),
     hubTimeMs: parseHttpDate(response.header('date')),
@@ -149,10 +150,10 @@ function errorOfAnswer(
   return new HubError('HUB_REQUEST_REFUSED', answered, { status, remedy });
 }
 
-/** The error for a 2xx answer with a body that is no JSON in UTF-8. */
-function errorOfBody(response: HttpResponse, where: string, fault: string): HubError {
+/** The error for a 2xx answer whose body is not JSON. */
+function errorOfBody(response: HttpResponse, where: string): HubError {
   const isHtml = looksLikeHtml(response);
-  const what = isHtml ? 'is an HTML page' : fault;
+  const what = isHtml ? 'is an HTML page' : 'is not JSON, or is cut off';
   return new HubError('HUB_BODY_INVALID', `The answer for ${where} ${what}`, {
     status: response.status,
     remedy: isHtml

@@ -31,6 +31,8 @@ export interface HubPage {
    * core/lossless-json).
    */
   readonly rows: readonly unknown[];
+  /** False if U+FFFD replaced bytes that are not UTF-8: rows that contain it are not what the hub sent. */
+  readonly isUtf8: boolean;
   /** The hub's clock (`Date` header) for this response, ms since the epoch; null without a readable header. */
   readonly hubTimeMs: number | null;
   /** `X-Total-Count`; null when absent or unreadable. */
@@ -92,6 +94,8 @@ export interface ReadOptions {
 /** A single undecoded row. */
 export interface FoundRow {
   readonly row: unknown;
+  /** See {@link HubPage.isUtf8}. */
+  readonly isUtf8: boolean;
   /** What the option `readVersion` returned for the request. */
   readonly readVersion: number;
 }
@@ -127,6 +131,8 @@ export interface Hub {
 export interface ScheduleAnswer {
   /** Parsed; numbers that a double cannot represent are raw JSON (see core/lossless-json). */
   readonly lessons: readonly unknown[];
+  /** False if U+FFFD replaced bytes that are not UTF-8. */
+  readonly isUtf8: boolean;
   /** The hub's clock for the first page, ms since the epoch; null without a readable `Date` header. */
   readonly hubTimeMs: number | null;
 }

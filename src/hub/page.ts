@@ -59,17 +59,18 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? JSON.stringify(row)));
   const facts = { ...common, hasList: found !== null, rowCount: rows.length, ids, marks };
   const print = haveIds ? printOf(answer, context, ids) : undefined;
-  return { page: { rows, ...ofAnswer, print }, facts, leadsOut: isOut };
+  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut: isOut };
 }
 
 /** A page that was recognised: its rows are parsed only if somebody reads them. */
 function knownPage(
   known: RememberedPage,
-  { read, ...ofAnswer }: Omit<HubPage, 'rows'> & { readonly read: () => HubPage['rows'] },
+  { read, ...ofAnswer }: Omit<HubPage, 'rows' | 'isUtf8'> & { readonly read: () => HubPage['rows'] },
 ): HubPage {
   let rows: HubPage['rows'] | null = null;
   return {
     known,
+    isUtf8: true,
     ...ofAnswer,
     get rows() {
       return (rows ??= read());
@@ -83,10 +84,10 @@ function rowsIn(raw: Buffer, list: { envelope: string; where: string }): readonl
 
 /** What the page can be recognised by. */
 function printOf(answer: HubAnswer, context: PageContext, ids: readonly string[]): HubPage['print'] {
-  const { raw, requested, bytes } = answer;
+  const { raw, requested, bytes, isUtf8 } = answer;
   const { collection, where, limit, cursor } = context;
   // A large one is not remembered, since its text would stay in memory, and no request before its turn may ask for it.
-  if (cursor === undefined || ids.length === 0 || bytes > LARGE_BYTES) return undefined;
+  if (cursor === undefined || !isUtf8 || ids.length === 0 || bytes > LARGE_BYTES) return undefined;
   return () => {
     const digest = proveDigest(raw, (body) => listIn(body, { envelope: collection.envelope, where }) ?? []);
     return digest === null ? null : { cursor, address: requested.href, limit, bytes, digest, ids };

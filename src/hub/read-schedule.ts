@@ -35,6 +35,7 @@ export async function readSchedule(
   const seen = new Set<string>();
   let url = withQuery(resourceUrl(baseUrl, { collection }), { student, from, to });
   let first: HubAnswer | null = null;
+  let isUtf8 = true;
   for (let pages = 1; ; pages += 1) {
     const page = await requests.get({
       target: 'schedules',
@@ -45,6 +46,7 @@ export async function readSchedule(
       read: (answer) => readPage(answer, where),
     });
     first ??= page.answer;
+    isUtf8 &&= page.answer.isUtf8;
     if (lessons.length + page.lessons.length > MAX_LESSONS) {
       throw endless(where, `it has more than ${MAX_LESSONS} lessons`);
     }
@@ -58,7 +60,7 @@ export async function readSchedule(
     if (pages >= MAX_PAGES) throw endless(where, `it has more than ${MAX_PAGES} pages`);
     url = page.next;
   }
-  return { lessons, hubTimeMs: first.hubTimeMs };
+  return { lessons, isUtf8, hubTimeMs: first.hubTimeMs };
 }
 
 /** Returns no mark for a page without lessons: such pages may follow each other. */

@@ -119,8 +119,8 @@ class Answers {
   async #ask(student: string, signal: AbortSignal): Promise<StudentDays & { hubTimeMs: number | null }> {
     const { readSchedule, reader } = this.#options;
     const window = this.#window;
-    const { lessons, hubTimeMs } = await readSchedule({ student, ...askedDays(window), signal });
-    return { ...reader.read({ student, window, lessons }), hubTimeMs };
+    const { lessons, isUtf8, hubTimeMs } = await readSchedule({ student, ...askedDays(window), signal });
+    return { ...reader.read({ student, window, lessons, isUtf8 }), hubTimeMs };
   }
 
   #noteRefusal(student: string, error: unknown): void {

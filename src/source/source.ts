@@ -50,8 +50,8 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
     scopeOf: () => '',
     async fetchRows(ids, options) {
       const rows = await hub.findRows({ collection, ids, ...options });
-      return rows.map(({ row, readVersion }) => ({
-        rows: [keyed(reader.read(row), undefined)],
+      return rows.map(({ row, isUtf8, readVersion }) => ({
+        rows: [keyed(readRow(reader, row, isUtf8), undefined)],
         readVersion,
       }));
     },
@@ -123,7 +123,10 @@ async function* readRows(
       if (step.done === true) return step.value;
       const page = step.value;
       const decode = (): readonly KeyedRow[] =>
-        notTooDeep(() => page.rows.map((row) => keyed(reader.read(row), parentId)), collection);
+        notTooDeep(
+          () => page.rows.map((row) => keyed(readRow(reader, row, page.isUtf8), parentId)),
+          collection,
+        );
       const isLarge = page.bytes > LARGE_BYTES;
       let rows = page.known === undefined ? decode() : null;
       // Nobody else reads them, but the scan still refers to them.
@@ -147,16 +150,13 @@ async function* readRows(
   }
 }
 
-/** A value that is nested thousands of levels deep cannot be written as text. */
-function notTooDeep<T>(decode: () => T, { name }: Collection): T {
-  try {
-    return decode();
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new HubError('HUB_BODY_INVALID', `Cannot read a row of ${name}: it is nested too deeply`, {
-      remedy: 'Have the hub leave the field out, or leave the collection out of the configuration.',
-    });
-  }
+function readRow(reader: RowReader, row: unknown, isUtf8: boolean): DecodedRow {
+  return isUtf8 || !holdsReplacement(row) ? reader.read(row) : reader.reject(row, 'its text is not UTF-8');
+}
+
+/** U+FFFD may stand for bytes that are not UTF-8: the original text is lost. */
+function holdsReplacement(row: unknown): boolean {
+  return JSON.stringify(row).includes('\uFFFD');
 }
 
 function keyed(decoded: DecodedRow, parentId: string | undefined): KeyedRow {
@@ -203,4 +203,16 @@ async function* composeClass(
 /** A row without an id counts as one of its own. */
 function distinctIds(rows: readonly unknown[]): number {
   return new Set(rows.map((row) => (row as { sourcedId?: unknown } | null)?.sourcedId ?? row)).size;
+}
+
+/** A value that is nested thousands of levels deep cannot be written as text. */
+function notTooDeep<T>(decode: () => T, { name }: Collection): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new HubError('HUB_BODY_INVALID', `Cannot read a row of ${name}: it is nested too deeply`, {
+      remedy: 'Have the hub leave the field out, or leave the collection out of the configuration.',
+    });
+  }
 }

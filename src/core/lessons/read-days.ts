@@ -38,6 +38,8 @@ export interface StudentLessons {
   readonly window: DayWindow;
   /** From the hub; those outside the window are skipped. */
   readonly lessons: readonly unknown[];
+  /** False when U+FFFD replaced bytes that are not UTF-8. */
+  readonly isUtf8: boolean;
 }
 
 /** A student's lessons, day by day. */
@@ -123,7 +125,7 @@ export class DayReader {
     return shortDigest(`${this.#hashPrefix}\n${JSON.stringify(texts)}`);
   }
 
-  #byDay({ window, lessons }: StudentLessons): Map<string, Day> {
+  #byDay({ window, lessons, isUtf8 }: StudentLessons): Map<string, Day> {
     const masked = lessons.map((lesson) => (isJsonObject(lesson) ? this.#mask(lesson) : lesson));
     const days = new Map<string, Day>();
     for (const [at, read] of this.#readLessons(masked).entries()) {
@@ -135,6 +137,7 @@ export class DayReader {
       day.shown.push(masked[at]);
       if (read.date === null) day.problems.add(read.problem);
       else day.lessons.push({ lesson: { ...read.values, raw }, content: this.#contentOf(masked[at]) });
+      if (!isUtf8 && raw.includes('\uFFFD')) day.problems.add('the text of a lesson is not UTF-8');
     }
     return days;
   }

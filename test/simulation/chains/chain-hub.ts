@@ -47,7 +47,7 @@ export class ChainHub extends ChainLife implements Hub {
       throw simulatedError('HUB_TIMEOUT');
     }
     const found = ids.map((id) => this.rows.get(id)).filter((row) => row !== undefined);
-    const rows = found.map((row) => ({ row: this.#handOut(row), readVersion: sent }));
+    const rows = found.map((row) => ({ row: this.#handOut(row), isUtf8: true, readVersion: sent }));
     await dawdle(this.#at, 3);
     return rows;
   }

@@ -52,7 +52,7 @@ export async function* keysetPages<Row>(
     await dawdle(at, at.random.chance(0.15) ? hub.longestMs : 10);
     const last = page.at(-1);
     if (last === undefined && rowsSoFar > 0) return end('empty-page');
-    yield { ...answer, hubTimeMs, total, readVersion: stamp, bytes: 1 };
+    yield { ...answer, isUtf8: true, hubTimeMs, total, readVersion: stamp, bytes: 1 };
     rowsSoFar += page.length;
     if (last === undefined) return end('no-rows');
     if (rest.length === page.length) return end('no-next-link');

@@ -88,7 +88,7 @@ export class LivingHub implements Hub {
     if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
     const found = [...new Set(ids)].map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
     await dawdle(this.#at, 3);
-    return found.map((row) => ({ row, readVersion: sent }));
+    return found.map((row) => ({ row, isUtf8: true, readVersion: sent }));
   }
 
   #select(after: string, modifiedAfterMs: number | undefined): SimulatedRow[] {

@@ -24,11 +24,22 @@ export function versionIn(hash: string): number {
 export const simulatedReader: RowReader = {
   read(row) {
     const read = row as SimulatedRow;
+    if (!read.isReadable) return simulatedReader.reject(row, 'simulated');
     const { sourcedId, modifiedAtMs } = read;
-    const same = { sourcedId, hash: hashOf(read), modifiedAtMs };
-    return read.isReadable
-      ? { kind: 'row', value: read, ...same }
-      : { kind: 'reject', rejectId: sourcedId, reason: 'a field could not be read', text: null, ...same };
+    return { kind: 'row', sourcedId, value: read, hash: hashOf(read), modifiedAtMs };
+  },
+  reject(row, reason) {
+    const read = row as SimulatedRow;
+    const { sourcedId, modifiedAtMs } = read;
+    return {
+      kind: 'reject',
+      sourcedId,
+      rejectId: sourcedId,
+      reason,
+      text: null,
+      modifiedAtMs,
+      hash: hashOf(read),
+    };
   },
   encode: (value) => Buffer.from(String((value as SimulatedRow).version)),
 };

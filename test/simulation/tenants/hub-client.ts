@@ -141,7 +141,7 @@ export class HubClient implements Hub {
       );
       const rows = options.ids.flatMap((id) => {
         const row = listed.get(id);
-        return row === undefined ? [] : [{ row, readVersion }];
+        return row === undefined ? [] : [{ row, isUtf8: true, readVersion }];
       });
       await dawdle(this.#at, 3);
       return rows;
@@ -205,7 +205,7 @@ export class HubClient implements Hub {
       const answer = asListed(rows, after === '' ? null : after, { ...options, pages });
       if (answer.known !== undefined) this.#happened('hub: a page was recognised');
       return {
-        page: { ...answer, hubTimeMs, total, readVersion, bytes: 1 },
+        page: { ...answer, isUtf8: true, hubTimeMs, total, readVersion, bytes: 1 },
         count: some.length,
         rest: isEmpty ? 0 : rest.length,
         last,

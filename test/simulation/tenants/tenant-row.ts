@@ -21,5 +21,9 @@ export function hashTextOf(row: TenantRow): string {
 
 export const tenantReader: RowReader = {
   ...simulatedReader,
+  read: (row) =>
+    (row as TenantRow).isReadable
+      ? simulatedReader.read(row)
+      : simulatedReader.reject(row, 'a field could not be read'),
   encode: (value) => Buffer.from(JSON.stringify(value)),
 };

@@ -52,7 +52,7 @@ describe('a lookup of rows by id', () => {
       else return byFilter(request, response);
     });
     const { rows } = await find(test, ['a'], { readVersion: () => (stamps += 1) });
-    expect(rows).toEqual([{ row: { sourcedId: 'a' }, readVersion: 2 }]);
+    expect(rows).toEqual([{ row: { sourcedId: 'a' }, isUtf8: true, readVersion: 2 }]);
   });
 
   it('takes no other row for the one that it asks for', async () => {
@@ -117,9 +117,10 @@ describe('text that is not UTF-8', () => {
     );
   };
 
-  it('is no answer', async () => {
+  it('marks its row', async () => {
     await using test = await testHub(latin1);
-    await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_BODY_INVALID' });
+    const { rows } = await find(test, ['a', 'ø', 'x']);
+    expect(rows).toEqual([{ row: { sourcedId: 'a', note: '\uFFFD' }, isUtf8: false, readVersion: 0 }]);
   });
 });
 

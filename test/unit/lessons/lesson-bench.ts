@@ -81,7 +81,7 @@ export class LessonBench {
         if (trouble !== null) throw trouble;
         const days = [...(this.lessons.get(student) ?? [])].filter((day) => day >= from && day <= to);
         const lessons = days.map((day) => ({ id: day, start: `${day}T08:15:00` }));
-        return { lessons, hubTimeMs: this.time.now() };
+        return { lessons, isUtf8: true, hubTimeMs: this.time.now() };
       },
       reader: new DayReader({
         fields: DEFAULT_LESSON_FIELDS,

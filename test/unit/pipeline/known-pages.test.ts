@@ -104,7 +104,7 @@ class World {
         isFull ? options : { ...options, pages: undefined },
       );
       if (answer.known !== undefined) this.known += 1;
-      yield { ...answer, hubTimeMs: 0, total, readVersion, bytes: 1 };
+      yield { ...answer, isUtf8: true, hubTimeMs: 0, total, readVersion, bytes: 1 };
       after = page.at(-1)?.sourcedId ?? after;
       if (rest.length <= PAGE_ROWS) {
         const reason = total === 0 ? 'no-rows' : 'no-next-link';

@@ -22,10 +22,10 @@ describe('reasons of rejects', () => {
 
   it('are bounded, whatever a hub names its fields', () => {
     const stats = newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: 0 });
-    const unread = usersReader().read({});
+    const reader = usersReader();
     for (let at = 0; at < 500; at += 1) {
-      const decoded = { ...unread, reason: `reason ${at}` } as typeof unread;
-      countRejects(stats, [{ key: 'a', rejectKey: 'a', decoded }]);
+      const decoded = reader.reject({ sourcedId: 'a' }, `reason ${at}`);
+      countRejects(stats, [{ key: 'a', rejectKey: 'a', decoded: decoded }]);
     }
     expect(stats.rejectReasons.size).toBeLessThanOrEqual(101);
     expect([...stats.rejectReasons.values()].reduce((sum, rows) => sum + rows, 0)).toBe(500);

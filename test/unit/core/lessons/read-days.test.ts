@@ -17,8 +17,17 @@ const OPTIONS: DayReaderOptions = {
 };
 const WINDOW = { from: '2026-11-19', to: '2026-11-21' };
 
-function read(lessons: readonly unknown[], options: Partial<DayReaderOptions> = {}): StudentDays {
-  return new DayReader({ ...OPTIONS, ...options }).read({ student: 's|1', window: WINDOW, lessons });
+function read(
+  lessons: readonly unknown[],
+  options: Partial<DayReaderOptions> = {},
+  isUtf8 = true,
+): StudentDays {
+  return new DayReader({ ...OPTIONS, ...options }).read({
+    student: 's|1',
+    window: WINDOW,
+    lessons,
+    isUtf8,
+  });
 }
 
 function lesson(start: string, rest: object = {}): Record<string, unknown> {
@@ -168,6 +177,12 @@ describe('a lesson that cannot be decoded', () => {
       );
     }
     expect(JSON.stringify(read([lesson('19T08'), [{ teachers: [secret] }]]))).toContain(secret);
+  });
+
+  it('with bytes that are not UTF-8 is rejected', () => {
+    const lessons = [lesson('19T08'), lesson('20T08', { title: 'Sm\uFFFDr' })];
+    expect(outcome(read(lessons, {}, false))['2026-11-20']).toBe('the text of a lesson is not UTF-8');
+    expect(outcome(read(lessons, {}, true))['2026-11-20']).toEqual(['l20T08']);
   });
 
   it('on a day too large for a record rejects that day', () => {
