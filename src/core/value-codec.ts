@@ -12,7 +12,7 @@ export interface ValueCodec<Value> {
 
 /** A codec for Rollcall's own values (`progress`, `rejects`, `class-students`), and for decoding any published value. */
 export function createValueCodec<Value extends object>(schema: AvroSchema): ValueCodec<Value> {
-  const type = avroType(schema, { wrapUnions: 'never' });
+  const type = avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never' });
   return {
     toBuffer: (value) => type.toBuffer(value),
     fromBuffer: (body) => type.fromBuffer(body) as Value,
@@ -25,7 +25,7 @@ const LARGEST_SLAB_BYTES = 4 * 1024 * 1024;
 
 /** Encodes values into one shared buffer: a result is valid until the next call. */
 export function createSlabEncoder(schema: AvroSchema): (value: object) => Buffer {
-  const type = avroType(schema, { wrapUnions: 'never' });
+  const type = avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never' });
   let slab = Buffer.allocUnsafeSlow(FIRST_SLAB_BYTES);
   return (value) => {
     const end = type.encode(value, slab);
@@ -34,9 +34,4 @@ export function createSlabEncoder(schema: AvroSchema): (value: object) => Buffer
     if (body.length <= LARGEST_SLAB_BYTES) slab = Buffer.allocUnsafeSlow(body.length * 2);
     return body;
   };
-}
-
-/** The avsc type of a schema. Throws when `schema` is not a valid Avro schema. */
-export function avroType(schema: AvroSchema, options: { wrapUnions?: 'never' } = {}): avro.Type {
-  return avro.Type.forSchema(schema as avro.Schema, options);
 }

@@ -1,8 +1,7 @@
 import type { SchemaRegistry as RegistryClient } from '@kafkajs/confluent-schema-registry';
 import avro from 'avsc';
-import { avroType } from '../core/value-codec.ts';
 import { RollcallError } from '../errors.ts';
-import type { AvroRecord, AvroSchema } from '../model/avro-schema.ts';
+import type { AvroRecord } from '../model/avro-schema.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
 import { COMPATIBILITY, createRegistryClient, LEVEL, RefusedRequest, SchemaType } from './registry-client.ts';
@@ -174,7 +173,7 @@ export class Registry {
 
 /** The Avro type of a schema; its values are as avsc decodes them, without Rollcall's logical types. */
 function typeOf(schema: unknown): avro.Type {
-  return avroType(schema as AvroSchema);
+  return avro.Type.forSchema(schema as avro.Schema);
 }
 
 /** Decodes with the first type that fits all bytes; returns undefined when none does. */
