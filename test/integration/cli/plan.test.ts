@@ -39,7 +39,6 @@ async function holdings(topicPrefix: string): Promise<object> {
   const redis = new Redis(inject('stack').redisUrl);
   try {
     const topics = (await admin.listTopics()).filter((name) => name.startsWith(`${topicPrefix}.`)).toSorted();
-    const { groups } = await admin.listGroups();
     const values: Record<string, string> = {};
     for (const key of (await redis.keys(`*${topicPrefix}*`)).toSorted()) {
       // Only heartbeats expire.
@@ -52,7 +51,6 @@ async function holdings(topicPrefix: string): Promise<object> {
     return {
       ends: await endOffsets(topics),
       topics,
-      groups: groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(`${topicPrefix}.`)),
       values,
     };
   } finally {
