@@ -4,6 +4,8 @@ import { shortfallOf, type ScanEvidence } from '../core/deletions/evidence.ts';
 export class HubFindings {
   /** The hub's last answer was that it does not have the collection. */
   isNotOffered = false;
+  /** Almost none of the rows were known: only a full sync shows which tenant they belong to. */
+  isForeign = false;
   /** The hub's clock minus ours at the last sync; null before the first. */
   skewMs: number | null = null;
   /** Whether the last full sync was inconclusive: until one is not, changes are published, but the watermark stays. */

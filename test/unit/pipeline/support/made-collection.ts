@@ -78,7 +78,6 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     source: { begin: () => Promise.reject(new Error('no source is given')), scopeOf: () => '' },
     missing,
     pages: null,
-    identity: null,
     findings: new HubFindings(),
     late: new LateRowWatch(),
     inheritedWatermarkMs: null,
