@@ -64,7 +64,7 @@ describe('plan', () => {
     await using tenant = await startTestTenant();
     const plan = await rollcall(tenant.configPath, 'plan', '--keys', '--json');
     expect(plan.code).toBe(0);
-    expect(await holdings(tenant.topicPrefix)).toEqual({ ends: {}, topics: [], groups: [], values: {} });
+    expect(await holdings(tenant.topicPrefix)).toEqual({ ends: {}, topics: [], values: {} });
     expect((await rollcall(tenant.configPath, 'pull', '--full')).code).toBe(0);
     const records = await readTopics(
       [...COLLECTIONS, 'rejects'].map((name) => `${tenant.topicPrefix}.north.${name}`),
