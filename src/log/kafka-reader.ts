@@ -25,8 +25,6 @@ export interface ReadOptions {
    * markers: without this, a caller that knows of a commit may not find its records.
    */
   readonly awaitsDecision?: boolean | undefined;
-  /** Called with the id of each temporary group that an attempt joins. */
-  readonly onGroup?: ((groupId: string) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -80,9 +78,8 @@ class StretchReader {
   }
 
   async attempt(): Promise<void> {
-    const { kafka, groupIdPrefix, onGroup, signal } = this.#options;
+    const { kafka, groupIdPrefix, signal } = this.#options;
     const groupId = `${groupIdPrefix}.catch-up.${randomUUID()}`;
-    onGroup?.(groupId);
     const consumer = kafka.consumer({
       allowAutoTopicCreation: false,
       groupId,

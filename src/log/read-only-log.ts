@@ -17,12 +17,7 @@ const MARKERS_POLL_MS = 100;
  * marker. A missing topic counts as empty. Throws `KAFKA_…`, and `REGISTRY_…` for records of `progress`.
  */
 export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges' | 'read' | 'close'> {
-  /** Temporary groups that the reads have joined. The brokers list them for some minutes, unless they are deleted. */
-  readonly #groups: string[] = [];
-  protected override readonly how: Pick<ReadOptions, 'awaitsDecision' | 'onGroup'> = {
-    awaitsDecision: true,
-    onGroup: (groupId) => this.#groups.push(groupId),
-  };
+  protected override readonly how: Pick<ReadOptions, 'awaitsDecision'> = { awaitsDecision: true };
   /** Last data offsets in `progress`. */
   #known: Offsets = {};
 
@@ -67,12 +62,8 @@ export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges
     await this.readUpTo(last, reading);
   }
 
-  /** Deletes the groups that the reads joined, if this user may, and disconnects. */
-  async close(): Promise<void> {
-    const groups = this.#groups.splice(0);
-    // Without the right to delete them, the groups stay until the brokers drop them.
-    if (groups.length > 0) await this.admin.deleteGroups(groups).catch(() => undefined);
-    await this.disconnect();
+  close(): Promise<void> {
+    return this.disconnect();
   }
 
   /** Returns those of the topics that exist. */

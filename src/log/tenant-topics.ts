@@ -25,7 +25,7 @@ export interface TenantTopicsOptions {
 /** Reads a tenant's topics, and their partitions, offsets and settings. */
 export class TenantTopics {
   protected readonly admin: Admin;
-  protected readonly how: Pick<ReadOptions, 'awaitsDecision' | 'onGroup'> = {};
+  protected readonly how: Pick<ReadOptions, 'awaitsDecision'> = {};
   /** Also the tenant's transactional id, and the beginning of the names of temporary groups. */
   protected readonly id: string;
   readonly #options: TenantTopicsOptions;

@@ -2,15 +2,12 @@ import { absentStudents } from '../absences/absence-index.ts';
 import { AbsenceView } from '../absences/absence-view.ts';
 import { createZoneClock } from '../core/lessons/zone-clock.ts';
 import { PageMemory } from '../core/pages/page-memory.ts';
-import { overlapsEnough } from '../core/tenant-identity.ts';
-import { LargeAnswer } from '../hub/hub-error.ts';
 import { lessonSource } from '../lessons/lesson-source.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source/source.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { HubFindings } from '../sync/hub-findings.ts';
-import { IdentityCheck } from '../sync/identity.ts';
 import type { MirroredCollection } from '../sync/settle-missing.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 import { CollectionWriter } from '../table/collection-writer.ts';
@@ -52,7 +49,6 @@ class Session implements TenantSession {
   readonly runners = new Map<CollectionName, CollectionRunner>();
   readonly writers = new Map<CollectionName, CollectionWriter>();
   readonly #all = new Map<CollectionName, MirroredCollection>();
-  readonly #identity = new IdentityCheck();
   readonly #tenant: Tenant;
   readonly #signal: AbortSignal;
 
@@ -82,7 +78,6 @@ class Session implements TenantSession {
       source,
       missing,
       pages: pages ?? null,
-      identity: this.#identityOf(source, writer, { collection: name, missing }),
       findings: new HubFindings(),
       inheritedWatermarkMs: start.progress?.watermarkMs ?? null,
       requireRecords: () => requireRecords(tenant, new Map([[name, writer]]), this.#signal),
@@ -90,28 +85,6 @@ class Session implements TenantSession {
     };
     this.#all.set(name, own);
     this.runners.set(name, new CollectionRunner(own));
-  }
-
-  /** Requests by the keys of other rows, or by student, cannot return another tenant's rows. */
-  #identityOf(
-    source: Source,
-    writer: CollectionWriter,
-    { collection, missing }: { collection: CollectionName; missing: MissingRows },
-  ): IdentityCheck | null {
-    if (source.parents !== undefined || source.changes !== undefined) return null;
-    const signal = this.#signal;
-    this.#identity.add({
-      collection,
-      knownRows: () => writer.known.rows,
-      // A row that is missing at this tenant's own hub would prove nothing.
-      someKeys: (count) => writer.read((table) => table.someKeys(count, (key) => !missing.has(key))),
-      async find(keys) {
-        const options = { readVersion: writer.readVersion, signal };
-        return (await source.fetchRows?.(keys, options))?.length ?? 0;
-      },
-      beginWithKnown: () => beginsWithKnown(source, writer, signal),
-    });
-    return this.#identity;
   }
 
   #viewOf(name: CollectionName, source: Source): AbsenceView | undefined {
@@ -159,31 +132,4 @@ async function allKeys(index: Pick<CollectionIndex, 'keys'>): Promise<string[]> 
   const all: string[] = [];
   for await (const keys of index.keys('rows')) all.push(...keys);
   return all;
-}
-
-/** Whether enough rows on the first page of a list are published ones. */
-async function beginsWithKnown(
-  source: Source,
-  writer: CollectionWriter,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { readVersion, known } = writer;
-  const { scopes, scans } = await source.begin();
-  for (const scan of scans(scopes)) {
-    const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
-    try {
-      const first = await pages.next();
-      if (first.done === true) continue;
-      const keys = first.value.rows.flatMap(({ key }) => key ?? []);
-      const hashes = await writer.read((table) => table.hashesOf(keys));
-      const knownAmongThem = keys.filter((key) => hashes.get(key) != null).length;
-      if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows: known.rows }))
-        return true;
-    } catch (error) {
-      if (!(error instanceof LargeAnswer)) throw error;
-    } finally {
-      await pages.return(undefined as never).catch(() => undefined);
-    }
-  }
-  return false;
 }

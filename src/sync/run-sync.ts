@@ -41,10 +41,10 @@ async function runOn(
   mode: SyncMode,
   options: RunOptions & Pick<RunningSync, 'some'>,
 ): Promise<SyncResult | ReplacedSync> {
-  const { writer, pages, settings } = own;
+  const { writer, pages } = own;
   const { acceptNew = false, approved = null, confirming: isConfirming = false, some, signal } = options;
   const isFull = mode === 'FULL';
-  if (acceptNew) own.identity?.clear(settings.name);
+  if (acceptNew) own.findings.isForeign = false;
   const startedAtMs = own.tenant.runtime.now();
   const pagesSince = isFull ? pages?.beginFull() : undefined;
   const sync = newSync(own, mode, { ...options, startedAtMs });
@@ -56,9 +56,7 @@ async function runOn(
     const knownRowsBefore = writer.known.rows;
     const becameEmpty: KeyedRow[] = [];
     const run = { own, sync, isConfirming, approved, reading, some, knownRowsBefore, becameEmpty, signal };
-    const identity = acceptNew ? null : own.identity;
-    const gate = new IdentityGate(identity, { collection: settings.name, isFull, knownRowsBefore });
-    const result = await completeSync(run, await scanAll(run, gate));
+    const result = await completeSync(run, await scanAll(run, new IdentityGate(run, acceptNew)));
     if (!isFull && sync.stats.rowsSeen > 0) own.findings.hasIncrementalBrought = true;
     if (pagesSince !== undefined && result.kind === 'complete') pages?.endFull(pagesSince);
     return result;

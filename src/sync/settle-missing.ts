@@ -21,7 +21,6 @@ import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { MissingRows } from '../table/missing-rows.ts';
 import type { Tenant, TenantCollection } from '../table/tenant.ts';
 import type { HubFindings } from './hub-findings.ts';
-import type { IdentityCheck } from './identity.ts';
 import type { Approved } from './sync-result.ts';
 
 /** A collection of a session. */
@@ -33,8 +32,6 @@ export interface MirroredCollection {
   readonly missing: MissingRows;
   /** The pages of earlier full syncs; null where every page is to be parsed. */
   readonly pages: PageMemory | null;
-  /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
-  readonly identity: IdentityCheck | null;
   readonly findings: HubFindings;
   /** The watermark that the session began with: another process, with another overlap, may have stored it. */
   readonly inheritedWatermarkMs: number | null;

@@ -45,7 +45,7 @@ export class SyncTimetable {
     const isByTime = watermarkMs === null || source.changes === undefined;
     return nextSync({
       watermarkMs: isByTime ? watermarkMs : hubNowMs,
-      lastFullAtMs: this.#isWrongTenant ? null : this.#lastFullAtMs,
+      lastFullAtMs: this.#own.findings.isForeign ? null : this.#lastFullAtMs,
       lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
       fullNotBeforeMs: this.#notBefore('FULL', nowMs),
@@ -63,7 +63,7 @@ export class SyncTimetable {
   get canBeIncremental(): boolean {
     const { writer } = this.#own;
     const isKnown = writer.committed.completeSinceMs !== null && writer.progress?.watermarkMs != null;
-    return this.hasIncremental && isKnown && !this.#isWrongTenant;
+    return this.hasIncremental && isKnown && !this.#own.findings.isForeign;
   }
 
   /** Whether the hub supports the filter of incremental syncs; true until it refuses it. */
@@ -75,11 +75,6 @@ export class SyncTimetable {
   /** Whether an incremental sync has anything to read. */
   get mayBringChanges(): boolean {
     return this.#own.source.changes?.isEmpty !== true;
-  }
-
-  /** Almost none of the rows were known: only a full sync shows which tenant they belong to. */
-  get #isWrongTenant(): boolean {
-    return this.#own.identity?.isFlagged(this.#own.settings.name) === true;
   }
 
   noteFilterRefused(): void {

@@ -1,4 +1,3 @@
-import { compositeKey } from '../../../src/model/keys.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
@@ -7,10 +6,10 @@ import type { SeededTenantMistake } from './seeded-mistake.ts';
 import { AFTERSCHOOLS } from './tenant-hub.ts';
 import { withIndexes } from './with-state.ts';
 
-/** As if the configuration named every afterschool. */
-function mirroringAll(parts: Tenant): Tenant {
+/** As if the configuration named these afterschools. */
+function mirroring(parts: Tenant, parentIds: readonly string[]): Tenant {
   const collections = parts.collections.map((each) =>
-    each.name === AFTERSCHOOL_USERS ? { ...each, parentIds: AFTERSCHOOLS } : each,
+    each.name === AFTERSCHOOL_USERS ? { ...each, parentIds } : each,
   );
   return { ...parts, collections };
 }
@@ -21,17 +20,13 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'an afterschool that left the configuration is still mirrored',
     troubles: 'restarts',
     finds: 'published although the configuration does not name its afterschool',
-    mistake: { parts: mirroringAll },
+    mistake: { parts: (parts) => mirroring(parts, AFTERSCHOOLS) },
   },
   {
     name: 'an afterschool that entered the configuration is not loaded at the start',
     troubles: 'restarts',
     finds: 'not loaded at the start',
-    mistake: {
-      namesOthers: true,
-      state: (state) =>
-        withIndexes(state, (index, name) => (name === AFTERSCHOOL_USERS ? neverLacking(index) : index)),
-    },
+    mistake: { namesOthers: true, parts: (parts) => mirroring(parts, AFTERSCHOOLS.slice(0, 1)) },
   },
   {
     name: 'an afterschool that comes back is published again',
@@ -49,23 +44,6 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
 ];
-
-/** An index in which each afterschool seems to have a row until the work begins. */
-function neverLacking(index: CollectionIndex): CollectionIndex {
-  let isWorking = false;
-  const working = <T>(result: T): T => {
-    isWorking = true;
-    return result;
-  };
-  return withOther(index, {
-    lookup: (area, keys, expected) => working(index.lookup(area, keys, expected)),
-    apply: (previous, position, changes) => working(index.apply(previous, position, changes)),
-    async *keys(area) {
-      if (!isWorking) yield AFTERSCHOOLS.map((id) => compositeKey(id, 'any'));
-      yield* index.keys(area);
-    },
-  });
-}
 
 /** An index without the rows of afterschools that the process before did not name. */
 function knowingOnly(afterschools: readonly string[], index: CollectionIndex): CollectionIndex {

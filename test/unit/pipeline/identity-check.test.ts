@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
-import { IdentityCheck, type PublishedRows } from '../../../src/sync/identity.ts';
+import { HubFindings } from '../../../src/sync/hub-findings.ts';
+import { showsOwnRows } from '../../../src/sync/identity.ts';
+import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
 
 const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
   'HUB_REQUEST_REFUSED',
@@ -12,61 +14,81 @@ const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
   'HUB_PAGE_TOO_LONG',
 ];
 
-function checkOf(
-  ...published: (Partial<PublishedRows> & Pick<PublishedRows, 'collection'>)[]
-): IdentityCheck {
-  const check = new IdentityCheck();
-  for (const each of published) {
-    check.add({
-      knownRows: () => 100,
+interface Given {
+  readonly rows?: number;
+  /** Shows so many of the rows that it is asked for. */
+  readonly find?: () => Promise<number>;
+  readonly firstRow?: 'published' | 'unknown';
+}
+
+const { signal } = new AbortController();
+
+/** Collections of one session, by name. */
+function sessionOf<Name extends string>(given: Readonly<Record<Name, Given>>) {
+  const all = new Map<string, MirroredCollection>();
+  for (const [name, { rows = 100, find, firstRow = 'unknown' }] of Object.entries<Given>(given)) {
+    const table = {
       someKeys: () => Promise.resolve(['a', 'b', 'c']),
-      find: () => Promise.resolve(0),
-      beginWithKnown: () => Promise.resolve(false),
-      ...each,
-    });
+      hashesOf: (keys: string[]) =>
+        Promise.resolve(new Map(keys.map((key) => [key, key === 'published' ? Buffer.of(1) : null]))),
+    };
+    async function* open() {
+      yield { rows: [{ key: firstRow }] };
+    }
+    all.set(name, {
+      writer: {
+        known: { rows },
+        readVersion: () => 0,
+        read: (read: (from: typeof table) => unknown) => read(table),
+      },
+      source: {
+        fetchRows: async () => Array.from({ length: (await find?.()) ?? 0 }),
+        begin: () => Promise.resolve({ scopes: new Set(['']), scans: () => [{ scope: '', open }] }),
+      },
+      missing: { has: () => false },
+      findings: new HubFindings(),
+      all,
+    } as unknown as MirroredCollection);
   }
-  return check;
+  return Object.fromEntries(all) as Record<Name, MirroredCollection>;
 }
 
 const found = (rows: number) => () => Promise.resolve(rows);
+const failing = (code: ErrorCode) => () =>
+  Promise.reject(new HubError(code, 'No answer', { remedy: 'Look.' }));
 
 describe("a page of hardly any known row is this tenant's", () => {
   it('if the hub still shows one of three published rows', async () => {
-    expect(await checkOf({ collection: 'users', find: found(1) }).isOwn('users')).toBe(true);
-    expect(await checkOf({ collection: 'users', find: found(0) }).isOwn('users')).toBe(false);
+    expect(await showsOwnRows(sessionOf({ users: { find: found(1) } }).users, signal)).toBe(true);
+    expect(await showsOwnRows(sessionOf({ users: { find: found(0) } }).users, signal)).toBe(false);
   });
 
   it.each(FAILS_EVERY_QUESTION)(
     'or, where it cannot be asked, if its list begins with a published row: %s',
     async (code) => {
-      const find = () => Promise.reject(new HubError(code, 'No answer', { remedy: 'Look.' }));
-      const begins = (is: boolean) => () => Promise.resolve(is);
-      const own = checkOf({ collection: 'users', find, beginWithKnown: begins(true) });
-      const other = checkOf({ collection: 'users', find, beginWithKnown: begins(false) });
-      expect([await own.isOwn('users'), await other.isOwn('users')]).toEqual([true, false]);
+      const find = failing(code);
+      const own = sessionOf({ users: { find, firstRow: 'published' } }).users;
+      const other = sessionOf({ users: { find } }).users;
+      expect([await showsOwnRows(own, signal), await showsOwnRows(other, signal)]).toEqual([true, false]);
     },
   );
 
   it('by the rows of another collection, if it has fewer than five itself', async () => {
-    const small = { collection: 'orgs', knownRows: () => 4 } as const;
-    expect(await checkOf(small, { collection: 'users', find: found(1) }).isOwn('orgs')).toBe(true);
-    expect(await checkOf(small, { collection: 'users' }).isOwn('orgs')).toBe(false);
+    const small = { rows: 4 };
+    const own = sessionOf({ orgs: small, users: { find: found(1) } });
+    expect(await showsOwnRows(own.orgs, signal)).toBe(true);
+    expect(await showsOwnRows(sessionOf({ orgs: small, users: {} }).orgs, signal)).toBe(false);
   });
 
   it('where no collection has five rows, unless another was found to be of another tenant', async () => {
-    const check = checkOf(
-      { collection: 'orgs', knownRows: () => 4 },
-      { collection: 'users', knownRows: () => 4 },
-    );
-    expect(await check.isOwn('orgs')).toBe(true);
-    check.flag('users');
-    expect(await check.isOwn('orgs')).toBe(false);
+    const { orgs, users } = sessionOf({ orgs: { rows: 4 }, users: { rows: 4 } });
+    expect(await showsOwnRows(orgs, signal)).toBe(true);
+    users.findings.isForeign = true;
+    expect(await showsOwnRows(orgs, signal)).toBe(false);
   });
 
   it('is not judged while the hub is unavailable: the error is passed on', async () => {
-    const find = () => Promise.reject(new HubError('HUB_UNAVAILABLE', 'Away', { remedy: 'Wait.' }));
-    await expect(checkOf({ collection: 'users', find }).isOwn('users')).rejects.toMatchObject({
-      code: 'HUB_UNAVAILABLE',
-    });
+    const { users } = sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });
+    await expect(showsOwnRows(users, signal)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
   });
 });

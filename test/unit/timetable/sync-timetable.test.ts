@@ -23,7 +23,6 @@ function timetable(): { at: (nowMs: number) => unknown; changes: ChangedScopes }
       progress: { watermarkMs: LAST_FULL_MS - 5 * MINUTE },
       committed: { isMappingNew: false, completeSinceMs: LAST_FULL_MS },
     },
-    identity: null,
     findings: new HubFindings(),
     missing: { owed: null },
     source: { changes },

@@ -77,7 +77,6 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     source: { begin: () => Promise.reject(new Error('no source is given')), scopeOf: () => '' },
     missing,
     pages: null,
-    identity: null,
     findings: new HubFindings(),
     inheritedWatermarkMs: null,
     requireRecords: () => Promise.resolve(),
