@@ -125,6 +125,8 @@ async function confirmMissing(
     const last = confirmed.find(({ collection }) => collection === first.collection);
     if (last === undefined) return first;
     const [created, updated] = [first.created + last.created, first.updated + last.updated];
-    return { ...last, seen: first.seen, created, updated, removed: first.removed + last.removed };
+    const { mode, seen, rejected, rejectReasons } = first;
+    const sums = { created, updated, removed: first.removed + last.removed };
+    return { ...last, mode, seen, rejected, rejectReasons, ...sums };
   });
 }

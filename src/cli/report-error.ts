@@ -31,6 +31,6 @@ export function reportError(
       : [`Something unforeseen happened: ${safeErrorMessage(error)}`, 'ROLLCALL_DEBUG=1 shows where.'];
   stderr.write(`${colors.red('✗')} ${message}\n${colors.cyan('→')} ${remedy}\n`);
   if (error instanceof RollcallError) stderr.write(`${colors.dim(`  see ${runbookOf(error.code)}`)}\n`);
-  if (env['ROLLCALL_DEBUG']) stderr.write(`${inspect(error, { depth: 5 })}\n`);
+  if (env['ROLLCALL_DEBUG'] === '1') stderr.write(`${inspect(error, { depth: 5 })}\n`);
   return exitCodeOf(error);
 }

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
-import { syncedCollections } from '../config.ts';
+import { syncedCollections, type Config } from '../config.ts';
 import { formatCount } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { REBUILD, type RebuiltIndex } from '../owner/rebuild.ts';
 import { asOwner } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
+import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, readLogs } from './with-assembly.ts';
 
@@ -71,8 +72,17 @@ function requireConfirmed(collections: readonly CollectionName[], isConfirmed: b
   });
 }
 
+/** Says so where no index is stored. */
+function isStored(output: Output, { redis }: Config): boolean {
+  if (redis !== undefined) return true;
+  output.line('There is no stored index: no Redis is configured, so each start builds it from the topics.');
+  output.data({ collections: [] });
+  return false;
+}
+
 async function showState({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {
   const config = loadConfig({ withoutHub: true });
+  if (!isStored(output, config)) return;
   const { tenants, collections } = choose(config, flags);
   const only = new Set(collections.map(sourceOf));
   await using assembly = quietAssembly(config);
@@ -113,6 +123,7 @@ async function rebuild({ output, signal, loadConfig, flags }: Verb<RebuildFlags>
   const collections = [...new Set(named.map(sourceOf))];
   const { anew = false, yes = false } = flags;
   if (anew) requireConfirmed(collections, yes);
+  else if (!isStored(output, config)) return;
   const parameters = { collections, anew };
   const rebuilt: ({ readonly tenant: string } & RebuiltIndex)[] = [];
   await using assembly = quietAssembly(config);

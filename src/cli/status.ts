@@ -90,10 +90,12 @@ async function askOwner({ config, store }: Assembly, tenant: string): Promise<As
     // A living process cannot renew its heartbeat in a Redis that takes no writes.
     if (living === null) await store.ready();
     const { health, version } = living?.info ?? {};
-    // Another version may say it in another way.
-    return health === undefined || version !== packageVersion()
-      ? { isOwnerAlive: living !== null }
-      : { health: JSON.parse(health, asPrintable) as TenantStatus };
+    if (health === undefined || version === undefined) return { isOwnerAlive: living !== null };
+    const own = packageVersion();
+    if (version === own) return { health: JSON.parse(health, asPrintable) as TenantStatus };
+    const why = `version ${printable(version)} mirrors the tenant, and this is ${own}`;
+    const remedy = 'Ask with that version, or look at its status page.';
+    return { isOwnerAlive: true, reported: [{ part: 'owner', why, remedy }] };
   } catch (error) {
     const remedy = error instanceof RollcallError ? error.remedy : 'Check redis.url.';
     return { reported: [{ part: 'redis', why: describeError(error), remedy }] };

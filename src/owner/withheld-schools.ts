@@ -1,4 +1,5 @@
 import type { WaitingRows } from '../core/deletions/waiting-list.ts';
+import { UndecodableRecord } from '../log/registry-errors.ts';
 import { TopicReader } from '../log/read-only-log.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Assembly } from '../session/assemble.ts';
@@ -20,6 +21,7 @@ export async function readWithheldSchools(
   options: { tenantId: string; list: Pick<WaitingRows, 'collection' | 'keys'>; signal: AbortSignal },
 ): Promise<readonly SchoolCount[]> {
   const { collection, keys } = options.list;
+  if (keys.length === 0) return [];
   const wanted = new Set(keys);
   const schools = new Map<string, string | null>();
   const names = new Map<string, string | null>();
@@ -28,7 +30,11 @@ export async function readWithheldSchools(
   const reader = new TopicReader({ log }, [...topics], async ({ topic, key, value }) => {
     const isWanted = topic === collection && wanted.has(key);
     if (value === null || (!isWanted && topic !== 'orgs')) return;
-    const row = await registry.decode(value);
+    // Nobody may have lost the schema of an old record: then its school is unknown.
+    const row = await registry.decode(value).catch((error: unknown) => {
+      if (error instanceof UndecodableRecord) return null;
+      throw error;
+    });
     if (isWanted) schools.set(key, schoolOf(row));
     if (topic === 'orgs') names.set(key, textIn(row, 'name'));
   });
@@ -51,8 +57,9 @@ export function countBySchool(
 
 /** The id of the school that a published row names: a user's main one, or that of its first role. Null for none. */
 export function schoolOf(row: unknown): string | null {
-  const { school, org, primaryOrg, roles } = (row ?? {}) as Readonly<Record<string, unknown>>;
+  const { school: named, org, primaryOrg, roles } = (row ?? {}) as Readonly<Record<string, unknown>>;
   const [role] = Array.isArray(roles) ? (roles as readonly ({ readonly org?: unknown } | null)[]) : [];
+  const [school] = [named].flat();
   return [school, org, primaryOrg, role?.org].map((each) => textIn(each, 'sourcedId')).find(Boolean) ?? null;
 }
 

@@ -25,8 +25,8 @@ export interface AskOwnerOptions {
 export async function askOwner(options: AskOwnerOptions): Promise<RequestOutcome> {
   const { coordination, tenantId, request, signal, sleep, pollIntervalMs = 500 } = options;
   if ((await coordination.livingOwner(tenantId)) === null) throw noOwner(tenantId);
-  await coordination.leave(tenantId, request);
   try {
+    await coordination.leave(tenantId, request);
     return await outcomeOf({ ...options, signal, sleep, pollIntervalMs });
   } finally {
     // A failure here would hide the outcome.

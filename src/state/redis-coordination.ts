@@ -69,8 +69,10 @@ export class RedisCoordination implements Coordination {
         remedy: 'Wait until it has handled some of them; `rollcall status` shows what it is doing.',
       });
     }
-    await this.#connection.run((client) => client.rpush(requests, JSON.stringify(request)));
-    await this.#connection.run((client) => client.pexpire(requests, LIST_KEPT_MS));
+    await this.#connection.run(async (client) => {
+      const added = client.multi().rpush(requests, JSON.stringify(request)).pexpire(requests, LIST_KEPT_MS);
+      for (const [error] of (await added.exec()) ?? []) if (error !== null) throw error;
+    });
   }
 
   async cancel(tenantId: string, request: OwnerRequest): Promise<void> {

@@ -1,3 +1,4 @@
+import { ofLog } from '../core/deletions/missing.ts';
 import { digestOf, waitingList, type WaitingRows } from '../core/deletions/waiting-list.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
@@ -25,9 +26,8 @@ export async function readWaiting(
   if (!isHeld) return { collections: [], rows: 0, digest: null };
   const known = await Promise.all(
     [...progress].map(async ([collection, record]) => {
-      const { settledBy, heldSinceMs = null } = record?.deletions ?? {};
-      const missing = await memory.missing(collection);
-      const keys = missing !== null && missing.syncId === settledBy ? missing.keys : null;
+      const { settledBy = null, heldSinceMs = null } = record?.deletions ?? {};
+      const keys = ofLog(await memory.missing(collection), settledBy)?.keys ?? null;
       return { collection, keys, heldSinceMs };
     }),
   );

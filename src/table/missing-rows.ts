@@ -1,4 +1,4 @@
-import type { Missing, MissingKeys } from '../core/deletions/missing.ts';
+import { ofLog, type Missing, type MissingKeys } from '../core/deletions/missing.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 
@@ -25,7 +25,7 @@ export class MissingRows {
     settledBy: string | null,
   ): Promise<MissingRows> {
     const remembered = settledBy === null ? null : await memory.missing(collection);
-    return new MissingRows(memory, collection, remembered?.syncId === settledBy ? remembered : null);
+    return new MissingRows(memory, collection, ofLog(remembered, settledBy));
   }
 
   /** Without those seen since; null: what was remembered is lost or void. */
@@ -59,7 +59,8 @@ export class MissingRows {
     const [missing, keys] = [this.#missing, this.keys];
     if (this.#seen.size === 0 || missing === null || keys === null) return null;
     const isNamed = missing.syncId === settledBy;
-    await this.replace({ ...missing, syncId: isNamed ? transactionId : missing.syncId, keys });
+    const ids = isNamed ? { syncId: transactionId, before: missing.syncId } : {};
+    await this.replace({ ...missing, ...ids, keys });
     return isNamed ? transactionId : null;
   }
 

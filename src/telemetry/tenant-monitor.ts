@@ -105,6 +105,8 @@ export class TenantMonitor {
         this.#hubSkewMs = event.stats.startedAtMs - (nowMs - event.durationMs);
         this.#noteDerived(event.derived);
         this.#hubAnswers();
+        // One student whom the hub never answers is a reject, and no failure of the API.
+        if (event.collection === 'schedules' && event.outcome === 'complete') this.#core.forget();
         return true;
       case 'sync-failed':
         return !isFromHub(event.error) || this.report('hub', reasonOf(event.error));
@@ -161,7 +163,7 @@ export class TenantMonitor {
 
   #sessionEnded(): void {
     this.isOwner = false;
-    for (const api of [this.#oneRoster, this.#core]) api.sessionEnded();
+    for (const api of [this.#oneRoster, this.#core]) api.forget();
     for (const each of this.#collections.values()) each.running.clear();
   }
 

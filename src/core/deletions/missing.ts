@@ -10,11 +10,19 @@ export type MissingKeys = ReadonlyMap<string, Miss>;
 export interface Missing {
   /** The sync that settled it, or the transaction with which rows left it. It is void if the log names another one. */
   readonly syncId: string;
+  /** The id before that transaction, which the log still names if it was not committed. */
+  readonly before?: string | undefined;
   /** When the confirming sync that is owed is due, ms since the epoch; null: none is owed. */
   readonly confirmAtMs: number | null;
   /** The confirming sync reads every scope, not only those of the missing keys. */
   readonly confirmsAll: boolean;
   readonly keys: MissingKeys;
+}
+
+/** What is remembered, if the log names it; else it is void. */
+export function ofLog(remembered: Missing | null, settledBy: string | null): Missing | null {
+  const isOf = settledBy !== null && [remembered?.syncId, remembered?.before].includes(settledBy);
+  return remembered !== null && isOf ? { ...remembered, syncId: settledBy } : null;
 }
 
 /** A full sync as far as missing rows are concerned. */

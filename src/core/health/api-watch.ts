@@ -47,14 +47,15 @@ export class ApiWatch {
         // A request that ends with its session fails too, and not by the hub.
         if (REFUSALS.has(event.code) || !event.code.startsWith('HUB_')) return;
         this.#failingSinceMs ??= nowMs;
-        this.#lastCode = event.code;
+        // An open circuit is no answer of the hub.
+        if (event.code !== 'HUB_CIRCUIT_OPEN') this.#lastCode = event.code;
         return;
       default:
     }
   }
 
-  /** Nobody asks the hub until the next session: what failed before says nothing about it now. */
-  sessionEnded(): void {
+  /** Nobody asks the hub until the next session, or a whole sync came to its end: what failed before says nothing about it now. */
+  forget(): void {
     this.#failingSinceMs = null;
   }
 

@@ -19,20 +19,25 @@ const LAST_MS = Date.parse('9999-12-31');
 /** Offsets in use change only at quarter hours of UTC. */
 const BLOCK_MS = 900_000;
 const BLOCKS_KEPT = 4096;
+const LOCAL_LENGTH = 'YYYY-MM-DDThh:mm:ss'.length;
 
 /** `timeZone`: IANA name; throws RangeError for an unknown one. */
 export function createZoneClock(timeZone: string): ZoneClock {
-  // Swedish times are written as in ISO 8601.
+  // Swedish times are written as in ISO 8601, but for years below 1000.
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   const offsets = new Map<number, number>();
 
   /** Local time minus UTC, ms. */
   function offsetAt(ms: number): number {
-    const block = Math.floor(ms / BLOCK_MS);
+    const block = Math.floor(Math.min(ms, LAST_MS) / BLOCK_MS);
     const known = offsets.get(block);
     if (known !== undefined) return known;
     if (offsets.size >= BLOCKS_KEPT) offsets.clear();
-    const offset = Date.parse(`${format.format(block * BLOCK_MS)}Z`) - block * BLOCK_MS;
+    const local = format
+      .format(block * BLOCK_MS)
+      .replace(' ', 'T')
+      .padStart(LOCAL_LENGTH, '0');
+    const offset = Date.parse(`${local}Z`) - block * BLOCK_MS;
     offsets.set(block, offset);
     return offset;
   }

@@ -24,6 +24,15 @@ describe('rows that came back', () => {
     expect((await MissingRows.open(memory, 'users', 'tx-2')).keys).toBeNull();
   });
 
+  it('leave what is left to a session after a commit that failed', async () => {
+    const { memory, missing } = await opened('full-1');
+    await missing.dropSeen('tx-2', 'full-1');
+    const after = await MissingRows.open(memory, 'users', 'full-1');
+    expect([...(after.keys ?? [])].map(([key]) => key)).toEqual(['b']);
+    after.noteSeen(['b']);
+    expect(await after.dropSeen('tx-3', 'full-1')).toBe('tx-3');
+  });
+
   it('name nothing where the log names a sync whose missing rows are not remembered yet', async () => {
     const { missing } = await opened('full-1');
     expect(await missing.dropSeen('tx-2', 'full-2')).toBeNull();

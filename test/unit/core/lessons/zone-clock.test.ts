@@ -14,6 +14,11 @@ describe('local time', () => {
     expect(instant('Europe/Oslo', '2026-03-29T08:15')).toBe('2026-03-29T06:15:00.000Z');
   });
 
+  it.each(['0012', '0024', '0031', '0099', '0999'])('in the year %s has its date', (year) => {
+    for (const zone of ['Europe/Oslo', 'America/St_Johns'])
+      expect(createZoneClock(zone).dateAt(Date.parse(`${year}-09-01T12:00:00Z`))).toBe(`${year}-09-01`);
+  });
+
   it('in the hour that autumn repeats is the first of the two instants', () => {
     expect(instant('Europe/Oslo', '2026-10-25T01:30')).toBe('2026-10-24T23:30:00.000Z');
     expect(instant('Europe/Oslo', '2026-10-25T02:30')).toBe('2026-10-25T00:30:00.000Z');
