@@ -12,6 +12,8 @@ export function absenceProblems(options: {
   absences: readonly TopicRecord[];
   changes: readonly TopicRecord[];
   versions: ReadonlyMap<string, readonly HubState[]>;
+  /** The versions that Rollcall has read: the id of an absence is the oldest of them. A chain may leave while it is read. */
+  read: ReadonlySet<string>;
 }): string[] {
   const replaces = new Map<string, string | null>();
   for (const [id, states] of options.versions) {
@@ -20,7 +22,7 @@ export function absenceProblems(options: {
   }
   const problems: string[] = [];
   for (const [key, records] of Map.groupBy(options.absences, (record) => record.key)) {
-    const problem = problemOfCurrent(key, { records, replaces });
+    const problem = problemOfCurrent(key, { records, replaces, read: options.read });
     if (problem !== null) problems.push(`absences ${key}: ${problem}`);
   }
   for (const [key, records] of Map.groupBy(options.changes, (record) => record.key)) {
@@ -54,14 +56,19 @@ type Replaces = ReadonlyMap<string, string | null>;
 /** `absences` shows tails of this chain, each later than the one before. */
 function problemOfCurrent(
   key: string,
-  { records, replaces }: { records: readonly TopicRecord[]; replaces: Replaces },
+  {
+    records,
+    replaces,
+    read,
+  }: { records: readonly TopicRecord[]; replaces: Replaces; read: ReadonlySet<string> },
 ): string | null {
   let before = -1;
   for (const record of records) {
     if (record.value === null) continue;
     const id = idOf(record.value);
     const path = id === null ? [] : pathTo(id, replaces);
-    if (path[0] !== key) return `shows a version of another chain: ${where(record)}`;
+    if (path.find((each) => read.has(each)) !== key)
+      return `shows a version of another chain: ${where(record)}`;
     if (path.length - 1 < before) return `an older version after a newer one: ${where(record)}`;
     before = path.length - 1;
   }

@@ -189,6 +189,17 @@ describe('the checker', () => {
       },
     ],
     [
+      'shows a version of another chain',
+      'a current absence under the id of a later version',
+      () =>
+        withTopic('absences', (records) => {
+          const replaced = records.find(({ key, value }) => value !== null && value['sourcedId'] !== key);
+          return records.map((each) =>
+            each === replaced ? { ...each, key: String(each.value?.['sourcedId']) } : each,
+          );
+        }),
+    ],
+    [
       'step 2 after none',
       'a step left out',
       () => {

@@ -65,7 +65,9 @@ export function wronglyPublished(
   for (const [name, records] of topics) problems.push(...topicProblems(name, records));
   const [absences, changes] = [topics.get('absences'), topics.get('absence-changes')];
   if (absences !== undefined && changes !== undefined) {
-    problems.push(...absenceProblems({ absences, changes, versions: tenant.history.of('absence-versions') }));
+    const versions = tenant.history.of('absence-versions');
+    const read = new Set(topics.get('absence-versions')?.map(({ key }) => key) ?? versions.keys());
+    problems.push(...absenceProblems({ absences, changes, versions, read }));
   }
   problems.push(...repeatedIds('progress', evidence.get('progress') ?? []));
   if (!lost.includes('progress'))
