@@ -154,6 +154,8 @@ async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Prom
   ending.progress.beginAgain();
   hub.living.freeze();
   const runners = [...ending.session.runners.values()];
+  // What was deleted a moment ago is shown to incremental syncs alone; two full ones in a row would have to miss it.
+  await Promise.all(runners.map((runner) => runner.request('INCREMENTAL')));
   // Collections whose rows others need come first.
   for (const hasParents of [false, true]) {
     const syncs = runners.filter((runner) => runner.hasParents === hasParents);

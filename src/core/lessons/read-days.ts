@@ -175,10 +175,19 @@ export class DayReader {
   }
 }
 
-/** By start and content, so that the order does not depend on the hub's. */
+/** By start, end, id and finally content, so that the order does not depend on the hub's. */
 function byTime(one: Day['lessons'][number], other: Day['lessons'][number]): number {
-  const later = (one.lesson.start ?? 0) - (other.lesson.start ?? 0);
-  return later || (one.content === other.content ? 0 : one.content < other.content ? -1 : 1);
+  const [a, b] = [one.lesson, other.lesson];
+  return (
+    (a.start ?? 0) - (b.start ?? 0) ||
+    (a.end ?? 0) - (b.end ?? 0) ||
+    compareTexts(a.id ?? '', b.id ?? '') ||
+    compareTexts(one.content, other.content)
+  );
+}
+
+function compareTexts(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
 }
 
 /** What the configuration does to lessons. */

@@ -62,6 +62,14 @@ function hashes(days: StudentDays): string[] {
 }
 
 describe('days of lessons', () => {
+  it('lessons at the same time are in the order of their ids, whatever else they hold', () => {
+    const lessons = [
+      lesson('20T08', { id: 'b', class: { id: 'a' } }),
+      lesson('20T08', { id: 'a', class: { id: 'z' } }),
+    ];
+    expect(outcome(read(lessons))['2026-11-20']).toEqual(['a', 'b']);
+  });
+
   it('each lesson is on its day, in order of time, and only within the window', () => {
     const lessons = [
       lesson('20T10'),
