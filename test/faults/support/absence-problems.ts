@@ -68,7 +68,7 @@ function problemOfCurrent(
     const id = idOf(record.value);
     const path = id === null ? [] : pathTo(id, replaces);
     if (path.find((each) => read.has(each)) !== key)
-      return `shows a version of another chain: ${where(record)}`;
+      return `shows a version of another chain: ${where(record)}, ${path.join(' → ')}`;
     if (path.length - 1 < before) return `an older version after a newer one: ${where(record)}`;
     before = path.length - 1;
   }
