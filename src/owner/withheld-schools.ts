@@ -30,7 +30,7 @@ export async function readWithheldSchools(
   const reader = new TopicReader({ log }, [...topics], async ({ topic, key, value }) => {
     const isWanted = topic === collection && wanted.has(key);
     if (value === null || (!isWanted && topic !== 'orgs')) return;
-    // Nobody may have lost the schema of an old record: then its school is unknown.
+    // The registry may have lost the schema of an old record: then its school is unknown.
     const row = await registry.decode(value).catch((error: unknown) => {
       if (error instanceof UndecodableRecord) return null;
       throw error;
