@@ -7,15 +7,13 @@ import { explainLate } from '../core/watermark.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
-import { listTopics } from '../log/topic-offsets.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
-import { leftOverTopics, showLeftOver } from './left-over.ts';
 import type { Output } from './output.ts';
 import { packageVersion } from './package-version.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, readLogs, withAdmin } from './with-assembly.ts';
+import { quietAssembly, readLogs } from './with-assembly.ts';
 
 /** `rollcall status`: the health of every tenant, by its owner's heartbeat, or else by the log. */
 export function command(): Command {
@@ -34,8 +32,8 @@ export function command(): Command {
   withheld    deletions that need a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
 
-absences and absence-changes follow from absence-versions (↳) in its syncs. Below the tables are topics that the
-configuration no longer wants. They stay until "rollcall topics purge" deletes them. --json has the tenants of /status.json.
+absences and absence-changes follow from absence-versions (↳) in its syncs. --json has the tenants
+of /status.json.
 
 Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble, or nobody mirrors it any more; 3 something needs a decision.`,
     )
@@ -54,13 +52,7 @@ async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promi
     (tenant, at) =>
       asked[at]?.health ?? fromLog(tenant, { ...asked[at], known: logs?.get(tenant.id) ?? null, nowMs }),
   );
-  // Kafka says what is left over, and is not waited for where a tenant says that it is away.
-  const isKafkaAway = tenants.some(({ reasons }) => reasons.some(({ part }) => part === 'kafka'));
-  const leftOver = isKafkaAway
-    ? null
-    : leftOverTopics(await withAdmin({ assembly, signal }, listTopics), config, flags.tenant);
   for (const each of tenants) show(output, each, nowMs);
-  if (leftOver !== null) showLeftOver(output, leftOver);
   if (config.redis === undefined)
     output.line(
       `${output.colors.yellow('!')} no Redis is configured: it is unknown whether a process is running`,
@@ -70,7 +62,6 @@ async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promi
     ready: tenants.some(({ ready }) => ready),
     needsPerson: tenants.some((each) => each.needsPerson),
     tenants,
-    leftOver,
   });
   return exitCode({
     hasFailed: tenants.some(({ state }) => state === 'in-trouble'),

@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
+import { named } from '../core/health/decisions.ts';
 import { countOf } from '../core/words.ts';
+import type { Config } from '../config.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import {
@@ -19,10 +21,16 @@ import { topicsOf } from '../session/tenant.ts';
 import { requireNoOwner } from './as-owner.ts';
 import { chooseFrom, chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
-import { leftOverTopics, showLeftOver, type LeftOverTopic } from './left-over.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, withAdmin } from './with-assembly.ts';
+
+/** A topic with the configuration's prefix that it does not want. */
+interface LeftOverTopic {
+  readonly topic: string;
+  /** What is not configured: this collection of the tenant, or the tenant. */
+  readonly notConfigured: 'collection' | 'tenant';
+}
 
 interface TopicsFlags extends Scope {
   readonly yes?: boolean | undefined;
@@ -125,9 +133,32 @@ function show(output: Output, findings: readonly TopicFinding[], left: readonly 
     output.line(
       `${colors.red('✗')} ${wrong.length} of ${findings.length} missing or different\n${colors.cyan('→')} ${remedy}`,
     );
-  showLeftOver(output, left);
+  if (left.length > 0)
+    output.line(
+      `${colors.yellow('!')} left over, not configured: ${named(left.map(({ topic }) => topic))}\n${colors.cyan('→')} "rollcall topics purge <topic>" deletes those that you name.`,
+    );
   output.data([...data, ...left]);
   return exitCode({ hasFailed: wrong.length > 0 });
+}
+
+/** The topics among these that the configuration does not want. `tenantId`: only of this tenant. */
+export function leftOverTopics(
+  names: readonly string[],
+  config: Config,
+  tenantId?: string,
+): readonly LeftOverTopic[] {
+  const wanted = new Set(
+    config.tenants.flatMap((tenant) => topicsOf(config, tenant)).map(({ name }) => name),
+  );
+  const ids = new Set(config.tenants.map(({ id }) => id));
+  return names.toSorted().flatMap((topic) => {
+    const parts = partsOfTopic(topic);
+    if (parts?.topicPrefix !== config.kafka.topicPrefix || wanted.has(topic)) return [];
+    if (tenantId !== undefined && parts.tenantId !== tenantId) return [];
+    return [
+      { topic, notConfigured: ids.has(parts.tenantId) ? ('collection' as const) : ('tenant' as const) },
+    ];
+  });
 }
 
 async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {

@@ -42,6 +42,8 @@ export type PipelineEvent =
   | {
       readonly type: 'sync-ended';
       readonly collection: CollectionName;
+      /** As it began; the statistics call a full sync of some scopes incremental. */
+      readonly mode: SyncMode;
       readonly outcome: 'complete' | 'inconclusive' | 'becomes-full';
       readonly why: string | null;
       /** A full sync stayed below the hub's total. */

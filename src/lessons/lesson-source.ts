@@ -7,7 +7,7 @@ import { isFromHub, type ErrorCode, type RollcallError } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
 import { sourceOf } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
-import type { Source } from '../source/source.ts';
+import { notTooDeep, type Source } from '../source/source.ts';
 import type { OpenOptions, Reading, SourceEnd, SourcePage } from '../source/source-scan.ts';
 import type { TenantSchedules } from '../table/tenant.ts';
 
@@ -120,7 +120,8 @@ class Answers {
     const { readSchedule, reader } = this.#options;
     const window = this.#window;
     const { lessons, isUtf8, hubTimeMs } = await readSchedule({ student, ...askedDays(window), signal });
-    return { ...reader.read({ student, window, lessons, isUtf8 }), hubTimeMs };
+    const read = (): StudentDays => reader.read({ student, window, lessons, isUtf8 });
+    return { ...notTooDeep(read, 'schedules'), hubTimeMs };
   }
 
   #noteRefusal(student: string, error: unknown): void {

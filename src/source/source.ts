@@ -125,7 +125,7 @@ async function* readRows(
       const decode = (): readonly KeyedRow[] =>
         notTooDeep(
           () => page.rows.map((row) => keyed(readRow(reader, row, page.isUtf8), parentId)),
-          collection,
+          collection.name,
         );
       const isLarge = page.bytes > LARGE_BYTES;
       let rows = page.known === undefined ? decode() : null;
@@ -206,7 +206,7 @@ function distinctIds(rows: readonly unknown[]): number {
 }
 
 /** A value that is nested thousands of levels deep cannot be written as text. */
-function notTooDeep<T>(decode: () => T, { name }: Collection): T {
+export function notTooDeep<T>(decode: () => T, name: CollectionName): T {
   try {
     return decode();
   } catch (error) {

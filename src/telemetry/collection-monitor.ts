@@ -24,9 +24,10 @@ export class CollectionMonitor {
   rowsAtHub: number | null = null;
   /** Rows that cannot be decoded at present; null before the start is over. */
   rejects: number | null = null;
-  /** Why the last full sync is not complete: it stayed below the hub's total, or the list proves nothing. */
+  /** The last full sync stayed below the hub's total. */
   short: Shortfall | null = null;
-  inconclusive: string | null = null;
+  /** Why the last sync of each kind proved nothing. */
+  readonly inconclusive: Record<SyncMode, string | null> = { FULL: null, INCREMENTAL: null };
   isNotOffered = false;
   isWrongTenant = false;
   isLost = false;
@@ -101,7 +102,7 @@ export class CollectionMonitor {
 
   #noteEnd(event: PipelineEvent & { type: 'sync-ended' }, nowMs: number): void {
     const { stats, outcome } = event;
-    this.running.delete(stats.mode);
+    this.running.delete(event.mode);
     this.isNotOffered = false;
     this.progress = event.progress;
     this.rowsInKafka = event.rows;
@@ -109,10 +110,10 @@ export class CollectionMonitor {
     const { rowsLate } = stats;
     if (rowsLate !== null) this.#late = { rowsLate, isFilterMute: stats.isFilterMute === true };
     if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
-    if (outcome === 'inconclusive' && event.short === null)
-      this.inconclusive = event.why ?? 'its list proves nothing';
-    else if (stats.mode === 'FULL') this.inconclusive = null;
+    const isInconclusive = outcome === 'inconclusive' && event.short === null;
+    this.inconclusive[stats.mode] = isInconclusive ? (event.why ?? 'its list proves nothing') : null;
     if (outcome !== 'complete') return;
+    if (stats.mode === 'FULL') this.inconclusive.INCREMENTAL = null;
     this.isWrongTenant = false;
     this.isLost = false;
     this.completedMs[stats.mode] = nowMs;

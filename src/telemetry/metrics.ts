@@ -209,7 +209,7 @@ function registerGauges(registry: Registry, board: Board): void {
   );
   ofCollections(
     'needs_decision',
-    '1 while the collection needs a decision of a person: withheld deletions, or rows of another tenant.',
+    '1 while the collection needs a decision of a person: withheld deletions, rows of another tenant, lost absences, or records whose schema is lost.',
     ({ collection }, _, { decisions }) =>
       decisions.some(({ collections }) => collections.includes(collection)) ? 1 : 0,
   );

@@ -178,11 +178,14 @@ export class TenantMonitor {
     for (const progress of derived ?? []) this.#collections.get(progress.collection)?.setProgress(progress);
   }
 
-  /** The hub is ready, unless a collection's last full sync was inconclusive: such a list is as bad as no answer. */
+  /** The hub is ready, unless a collection's last sync was inconclusive: such a list is as bad as no answer. */
   #hubAnswers(): void {
-    const first = [...this.#collections].find(([, { inconclusive }]) => inconclusive !== null);
+    const [why] = [...this.#collections].flatMap(([name, { inconclusive }]) => {
+      const why = inconclusive.FULL ?? inconclusive.INCREMENTAL;
+      return why === null ? [] : [`${name}: ${why}`];
+    });
     const remedy = "Check the hub's answer and the token's rights; nothing was removed.";
-    this.report('hub', first === undefined ? null : { why: `${first[0]}: ${first[1].inconclusive}`, remedy });
+    this.report('hub', why === undefined ? null : { why, remedy });
   }
 
   /** Why a copy lacks rows that the hub counts. */

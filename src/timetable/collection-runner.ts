@@ -153,6 +153,7 @@ export class Syncs {
       emit({
         type: 'sync-ended',
         collection,
+        mode,
         outcome: result.kind,
         why:
           result.kind === 'inconclusive'

@@ -28,6 +28,8 @@ export class LessonBench {
   readonly absent = new Set<string>();
   guard = { rows: 1_000, ratio: 1 };
   latencyMs: (student: string) => number = () => 100;
+  /** More content of each lesson of a student. */
+  content: (student: string) => object = () => ({});
   trouble: (student: string) => HubError | null = () => null;
   #parts: MirroredCollection | null = null;
   readonly #which: WhichStudents;
@@ -80,7 +82,9 @@ export class LessonBench {
         const trouble = this.trouble(student);
         if (trouble !== null) throw trouble;
         const days = [...(this.lessons.get(student) ?? [])].filter((day) => day >= from && day <= to);
-        const lessons = days.map((day) => ({ id: day, start: `${day}T08:15:00` }));
+        const lessons = days.map((day) =>
+          Object.assign({ id: day, start: `${day}T08:15:00` }, this.content(student)),
+        );
         return { lessons, isUtf8: true, hubTimeMs: this.time.now() };
       },
       reader: new DayReader({

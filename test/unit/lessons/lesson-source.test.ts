@@ -77,6 +77,14 @@ describe('a full sync of schedules', () => {
     expect(made.transactions.flatMap(({ records }) => records)).toHaveLength(before);
   });
 
+  it('rejects a student whose lessons are nested too deeply to be written, and publishes the others', async () => {
+    const made = bench(3);
+    const deep: object = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+    made.content = (student) => (student === 's02' ? { title: deep } : {});
+    const result = await made.sync('FULL');
+    expect(result).toMatchObject({ stats: { rowsCreated: 4, rowsRejected: 1 } });
+  });
+
   it('counts days that became empty earlier that day once for the guard', async () => {
     const made = bench(5);
     made.guard = { rows: 2, ratio: 0.5 };

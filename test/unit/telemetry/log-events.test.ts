@@ -28,6 +28,7 @@ function syncEnded(
   Object.assign(stats.chains, chains);
   return {
     type: 'sync-ended',
+    mode: 'FULL',
     collection,
     outcome: 'complete',
     why: null,
@@ -45,6 +46,7 @@ describe('ids that the hub lists twice', () => {
     const stats = { ...newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: 0 }), rowsRepeated: 2 };
     const ended = {
       type: 'sync-ended',
+      mode: 'FULL',
       outcome: 'complete',
       why: null,
       short: null,

@@ -18,6 +18,7 @@ const PAGE: PipelineEvent = {
 };
 const ENDED = {
   type: 'sync-ended',
+  mode: 'FULL',
   collection: 'users',
   outcome: 'complete',
   why: null,

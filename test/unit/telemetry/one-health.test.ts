@@ -172,6 +172,7 @@ describe('one health, asked in five ways', () => {
     const stats = newSyncStats({ syncId: 'p3', mode: 'INCREMENTAL', startedAtMs: START_MS - behindMs });
     const ended = {
       type: 'sync-ended',
+      mode: 'FULL',
       outcome: 'complete',
       why: null,
       short: null,
@@ -220,6 +221,7 @@ describe('one health, asked in five ways', () => {
     };
     const ended = {
       type: 'sync-ended',
+      mode: 'FULL',
       collection: 'users',
       outcome: 'complete',
       why: null,
@@ -245,6 +247,7 @@ describe('one health, asked in five ways', () => {
     world.isWell();
     const ended = {
       type: 'sync-ended',
+      mode: 'FULL',
       collection: 'users',
       durationMs: 0,
       rows: 190,
@@ -265,9 +268,49 @@ describe('one health, asked in five ways', () => {
     world.emit({ ...ended, outcome: 'complete', why: null, short: null });
     expect(await answers(world)).toMatchObject({ code: 200 });
   });
+
+  it('an incremental sync that proved nothing is a reason until the next one does', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    const ended = {
+      type: 'sync-ended',
+      mode: 'INCREMENTAL',
+      collection: 'users',
+      short: null,
+      durationMs: 0,
+      rows: 10,
+      rejects: 0,
+      stats: newSyncStats({ syncId: 'p3', mode: 'INCREMENTAL', startedAtMs: START_MS }),
+      progress: loaded('users', START_MS),
+    } as const;
+    world.emit({ ...ended, outcome: 'inconclusive', why: 'the list has no rows' });
+    expect(await answers(world)).toMatchObject({ code: 503, readyz: ['hub'], state: 'in-trouble' });
+    world.emit({ ...ended, outcome: 'complete', why: null });
+    expect(await answers(world)).toMatchObject({ code: 200, state: 'well' });
+  });
 });
 
 describe('the sync in progress', () => {
+  it('is over when a full sync of some scopes ends, although its record is that of an incremental one', () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    world.emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
+    world.emit({
+      type: 'sync-ended',
+      mode: 'FULL',
+      collection: 'users',
+      outcome: 'complete',
+      why: null,
+      short: null,
+      durationMs: 0,
+      rows: 10,
+      rejects: 0,
+      stats: newSyncStats({ syncId: 'p3', mode: 'INCREMENTAL', startedAtMs: START_MS }),
+      progress: loaded('users', START_MS),
+    });
+    expect(JSON.stringify(world.board.json())).not.toContain('"running":{');
+  });
+
   it('has the rows seen and expected', () => {
     const world = boardOf(START_MS);
     world.isWell();

@@ -17,6 +17,7 @@ function shown(event: PipelineEvent, colors = picocolors.createColors(false)): s
 
 const ended = {
   type: 'sync-ended',
+  mode: 'FULL',
   collection: 'users',
   outcome: 'complete',
   why: null,

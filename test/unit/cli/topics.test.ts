@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leftOverTopics } from '../../../src/cli/left-over.ts';
+import { leftOverTopics } from '../../../src/cli/topics.ts';
 import { partsOfTopic } from '../../../src/model/topic-names.ts';
 import { load, yamlWith } from '../config/config-text.ts';
 
