@@ -27,14 +27,14 @@ describe('the size of transactions', () => {
     );
   });
 
-  it('grows to 5,000 rows where Kafka is fast, and recovers after an outage', () => {
+  it('grows to 2,000 rows where Kafka is fast, and recovers after an outage', () => {
     const size = new TransactionSize();
     for (let transaction = 0; transaction < 3; transaction += 1) size.note(most(size), 20);
-    expect([size.rows, size.rowsAtOnce]).toEqual([5_000, Infinity]);
+    expect([size.rows, size.rowsAtOnce]).toEqual([2_000, Infinity]);
     size.note(3, 90_000);
     expect(size.rows).toBe(1);
     for (let transaction = 0; transaction < 13; transaction += 1) size.note(most(size), 20);
-    expect(size.rows).toBe(5_000);
+    expect(size.rows).toBe(2_000);
   });
 
   it('does not follow transactions without rows, or much smaller ones', () => {
