@@ -122,7 +122,7 @@ async function sync({ tenantId, collection, mode }: SyncRequest): Promise<SyncRo
   if (stats === undefined || outcome.result?.kind !== 'complete' || stats.mode !== mode) {
     throw new Error(`a ${mode} sync of ${collection} ended as ${outcome.result?.kind} ${stats?.mode}`);
   }
-  const { created, replaced, deleted, restored, shown } = stats.chains;
+  const { created, replaced, deleted, restored, shown } = stats.absences;
   return {
     rowsSeen: stats.rowsSeen,
     rowsUnchanged: stats.rowsUnchanged,

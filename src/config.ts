@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
-import { errorCodeOf, type FillSources } from './config/fill.ts';
+import { errorCodeOf, type FillSources } from './config/variables.ts';
 import { FilledFiles, followFiles } from './config/follow-files.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY, type KeyPath } from './config/problem.ts';

@@ -1,6 +1,6 @@
 import { isContradictory, isShown, type AbsenceEntry } from '../core/absences/absence-entry.ts';
 import { decodeEntry, decodePointer, encodeEntry, encodePointer } from '../core/absences/entry-codec.ts';
-import { decodeAbsent } from '../core/absences/absent-entry.ts';
+import { decodeAbsent } from '../core/absences/current-absence.ts';
 import type { DayWindow } from '../core/lessons/window.ts';
 import { RollcallError } from '../errors.ts';
 import type { DerivedCollection } from '../model/collections.ts';

@@ -1,5 +1,5 @@
 import { awaitedIn, forgotten, type AbsenceEntry } from '../core/absences/absence-entry.ts';
-import { decodeAbsent } from '../core/absences/absent-entry.ts';
+import { decodeAbsent } from '../core/absences/current-absence.ts';
 import {
   OTHER_STUDENT,
   versionRowOf,

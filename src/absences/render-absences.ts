@@ -1,8 +1,8 @@
 import { isShown, type AbsenceEntry, type AbsenceStep } from '../core/absences/absence-entry.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
-import { absentEntryOf, encodeAbsent } from '../core/absences/absent-entry.ts';
+import { absentEntryOf, encodeAbsent } from '../core/absences/current-absence.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
-import { operationOf } from '../core/absence-change.ts';
+import { operationOf } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/content-hash.ts';
 import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';

@@ -1,4 +1,4 @@
-import type { AbsenceChangeValue } from '../core/absence-change.ts';
+import type { AbsenceChangeValue } from '../core/absences/event-encoder.ts';
 import { isShown, type AbsenceEntry } from '../core/absences/absence-entry.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import { decodeEntry } from '../core/absences/entry-codec.ts';

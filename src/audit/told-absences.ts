@@ -1,4 +1,4 @@
-import type { AbsenceChangeValue } from '../core/absence-change.ts';
+import type { AbsenceChangeValue } from '../core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 

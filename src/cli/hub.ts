@@ -86,7 +86,10 @@ async function started(flags: HubFlags): Promise<ReferenceHub> {
     if (!isTaken && !(error instanceof RangeError)) throw error;
     const why = isTaken ? `${flags.host}:${flags.port}: ${code}` : String(error);
     const remedy = 'rollcall hub --help lists the possible values; --port 0 takes any free port.';
-    throw new RollcallError('USAGE_INVALID', why, { remedy, cause: error });
+    throw new RollcallError('USAGE_INVALID', `The reference hub cannot start: ${why}`, {
+      remedy,
+      cause: error,
+    });
   }
 }
 

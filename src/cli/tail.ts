@@ -174,7 +174,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Finds records in whose key or value an id stands: as a word of its own, since `7` is not about `17`. */
 export class IdSearch {
   readonly #pattern: RegExp;
-  /** The spellings in the entries of `absence-state`, which pack a UUID into 16 bytes (core/chains/entry-codec.ts). */
+  /** The spellings in the entries of `absence-state`, which pack a UUID into 16 bytes (core/absences/entry-codec.ts). */
   readonly #bytes: readonly (string | Buffer)[];
 
   constructor(id: string) {

@@ -14,7 +14,7 @@ export function crossCheck(value: unknown): Finding[] {
   const tenants = listOf(root['tenants']).map(mapOf);
   const hasKey = root['pseudonymise'] !== undefined;
   const within = tenants.flatMap((tenant, index) =>
-    [...settingsFindings(tenant, hasKey), ...chainFindings(tenant), ...scheduleFindings(tenant)].map(
+    [...settingsFindings(tenant, hasKey), ...absenceFindings(tenant), ...scheduleFindings(tenant)].map(
       ({ path, message }) => ({ path: ['tenants', index, ...path], message }),
     ),
   );
@@ -76,7 +76,7 @@ function isProtected(collection: string, field: unknown): boolean {
 }
 
 /** Absences and their changes are derived together from the versions. */
-function chainFindings({ collections }: Written): Finding[] {
+function absenceFindings({ collections }: Written): Finding[] {
   const mirrored = DERIVED_COLLECTIONS.filter((name) => isMirrored(collections, name));
   if (mirrored.length === 0) return [];
   const settings = DERIVED_COLLECTIONS.flatMap((name) =>

@@ -1,5 +1,5 @@
 import { RollcallError } from '../errors.ts';
-import { NEEDS_VARIABLE } from './fill.ts';
+import { NEEDS_VARIABLE } from './variables.ts';
 
 export type KeyPath = readonly (string | number)[];
 

@@ -1,6 +1,6 @@
 import { LineCounter, isAlias, isMap, isNode, isPair, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Document, Node, YAMLError } from 'yaml';
-import { fillText, type FillSources } from './fill.ts';
+import { fillText, type FillSources } from './variables.ts';
 import type { KeyPath, Problem } from './problem.ts';
 
 /** A longer file is not a configuration. */

@@ -49,7 +49,7 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     /** Number of rejects by reason; reasons name fields, never values. */
     rejectReasons: new Map<string, number>(),
     /** The derived events, for versions of absences. */
-    chains: noTally(),
+    absences: noTally(),
   };
 }
 

@@ -10,7 +10,7 @@ export interface ValueCodec<Value> {
   fromBuffer(body: Buffer): Value;
 }
 
-/** A codec for Rollcall's own values (`progress`, `rejects`, `class-students`), and for decoding any published value. */
+/** A codec for Rollcall's own values (such as `progress` and `rejects`), and for decoding any published value. */
 export function createValueCodec<Value extends object>(schema: AvroSchema): ValueCodec<Value> {
   const type = avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never' });
   return {

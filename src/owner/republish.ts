@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { COLLECTIONS, sourceOf } from '../model/collections.ts';
 import { randomSeed, onceEach } from '../core/seen-keys.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
-import { operationOf, type AbsenceChangeValue } from '../core/absence-change.ts';
+import { operationOf, type AbsenceChangeValue } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/content-hash.ts';
 import { absenceChangeHeaders } from '../core/cloud-events.ts';
 import { inForce } from '../core/in-force.ts';

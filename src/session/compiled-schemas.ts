@@ -1,4 +1,4 @@
-import { type AbsenceChangeValue, createEventEncoder } from '../core/absence-change.ts';
+import { type AbsenceChangeValue, createEventEncoder } from '../core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/decoded-row.ts';
 import { strictFieldsOf } from '../core/mapping.ts';

@@ -212,7 +212,8 @@ export function notTooDeep<T>(decode: () => T, name: CollectionName): T {
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new HubError('HUB_BODY_INVALID', `Cannot read a row of ${name}: it is nested too deeply`, {
-      remedy: 'Have the hub leave the field out, or leave the collection out of the configuration.',
+      remedy:
+        'Have the hub leave out what nests thousands of levels deep, or leave the collection out of the configuration.',
     });
   }
 }

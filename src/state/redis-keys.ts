@@ -31,7 +31,6 @@ export interface TenantKeys {
   readonly owner: string;
   readonly requests: string;
   answer(requestId: string): string;
-  /** `day` is `YYYY-MM-DD`. */
   collection(name: CollectionName): CollectionKeys;
 }
 

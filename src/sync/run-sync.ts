@@ -6,7 +6,7 @@ import { TURNS_UNTIL_SENT } from '../hub/scan.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
-import { BecomesFull, IdentityGate } from './identity.ts';
+import { BecomesFull, IdentityGate } from './tenant-identity.ts';
 import { evidenceOf, scansAhead, type Reading, type SourcePage } from '../source/source-scan.ts';
 import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
 import { settleMissing, type MirroredCollection, type RunningSync, type Scanned } from './settle-missing.ts';

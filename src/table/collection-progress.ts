@@ -212,7 +212,7 @@ export class CollectionProgress {
   }
 
   /** The records of the derived collections in the same transaction. `rows`: number of keys of each after it. */
-  nextDerived(next: Progress, { chains: tally }: SyncStats, rows: DerivedRows): readonly Progress[] {
+  nextDerived(next: Progress, { absences: tally }: SyncStats, rows: DerivedRows): readonly Progress[] {
     const published: DerivedRows = {
       'absence-changes': tally.created + tally.replaced + tally.deleted + tally.restored,
       absences: tally.shown,

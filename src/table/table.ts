@@ -430,7 +430,7 @@ export class Table {
   add(sync: ActiveSync, derived: Derived): void {
     this.staged.add(derived);
     for (const [kind, count] of Object.entries(derived.tally))
-      sync.stats.chains[kind as keyof typeof derived.tally] += count;
+      sync.stats.absences[kind as keyof typeof derived.tally] += count;
   }
 
   #sweepPublished(): void {

@@ -1,7 +1,7 @@
-import type { AbsenceChangeValue, EncodeEvent } from '../core/absence-change.ts';
+import type { AbsenceChangeValue, EncodeEvent } from '../core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/decoded-row.ts';
-import type { GuardLimits } from '../core/deletions/missing.ts';
+import type { GuardLimits } from '../core/deletions/guard.ts';
 import type { FullPullTime } from '../core/full-pull-time.ts';
 import type { DayReader } from '../core/lessons/read-days.ts';
 import type { Emit } from '../core/pipeline-events.ts';

@@ -20,7 +20,7 @@ const MOST_REASONS = 3;
 const PUBLISHED_WHILE_OPEN =
   'absences are published although the hub did not answer for versions that they refer to';
 
-/** Returns the counts above zero; null if there is none, as for a collection without chains. */
+/** Returns the counts above zero; null if there is none, as for a collection without absences. */
 function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {
   const counted = Object.entries(tally).filter(([, count]) => count > 0);
   return counted.length === 0 ? null : Object.fromEntries(counted);
@@ -73,8 +73,8 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       return;
     case 'sync-ended': {
       const { collection, outcome, why, short, durationMs } = event;
-      const { chains, rejectReasons, ...stats } = event.stats;
-      const absences = nonZero(chains);
+      const { absences: tally, rejectReasons, ...stats } = event.stats;
+      const absences = nonZero(tally);
       const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
       const level = outcome === 'inconclusive' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
       const details = {

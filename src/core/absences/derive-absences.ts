@@ -1,9 +1,9 @@
 import type { AbsenceEntry, AbsenceStep, Member, VersionRow } from './absence-entry.ts';
-import { Settlement, type SettlementInput } from './settlement.ts';
+import { AbsenceEvents, type EventsInput } from './absence-events.ts';
 import { membersOf, VersionLists, type VersionList } from './version-lists.ts';
 
 export interface DeriveInput {
-  readonly mode: SettlementInput['mode'];
+  readonly mode: EventsInput['mode'];
   readonly rows: readonly VersionRow[];
   /** Versions that have left the hub. */
   readonly vanished: readonly string[];
@@ -11,7 +11,7 @@ export interface DeriveInput {
   readonly open: readonly string[];
   /** The absences of all ids in the input, and of all ids that the rows refer to. */
   readonly entries: ReadonlyMap<string, AbsenceEntry>;
-  /** See {@link SettlementInput}. */
+  /** See {@link EventsInput}. */
   readonly held?: ReadonlySet<string> | undefined;
 }
 
@@ -61,9 +61,9 @@ export function deriveAbsences(input: DeriveInput): DerivedAbsences {
   }
   const changed = new Set(input.rows.map(({ id }) => id));
   const { mode, held = NONE } = input;
-  const settlement = new Settlement({ mode, changed, held }, lists);
-  settlement.settle();
-  const { steps, shown, ended, waiting, stillWaiting } = settlement;
+  const events = new AbsenceEvents({ mode, changed, held }, lists);
+  events.settle();
+  const { steps, shown, ended, waiting, stillWaiting } = events;
   const published: string[] = [];
   for (const [key, { isOpen, members }] of input.entries) {
     const isSettled = loaded.get(key);

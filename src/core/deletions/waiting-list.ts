@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CollectionName } from '../../model/collections.ts';
+import { MISSES_NEEDED } from './evidence.ts';
 import type { MissingKeys } from './missing.ts';
 
 const DIGEST_CHARACTERS = 12;
-/** A row that was missed less often waits for the next full sync, not for a decision. */
-const CONFIRMED_TIMES = 2;
 
 /** What a collection knows of its missing rows. */
 export interface MissingOfCollection {
@@ -35,8 +34,9 @@ export function waitingList(tenant: readonly MissingOfCollection[]): readonly Wa
   return tenant.flatMap((each) => {
     const isHeld = each.heldSinceMs !== null;
     if (!isHeld && !isOtherHeld(each.collection, tenant)) return [];
+    // A row that was missed less often waits for the next full sync, not for a decision.
     const keys = [...(each.keys ?? [])]
-      .filter(([, { times }]) => isHeld || times >= CONFIRMED_TIMES)
+      .filter(([, { times }]) => isHeld || times >= MISSES_NEEDED)
       .map(([key]) => key)
       .sort();
     if (keys.length === 0 && !isHeld) return [];

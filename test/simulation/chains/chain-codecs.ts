@@ -1,4 +1,4 @@
-import { type AbsenceChangeValue, createEventEncoder } from '../../../src/core/absence-change.ts';
+import { type AbsenceChangeValue, createEventEncoder } from '../../../src/core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import type { RejectValue } from '../../../src/table/tenant.ts';

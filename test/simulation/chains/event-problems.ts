@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
+import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import { problemsOfStep, type AbsenceStep } from '../../integration/support/absence-steps.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { contentOfValue } from './hub-version.ts';

@@ -1,5 +1,5 @@
 import { isShown, type AbsenceEntry } from '../../../src/core/absences/absence-entry.ts';
-import { absentEntryOf, decodeAbsent, type AbsentEntry } from '../../../src/core/absences/absent-entry.ts';
+import { absentEntryOf, decodeAbsent, type AbsentEntry } from '../../../src/core/absences/current-absence.ts';
 import { decodeEntry, decodePointer } from '../../../src/core/absences/entry-codec.ts';
 import { areasOf } from '../../../src/state/index-store.ts';
 import type { Progress } from '../../../src/model/progress.ts';

@@ -1,4 +1,4 @@
-import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
+import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import { decodeEntry, encodeEntry } from '../../../src/core/absences/entry-codec.ts';
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import {

@@ -1,4 +1,4 @@
-import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
+import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import type { SimulatedTopics, StoredRecord } from '../parts/simulated-topics.ts';
 import { changeCodec, versionCodec } from './chain-codecs.ts';

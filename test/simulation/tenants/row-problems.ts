@@ -1,5 +1,5 @@
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
-import { whyHeld } from '../../../src/core/deletions/missing.ts';
+import { whyHeld } from '../../../src/core/deletions/guard.ts';
 import type { ClassStudents } from '../../../src/core/class-students.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
 import { isNamed } from './afterschools.ts';

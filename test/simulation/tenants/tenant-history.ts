@@ -80,7 +80,7 @@ const TROUBLED_MS = 1_000;
 const CURED_WITHIN_MS = 3_000;
 const LAST_ANSWER_WITHIN_MS = 2_000;
 const NOTICED_WITHIN_MS = 3_000;
-/** As in core/tenant-identity.ts. */
+/** As in sync/tenant-identity.ts. */
 const KNOWN_ROWS_AT_LEAST = 5;
 const ROUNDS_OF_APPROVAL = 10;
 

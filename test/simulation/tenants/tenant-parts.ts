@@ -1,5 +1,5 @@
 import { TransactionSize } from '../../../src/core/transaction-size.ts';
-import type { GuardLimits } from '../../../src/core/deletions/missing.ts';
+import type { GuardLimits } from '../../../src/core/deletions/guard.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Emit } from '../../../src/core/pipeline-events.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodeAbsent } from '../../../src/core/absences/absent-entry.ts';
+import { encodeAbsent } from '../../../src/core/absences/current-absence.ts';
 import { createZoneClock } from '../../../src/core/lessons/zone-clock.ts';
 import { absentStudents } from '../../../src/absences/absence-index.ts';
 import type { IndexEntry } from '../../../src/state/index-store.ts';

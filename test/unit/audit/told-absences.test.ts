@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ToldAbsences } from '../../../src/audit/told-absences.ts';
-import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
+import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 
 function version(sourcedId: string, student: string | null): AbsenceVersionValue {

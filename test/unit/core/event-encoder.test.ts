@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AbsenceChangeValue, createEventEncoder } from '../../../src/core/absence-change.ts';
+import { type AbsenceChangeValue, createEventEncoder } from '../../../src/core/absences/event-encoder.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 import type { AvroRecord } from '../../../src/model/avro-schema.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
-import { showsOwnRows } from '../../../src/sync/identity.ts';
+import { showsOwnRows } from '../../../src/sync/tenant-identity.ts';
 import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
 
 const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [

@@ -22,10 +22,10 @@ function chainsPublished(tally: Partial<typeof NOTHING>, publishedOpen = 0): Pip
 
 function syncEnded(
   collection: 'users' | 'absence-versions' | 'schedules',
-  chains: Partial<typeof NOTHING> = {},
+  absences: Partial<typeof NOTHING> = {},
 ): PipelineEvent {
   const stats = newSyncStats({ syncId: 'p1', mode: 'INCREMENTAL', startedAtMs: 0 });
-  Object.assign(stats.chains, chains);
+  Object.assign(stats.absences, absences);
   return {
     type: 'sync-ended',
     mode: 'FULL',

@@ -107,7 +107,7 @@ describe('metrics', () => {
   });
 
   it('of absences are counted once, and not again at the end of the sync', async () => {
-    const lines = await linesAfter(CHAINS, CHAINS, { ...ENDED, stats: { ...stats, chains: CHAINS.tally } });
+    const lines = await linesAfter(CHAINS, CHAINS, { ...ENDED, stats: { ...stats, absences: CHAINS.tally } });
     expect(lines).toContain('rollcall_absence_changes_total{tenant="north",operation="created"} 6');
   });
 

@@ -31,8 +31,8 @@ const stats = newSyncStats({ syncId: 'p1', mode: 'FULL', startedAtMs: 0 });
 
 describe('the log on a terminal', () => {
   it('tells a sync in one line, by its fields that have a value', () => {
-    const chains = { ...stats.chains, created: 3 };
-    const line = shown({ ...ended, stats: { ...stats, rowsSeen: 7_501, rowsCreated: 12, chains } });
+    const absences = { ...stats.absences, created: 3 };
+    const line = shown({ ...ended, stats: { ...stats, rowsSeen: 7_501, rowsCreated: 12, absences } });
     expect(line).toMatch(
       /^\d\d:\d\d:\d\d {2}north {2}users +a sync ended · outcome complete · durationMs 2345 · mode FULL · rowsSeen 7501 · rowsCreated 12 · absences \{"created":3\}\n$/,
     );

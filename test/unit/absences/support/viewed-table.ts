@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createEventEncoder, type AbsenceChangeValue } from '../../../../src/core/absence-change.ts';
+import { createEventEncoder, type AbsenceChangeValue } from '../../../../src/core/absences/event-encoder.ts';
 import { createValueCodec } from '../../../../src/core/value-codec.ts';
 import type { AbsenceVersionValue } from '../../../../src/core/absences/absence-version.ts';
 import type { ReadableRow } from '../../../../src/core/decoded-row.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { whyHeld } from '../../../../src/core/deletions/missing.ts';
+import { whyHeld } from '../../../../src/core/deletions/guard.ts';
 
 const LIMITS = { rows: 50, ratio: 0.05 };
 

@@ -1,4 +1,4 @@
-import type { AbsenceChangeValue } from '../../../../src/core/absence-change.ts';
+import type { AbsenceChangeValue } from '../../../../src/core/absences/event-encoder.ts';
 import { MAPPING_HEADER } from '../../../../src/core/cloud-events.ts';
 import { offsetsOf, withOffsets, type Offsets } from '../../../../src/model/progress.ts';
 import type { RowReader } from '../../../../src/core/decoded-row.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canVerifyIdentity, overlapsEnough } from '../../../src/core/tenant-identity.ts';
+import { canVerifyIdentity, overlapsEnough } from '../../../src/sync/tenant-identity.ts';
 
 describe("whether the rows of a hub are this tenant's", () => {
   const of100 = (rows: number, knownAmongThem: number) =>

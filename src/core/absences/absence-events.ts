@@ -1,7 +1,7 @@
 import type { AbsenceStep, Published } from './absence-entry.ts';
 import { mayBeOne, membersOf, type Version, type VersionList, type VersionLists } from './version-lists.ts';
 
-export interface SettlementInput {
+export interface EventsInput {
   /**
    * `page`: an absence is published up to its first awaited id, and no deletion beyond it. `final`: the end of a sync,
    * after the hub was asked for awaited ids: these are ignored.
@@ -25,17 +25,17 @@ interface Plan {
 }
 
 /** Finds the events of changed lists, what `absences` shows, and what has to wait. */
-export class Settlement {
+export class AbsenceEvents {
   readonly steps: AbsenceStep[] = [];
   readonly shown = new Map<string, string | null>();
   readonly ended: string[] = [];
   readonly waiting: string[] = [];
   /** Versions whose records a later derivation publishes, also of earlier derivations. */
   readonly stillWaiting = new Set<string>();
-  readonly #input: SettlementInput;
+  readonly #input: EventsInput;
   readonly #lists: VersionLists;
 
-  constructor(input: SettlementInput, lists: VersionLists) {
+  constructor(input: EventsInput, lists: VersionLists) {
     this.#input = input;
     this.#lists = lists;
   }

@@ -1,8 +1,8 @@
-import type { AbsenceStep } from './absences/absence-entry.ts';
-import type { AbsenceVersionValue } from './absences/absence-version.ts';
-import type { AbsenceOperation } from './cloud-events.ts';
-import type { AvroField, AvroRecord } from '../model/avro-schema.ts';
-import { createSlabEncoder } from './value-codec.ts';
+import type { AbsenceStep } from './absence-entry.ts';
+import type { AbsenceVersionValue } from './absence-version.ts';
+import type { AbsenceOperation } from '../cloud-events.ts';
+import type { AvroField, AvroRecord } from '../../model/avro-schema.ts';
+import { createSlabEncoder } from '../value-codec.ts';
 
 /** Value of a record in `absence-changes` (avro/absence-changes.avsc). */
 export interface AbsenceChangeValue {

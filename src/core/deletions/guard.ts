@@ -1,0 +1,39 @@
+/** Limits above which missing rows need a decision (`deletions.withholdAbove`). */
+export interface GuardLimits {
+  readonly rows: number;
+  /** Share of the rows known and those removed today, 0 to 1. */
+  readonly ratio: number;
+}
+
+const SMALL_COLLECTION_ROWS = 5;
+
+/**
+ * Why the missing rows of a collection need a decision; null when they do not. The day's removals count as well, so that
+ * a mass deletion cannot come in slices; those that a person approved do not.
+ */
+export function whyHeld(
+  rows: {
+    /** Missed once or more, still published. */
+    readonly missing: number;
+    /** Unapproved removals of the day. */
+    readonly removedToday: number;
+    /** Published, the missing ones included. */
+    readonly known: number;
+  },
+  limits: GuardLimits,
+): string | null {
+  if (rows.missing === 0) return null;
+  if (rows.missing >= rows.known) return `all of the collection's rows (${rows.known}) are missing`;
+  const lost = rows.missing + rows.removedToday;
+  const of = rows.known + rows.removedToday;
+  const counted = `${lost} of ${of} rows${rows.removedToday > 0 ? ' today' : ''}`;
+  if (of >= SMALL_COLLECTION_ROWS && lost * 2 >= of) return `half or more is missing: ${counted}`;
+  if (lost > limits.rows && lost > of * limits.ratio)
+    return `${counted} are missing, more than ${limits.rows} and more than ${percent(limits.ratio)} %`;
+  return null;
+}
+
+/** 0.07 times 100 is 7.000000000000001. */
+function percent(ratio: number): number {
+  return Number((ratio * 100).toPrecision(6));
+}
