@@ -20,7 +20,7 @@ async function init({ configPath, output }: Verb): Promise<void> {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     const why = code === 'EEXIST' ? 'exists; it is not overwritten' : `cannot be written (${code})`;
     throw new RollcallError('USAGE_INVALID', `${configPath} ${why}`, {
-      remedy: 'Name another file with --config.',
+      remedy: 'Delete or move that file, make its folder writable, or name another file with --config.',
       cause: error,
     });
   }

@@ -129,7 +129,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   };
 }
 
-/** Reads the student of a row as if no mapping existed. */
+/** Reads the student of a row without `drop` and `pseudonymise`: absences are told apart by the real id. */
 function createStudentReader(schema: AvroRecord): (row: Readonly<Record<string, unknown>>) => string | null {
   const read = compileFieldReaders(schema, { lossy: false, bytesAtMost: 0 }).get('student');
   return (row) => {

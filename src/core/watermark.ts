@@ -6,7 +6,7 @@ import type { Progress } from '../model/progress.ts';
 const REACH_MS = 24 * 3_600_000;
 /** How far the difference between the hub's clock and ours may move between two syncs. */
 const CLOCK_JUMP_MS = 120_000;
-/** Overlap when the hub's clock is not trusted. */
+/** How far before a sync's begin the watermark stands when the hub's clock is not trusted. */
 const UNTRUSTED_OVERLAP_MS = 3_600_000;
 
 export interface SyncClock {

@@ -146,7 +146,7 @@ function errorOfAnswer(
   const remedy =
     status === 400 || status === 422
       ? 'The hub rejects this request: try a lower hub.pageSize, or another hub.paging.'
-      : 'Check hub.baseUrl, and what the hub requires of its clients.';
+      : 'Check hub.baseUrl, and ask the people who run the hub why it refuses this client.';
   return new HubError('HUB_REQUEST_REFUSED', answered, { status, remedy });
 }
 

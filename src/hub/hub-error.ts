@@ -116,7 +116,7 @@ export function brokenPaging(
 }
 
 const ONE_PAGE =
-  'If the collection fits into one page, set hub.pageSize above its size; otherwise the hub must be mended.';
+  'If the collection fits into one page, set hub.pageSize above its size; otherwise ask the people who run the hub to mend its paging.';
 const PAGING_CURES = {
   none: `No paging mode works here. ${ONE_PAGE}`,
   offset: `The hub offers only limit and offset here. ${ONE_PAGE}`,

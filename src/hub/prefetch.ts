@@ -98,7 +98,7 @@ export class Prefetch {
     return found;
   }
 
-  /** Returns false if the hub has no place, or no memory is left. */
+  /** Returns false, and sends nothing, if all of the hub's requests are in use, or no memory is left. */
   #request({ address, bytes }: RememberedPage): boolean {
     const { budget, request, requests } = this.#options;
     if (bytes > budget.left) return false;

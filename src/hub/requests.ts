@@ -119,8 +119,8 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
 }
 
 /**
- * Some servers answer 404 where a filter selects nothing. Such an answer is an empty one if the server shows the
- * collection without the filter; otherwise that answer counts.
+ * Some servers answer 404 where a filter selects nothing. Such a 404 is an empty answer if the server shows the
+ * collection without the filter; otherwise the answer without the filter counts.
  */
 async function sendFiltered(
   sendAuthorised: (get: SendOptions) => Promise<Sent>,

@@ -32,7 +32,7 @@ export interface ScanContext {
   readonly requests: Requests;
   readonly memory: PagingMemory;
   readonly paging: PagingMode | 'auto';
-  /** The hub's totals count rows that it does not return. */
+  /** Leaves the hub's totals out (`hub.totals: ignored`): they count rows that it does not return. */
   readonly ignoresTotals?: boolean | undefined;
   readonly onEvent: (event: HubEvent) => void;
   /** Limits of the pages that are requested before their turn; left out where none are. */

@@ -39,7 +39,7 @@ export function createRegistryInspection(connection: RegistryConnection) {
       const mode = await get(`/mode/${name}?defaultToGlobal=true`);
       const mustWrite = level === null || !isSuccess((await post(`/subjects/${name}`)).status);
       if (mustWrite && String(field(mode.body, 'mode')).startsWith('READONLY')) problems.push(readOnly(at));
-      // With all versions, as the level requires, or with the latest if the registry offers only that.
+      // The compatibility check compares with all versions, as the level requires, or with the latest if the registry offers only that.
       for (const versions of registered ? ['versions', 'versions/latest'] : []) {
         const answer = await post(`/compatibility/subjects/${name}/${versions}`);
         const verdict = field(answer.body, 'is_compatible');

@@ -6,7 +6,7 @@ import type { Approved } from '../sync/sync-result.ts';
 import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
 const parameters = z.strictObject({
-  /** Of the approved list. */
+  /** The digest of the list that was approved. */
   digest: z.string(),
   /** User and host of the command. */
   by: z.string(),

@@ -16,7 +16,7 @@ const parameters = z.strictObject({
   full: z.boolean(),
   /** A person confirms that the hub's rows were replaced on purpose. */
   acceptNew: z.boolean().default(false),
-  /** Runs the confirming syncs that are owed. */
+  /** Runs the confirming syncs that missing rows still wait for. */
   confirm: z.boolean().default(false),
 });
 

@@ -32,7 +32,7 @@ export interface Recovery {
   readonly absences: AbsenceSource | null;
   /** Whether all absences were published at least once. */
   readonly isFirstLoadOver: boolean;
-  /** Whether versions were published while absences were not mirrored. */
+  /** Versions were published while absences were not mirrored, so absences must be derived from all of them. */
   readonly isApart: boolean;
   /**
    * Whether the index is copied under another mapping than it was made under: without the entries that the mapping in force

@@ -176,7 +176,7 @@ export class Syncs {
     }
   }
 
-  /** A sync that knows only some of its parents would prove nothing. */
+  /** A sync that knows only some of the parent rows could not tell which rows are missing. */
   #withoutParents(mode: SyncMode): SyncResult | null {
     const { tenant, settings, source, writer } = this.#own;
     const { parents: parent } = source;

@@ -41,7 +41,7 @@ export class SyncTimetable {
     const nowMs = tenant.runtime.now();
     const hubNowMs = findings.hubTimeMs(nowMs);
     const watermarkMs = writer.progress?.watermarkMs ?? null;
-    // Which scopes have changed is known, however long ago all were read.
+    // A source that knows its changed scopes needs no recent watermark.
     const isByTime = watermarkMs === null || source.changes === undefined;
     return nextSync({
       watermarkMs: isByTime ? watermarkMs : hubNowMs,

@@ -48,7 +48,7 @@ export interface AbsenceEntry {
   readonly published: Published | null;
   /** The end of a sync settles it again. */
   readonly isOpen: boolean;
-  /** The version of the same student's other absence that continues this one, until that is published. */
+  /** The version, in another absence of the same student, that continues this one; null once that version is published. */
   readonly continuedBy: string | null;
 }
 

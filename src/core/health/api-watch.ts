@@ -15,7 +15,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'HUB_PAGE_TOO_LONG',
 ]);
 
-/** Notes what the requests to one API of a tenant's hub show. All times are ms since the epoch, by the local clock. */
+/** Whether one API of a tenant's hub answers, from the requests to it. All times are ms since the epoch, by the local clock. */
 export class ApiWatch {
   readonly #name: string;
   #inFlight = 0;
