@@ -15,7 +15,7 @@ import type { CollectionIndex } from '../state/index-store.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
 import type { LookUp } from '../table/table.ts';
 import { RecordCheck } from './record-check.ts';
-import { ToldAbsences } from './told-absences.ts';
+import { PublishedAbsences } from './published-absences.ts';
 
 /**
  * - `missing`: the index has it, the topic does not
@@ -75,7 +75,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
     const [name = '', key = ''] = splitCompositeKey(record.key) ?? [];
     await rejects.get(name as CollectionName)?.take({ ...record, key });
   });
-  const told = new ToldAbsences();
+  const published = new PublishedAbsences();
   const audits: TopicAudit[] = [];
   try {
     // One after the other, so that the memory holds the contents of one topic.
@@ -89,9 +89,10 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
         const value = await contents.take(record);
         const { key, mapping } = record;
         if (!isDerivedCollection(collection)) return;
-        if (record.value === null) told.forget(collection, key);
-        else if (collection === 'absences') told.takeShown(key, value as AbsenceVersionValue | null, mapping);
-        else told.takeEvent(key, value as AbsenceChangeValue | null, mapping);
+        if (record.value === null) published.forget(collection, key);
+        else if (collection === 'absences')
+          published.takeShown(key, value as AbsenceVersionValue | null, mapping);
+        else published.takeEvent(key, value as AbsenceChangeValue | null, mapping);
       });
       const sides: Side[] = [{ collection, area: isDerived ? 'absences' : 'rows', contents, reader }];
       const rejected = rejects.get(collection);
@@ -109,7 +110,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
   } finally {
     await log.close();
   }
-  const problems = told.problems();
+  const problems = published.problems();
   return audits.map(({ findings, ...audit }) =>
     Object.assign(audit, {
       findings: [...findings, ...problems.filter(({ collection }) => collection === audit.collection)],

@@ -11,7 +11,7 @@ import type { Tenant } from '../table/tenant.ts';
 /** The registry client requests an unknown id again each time: stop after this many attempts. */
 const ATTEMPTS_PER_SCHEMA = 20;
 
-export interface RecordCheckParts extends Pick<Tenant, 'tenantId' | 'collections' | 'schedules'> {
+export interface CheckedTenant extends Pick<Tenant, 'tenantId' | 'collections' | 'schedules'> {
   /** Decodes a framed value with the schema that it names. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
 }
@@ -26,12 +26,12 @@ export interface CheckedRecord {
 
 /** Checks records against the contract. */
 export class RecordCheck {
-  readonly #parts: RecordCheckParts;
+  readonly #tenant: CheckedTenant;
   /** Failed attempts, by id of a schema; -Infinity once it has decoded a value. */
   readonly #failures = new Map<number, number>();
 
-  constructor(parts: RecordCheckParts) {
-    this.#parts = parts;
+  constructor(tenant: CheckedTenant) {
+    this.#tenant = tenant;
   }
 
   /** Throws `REGISTRY_UNREACHABLE`. */
@@ -47,7 +47,7 @@ export class RecordCheck {
     const failures = this.#failures.get(schemaId) ?? 0;
     if (failures >= ATTEMPTS_PER_SCHEMA) return null;
     try {
-      const value = await this.#parts.decode(framed);
+      const value = await this.#tenant.decode(framed);
       this.#failures.set(schemaId, -Infinity);
       return typeof value === 'object' ? value : null;
     } catch (error) {
@@ -63,7 +63,7 @@ export class RecordCheck {
     const type = topic === 'absence-changes' ? 'absence' : topic;
     return (
       textOf('ce_specversion') === '1.0' &&
-      textOf('ce_source') === `/rollcall/${this.#parts.tenantId}/${topic}` &&
+      textOf('ce_source') === `/rollcall/${this.#tenant.tenantId}/${topic}` &&
       textOf('ce_id') !== '' &&
       textOf('ce_type').startsWith(`rollcall.${type}.`) &&
       textOf('content-type') === 'application/avro'
@@ -82,7 +82,7 @@ export class RecordCheck {
 
   /** The hash that a record must have; null for a reject, whose hash covers the original row, which the record lacks. */
   #hashOf(topic: TopicSuffix, value: object, body: Buffer): Buffer | null {
-    const { collections, schedules } = this.#parts;
+    const { collections, schedules } = this.#tenant;
     if (!isCollectionName(topic)) return null;
     if (topic === 'absence-changes') return shortDigest(body);
     if (topic === 'class-students') return classStudentsHash(value as ClassStudents);

@@ -1,7 +1,7 @@
+import type { Missing } from '../core/deletions/missing.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Coordination } from './coordination.ts';
-import { areasOf, type StateStore, type TenantState } from './index-store.ts';
-import { MemoryDeletions } from './memory-deletions.ts';
+import { areasOf, type DeletionMemory, type StateStore, type TenantState } from './index-store.ts';
 import { MemoryIndex } from './memory-index.ts';
 
 /**
@@ -73,4 +73,26 @@ export function createMemoryStore(): StateStore {
     },
     async close() {},
   };
+}
+
+/**
+ * A tenant's memory between syncs in this process. For a reader that must change nothing, it lies on top of another process's
+ * memory and keeps only its own changes.
+ */
+export class MemoryDeletions implements DeletionMemory {
+  readonly #base: DeletionMemory | null;
+  readonly #missing = new Map<CollectionName, Missing | null>();
+
+  constructor(base: DeletionMemory | null = null) {
+    this.#base = base;
+  }
+
+  async missing(collection: CollectionName): Promise<Missing | null> {
+    const own = this.#missing.get(collection);
+    return own === undefined ? ((await this.#base?.missing(collection)) ?? null) : own;
+  }
+
+  async setMissing(collection: CollectionName, missing: Missing | null): Promise<void> {
+    this.#missing.set(collection, missing && { ...missing, keys: new Map(missing.keys) });
+  }
 }

@@ -6,7 +6,7 @@ import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
-import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
+import { MemoryDeletions } from '../../../src/state/memory-state.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
 import { SimulatedIndex } from '../parts/simulated-index.ts';
 import { SimulatedLog } from '../parts/simulated-log.ts';

@@ -9,7 +9,7 @@ import type {
   IndexReplay,
   TenantState,
 } from '../../../src/state/index-store.ts';
-import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
+import { MemoryDeletions } from '../../../src/state/memory-state.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 
 type Area = 'rows' | 'rejects';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { areasOf, type CollectionIndex, type StateStore } from '../../../src/state/index-store.ts';
-import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
+import { MemoryDeletions } from '../../../src/state/memory-state.ts';
 import { MemoryIndex } from '../../../src/state/memory-index.ts';
 import { createMemoryStore, MemoryState } from '../../../src/state/memory-state.ts';
 import { describeIndexAreas } from './index-areas-contract.ts';

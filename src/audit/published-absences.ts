@@ -8,7 +8,7 @@ interface Named {
   readonly mapping: string | null;
 }
 
-interface Told {
+interface Published {
   /** Of the last event; null if that cannot be read. */
   readonly step: number | null;
   /** By the last record that names a student. */
@@ -24,11 +24,11 @@ interface ToldProblem {
 }
 
 const NOBODY: Named = { student: null, mapping: null };
-const NOTHING: Told = { step: null, named: NOBODY, hasGap: false, isOfTwo: false };
+const NOTHING: Published = { step: null, named: NOBODY, hasGap: false, isOfTwo: false };
 
 /** What the records of `absences` and `absence-changes` say, absence by absence (invariants 6 and 11). */
-export class ToldAbsences {
-  readonly #events = new Map<string, Told>();
+export class PublishedAbsences {
+  readonly #events = new Map<string, Published>();
   readonly #shown = new Map<string, Named>();
   /** One object for all absences of a student: there are millions of absences. */
   readonly #students = new Map<string, Named>();
@@ -75,11 +75,11 @@ export class ToldAbsences {
 
   problems(): readonly ToldProblem[] {
     const found: ToldProblem[] = [];
-    for (const [key, told] of this.#events) {
+    for (const [key, published] of this.#events) {
       const shown = this.#shown.get(key);
-      if (told.hasGap) found.push({ collection: 'absence-changes', key, kind: 'gap' });
-      if (told.isOfTwo) found.push({ collection: 'absence-changes', key, kind: 'two-students' });
-      if (shown !== undefined && areTwo(shown, told.named))
+      if (published.hasGap) found.push({ collection: 'absence-changes', key, kind: 'gap' });
+      if (published.isOfTwo) found.push({ collection: 'absence-changes', key, kind: 'two-students' });
+      if (shown !== undefined && areTwo(shown, published.named))
         found.push({ collection: 'absences', key, kind: 'two-students' });
     }
     return found;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ToldAbsences } from '../../../src/audit/told-absences.ts';
+import { PublishedAbsences } from '../../../src/audit/published-absences.ts';
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 
@@ -23,11 +23,11 @@ function event(step: number, student: string | null, snapshot = false): AbsenceC
 
 /** The kinds of problems after these events of one absence; null: the key was nulled. */
 function problemsAfter(...events: (AbsenceChangeValue | 'unreadable' | null)[]): readonly string[] {
-  const told = new ToldAbsences();
+  const published = new PublishedAbsences();
   for (const each of events)
-    if (each === null) told.forget('absence-changes', 'a');
-    else told.takeEvent('a', each === 'unreadable' ? null : each, null);
-  return told.problems().map(({ kind }) => kind);
+    if (each === null) published.forget('absence-changes', 'a');
+    else published.takeEvent('a', each === 'unreadable' ? null : each, null);
+  return published.problems().map(({ kind }) => kind);
 }
 
 describe('the steps of an absence', () => {
@@ -55,19 +55,19 @@ describe('absences', () => {
   });
 
   it('that show a version of another student than their events are reported', () => {
-    const told = new ToldAbsences();
-    told.takeEvent('a', event(1, 's'), null);
-    told.takeShown('a', version('v1', 'other'), null);
-    expect(told.problems()).toEqual([{ collection: 'absences', key: 'a', kind: 'two-students' }]);
-    told.forget('absences', 'a');
-    expect(told.problems()).toEqual([]);
+    const published = new PublishedAbsences();
+    published.takeEvent('a', event(1, 's'), null);
+    published.takeShown('a', version('v1', 'other'), null);
+    expect(published.problems()).toEqual([{ collection: 'absences', key: 'a', kind: 'two-students' }]);
+    published.forget('absences', 'a');
+    expect(published.problems()).toEqual([]);
   });
 
   it('whose student has another pseudonym under another mapping are of one student', () => {
-    const told = new ToldAbsences();
-    told.takeEvent('a', event(1, 's'), null);
-    told.takeEvent('a', event(2, 'pseudonym'), 'mapping');
-    told.takeShown('a', version('v2', 'pseudonym'), 'mapping');
-    expect(told.problems()).toEqual([]);
+    const published = new PublishedAbsences();
+    published.takeEvent('a', event(1, 's'), null);
+    published.takeEvent('a', event(2, 'pseudonym'), 'mapping');
+    published.takeShown('a', version('v2', 'pseudonym'), 'mapping');
+    expect(published.problems()).toEqual([]);
   });
 });
