@@ -8,10 +8,10 @@ import {
   type DerivedCollection,
 } from '../model/collections.ts';
 import { allOffsets, isFirstLoadOver, type Progress, STATE_COMPLETE } from '../model/progress.ts';
-import { partitionName, topicName } from '../model/topic-names.ts';
+import { topicName } from '../model/topic-names.ts';
 import type { Ownership } from '../log/log.ts';
 import type { IndexPosition } from '../state/index-store.ts';
-import type { TopicEnds } from './topic-ends.ts';
+import type { TenantTopics, TopicEnds } from './topic-ends.ts';
 import {
   findTopicLosses,
   recordTopicLosses,
@@ -44,9 +44,9 @@ export interface Recovery {
 /** Records the losses of a collection's topics, and plans its recovery. */
 export async function planRecovery(
   tenant: Tenant,
-  options: { collection: CollectionName; ownership: Ownership; ends: TopicEnds },
+  options: { collection: CollectionName; ownership: Ownership; ends: TopicEnds; signal: AbortSignal },
 ): Promise<Recovery> {
-  const { collection, ownership, ends } = options;
+  const { collection, ownership, ends, signal } = options;
   const position = await tenant.state.collection(collection).position();
   let derived = derivedOf(tenant, collection, ownership);
   const logged = ownership.progress.get(collection) ?? null;
@@ -55,16 +55,20 @@ export async function planRecovery(
     progress === null ? new Set<TopicSuffix>() : findTopicLosses({ progress, derived, ends, position });
   const known = { progress, derived, position };
   const hasLostRows = lost.has(collection) || lost.has('rejects');
+  const hasLostAll = TOPICS_OF_ABSENCES.every((suffix) => lost.has(suffix));
+  const isContinued = progress !== null && !hasLostAll && [...derived.values()].some((each) => each !== null);
+  const holds = async (suffix: TopicSuffix): Promise<boolean> =>
+    isContinued || (await holdsRecords(tenant, { suffix, ends, signal }));
   const source =
     derived.size === 0
       ? null
       : absenceSource({
           ...known,
           hasLostTopics: DERIVED_COLLECTIONS.some((name) => lost.has(name)),
-          hasLostAll: TOPICS_OF_ABSENCES.every((suffix) => lost.has(suffix)),
+          hasLostAll,
           hasLostChangelog: lost.has(STATE_TOPIC),
-          hasEvents: holdsRecords(tenant, ends, 'absence-changes'),
-          hasChangelog: holdsRecords(tenant, ends, STATE_TOPIC),
+          hasEvents: await holds('absence-changes'),
+          hasChangelog: await holds(STATE_TOPIC),
         });
   // The rebuild drops the only copy.
   const absences = source === 'index' && hasLostRows ? 'lost' : source;
@@ -103,14 +107,21 @@ function planOf(
   });
 }
 
-/** Whether anything was written to a topic, as far as its offsets show. */
-function holdsRecords(tenant: Tenant, { nextOffsets }: TopicEnds, suffix: TopicSuffix): boolean {
+/** Whether anything was committed to a topic: what a first transaction wrote that was aborted counts for nothing. */
+async function holdsRecords(
+  tenant: TenantTopics,
+  { suffix, ends, signal }: { suffix: TopicSuffix; ends: TopicEnds; signal: AbortSignal },
+): Promise<boolean> {
   const name = topicName(tenant, suffix);
-  for (let partition = 0; ; partition += 1) {
-    const next = nextOffsets[partitionName(name, partition)];
-    if (next === undefined) return false;
-    if (next > 0) return true;
-  }
+  if (!Object.entries(ends.nextOffsets).some(([each, next]) => next > 0 && each.startsWith(`${name}/`)))
+    return false;
+  let isFound = false;
+  const onBatch = (records: readonly unknown[]): Promise<void> => {
+    isFound ||= records.length > 0;
+    return Promise.resolve();
+  };
+  await tenant.log.read({ from: [{ topic: suffix, after: {} }], onBatch, signal });
+  return isFound;
 }
 
 function rebuildBecause(why: string): IndexRecoveryPlan {
@@ -156,7 +167,7 @@ export interface AbsenceFacts {
   readonly hasLostAll: boolean;
   /** Whether `absence-state` lost records. */
   readonly hasLostChangelog: boolean;
-  /** Whether records were ever written to `absence-changes` and `absence-state`, as far as their offsets show. */
+  /** Whether `absence-changes` and `absence-state` hold records; asked only where `progress` does not say so. */
   readonly hasEvents: boolean;
   readonly hasChangelog: boolean;
 }

@@ -30,7 +30,7 @@ export async function recoverCollections(
   const starts = new Map<CollectionName, WriterStart>();
   const behind: BehindWith[] = [];
   for (const collection of collections) {
-    const recovery = await planRecovery(tenant, { collection, ownership, ends });
+    const recovery = await planRecovery(tenant, { collection, ownership, ends, signal });
     if (recovery.absences === 'lost') starts.set(collection, await lostStart(tenant, recovery));
     else if (recovery.plan.kind === 'current' && recovery.position !== null && !recovery.isApart)
       starts.set(collection, await startOf(tenant, recovery, currentPosition(tenant, recovery, ends)));
