@@ -42,10 +42,14 @@ export class AbsenceIndex {
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       await this.#index.rebuild();
-      throw new RollcallError('INDEX_DIVERGED', 'an entry in the index of absences is damaged', {
-        remedy: 'Rollcall rebuilds the index from the topics.',
-        cause: error,
-      });
+      throw new RollcallError(
+        'INDEX_DIVERGED',
+        'An entry of the index of absences in Redis cannot be decoded',
+        {
+          remedy: 'Nothing: Rollcall rebuilds this index from the topics by itself.',
+          cause: error,
+        },
+      );
     }
   }
 

@@ -62,9 +62,14 @@ export async function requireNoOwner(
 ): Promise<void> {
   const living = await livingOwner(assembly, options);
   if (living === null) return;
-  throw new RollcallError('USAGE_INVALID', `${living.owner} runs for tenant ${options.tenantId}`, {
-    remedy: 'Stop that process first, and give the command again.',
-  });
+  throw new RollcallError(
+    'USAGE_INVALID',
+    `The process ${living.owner} runs tenant ${options.tenantId}, so nothing was changed`,
+    {
+      remedy:
+        'Stop that process, which would write again what this command removes, and give the command again.',
+    },
+  );
 }
 
 /**

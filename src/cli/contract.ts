@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { asyncApiDocument } from '../core/contract/asyncapi.ts';
-import { topicSettings } from '../log/manage-topics.ts';
+import { topicSettings } from '../log/topic-settings.ts';
 import { readSchemaFiles } from '../log/schema-files.ts';
 import { topicsOf } from '../session/tenant.ts';
 import { chooseTenants, type Scope } from './choose.ts';

@@ -11,7 +11,7 @@ import {
   inspectTopics,
   topicMismatch,
   type TopicFinding,
-} from '../log/manage-topics.ts';
+} from '../log/topic-settings.ts';
 import { listTopics } from '../log/topic-offsets.ts';
 import { isCollectionName, sourceOf, topicsBegunWith } from '../model/collections.ts';
 import { partsOfTopic } from '../model/topic-names.ts';
@@ -256,17 +256,19 @@ export async function deleteTopics(
       if (known.code !== 'KAFKA_TOPIC_MISSING') throw known;
     });
   }
-  const isListed = async (): Promise<boolean> => {
+  const stillListed = async (): Promise<string | undefined> => {
     const listed = new Set(await listTopics(admin));
-    return topics.some(({ name }) => listed.has(name));
+    return topics.find(({ name }) => listed.has(name))?.name;
   };
-  for (let waitedMs = 0; await isListed(); waitedMs += LISTED_EVERY_MS) {
+  let name = await stillListed();
+  for (let waitedMs = 0; name !== undefined; waitedMs += LISTED_EVERY_MS) {
     if (waitedMs >= DELETION_WITHIN_MS)
       throw new RollcallError(
         'KAFKA_UNREACHABLE',
-        `${countOf(topics.length, 'topic')} were deleted, and some are still listed after two minutes`,
-        { remedy: 'Check that all brokers are up and follow their controller, and give the command again.' },
+        `Kafka has accepted the deletion of ${name}, but a broker still lists it after two minutes`,
+        { remedy: 'Check that all brokers are up and reach their controller, and give the command again.' },
       );
     await sleep(LISTED_EVERY_MS, signal);
+    name = await stillListed();
   }
 }

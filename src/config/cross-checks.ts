@@ -1,6 +1,6 @@
 import { listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
 import { collectionOf } from './schedules.ts';
-import { protectedFieldsOf } from '../core/mapping.ts';
+import { protectedFieldsOf } from '../core/mapping-rules.ts';
 import { DERIVED_COLLECTIONS, isCollectionName } from '../model/collections.ts';
 
 type Written = Readonly<Record<string, unknown>>;
@@ -102,7 +102,7 @@ function scheduleFindings(tenant: Written): Finding[] {
   if (!isMirrored(collections, 'schedules')) return [];
   const { students = 'absent', fields } = mapOf(tenant['schedules']);
   const findings: Finding[] = [];
-  // By default, schedules are off if no collection shows which students have them.
+  // Where nobody asked for schedules, they are off if no collection shows which students have them.
   const isNamed =
     Array.isArray(collections) ||
     mapOf(collections)['schedules'] !== undefined ||

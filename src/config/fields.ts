@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Secret } from './secret.ts';
+import { Secret } from './redacted-secret.ts';
 
 /** Building blocks of the configuration's schema: one for each kind of value, with its messages. */
 

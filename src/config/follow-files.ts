@@ -1,4 +1,4 @@
-import { Secret } from './secret.ts';
+import { Secret } from './redacted-secret.ts';
 
 /** How old the content of a file may be when a secret is used. A Pod sees a changed Secret after about a minute. */
 const RECHECK_AFTER_MS = 10_000;

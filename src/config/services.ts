@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { COLLECTIONS, type TopicSuffix } from '../model/collections.ts';
 import { address, flag, secret, text, wholeNumber } from './fields.ts';
-import { Secret } from './secret.ts';
+import { Secret } from './redacted-secret.ts';
 
 /** Certificates are no secrets, but follow their files like the key that belongs to them. */
 function pem() {

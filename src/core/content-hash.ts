@@ -7,7 +7,7 @@ import {
   type AvroSchema,
 } from '../model/avro-schema.ts';
 import { canonicalText } from './json-text.ts';
-import { SET_FIELDS } from './mapping.ts';
+import { SET_FIELDS } from './mapping-rules.ts';
 
 export const CONTENT_HASH_BYTES = 16;
 

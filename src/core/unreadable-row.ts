@@ -2,7 +2,7 @@ import { hash as digest } from 'node:crypto';
 
 import { mappingDigest, type RowMapping, shortDigest } from './content-hash.ts';
 import { canonicalText } from './json-text.ts';
-import { SET_FIELDS } from './mapping.ts';
+import { SET_FIELDS } from './mapping-rules.ts';
 import { createMask } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import type { UnreadableRow } from './decoded-row.ts';

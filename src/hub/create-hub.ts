@@ -5,7 +5,7 @@ import { findRows } from './find-rows.ts';
 import { createHttpClient, type HttpTimeouts } from './http.ts';
 import type { Hub, HubSettings, ReadSchedule } from './hub.ts';
 import { PagingMemory } from './paging.ts';
-import { WAITING_ANSWERS } from './prefetch.ts';
+import { WAITING_ANSWERS } from './prefetch-known-pages.ts';
 import { readSchedule } from './read-schedule.ts';
 import { createRequests, type Requests } from './requests.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry.ts';

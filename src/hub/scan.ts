@@ -17,7 +17,7 @@ import {
   type PagingMemory,
   type ScanState,
 } from './paging.ts';
-import { Prefetch, type ByteBudget } from './prefetch.ts';
+import { Prefetch, type ByteBudget } from './prefetch-known-pages.ts';
 import { collectionPlace, pageUrl } from './request-url.ts';
 import type { Requests } from './requests.ts';
 

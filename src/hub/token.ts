@@ -64,7 +64,7 @@ function requestOf(settings: TokenSettings): { headers: Record<string, string>; 
 function asTokenError(error: unknown): unknown {
   if (!(error instanceof HubError) || error.code.startsWith('HUB_TOKEN')) return error;
   return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${error.message}`, {
-    // others speak of pages
+    // The remedies of other errors speak of pages.
     remedy: error.remedy.includes('hub.tokenUrl')
       ? error.remedy
       : 'If this continues, check the service at hub.tokenUrl.',

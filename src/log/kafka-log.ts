@@ -47,7 +47,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   readonly #partitions: ReadonlyMap<string, number>;
   /** Topics that turned out to begin again, until a progress record records the loss: later records would hide it. */
   readonly #lostTopics = new Set<string>();
-  /** Offset of the last record in `progress` that this process wrote or saw: later ones have an offset above this one. */
+  /** An offset in `progress` at or after which nobody else has written, as far as this process saw. */
   #progressEnd = -1;
 
   /** `onWait`: see {@link TenantProducer}. */

@@ -4,7 +4,7 @@ import { RollcallError } from '../errors.ts';
 import { frame } from './framing.ts';
 import { kafkaError } from './kafka-errors.ts';
 import type { Ownership } from './log.ts';
-import { topicMismatch, type WantedTopic } from './manage-topics.ts';
+import { topicMismatch, type WantedTopic } from './topic-settings.ts';
 import { OWNER_KEY, ownerHeaders, type ProgressValue } from './progress-codec.ts';
 import type { LoggedTenant } from './progress-reader.ts';
 import { appendEndMarkers, type TenantProducer } from './tenant-producer.ts';

@@ -7,7 +7,7 @@ import { headerOf } from './fetched-batch.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { readStretches, type ReadOptions } from './kafka-reader.ts';
 import type { LoggedRecord, LogReading, TopicRange } from './log.ts';
-import { describeSettings } from './manage-topics.ts';
+import { describeSettings } from './topic-settings.ts';
 import { LoggedTenant, type DecodeProgress } from './progress-reader.ts';
 import type { EndMarkers } from './tenant-producer.ts';
 import { fetchOffsets } from './topic-offsets.ts';

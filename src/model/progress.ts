@@ -71,7 +71,7 @@ export interface Progress {
   readonly offsets: Offsets;
   readonly lastCompleteFull: LastCompleteFull | null;
   /**
-   * Id of the mapping (core/mapping.ts) under which all rows were published, {@link SEVERAL_MAPPINGS} for more than
+   * Id of the mapping (core/mapping-rules.ts) under which all rows were published, {@link SEVERAL_MAPPINGS} for more than
    * one. It is a header of the record, not a field.
    */
   readonly mapping?: string | null | undefined;

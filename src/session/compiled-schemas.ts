@@ -1,7 +1,7 @@
 import { type AbsenceChangeValue, createEventEncoder } from '../core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/decoded-row.ts';
-import { strictFieldsOf } from '../core/mapping.ts';
+import { strictFieldsOf } from '../core/mapping-rules.ts';
 import { createRowReader } from '../core/row-reader.ts';
 import { createValueCodec } from '../core/value-codec.ts';
 import type { ProgressValue } from '../log/progress-codec.ts';

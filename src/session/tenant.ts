@@ -23,7 +23,7 @@ import {
   createMissingTopics,
   inspectTopics,
   topicMismatch,
-} from '../log/manage-topics.ts';
+} from '../log/topic-settings.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { ChangedScopes, type Tenant, type TenantAbsences, type TenantCollection } from '../table/tenant.ts';
 import type { CompiledSchemas } from './compiled-schemas.ts';

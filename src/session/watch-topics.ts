@@ -45,7 +45,7 @@ function recordsLost(collection: CollectionName): RollcallError {
     `A topic that ${collection} is written to holds fewer records than were committed`,
     {
       remedy:
-        'Rollcall publishes the missing records again by itself. Find out what removed them: a deleted topic, deleted records, or a retention that is not of Rollcall.',
+        'Rollcall publishes the missing records again by itself. Find out what removed them: a deleted topic, deleted records, or a retention that Rollcall did not set.',
     },
   );
 }

@@ -295,7 +295,10 @@ async function stage(run: RunningSync, gate: IdentityGate, page: SourcePage): Pr
   if (tally !== null) reportPage(own, sync, tally);
 }
 
-/** Values that became empty wait for the end of a full sync, where the guard sees all losses together. */
+/**
+ * Takes out rows of `becameEmpty`, such as a class that lost all students: they wait for the end of a full sync, where the guard
+ * sees all losses together.
+ */
 async function withoutNowEmpty(
   { own, sync, becameEmpty }: RunningSync,
   { rows }: SourcePage,

@@ -41,7 +41,7 @@ export interface MirroredCollection {
   readonly all: ReadonlyMap<CollectionName, MirroredCollection>;
 }
 
-/** A sync on its way from the hub's pages to the writer. */
+/** A running sync: what it reads, and, as `sync`, what the writer counts of it. */
 export interface RunningSync {
   readonly own: MirroredCollection;
   readonly sync: ActiveSync;

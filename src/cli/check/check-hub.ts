@@ -32,7 +32,7 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** What is found of a collection, and the error of one that could not be read. */
+/** What `check` saw of one collection. `error`: why it could not be read. */
 interface Looked {
   readonly finding: Finding;
   readonly isEmpty?: boolean;

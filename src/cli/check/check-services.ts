@@ -5,7 +5,7 @@ import {
   inspectTopics,
   topicMismatch,
   type WantedTopic,
-} from '../../log/manage-topics.ts';
+} from '../../log/topic-settings.ts';
 import { readSchemaFiles } from '../../log/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import { registryConnection, type Assembly } from '../../session/assemble.ts';

@@ -46,7 +46,7 @@ export interface AbsenceEntry {
   readonly student: number | null;
   readonly members: readonly Member[];
   readonly published: Published | null;
-  /** The end of a sync settles it again. */
+  /** It waits for another version's id; the end of each sync decides again. */
   readonly isOpen: boolean;
   /** The version, in another absence of the same student, that continues this one; null once that version is published. */
   readonly continuedBy: string | null;
@@ -73,7 +73,7 @@ export function forgotten(entry: AbsenceEntry): AbsenceEntry {
   return published === null ? entry : { ...entry, published: { ...published, step: 0 } };
 }
 
-/** Whether `absences` shows it: a deleted version is hidden at once, one that left the hub at the end of a sync. */
+/** Whether `absences` shows it: a deleted version is hidden at once, one that left the hub only at the end of a sync. */
 export function isShown({ published, members }: AbsenceEntry): boolean {
   if (published === null || published.step === 0 || published.isDeleted) return false;
   return members.find(({ id }) => id === published.versionId)?.isDeleted !== true;

@@ -13,7 +13,7 @@ import {
 } from './read-lesson.ts';
 import { daysOf, isInWindow, type DayWindow } from './window.ts';
 import { mappingDigest, shortDigest } from '../content-hash.ts';
-import { MAPPING_VERSION, SET_FIELDS } from '../mapping.ts';
+import { MAPPING_VERSION, SET_FIELDS } from '../mapping-rules.ts';
 
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 const MAX_RECORD_BYTES = 900_000;

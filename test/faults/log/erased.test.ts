@@ -36,6 +36,9 @@ const SHORT_LATER = { ...SHORT, 'delete.retention.ms': '1000', 'min.compaction.l
 /** The bound is a few seconds; a busy machine may need longer. */
 const GONE_WITHIN_MS = 90_000;
 
+/** Each is made dirty in each interval, and the cleaner takes the largest last: it must get to all of them. */
+const PARTITIONS = 2;
+
 let kafka: OwnKafka;
 beforeAll(async () => {
   kafka = await startOwnKafka({ ...EAGER_CLEANER, 'log.segment.delete.delay.ms': 100 });
@@ -105,7 +108,10 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
   await using mirror = await openScheduleMirror({
     students: 'all',
     collections: only(Object.fromEntries(COLLECTIONS.map((name) => [name, {}]))),
-    settings: { kafka: { brokers }, deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+    settings: {
+      kafka: { brokers, partitions: PARTITIONS },
+      deletions: { withholdAbove: { rows: 10_000, ratio: 1 } },
+    },
   });
   const { district } = mirror.hub;
   const [student = ''] = district.ids('students');
@@ -147,7 +153,7 @@ it('what a new mapping drops or pseudonymises is gone from the raw log within th
   const options = {
     hubOptions: { students: 12, startMs: Date.now() },
     settings: {
-      kafka: { brokers: kafka.brokers },
+      kafka: { brokers: kafka.brokers, partitions: PARTITIONS },
       pseudonymise: { key: 'a key of sixteen or more' },
     },
   };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
-import { topicSettings } from '../../../src/log/manage-topics.ts';
+import { topicSettings } from '../../../src/log/topic-settings.ts';
 import { COLLECTIONS, type TopicSuffix } from '../../../src/model/collections.ts';
 import { settingsOf } from '../pipeline/recreate-topic.ts';
 import { withAdmin } from '../pipeline/kafka-admin.ts';

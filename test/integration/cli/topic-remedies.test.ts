@@ -192,7 +192,7 @@ describe('topics recreate', () => {
       const running = startRollcall(config.path, ['run']);
       await running.says('mirroring');
       const refused = await recreate('users', '--yes');
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('runs for tenant north')]);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('runs tenant north')]);
       running.kill('SIGTERM');
       await running.ended;
       expect(await recordsOf([`${topicPrefix}.north.users`])).toEqual(before);

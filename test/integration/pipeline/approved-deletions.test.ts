@@ -58,7 +58,7 @@ describe('an approval', () => {
     expect((await mirror.full('categories')).get('categories')).toMatchObject({ withheld: 0 });
   });
 
-  it('releases a list of every row but a new one', async () => {
+  it('removes every listed row, and not the one that is still at the hub', async () => {
     await using mirror = await loaded(150);
     put(mirror, 'categories', [{ sourcedId: 'other', title: 'Other' }]);
     await mirror.full('categories');

@@ -49,7 +49,7 @@ describe('a collection that became empty', () => {
     expect(await sync(mirror)).toMatchObject({ kind: 'complete', withheld: 0 });
   });
 
-  it('is never listed because of answers without a list', async () => {
+  it('is not put up for approval because of answers that hold no list', async () => {
     await using mirror = await loaded();
     mirror.hub.faults.set('missing-list');
     for (let again = 1; again <= 3; again += 1)

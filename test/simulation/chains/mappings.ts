@@ -1,4 +1,4 @@
-import { strictFieldsOf } from '../../../src/core/mapping.ts';
+import { strictFieldsOf } from '../../../src/core/mapping-rules.ts';
 import { pseudonymise } from '../../../src/core/pseudonymise.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { mappingDigest } from '../../../src/core/content-hash.ts';
-import { MAPPING_VERSION } from '../../../src/core/mapping.ts';
+import { MAPPING_VERSION } from '../../../src/core/mapping-rules.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';

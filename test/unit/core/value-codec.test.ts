@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AvroRecord } from '../../../src/model/avro-schema.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
-import { strictFieldsOf } from '../../../src/core/mapping.ts';
+import { strictFieldsOf } from '../../../src/core/mapping-rules.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 

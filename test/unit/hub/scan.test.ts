@@ -175,7 +175,7 @@ describe('a scan of a hub that differs', () => {
     expect((await readAll(test.hub, 'users')).end.paging).toBe('sourced-id-filter');
   });
 
-  it('finds out for incremental scans apart, because their filter has one more clause', async () => {
+  it('finds out how to page separately for incremental scans, because their filter has one more clause', async () => {
     const model = modelHub({ ...STANDARD, cursor: 'ignores', links: 'none' });
     await using test = await testHub((request, response) => {
       if (request.query.get('filter')?.includes(' AND ') !== true) return model(request, response);

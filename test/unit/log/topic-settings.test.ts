@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { settingSatisfied, topicSettings } from '../../../src/log/manage-topics.ts';
+import { settingSatisfied, topicSettings } from '../../../src/log/topic-settings.ts';
 
 const DAY_MS = 86_400_000;
 

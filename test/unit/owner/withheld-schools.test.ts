@@ -13,7 +13,7 @@ it.each([
   expect(schoolOf(value)).toBe(school);
 });
 
-it('schools stand in the order of their rows, with their names', () => {
+it('withheld removals are listed by school, the one with the most rows first', () => {
   expect(countBySchool(['a', 'b', null, 'b'], new Map([['b', 'Oppdiktet skole']]))).toEqual([
     { id: 'b', name: 'Oppdiktet skole', rows: 2 },
     { id: 'a', name: null, rows: 1 },

@@ -262,7 +262,7 @@ afterEach(() => {
 });
 
 describe('faults', () => {
-  it('every fault has a proof', () => {
+  it('every fault that the reference hub offers has a test here', () => {
     const proven = Object.keys(PROOFS).map((spec) => spec.split(/[=@]/)[0]);
     expect(new Set(proven)).toEqual(new Set(FAULTS.map((fault) => fault.name)));
   });

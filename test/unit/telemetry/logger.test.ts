@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../src/config/secret.ts';
+import { Secret } from '../../../src/config/redacted-secret.ts';
 import { RollcallError } from '../../../src/errors.ts';
 import { createLogger, logLevelFrom, type Logger } from '../../../src/telemetry/logger.ts';
 

@@ -11,7 +11,7 @@ function published(...rows: Parameters<typeof row>[0][] | ReturnType<typeof row>
   return index;
 }
 
-describe('rule 1, lists', () => {
+describe('absences, rule 1 of the design (lists):', () => {
   test('either of the two links makes one absence of two versions', () => {
     const expected = ['v1/1 CREATED v1', 'v1/2 REPLACED v2'];
     expect(eventsOf(published(row('v1'), V2))).toEqual(expected);
@@ -56,7 +56,7 @@ describe('rule 1, lists', () => {
   });
 });
 
-describe('rule 2, awaited ids', () => {
+describe('absences, rule 2 of the design (awaited ids):', () => {
   test('an id that is referred to stands in the list until it is read', () => {
     const index = new AbsenceIndex();
     index.page([V1]);
@@ -80,7 +80,7 @@ describe('rule 2, awaited ids', () => {
   });
 });
 
-describe('rule 3, the absence id', () => {
+describe('absences, rule 3 of the design (the absence id):', () => {
   test('it is the oldest version that was read at the first publication, and stays', () => {
     const index = published(row('v2', { replaces: 'v1' }));
     index.final([V1]);
@@ -89,7 +89,7 @@ describe('rule 3, the absence id', () => {
   });
 });
 
-describe('rule 4, continued', () => {
+describe('absences, rule 4 of the design (continued):', () => {
   test('two published absences and the middle version that comes later: the older one ends, merged into the younger', () => {
     const index = published(row('m'), row('z', { replaces: 'a' }));
     index.final([row('a', { replaces: 'm', replacedBy: 'z' })]);
@@ -131,7 +131,7 @@ describe('rule 4, continued', () => {
   });
 });
 
-describe('rule 5, tail and steps', () => {
+describe('absences, rule 5 of the design (tail and steps):', () => {
   test('each version after the one published last has its step, and then the deletion', () => {
     const index = published('v1');
     index.final([
@@ -188,7 +188,7 @@ describe('rule 5, tail and steps', () => {
   });
 });
 
-describe('rule 6, pages', () => {
+describe('absences, rule 6 of the design (pages):', () => {
   test('while a sync runs, an absence is published up to its first awaited id, and no deletion beyond it', () => {
     const index = new AbsenceIndex();
     index.page([V1, row('v3', { replaces: 'v2', isDeleted: true })]);
@@ -207,7 +207,7 @@ describe('rule 6, pages', () => {
   });
 });
 
-describe('rule 7, vanished', () => {
+describe('absences, rule 7 of the design (vanished):', () => {
   test('the last one left names no successor: it is shown again, as replaced', () => {
     const index = published(row('v1'), V2);
     index.page([], ['v2']);
@@ -256,7 +256,7 @@ describe('rule 7, vanished', () => {
   });
 });
 
-describe('rule 8, another student', () => {
+describe('absences, rule 8 of the design (another student):', () => {
   test('a person merged at the hub: the old absence ends, and the next full sync reads its records as new', () => {
     const index = published(V1, V2);
     const moved = [
@@ -288,7 +288,7 @@ describe('rule 8, another student', () => {
   });
 });
 
-describe('rule 9, forgotten', () => {
+describe('absences, rule 9 of the design (forgotten):', () => {
   test('nothing is published while the absence is over; live again, it is created with step 1', () => {
     const index = published(row('v1', { isDeleted: true }));
     index.forgetDeleted();
@@ -306,7 +306,7 @@ describe('rule 9, forgotten', () => {
   });
 });
 
-describe('rule 10, what is shown', () => {
+describe('absences, rule 10 of the design (what is shown):', () => {
   test('a deleted version is hidden at once, although its deletion waits for an awaited id', () => {
     const index = published('v1');
     index.page([row('v1', { isDeleted: true, replacedBy: 'v2' })]);

@@ -74,7 +74,7 @@ test('a lone absence takes six bytes, and a chain of three fewer than 90 with it
   }
 });
 
-test('damaged bytes are no entry', () => {
+test('damaged bytes of an entry are refused', () => {
   const index = new AbsenceIndex();
   index.final([row('v1'), row('v2', { replaces: 'v1' })]);
   const entry = index.entries.get('v1');

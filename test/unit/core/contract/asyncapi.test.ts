@@ -3,7 +3,7 @@ import { DiagnosticSeverity, Parser } from '@asyncapi/parser';
 import { describe, expect, it } from 'vitest';
 import { asyncApiDocument } from '../../../../src/core/contract/asyncapi.ts';
 import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
-import { topicSettings } from '../../../../src/log/manage-topics.ts';
+import { topicSettings } from '../../../../src/log/topic-settings.ts';
 
 function contractDocument(): object {
   const tenantId = 'north';

@@ -1,4 +1,4 @@
-import { strictFieldsOf } from '../../../../src/core/mapping.ts';
+import { strictFieldsOf } from '../../../../src/core/mapping-rules.ts';
 import type { ReadableRow, DecodedRow, RowReader, UnreadableRow } from '../../../../src/core/decoded-row.ts';
 import { createRowReader, type RowReaderOptions } from '../../../../src/core/row-reader.ts';
 import type { AvroRecord } from '../../../../src/model/avro-schema.ts';

@@ -62,7 +62,7 @@ function newLog(keepsKeys = true): RecordingLog {
   return new RecordingLog({ topics, keepsKeys, onRead: unread, now: () => NOW_MS });
 }
 
-describe('a log that records', () => {
+describe('the log of a plan, which records instead of writing,', () => {
   it('answers with the progress it was given, whose offsets stay as they were', async () => {
     const transaction = transactionOf('users', [record('users', 'u-1', 'created')]);
     expect(await newLog().commit(transaction)).toEqual({

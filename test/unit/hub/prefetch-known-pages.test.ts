@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { PageMemory } from '../../../src/core/pages/page-memory.ts';
 import type { HubSettings } from '../../../src/hub/hub.ts';
-import { WAITING_ANSWERS } from '../../../src/hub/prefetch.ts';
+import { WAITING_ANSWERS } from '../../../src/hub/prefetch-known-pages.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import type { HubPage } from '../../../src/hub/hub.ts';
 import { sendJson, testHub } from './support/scripted-hub.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { mappingIdOf } from '../../../src/core/mapping.ts';
+import { mappingIdOf } from '../../../src/core/mapping-rules.ts';
 
 const MASKING = { drop: ['school'], pseudonymise: ['student', 'class'], pseudonymiseKey: 'one key' };
 
