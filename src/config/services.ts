@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { COLLECTIONS, type TopicSuffix } from '../model/collections.ts';
-import { address, flag, secret, text, wholeNumber } from './fields.ts';
+import { address, duration, flag, secret, text, wholeNumber } from './fields.ts';
 import { Secret } from './redacted-secret.ts';
 
 /** Certificates are no secrets, but follow their files like the key that belongs to them. */
@@ -36,6 +36,11 @@ export const kafka = z
       .describe(
         'Partitions of topics that Rollcall creates: a number, or a map by collection with `default`. `progress` always has 1. Another number needs `rollcall topics recreate`.',
       ),
+    session: duration({ min: '6s', max: '1m' })
+      .prefault('10s')
+      .describe(
+        'After so long without a sign of life from a process, the others with this configuration take its tenants over.',
+      ),
     ssl: z
       .union(
         [
@@ -62,6 +67,7 @@ export const kafka = z
       .optional()
       .describe('SASL authentication; without it, none.'),
   })
+  .transform(({ session, ...rest }) => ({ ...rest, sessionMs: session }))
   .describe('The Kafka cluster.');
 
 function partitionCount() {

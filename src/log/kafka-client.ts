@@ -11,7 +11,12 @@ export interface KafkaConnection {
   readonly tls: boolean | (() => ConnectionOptions);
   /** kafkajs keeps this very object, and reads the password at each authentication: a getter lets a rotated one take effect. */
   readonly sasl: SASLOptions | undefined;
+  /** A member of a group may wait so long for the group's leader (worker-group.ts). */
+  readonly sessionMs: number;
 }
+
+const REQUEST_TIMEOUT_MS = 15_000;
+const BEYOND_SESSION_MS = 5_000;
 
 /**
  * Creates a kafkajs client whose retries end in bounded time.
@@ -29,7 +34,7 @@ export function createKafkaClient(connection: KafkaConnection, logger: Logger): 
     ...(connection.sasl === undefined ? {} : { sasl: connection.sasl }),
     connectionTimeout: 5_000,
     authenticationTimeout: 10_000,
-    requestTimeout: 15_000,
+    requestTimeout: Math.max(REQUEST_TIMEOUT_MS, connection.sessionMs + BEYOND_SESSION_MS),
     enforceRequestTimeout: true,
     retry: { initialRetryTime: 5, maxRetryTime: 2_000, factor: 0.2, multiplier: 2, retries: 12 },
     logLevel: logLevel.WARN,

@@ -85,6 +85,12 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
         `Kafka refused while ${doing}: ${failure.type}`,
         'Check kafka.partitions, kafka.replicationFactor and the policies of the cluster.',
       );
+    case 'INVALID_SESSION_TIMEOUT':
+      return explained(
+        'KAFKA_REFUSED',
+        `Kafka refused kafka.session while ${doing}`,
+        'Set kafka.session between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers.',
+      );
     case 'INVALID_TIMESTAMP':
       return explained(
         'KAFKA_REFUSED',

@@ -48,11 +48,12 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
 }
 
 function kafkaOf(config: Config, logger: Logger): Kafka {
-  const { brokers, ssl, sasl } = config.kafka;
+  const { brokers, ssl, sasl, sessionMs } = config.kafka;
   return createKafkaClient(
     {
       brokers,
       clientId: 'rollcall',
+      sessionMs,
       tls: typeof ssl === 'boolean' ? ssl : () => revealed(ssl),
       sasl: sasl && {
         mechanism: sasl.mechanism,

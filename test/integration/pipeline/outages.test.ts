@@ -166,7 +166,7 @@ it('Kafka killed under a running process: a ping fails until Kafka is back; the 
   await loadsUsers(child);
   await using pulse = new KafkaPing(
     createKafkaClient(
-      { brokers: own.kafkaBrokers, clientId: 'pulse', tls: false, sasl: undefined },
+      { brokers: own.kafkaBrokers, clientId: 'pulse', tls: false, sasl: undefined, sessionMs: 10_000 },
       pino({ level: 'silent' }),
     ),
   );

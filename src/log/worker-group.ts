@@ -1,0 +1,300 @@
+import type { Kafka, PartitionAssigner } from 'kafkajs';
+import { assign } from '../core/assignment.ts';
+import { RollcallError } from '../errors.ts';
+import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
+import { innermost, kafkaError } from './kafka-errors.ts';
+
+/** What a worker is to mirror from now on. */
+export interface Assignment {
+  readonly tenants: readonly string[];
+  /** Those of them that another living worker held until now: it may be ending its last transaction. */
+  readonly moved: readonly string[];
+}
+
+export interface WorkerGroupOptions {
+  readonly kafka: Pick<Kafka, 'consumer'>;
+  readonly groupId: string;
+  /** The tenants of this process's configuration. */
+  readonly tenants: readonly string[];
+  readonly sessionMs: number;
+  readonly onAssigned: (assignment: Assignment) => void;
+  /** The tenants may be another worker's by now: stop them. The next call is `onAssigned`, or `onTrouble`. */
+  readonly onLost: (why: RollcallError) => void;
+  /** The process has no assignment, and this is why; it tries again. */
+  readonly onTrouble: (why: RollcallError) => void;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+  readonly random: () => number;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** What is used of a broker of kafkajs. Every method rejects with an error that has the `type` of Kafka's protocol. */
+interface Coordinator {
+  joinGroup(request: object): Promise<Joined>;
+  syncGroup(request: object): Promise<{ readonly memberAssignment: Buffer }>;
+  heartbeat(request: object): Promise<unknown>;
+  leaveGroup(request: object): Promise<unknown>;
+  findGroupCoordinator(request: object): Promise<unknown>;
+}
+
+interface Joined {
+  readonly memberId: string;
+  readonly leaderId: string;
+  readonly generationId: number;
+  /** Empty for all but the leader. */
+  readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
+}
+
+/** What is used of kafkajs' cluster, which it hands to every partition assigner. */
+interface GroupCluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  findGroupCoordinator(group: { groupId: string }): Promise<Coordinator>;
+  findControllerBroker(): Promise<Coordinator>;
+}
+
+/** The type that Kafka keeps for the group: no consumer can join it by mistake. */
+const PROTOCOL_TYPE = 'rollcall';
+/** The name of {@link assign}. A version that shares otherwise must offer this name too, or it cannot join beside this one. */
+const PROTOCOL = 'sticky';
+const HEARTBEATS_IN_SESSION = 5;
+const LONGEST_HEARTBEAT_MS = 2_000;
+/** The lease and the grace after it end a second before the session does, when Kafka would give the tenants away. */
+const LEASE_MARGIN_MS = 1_500;
+/** A process that was busy first reads the answer that has come meanwhile. */
+const GRACE_MS = 500;
+const RETRY: Backoff = { firstMs: 500, longestMs: 2_000 };
+const LEAVE_WITHIN_MS = 2_000;
+const DISCONNECT_WITHIN_MS = 1_000;
+
+/**
+ * The membership of this process in the group of the workers that share the tenants of a configuration. Kafka's coordinator
+ * keeps the members and picks a leader, which assigns the tenants.
+ *
+ * It is no consumer of kafkajs: that one comes back from a failure as a new member, and the group then waits one session for
+ * the old one. This one keeps its id when a coordinator dies or moves.
+ *
+ * The membership only saves work: one writer per tenant is enforced by the transactional producer (invariant 7).
+ */
+export class WorkerGroup {
+  readonly #options: WorkerGroupOptions;
+  readonly #cluster: GroupCluster;
+  readonly #heartbeatMs: number;
+  readonly #ending = new AbortController();
+  #coordinator: Coordinator | null = null;
+  #memberId = '';
+  #generation = -1;
+  /** What the last assignment has for this process. */
+  #tenants: readonly string[] = [];
+  /** Whether the process mirrors them: false while the lease is over. */
+  #isHolding = false;
+  /** Until then no other worker has them. */
+  #leaseUntilMs = 0;
+  /** When the last request was sent whose answer shows whether the coordinator knows this member. */
+  #askedAtMs = 0;
+
+  /** Begins to join; it goes on until {@link leave}. */
+  constructor(options: WorkerGroupOptions) {
+    this.#options = options;
+    this.#cluster = clusterOf(options.kafka, options.groupId);
+    this.#heartbeatMs = Math.min(LONGEST_HEARTBEAT_MS, options.sessionMs / HEARTBEATS_IN_SESSION);
+    void this.#stayMember();
+    void this.#watchLease();
+  }
+
+  /** Lets the others take over at once. Takes at most three seconds, also where no broker answers. Never rejects. */
+  async leave(): Promise<void> {
+    this.#ending.abort();
+    const { groupId } = this.#options;
+    if (this.#memberId !== '')
+      await this.#within(
+        LEAVE_WITHIN_MS,
+        this.#coordinator?.leaveGroup({ groupId, memberId: this.#memberId }),
+      );
+    await this.#within(DISCONNECT_WITHIN_MS, this.#cluster.disconnect());
+  }
+
+  async #stayMember(): Promise<void> {
+    const { sleep, random } = this.#options;
+    const { signal } = this.#ending;
+    let isMember = false;
+    let failures = 0;
+    for (let waitMs = 0; ;) {
+      await sleep(waitMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        this.#coordinator ??= await this.#findCoordinator();
+        await (isMember ? this.#heartbeat(null) : this.#join());
+        isMember = true;
+        failures = 0;
+        waitMs = this.#heartbeatMs;
+      } catch (error) {
+        if (signal.aborted) return;
+        const { type } = innermost(error);
+        const isKnown = type !== 'UNKNOWN_MEMBER_ID' && type !== 'ILLEGAL_GENERATION';
+        waitMs = 0;
+        if (type === 'REBALANCE_IN_PROGRESS') {
+          isMember = false;
+          // The barrier of the others may wait a session for a dead one, and the session of this member begins after it.
+          this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * this.#options.sessionMs);
+        } else if (!isKnown) {
+          isMember = false;
+          if (type === 'UNKNOWN_MEMBER_ID') this.#memberId = '';
+          this.#lose();
+        } else {
+          // The coordinator has moved or cannot be reached. The membership stays until a coordinator says otherwise.
+          failures += 1;
+          waitMs = jitteredPauseMs(RETRY, failures, random);
+          this.#coordinator = null;
+          if (!this.#isHolding) this.#options.onTrouble(this.#explained(error));
+        }
+      }
+    }
+  }
+
+  async #findCoordinator(): Promise<Coordinator> {
+    const { groupId } = this.#options;
+    await this.#cluster.connect();
+    // It names all topics of the cluster, so it is asked for only here.
+    await this.#cluster.refreshMetadata();
+    try {
+      return await this.#cluster.findGroupCoordinator({ groupId });
+    } catch (error) {
+      if (innermost(error).name !== 'KafkaJSGroupCoordinatorNotFound') throw error;
+      // kafkajs keeps the brokers' answer to itself, such as a missing right.
+      const broker = await this.#cluster.findControllerBroker();
+      await broker.findGroupCoordinator({ groupId, coordinatorType: 0 });
+      throw error;
+    }
+  }
+
+  async #join(): Promise<void> {
+    const { groupId, sessionMs } = this.#options;
+    const coordinator = this.#coordinator as Coordinator;
+    const holds = this.#isHolding ? this.#tenants : [];
+    const joined = await coordinator.joinGroup({
+      groupId,
+      sessionTimeout: sessionMs,
+      rebalanceTimeout: sessionMs,
+      memberId: this.#memberId,
+      protocolType: PROTOCOL_TYPE,
+      groupProtocols: [{ name: PROTOCOL, metadata: encoded({ holds }) }],
+    });
+    this.#memberId = joined.memberId;
+    this.#generation = joined.generationId;
+    this.#askedAtMs = this.#options.now();
+    const { memberAssignment } = await coordinator.syncGroup({
+      groupId,
+      generationId: joined.generationId,
+      memberId: joined.memberId,
+      groupAssignment: joined.leaderId === joined.memberId ? this.#shares(joined) : [],
+    });
+    const known = new Set(this.#options.tenants);
+    await this.#heartbeat({
+      // A leader with another configuration may name tenants that are unknown here.
+      tenants: listOf(memberAssignment, 'tenants').filter((tenant) => known.has(tenant)),
+      moved: listOf(memberAssignment, 'moved'),
+    });
+  }
+
+  /** Renews the lease, and takes up the assignment: a new one, or the last one where the lease was over. */
+  async #heartbeat(assignment: Assignment | null): Promise<void> {
+    const { groupId, sessionMs, now, onAssigned } = this.#options;
+    do {
+      this.#askedAtMs = now();
+      await this.#coordinator?.heartbeat({
+        groupId,
+        groupGenerationId: this.#generation,
+        memberId: this.#memberId,
+      });
+      this.#leaseUntilMs = this.#askedAtMs + sessionMs - LEASE_MARGIN_MS;
+      // An answer that came that late says nothing about now.
+    } while (this.#leaseUntilMs <= now());
+    if (this.#ending.signal.aborted || (this.#isHolding && assignment === null)) return;
+    // Without a new one the generation is that from before the lease ended: nobody has been given the tenants since.
+    this.#tenants = assignment?.tenants ?? this.#tenants;
+    this.#isHolding = true;
+    onAssigned({ tenants: this.#tenants, moved: assignment?.moved ?? [] });
+  }
+
+  /** The leader's part: what each member is to mirror. */
+  #shares({ members }: Joined): readonly object[] {
+    const claims = members.map(({ memberId, memberMetadata }) => ({
+      id: memberId,
+      holds: listOf(memberMetadata, 'holds'),
+    }));
+    const held = claims.flatMap(({ holds }) => holds);
+    return [...assign(claims, [...new Set([...this.#options.tenants, ...held])])].map(
+      ([memberId, tenants]) => {
+        const others = new Set(claims.flatMap(({ id, holds }) => (id === memberId ? [] : holds)));
+        const own = new Set(claims.find(({ id }) => id === memberId)?.holds);
+        const moved = tenants.filter((tenant) => others.has(tenant) && !own.has(tenant));
+        return { memberId, memberAssignment: encoded({ tenants, moved }) };
+      },
+    );
+  }
+
+  async #watchLease(): Promise<void> {
+    const { now, sleep } = this.#options;
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      const leftMs = this.#isHolding ? this.#leaseUntilMs - now() : this.#heartbeatMs;
+      await sleep(leftMs > 0 ? leftMs : GRACE_MS, signal).catch(() => undefined);
+      if (leftMs <= 0 && this.#leaseUntilMs <= now()) this.#lose();
+    }
+  }
+
+  #lose(): void {
+    if (!this.#isHolding) return;
+    this.#isHolding = false;
+    const why = `Kafka has not confirmed the membership of this process in ${this.#options.groupId} in time`;
+    this.#options.onLost(
+      new RollcallError(
+        'KAFKA_UNREACHABLE',
+        `${why}: it has stopped its tenants, which other processes may take over`,
+        {
+          remedy:
+            'Check that the brokers are up, and that this process was not suspended; where it is too busy, set a larger kafka.session. It joins again by itself.',
+        },
+      ),
+    );
+  }
+
+  #explained(error: unknown): RollcallError {
+    return kafkaError(error, `joining the group ${this.#options.groupId}`);
+  }
+
+  /** Waits for a request, whatever its outcome, but not longer than the time. */
+  async #within(ms: number, request: Promise<unknown> | undefined): Promise<void> {
+    const over = new AbortController();
+    const limit = this.#options.sleep(ms, over.signal);
+    await Promise.race([request, limit]).catch(() => undefined);
+    over.abort();
+    await limit.catch(() => undefined);
+  }
+}
+
+/** kafkajs has no interface to a group of another protocol; its documented one for assigners hands out the cluster. */
+function clusterOf(kafka: Pick<Kafka, 'consumer'>, groupId: string): GroupCluster {
+  let cluster: GroupCluster | null = null;
+  const catchCluster = (given: Parameters<PartitionAssigner>[0]): ReturnType<PartitionAssigner> => {
+    cluster = given.cluster as unknown as GroupCluster;
+    return {} as ReturnType<PartitionAssigner>;
+  };
+  kafka.consumer({ groupId, partitionAssigners: [catchCluster] });
+  if (cluster === null) throw new Error('kafkajs handed out no cluster');
+  return cluster;
+}
+
+function encoded(value: object): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** A list of names that another worker, perhaps of another version, has written; empty where it has none. */
+function listOf(bytes: Buffer, field: string): readonly string[] {
+  if (bytes.length === 0) return [];
+  const { [field]: list } = JSON.parse(bytes.toString()) as Readonly<Record<string, unknown>>;
+  return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];
+}

@@ -1,0 +1,231 @@
+import type { Kafka, PartitionAssigner } from 'kafkajs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { WorkerGroup } from '../../../src/log/worker-group.ts';
+
+const SESSION_MS = 10_000;
+const LEASE_MS = 9_000;
+const GRACE_MS = 500;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const failure = (type: string): Error =>
+  Object.assign(new Error(type), { name: 'KafkaJSProtocolError', type });
+const never = (): Promise<never> => new Promise(() => undefined);
+
+interface JoinRequest {
+  readonly memberId: string;
+  readonly groupProtocols: readonly { readonly metadata: Buffer }[];
+}
+
+interface Joined {
+  readonly memberId: string;
+  readonly leaderId: string;
+  readonly generationId: number;
+  readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
+}
+
+interface SyncRequest {
+  readonly groupAssignment: readonly { readonly memberId: string; readonly memberAssignment: Buffer }[];
+}
+
+/** A worker whose coordinator answers as the test says; it gets `t0` and `t1` of its three tenants. */
+function worker() {
+  const coordinator = {
+    joinGroup: vi.fn<(request: JoinRequest) => Promise<Joined>>(async ({ memberId }) => ({
+      memberId: memberId === '' ? 'me' : memberId,
+      leaderId: 'another',
+      generationId: 1,
+      members: [],
+    })),
+    syncGroup: vi.fn<(request: SyncRequest) => Promise<object>>(async () => ({
+      memberAssignment: Buffer.from(JSON.stringify({ tenants: ['t0', 't1', 'unknown'], moved: ['t1'] })),
+    })),
+    heartbeat: vi.fn<() => Promise<void>>(async () => undefined),
+    leaveGroup: vi.fn<() => Promise<void>>(async () => undefined),
+    findGroupCoordinator: vi.fn<() => Promise<void>>(async () => undefined),
+  };
+  const cluster = {
+    connect: async () => undefined,
+    disconnect: vi.fn<() => Promise<void>>(async () => undefined),
+    refreshMetadata: async () => undefined,
+    findGroupCoordinator: vi.fn<() => Promise<typeof coordinator>>(async () => coordinator),
+    findControllerBroker: async () => coordinator,
+  };
+  const consumer = ({ partitionAssigners: [assigner] }: { partitionAssigners: [PartitionAssigner] }) =>
+    assigner({ cluster } as never);
+  const told: string[] = [];
+  const group = new WorkerGroup({
+    kafka: { consumer } as unknown as Pick<Kafka, 'consumer'>,
+    groupId: 'p.workers',
+    tenants: ['t0', 't1', 't2'],
+    sessionMs: SESSION_MS,
+    onAssigned: ({ tenants, moved }) => told.push(`${tenants.join()}, moved ${moved.join()}`),
+    onLost: ({ code }) => told.push(`lost: ${code}`),
+    onTrouble: ({ code }) => told.push(`trouble: ${code}`),
+    now: () => performance.now(),
+    random: () => 0.5,
+    sleep: (ms, signal) =>
+      new Promise<void>((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason as Error);
+        setTimeout(resolve, ms);
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      }),
+  });
+  const claims = () =>
+    coordinator.joinGroup.mock.calls.map(([{ memberId, groupProtocols }]) => [
+      memberId,
+      (JSON.parse(String(groupProtocols[0]?.metadata)) as { holds: string[] }).holds,
+    ]);
+  return { coordinator, cluster, told, group, claims };
+}
+
+const JOINED = 't0,t1, moved t1';
+const RESUMED = 't0,t1, moved ';
+const LOST = 'lost: KAFKA_UNREACHABLE';
+
+describe('the lease of a worker', () => {
+  it('is over when no heartbeat was answered for a session less a second', async () => {
+    const { coordinator, told, group } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told).toEqual([JOINED]);
+    coordinator.heartbeat.mockImplementation(never);
+    await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
+    expect(told).toEqual([JOINED]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(told).toEqual([JOINED, LOST]);
+    await group.leave();
+  });
+
+  it('is over once in an outage, and an answered heartbeat in the same generation resumes the tenants without a join', async () => {
+    const { coordinator, cluster, told, group } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    coordinator.heartbeat.mockRejectedValue(failure('NOT_COORDINATOR_FOR_GROUP'));
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(told).toEqual([JOINED]);
+    await vi.advanceTimersByTimeAsync(3 * SESSION_MS);
+    expect(told.slice(0, 3)).toEqual([JOINED, LOST, 'trouble: KAFKA_UNREACHABLE']);
+    expect(told.filter((each) => each === LOST)).toHaveLength(1);
+    coordinator.heartbeat.mockResolvedValue();
+    await vi.advanceTimersByTimeAsync(2_500);
+    expect(told.at(-1)).toBe(RESUMED);
+    expect(coordinator.joinGroup).toHaveBeenCalledOnce();
+    expect(cluster.findGroupCoordinator.mock.calls.length).toBeGreaterThan(2);
+    await group.leave();
+  });
+
+  it('is not over for a process that was busy, if an answer has come meanwhile', async () => {
+    const { coordinator, told, group } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    const late = Promise.withResolvers<void>();
+    coordinator.heartbeat.mockReturnValueOnce(late.promise);
+    await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
+    late.resolve();
+    await vi.advanceTimersByTimeAsync(SESSION_MS);
+    expect(told).toEqual([JOINED]);
+    await group.leave();
+  });
+
+  it('is not renewed by an answer that came as late as it lasts', async () => {
+    const { coordinator, told, group } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    const late = Promise.withResolvers<void>();
+    coordinator.heartbeat.mockReturnValueOnce(late.promise).mockImplementation(never);
+    await vi.advanceTimersByTimeAsync(2_000 + SESSION_MS);
+    late.resolve();
+    await vi.advanceTimersByTimeAsync(SESSION_MS);
+    expect(told).toEqual([JOINED, LOST]);
+    await group.leave();
+  });
+
+  it('lasts two sessions from the last answer while the others rejoin, however often it tries, and then it claims nothing', async () => {
+    const { coordinator, told, group, claims } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
+    coordinator.joinGroup.mockRejectedValue(failure('GROUP_COORDINATOR_NOT_AVAILABLE'));
+    // The first heartbeat is sent after two seconds.
+    await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS - 1);
+    expect(told).toEqual([JOINED]);
+    expect(claims().at(-1)).toEqual(['me', ['t0', 't1']]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(told).toEqual([JOINED, LOST]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(claims().at(-1)).toEqual(['me', []]);
+    await group.leave();
+  });
+});
+
+describe('a worker', () => {
+  it('that the coordinator does not know any more stops its tenants, and joins as a new member without a claim', async () => {
+    const { coordinator, told, group, claims } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    coordinator.heartbeat.mockRejectedValueOnce(failure('UNKNOWN_MEMBER_ID'));
+    await vi.advanceTimersByTimeAsync(2_100);
+    expect(told).toEqual([JOINED, LOST, JOINED]);
+    expect(claims()).toEqual([
+      ['', []],
+      ['', []],
+    ]);
+    await group.leave();
+  });
+
+  it('keeps its tenants, its id and its claims through a rebalance', async () => {
+    const { coordinator, told, group, claims } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
+    await vi.advanceTimersByTimeAsync(2_100);
+    expect(told).toEqual([JOINED, JOINED]);
+    expect(claims()).toEqual([
+      ['', []],
+      ['me', ['t0', 't1']],
+    ]);
+    await group.leave();
+  });
+
+  it('without the right to the group says so, and joins once it is granted', async () => {
+    const { coordinator, cluster, told, group } = worker();
+    const hidden = Object.assign(new Error('none'), { name: 'KafkaJSGroupCoordinatorNotFound' });
+    cluster.findGroupCoordinator.mockRejectedValue(hidden);
+    coordinator.findGroupCoordinator.mockRejectedValue(failure('GROUP_AUTHORIZATION_FAILED'));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(new Set(told)).toEqual(new Set(['trouble: KAFKA_REFUSED']));
+    cluster.findGroupCoordinator.mockResolvedValue(coordinator);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(told.at(-1)).toBe(JOINED);
+    await group.leave();
+  });
+
+  it('leaves within three seconds where the broker hangs', async () => {
+    const { coordinator, cluster, group } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    coordinator.leaveGroup.mockImplementation(never);
+    cluster.disconnect.mockImplementation(never);
+    const left = vi.fn<() => void>();
+    void group.leave().then(left);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(left).toHaveBeenCalledOnce();
+  });
+
+  it('that leads shares the tenants of its configuration and those that others hold, and says which were held elsewhere', async () => {
+    const { coordinator, group } = worker();
+    const claim = (memberId: string, holds: string[]) => ({
+      memberId,
+      memberMetadata: Buffer.from(JSON.stringify({ holds })),
+    });
+    coordinator.joinGroup.mockResolvedValueOnce({
+      memberId: 'me',
+      leaderId: 'me',
+      generationId: 1,
+      members: [claim('me', []), claim('other', ['t0', 't1', 'theirs'])],
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    const given = coordinator.syncGroup.mock.calls[0]?.[0].groupAssignment.map(
+      ({ memberId, memberAssignment }) => [memberId, JSON.parse(String(memberAssignment)) as object],
+    );
+    expect(Object.fromEntries(given ?? [])).toEqual({
+      other: { tenants: ['t0', 't1'], moved: [] },
+      me: { tenants: ['t2', 'theirs'], moved: ['theirs'] },
+    });
+    await group.leave();
+  });
+});
