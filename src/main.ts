@@ -14,7 +14,7 @@ await runProcess({
     () => import('./cli/topics.ts'),
   ],
   state: ['the index beside the log: show, rebuild', () => import('./cli/state.ts')],
-  run: ['mirror all tenants, until stopped', () => import('./cli/run.ts')],
+  run: ['mirror the tenants, until stopped', () => import('./cli/run.ts')],
   pull: ['one sync now, then exit', () => import('./cli/pull.ts')],
   plan: ['what a full sync would publish now, publishing nothing', () => import('./cli/plan.ts')],
   deletes: ['deletions that need a decision: list, approve, history', () => import('./cli/deletes.ts')],

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
+import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
 import { KafkaPing } from '../log/kafka-client.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
-import { runWorker } from '../worker/worker.ts';
+import { runWorker, type WorkerOptions } from '../worker/worker.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { Board } from '../telemetry/board.ts';
 import { startStatusServer } from '../telemetry/http-server.ts';
@@ -18,11 +19,11 @@ import { verbAction, type Verb } from './verb-action.ts';
 /** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
 const STOP_WITHIN_MS = 28_000;
 
-/** `rollcall run`: mirrors all tenants until SIGTERM. */
+/** `rollcall run`: mirrors the tenants that this process gets until SIGTERM. */
 export function command(): Command {
   return new Command('run')
     .description(
-      'Mirrors every tenant of the configuration until a signal stops it, also while a service is unavailable.',
+      'Mirrors the tenants of the configuration until a signal stops it, also while a service is unavailable. Several of these processes share the tenants.',
     )
     .addHelpText(
       'after',
@@ -31,7 +32,7 @@ A page with the status at / on http.host:http.port, its data at /status.json; pr
 On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
 ROLLCALL_LOG_LEVEL is the least level that it logs: info, or debug, warn, error.
 
-Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when every tenant has failed; 2 for a configuration with mistakes.`,
+Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when it has every tenant and all have failed; 2 for a configuration with mistakes.`,
     )
     .action(verbAction(run));
 }
@@ -69,6 +70,7 @@ async function run({ output, signal, loadConfig }: Verb): Promise<number> {
     await runWorker(assembly, {
       signal,
       factsOf: (tenant) => board.heartbeatOf(tenant),
+      ...groupLog(board, logger),
     });
     logger.info('stopped');
     return EXIT.ok;
@@ -84,6 +86,25 @@ async function run({ output, signal, loadConfig }: Verb): Promise<number> {
     await assembly[Symbol.asyncDispose]();
     await server.close();
   }
+}
+
+/** What the group of the workers says, on the board and in the log. */
+function groupLog(board: Board, logger: Logger): Pick<WorkerOptions, 'onAssigned' | 'onTrouble'> {
+  let lastCode: string | null = null;
+  return {
+    onAssigned: (tenants) => {
+      board.hold(tenants);
+      lastCode = null;
+      const of = board.configured.length;
+      const what = `${tenants.length === 0 ? 'no tenant is' : 'tenants are'} assigned to this process`;
+      logger.info({ tenants: tenants.length, of }, what);
+    },
+    onTrouble: (error) => {
+      board.reportNoGroup({ why: describeError(error), remedy: error.remedy });
+      if (error.code !== lastCode) logger.warn({ error }, describeError(error));
+      lastCode = error.code;
+    },
+  };
 }
 
 function servicesOf({ config, registry, store }: Assembly, kafkaPing: KafkaPing): readonly WatchedService[] {

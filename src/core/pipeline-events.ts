@@ -15,8 +15,8 @@ export type PipelineEvent =
   | { readonly type: 'session-opened' }
   /** The syncs that ran have ended with it. */
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
-  /** The tenant needs a person. Null: this process does not try it again, for another one has it. */
-  | { readonly type: 'tenant-failed'; readonly error: RollcallError; readonly retryInMs: number | null }
+  /** The tenant needs a person. */
+  | { readonly type: 'tenant-failed'; readonly error: RollcallError; readonly retryInMs: number }
   /** Compared while the process runs, which goes on writing as before. */
   | { readonly type: 'topics-compared'; readonly mismatch: RollcallError | null }
   | {

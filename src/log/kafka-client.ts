@@ -15,9 +15,6 @@ export interface KafkaConnection {
   readonly sessionMs: number;
 }
 
-const REQUEST_TIMEOUT_MS = 15_000;
-const BEYOND_SESSION_MS = 5_000;
-
 /**
  * Creates a kafkajs client whose retries end in bounded time.
  *
@@ -34,7 +31,7 @@ export function createKafkaClient(connection: KafkaConnection, logger: Logger): 
     ...(connection.sasl === undefined ? {} : { sasl: connection.sasl }),
     connectionTimeout: 5_000,
     authenticationTimeout: 10_000,
-    requestTimeout: Math.max(REQUEST_TIMEOUT_MS, connection.sessionMs + BEYOND_SESSION_MS),
+    requestTimeout: Math.max(15_000, connection.sessionMs + 5_000),
     enforceRequestTimeout: true,
     retry: { initialRetryTime: 5, maxRetryTime: 2_000, factor: 0.2, multiplier: 2, retries: 12 },
     logLevel: logLevel.WARN,

@@ -80,16 +80,11 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
     case 'INVALID_PARTITIONS':
     case 'INVALID_CONFIG':
     case 'POLICY_VIOLATION':
-      return explained(
-        'KAFKA_REFUSED',
-        `Kafka refused while ${doing}: ${failure.type}`,
-        'Check kafka.partitions, kafka.replicationFactor and the policies of the cluster.',
-      );
     case 'INVALID_SESSION_TIMEOUT':
       return explained(
         'KAFKA_REFUSED',
-        `Kafka refused kafka.session while ${doing}`,
-        'Set kafka.session between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers.',
+        `Kafka refused while ${doing}: ${failure.type}`,
+        'Check kafka.partitions, kafka.replicationFactor, kafka.session, and the policies and limits of the cluster.',
       );
     case 'INVALID_TIMESTAMP':
       return explained(

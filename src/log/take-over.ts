@@ -73,7 +73,7 @@ export class TakeOver {
     const message = `Another process has taken over tenant ${this.#options.tenantId}`;
     throw new RollcallError('OWNERSHIP_LOST', message, {
       remedy:
-        'Run one process per tenant; this process ends and the newer one continues. In Kubernetes use strategy Recreate.',
+        'The newer one continues; this one tries again while the tenant is assigned to it. If that repeats, find the process: one with this kafka.topicPrefix and Kafka that is not in the group of these workers.',
     });
   }
 

@@ -133,13 +133,12 @@ export class WorkerGroup {
       } catch (error) {
         if (signal.aborted) return;
         const { type } = innermost(error);
-        const isKnown = type !== 'UNKNOWN_MEMBER_ID' && type !== 'ILLEGAL_GENERATION';
         waitMs = 0;
         if (type === 'REBALANCE_IN_PROGRESS') {
           isMember = false;
           // The barrier of the others may wait a session for a dead one, and the session of this member begins after it.
           this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * this.#options.sessionMs);
-        } else if (!isKnown) {
+        } else if (type === 'UNKNOWN_MEMBER_ID' || type === 'ILLEGAL_GENERATION') {
           isMember = false;
           if (type === 'UNKNOWN_MEMBER_ID') this.#memberId = '';
           this.#lose();
@@ -148,7 +147,8 @@ export class WorkerGroup {
           failures += 1;
           waitMs = jitteredPauseMs(RETRY, failures, random);
           this.#coordinator = null;
-          if (!this.#isHolding) this.#options.onTrouble(this.#explained(error));
+          const doing = `joining the group ${this.#options.groupId}`;
+          if (!this.#isHolding) this.#options.onTrouble(kafkaError(error, doing));
         }
       }
     }
@@ -260,10 +260,6 @@ export class WorkerGroup {
         },
       ),
     );
-  }
-
-  #explained(error: unknown): RollcallError {
-    return kafkaError(error, `joining the group ${this.#options.groupId}`);
   }
 
   /** Waits for a request, whatever its outcome, but not longer than the time. */

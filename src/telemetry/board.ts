@@ -4,20 +4,55 @@ import { isoOrNull } from '../core/words.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { TenantMonitor } from './tenant-monitor.ts';
 
-/** The health of all tenants of this process: what `/readyz`, `/status.json`, the page, the metrics and the heartbeat show. */
+type Reason = Pick<NotReady, 'why' | 'remedy'>;
+
+const JOINING: NotReady = {
+  part: 'owner',
+  why: 'the process is joining the group of the workers that share the tenants',
+  remedy: 'Wait: the group waits for a worker that was killed for up to kafka.session.',
+};
+
+/**
+ * The health of a process and of the tenants that it mirrors: what `/readyz`, `/status.json`, the page, the metrics and the
+ * heartbeats show.
+ */
 export class Board {
   readonly version: string;
-  readonly #tenants: ReadonlyMap<string, TenantMonitor>;
+  readonly #configured: ReadonlyMap<string, TenantConfig>;
+  #tenants: ReadonlyMap<string, TenantMonitor> = new Map();
+  /** Why the tenants of this process are not known, or stopped; null: it is in the group. */
+  #noGroup: NotReady | null = JOINING;
+  /** What is said of every tenant, also of those that come later. */
+  readonly #reported = new Map<HealthPart, Reason>();
   readonly #startedAtMs: number;
   readonly #now: () => number;
   #isStopping = false;
   #fatal: string | null = null;
 
   constructor(tenants: readonly TenantConfig[], parts: { version: string; now: () => number }) {
-    this.#tenants = new Map(tenants.map((tenant) => [tenant.id, new TenantMonitor(tenant, parts.now)]));
+    this.#configured = new Map(tenants.map((tenant) => [tenant.id, tenant]));
     this.version = parts.version;
     this.#now = parts.now;
     this.#startedAtMs = parts.now();
+  }
+
+  /** Shows these tenants and no others: the ones that this process is to mirror. */
+  hold(tenants: readonly string[]): void {
+    this.#noGroup = null;
+    this.#tenants = new Map(tenants.map((id) => [id, this.#tenants.get(id) ?? this.#begun(id)]));
+  }
+
+  /** The process is not in the group of the workers. */
+  reportNoGroup(reason: Reason): void {
+    this.#noGroup = { part: 'kafka', ...reason };
+  }
+
+  #begun(id: string): TenantMonitor {
+    const config = this.#configured.get(id);
+    if (config === undefined) throw new TypeError(`no tenant ${id}`);
+    const monitor = new TenantMonitor(config, this.#now);
+    for (const [part, reason] of this.#reported) monitor.report(part, reason);
+    return monitor;
   }
 
   /** Returns whether an event that reports a trouble is news: one cause may fail many collections. */
@@ -25,12 +60,20 @@ export class Board {
     return this.#tenants.get(tenant)?.note(event) ?? true;
   }
 
+  /** Those that this process mirrors. */
   get tenants(): readonly TenantMonitor[] {
     return [...this.#tenants.values()];
   }
 
+  /** The ids of all tenants of the configuration, whichever worker mirrors them. */
+  get configured(): readonly string[] {
+    return [...this.#configured.keys()];
+  }
+
   /** Says of every tenant that a part is not ready; without a reason, that it is ready again. */
-  report(part: HealthPart, reason: Pick<NotReady, 'why' | 'remedy'> | null): void {
+  report(part: HealthPart, reason: Reason | null): void {
+    if (reason === null) this.#reported.delete(part);
+    else this.#reported.set(part, reason);
     for (const each of this.tenants) each.report(part, reason);
   }
 
@@ -44,22 +87,28 @@ export class Board {
     return this.#fatal;
   }
 
-  /** Every reason why the process is not ready: it is ending, or none of its tenants is ready. */
+  /** Every reason why the process is not ready: it is ending, not in the group, or none of its tenants is ready. */
   reasons(): (NotReady & { readonly tenant?: string })[] {
-    const why = this.#fatal ?? 'the process is ending';
-    const stop = { part: 'stop' as const, why, remedy: 'See its last log lines, and start it again.' };
     const all = this.tenants.map((monitor) => {
       const { tenant, reasons } = monitor.status();
       return reasons.map((each) => Object.assign({ tenant }, each));
     });
     const ofTenants = all.some(({ length }) => length === 0) ? [] : all.flat();
-    return this.#isStopping ? [stop, ...ofTenants] : ofTenants;
+    return [...this.#ofProcess(), ...ofTenants];
+  }
+
+  #ofProcess(): NotReady[] {
+    const why = this.#fatal ?? 'the process is ending';
+    const stop = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' } as const;
+    return [...(this.#isStopping ? [stop] : []), ...(this.#noGroup === null ? [] : [this.#noGroup])];
   }
 
   /** The health that `status` in another process prints. */
   heartbeatOf(tenant: string): Readonly<Record<string, string>> {
-    const health = JSON.stringify(this.#tenants.get(tenant)?.status());
-    return { version: this.version, health };
+    const status = this.#tenants.get(tenant)?.status();
+    // It is another worker's by now, and this process ends its last transaction.
+    if (status === undefined) return {};
+    return { version: this.version, health: JSON.stringify(status) };
   }
 
   /** The value of `/status.json`. */
@@ -71,6 +120,9 @@ export class Board {
       startedAt: isoOrNull(this.#startedAtMs),
       ready: this.reasons().length === 0,
       needsPerson: tenants.some(({ needsPerson }) => needsPerson),
+      /** Of the process, beside those of its tenants. */
+      reasons: this.#ofProcess(),
+      tenantsConfigured: this.#configured.size,
       tenants,
     };
   }

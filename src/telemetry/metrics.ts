@@ -32,9 +32,6 @@ export function createMetrics(
   }
   registerGauges(registry, board);
   const counters = registerCounters(registry);
-  // Counters exist from the start, so that a first failure shows as an increase.
-  for (const { tenant } of board.tenants)
-    for (const outcome of ['committed', 'unknown']) counters.transactions.inc({ tenant, outcome }, 0);
   return (tenant, event) => countEvent(counters, tenant, event);
 }
 
@@ -90,6 +87,8 @@ function countEvent(
   const { rows, absenceChanges, requests, requestSeconds, transactions } = counters;
   switch (event.type) {
     case 'caught-up':
+      // Counters exist before they count, so that a first failure shows as an increase.
+      for (const outcome of ['committed', 'unknown']) transactions.inc({ tenant, outcome }, 0);
       for (const outcome of ROW_OUTCOMES) rows.inc({ tenant, collection: event.collection, outcome }, 0);
       if (event.contradictions === null) return;
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
@@ -196,8 +195,17 @@ function registerGauges(registry: Registry, board: Board): void {
         gauge.set({ tenant, part }, reasons.some((reason) => reason.part === part) ? 0 : 1);
     },
   );
-  ofTenants('owner', '1 while this process owns the tenant.', [], ({ tenant, isOwner }, _, gauge) =>
-    gauge.set({ tenant }, isOwner ? 1 : 0),
+  registry.registerMetric(
+    new Gauge({
+      name: 'rollcall_owner',
+      help: '1 while this process owns the tenant; 0 for every other one of the configuration.',
+      labelNames: ['tenant'],
+      registers: [],
+      collect() {
+        for (const tenant of board.configured) this.set({ tenant }, 0);
+        for (const { tenant, isOwner } of board.tenants) this.set({ tenant }, isOwner ? 1 : 0);
+      },
+    }),
   );
   ofTenants(
     'absence_contradictions',

@@ -7,9 +7,12 @@ import { PULL } from '../owner/pull.ts';
 import { REBUILD } from '../owner/rebuild.ts';
 import { REPAIR } from '../owner/repair.ts';
 import { REPUBLISH } from '../owner/republish.ts';
+import { WorkerGroup, type WorkerGroupOptions } from '../log/worker-group.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
+import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { openSession, type TenantSession } from '../session/open-session.ts';
+import type { StartedTenant } from '../session/tenant.ts';
 import { rollSegments } from '../session/roll-segments.ts';
 import { watchTopics } from '../session/watch-topics.ts';
 import type { Coordination, OwnerRequest } from '../state/coordination.ts';
@@ -223,37 +226,156 @@ async function handleRequest(request: OwnerRequest, work: OwnerWork): Promise<un
   return known.handle(request.parameters, work);
 }
 
-/** What a person mends is taken up without a restart. */
+/** What a person mends is taken up without a restart, and a tenant that another process took over and then gave up. */
 const RETRY_FAILED_MS = 300_000;
+/** Another worker that held the tenant until now has mostly ended its last transaction by then, and is not fenced in it. */
+const AFTER_ANOTHER_MS = 750;
+
+type GroupEvents = Pick<WorkerGroupOptions, 'onAssigned' | 'onLost' | 'onTrouble'>;
+
+export interface WorkerOptions {
+  readonly signal: AbortSignal;
+  readonly factsOf?: FactsOf | undefined;
+  readonly retryFailedMs?: number | undefined;
+  /** Called with the tenants that this process is to mirror, before it begins with the new ones. */
+  readonly onAssigned?: ((tenants: readonly string[]) => void) | undefined;
+  /** Called when it is to mirror none because it is not in the group of the workers, with the reason. */
+  readonly onTrouble?: ((why: RollcallError) => void) | undefined;
+  /** In place of the group in Kafka. */
+  readonly join?: ((events: GroupEvents) => Pick<WorkerGroup, 'leave'>) | undefined;
+}
 
 /**
- * Mirrors all tenants until the signal aborts. A tenant that needs a person fails alone, and is tried again from time to
- * time, unless another process has taken it over. Throws the last failure when every tenant has failed, and the errors of
- * this program; the tenants are stopped properly first.
+ * Mirrors the tenants that the group of the workers assigns to this process, until the signal aborts: then it stops them, and
+ * leaves the group. A tenant that needs a person fails alone, and is tried again from time to time. Throws the last failure
+ * when this process has every tenant of the configuration and all have failed, and the errors of this program; the tenants
+ * are stopped properly first.
  */
-export async function runWorker(
-  assembly: Assembly,
-  options: { signal: AbortSignal; factsOf?: FactsOf | undefined; retryFailedMs?: number | undefined },
-): Promise<void> {
-  const { factsOf, retryFailedMs = RETRY_FAILED_MS } = options;
-  const { coordination } = assembly.store;
+export async function runWorker(assembly: Assembly, options: WorkerOptions): Promise<void> {
   const giveUp = new AbortController();
   const signal = AbortSignal.any([options.signal, giveUp.signal]);
-  const shared = { openings: new OpeningQueue(), coordination };
-  const runs = assembly.config.tenants.map(({ id }) => new TenantRun(assembly.tenant(id), shared));
-  const mirror = async (run: (typeof runs)[number]): Promise<void> => {
-    while (!signal.aborted) {
-      const failure = await run.mirror(signal);
-      if (failure === null) return;
-      const isRetried = failure.code !== 'OWNERSHIP_LOST';
-      run.tenant.emit({ type: 'tenant-failed', error: failure, retryInMs: isRetried ? retryFailedMs : null });
-      if (runs.every((each) => each.failure !== null)) giveUp.abort(failure);
-      if (!isRetried) return;
-      await run.refuse(failure, retryFailedMs, signal);
-    }
+  const shared: PlaceOptions = {
+    assembly,
+    openings: new OpeningQueue(),
+    coordination: assembly.store.coordination,
+    factsOf: options.factsOf,
+    retryFailedMs: options.retryFailedMs ?? RETRY_FAILED_MS,
+    onFailed: (failure) => {
+      const codes = places.values().map((place) => place.failure?.code ?? 'OWNERSHIP_LOST');
+      if (codes.every((code) => code !== 'OWNERSHIP_LOST')) giveUp.abort(failure);
+    },
+    onError: (error) => giveUp.abort(error),
   };
-  const ended = runs.map(async (run) => {
-    await using tenant = run.tenant;
+  const places = new Map(assembly.config.tenants.map(({ id }) => [id, new Place(id, shared)]));
+  const group = (options.join ?? joinGroup(assembly))({
+    onAssigned: ({ tenants, moved }) => {
+      // A process that is ending takes nothing on.
+      if (signal.aborted) return;
+      options.onAssigned?.(tenants);
+      for (const [id, place] of places) {
+        if (tenants.includes(id)) place.begin(moved.includes(id) ? AFTER_ANOTHER_MS : 0);
+        else void place.end();
+      }
+    },
+    onLost: (why) => {
+      for (const place of places.values()) place.lose(why);
+      options.onTrouble?.(why);
+    },
+    onTrouble: (why) => options.onTrouble?.(why),
+  });
+  if (!signal.aborted)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  // The others begin with a tenant when this process has left the group.
+  await Promise.all(places.values().map((place) => place.end()));
+  await group.leave();
+  giveUp.signal.throwIfAborted();
+}
+
+function joinGroup({ kafka, config }: Assembly): (events: GroupEvents) => WorkerGroup {
+  const { topicPrefix, sessionMs } = config.kafka;
+  return (events) =>
+    new WorkerGroup({
+      ...events,
+      kafka,
+      groupId: `${topicPrefix}.workers`,
+      tenants: config.tenants.map(({ id }) => id),
+      sessionMs,
+      now: () => performance.now(),
+      random: Math.random,
+      sleep,
+    });
+}
+
+interface PlaceOptions {
+  readonly assembly: Assembly;
+  readonly openings: OpeningQueue;
+  readonly coordination: Coordination;
+  readonly factsOf: FactsOf | undefined;
+  readonly retryFailedMs: number;
+  readonly onFailed: (failure: RollcallError) => void;
+  /** An error of this program. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The place of a tenant in this process: empty, or with a {@link TenantRun} while the group assigns the tenant to it. */
+class Place {
+  readonly #tenantId: string;
+  readonly #options: PlaceOptions;
+  /** Null: the tenant is not assigned to this process. */
+  #ending: AbortController | null = null;
+  /** One after the other, so that a tenant which comes back soon does not fence its own last transaction. */
+  #ended: Promise<void> = Promise.resolve();
+  #run: TenantRun<StartedTenant> | null = null;
+
+  constructor(tenantId: string, options: PlaceOptions) {
+    this.#tenantId = tenantId;
+    this.#options = options;
+  }
+
+  /** Why the tenant needs a person; undefined or null: it does not. */
+  get failure(): RollcallError | null | undefined {
+    return this.#run?.failure;
+  }
+
+  begin(pauseMs: number): void {
+    // Where another process had taken it over, the group has decided anew: it is tried at once.
+    if (this.failure?.code === 'OWNERSHIP_LOST') void this.end();
+    if (this.#ending !== null) return;
+    const ending = new AbortController();
+    this.#ending = ending;
+    this.#ended = this.#ended.then(() => this.#occupy(pauseMs, ending.signal)).catch(this.#options.onError);
+  }
+
+  /** Resolves when the tenant has stopped. */
+  end(): Promise<void> {
+    this.#ending?.abort();
+    this.#ending = null;
+    this.#run = null;
+    return this.#ended;
+  }
+
+  /** Ends it because it may be another worker's by now. */
+  lose(why: RollcallError): void {
+    if (this.#ending === null) return;
+    this.#run?.tenant.emit({ type: 'session-failed', error: why, retryInMs: BETWEEN_SESSIONS.firstMs });
+    void this.end();
+  }
+
+  /** Each time with another tenant object: a take-over remembers whether it has owned the tenant before. */
+  async #occupy(firstPauseMs: number, signal: AbortSignal): Promise<void> {
+    for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = this.#options.retryFailedMs) {
+      await using tenant = this.#options.assembly.tenant(this.#tenantId);
+      if (pauseMs > 0) await tenant.runtime.sleep(pauseMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      this.#run = new TenantRun(tenant, this.#options);
+      await this.#mirror(this.#run, signal);
+    }
+  }
+
+  /** Mirrors until the signal aborts or another process has taken the tenant over. */
+  async #mirror(run: TenantRun<StartedTenant>, signal: AbortSignal): Promise<void> {
+    const { retryFailedMs, factsOf, onFailed, coordination } = this.#options;
+    const { tenant } = run;
     const ending = new AbortController();
     const heartbeat = keepHeartbeat(coordination, tenant, {
       ownedSinceMs: () => run.ownedSinceMs,
@@ -261,11 +383,19 @@ export async function runWorker(
       signal: AbortSignal.any([signal, ending.signal]),
       sleep: tenant.runtime.sleep,
     });
-    await mirror(run).catch((error: unknown) => giveUp.abort(error));
-    ending.abort();
-    await heartbeat;
-    await coordination.withdraw(tenant.tenantId, tenant.owner).catch(() => undefined);
-  });
-  await Promise.all(ended);
-  giveUp.signal.throwIfAborted();
+    try {
+      for (;;) {
+        const failure = await run.mirror(signal);
+        if (failure === null) return;
+        tenant.emit({ type: 'tenant-failed', error: failure, retryInMs: retryFailedMs });
+        if (failure.code === 'OWNERSHIP_LOST') return;
+        onFailed(failure);
+        await run.refuse(failure, retryFailedMs, signal);
+      }
+    } finally {
+      ending.abort();
+      await heartbeat;
+      await coordination.withdraw(tenant.tenantId, tenant.owner).catch(() => undefined);
+    }
+  }
 }

@@ -44,12 +44,16 @@ function show() {
   const tenants = latest.tenants.toSorted(
     (one, other) => GRAVEST.indexOf(one.state) - GRAVEST.indexOf(other.state),
   );
+  const process = { tenant: 'this process', reasons: latest.reasons };
   const silence = `Rollcall has not answered for ${span(silentMs)}: what follows is as it was then.`;
   const next = main.cloneNode(false);
   next.append(
     ...(isStale ? [node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, silence)] : []),
     ...alarm('decisions', 'bad', '✗ A decision is needed', tenants.flatMap(decisions)),
-    ...alarm('troubles', 'warn', '! Not ready', tenants.flatMap(troubles)),
+    ...alarm('troubles', 'warn', '! Not ready', [process, ...tenants].flatMap(troubles)),
+    ...(tenants.length > 0 || latest.reasons.length > 0
+      ? []
+      : [node('p', { 'data-key': ' idle' }, 'No tenant is assigned to this process.')]),
     ...tenants.map((each, at) => tenantCard(each, nowMs, at < OPEN_AT_MOST)),
   );
   morph(main, next);
@@ -57,7 +61,9 @@ function show() {
   if (overall.textContent !== text) overall.textContent = text;
   overall.className = `pill ${color}`;
   document.title = `${text} · Rollcall`;
-  meta.textContent = `live · up for ${span(nowMs - Date.parse(latest.startedAt))} · version ${latest.version}`;
+  const isShared = latest.tenants.length < latest.tenantsConfigured;
+  const share = isShared ? `${latest.tenants.length} of ${latest.tenantsConfigured} tenants · ` : '';
+  meta.textContent = `live · ${share}up for ${span(nowMs - Date.parse(latest.startedAt))} · version ${latest.version}`;
 }
 
 function summary(isStale) {

@@ -17,17 +17,17 @@ describe.each(ROUNDS)('round %i', (seed) => {
     {
       using _ = mirrored.churn.live(50);
       for (const trouble of AT_A_START) {
-        begin(proxy, trouble);
-        await mirrored.flows();
-        await mirrored.ready();
         const older = mirrored.child;
-        await mirrored.start();
+        const newer = await mirrored.start();
+        await newer.says('no tenant is assigned to this process');
+        begin(proxy, trouble);
+        await mirrored.flows(older);
+        older.kill('SIGTERM');
+        await older.endsWith(0);
         if (trouble !== 'slow') {
           await mirrored.notReady('registry');
-          await mirrored.flows(older);
           proxy.mend();
         }
-        await older.endsWith(1);
         await mirrored.ready();
         proxy.mend();
       }

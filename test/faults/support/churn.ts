@@ -38,6 +38,8 @@ export const CHURNED = ['users', 'enrollments', 'results', 'absence-versions'] a
 /** Removals here are intended: the guard has tests of its own. For `configTextOf` as `settings`. */
 export const CHURN_SETTINGS = {
   deletions: { withholdAbove: { rows: 1_000_000, ratio: 1 }, confirmAfter: '1s' },
+  // A process that follows a killed one waits so long for it.
+  kafka: { session: '6s' },
 } as const;
 
 /** Share of a collection that may be away at a time; at a half the guard would withhold the removals. */

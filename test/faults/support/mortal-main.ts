@@ -24,8 +24,7 @@ import type { KillPoint } from './points.ts';
 /**
  * Mirrors tenant `north` by full syncs of everything, with incremental syncs in between, until it kills or stops itself:
  * `mortal-main.ts <config> <point> <n> SIGKILL|SIGSTOP [approve]`, when it reaches the point (`points.ts`) for the nth time.
- * With `approve` it only approves the withheld deletions of `users`. It exits with 1 when it is superseded, as
- * `rollcall run` does.
+ * With `approve` it only approves the withheld deletions of `users`. It exits with 1 when it is superseded.
  */
 
 const [configPath = '', point = '', nth = '1', signal = 'SIGKILL', decision = ''] = process.argv.slice(2);

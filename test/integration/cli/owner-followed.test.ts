@@ -8,7 +8,8 @@ it('a command whose owner is killed asks the next owner, which continues afterwa
     collections: ['users'],
     hubSettings: { pageSize: 5 },
     tenant: { deltaEvery: '1h' },
-    settings: { http: { port: 0 } },
+    // The next owner joins before the heartbeat of the first one is gone.
+    settings: { http: { port: 0 }, kafka: { session: '6s' } },
   });
   await mirror.full();
   using config = configFile(mirror.configText);

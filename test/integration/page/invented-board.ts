@@ -38,6 +38,7 @@ export async function startInventedPage() {
   const now = (): number => nowMs;
   const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => CONFIG });
   const board = new Board(config.tenants, { version: '0.1.0', now });
+  board.hold(['north']);
   const emit = (event: PipelineEvent): void => void board.note('north', event);
   emit({ type: 'owned', owner: 'rollcall-0-1-6afb2b0e' });
   for (const collection of Object.keys(ROWS) as Mirrored[])

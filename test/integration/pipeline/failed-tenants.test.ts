@@ -61,6 +61,7 @@ async function running(work: (world: ReturnType<typeof worldOf>) => Promise<void
     signal: stop.signal,
     factsOf: (tenant) => world.board.heartbeatOf(tenant),
     retryFailedMs: RETRY_MS,
+    onAssigned: (tenants) => world.board.hold(tenants),
   });
   ended.catch(() => undefined);
   try {

@@ -222,6 +222,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
     const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
     if (this.#board === null) {
       this.#board = new Board(config.tenants, { version: '0', now: () => Date.now() });
+      this.#board.hold([this.tenantId]);
       this.#count = createMetrics(this.#metrics, this.#board, { process: false });
     }
     const board = this.#board;

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
-import { runWorker } from '../../../src/worker/worker.ts';
+import { runWorker, type WorkerOptions } from '../../../src/worker/worker.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 
 const AT_ONCE = 10;
@@ -15,6 +15,12 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
   const store = createMemoryStore();
   const served: string[] = [];
   const failures: string[] = [];
+  const stopped: string[] = [];
+  /** At each leave of the group, which tenants had stopped. */
+  const left: (readonly string[])[] = [];
+  let group: Parameters<NonNullable<WorkerOptions['join']>>[0] | null = null;
+  const assign = (tenants: readonly string[], moved: readonly string[] = []): void =>
+    group?.onAssigned({ tenants, moved });
   const stop = new AbortController();
   const assembly = {
     config: { tenants: TENANTS.map((id) => ({ id })) },
@@ -23,7 +29,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
       ({
         tenantId,
         owner: 'this process',
-        [Symbol.asyncDispose]: () => Promise.resolve(),
+        [Symbol.asyncDispose]: async () => void stopped.push(tenantId),
         topicPrefix: 'p',
         state: store.tenant(tenantId),
         collections: [],
@@ -53,11 +59,22 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
         },
       }) as unknown as Tenant,
   } as unknown as Assembly;
-  const running = runWorker(assembly, { signal: stop.signal });
+  const running = runWorker(assembly, {
+    signal: stop.signal,
+    join: (events) => {
+      group = events;
+      assign(TENANTS);
+      return { leave: async () => void left.push([...stopped]) };
+    },
+  });
   return {
     served,
     failures,
+    stopped,
+    left,
     running,
+    assign,
+    lose: () => group?.onLost(new RollcallError('KAFKA_UNREACHABLE', 'no answer', { remedy: 'Wait.' })),
     stop: async () => {
       stop.abort();
       await running;
@@ -154,16 +171,23 @@ describe('a tenant that needs a person', () => {
     await stop();
   });
 
-  it('is not taken back from the process that took it over', async () => {
+  it('is not taken back from the process that took it over, but for the next assignment or after five minutes', async () => {
     vi.useFakeTimers();
     let attempts = 0;
-    const { served, stop } = worker((tenantId) => {
+    const { served, stopped, stop, assign } = worker((tenantId) => {
       if (tenantId !== 't3') return Promise.resolve();
       attempts += 1;
       return Promise.reject(trouble('OWNERSHIP_LOST'));
     });
-    await vi.advanceTimersByTimeAsync(601_000);
+    await vi.advanceTimersByTimeAsync(299_000);
     expect([attempts, served.length]).toEqual([1, TENANTS.length - 1]);
+    // Each attempt is a tenure of its own, with another tenant object.
+    expect(stopped).toEqual(['t3']);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(attempts).toBe(2);
+    assign(TENANTS);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([attempts, served.length]).toEqual([3, TENANTS.length - 1]);
     await stop();
   });
 
@@ -172,7 +196,7 @@ describe('a tenant that needs a person', () => {
     const last = Promise.withResolvers<void>();
     const { running } = worker((tenantId) => {
       if (tenantId === 't3') return last.promise;
-      return Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH'));
+      return Promise.reject(trouble('KAFKA_TOPIC_MISMATCH'));
     });
     const ended = vi.fn<(error: unknown) => void>();
     running.catch(ended);
@@ -180,5 +204,71 @@ describe('a tenant that needs a person', () => {
     expect(ended).not.toHaveBeenCalled();
     last.reject(trouble('KAFKA_TOPIC_MISMATCH'));
     await expect(running).rejects.toMatchObject({ code: 'KAFKA_TOPIC_MISMATCH' });
+  });
+
+  it('ends no process that has only some of the tenants, or that another process has superseded', async () => {
+    vi.useFakeTimers();
+    const { running, assign, stop } = worker((tenantId) =>
+      Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH')),
+    );
+    const ended = vi.fn<() => void>();
+    running.catch(ended);
+    await vi.advanceTimersByTimeAsync(10_000);
+    assign(['t1', 't2']);
+    await vi.advanceTimersByTimeAsync(301_000);
+    expect(ended).not.toHaveBeenCalled();
+    await stop();
+  });
+});
+
+describe('a tenant that is assigned to this process', () => {
+  const opens = () => Promise.resolve();
+
+  it('is mirrored until it is assigned to another one, and from the next assignment on again', async () => {
+    vi.useFakeTimers();
+    const { served, stopped, assign, stop } = worker(opens);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const rest = TENANTS.filter((tenantId) => tenantId !== 't3');
+    assign(rest);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(stopped).toEqual(['t3']);
+    assign(TENANTS);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(served).toEqual([...TENANTS, 't3']);
+    await stop();
+  });
+
+  it('that another worker held begins after that one has had time to end, the others at once', async () => {
+    vi.useFakeTimers();
+    const { served, assign, stop } = worker(opens);
+    assign([]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    served.length = 0;
+    assign(['t1', 't2'], ['t2']);
+    await vi.advanceTimersByTimeAsync(499);
+    expect(served).toEqual(['t1']);
+    await vi.advanceTimersByTimeAsync(501);
+    expect(served).toEqual(['t1', 't2']);
+    await stop();
+  });
+
+  it('stops when the process lost its membership, shows why, and goes on with the next assignment', async () => {
+    vi.useFakeTimers();
+    const { served, failures, stopped, assign, lose, stop } = worker(opens);
+    await vi.advanceTimersByTimeAsync(1_000);
+    lose();
+    await vi.advanceTimersByTimeAsync(0);
+    expect([stopped.toSorted(), failures]).toEqual([TENANTS.toSorted(), TENANTS]);
+    assign(TENANTS);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(served).toEqual([...TENANTS, ...TENANTS]);
+    await stop();
+  });
+
+  it('has stopped before the process leaves the group', async () => {
+    const { left, served, stop } = worker(opens);
+    await vi.waitFor(() => expect(served).toEqual(TENANTS));
+    await stop();
+    expect(left.map((each) => each.toSorted())).toEqual([TENANTS.toSorted()]);
   });
 });

@@ -102,7 +102,7 @@ class RunningMirrored implements Mirrored {
       },
       settings: {
         ...CHURNED_OPTIONS.settings,
-        kafka: { brokers: detours.kafka ?? kafkaBrokers },
+        kafka: { ...CHURNED_OPTIONS.settings.kafka, brokers: detours.kafka ?? kafkaBrokers },
         registry: { url: via(registryUrl, detours.registry) },
         redis,
       },

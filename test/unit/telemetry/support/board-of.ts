@@ -27,6 +27,7 @@ export function boardOf(startMs: number) {
   const registry = new Registry();
   const config = twoCollections();
   const board = new Board(config.tenants, { version: '1.2.3', now });
+  board.hold(['north']);
   const count = createMetrics(registry, board, { process: false });
   const emit = (...events: readonly PipelineEvent[]): void => {
     for (const event of events) {
