@@ -4,9 +4,6 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- define "rollcall.validate" -}}
 {{- $problems := list -}}
 {{- $config := .Values.config -}}
-{{- if ne (int .Values.replicaCount) 1 -}}
-{{- $problems = append $problems "replicaCount must be 1: one process owns a tenant, and a second would take it over and end the first. For more throughput, spread the tenants over several releases. To pause: kubectl scale --replicas=0." -}}
-{{- end -}}
 {{- if not $config.tenants -}}
 {{- $problems = append $problems "config.tenants names no tenant: give each an id and its hub (baseUrl, tokenUrl, clientId, clientSecret)." -}}
 {{- end -}}
