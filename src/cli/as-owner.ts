@@ -37,9 +37,8 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
   await assembly.store.ready();
   await using tenant = assembly.tenant(tenantId);
   for (let attempt = 1; ; attempt += 1) {
-    let living: OwnerHeartbeat | null = null;
     try {
-      living = await livingOwner(assembly, options);
+      const living = await livingOwner(assembly, options);
       if (living === null) return await ownAndDo(assembly, tenant, options);
       output.note(`${tenantId}: asking the process that runs for it (${living.owner})`);
       return await askLivingOwner(assembly, options);
@@ -47,10 +46,10 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
       signal.throwIfAborted();
       if (!(error instanceof RollcallError) || attempt >= ATTEMPTS) throw error;
       // Taking over again recovers from a failed log or index; nothing committed is published twice. An owner that was asked
-      // may have been killed, or another one followed: ask that one, for taking over would end it.
-      const hasEnded = living !== null && error.code === 'OWNERSHIP_LOST';
-      if (!hasEnded && error.reaction !== 'restart') throw error;
-      if (hasEnded) output.note(`${tenantId}: that process has ended; finding the tenant's present owner`);
+      // may have been killed, or a worker has followed: ask that one, for taking over would end it.
+      const isFollowed = error.code === 'OWNERSHIP_LOST';
+      if (!isFollowed && error.reaction !== 'restart') throw error;
+      if (isFollowed) output.note(`${tenantId}: finding the tenant's present owner`);
     }
   }
 }
@@ -67,7 +66,7 @@ export async function requireNoOwner(
     `The process ${living.owner} runs tenant ${options.tenantId}, so nothing was changed`,
     {
       remedy:
-        'Stop that process, which would write again what this command removes, and give the command again.',
+        'Stop every process of this configuration, and give the command again: others follow one that ends, and would write again what this command removes.',
     },
   );
 }

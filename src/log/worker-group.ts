@@ -83,6 +83,7 @@ export class WorkerGroup {
   readonly #cluster: GroupCluster;
   readonly #heartbeatMs: number;
   readonly #ending = new AbortController();
+  readonly #staying: Promise<void>;
   #coordinator: Coordinator | null = null;
   #memberId = '';
   #generation = -1;
@@ -90,6 +91,8 @@ export class WorkerGroup {
   #tenants: readonly string[] = [];
   /** Whether the process mirrors them: false while the lease is over. */
   #isHolding = false;
+  /** Nobody else was in the group, so nobody has been given them: its lease does not end by time. */
+  #isAlone = false;
   /** Until then no other worker has them. */
   #leaseUntilMs = 0;
   /** When the last request was sent whose answer shows whether the coordinator knows this member. */
@@ -100,13 +103,15 @@ export class WorkerGroup {
     this.#options = options;
     this.#cluster = clusterOf(options.kafka, options.groupId);
     this.#heartbeatMs = Math.min(LONGEST_HEARTBEAT_MS, options.sessionMs / HEARTBEATS_IN_SESSION);
-    void this.#stayMember();
+    this.#staying = this.#stayMember();
     void this.#watchLease();
   }
 
-  /** Lets the others take over at once. Takes at most three seconds, also where no broker answers. Never rejects. */
+  /** Lets the others take over at once. Takes at most five seconds, also where no broker answers. Never rejects. */
   async leave(): Promise<void> {
     this.#ending.abort();
+    // The first join brings the id under which to leave.
+    if (this.#memberId === '') await this.#within(LEAVE_WITHIN_MS, this.#staying);
     const { groupId } = this.#options;
     if (this.#memberId !== '')
       await this.#within(
@@ -182,6 +187,7 @@ export class WorkerGroup {
       protocolType: PROTOCOL_TYPE,
       groupProtocols: [{ name: PROTOCOL, metadata: encoded({ holds }) }],
     });
+    this.#isAlone = joined.members.length === 1;
     this.#memberId = joined.memberId;
     this.#generation = joined.generationId;
     this.#askedAtMs = this.#options.now();
@@ -242,7 +248,7 @@ export class WorkerGroup {
     while (!signal.aborted) {
       const leftMs = this.#isHolding ? this.#leaseUntilMs - now() : this.#heartbeatMs;
       await sleep(leftMs > 0 ? leftMs : GRACE_MS, signal).catch(() => undefined);
-      if (leftMs <= 0 && this.#leaseUntilMs <= now()) this.#lose();
+      if (leftMs <= 0 && this.#leaseUntilMs <= now() && !this.#isAlone) this.#lose();
     }
   }
 

@@ -21,13 +21,19 @@ export async function keepHeartbeat(
     signal: AbortSignal;
     sleep: (ms: number, signal: AbortSignal) => Promise<void>;
     factsOf?: FactsOf | undefined;
+    /** For so long after it has died: until another worker follows. */
+    lastsMs?: number | undefined;
   },
 ): Promise<void> {
   while (!options.signal.aborted) {
     const ownedSinceMs = options.ownedSinceMs();
     const info = { host: hostname(), pid: String(process.pid), ...options.factsOf?.(tenantId) };
     await coordination
-      .announce(tenantId, { owner, ownedSinceMs: ownedSinceMs ?? 0, info }, HEARTBEAT_LASTS_MS)
+      .announce(
+        tenantId,
+        { owner, ownedSinceMs: ownedSinceMs ?? 0, info },
+        options.lastsMs ?? HEARTBEAT_LASTS_MS,
+      )
       .catch(() => undefined);
     const { signal } = options;
     for (

@@ -12,6 +12,9 @@ const JOINING: NotReady = {
   remedy: 'Wait: the group waits for a worker that was killed for up to kafka.session.',
 };
 
+/** They are asked by the process. */
+const SERVICES = ['kafka', 'redis', 'registry'] as const;
+
 /**
  * The health of a process and of the tenants that it mirrors: what `/readyz`, `/status.json`, the page, the metrics and the
  * heartbeats show.
@@ -100,7 +103,12 @@ export class Board {
   #ofProcess(): NotReady[] {
     const why = this.#fatal ?? 'the process is ending';
     const stop = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' } as const;
-    return [...(this.#isStopping ? [stop] : []), ...(this.#noGroup === null ? [] : [this.#noGroup])];
+    const services = SERVICES.flatMap((part) => {
+      const reason = this.#reported.get(part);
+      return reason === undefined ? [] : [{ part, why: reason.why, remedy: reason.remedy }];
+    });
+    const noGroup = this.#noGroup === null ? [] : [...services, this.#noGroup];
+    return [...(this.#isStopping ? [stop] : []), ...noGroup];
   }
 
   /** The health that `status` in another process prints. */

@@ -226,8 +226,12 @@ async function handleRequest(request: OwnerRequest, work: OwnerWork): Promise<un
   return known.handle(request.parameters, work);
 }
 
-/** What a person mends is taken up without a restart, and a tenant that another process took over and then gave up. */
+/** What a person mends is taken up without a restart. */
 const RETRY_FAILED_MS = 300_000;
+/** After the session of a worker that died, another one has its tenants within this time. */
+const FOLLOWED_WITHIN_MS = 5_000;
+/** The first pause after another process took a tenant over that is assigned to this one: a command may have needed it. */
+const SUPERSEDED_MS = 5_000;
 /** Another worker that held the tenant until now has mostly ended its last transaction by then, and is not fenced in it. */
 const AFTER_ANOTHER_MS = 750;
 
@@ -257,6 +261,7 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
   const shared: PlaceOptions = {
     assembly,
     openings: new OpeningQueue(),
+    sessionMs: assembly.config.kafka.sessionMs,
     coordination: assembly.store.coordination,
     factsOf: options.factsOf,
     retryFailedMs: options.retryFailedMs ?? RETRY_FAILED_MS,
@@ -274,7 +279,7 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
       options.onAssigned?.(tenants);
       for (const [id, place] of places) {
         if (tenants.includes(id)) place.begin(moved.includes(id) ? AFTER_ANOTHER_MS : 0);
-        else void place.end();
+        else void place.end(movedAway(id));
       }
     },
     onLost: (why) => {
@@ -307,6 +312,7 @@ function joinGroup({ kafka, config }: Assembly): (events: GroupEvents) => Worker
 }
 
 interface PlaceOptions {
+  readonly sessionMs: number;
   readonly assembly: Assembly;
   readonly openings: OpeningQueue;
   readonly coordination: Coordination;
@@ -338,17 +344,15 @@ class Place {
   }
 
   begin(pauseMs: number): void {
-    // Where another process had taken it over, the group has decided anew: it is tried at once.
-    if (this.failure?.code === 'OWNERSHIP_LOST') void this.end();
     if (this.#ending !== null) return;
     const ending = new AbortController();
     this.#ending = ending;
     this.#ended = this.#ended.then(() => this.#occupy(pauseMs, ending.signal)).catch(this.#options.onError);
   }
 
-  /** Resolves when the tenant has stopped. */
-  end(): Promise<void> {
-    this.#ending?.abort();
+  /** Resolves when the tenant has stopped. `why`: another worker is to mirror it; without, the process is ending. */
+  end(why?: RollcallError): Promise<void> {
+    this.#ending?.abort(why);
     this.#ending = null;
     this.#run = null;
     return this.#ended;
@@ -358,44 +362,70 @@ class Place {
   lose(why: RollcallError): void {
     if (this.#ending === null) return;
     this.#run?.tenant.emit({ type: 'session-failed', error: why, retryInMs: BETWEEN_SESSIONS.firstMs });
-    void this.end();
+    void this.end(movedAway(this.#tenantId));
   }
 
   /** Each time with another tenant object: a take-over remembers whether it has owned the tenant before. */
   async #occupy(firstPauseMs: number, signal: AbortSignal): Promise<void> {
-    for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = this.#options.retryFailedMs) {
+    const { retryFailedMs } = this.#options;
+    const backoff = { firstMs: SUPERSEDED_MS, longestMs: retryFailedMs };
+    let pauseMs = firstPauseMs;
+    for (let losses = 1; ; losses += 1) {
       await using tenant = this.#options.assembly.tenant(this.#tenantId);
-      if (pauseMs > 0) await tenant.runtime.sleep(pauseMs, signal).catch(() => undefined);
+      const { runtime, emit } = tenant;
+      const sleep = async (): Promise<void> => {
+        if (pauseMs > 0) await runtime.sleep(pauseMs, signal).catch(() => undefined);
+      };
+      await sleep();
+      if (losses > 1) await this.#whileOwned(sleep, signal);
       if (signal.aborted) return;
       this.#run = new TenantRun(tenant, this.#options);
-      await this.#mirror(this.#run, signal);
+      const lost = await this.#mirror(this.#run, signal);
+      if (lost === null) return;
+      pauseMs = jitteredPauseMs(backoff, losses, runtime.random);
+      emit({ type: 'tenant-failed', error: lost, retryInMs: pauseMs });
     }
   }
 
-  /** Mirrors until the signal aborts or another process has taken the tenant over. */
-  async #mirror(run: TenantRun<StartedTenant>, signal: AbortSignal): Promise<void> {
+  /** A command that owns the tenant is not fenced. This process has withdrawn, so another heartbeat is another owner's. */
+  async #whileOwned(sleep: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const living = () => this.#options.coordination.livingOwner(this.#tenantId).catch(() => null);
+    while (!signal.aborted && (await living()) !== null) await sleep();
+  }
+
+  /** Mirrors until the signal aborts, or another process has taken the tenant over: then it returns that failure. */
+  async #mirror(run: TenantRun<StartedTenant>, signal: AbortSignal): Promise<RollcallError | null> {
     const { retryFailedMs, factsOf, onFailed, coordination } = this.#options;
     const { tenant } = run;
     const ending = new AbortController();
     const heartbeat = keepHeartbeat(coordination, tenant, {
       ownedSinceMs: () => run.ownedSinceMs,
       factsOf,
+      lastsMs: this.#options.sessionMs + FOLLOWED_WITHIN_MS,
       signal: AbortSignal.any([signal, ending.signal]),
       sleep: tenant.runtime.sleep,
     });
     try {
       for (;;) {
         const failure = await run.mirror(signal);
-        if (failure === null) return;
+        if (failure === null || failure.code === 'OWNERSHIP_LOST') return failure;
         tenant.emit({ type: 'tenant-failed', error: failure, retryInMs: retryFailedMs });
-        if (failure.code === 'OWNERSHIP_LOST') return;
         onFailed(failure);
         await run.refuse(failure, retryFailedMs, signal);
       }
     } finally {
       ending.abort();
       await heartbeat;
-      await coordination.withdraw(tenant.tenantId, tenant.owner).catch(() => undefined);
+      // Until the next owner announces itself, commands are to wait for it, and not to own the tenant themselves.
+      const isMoved = signal.reason instanceof RollcallError;
+      if (!isMoved) await coordination.withdraw(tenant.tenantId, tenant.owner).catch(() => undefined);
     }
   }
+}
+
+/** A command whose request this ends asks the next owner. */
+function movedAway(tenantId: string): RollcallError {
+  return new RollcallError('INTERNAL', `tenant ${tenantId} is moving to another process`, {
+    remedy: 'Give the command again.',
+  });
 }

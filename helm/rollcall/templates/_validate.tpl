@@ -21,6 +21,9 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- if or (kindIs "string" $port) (lt (int $port) 1) -}}
 {{- $problems = append $problems (printf "config.http.port is %v: it must be a number from 1 to 65535, because probes and Service name it." $port) -}}
 {{- end -}}
+{{- if and (gt (int .Values.replicaCount) 1) (not (dig "redis" "url" "" $config)) -}}
+{{- $problems = append $problems "replicaCount is above 1 and config.redis.url is missing: without Redis commands cannot reach the Pod that has a tenant." -}}
+{{- end -}}
 {{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.egress) -}}
 {{- $problems = append $problems "networkPolicy.egress is empty: name the hub, its token endpoint, Kafka, the schema registry and Redis, or Rollcall reaches none of them." -}}
 {{- end -}}

@@ -8,8 +8,7 @@ it('a command whose owner is killed asks the next owner, which continues afterwa
     collections: ['users'],
     hubSettings: { pageSize: 5 },
     tenant: { deltaEvery: '1h' },
-    // The next owner joins before the heartbeat of the first one is gone.
-    settings: { http: { port: 0 }, kafka: { session: '6s' } },
+    settings: { http: { port: 0 } },
   });
   await mirror.full();
   using config = configFile(mirror.configText);
