@@ -71,7 +71,9 @@ const hub = z
       ),
     maxConcurrentRequests: wholeNumber({ min: 1, max: 64 })
       .prefault(4)
-      .describe('Upper bound of concurrent requests.'),
+      .describe(
+        'Upper bound of concurrent requests. The tenants of a process at one host have together at most 32, or the largest bound of one of them.',
+      ),
     requestTimeout: duration({ min: '1ms', max: '1h' })
       .prefault('60s')
       .describe('Time limit of one request, including its body.'),

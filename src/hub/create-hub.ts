@@ -34,7 +34,17 @@ export interface HubTools {
   /** Resolves after so many ms; rejects with the signal's reason when aborted. */
   readonly sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
   readonly onEvent?: ((event: HubEvent) => void) | undefined;
+  /** Left out: no other tenant is at the hub's host. */
+  readonly host?: HostPermits | undefined;
 }
+
+/** For the requests of all tenants of the process to one host, and for those of them that are to the Core API. */
+export interface HostPermits {
+  readonly all: Semaphore;
+  readonly core: Semaphore;
+}
+
+const UNBOUNDED: HostPermits = { all: new Semaphore(Infinity), core: new Semaphore(Infinity) };
 
 async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
   try {
@@ -60,7 +70,7 @@ export type TenantHub = Hub & { readonly readSchedule: ReadSchedule } & AsyncDis
 /** Creates the client of one hub, with one token. Closing it aborts running requests. */
 export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHub {
   const { random = Math.random, sleep = sleepFor, onEvent = () => undefined, now = () => Date.now() } = tools;
-  const { monotonicNow = () => performance.now() } = tools;
+  const { monotonicNow = () => performance.now(), host = UNBOUNDED } = tools;
   const { maxConcurrentRequests, maxResponseBytes, requestTimeoutMs, pageSize, paging } = settings;
   const baseUrl = new URL(settings.baseUrl);
   const http = createHttpClient({
@@ -70,7 +80,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
     maxResponseBytes,
   });
   const tokens = createTokenSource(settings, { http, now, onEvent });
-  const all = new Semaphore(maxConcurrentRequests);
+  const all = new Semaphore(maxConcurrentRequests, host.all);
   const retry = { ...DEFAULT_RETRY_POLICY, ...tools.retry };
 
   /** Requests of one kind, with a circuit breaker of their own. */
@@ -104,7 +114,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
     what: `The Core API of ${baseUrl.origin}`,
     maxAttempts: SINGLE_ATTEMPTS,
     // If the hub allows one request only, the Core API gets one more beside it: it must never delay the other APIs.
-    permits: new Semaphore(share, maxConcurrentRequests > share ? all : null),
+    permits: new Semaphore(share, host.core, maxConcurrentRequests > share ? all : host.all),
     onCircuit: (event) =>
       onEvent(
         event.type === 'circuit-opened' || event.type === 'circuit-closed'

@@ -1,34 +1,52 @@
-/** Grants a fixed number of permits at a time, first come first served; such as for the requests to one hub. */
+/**
+ * Grants a fixed number of permits at a time. Who waits for one comes first come first served among those of one asker, and askers
+ * take turns; such as for the requests to one hub, or for those of all tenants to one host.
+ */
 export class Semaphore {
   #free: number;
-  readonly #within: Semaphore | null;
-  readonly #waiting: (() => void)[] = [];
+  readonly #within: readonly Semaphore[];
+  /** By asker, who comes next first. No queue is empty. */
+  readonly #waiting = new Map<unknown, (() => void)[]>();
 
-  /** `within`: each permit also takes one of a wider semaphore, after its own, so that no waiter here has a permit there. */
-  constructor(permits: number, within: Semaphore | null = null) {
+  /** `within`: each permit also takes one of these, after its own and in this order, so that no waiter here has one of theirs. */
+  constructor(permits: number, ...within: readonly Semaphore[]) {
     this.#free = permits;
     this.#within = within;
   }
 
-  /** Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason. */
-  async acquire(signal: AbortSignal): Promise<() => void> {
+  /**
+   * Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason. `asker`: with
+   * whom the others take turns; a wider semaphore knows the narrower one.
+   */
+  async acquire(signal: AbortSignal, asker: unknown = null): Promise<() => void> {
     signal.throwIfAborted();
-    const permit = this.tryAcquire() ?? (await this.#turn(signal));
-    if (this.#within === null) return permit;
+    const held = [this.#take() ?? (await this.#turn(signal, asker))];
     try {
-      const wider = await this.#within.acquire(signal);
-      return () => {
-        wider();
-        permit();
-      };
+      for (const wider of this.#within) held.push(await wider.acquire(signal, this));
     } catch (error) {
-      permit();
+      returnAll(held);
       throw error;
     }
+    return () => returnAll(held);
   }
 
-  /** A permit of this semaphore alone, at once; null if none is free. */
+  /** A permit at once; null if none is free, here or in a wider semaphore. */
   tryAcquire(): (() => void) | null {
+    const own = this.#take();
+    if (own === null) return null;
+    const held = [own];
+    for (const wider of this.#within) {
+      const permit = wider.tryAcquire();
+      if (permit === null) {
+        returnAll(held);
+        return null;
+      }
+      held.push(permit);
+    }
+    return () => returnAll(held);
+  }
+
+  #take(): (() => void) | null {
     // A permit is free only if nobody waits: a released one goes to the first who does.
     if (this.#free === 0) return null;
     this.#free -= 1;
@@ -45,24 +63,39 @@ export class Semaphore {
   }
 
   #release(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free += 1;
-    else next();
+    const [first] = this.#waiting;
+    if (first === undefined) {
+      this.#free += 1;
+      return;
+    }
+    const [asker, queue] = first;
+    const enter = queue.shift();
+    this.#waiting.delete(asker);
+    if (queue.length > 0) this.#waiting.set(asker, queue);
+    enter?.();
   }
 
-  #turn(signal: AbortSignal): Promise<() => void> {
+  #turn(signal: AbortSignal, asker: unknown): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const enter = (): void => {
         signal.removeEventListener('abort', leave);
         resolve(this.#permit());
       };
       const leave = (): void => {
-        const place = this.#waiting.indexOf(enter);
-        if (place !== -1) this.#waiting.splice(place, 1);
+        const queue = this.#waiting.get(asker)?.filter((each) => each !== enter) ?? [];
+        if (queue.length > 0) this.#waiting.set(asker, queue);
+        else this.#waiting.delete(asker);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', leave, { once: true });
-      this.#waiting.push(enter);
+      const queue = this.#waiting.get(asker);
+      if (queue === undefined) this.#waiting.set(asker, [enter]);
+      else queue.push(enter);
     });
   }
+}
+
+/** The widest first: who waits here has no permit there. */
+function returnAll(permits: readonly (() => void)[]): void {
+  for (const permit of permits.toReversed()) permit();
 }

@@ -10,6 +10,7 @@ import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-state.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import { compileSchemas } from './compiled-schemas.ts';
+import { hubHosts } from './hub-hosts.ts';
 import { startTenant, type StartedTenant } from './tenant.ts';
 
 export interface AssemblyOptions {
@@ -35,6 +36,7 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
     registry: new Registry(registryConnection(config.registry)),
     store: storeOf(config),
     compiled: compileSchemas(config.pseudonymise?.key.reveal()),
+    hosts: hubHosts(config.tenants),
   };
   return {
     ...shared,

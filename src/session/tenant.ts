@@ -27,6 +27,8 @@ import {
 import type { StateStore } from '../state/index-store.ts';
 import { ChangedScopes, type Tenant, type TenantAbsences, type TenantCollection } from '../table/tenant.ts';
 import type { CompiledSchemas } from './compiled-schemas.ts';
+import { hostOf, type HubHosts } from './hub-hosts.ts';
+import type { HubEvent } from '../core/hub-events.ts';
 import type { Emit } from '../core/pipeline-events.ts';
 import { sleep } from '../runtime.ts';
 import { TransactionSize } from '../core/transaction-size.ts';
@@ -44,6 +46,7 @@ export interface Shared {
   readonly registry: Registry;
   readonly store: StateStore;
   readonly compiled: CompiledSchemas;
+  readonly hosts: HubHosts;
 }
 
 /** A tenant that {@link startTenant} has made. Disposing of it closes its hub and its log. */
@@ -63,7 +66,9 @@ interface TenantInputs extends Shared {
 export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Emit): StartedTenant {
   const { config, registry, kafka } = shared;
   const { codecs, files: schemas } = shared.compiled;
-  const hub = createHub(tenantConfig.hub, { onEvent: (event) => emit({ type: 'hub', event }) });
+  const host = shared.hosts.get(hostOf(tenantConfig.hub));
+  const onEvent = (event: HubEvent): void => emit({ type: 'hub', event });
+  const hub = createHub(tenantConfig.hub, { onEvent, host: host?.permits });
   const inputs = { ...shared, tenantConfig, hub };
   const { topicPrefix } = config.kafka;
   const tenantId = tenantConfig.id;
