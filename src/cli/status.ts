@@ -124,6 +124,7 @@ function fromLog(
         isFilterMute: false,
         rowsInKafka: null,
         rowsAtHub: null,
+        isWaiting: false,
         running: null,
       };
     }),
@@ -170,8 +171,9 @@ function age(iso: string | null, nowMs: number): string {
   return formatAge(iso === null ? null : Date.parse(iso), nowMs);
 }
 
-function syncOf({ sync, derivedFrom, isNotOffered }: CollectionStatus): string {
+function syncOf({ sync, derivedFrom, isNotOffered, isWaiting }: CollectionStatus): string {
   if (isNotOffered) return 'not offered';
+  if (isWaiting) return 'full waits';
   if (sync === null || derivedFrom !== null) return '-';
   return sync.mode.toLowerCase() + (sync.complete ? '' : ' …');
 }

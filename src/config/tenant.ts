@@ -14,7 +14,9 @@ const fullPull = z
       .describe('Time of day, HH:MM.'),
     timeZone: timeZone().prefault('Europe/Oslo').describe('IANA time zone of `at`, for example Europe/Oslo.'),
   })
-  .describe('When the daily full sync begins. If it was missed, it begins at the next start.');
+  .describe(
+    'When the daily full sync is due. If it was missed, it is at the next start. Many tenants may have the same time: their full syncs wait for each other.',
+  );
 
 const fieldNames = z.array(text(200)).max(200).prefault([]);
 

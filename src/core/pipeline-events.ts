@@ -32,6 +32,8 @@ export type PipelineEvent =
       /** Progress of the collections derived from this one. */
       readonly derived?: readonly Progress[] | undefined;
     }
+  /** A full sync is due, and waits for those of other tenants; `sync-started` follows, of this or a requested one. */
+  | { readonly type: 'full-sync-waits'; readonly collection: CollectionName }
   | { readonly type: 'sync-started'; readonly collection: CollectionName; readonly mode: SyncMode }
   | {
       readonly type: 'sync-page';

@@ -99,3 +99,32 @@ export class Semaphore {
 function returnAll(permits: readonly (() => void)[]): void {
   for (const permit of permits.toReversed()) permit();
 }
+
+/** Work that begins in turn, so much of it at once. What has gone on for long without progress no longer counts. */
+export class Turns {
+  readonly #permits: Semaphore;
+  readonly #longMs: number;
+
+  constructor(permits: Semaphore, longMs: number) {
+    this.#permits = permits;
+    this.#longMs = longMs;
+  }
+
+  /**
+   * Rejects with the error of `work`, or with the signal's reason when it aborts before the turn. `work` gets what it calls when it
+   * makes progress. `asker`: see {@link Semaphore.acquire}.
+   */
+  async run<T>(
+    work: (onProgress: () => void) => Promise<T>,
+    { signal, asker }: { signal: AbortSignal; asker?: unknown },
+  ): Promise<T> {
+    const release = await this.#permits.acquire(signal, asker);
+    const isLong = setTimeout(release, this.#longMs);
+    try {
+      return await work(() => isLong.refresh());
+    } finally {
+      clearTimeout(isLong);
+      release();
+    }
+  }
+}

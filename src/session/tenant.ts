@@ -98,6 +98,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     tenantId,
     topicPrefix,
     hub,
+    fullSyncs: host?.fullSyncs,
     log,
     state: shared.store.tenant(tenantId),
     collections,

@@ -42,7 +42,8 @@ async function runOn(
   options: RunOptions & Pick<RunningSync, 'some'>,
 ): Promise<SyncResult | ReplacedSync> {
   const { writer, pages } = own;
-  const { acceptNew = false, approved = null, confirming: isConfirming = false, some, signal } = options;
+  const { acceptNew = false, approved = null, confirming: isConfirming = false } = options;
+  const { some, onPage, signal } = options;
   const isFull = mode === 'FULL';
   if (acceptNew) own.findings.isForeign = false;
   const startedAtMs = own.tenant.runtime.now();
@@ -55,7 +56,8 @@ async function runOn(
     if (isFull) await removeOutside(own, sync, reading);
     const knownRowsBefore = writer.known.rows;
     const becameEmpty: KeyedRow[] = [];
-    const run = { own, sync, isConfirming, approved, reading, some, knownRowsBefore, becameEmpty, signal };
+    const asked = { isConfirming, approved, some, onPage, signal };
+    const run = { own, sync, reading, knownRowsBefore, becameEmpty, ...asked };
     const result = await completeSync(run, await scanAll(run, new IdentityGate(run, acceptNew)));
     if (!isFull && sync.stats.rowsSeen > 0) own.findings.hasIncrementalBrought = true;
     if (pagesSince !== undefined && result.kind === 'complete') pages?.endFull(pagesSince);
@@ -140,6 +142,7 @@ async function scanAll(run: RunningSync, gate: IdentityGate): Promise<Scanned> {
       await commits.until(step);
       const { done = false, value: page } = await step;
       if (done || page === undefined) break;
+      run.onPage?.();
       // Of several scans that were opened together, a later one may have been answered first.
       const isEarliest = hubTimeMs === null || (page.hubTimeMs !== null && page.hubTimeMs < hubTimeMs);
       if (clock === null || isEarliest) clock = startClock(page.hubTimeMs);

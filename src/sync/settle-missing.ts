@@ -53,6 +53,7 @@ export interface RunningSync {
   readonly knownRowsBefore: number;
   /** Values that had content and have none now: the end of the sync decides on them. */
   readonly becameEmpty: KeyedRow[];
+  readonly onPage: (() => void) | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -19,6 +19,7 @@ export interface SyncOptions {
   readonly confirming?: boolean | undefined;
   /** Rows to republish even if unchanged. */
   readonly republication?: Republication | undefined;
+  readonly onPage?: (() => void) | undefined;
 }
 
 interface Ended {

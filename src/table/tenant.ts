@@ -8,6 +8,7 @@ import type { Emit } from '../core/pipeline-events.ts';
 import type { TransactionSize } from '../core/transaction-size.ts';
 import type { WhichStudents } from '../config/schedules.ts';
 import type { Hub, ReadSchedule } from '../hub/hub.ts';
+import type { Turns } from '../hub/semaphore.ts';
 import type { TenantLog } from '../log/log.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Runtime } from '../runtime.ts';
@@ -43,6 +44,8 @@ export interface Tenant {
   readonly owner: string;
   readonly topicPrefix: string;
   readonly hub: Hub;
+  /** Shared by the tenants of the process at the hub's host. Left out: full syncs wait for no other. */
+  readonly fullSyncs?: Turns | undefined;
   readonly log: TenantLog;
   readonly state: TenantState;
   readonly collections: readonly TenantCollection[];

@@ -12,6 +12,8 @@ type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'deltaEv
 export class CollectionMonitor {
   readonly #settings: Settings;
   readonly running = new Map<SyncMode, RunningSync>();
+  /** Its full sync is due, and waits for those of other tenants. */
+  isWaiting = false;
   /**
    * When the last complete sync ended, ms since the epoch; after a start, when the last full one began, and 0 if there was
    * none; null: not known, or not offered.
@@ -46,7 +48,7 @@ export class CollectionMonitor {
   note(event: CollectionEvent, nowMs: number): void {
     switch (event.type) {
       case 'caught-up':
-        this.running.clear();
+        this.endSyncs();
         this.progress = event.progress;
         this.rowsInKafka = event.rows;
         this.rejects = event.rejects;
@@ -54,8 +56,12 @@ export class CollectionMonitor {
         // 0 is a value to alert on.
         this.completedMs.FULL = event.progress?.lastCompleteFull?.startedAtMs ?? 0;
         return;
+      case 'full-sync-waits':
+        this.isWaiting = true;
+        return;
       case 'sync-started': {
         const { mode } = event;
+        if (mode === 'FULL') this.isWaiting = false;
         const expected = mode === 'FULL' ? this.progress?.lastCompleteFull?.rows || null : null;
         const startedAt = new Date(nowMs).toISOString();
         this.running.set(mode, { mode, startedAt, seen: 0, expected });
@@ -96,8 +102,15 @@ export class CollectionMonitor {
       ...this.#late,
       rowsInKafka: this.rowsInKafka,
       rowsAtHub: this.rowsAtHub,
+      isWaiting: this.isWaiting,
       running: this.running.get('FULL') ?? this.running.get('INCREMENTAL') ?? null,
     };
+  }
+
+  /** The session has ended, and with it what ran. */
+  endSyncs(): void {
+    this.running.clear();
+    this.isWaiting = false;
   }
 
   #noteEnd(event: PipelineEvent & { type: 'sync-ended' }, nowMs: number): void {

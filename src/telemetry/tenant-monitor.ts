@@ -164,7 +164,7 @@ export class TenantMonitor {
   #sessionEnded(): void {
     this.isOwner = false;
     for (const api of [this.#oneRoster, this.#core]) api.forget();
-    for (const each of this.#collections.values()) each.running.clear();
+    for (const each of this.#collections.values()) each.endSyncs();
   }
 
   /** A tenant that needs a person has no other reason: nothing else of it is tried. */

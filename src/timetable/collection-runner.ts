@@ -46,9 +46,15 @@ export class SyncRequests {
   /** Sleeps until the time has passed or a request waits, whichever is first. */
   async rest(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#waiting.length > 0 || ms <= 0) return;
-    const woken = new AbortController();
-    this.#wakeUp = () => woken.abort();
-    await this.#sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+    await this.#sleep(ms, AbortSignal.any([signal, this.arrival()])).catch(() => undefined);
+  }
+
+  /** A signal that aborts as soon as a request waits, until the next one is asked for. */
+  arrival(): AbortSignal {
+    const arrived = new AbortController();
+    this.#wakeUp = () => arrived.abort(new Error('a request comes first'));
+    if (this.#waiting.length > 0) this.#wakeUp();
+    return arrived.signal;
   }
 
   /** The runner has ended: rejects waiting and later requests. */
@@ -65,7 +71,11 @@ function asError(reason: unknown): Error {
     : new Error("the tenant's session ended before the request was done");
 }
 
-export type RunOptions = SyncOptions & { readonly signal: AbortSignal };
+export type RunOptions = SyncOptions & {
+  readonly signal: AbortSignal;
+  /** For a full sync that waits for its turn among those of other tenants: ends the wait, with its reason as the error. */
+  readonly untilTurn?: AbortSignal | undefined;
+};
 
 /** Runs syncs: reports how each began and ended, and notes what that means for the next one. */
 export class Syncs {
@@ -106,15 +116,25 @@ export class Syncs {
     const signal = AbortSignal.any([options.signal, broken.signal]);
     const beside = this.#runUntil(done.signal, signal).catch((error: unknown) => broken.abort(error));
     try {
-      return (await this.run('FULL', { ...options, signal })) as SyncResult;
+      return (await this.#inTurn({ ...options, signal })) as SyncResult;
     } catch (error) {
       // An error that concerns the tenant ends the running incremental sync as well.
-      if (!isOfOneCollection(error)) broken.abort(error);
+      if (!isOfOneCollection(error) && error !== options.untilTurn?.reason) broken.abort(error);
       throw error;
     } finally {
       done.abort();
       await beside;
     }
+  }
+
+  /** A person's request and a confirming sync wait for no other. */
+  async #inTurn({ untilTurn, ...options }: RunOptions): Promise<SyncResult | ReplacedSync> {
+    const { tenant, settings } = this.#own;
+    const { fullSyncs, emit } = tenant;
+    if (fullSyncs === undefined || untilTurn === undefined) return this.run('FULL', options);
+    emit({ type: 'full-sync-waits', collection: settings.name });
+    const signal = AbortSignal.any([options.signal, untilTurn]);
+    return fullSyncs.run((onPage) => this.run('FULL', { ...options, onPage }), { signal, asker: tenant });
   }
 
   async #runUntil(done: AbortSignal, signal: AbortSignal): Promise<void> {
@@ -304,11 +324,14 @@ export class CollectionRunner {
       await this.#requests.rest(next.atMs - this.#own.tenant.runtime.now(), signal);
       return;
     }
+    const arrival = this.#requests.arrival();
     try {
       const { mode, confirming } = next;
-      const result = await this.#syncs.withFollowUps(mode, { confirming, signal });
+      const untilTurn = confirming ? undefined : arrival;
+      const result = await this.#syncs.withFollowUps(mode, { confirming, signal, untilTurn });
       if (confirming) this.#lastConfirming = result;
     } catch (error) {
+      if (error === arrival.reason) return;
       // The time of the next attempt is set; until then another sync may be due.
       if (signal.aborted || !isOfOneCollection(error)) throw error;
     }

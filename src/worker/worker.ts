@@ -1,6 +1,6 @@
 import { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
-import { Semaphore } from '../hub/semaphore.ts';
+import { Semaphore, Turns } from '../hub/semaphore.ts';
 import { APPROVE } from '../owner/deletes.ts';
 import { notMirrored, otherVersion, type OwnerRequestKind, type OwnerWork } from '../owner/owner-request.ts';
 import { PULL } from '../owner/pull.ts';
@@ -22,35 +22,18 @@ import type { Tenant } from '../table/tenant.ts';
 
 const BETWEEN_SESSIONS: Backoff = { firstMs: 1_000, longestMs: 30_000 };
 
-/** Tenants to open at the same time: this mostly waits for Kafka, so a higher number would not be faster. */
+/**
+ * Tenants to open at the same time (topics, schemas, take-over, recovery), so that hundreds of them do not overload Kafka, registry
+ * and Redis at once, and then mistake the load for an outage. No time limit of an opening starts before its turn. This mostly
+ * waits for Kafka, so a higher number would not be faster.
+ */
 const OPENINGS_AT_ONCE = 10;
 /** An opening that takes longer, such as the rebuild of a large index, no longer delays the next tenant. */
 const LONG_OPENING_MS = 30_000;
 
-/**
- * Opens tenants (topics, schemas, take-over, recovery) a few at a time in the order of their requests, so that hundreds of
- * them do not overload Kafka, registry and Redis at once, and then mistake the load for an outage. No time limit of an
- * opening starts before its turn.
- */
-class OpeningQueue {
-  readonly #turns = new Semaphore(OPENINGS_AT_ONCE);
-
-  /** Rejects with the error of `open`, or with the signal's reason when it aborts before the turn. */
-  async run<T>(open: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const release = await this.#turns.acquire(signal);
-    const isLong = setTimeout(release, LONG_OPENING_MS);
-    try {
-      return await open();
-    } finally {
-      clearTimeout(isLong);
-      release();
-    }
-  }
-}
-
 interface RunOptions {
   /** Shared by all tenants of a process. If left out, the tenant is opened at once. */
-  readonly openings?: OpeningQueue | undefined;
+  readonly openings?: Turns | undefined;
   /** Where commands leave their requests to the owner. If left out, it serves none. */
   readonly coordination?: Coordination | undefined;
 }
@@ -137,7 +120,7 @@ export class TenantRun<T extends Tenant = Tenant> {
       onTurn();
       return openSession(tenant, both);
     };
-    const session = await (openings?.run(open, both) ?? open());
+    const session = await (openings?.run(open, { signal: both }) ?? open());
     this.#session = session;
     this.#ownedSinceMs = this.tenant.runtime.now();
     this.#failure = null;
@@ -260,7 +243,7 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
   const signal = AbortSignal.any([options.signal, giveUp.signal]);
   const shared: PlaceOptions = {
     assembly,
-    openings: new OpeningQueue(),
+    openings: new Turns(new Semaphore(OPENINGS_AT_ONCE), LONG_OPENING_MS),
     sessionMs: assembly.config.kafka.sessionMs,
     coordination: assembly.store.coordination,
     factsOf: options.factsOf,
@@ -314,7 +297,7 @@ function joinGroup({ kafka, config }: Assembly): (events: GroupEvents) => Worker
 interface PlaceOptions {
   readonly sessionMs: number;
   readonly assembly: Assembly;
-  readonly openings: OpeningQueue;
+  readonly openings: Turns;
   readonly coordination: Coordination;
   readonly factsOf: FactsOf | undefined;
   readonly retryFailedMs: number;

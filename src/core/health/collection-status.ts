@@ -21,6 +21,8 @@ export interface CollectionStatus {
   /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
   readonly hasIncremental: boolean;
   readonly sync: { readonly mode: SyncMode; readonly complete: boolean; readonly startedAt: string } | null;
+  /** Whether a full sync is due and waits for those of other tenants, as its process reports it. */
+  readonly isWaiting: boolean;
   /** The sync that runs now, as its process reports it; null: none, or unknown. */
   readonly running: RunningSync | null;
   readonly withheld: number;
@@ -50,8 +52,8 @@ const WATERMARK_GRACE_MS = 10 * 60_000;
 
 /** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
-  const { collection, progress, rowsInKafka, rowsAtHub, rowsLate, isFilterMute, hasIncremental, running } =
-    facts;
+  const { collection, progress, rowsInKafka, rowsAtHub, rowsLate, isFilterMute, hasIncremental } = facts;
+  const { isWaiting, running } = facts;
   const full = progress?.lastCompleteFull ?? null;
   const { derivedFrom } = collectionNamed(collection);
   const isNotOffered = tenant.notOffered.includes(derivedFrom ?? collection);
@@ -71,6 +73,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
       complete: progress.complete,
       startedAt: new Date(progress.startedAtMs).toISOString(),
     },
+    isWaiting,
     running,
     withheld: mayBeLate ? withheldOf(facts, tenant) : 0,
     rejected: mayBeLate ? Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0) : 0,
@@ -97,8 +100,10 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness | null 
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
   if (progress === null || progress.lastCompleteFull === null) return null;
   const dueMs = lastFullPullDue(fullPull, nowMs - FULL_GRACE_MS);
-  if (progress.lastCompleteFull.startedAtMs < dueMs)
-    return { part: 'full', why: `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago` };
+  if (progress.lastCompleteFull.startedAtMs < dueMs) {
+    const waits = facts.isWaiting ? ', and waits for its turn' : '';
+    return { part: 'full', why: `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago${waits}` };
+  }
   if (!hasIncremental || progress.watermarkMs === null) return null;
   const behindMs = nowMs - progress.watermarkMs;
   // While a sync is not complete, the overlap of the one before is unknown, so the largest usual one counts.

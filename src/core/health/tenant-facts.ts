@@ -43,6 +43,8 @@ export interface CollectionFacts {
   readonly rowsInKafka: number | null;
   /** Rows that the hub had at the end of the last full sync. */
   readonly rowsAtHub: number | null;
+  /** Whether its full sync is due, and waits for those of other tenants. */
+  readonly isWaiting: boolean;
   /** The sync that runs now. */
   readonly running: RunningSync | null;
 }

@@ -192,9 +192,10 @@ function row(each, nowMs) {
   );
 }
 
-function sync({ collection, isNotOffered, running, derivedFrom, sync: last }, cell, nowMs) {
+function sync({ collection, isNotOffered, isWaiting, running, derivedFrom, sync: last }, cell, nowMs) {
   if (isNotOffered) return cell('soft', 'not offered by the hub');
   if (derivedFrom !== null) return cell('soft', `with ${derivedFrom}`);
+  if (running === null && isWaiting) return cell('soft', 'full waits for its turn');
   if (running === null) return cell('soft', last === null ? 'none yet' : 'idle');
   const { mode, seen, expected, startedAt } = running;
   if (!expected) return cell('', `${mode === 'FULL' ? 'full' : 'incremental'} · ${count(seen)} rows`);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
-import { Semaphore } from '../../../src/hub/semaphore.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { Semaphore, Turns } from '../../../src/hub/semaphore.ts';
 
 const never = new AbortController().signal;
 
@@ -147,5 +147,64 @@ describe('a semaphore within a wider one', () => {
       }),
       { numRuns: 150 },
     );
+  });
+});
+
+describe('work that begins in turn', () => {
+  /** Three works, one at a time, with what ends each and what the first calls when it makes progress. */
+  function begun(longMs: number) {
+    const turns = new Turns(new Semaphore(1), longMs);
+    const order: number[] = [];
+    const ends = [0, 1, 2].map(() => Promise.withResolvers<void>());
+    const progress: (() => void)[] = [];
+    const all = ends.map((end, at) =>
+      turns.run(
+        async (onProgress) => {
+          order.push(at);
+          progress.push(onProgress);
+          await end.promise;
+        },
+        { signal: never },
+      ),
+    );
+    return { turns, order, ends, progress, all };
+  }
+
+  it('counts as long as it makes progress, and lets the next begin when it makes none', async () => {
+    vi.useFakeTimers();
+    try {
+      const { order, ends, progress, all } = begun(30_000);
+      for (let minute = 0; minute < 10; minute += 1) {
+        await vi.advanceTimersByTimeAsync(29_000);
+        progress[0]?.();
+      }
+      expect(order).toEqual([0]);
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect(order).toEqual([0, 1]);
+      // It goes on, and takes the turn of no other.
+      progress[0]?.();
+      ends[0]?.resolve();
+      await all[0];
+      expect(order).toEqual([0, 1]);
+      for (const { resolve } of ends) resolve();
+      await Promise.all(all);
+      expect(order).toEqual([0, 1, 2]);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('lets the next begin when it fails, and is not begun after its signal has aborted', async () => {
+    const { turns, order, ends, all } = begun(30_000);
+    const stop = new AbortController();
+    const fourth = turns.run(() => Promise.resolve(order.push(3)), { signal: stop.signal });
+    stop.abort(new Error('stopping'));
+    await expect(fourth).rejects.toThrow('stopping');
+    ends[0]?.reject(new Error('failed'));
+    await expect(all[0]).rejects.toThrow('failed');
+    for (const { resolve } of ends.slice(1)) resolve();
+    await Promise.all(all.slice(1));
+    expect(order).toEqual([0, 1, 2]);
   });
 });

@@ -78,6 +78,7 @@ function facts(collection: CollectionName, options: Partial<CollectionFacts> = {
     isFilterMute: false,
     rowsInKafka: null,
     rowsAtHub: null,
+    isWaiting: false,
     running: null,
     ...options,
   };
