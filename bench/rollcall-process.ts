@@ -15,7 +15,8 @@ export interface RollcallProcess extends AsyncDisposable {
   cpuSeconds(): number;
   /** Resident size now, MiB. */
   residentMiB(): number;
-  sockets(): number;
+  /** Number of its TCP sockets by the port of the other end; 0: it listens. */
+  sockets(): ReadonlyMap<number, number>;
 }
 
 /** A line of its log. */
@@ -51,7 +52,17 @@ export function startRollcall(configFile: string, onLine: (line: LogLine) => voi
     },
     residentMiB: () =>
       Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`${folder}/status`, 'utf8'))?.[1]) / 1_024,
-    sockets: () => readdirSync(`${folder}/fd`).filter((name) => isSocket(`${folder}/fd/${name}`)).length,
+    sockets() {
+      const inodes = new Set(readdirSync(`${folder}/fd`).map((name) => socketOf(`${folder}/fd/${name}`)));
+      const ports = ['tcp', 'tcp6'].flatMap((name) =>
+        readFileSync(`${folder}/net/${name}`, 'utf8')
+          .split('\n')
+          .map((line) => line.trim().split(/\s+/))
+          .filter((fields) => inodes.has(fields[9] ?? ''))
+          .map(([, , remote = '']) => Number.parseInt(remote.split(':')[1] ?? '', 16)),
+      );
+      return new Map([...Map.groupBy(ports, (port) => port)].map(([port, all]) => [port, all.length]));
+    },
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null) child.kill('SIGTERM');
       await exited;
@@ -59,12 +70,12 @@ export function startRollcall(configFile: string, onLine: (line: LogLine) => voi
   };
 }
 
-/** False for one that was closed meanwhile. */
-function isSocket(file: string): boolean {
+/** The inode of a socket; null for another file, or one that was closed meanwhile. */
+function socketOf(file: string): string | null {
   try {
-    return readlinkSync(file).startsWith('socket:');
+    return /^socket:\[(\d+)\]$/.exec(readlinkSync(file))?.[1] ?? null;
   } catch {
-    return false;
+    return null;
   }
 }
 

@@ -11,7 +11,7 @@ const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,
 
 Starts \`rollcall run\` twice with that many tenants of one small district, on real Kafka, schema registry and Redis: first
 with empty services, then again. Prints when the tenants are served, which errors occur meanwhile, and the maximum
-number of sockets and size of memory of the process. docs/performance.md explains the numbers.
+number of sockets, by service, and size of memory of the process. docs/performance.md explains the numbers.
 `;
 
 const STUDENTS = 8;
@@ -20,6 +20,8 @@ const SAMPLE_EVERY_MS = 100;
 const QUIET_AFTER_MS = 20_000;
 const LONGEST_MS = 900_000;
 
+type Sockets = Readonly<Record<string, number>>;
+
 interface StartNumbers {
   /** Seconds from the start of the process until the first, the median and the last tenant were served. */
   readonly served: readonly number[];
@@ -27,8 +29,8 @@ interface StartNumbers {
   readonly synced: readonly number[];
   /** Lines at level warn or above, by code of the error. */
   readonly trouble: Readonly<Record<string, number>>;
-  readonly mostSockets: number;
-  readonly socketsAtEnd: number;
+  readonly mostSockets: Sockets;
+  readonly socketsAtEnd: Sockets;
   readonly mostMemoryMiB: number;
   readonly cpuSeconds: number;
 }
@@ -38,9 +40,11 @@ const print = (line: string): void => void process.stderr.write(`bench: ${line}\
 async function measureStart(options: {
   configFile: string;
   tenants: number;
+  /** By port. */
+  services: ReadonlyMap<number, string>;
   signal: AbortSignal;
 }): Promise<StartNumbers> {
-  const { configFile, tenants, signal } = options;
+  const { configFile, tenants, services, signal } = options;
   const startedAtMs = performance.now();
   const served = new Map<string, number>();
   const synced = new Map<string, number>();
@@ -53,10 +57,19 @@ async function measureStart(options: {
     const code = error?.code ?? msg;
     trouble[code] = (trouble[code] ?? 0) + 1;
   });
-  let mostSockets = 0;
+  const mostSockets: Record<string, number> = {};
   let mostMemoryMiB = 0;
+  const sockets = (): Sockets => {
+    const named = [...rollcall.sockets()].map(
+      ([port, count]) => [services.get(port) ?? 'others', count] as const,
+    );
+    const totals: Record<string, number> = {};
+    for (const [name, count] of named) totals[name] = (totals[name] ?? 0) + count;
+    return totals;
+  };
   const sample = (): void => {
-    mostSockets = Math.max(mostSockets, rollcall.sockets());
+    for (const [name, count] of Object.entries(sockets()))
+      mostSockets[name] = Math.max(mostSockets[name] ?? 0, count);
     mostMemoryMiB = Math.max(mostMemoryMiB, Math.round(rollcall.residentMiB()));
   };
   while (!rollcall.hasEnded() && performance.now() - startedAtMs < LONGEST_MS && served.size < tenants) {
@@ -71,7 +84,7 @@ async function measureStart(options: {
     synced: spread(synced),
     trouble,
     mostSockets,
-    socketsAtEnd: rollcall.sockets(),
+    socketsAtEnd: sockets(),
     mostMemoryMiB,
     cpuSeconds,
   };
@@ -82,6 +95,10 @@ function spread(times: ReadonlyMap<string, number>): number[] {
   return [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1), sorted.length].map((each) =>
     Number((each ?? Number.NaN).toFixed(1)),
   );
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
 }
 
 async function main(): Promise<void> {
@@ -103,6 +120,12 @@ async function main(): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt.abort());
   await using stack = await startStack({ print, signal });
   await using hub = await startHub({ rows: 0, students: STUDENTS, signal });
+  const services = new Map([
+    ...stack.kafkaBrokers.map((broker) => [Number(broker.split(':').at(-1)), 'kafka'] as const),
+    [portOf(stack.registryUrl), 'registry'],
+    [portOf(stack.redisUrl), 'redis'],
+    [portOf(hub.baseUrl), 'hub'],
+  ]);
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'));
   const prefix = `bench-tenants-${process.pid}-${Date.now()}`;
   try {
@@ -113,7 +136,7 @@ async function main(): Promise<void> {
       signal.throwIfAborted();
       print(name);
       process.stdout.write(
-        `${name}: ${JSON.stringify(await measureStart({ configFile, tenants, signal }))}\n`,
+        `${name}: ${JSON.stringify(await measureStart({ configFile, tenants, services, signal }))}\n`,
       );
     }
   } finally {
