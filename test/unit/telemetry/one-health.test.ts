@@ -311,6 +311,20 @@ describe('the sync in progress', () => {
     expect(JSON.stringify(world.board.json())).not.toContain('"running":{');
   });
 
+  it('waits for its turn until it begins, or its session ends', () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    const isWaiting = (): boolean => JSON.stringify(world.board.json()).includes('"isWaiting":true');
+    world.emit({ type: 'full-sync-waits', collection: 'users' });
+    world.emit({ type: 'sync-started', collection: 'users', mode: 'INCREMENTAL' });
+    expect(isWaiting()).toBe(true);
+    world.emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
+    expect(isWaiting()).toBe(false);
+    world.emit({ type: 'full-sync-waits', collection: 'users' });
+    world.emit({ type: 'session-failed', error: new Error('over'), retryInMs: 1_000 });
+    expect(isWaiting()).toBe(false);
+  });
+
   it('has the rows seen and expected', () => {
     const world = boardOf(START_MS);
     world.isWell();

@@ -89,7 +89,10 @@ function statusOf(
   isOwnerAlive: boolean | null = true,
   owner: string | null = 'vm-1',
   more: Partial<
-    Pick<TenantFacts, 'notOffered' | 'wrongTenant' | 'contradictions' | 'reported' | 'areAbsencesLost'>
+    Pick<
+      TenantFacts,
+      'notOffered' | 'wrongTenant' | 'contradictions' | 'reported' | 'areAbsencesLost' | 'nowMs'
+    >
   > = {},
 ) {
   return tenantStatus({
@@ -193,6 +196,15 @@ describe('the headline', () => {
       state: 'loading',
       headline: 'load: never loaded completely: orgs, classes',
     });
+  });
+
+  it('reports a full sync that waits for its turn only when it is late', () => {
+    const waiting = facts('users', { isWaiting: true, progress: progress({ fullAgoMs: 28 * HOUR_MS }) });
+    const inTime = statusOf([waiting], true, 'vm-1', { nowMs: NOW_MS - 3 * HOUR_MS });
+    expect(inTime).toMatchObject({ headline: 'all well', collections: [{ isWaiting: true }] });
+    expect(statusOf([waiting]).headline).toBe(
+      'full: users: its daily full sync was due 5 h ago, and waits for its turn',
+    );
   });
 
   it('reports a daily full sync that did not happen', () => {
