@@ -247,7 +247,8 @@ export class WorkerGroup {
     const { signal } = this.#ending;
     while (!signal.aborted) {
       const leftMs = this.#isHolding ? this.#leaseUntilMs - now() : this.#heartbeatMs;
-      await sleep(leftMs > 0 ? leftMs : GRACE_MS, signal).catch(() => undefined);
+      // The end of a rebalance makes the lease shorter.
+      await sleep(leftMs > 0 ? Math.min(leftMs, this.#heartbeatMs) : GRACE_MS, signal).catch(() => undefined);
       if (leftMs <= 0 && this.#leaseUntilMs <= now() && !this.#isAlone) this.#lose();
     }
   }

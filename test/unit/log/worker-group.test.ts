@@ -153,6 +153,23 @@ describe('the lease of a worker', () => {
     expect(claims().at(-1)).toEqual(['me', []]);
     await group.leave();
   });
+
+  it('is over in time also where a rebalance had made it longer', async () => {
+    const { coordinator, told, group } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
+    const joined = Promise.withResolvers<Joined>();
+    coordinator.joinGroup.mockReturnValueOnce(joined.promise);
+    await vi.advanceTimersByTimeAsync(9_000);
+    joined.resolve({ memberId: 'me', leaderId: 'another', generationId: 2, members: [] });
+    await vi.advanceTimersByTimeAsync(0);
+    coordinator.heartbeat.mockImplementation(never);
+    await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
+    expect(told).toEqual([JOINED, JOINED]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(told).toEqual([JOINED, JOINED, LOST]);
+    await group.leave();
+  });
 });
 
 describe('a worker', () => {
