@@ -1,6 +1,8 @@
 import { playChainHistory, type ChainHistoryKind, type ChainMistake } from '../chains/chain-history.ts';
 import { CHAIN_MISTAKES } from '../chains/chain-mistakes.ts';
 import { problemsOfChains } from '../chains/chain-problems.ts';
+import { playGroup } from '../groups/group-history.ts';
+import { GROUP_MISTAKES } from '../groups/group-mistakes.ts';
 import { problemsAfterDelta, problemsOf } from '../sessions/history-problems.ts';
 import { MISTAKES } from '../sessions/mistakes.ts';
 import { playHistory, type HistoryKind, type Mistake } from '../sessions/session-history.ts';
@@ -23,6 +25,9 @@ export const CHAIN_KINDS: readonly ChainHistoryKind[] = [
 /** Histories of several collections, a hub that lies, a Redis that forgets, the guard, and people. */
 export const TENANT_KINDS: readonly TenantTroubles[] = ['restarts', 'take-overs', 'lost-topics'];
 
+/** Histories of processes that share tenants as members of a group of Kafka. */
+const GROUPS = 'groups';
+
 export const KINDS: readonly Kind[] = [
   ...SESSION_KINDS.map((kind) => ({
     name: kind,
@@ -39,6 +44,7 @@ export const KINDS: readonly Kind[] = [
     parts: 2,
     play: (seed: number) => playTenant({ seed, troubles }),
   })),
+  { name: GROUPS, parts: 2, play: (seed: number) => playGroup(seed) },
 ];
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -59,6 +65,12 @@ export const MUTATIONS: readonly Mutation[] = [
     kind: `tenant-${troubles}`,
     finds,
     play: (seed: number) => playTenant({ seed, troubles, mistake }),
+  })),
+  ...GROUP_MISTAKES.map(({ name, finds, mistake }) => ({
+    name,
+    kind: GROUPS,
+    finds,
+    play: (seed: number) => playGroup(seed, mistake),
   })),
 ];
 
