@@ -9,7 +9,26 @@ a file to begin with (\`rollcall init\`).
 - \`\${NAME}\` is filled in from the environment, \`\${file:/path}\` from a file, in any value; \`$\${\` stands for \`\${\`.
 - A duration is digits and a unit: \`500ms\`, \`60s\`, \`5m\`, \`24h\`, \`30d\`.
 - An unknown key, a missing variable or a bad value ends the program with code 2, and with every problem, its line and its path.
-- A change takes effect at the next start, except for [secrets in files](operations.md#secrets-and-tls).
+- A running process follows the file: see [below](#changes-while-it-runs).
+`;
+
+const FOOT = `## Changes while it runs
+
+A running \`rollcall run\` compares the file, and the files that it names, with what it has read: every five seconds, and at once at SIGHUP
+(not on a terminal, where that signal ends the process). Replace the file in one step, as editors and Kubernetes do. \`rollcall check\` tries a configuration out first.
+
+| change | effect |
+|---|---|
+| a tenant is added | it is mirrored |
+| a tenant is removed | it ends its last transaction, and leaves status, page and metrics; its topics, schemas and index stay until [\`rollcall topics purge\`](operations.md#what-the-configuration-no-longer-wants) |
+| any setting of a tenant | this tenant ends and begins again under the new settings, as at a restart; no other one does |
+| \`deletions\` | every tenant does |
+| a secret, in its file or here | the next connection, token or request uses it; no tenant begins again |
+| \`kafka\`, \`registry\`, \`redis\`, \`http\`, another \`pseudonymise.key\` | they need a restart: the process goes on with what it started with, says so by the path of the setting, and still changes the tenants |
+| an environment variable | a restart: a process has those of its start |
+| a file that is not valid | nothing changes. The log has its problems once; \`rollcall status\`, the status page and \`rollcall_configuration_valid\` show them until they are mended |
+
+Of [several processes](operations.md#several-processes) each follows its own file.
 `;
 
 interface Section {
@@ -20,7 +39,7 @@ interface Section {
 /** Renders the JSON Schema of the configuration as a page: one table for each map of keys. */
 export function configurationPage(schema: JsonSchema): string {
   const sections = sectionsIn({ path: '', schema });
-  return [HEAD, ...sections.map(renderSection)].join('\n');
+  return [HEAD, ...sections.map(renderSection), FOOT].join('\n');
 }
 
 function sectionsIn(section: Section): Section[] {

@@ -26,6 +26,7 @@ function checkChart(helm, kubeconform) {
       isAccepted(helm, ['template', 'rollcall', chart, '--values', values]),
     ]),
     ...refused.map((values) => isRefused(helm, values)),
+    ...restartProblems(helm),
     ...(kubeconform === undefined ? [] : strictProblems(helm, kubeconform, accepted)),
   ].filter((problem) => problem !== undefined);
   if (accepted.length === 0) problems.push('helm/rollcall/ci has no values to check the chart with');
@@ -89,6 +90,24 @@ function isRefused(helm, values) {
   const { status, stderr } = spawnSync(helm, ['template', 'rollcall', chart, ...args], { encoding: 'utf8' });
   if (status !== 0 && stderr.includes(reason)) return undefined;
   return `${values} must be refused for "${reason}", but helm template ${status === 0 ? 'accepted it' : `answered: ${stderr.trim()}`}`;
+}
+
+/** A change restarts the Pods if, and only if, a running process does not follow it. @param {string} helm */
+function restartProblems(helm) {
+  const values = join(chart, 'ci', 'full-values.yaml');
+  const checksumWith = (/** @type {string[]} */ ...args) => {
+    const all = ['template', 'rollcall', chart, '--values', values, ...args];
+    return /checksum\/config: (\w+)/.exec(spawnSync(helm, all, { encoding: 'utf8' }).stdout)?.[1];
+  };
+  const before = checksumWith();
+  const problems = before === undefined ? ['the Pods have no checksum of the configuration'] : [];
+  for (const change of ['tenants[0].deltaEvery=7m', 'deletions.confirmAfter=7m'])
+    if (checksumWith('--set', `config.${change}`) !== before)
+      problems.push(`config.${change} restarts the Pods`);
+  for (const change of ['kafka.session=7s', 'tenants[0].hub.clientSecret=${ANOTHER}'])
+    if (checksumWith('--set', `config.${change}`) === before)
+      problems.push(`config.${change} restarts no Pod`);
+  return problems;
 }
 
 const helm = succeeds('helm', ['version']) ? 'helm' : await findBuilt('helm', HELM, print);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import { errorCodeOf, type FillSources } from './config/variables.ts';
-import { FilledFiles, followFiles } from './config/follow-files.ts';
+import { FilledFiles, followFiles, type Reading } from './config/follow-files.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY, type KeyPath } from './config/problem.ts';
 import { kafka, redis, registry } from './config/services.ts';
@@ -113,11 +113,8 @@ export function configJsonSchema(): JsonSchema {
   return JSON.parse(JSON.stringify(z.toJSONSchema(configSchema, { io: 'input' }))) as JsonSchema;
 }
 
-/**
- * Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and
- * its path. Its secrets follow the files of `${file:/path}` as long as it is used.
- */
-export function loadConfig(options: {
+/** Where a configuration comes from. */
+export interface ConfigSources {
   /** Path of the YAML file, for messages and for `readFile`. */
   path: string;
   /** For what sends the hub no request: its credentials may then be variables that have no value. */
@@ -127,16 +124,28 @@ export function loadConfig(options: {
   readFile: FillSources['readFile'];
   /** A clock that never jumps, ms. */
   now?: (() => number) | undefined;
-}): Config {
-  const { path, env, readFile, withoutHub = false, now = () => performance.now() } = options;
-  const text = readConfigFile(path, readFile);
-  const fill = (): { config: Config; files: FilledFiles } => {
-    const files = new FilledFiles(readFile);
-    return { config: parseConfig(text, { path, env, readFile: files.read, withoutHub }), files };
-  };
-  const { config, files } = fill();
-  followFiles(config, { files, readAgain: fill, now });
-  return config;
+}
+
+/**
+ * Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and
+ * its path. Its secrets follow the files of `${file:/path}` as long as it is used.
+ */
+export function loadConfig(sources: ConfigSources): Config {
+  const reading = readConfig(sources, new FilledFiles(sources.readFile));
+  followFiles(reading.config, reading, sources.now);
+  return reading.config;
+}
+
+/** As {@link loadConfig}, but the secrets do not follow. `files` gets all that was read, also where it throws. */
+export function readConfig(sources: ConfigSources, files: FilledFiles): Reading<Config> {
+  const { path, env, readFile, withoutHub = false } = sources;
+  const text = readConfigFile(path, files.read);
+  const fill = (filled: FilledFiles): Reading<Config> => ({
+    config: parseConfig(text, { path, env, readFile: filled.read, withoutHub }),
+    files: filled,
+    fillAgain: () => fill(new FilledFiles(readFile)),
+  });
+  return fill(files);
 }
 
 function parseConfig(text: string, options: FillSources & { path: string; withoutHub: boolean }): Config {

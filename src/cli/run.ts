@@ -15,6 +15,7 @@ import { createEventLog } from '../telemetry/log-events.ts';
 import { packageVersion } from './package-version.ts';
 import { watchService, type WatchedService } from '../telemetry/watch-service.ts';
 import { verbAction, type Verb } from './verb-action.ts';
+import { watchConfig } from './watch-config.ts';
 
 /** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
 const STOP_WITHIN_MS = 28_000;
@@ -31,14 +32,16 @@ export function command(): Command {
 A page with the status at / on http.host:http.port, its data at /status.json; probes and metrics: /livez, /readyz, /metrics.
 On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
 ROLLCALL_LOG_LEVEL is the least level that it logs: info, or debug, warn, error.
+It follows the configuration: tenants are added, changed and removed within seconds, or at once at SIGHUP.
 
 Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when it has every tenant and all have failed; 2 for a configuration with mistakes.`,
     )
     .action(verbAction(run));
 }
 
-async function run({ output, signal, loadConfig }: Verb): Promise<number> {
-  const config = loadConfig();
+async function run({ output, signal, openConfig }: Verb): Promise<number> {
+  const configFile = openConfig();
+  const { config } = configFile;
   const hasColors = output.colors.isColorSupported;
   const destination = openLogDestination({ fd: 1, isTty: process.stdout.isTTY, hasColors });
   const logger = createLogger({ level: logLevelFrom(process.env), destination });
@@ -49,7 +52,7 @@ async function run({ output, signal, loadConfig }: Verb): Promise<number> {
     process.exit(EXIT.ok);
   };
   signal.addEventListener('abort', () => setTimeout(giveUp, STOP_WITHIN_MS).unref());
-  const board = new Board(config.tenants, { version: packageVersion(), now: () => Date.now() });
+  const board = new Board(configFile, { version: packageVersion(), now: () => Date.now() });
   for (const [part, reason] of Object.entries(STARTING)) board.report(part as keyof typeof STARTING, reason);
   const registry = new Registry();
   const count = createMetrics(registry, board, { process: true });
@@ -70,6 +73,7 @@ async function run({ output, signal, loadConfig }: Verb): Promise<number> {
     await runWorker(assembly, {
       signal,
       factsOf: (tenant) => board.heartbeatOf(tenant),
+      followConfig: (onChanged) => watchConfig(configFile, { board, metrics: registry, logger, onChanged }),
       ...groupLog(board, logger),
     });
     logger.info('stopped');

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
+import type { ConfigFile } from '../config/config-file.ts';
 import type { CollectionStatus } from '../core/health/collection-status.ts';
 import type { TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
@@ -53,6 +54,9 @@ async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promi
       asked[at]?.health ?? fromLog(tenant, { ...asked[at], known: logs?.get(tenant.id) ?? null, nowMs }),
   );
   for (const each of tenants) show(output, each, nowMs);
+  const notes = [...new Map(asked.flatMap(({ note }) => (note ? [[note.why, note]] : []))).values()];
+  for (const { why, remedy } of notes)
+    output.line(`${output.colors.yellow('!')} ${why}\n  ${output.colors.cyan('→')} ${remedy}\n`);
   if (config.redis === undefined)
     output.line(
       `${output.colors.yellow('!')} no Redis is configured: it is unknown whether a process is running`,
@@ -61,6 +65,7 @@ async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promi
     at: isoOrNull(nowMs),
     ready: tenants.some(({ ready }) => ready),
     needsPerson: tenants.some((each) => each.needsPerson),
+    notes,
     tenants,
   });
   return exitCode({
@@ -72,6 +77,7 @@ async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promi
 /** What the heartbeat of a tenant's owner says. A command that owns the tenant for a while reports no health. */
 interface Asked extends Partial<Pick<TenantFacts, 'isOwnerAlive' | 'reported'>> {
   readonly health?: TenantStatus;
+  readonly note?: ConfigFile['note'];
 }
 
 async function askOwner({ config, store }: Assembly, tenant: string): Promise<Asked> {
@@ -80,10 +86,14 @@ async function askOwner({ config, store }: Assembly, tenant: string): Promise<As
     const living = await store.coordination.livingOwner(tenant);
     // A living process cannot renew its heartbeat in a Redis that takes no writes.
     if (living === null) await store.ready();
-    const { health, version } = living?.info ?? {};
+    const { health, version, note = 'null' } = living?.info ?? {};
     if (health === undefined || version === undefined) return { isOwnerAlive: living !== null };
     const own = packageVersion();
-    if (version === own) return { health: JSON.parse(health, asPrintable) as TenantStatus };
+    if (version === own)
+      return {
+        health: JSON.parse(health, asPrintable) as TenantStatus,
+        note: JSON.parse(note, asPrintable) as ConfigFile['note'],
+      };
     const why = `version ${printable(version)} mirrors the tenant, and this is ${own}`;
     const remedy = 'Ask with that version, or look at its status page.';
     return { isOwnerAlive: true, reported: [{ part: 'owner', why, remedy }] };

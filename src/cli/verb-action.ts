@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
+import { ConfigFile } from '../config/config-file.ts';
 import { handOverStop } from './early-stop.mjs';
 import { createOutput, type Output } from './output.ts';
 import { reportError } from './report-error.ts';
@@ -24,6 +25,8 @@ export interface Verb<Flags = object> {
   readonly configPath: string;
   /** Loads the configuration. `withoutHub`: the hub's credentials need no value. Throws `CONFIG_INVALID`. */
   readonly loadConfig: (options?: { readonly withoutHub: true }) => Config;
+  /** Loads it to be followed while the process runs. Throws `CONFIG_INVALID`. */
+  readonly openConfig: () => ConfigFile;
   /** Arguments, in order. */
   readonly args: readonly string[];
   /** Options by name. */
@@ -44,11 +47,13 @@ export function verbAction<Flags extends object>(
     const { color, json = false, config: path = process.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG } = flags;
     const { env, stderr } = process;
     using stop = listenForStop();
+    const sources = { path, env, readFile: (each: string) => readFileSync(each, 'utf8') };
     const verb: Verb<Flags> = {
       output: createOutput({ streams: process, env, json, color, nowMs: () => performance.now() }),
       signal: stop.signal,
       configPath: path,
-      loadConfig: (how) => loadConfig({ path, env, readFile: (each) => readFileSync(each, 'utf8'), ...how }),
+      loadConfig: (how) => loadConfig({ ...sources, ...how }),
+      openConfig: () => new ConfigFile(sources),
       args: command.args,
       flags,
     };

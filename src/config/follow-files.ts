@@ -1,35 +1,51 @@
 import { Secret } from './redacted-secret.ts';
 
-/** How old the content of a file may be when a secret is used. A Pod sees a changed Secret after about a minute. */
-const RECHECK_AFTER_MS = 10_000;
+/**
+ * How old the content of a file may be when a secret is used, and how often a running process looks at its configuration. A
+ * Pod sees a changed Secret or ConfigMap after about a minute.
+ */
+export const RECHECK_AFTER_MS = 5_000;
 
 type ReadFile = (path: string) => string;
 
-/** The files that a configuration was filled from. */
+/** The files that a configuration was read from: its own, and those of `${file:/path}`. */
 export class FilledFiles {
   readonly #readFile: ReadFile;
-  #contents = new Map<string, string>();
+  /** Null: it could not be read. */
+  readonly #contents = new Map<string, string | null>();
 
   constructor(readFile: ReadFile) {
     this.#readFile = readFile;
   }
 
-  /** Reads a file and remembers its content. */
+  /** Reads a file and remembers its content. Throws as `readFile` does. */
   readonly read: ReadFile = (path) => {
+    this.#contents.set(path, null);
     const text = this.#readFile(path);
     this.#contents.set(path, text);
     return text;
   };
 
-  /** Whether a file has another content now. Throws when one cannot be read. */
+  /** Whether a file has another content now, or can be read no longer, or again. */
   haveChanged(): boolean {
-    return [...this.#contents].some(([path, text]) => this.#readFile(path) !== text);
+    return [...this.#contents].some(([path, text]) => this.#textOf(path) !== text);
   }
 
-  /** Remembers the content that another reading of the same configuration found. */
-  become(other: FilledFiles): void {
-    this.#contents = other.#contents;
+  #textOf(path: string): string | null {
+    try {
+      return this.#readFile(path);
+    } catch {
+      return null;
+    }
   }
+}
+
+/** A configuration that was read. */
+export interface Reading<C extends object = object> {
+  readonly config: C;
+  readonly files: FilledFiles;
+  /** Fills the same text with the files as they are now. Throws `CONFIG_INVALID`. */
+  readonly fillAgain: () => Reading<C>;
 }
 
 /**
@@ -37,23 +53,22 @@ export class FilledFiles {
  * connection, token or request uses it. While the files cannot be read, or would make no valid configuration, the last
  * values stay in use.
  *
- * `readAgain` parses the same text of the configuration with the files as they are now.
+ * `reading` is of the same text as the configuration, and its secrets have the newest values.
  */
-export function followFiles(
-  config: object,
-  options: { files: FilledFiles; readAgain: () => { config: object; files: FilledFiles }; now: () => number },
-): void {
-  const { files, readAgain, now } = options;
+export function followFiles(config: object, reading: Reading, now = () => performance.now()): void {
   const secrets = secretsOf(config);
+  let { files } = reading;
+  const take = (newest: Reading): void => {
+    for (const [path, secret] of secretsOf(newest.config)) secrets.get(path)?.replace(secret.reveal());
+    files = newest.files;
+  };
+  take(reading);
   let checkedAtMs = now();
   const update = (): void => {
     if (now() - checkedAtMs < RECHECK_AFTER_MS) return;
     checkedAtMs = now();
     try {
-      if (!files.haveChanged()) return;
-      const again = readAgain();
-      for (const [path, secret] of secretsOf(again.config)) secrets.get(path)?.replace(secret.reveal());
-      files.become(again.files);
+      if (files.haveChanged()) take(reading.fillAgain());
     } catch {
       // A file may be absent for a moment while it is replaced.
     }

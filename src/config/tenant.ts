@@ -71,10 +71,10 @@ const hub = z
       .describe(
         "Whether a sync that brings fewer rows than the hub's total counts as incomplete. `ignored`: for a hub whose total counts rows that it does not return.",
       ),
-    maxConcurrentRequests: wholeNumber({ min: 1, max: 64 })
+    maxConcurrentRequests: wholeNumber({ min: 1, max: 32 })
       .prefault(4)
       .describe(
-        'Upper bound of concurrent requests. The tenants of a process at one host have together at most 32, or the largest bound of one of them.',
+        'Upper bound of concurrent requests. The tenants of a process at one host have together at most 32.',
       ),
     requestTimeout: duration({ min: '1ms', max: '1h' })
       .prefault('60s')

@@ -1,15 +1,37 @@
-/** A worker of the group, and the tenants that it mirrors now. */
-export interface Holder {
+/** A worker of the group. */
+export interface Member {
   readonly id: string;
+  /** The tenants that it mirrors now. */
   readonly holds: readonly string[];
+  /** Those of its configuration, which alone it can mirror. */
+  readonly knows: readonly string[];
 }
 
 /**
- * Shares tenants among workers: each tenant goes to exactly one, and the numbers of any two workers differ by at most one.
- * A worker keeps what it holds as far as that allows, so that a new one moves only what becomes its own, and one that left
- * only what was its own. The result depends on the content of the input alone, not on its order.
+ * Shares the tenants that anybody knows among workers: each goes to exactly one that knows it. Of those that all know, the
+ * numbers of any two workers differ by at most one. A worker keeps what it holds as far as that allows, so that a new one
+ * moves only what becomes its own, and one that left only what was its own. A tenant that only some know, as while a changed
+ * configuration reaches one after the other, moves none of the others. The result depends on the content of the input
+ * alone, not on its order.
  */
-export function assign(members: readonly Holder[], tenants: readonly string[]): Map<string, string[]> {
+export function assign(members: readonly Member[]): Map<string, string[]> {
+  const knowing = members
+    .map((member) => ({ ...member, known: new Set(member.knows) }))
+    .sort((one, other) => (one.id < other.id ? -1 : 1));
+  const tenants = new Set(knowing.flatMap(({ knows }) => knows).sort());
+  const common = [...tenants].filter((tenant) => knowing.every(({ known }) => known.has(tenant)));
+  const shares = shareEvenly(members, common);
+  for (const tenant of tenants.difference(new Set(common))) {
+    const able = knowing
+      .filter(({ known }) => known.has(tenant))
+      .map(({ id, holds }) => ({ has: shares.get(id) ?? [], isHolder: holds.includes(tenant) }))
+      .sort((one, other) => one.has.length - other.has.length);
+    (able.find(({ isHolder }) => isHolder) ?? able[0])?.has.push(tenant);
+  }
+  return shares;
+}
+
+function shareEvenly(members: readonly Member[], tenants: readonly string[]): Map<string, string[]> {
   const free = new Set([...tenants].sort());
   const each = Math.floor(free.size / members.length);
   // So many workers have one more than the others: at first those that hold the most, as they would lose it otherwise.

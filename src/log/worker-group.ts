@@ -14,8 +14,8 @@ export interface Assignment {
 export interface WorkerGroupOptions {
   readonly kafka: Pick<Kafka, 'consumer'>;
   readonly groupId: string;
-  /** The tenants of this process's configuration. */
-  readonly tenants: readonly string[];
+  /** The tenants of this process's configuration, which may change. */
+  readonly tenants: () => readonly string[];
   readonly sessionMs: number;
   readonly onAssigned: (assignment: Assignment) => void;
   /** The tenants may be another worker's by now: stop them. The next call is `onAssigned`, or `onTrouble`. */
@@ -89,6 +89,8 @@ export class WorkerGroup {
   #generation = -1;
   /** What the last assignment has for this process. */
   #tenants: readonly string[] = [];
+  /** The group knows other tenants of this process than its configuration has by now. */
+  #isOutdated = false;
   /** Whether the process mirrors them: false while the lease is over. */
   #isHolding = false;
   /** Nobody else was in the group, so nobody has been given them: its lease does not end by time. */
@@ -105,6 +107,11 @@ export class WorkerGroup {
     this.#heartbeatMs = Math.min(LONGEST_HEARTBEAT_MS, options.sessionMs / HEARTBEATS_IN_SESSION);
     this.#staying = this.#stayMember();
     void this.#watchLease();
+  }
+
+  /** Has the tenants assigned anew, because those of the configuration have changed. Takes effect with the next heartbeat. */
+  rejoin(): void {
+    this.#isOutdated = true;
   }
 
   /** Lets the others take over at once. Takes at most five seconds, also where no broker answers. Never rejects. */
@@ -131,6 +138,7 @@ export class WorkerGroup {
       if (signal.aborted) return;
       try {
         this.#coordinator ??= await this.#findCoordinator();
+        isMember &&= !this.#isOutdated;
         await (isMember ? this.#heartbeat(null) : this.#join());
         isMember = true;
         failures = 0;
@@ -141,8 +149,6 @@ export class WorkerGroup {
         waitMs = 0;
         if (type === 'REBALANCE_IN_PROGRESS') {
           isMember = false;
-          // The barrier of the others may wait a session for a dead one, and the session of this member begins after it.
-          this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * this.#options.sessionMs);
         } else if (type === 'UNKNOWN_MEMBER_ID' || type === 'ILLEGAL_GENERATION') {
           isMember = false;
           if (type === 'UNKNOWN_MEMBER_ID') this.#memberId = '';
@@ -176,16 +182,19 @@ export class WorkerGroup {
   }
 
   async #join(): Promise<void> {
-    const { groupId, sessionMs } = this.#options;
+    const { groupId, sessionMs, tenants } = this.#options;
     const coordinator = this.#coordinator as Coordinator;
-    const holds = this.#isHolding ? this.#tenants : [];
+    // The barrier of the others may wait a session for a dead one, and the session of this member begins after it.
+    if (this.#isHolding) this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * sessionMs);
+    const claim = { holds: this.#isHolding ? this.#tenants : [], knows: tenants() };
+    this.#isOutdated = false;
     const joined = await coordinator.joinGroup({
       groupId,
       sessionTimeout: sessionMs,
       rebalanceTimeout: sessionMs,
       memberId: this.#memberId,
       protocolType: PROTOCOL_TYPE,
-      groupProtocols: [{ name: PROTOCOL, metadata: encoded({ holds }) }],
+      groupProtocols: [{ name: PROTOCOL, metadata: encoded(claim) }],
     });
     this.#isAlone = joined.members.length === 1;
     this.#memberId = joined.memberId;
@@ -197,10 +206,8 @@ export class WorkerGroup {
       memberId: joined.memberId,
       groupAssignment: joined.leaderId === joined.memberId ? this.#shares(joined) : [],
     });
-    const known = new Set(this.#options.tenants);
     await this.#heartbeat({
-      // A leader with another configuration may name tenants that are unknown here.
-      tenants: listOf(memberAssignment, 'tenants').filter((tenant) => known.has(tenant)),
+      tenants: listOf(memberAssignment, 'tenants'),
       moved: listOf(memberAssignment, 'moved'),
     });
   }
@@ -220,7 +227,9 @@ export class WorkerGroup {
     } while (this.#leaseUntilMs <= now());
     if (this.#ending.signal.aborted || (this.#isHolding && assignment === null)) return;
     // Without a new one the generation is that from before the lease ended: nobody has been given the tenants since.
-    this.#tenants = assignment?.tenants ?? this.#tenants;
+    const known = new Set(this.#options.tenants());
+    // The configuration may have changed since the group was told what this process knows.
+    this.#tenants = (assignment?.tenants ?? this.#tenants).filter((tenant) => known.has(tenant));
     this.#isHolding = true;
     onAssigned({ tenants: this.#tenants, moved: assignment?.moved ?? [] });
   }
@@ -230,16 +239,14 @@ export class WorkerGroup {
     const claims = members.map(({ memberId, memberMetadata }) => ({
       id: memberId,
       holds: listOf(memberMetadata, 'holds'),
+      knows: listOf(memberMetadata, 'knows'),
     }));
-    const held = claims.flatMap(({ holds }) => holds);
-    return [...assign(claims, [...new Set([...this.#options.tenants, ...held])])].map(
-      ([memberId, tenants]) => {
-        const others = new Set(claims.flatMap(({ id, holds }) => (id === memberId ? [] : holds)));
-        const own = new Set(claims.find(({ id }) => id === memberId)?.holds);
-        const moved = tenants.filter((tenant) => others.has(tenant) && !own.has(tenant));
-        return { memberId, memberAssignment: encoded({ tenants, moved }) };
-      },
-    );
+    return [...assign(claims)].map(([memberId, tenants]) => {
+      const others = new Set(claims.flatMap(({ id, holds }) => (id === memberId ? [] : holds)));
+      const own = new Set(claims.find(({ id }) => id === memberId)?.holds);
+      const moved = tenants.filter((tenant) => others.has(tenant) && !own.has(tenant));
+      return { memberId, memberAssignment: encoded({ tenants, moved }) };
+    });
   }
 
   async #watchLease(): Promise<void> {

@@ -10,7 +10,7 @@ import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-state.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import { compileSchemas } from './compiled-schemas.ts';
-import { hubHosts } from './hub-hosts.ts';
+import { HubHosts } from './hub-hosts.ts';
 import { startTenant, type StartedTenant } from './tenant.ts';
 
 export interface AssemblyOptions {
@@ -20,6 +20,7 @@ export interface AssemblyOptions {
 
 /** The clients of a process, as the configuration says. Nothing is connected yet. */
 export interface Assembly extends AsyncDisposable {
+  /** Where it is followed, its tenants change while the process runs. */
   readonly config: Config;
   readonly kafka: Kafka;
   readonly registry: Registry;
@@ -35,8 +36,8 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
     kafka: kafkaOf(config, options.logger),
     registry: new Registry(registryConnection(config.registry)),
     store: storeOf(config),
-    compiled: compileSchemas(config.pseudonymise?.key.reveal()),
-    hosts: hubHosts(config.tenants),
+    compiled: compileSchemas(() => config.pseudonymise?.key.reveal()),
+    hosts: new HubHosts(),
   };
   return {
     ...shared,

@@ -29,7 +29,8 @@ export interface CompiledSchemas {
   reader(name: CollectionName, fields: FieldSettings): RowReader;
 }
 
-export function compileSchemas(pseudonymiseKey: string | undefined): CompiledSchemas {
+/** `pseudonymiseKey`: of the configuration, which may get one while the process runs. */
+export function compileSchemas(pseudonymiseKey: () => string | undefined): CompiledSchemas {
   const files = readSchemaFiles();
   /** Readers by collection and field settings. */
   const readers = new Map<string, RowReader>();
@@ -45,7 +46,7 @@ export function compileSchemas(pseudonymiseKey: string | undefined): CompiledSch
           strictFields: strictFieldsOf(name),
           drop,
           pseudonymise,
-          pseudonymiseKey,
+          pseudonymiseKey: pseudonymiseKey(),
           ignore,
           keepsStudent: name === 'absence-versions',
         });

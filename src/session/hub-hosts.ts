@@ -1,4 +1,3 @@
-import type { TenantConfig } from '../config.ts';
 import type { HostPermits } from '../hub/create-hub.ts';
 import { Semaphore, Turns } from '../hub/semaphore.ts';
 
@@ -18,29 +17,21 @@ interface HubHost {
   readonly fullSyncs: Turns;
 }
 
-/** By {@link hostOf}. */
-export type HubHosts = ReadonlyMap<string, HubHost>;
+/** The hosts that the hubs of this process's tenants are at. */
+export class HubHosts {
+  readonly #fullSyncs = new Semaphore(FULL_SYNCS_AT_ONCE.together);
+  readonly #hosts = new Map<string, HubHost>();
 
-/** Scheme, host and port of a hub. */
-export function hostOf({ baseUrl }: Pick<TenantConfig['hub'], 'baseUrl'>): string {
-  return new URL(baseUrl).origin;
-}
-
-/** A host gets as many requests at once as the tenant that may have most, and 32 at least. */
-export function hubHosts(tenants: readonly Pick<TenantConfig, 'hub'>[]): HubHosts {
-  const hubs = Map.groupBy(
-    tenants.map(({ hub }) => hub),
-    hostOf,
-  );
-  const fullSyncs = new Semaphore(FULL_SYNCS_AT_ONCE.together);
-  return new Map(
-    [...hubs].map(([host, those]) => {
-      const atOnce = Math.max(REQUESTS_AT_ONCE, ...those.map((hub) => hub.maxConcurrentRequests));
-      const all = new Semaphore(atOnce);
-      // A Core API that fails, in all tenants of the host, must not delay the other APIs.
-      const permits = { all, core: new Semaphore(Math.ceil(atOnce / 2)) };
-      const turns = new Semaphore(FULL_SYNCS_AT_ONCE.ofHost, fullSyncs);
-      return [host, { permits, fullSyncs: new Turns(turns, STALLED_MS) }];
-    }),
-  );
+  /** By scheme, host and port of the hub. */
+  of({ baseUrl }: { readonly baseUrl: string }): HubHost {
+    const { origin } = new URL(baseUrl);
+    const known = this.#hosts.get(origin);
+    if (known !== undefined) return known;
+    // A Core API that fails, in all tenants of the host, must not delay the other APIs.
+    const permits = { all: new Semaphore(REQUESTS_AT_ONCE), core: new Semaphore(REQUESTS_AT_ONCE / 2) };
+    const turns = new Semaphore(FULL_SYNCS_AT_ONCE.ofHost, this.#fullSyncs);
+    const host = { permits, fullSyncs: new Turns(turns, STALLED_MS) };
+    this.#hosts.set(origin, host);
+    return host;
+  }
 }

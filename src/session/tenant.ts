@@ -27,7 +27,7 @@ import {
 import type { StateStore } from '../state/index-store.ts';
 import { ChangedScopes, type Tenant, type TenantAbsences, type TenantCollection } from '../table/tenant.ts';
 import type { CompiledSchemas } from './compiled-schemas.ts';
-import { hostOf, type HubHosts } from './hub-hosts.ts';
+import type { HubHosts } from './hub-hosts.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { Emit } from '../core/pipeline-events.ts';
 import { sleep } from '../runtime.ts';
@@ -66,9 +66,9 @@ interface TenantInputs extends Shared {
 export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Emit): StartedTenant {
   const { config, registry, kafka } = shared;
   const { codecs, files: schemas } = shared.compiled;
-  const host = shared.hosts.get(hostOf(tenantConfig.hub));
+  const { permits, fullSyncs } = shared.hosts.of(tenantConfig.hub);
   const onEvent = (event: HubEvent): void => emit({ type: 'hub', event });
-  const hub = createHub(tenantConfig.hub, { onEvent, host: host?.permits });
+  const hub = createHub(tenantConfig.hub, { onEvent, host: permits });
   const inputs = { ...shared, tenantConfig, hub };
   const { topicPrefix } = config.kafka;
   const tenantId = tenantConfig.id;
@@ -98,7 +98,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     tenantId,
     topicPrefix,
     hub,
-    fullSyncs: host?.fullSyncs,
+    fullSyncs,
     log,
     state: shared.store.tenant(tenantId),
     collections,

@@ -1,5 +1,6 @@
-import type { TenantConfig } from '../config.ts';
+import type { ConfigChange, ConfigFile } from '../config/config-file.ts';
 import type { HealthPart, NotReady } from '../core/health/tenant-facts.ts';
+import { bounded } from '../core/health/tenant-status.ts';
 import { isoOrNull } from '../core/words.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { TenantMonitor } from './tenant-monitor.ts';
@@ -21,7 +22,7 @@ const SERVICES = ['kafka', 'redis', 'registry'] as const;
  */
 export class Board {
   readonly version: string;
-  readonly #configured: ReadonlyMap<string, TenantConfig>;
+  readonly configuration: Omit<ConfigFile, 'changed'>;
   #tenants: ReadonlyMap<string, TenantMonitor> = new Map();
   /** Why the tenants of this process are not known, or stopped; null: it is in the group. */
   #noGroup: NotReady | null = JOINING;
@@ -32,8 +33,8 @@ export class Board {
   #isStopping = false;
   #fatal: string | null = null;
 
-  constructor(tenants: readonly TenantConfig[], parts: { version: string; now: () => number }) {
-    this.#configured = new Map(tenants.map((tenant) => [tenant.id, tenant]));
+  constructor(configuration: Omit<ConfigFile, 'changed'>, parts: { version: string; now: () => number }) {
+    this.configuration = configuration;
     this.version = parts.version;
     this.#now = parts.now;
     this.#startedAtMs = parts.now();
@@ -45,13 +46,19 @@ export class Board {
     this.#tenants = new Map(tenants.map((id) => [id, this.#tenants.get(id) ?? this.#begun(id)]));
   }
 
+  /** The configuration has changed: shows its changed tenants anew. */
+  change({ changed, removed }: ConfigChange): void {
+    const shown = [...this.#tenants].filter(([id]) => !removed.includes(id));
+    this.#tenants = new Map(shown.map(([id, each]) => [id, changed.includes(id) ? this.#begun(id) : each]));
+  }
+
   /** The process is not in the group of the workers. */
   reportNoGroup(reason: Reason): void {
     this.#noGroup = { part: 'kafka', ...reason };
   }
 
   #begun(id: string): TenantMonitor {
-    const config = this.#configured.get(id);
+    const config = this.configuration.config.tenants.find((tenant) => tenant.id === id);
     if (config === undefined) throw new TypeError(`no tenant ${id}`);
     const monitor = new TenantMonitor(config, this.#now);
     for (const [part, reason] of this.#reported) monitor.report(part, reason);
@@ -70,7 +77,7 @@ export class Board {
 
   /** The ids of all tenants of the configuration, whichever worker mirrors them. */
   get configured(): readonly string[] {
-    return [...this.#configured.keys()];
+    return this.configuration.config.tenants.map(({ id }) => id);
   }
 
   /** Says of every tenant that a part is not ready; without a reason, that it is ready again. */
@@ -116,12 +123,18 @@ export class Board {
     const status = this.#tenants.get(tenant)?.status();
     // It is another worker's by now, and this process ends its last transaction.
     if (status === undefined) return {};
-    return { version: this.version, health: JSON.stringify(status) };
+    const { note } = this.configuration;
+    return {
+      version: this.version,
+      health: JSON.stringify(status),
+      note: JSON.stringify(note && bounded(note)),
+    };
   }
 
   /** The value of `/status.json`. */
   json(): Record<string, unknown> {
     const tenants = this.tenants.map((each) => each.status());
+    const { sinceMs, isValid, note } = this.configuration;
     return {
       at: isoOrNull(this.#now()),
       version: this.version,
@@ -130,7 +143,8 @@ export class Board {
       needsPerson: tenants.some(({ needsPerson }) => needsPerson),
       /** Of the process, beside those of its tenants. */
       reasons: this.#ofProcess(),
-      tenantsConfigured: this.#configured.size,
+      configuration: { since: isoOrNull(sinceMs), isValid, note },
+      tenantsConfigured: this.configured.length,
       tenants,
     };
   }

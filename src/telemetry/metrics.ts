@@ -32,7 +32,22 @@ export function createMetrics(
   }
   registerGauges(registry, board);
   const counters = registerCounters(registry);
-  return (tenant, event) => countEvent(counters, tenant, event);
+  return (tenant, event) => {
+    // One that was removed still ends its last sync.
+    if (board.configuration.config.tenants.some(({ id }) => id === tenant))
+      countEvent(counters, tenant, event);
+  };
+}
+
+/** Takes tenants that the configuration no longer names out of the counters; the gauges follow the board. */
+export async function forgetTenants(registry: Registry, tenants: readonly string[]): Promise<void> {
+  for (const metric of registry.getMetricsAsArray() as unknown as Counter[]) {
+    for (const { labels } of (await metric.get()).values) {
+      // `le` is of a bucket.
+      const { le: _, ...series } = labels as Record<string, string>;
+      if (tenants.includes(series['tenant'] ?? '')) metric.remove(series);
+    }
+  }
 }
 
 function registerCounters(registry: Registry) {
@@ -130,6 +145,24 @@ function countEvent(
 
 /** Gauges whose values are read from the board at each scrape. */
 function boardGauges(registry: Registry, board: Board) {
+  const gaugeOf = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    set: (gauge: Gauge<Label>) => void,
+  ): void =>
+    registry.registerMetric(
+      new Gauge<Label>({
+        name: `rollcall_${name}`,
+        help,
+        labelNames,
+        registers: [],
+        collect() {
+          this.reset();
+          set(this);
+        },
+      }),
+    );
   // A scrape asks each gauge separately; all of them answer from one reading of the board, which the first one takes.
   let read: readonly { monitor: TenantMonitor; status: TenantStatus }[] = [];
   const ofTenants = <Label extends string>(
@@ -139,19 +172,10 @@ function boardGauges(registry: Registry, board: Board) {
     values: (monitor: TenantMonitor, status: TenantStatus, set: Gauge<Label | 'tenant'>) => void,
   ): void => {
     const isFirst = registry.getSingleMetric('rollcall_ready') === undefined;
-    registry.registerMetric(
-      new Gauge<Label | 'tenant'>({
-        name: `rollcall_${name}`,
-        help,
-        labelNames: ['tenant', ...labelNames],
-        registers: [],
-        collect() {
-          this.reset();
-          if (isFirst) read = board.tenants.map((monitor) => ({ monitor, status: monitor.status() }));
-          for (const { monitor, status } of read) values(monitor, status, this);
-        },
-      }),
-    );
+    gaugeOf<Label | 'tenant'>(name, help, ['tenant', ...labelNames], (gauge) => {
+      if (isFirst) read = board.tenants.map((monitor) => ({ monitor, status: monitor.status() }));
+      for (const { monitor, status } of read) values(monitor, status, gauge);
+    });
   };
   /** Of collections with syncs of their own; null: no value. */
   const ofCollections = (
@@ -181,11 +205,11 @@ function boardGauges(registry: Registry, board: Board) {
         }
       }
     });
-  return { ofTenants, ofCollections, ofSyncs };
+  return { gaugeOf, ofTenants, ofCollections, ofSyncs };
 }
 
 function registerGauges(registry: Registry, board: Board): void {
-  const { ofTenants, ofCollections, ofSyncs } = boardGauges(registry, board);
+  const { gaugeOf, ofTenants, ofCollections, ofSyncs } = boardGauges(registry, board);
   ofTenants(
     'ready',
     '1 while a part of the tenant is ready: see /readyz for the reason when it is not.',
@@ -195,17 +219,26 @@ function registerGauges(registry: Registry, board: Board): void {
         gauge.set({ tenant, part }, reasons.some((reason) => reason.part === part) ? 0 : 1);
     },
   );
-  registry.registerMetric(
-    new Gauge({
-      name: 'rollcall_owner',
-      help: '1 while this process owns the tenant; 0 for every other one of the configuration.',
-      labelNames: ['tenant'],
-      registers: [],
-      collect() {
-        for (const tenant of board.configured) this.set({ tenant }, 0);
-        for (const { tenant, isOwner } of board.tenants) this.set({ tenant }, isOwner ? 1 : 0);
-      },
-    }),
+  gaugeOf(
+    'owner',
+    '1 while this process owns the tenant; 0 for every other one of the configuration.',
+    ['tenant'],
+    (gauge) => {
+      for (const tenant of board.configured) gauge.set({ tenant }, 0);
+      for (const { tenant, isOwner } of board.tenants) gauge.set({ tenant }, isOwner ? 1 : 0);
+    },
+  );
+  gaugeOf(
+    'configuration_valid',
+    '1 while the configuration on disk can be used; 0: the process goes on with an earlier one.',
+    [],
+    (gauge) => gauge.set(board.configuration.isValid ? 1 : 0),
+  );
+  gaugeOf(
+    'configuration_timestamp_seconds',
+    'When the process read the configuration in force, in seconds since the epoch.',
+    [],
+    (gauge) => gauge.set(board.configuration.sinceMs / 1000),
   );
   ofTenants(
     'absence_contradictions',

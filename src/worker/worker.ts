@@ -7,6 +7,7 @@ import { PULL } from '../owner/pull.ts';
 import { REBUILD } from '../owner/rebuild.ts';
 import { REPAIR } from '../owner/repair.ts';
 import { REPUBLISH } from '../owner/republish.ts';
+import type { ConfigChange } from '../config/config-file.ts';
 import { WorkerGroup, type WorkerGroupOptions } from '../log/worker-group.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
 import { sleep } from '../runtime.ts';
@@ -228,8 +229,10 @@ export interface WorkerOptions {
   readonly onAssigned?: ((tenants: readonly string[]) => void) | undefined;
   /** Called when it is to mirror none because it is not in the group of the workers, with the reason. */
   readonly onTrouble?: ((why: RollcallError) => void) | undefined;
+  /** Calls `onChanged` after each change of the configuration of the assembly, until it is disposed of. */
+  readonly followConfig?: ((onChanged: (change: ConfigChange) => void) => Disposable) | undefined;
   /** In place of the group in Kafka. */
-  readonly join?: ((events: GroupEvents) => Pick<WorkerGroup, 'leave'>) | undefined;
+  readonly join?: ((events: GroupEvents) => Pick<WorkerGroup, 'leave' | 'rejoin'>) | undefined;
 }
 
 /**
@@ -249,20 +252,24 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
     factsOf: options.factsOf,
     retryFailedMs: options.retryFailedMs ?? RETRY_FAILED_MS,
     onFailed: (failure) => {
-      const codes = places.values().map((place) => place.failure?.code ?? 'OWNERSHIP_LOST');
+      const { tenants } = assembly.config;
+      const codes = tenants.map(({ id }) => places.get(id)?.failure?.code ?? 'OWNERSHIP_LOST');
       if (codes.every((code) => code !== 'OWNERSHIP_LOST')) giveUp.abort(failure);
     },
     onError: (error) => giveUp.abort(error),
   };
-  const places = new Map(assembly.config.tenants.map(({ id }) => [id, new Place(id, shared)]));
+  /** Of the tenants that have ever been assigned to this process. An empty one takes some bytes. */
+  const places = new Map<string, Place>();
   const group = (options.join ?? joinGroup(assembly))({
     onAssigned: ({ tenants, moved }) => {
       // A process that is ending takes nothing on.
       if (signal.aborted) return;
       options.onAssigned?.(tenants);
-      for (const [id, place] of places) {
-        if (tenants.includes(id)) place.begin(moved.includes(id) ? AFTER_ANOTHER_MS : 0);
-        else void place.end(movedAway(id));
+      for (const [id, place] of places) if (!tenants.includes(id)) void place.end(movedAway(id));
+      for (const id of tenants) {
+        const place = places.get(id) ?? new Place(id, shared);
+        places.set(id, place);
+        place.begin(moved.includes(id) ? AFTER_ANOTHER_MS : 0);
       }
     },
     onLost: (why) => {
@@ -270,6 +277,12 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
       options.onTrouble?.(why);
     },
     onTrouble: (why) => options.onTrouble?.(why),
+  });
+  using _ = options.followConfig?.(({ added, changed, removed }) => {
+    if (signal.aborted) return;
+    for (const id of changed) places.get(id)?.beginAnew();
+    for (const id of removed) void places.get(id)?.end();
+    if (added.length + removed.length > 0) group.rejoin();
   });
   if (!signal.aborted)
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -286,7 +299,7 @@ function joinGroup({ kafka, config }: Assembly): (events: GroupEvents) => Worker
       ...events,
       kafka,
       groupId: `${topicPrefix}.workers`,
-      tenants: config.tenants.map(({ id }) => id),
+      tenants: () => config.tenants.map(({ id }) => id),
       sessionMs,
       now: () => performance.now(),
       random: Math.random,
@@ -333,12 +346,19 @@ class Place {
     this.#ended = this.#ended.then(() => this.#occupy(pauseMs, ending.signal)).catch(this.#options.onError);
   }
 
-  /** Resolves when the tenant has stopped. `why`: another worker is to mirror it; without, the process is ending. */
+  /** Resolves when the tenant has stopped. `why`: it is to be mirrored further, also by another worker; without: no more here. */
   end(why?: RollcallError): Promise<void> {
     this.#ending?.abort(why);
     this.#ending = null;
     this.#run = null;
     return this.#ended;
+  }
+
+  /** Ends what it has of the tenant, and begins under the changed configuration. */
+  beginAnew(): void {
+    if (this.#ending === null) return;
+    void this.end(endedBy(`the configuration of tenant ${this.#tenantId} has changed`));
+    this.begin(0);
   }
 
   /** Ends it because it may be another worker's by now. */
@@ -353,7 +373,7 @@ class Place {
     const { retryFailedMs } = this.#options;
     const backoff = { firstMs: SUPERSEDED_MS, longestMs: retryFailedMs };
     let pauseMs = firstPauseMs;
-    for (let losses = 1; ; losses += 1) {
+    for (let losses = 1; !signal.aborted; losses += 1) {
       await using tenant = this.#options.assembly.tenant(this.#tenantId);
       const { runtime, emit } = tenant;
       const sleep = async (): Promise<void> => {
@@ -406,9 +426,11 @@ class Place {
   }
 }
 
-/** A command whose request this ends asks the next owner. */
 function movedAway(tenantId: string): RollcallError {
-  return new RollcallError('INTERNAL', `tenant ${tenantId} is moving to another process`, {
-    remedy: 'Give the command again.',
-  });
+  return endedBy(`tenant ${tenantId} is moving to another process`);
+}
+
+/** A command whose request this ends asks the next owner. */
+function endedBy(why: string): RollcallError {
+  return new RollcallError('INTERNAL', why, { remedy: 'Give the command again.' });
 }

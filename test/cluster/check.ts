@@ -47,7 +47,7 @@ export async function checkChart(options: CheckOptions): Promise<readonly string
     await mkdir(pods);
     await using node = await startPlayedNode(api, pods, plane.certificate);
     const port = await freePort();
-    const values = (every: string) => fullValues({ stack, hub, port, every });
+    const values = (session: string) => fullValues({ stack, hub, port, session });
     const life = { api, helm, node, found, namespace: NAMESPACE, folder, print, values };
     await Promise.race([checkLifecycle(life), node.failed]);
     return found.problems;

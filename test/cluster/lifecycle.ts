@@ -15,8 +15,8 @@ export interface Lifecycle {
   readonly namespace: string;
   readonly folder: string;
   readonly print: (line: string) => void;
-  /** The values of a release, with this time between two incremental syncs. */
-  readonly values: (every: string) => Promise<object>;
+  /** The values of a release, with this `kafka.session`. */
+  readonly values: (session: string) => Promise<object>;
 }
 
 interface Deployment extends Named {
@@ -68,9 +68,9 @@ const checksum = (deployment: Deployment): string | undefined =>
 const runsOf = ({ node }: Lifecycle, verb: string): readonly PodRun[] =>
   node.runs.filter(({ args }) => args[0] === verb);
 
-async function valuesFile(life: Lifecycle, every: string): Promise<string> {
-  const file = join(life.folder, `values-${every}.json`);
-  await writeFile(file, JSON.stringify(await life.values(every)));
+async function valuesFile(life: Lifecycle, session: string): Promise<string> {
+  const file = join(life.folder, `values-${session}.json`);
+  await writeFile(file, JSON.stringify(await life.values(session)));
   return file;
 }
 
@@ -94,7 +94,7 @@ async function printLogs({ node, print }: Lifecycle): Promise<void> {
 
 async function install(life: Lifecycle): Promise<Deployment> {
   const { found } = life;
-  const values = await valuesFile(life, '60s');
+  const values = await valuesFile(life, '10s');
   await succeed(life, 'helm install', 'install', RELEASE, CHART, '--values', values, ...WAIT);
   const [job] = runsOf(life, 'topics');
   const [run] = runsOf(life, 'run');
@@ -161,12 +161,12 @@ async function runTest(life: Lifecycle): Promise<void> {
 
 async function upgrade(life: Lifecycle, installed: Deployment): Promise<Deployment> {
   const { found } = life;
-  const values = await valuesFile(life, '30s');
+  const values = await valuesFile(life, '12s');
   await succeed(life, 'helm upgrade', 'upgrade', RELEASE, CHART, '--values', values, ...WAIT);
   const upgraded = await read(life);
   found.expect(
     checksum(upgraded) !== checksum(installed),
-    'a changed configuration changes the template of the Pod',
+    'a changed setting of the process changes the template of the Pod',
   );
   found.expect(
     runsOf(life, 'topics').filter(({ exitCode }) => exitCode === 0).length === 2,
@@ -191,7 +191,7 @@ function expectHandOver(life: Lifecycle, generation: number): void {
 /** Upgrades that the schema, the chart and the API server refuse leave the running process as it is. */
 async function refuse(life: Lifecycle, upgraded: Deployment): Promise<void> {
   const { found } = life;
-  const values = await valuesFile(life, '30s');
+  const values = await valuesFile(life, '12s');
   const tryTo = async (by: string, change: string, words: string) => {
     const { code, stderr } = await life.helm(
       'upgrade',
@@ -223,7 +223,7 @@ async function refuse(life: Lifecycle, upgraded: Deployment): Promise<void> {
 
 /** An upgrade that nothing refuses, but whose process cannot start: a file with a secret is missing. */
 async function breakIt(life: Lifecycle): Promise<void> {
-  const values = await valuesFile(life, '30s');
+  const values = await valuesFile(life, '12s');
   const change = ['--set', 'existingSecretFiles=', '--wait', '--timeout', '20s'];
   const { code } = await life.helm('upgrade', RELEASE, CHART, '--values', values, ...change);
   const broken = runsOf(life, 'run').at(-1);

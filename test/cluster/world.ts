@@ -75,10 +75,10 @@ export async function fullValues(parts: {
   readonly stack: Stack;
   readonly hub: ReferenceHub;
   readonly port: number;
-  /** `deltaEvery` of the tenant. */
-  readonly every: string;
+  /** `kafka.session`, which a process takes up at its start. */
+  readonly session: string;
 }): Promise<object> {
-  const { stack, hub, port, every } = parts;
+  const { stack, hub, port, session } = parts;
   const full = parse(await readFile(join(CHART, 'ci', 'full-values.yaml'), 'utf8')) as object;
   const config = {
     tenants: [
@@ -91,10 +91,10 @@ export async function fullValues(parts: {
           clientSecret: '${file:/etc/rollcall/secrets/hub}',
         },
         collections: { users: { pseudonymise: ['givenName', 'familyName', 'email'] } },
-        deltaEvery: every,
+        deltaEvery: '30s',
       },
     ],
-    kafka: { brokers: stack.kafkaBrokers, topicPrefix: 'cluster', replicationFactor: 1 },
+    kafka: { brokers: stack.kafkaBrokers, topicPrefix: 'cluster', replicationFactor: 1, session },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: 'cluster' },
     http: { host: '0.0.0.0', port },

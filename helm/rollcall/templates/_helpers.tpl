@@ -44,9 +44,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{/* Rollcall reads its configuration at the start: the checksum makes a change restart the Pod. */}}
+{{/*
+Rollcall follows its tenants and `deletions` while it runs. A change of anything else, or of the variables that the
+configuration names, restarts the Pods by this checksum.
+*/}}
 {{- define "rollcall.podAnnotations" -}}
-checksum/config: {{ toJson .Values.config | sha256sum }}
+{{- $variables := regexFindAll "\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}" (toJson .Values.config) -1 | uniq | sortAlpha }}
+checksum/config: {{ list (omit .Values.config "tenants" "deletions") $variables | toJson | sha256sum }}
 {{- if and .Values.metrics.annotations (not .Values.metrics.podMonitor.enabled) }}
 prometheus.io/scrape: "true"
 prometheus.io/port: {{ .Values.config.http.port | quote }}

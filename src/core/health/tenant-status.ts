@@ -89,7 +89,7 @@ function reasonsOf(
 const LONGEST_TEXT = 500;
 
 /** Messages of services are of any length, and each heartbeat holds the status. */
-function bounded(reason: NotReady): NotReady {
+export function bounded<R extends Pick<NotReady, 'why' | 'remedy'>>(reason: R): R {
   const cut = (text: string): string =>
     printable(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
   return { ...reason, why: cut(reason.why), remedy: cut(reason.remedy) };

@@ -45,12 +45,15 @@ function show() {
     (one, other) => GRAVEST.indexOf(one.state) - GRAVEST.indexOf(other.state),
   );
   const process = { tenant: 'this process', reasons: latest.reasons };
+  const { note } = latest.configuration;
+  const notes = note === null ? [] : [{ part: 'configuration', ...note }];
   const silence = `Rollcall has not answered for ${span(silentMs)}: what follows is as it was then.`;
   const next = main.cloneNode(false);
   next.append(
     ...(isStale ? [node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, silence)] : []),
     ...alarm('decisions', 'bad', '✗ A decision is needed', tenants.flatMap(decisions)),
     ...alarm('troubles', 'warn', '! Not ready', [process, ...tenants].flatMap(troubles)),
+    ...alarm('configuration', 'warn', '! Configuration', troubles({ ...process, reasons: notes })),
     ...(tenants.length > 0 || latest.reasons.length > 0
       ? []
       : [node('p', { 'data-key': ' idle' }, 'No tenant is assigned to this process.')]),
@@ -70,7 +73,7 @@ function summary(isStale) {
   if (isStale) return ['bad', '✗ no answer'];
   if (latest.needsPerson) return ['bad', '✗ needs a decision'];
   if (!latest.ready) return ['warn', '! not ready'];
-  const isWell = latest.tenants.every(({ state }) => state === 'well');
+  const isWell = latest.configuration.note === null && latest.tenants.every(({ state }) => state === 'well');
   return isWell ? ['good', '✓ all well'] : ['warn', '! see below'];
 }
 

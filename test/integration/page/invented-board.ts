@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { loadConfig } from '../../../src/config.ts';
+import { ConfigFile } from '../../../src/config/config-file.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Progress, SyncMode } from '../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
@@ -36,8 +36,8 @@ tenants:
 export async function startInventedPage() {
   let nowMs = Date.now();
   const now = (): number => nowMs;
-  const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => CONFIG });
-  const board = new Board(config.tenants, { version: '0.1.0', now });
+  const file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => CONFIG });
+  const board = new Board(file, { version: '0.1.0', now });
   board.hold(['north']);
   const emit = (event: PipelineEvent): void => void board.note('north', event);
   emit({ type: 'owned', owner: 'rollcall-0-1-6afb2b0e' });

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { ConfigFile } from '../../../src/config/config-file.ts';
 import { packageVersion } from '../../../src/cli/package-version.ts';
 import { assemble } from '../../../src/session/assemble.ts';
 import { Board } from '../../../src/telemetry/board.ts';
@@ -73,8 +73,9 @@ async function running(work: (world: ReturnType<typeof worldOf>) => Promise<void
 }
 
 function worldOf() {
-  const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: configText });
-  const board = new Board(config.tenants, { version: packageVersion(), now: () => Date.now() });
+  const file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: configText });
+  const { config } = file;
+  const board = new Board(file, { version: packageVersion(), now: () => Date.now() });
   const metrics = new Registry();
   const count = createMetrics(metrics, board, { process: false });
   const lines: string[] = [];

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,8 @@ export interface RollcallProcess extends AsyncDisposable {
   /** The output of both streams so far. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
+  /** Replaces the file of its configuration, in one step. */
+  configure(configText: string): Promise<void>;
   /** Waits until the output holds the text; fails early when the process ends without it. */
   says(text: string, withinMs?: number): Promise<void>;
   /** Status and reasons of `/readyz`; null while nothing listens. */
@@ -45,8 +47,12 @@ async function startNode(
 ): Promise<RollcallProcess> {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'));
   const path = join(directory, 'rollcall.yaml');
-  const config = { http: { port: 0 }, ...(JSON.parse(configText) as object) };
-  await writeFile(path, JSON.stringify(config));
+  const configure = async (text: string): Promise<void> => {
+    const config = { http: { port: 0 }, ...(JSON.parse(text) as object) };
+    await writeFile(`${path}.new`, JSON.stringify(config));
+    await rename(`${path}.new`, path);
+  };
+  await configure(configText);
   const child = spawn(process.execPath, argsOf(path), {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, NODE_OPTIONS: undefined },
@@ -64,6 +70,7 @@ async function startNode(
   let port: string | undefined;
   return {
     pid: child.pid ?? 0,
+    configure,
     async endsWith(expected) {
       const end = await ending;
       if (end === expected) return;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { inject } from 'vitest';
-import { loadConfig } from '../../../src/config.ts';
+import { ConfigFile } from '../../../src/config/config-file.ts';
 import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
@@ -219,14 +219,14 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
 
   async open(): Promise<void> {
     this.#stop = new AbortController();
-    const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
+    const file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
     if (this.#board === null) {
-      this.#board = new Board(config.tenants, { version: '0', now: () => Date.now() });
+      this.#board = new Board(file, { version: '0', now: () => Date.now() });
       this.#board.hold([this.tenantId]);
       this.#count = createMetrics(this.#metrics, this.#board, { process: false });
     }
     const board = this.#board;
-    this.#assembly = assemble(config, {
+    this.#assembly = assemble(file.config, {
       logger: this.#logger,
       emit: (tenant, event) => {
         if (event.type !== 'sync-page') this.events.push(event);

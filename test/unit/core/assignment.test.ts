@@ -1,39 +1,48 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { assign, type Holder } from '../../../src/core/assignment.ts';
+import { assign, type Member } from '../../../src/core/assignment.ts';
 
 const tenantIds = (count: number): string[] => Array.from({ length: count }, (_, index) => `t${index}`);
 const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 60 });
 
 /** Workers that claim anything: nothing, more than their share, tenants of others, tenants that nobody knows. */
-const claims = names.chain((tenants) =>
-  fc.record({
-    tenants: fc.constant(tenants),
-    members: fc.uniqueArray(
-      fc.record({ id: fc.string({ maxLength: 3 }), holds: fc.subarray([...tenants, 'unknown']) }),
+const claimsOf = (knowsOf: (tenants: readonly string[]) => fc.Arbitrary<string[]>) =>
+  names.chain((tenants) =>
+    fc.uniqueArray(
+      fc.record({
+        id: fc.string({ maxLength: 3 }),
+        holds: fc.subarray([...tenants, 'unknown']),
+        knows: knowsOf(tenants),
+      }),
       { selector: ({ id }) => id, minLength: 1, maxLength: 9 },
     ),
-  }),
-);
+  );
+/** All have read the same configuration. */
+const alike = claimsOf((tenants) => fc.constant([...tenants]));
+/** Each has read another one. */
+const unlike = claimsOf((tenants) => fc.subarray([...tenants]));
 
 /** A group after some joins: everything is assigned. */
 const settled = fc
   .record({ members: fc.integer({ min: 1, max: 9 }), tenants: fc.integer({ min: 0, max: 60 }) })
   .map(({ members, tenants }) => {
-    let group: Holder[] = [];
+    const knows = tenantIds(tenants);
+    let group: Member[] = [];
     for (let count = 1; count <= members; count += 1)
-      group = holders(assign([...group, { id: `m${count}`, holds: [] }], tenantIds(tenants)));
-    return { group, tenants: tenantIds(tenants) };
+      group = after([...group, { id: `m${count}`, holds: [], knows }]);
+    return { group, tenants: knows };
   });
 
-function holders(assigned: ReadonlyMap<string, readonly string[]>): Holder[] {
-  return [...assigned].map(([id, holds]) => ({ id, holds }));
+/** The members with what they have been assigned. */
+function after(members: readonly Member[]): Member[] {
+  const assigned = assign(members);
+  return members.map((each) => ({ ...each, holds: assigned.get(each.id) ?? [] }));
 }
 
 /** The tenants that are with another worker afterwards. */
-function moved(before: readonly Holder[], after: ReadonlyMap<string, readonly string[]>): string[] {
+function moved(before: readonly Member[], assigned: ReadonlyMap<string, readonly string[]>): string[] {
   return before.flatMap(({ id, holds }) =>
-    holds.filter((tenant) => after.get(id)?.includes(tenant) !== true),
+    holds.filter((tenant) => assigned.get(id)?.includes(tenant) !== true),
   );
 }
 
@@ -42,21 +51,26 @@ const sorted = (assigned: ReadonlyMap<string, readonly string[]>) =>
     .map(([id, has]) => [id, has.toSorted()] as const)
     .sort(([one], [other]) => (one < other ? -1 : 1));
 
+const known = (members: readonly Member[]): string[] => [...new Set(members.flatMap(({ knows }) => knows))];
+
 describe('an assignment, whatever the workers claim', () => {
-  it('has each tenant exactly once, and none that is not to be shared', () => {
+  it('has each tenant that anybody knows exactly once, with a worker that knows it, and no other', () => {
     fc.assert(
-      fc.property(claims, ({ members, tenants }) => {
-        const assigned = assign(members, tenants);
+      fc.property(fc.oneof(alike, unlike), (members) => {
+        const assigned = assign(members);
         expect([...assigned.keys()].sort()).toEqual(members.map(({ id }) => id).sort());
-        expect([...assigned.values()].flat().sort()).toEqual(tenants.toSorted());
+        expect([...assigned.values()].flat().sort()).toEqual(known(members).sort());
+        for (const { id, knows } of members)
+          expect(assigned.get(id)?.filter((tenant) => !knows.includes(tenant))).toEqual([]);
       }),
     );
   });
 
-  it('is balanced: the numbers of two workers differ by at most one', () => {
+  it('is balanced in what all know: the numbers of two workers differ by at most one', () => {
     fc.assert(
-      fc.property(claims, ({ members, tenants }) => {
-        const loads = [...assign(members, tenants).values()].map(({ length }) => length);
+      fc.property(fc.oneof(alike, unlike), (members) => {
+        const isCommon = (tenant: string) => members.every(({ knows }) => knows.includes(tenant));
+        const loads = [...assign(members).values()].map((has) => has.filter(isCommon).length);
         expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
       }),
     );
@@ -64,17 +78,20 @@ describe('an assignment, whatever the workers claim', () => {
 
   it('does not depend on the order of workers, tenants and claims', () => {
     fc.assert(
-      fc.property(claims, fc.infiniteStream(fc.nat()), ({ members, tenants }, keys) => {
+      fc.property(fc.oneof(alike, unlike), fc.infiniteStream(fc.nat()), (members, keys) => {
         const shuffled = <T>(values: readonly T[]): T[] =>
           values
             .map((value) => [keys.next().value ?? 0, value] as const)
             .sort(([one], [other]) => one - other)
             .map(([, value]) => value);
         const again = assign(
-          shuffled(members).map(({ id, holds }) => ({ id, holds: shuffled(holds) })),
-          shuffled(tenants),
+          shuffled(members).map(({ id, holds, knows }) => ({
+            id,
+            holds: shuffled(holds),
+            knows: shuffled(knows),
+          })),
         );
-        expect(sorted(again)).toEqual(sorted(assign(members, tenants)));
+        expect(sorted(again)).toEqual(sorted(assign(members)));
       }),
     );
   });
@@ -103,13 +120,11 @@ describe('an assignment, whatever the workers claim', () => {
   });
 
   it('gives a tenant that two claim to one of them', () => {
-    const both = assign(
-      [
-        { id: 'a', holds: ['t0', 't1'] },
-        { id: 'b', holds: ['t1'] },
-      ],
-      tenantIds(2),
-    );
+    const knows = tenantIds(2);
+    const both = assign([
+      { id: 'a', holds: ['t0', 't1'], knows },
+      { id: 'b', holds: ['t1'], knows },
+    ]);
     expect(sorted(both)).toEqual([
       ['a', ['t0']],
       ['b', ['t1']],
@@ -120,8 +135,17 @@ describe('an assignment, whatever the workers claim', () => {
 describe('an assignment is sticky', () => {
   it('nothing moves when nothing changes', () => {
     fc.assert(
-      fc.property(settled, ({ group, tenants }) => {
-        expect(moved(group, assign(group, tenants))).toEqual([]);
+      fc.property(settled, ({ group }) => {
+        expect(moved(group, assign(group))).toEqual([]);
+      }),
+    );
+  });
+
+  it('nothing moves when nothing changes, whatever each one knows', () => {
+    fc.assert(
+      fc.property(unlike, (members) => {
+        const group = after(members);
+        expect(moved(group, assign(group))).toEqual([]);
       }),
     );
   });
@@ -129,21 +153,56 @@ describe('an assignment is sticky', () => {
   it('a join moves at most ⌊M/(N+1)⌋ tenants, all to the new worker', () => {
     fc.assert(
       fc.property(settled, ({ group, tenants }) => {
-        const after = assign([...group, { id: 'new', holds: [] }], tenants);
-        const moves = moved(group, after);
+        const assigned = assign([...group, { id: 'new', holds: [], knows: tenants }]);
+        const moves = moved(group, assigned);
         expect(moves.length).toBeLessThanOrEqual(Math.floor(tenants.length / (group.length + 1)));
-        expect(after.get('new')?.toSorted()).toEqual(moves.sort());
+        expect(assigned.get('new')?.toSorted()).toEqual(moves.sort());
       }),
     );
   });
 
   it('a leave or a crash moves exactly the tenants of the one that is gone', () => {
     fc.assert(
-      fc.property(settled, fc.nat(), ({ group, tenants }, at) => {
+      fc.property(settled, fc.nat(), ({ group }, at) => {
         const gone = at % group.length;
         const rest = group.filter((_, index) => index !== gone);
         if (rest.length === 0) return;
-        expect(moved(rest, assign(rest, tenants))).toEqual([]);
+        expect(moved(rest, assign(rest))).toEqual([]);
+      }),
+    );
+  });
+
+  it('a tenant that one worker has read of is with that one and moves no other; when all have, at most one moves', () => {
+    fc.assert(
+      fc.property(settled, fc.nat(), ({ group, tenants }, at) => {
+        const one = at % group.length;
+        const knows = [...tenants, 'new'];
+        const first = group.map((each, index) => (index === one ? { ...each, knows } : each));
+        const assigned = assign(first);
+        expect(assigned.get(group[one]?.id ?? '')).toContain('new');
+        expect(moved(group, assigned)).toEqual([]);
+        const all = after(first).map(({ id, holds }) => ({ id, holds, knows }));
+        expect(moved(all, assign(all)).length).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it('a tenant that one worker has read to be gone stays with another one that holds it, or goes to one that knows it', () => {
+    fc.assert(
+      fc.property(settled, fc.nat(), fc.nat(), ({ group, tenants }, at, which) => {
+        const one = at % group.length;
+        const gone = tenants[which % Math.max(1, tenants.length)];
+        if (gone === undefined || group.length === 1) return;
+        const knows = tenants.filter((tenant) => tenant !== gone);
+        const first = group.map((each, index) => (index === one ? { ...each, knows } : each));
+        const assigned = assign(first);
+        const holder = [...assigned].find(([, has]) => has.includes(gone))?.[0];
+        expect(holder).not.toBe(group[one]?.id);
+        const before = group.find(({ holds }) => holds.includes(gone))?.id;
+        if (before !== group[one]?.id) expect(holder).toBe(before);
+        expect(moved(group, assigned).filter((tenant) => tenant !== gone).length).toBeLessThanOrEqual(1);
+        const all = after(first).map(({ id, holds }) => ({ id, holds, knows }));
+        expect(moved(all, assign(all))).toEqual([gone]);
       }),
     );
   });

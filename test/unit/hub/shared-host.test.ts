@@ -1,36 +1,23 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Semaphore } from '../../../src/hub/semaphore.ts';
-import { hubHosts, hostOf } from '../../../src/session/hub-hosts.ts';
-import type { TenantConfig } from '../../../src/config.ts';
+import { HubHosts } from '../../../src/session/hub-hosts.ts';
 import { readAll, sendJson, testHub, type TestHub } from './support/scripted-hub.ts';
 
-function tenantAt(baseUrl: string, maxConcurrentRequests = 4): Pick<TenantConfig, 'hub'> {
-  return { hub: { baseUrl, maxConcurrentRequests } as TenantConfig['hub'] };
-}
-
-async function permitsOf(semaphore: Semaphore | undefined): Promise<number> {
+async function permitsOf(semaphore: Semaphore): Promise<number> {
   let permits = 0;
-  while (semaphore?.tryAcquire()) permits += 1;
+  while (semaphore.tryAcquire()) permits += 1;
   return permits;
 }
 
 describe('tenants at one host', () => {
-  it('share 32 requests by scheme, host and port, or as many as the one that may have most', async () => {
-    const hosts = hubHosts([
-      tenantAt('https://hub.example/north'),
-      tenantAt('https://HUB.example:443/south/', 8),
-      tenantAt('https://hub.example:8443/west', 64),
-      tenantAt('http://hub.example/east', 1),
-    ]);
-    expect([...hosts.keys()]).toEqual([
-      'https://hub.example',
-      'https://hub.example:8443',
-      'http://hub.example',
-    ]);
-    const permits = await Promise.all([...hosts.values()].map(({ permits: { all } }) => permitsOf(all)));
-    expect(permits).toEqual([32, 64, 32]);
-    expect(await permitsOf(hosts.get('https://hub.example:8443')?.permits.core)).toBe(32);
-    expect(hostOf({ baseUrl: 'https://hub.example:443/south/' })).toBe('https://hub.example');
+  it('share 32 requests by scheme, host and port, half of them to the Core API', async () => {
+    const hosts = new HubHosts();
+    const of = (baseUrl: string) => hosts.of({ baseUrl });
+    const north = of('https://hub.example/north');
+    expect(of('https://HUB.example:443/south/')).toBe(north);
+    expect(new Set([north, of('https://hub.example:8443/west'), of('http://hub.example/east')]).size).toBe(3);
+    expect(await permitsOf(north.permits.core)).toBe(16);
+    expect(await permitsOf(north.permits.all)).toBe(32);
   });
 
   it('wait for their turn outside the time limit of a request, its events and the circuit breaker', async () => {

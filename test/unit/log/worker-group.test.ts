@@ -55,10 +55,11 @@ function worker() {
   const consumer = ({ partitionAssigners: [assigner] }: { partitionAssigners: [PartitionAssigner] }) =>
     assigner({ cluster } as never);
   const told: string[] = [];
+  const configured = ['t0', 't1', 't2'];
   const group = new WorkerGroup({
     kafka: { consumer } as unknown as Pick<Kafka, 'consumer'>,
     groupId: 'p.workers',
-    tenants: ['t0', 't1', 't2'],
+    tenants: () => [...configured],
     sessionMs: SESSION_MS,
     onAssigned: ({ tenants, moved }) => told.push(`${tenants.join()}, moved ${moved.join()}`),
     onLost: ({ code }) => told.push(`lost: ${code}`),
@@ -72,12 +73,13 @@ function worker() {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       }),
   });
-  const claims = () =>
-    coordinator.joinGroup.mock.calls.map(([{ memberId, groupProtocols }]) => [
+  const metadata = () =>
+    coordinator.joinGroup.mock.calls.map(([{ memberId, groupProtocols }]) => ({
       memberId,
-      (JSON.parse(String(groupProtocols[0]?.metadata)) as { holds: string[] }).holds,
-    ]);
-  return { coordinator, cluster, told, group, claims };
+      ...(JSON.parse(String(groupProtocols[0]?.metadata)) as { holds: string[]; knows: string[] }),
+    }));
+  const claims = () => metadata().map(({ memberId, holds }) => [memberId, holds]);
+  return { coordinator, cluster, told, group, configured, metadata, claims };
 }
 
 const JOINED = 't0,t1, moved t1';
@@ -223,25 +225,70 @@ describe('a worker', () => {
     expect(left).toHaveBeenCalledOnce();
   });
 
-  it('that leads shares the tenants of its configuration and those that others hold, and says which were held elsewhere', async () => {
+  it('whose configuration has changed joins again within a heartbeat, under its id and with what it knows, and keeps its tenants meanwhile', async () => {
+    const { coordinator, told, group, configured, metadata } = worker();
+    await vi.advanceTimersByTimeAsync(0);
+    configured.splice(0, 3, 't1', 't2', 't3');
+    const joining = Promise.withResolvers<Joined>();
+    coordinator.joinGroup.mockReturnValueOnce(joining.promise);
+    group.rejoin();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(metadata().at(-1)).toEqual({ memberId: 'me', holds: ['t0', 't1'], knows: ['t1', 't2', 't3'] });
+    // The others may wait a session for one that is gone.
+    await vi.advanceTimersByTimeAsync(SESSION_MS);
+    expect(told).toEqual([JOINED]);
+    joining.resolve({ memberId: 'me', leaderId: 'another', generationId: 2, members: [] });
+    await vi.advanceTimersByTimeAsync(SESSION_MS);
+    // What it does not know any more it does not begin, whoever assigned it.
+    expect(told).toEqual([JOINED, 't1, moved t1']);
+    expect(coordinator.joinGroup).toHaveBeenCalledTimes(2);
+    await group.leave();
+  });
+
+  it('whose configuration changes while it joins joins once more', async () => {
+    const { coordinator, group, configured, metadata } = worker();
+    coordinator.syncGroup.mockImplementationOnce(async () => {
+      configured.push('t3');
+      group.rejoin();
+      return { memberAssignment: Buffer.from(JSON.stringify({ tenants: ['t0'], moved: [] })) };
+    });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(metadata().map(({ knows }) => knows.length)).toEqual([3, 4]);
+    await group.leave();
+  });
+
+  it('has room in the record of the group for a thousand tenants of ten workers', async () => {
+    const { group, configured, metadata } = worker();
+    configured.splice(0, 3, ...Array.from({ length: 1_000 }, (_, index) => `${index}`.padStart(40, 'x')));
+    await vi.advanceTimersByTimeAsync(0);
+    const namesBytes = Buffer.byteLength(JSON.stringify(metadata()[0]?.knows));
+    // What each knows; and, of all together, what they hold, what is assigned to them and what of it moves.
+    expect((10 + 3) * namesBytes).toBeLessThan(1_000_000);
+    await group.leave();
+  });
+
+  it('that leads shares the tenants that anybody knows, and says which were held elsewhere', async () => {
     const { coordinator, group } = worker();
-    const claim = (memberId: string, holds: string[]) => ({
+    const claim = (memberId: string, holds: string[], knows: string[]) => ({
       memberId,
-      memberMetadata: Buffer.from(JSON.stringify({ holds })),
+      memberMetadata: Buffer.from(JSON.stringify({ holds, knows })),
     });
     coordinator.joinGroup.mockResolvedValueOnce({
       memberId: 'me',
       leaderId: 'me',
       generationId: 1,
-      members: [claim('me', []), claim('other', ['t0', 't1', 'theirs'])],
+      members: [
+        claim('me', [], ['t0', 't1', 't2']),
+        claim('other', ['t0', 't1', 'theirs', 'gone'], ['t0', 't1', 'theirs']),
+      ],
     });
     await vi.advanceTimersByTimeAsync(0);
     const given = coordinator.syncGroup.mock.calls[0]?.[0].groupAssignment.map(
       ({ memberId, memberAssignment }) => [memberId, JSON.parse(String(memberAssignment)) as object],
     );
     expect(Object.fromEntries(given ?? [])).toEqual({
-      other: { tenants: ['t0', 't1'], moved: [] },
-      me: { tenants: ['t2', 'theirs'], moved: ['theirs'] },
+      other: { tenants: ['t0', 'theirs'], moved: [] },
+      me: { tenants: ['t1', 't2'], moved: ['t1'] },
     });
     await group.leave();
   });

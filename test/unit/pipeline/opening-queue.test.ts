@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
+import type { ConfigChange } from '../../../src/config/config-file.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import { runWorker, type WorkerOptions } from '../../../src/worker/worker.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
@@ -23,15 +24,20 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
   const stopped: string[] = [];
   /** At each leave of the group, which tenants had stopped. */
   const left: (readonly string[])[] = [];
+  const config = { kafka: { sessionMs: 10_000 }, tenants: TENANTS.map((id) => ({ id })) };
+  const rejoin = vi.fn<() => void>();
+  const followed: string[] = [];
+  let onChanged: (change: ConfigChange) => void = () => undefined;
   let group: Parameters<NonNullable<WorkerOptions['join']>>[0] | null = null;
   const assign = (tenants: readonly string[], moved: readonly string[] = []): void =>
     group?.onAssigned({ tenants, moved });
   const stop = new AbortController();
   const assembly = {
-    config: { kafka: { sessionMs: 10_000 }, tenants: TENANTS.map((id) => ({ id })) },
+    config,
     store,
-    tenant: (tenantId: string) =>
-      ({
+    tenant: (tenantId: string) => {
+      if (!config.tenants.some(({ id }) => id === tenantId)) throw new Error(`no tenant ${tenantId}`);
+      return {
         tenantId,
         owner: 'this process',
         [Symbol.asyncDispose]: async () => void stopped.push(tenantId),
@@ -62,14 +68,19 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
           if (event.type === 'session-opened') served.push(tenantId);
           if (event.type === 'session-failed') failures.push(tenantId);
         },
-      }) as unknown as Tenant,
+      } as unknown as Tenant;
+    },
   } as unknown as Assembly;
   const running = runWorker(assembly, {
     signal: stop.signal,
+    followConfig: (listener) => {
+      onChanged = listener;
+      return { [Symbol.dispose]: () => void followed.push('no more') };
+    },
     join: (events) => {
       group = events;
       assign(TENANTS);
-      return { leave: async () => void left.push([...stopped]) };
+      return { rejoin, leave: async () => void left.push([...stopped]) };
     },
   });
   return {
@@ -80,6 +91,18 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
     others,
     running,
     assign,
+    rejoin,
+    followed,
+    /** The configuration names these tenants from now on; `changed` are those with other settings. */
+    configure: (ids: readonly string[], changed: readonly string[] = []): void => {
+      const before = config.tenants.map(({ id }) => id);
+      config.tenants = ids.map((id) => ({ id }));
+      onChanged({
+        added: ids.filter((id) => !before.includes(id)),
+        changed,
+        removed: before.filter((id) => !ids.includes(id)),
+      });
+    },
     lose: () => group?.onLost(new RollcallError('KAFKA_UNREACHABLE', 'no answer', { remedy: 'Wait.' })),
     stop: async () => {
       stop.abort();
@@ -271,6 +294,75 @@ describe('a tenant that is assigned to this process', () => {
     await vi.advanceTimersByTimeAsync(100);
     expect(served).toEqual([...TENANTS, ...TENANTS]);
     await stop();
+  });
+
+  it('begins anew when its configuration has changed, and no other one does', async () => {
+    vi.useFakeTimers();
+    const { served, stopped, configure, rejoin, stop } = worker(opens);
+    await vi.advanceTimersByTimeAsync(1_000);
+    configure(TENANTS, ['t3', 't5']);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(stopped).toEqual(['t3', 't5']);
+    expect(served).toEqual([...TENANTS, 't3', 't5']);
+    expect(rejoin).not.toHaveBeenCalled();
+    await stop();
+  });
+
+  it('does not begin because its configuration has changed, if it is assigned to another process', async () => {
+    vi.useFakeTimers();
+    const { served, assign, configure, stop } = worker(opens);
+    await vi.advanceTimersByTimeAsync(1_000);
+    assign(['t1']);
+    configure(TENANTS, ['t3']);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(served).toEqual(TENANTS);
+    await stop();
+  });
+
+  it('ends at once when the configuration does not name it any more, and begins when it does again and is assigned', async () => {
+    vi.useFakeTimers();
+    const { served, stopped, assign, configure, rejoin, stop } = worker(opens);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const rest = TENANTS.filter((tenantId) => tenantId !== 't3');
+    configure([...rest, 'new']);
+    await vi.advanceTimersByTimeAsync(100);
+    expect([stopped, rejoin.mock.calls.length, served.length]).toEqual([['t3'], 1, TENANTS.length]);
+    assign([...rest, 'new']);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(served).toEqual([...TENANTS, 'new']);
+    configure([...TENANTS, 'new']);
+    assign([...TENANTS, 'new']);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(served).toEqual([...TENANTS, 'new', 't3']);
+    expect(stopped).toEqual(['t3']);
+    await stop();
+  });
+
+  it('that is changed and removed while it still ends its last transaction is not begun', async () => {
+    vi.useFakeTimers();
+    const { begun, open, prepare } = heldOpenings();
+    const { running, configure, stop } = worker(prepare);
+    const ended = vi.fn<() => void>();
+    running.catch(ended);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const [first = ''] = begun;
+    configure(TENANTS, [first]);
+    configure(TENANTS.filter((tenantId) => tenantId !== first));
+    open.get(first)?.resolve();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).not.toHaveBeenCalled();
+    expect(begun.filter((tenantId) => tenantId === first)).toHaveLength(1);
+    for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
+    await stop();
+  });
+
+  it('is not changed any more when the process is ending', async () => {
+    const { followed, served, configure, stop } = worker(opens);
+    await vi.waitFor(() => expect(served).toEqual(TENANTS));
+    const stopping = stop();
+    configure(TENANTS, ['t3']);
+    await stopping;
+    expect([served, followed]).toEqual([TENANTS, ['no more']]);
   });
 
   it('has stopped before the process leaves the group', async () => {

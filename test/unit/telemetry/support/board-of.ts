@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { loadConfig } from '../../../../src/config.ts';
+import { ConfigFile } from '../../../../src/config/config-file.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
@@ -17,7 +17,7 @@ tenants:
     collections: [users, orgs]
     hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }
 `;
-  return loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => text });
+  return new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => text });
 }
 
 /** The process's own view of `north`, fed with events as `rollcall run` feeds it, on a clock that a test moves. */
@@ -25,8 +25,7 @@ export function boardOf(startMs: number) {
   let nowMs = startMs;
   const now = (): number => nowMs;
   const registry = new Registry();
-  const config = twoCollections();
-  const board = new Board(config.tenants, { version: '1.2.3', now });
+  const board = new Board(twoCollections(), { version: '1.2.3', now });
   board.hold(['north']);
   const count = createMetrics(registry, board, { process: false });
   const emit = (...events: readonly PipelineEvent[]): void => {

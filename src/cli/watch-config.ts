@@ -1,0 +1,43 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { ConfigChange, ConfigFile } from '../config/config-file.ts';
+import { RECHECK_AFTER_MS } from '../config/follow-files.ts';
+import type { Board } from '../telemetry/board.ts';
+import { forgetTenants } from '../telemetry/metrics.ts';
+
+/**
+ * Looks every few seconds, and at once at SIGHUP, whether the configuration has changed, until it is disposed of. It compares
+ * the content, since no event tells of a file on a mounted volume. On a terminal SIGHUP ends the process, as usual.
+ */
+export function watchConfig(
+  file: ConfigFile,
+  options: {
+    readonly board: Board;
+    readonly metrics: Registry;
+    readonly logger: Logger;
+    readonly onChanged: (change: ConfigChange) => void;
+  },
+): Disposable {
+  const { board, metrics, logger, onChanged } = options;
+  const look = (): void => {
+    const hadNote = file.note !== null;
+    const change = file.changed();
+    if (change === null) return;
+    board.change(change);
+    void forgetTenants(metrics, change.removed);
+    onChanged(change);
+    const { note } = file;
+    if (Object.values(change).flat().length > 0 || (hadNote && note === null))
+      logger.info(change, 'the configuration has been read again');
+    if (note !== null)
+      logger.warn({ error: file.isValid ? note : { code: 'CONFIG_INVALID', ...note } }, note.why);
+  };
+  const timer = setInterval(look, RECHECK_AFTER_MS);
+  if (!process.stdout.isTTY) process.on('SIGHUP', look);
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      process.off('SIGHUP', look);
+    },
+  };
+}
