@@ -29,8 +29,9 @@ export function watchConfig(
     const { note } = file;
     if (Object.values(change).flat().length > 0 || (hadNote && note === null))
       logger.info(change, 'the configuration has been read again');
-    if (note !== null)
-      logger.warn({ error: file.isValid ? note : { code: 'CONFIG_INVALID', ...note } }, note.why);
+    if (note === null) return;
+    const code = file.isValid ? undefined : 'CONFIG_INVALID';
+    logger.warn({ error: { code, remedy: note.remedy } }, note.why);
   };
   const timer = setInterval(look, RECHECK_AFTER_MS);
   if (!process.stdout.isTTY) process.on('SIGHUP', look);
