@@ -149,6 +149,8 @@ export class WorkerGroup {
         waitMs = 0;
         if (type === 'REBALANCE_IN_PROGRESS') {
           isMember = false;
+          // Somebody else has joined, who may be given the tenants without a further word.
+          this.#isAlone = false;
         } else if (type === 'UNKNOWN_MEMBER_ID' || type === 'ILLEGAL_GENERATION') {
           isMember = false;
           if (type === 'UNKNOWN_MEMBER_ID') this.#memberId = '';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { ConfigFile } from '../../../src/config/config-file.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { assemble } from '../../../src/session/assemble.ts';
 import { Board } from '../../../src/telemetry/board.ts';
@@ -85,8 +85,9 @@ afterAll(async () => {
 
 /** The parts of `rollcall run`. */
 function worldOf() {
-  const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: configText });
-  const board = new Board(config.tenants, { version: '0', now: () => Date.now() });
+  const file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: configText });
+  const { config } = file;
+  const board = new Board(file, { version: '0', now: () => Date.now() });
   const ended: string[] = [];
   const emit = (tenant: string, event: PipelineEvent): void => {
     board.note(tenant, event);

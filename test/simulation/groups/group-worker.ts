@@ -87,7 +87,7 @@ export class GroupWorker {
     this.#group = new WorkerGroup({
       kafka: { consumer: handingOut(this.#cluster()) } as unknown as Pick<Kafka, 'consumer'>,
       groupId: 'p.workers',
-      tenants,
+      tenants: () => tenants,
       sessionMs: SESSION_MS,
       onAssigned: ({ tenants: assigned, moved }) => this.#take(assigned, moved),
       onLost: () => {

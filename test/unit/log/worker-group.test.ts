@@ -172,6 +172,18 @@ describe('the lease of a worker', () => {
     expect(told).toEqual([JOINED, JOINED, LOST]);
     await group.leave();
   });
+
+  it('of one that was alone is over, too, once another one joins and it cannot', async () => {
+    const { coordinator, told, group } = worker();
+    const alone = { memberId: 'me', leaderId: 'me', generationId: 1 };
+    const members = [{ memberId: 'me', memberMetadata: Buffer.from('{"holds":[]}') }];
+    coordinator.joinGroup.mockResolvedValueOnce({ ...alone, members });
+    coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
+    coordinator.joinGroup.mockRejectedValue(failure('GROUP_COORDINATOR_NOT_AVAILABLE'));
+    await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS);
+    expect(told).toEqual([JOINED, LOST]);
+    await group.leave();
+  });
 });
 
 describe('a worker', () => {
