@@ -27,7 +27,7 @@ describe('histories of workers that share tenants', () => {
     for (const seed of FIXED_SEEDS) {
       const played = await playGroup(seed);
       const again = `npm run test:simulation -- --kind groups --seed ${seed} shows it again`;
-      expect(played.problems, again).toEqual([]);
+      expect([again, played.problems]).toEqual([again, []]);
       for (const what of played.happened.keys()) happened.add(what);
     }
     // Histories in which nothing goes wrong prove nothing.

@@ -20,8 +20,12 @@ it('kill -9 of the broker that coordinates the group moves no tenant, and all go
   const { topicPrefix, id } = await prefixBesideController(kafka);
   const servers = { ...inject('stack'), kafkaBrokers: kafka.brokers };
   await using workers = await startTenantWorkers({
-    ...{ tenants: TENANTS, deltaEvery: '1s', sessionMs: SESSION_MS },
-    ...{ servers, replicationFactor: 3, topicPrefix },
+    tenants: TENANTS,
+    deltaEvery: '1s',
+    sessionMs: SESSION_MS,
+    servers,
+    replicationFactor: 3,
+    topicPrefix,
   });
   await workers.moves('the first starts', () => workers.start());
   await workers.moves('the second joins', () => workers.start());

@@ -71,7 +71,7 @@ export async function startKafkaCluster(): Promise<KafkaCluster> {
 
 /** The leader of the partition of {@link GROUPS} that keeps the group, by the hash of Java. */
 async function coordinatorOf(brokers: string[], groupId: string): Promise<number> {
-  const hash = [...groupId].reduce((sum, letter) => (31 * sum + letter.charCodeAt(0)) | 0, 0) & 0x7f_ff_ff_ff;
+  const hash = Buffer.from(groupId, 'latin1').reduce((sum, byte) => (31 * sum + byte) | 0, 0) & 0x7f_ff_ff_ff;
   const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   try {

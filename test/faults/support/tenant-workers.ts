@@ -155,7 +155,7 @@ export class TenantWorkers {
           tenantId,
           servers: this.#servers,
         };
-        expect(await allProblems(tenant), tenantId).toEqual([]);
+        expect([tenantId, await allProblems(tenant)]).toEqual([tenantId, []]);
       }
     };
     await Promise.all(Array.from({ length: CHECKED_AT_ONCE }, check));

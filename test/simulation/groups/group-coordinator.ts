@@ -110,7 +110,7 @@ export class GroupCoordinator {
     // Their order is not that of the joins.
     const id = `m${(this.#ids * 7_919) % 10_007}`;
     this.#promised.add(id);
-    void this.#time.sleep(sessionMs).then(() => {
+    void this.#later(sessionMs, () => {
       if (this.#promised.delete(id)) this.#completeIfAllJoined();
     });
     return id;
@@ -121,8 +121,13 @@ export class GroupCoordinator {
     const known = this.#members.get(memberId);
     if (known === undefined && !this.#promised.delete(memberId)) throw refused('UNKNOWN_MEMBER_ID');
     const member: Member = known ?? {
-      ...{ id: memberId, metadata, assignment: NONE, sessionMs: sessionTimeout },
-      ...{ signs: 0, join: null, sync: null },
+      id: memberId,
+      metadata,
+      assignment: NONE,
+      sessionMs: sessionTimeout,
+      signs: 0,
+      join: null,
+      sync: null,
     };
     const isNews = known === undefined || !known.metadata.equals(metadata);
     const isLeader = memberId === this.#leader;
@@ -171,7 +176,7 @@ export class GroupCoordinator {
   #sign(member: Member, laterMs = 0): void {
     member.signs += 1;
     const { signs, id, sessionMs } = member;
-    void this.#time.sleep(sessionMs + laterMs).then(() => {
+    void this.#later(sessionMs + laterMs, () => {
       if (member.signs !== signs || this.#members.get(id) !== member) return;
       if (member.join === null && member.sync === null) this.#remove(member);
     });
@@ -192,7 +197,7 @@ export class GroupCoordinator {
     }
     this.#barriers += 1;
     const barrier = this.#barriers;
-    void this.#time.sleep(this.#isFirstBarrier ? this.#initialDelayMs : rebalanceMs).then(() => {
+    void this.#later(this.#isFirstBarrier ? this.#initialDelayMs : rebalanceMs, () => {
       if (this.#barriers === barrier) this.#complete();
     });
     this.#completeIfAllJoined();
@@ -243,8 +248,13 @@ export class GroupCoordinator {
     this.#store();
   }
 
+  async #later(ms: number, work: () => void): Promise<void> {
+    await this.#time.sleep(ms);
+    work();
+  }
+
   #store(): void {
-    const members = [...this.#members.values()].map((member) => ({ ...member }));
+    const members = [...this.#members.values()].map((member) => Object.assign({}, member));
     this.#stored = { generation: this.#generation, leader: this.#leader, members };
   }
 }

@@ -14,10 +14,10 @@ import type { TenantWriters } from './tenant-writers.ts';
 
 /** What a worker uses of a broker of kafkajs. */
 export interface BrokerStub {
-  joinGroup(request: JoinRequest): Promise<Joined>;
-  syncGroup(request: SyncRequest): Promise<{ readonly memberAssignment: Buffer }>;
-  heartbeat(request: HeartbeatRequest): Promise<void>;
-  leaveGroup(request: { readonly memberId: string }): Promise<void>;
+  readonly joinGroup: (request: JoinRequest) => Promise<Joined>;
+  readonly syncGroup: (request: SyncRequest) => Promise<{ readonly memberAssignment: Buffer }>;
+  readonly heartbeat: (request: HeartbeatRequest) => Promise<void>;
+  readonly leaveGroup: (request: { readonly memberId: string }) => Promise<void>;
 }
 
 /** A mistake that the code under test could make. */
@@ -83,7 +83,7 @@ export class GroupWorker {
   constructor(name: string, world: GroupWorld) {
     this.name = name;
     this.#world = world;
-    const { time, random, tenants } = world;
+    const { random, tenants } = world;
     this.#group = new WorkerGroup({
       kafka: { consumer: handingOut(this.#cluster()) } as unknown as Pick<Kafka, 'consumer'>,
       groupId: 'p.workers',
@@ -96,7 +96,7 @@ export class GroupWorker {
       },
       onTrouble: () => undefined,
       now: this.now,
-      random: random.next,
+      random: () => random.next(),
       sleep: this.sleep,
     });
   }

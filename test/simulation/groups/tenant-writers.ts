@@ -1,13 +1,20 @@
 import { jitteredPauseMs } from '../../../src/retry-policy.ts';
 import type { SeededRandom } from '../parts/seeded-random.ts';
 import type { VirtualTime } from '../parts/virtual-time.ts';
-import type { GroupWorker } from './group-worker.ts';
 
 const LONGEST_OPENING_MS = 400;
 const LONGEST_TRANSACTION_MS = 800;
 /** As in worker.ts: after a failure, and after another process took the tenant over. */
 const AFTER_FAILURE_MS = 1_000;
 const SUPERSEDED = { firstMs: 5_000, longestMs: 300_000 };
+
+/** The process that mirrors a tenant. */
+interface Writer {
+  readonly name: string;
+  readonly isConnected: boolean;
+  /** On the worker's own clock, which stands still while it is frozen. */
+  readonly sleep: (ms: number) => Promise<void>;
+}
 
 interface Tenancy {
   epoch: number;
@@ -47,7 +54,7 @@ export class TenantWriters {
   /** Writes until the signal aborts: transaction after transaction, and a new take-over when one fails. */
   async write(options: {
     tenant: string;
-    worker: GroupWorker;
+    worker: Writer;
     pauseMs: number;
     signal: AbortSignal;
   }): Promise<void> {
@@ -63,7 +70,9 @@ export class TenantWriters {
           losses += 1;
           own = 0;
         }
-        pauseMs = isSuperseded ? jitteredPauseMs(SUPERSEDED, losses, this.#random.next) : AFTER_FAILURE_MS;
+        pauseMs = isSuperseded
+          ? jitteredPauseMs(SUPERSEDED, losses, () => this.#random.next())
+          : AFTER_FAILURE_MS;
         continue;
       }
       of.epoch += 1;
@@ -75,7 +84,7 @@ export class TenantWriters {
     }
   }
 
-  async #commitWhileOwned(options: { of: Tenancy; own: number; worker: GroupWorker; signal: AbortSignal }) {
+  async #commitWhileOwned(options: { of: Tenancy; own: number; worker: Writer; signal: AbortSignal }) {
     const { of, own, worker, signal } = options;
     for (;;) {
       await worker.sleep(this.#random.below(LONGEST_TRANSACTION_MS));
