@@ -48,9 +48,9 @@ export const GROUP_MISTAKES: readonly {
       broker: ({ joinGroup }) => ({
         joinGroup: async (request) => {
           const joined = await joinGroup(request);
-          const members = joined.members.map((each) => ({
-            ...each,
-            memberMetadata: Buffer.from('{"holds":[]}'),
+          const members = joined.members.map(({ memberId, memberMetadata }) => ({
+            memberId,
+            memberMetadata: holding(memberMetadata, []),
           }));
           return { ...joined, members };
         },
@@ -70,5 +70,10 @@ export const GROUP_MISTAKES: readonly {
 ];
 
 function claiming(request: JoinRequest, holds: readonly string[]): JoinRequest {
-  return { ...request, groupProtocols: [{ metadata: Buffer.from(JSON.stringify({ holds })) }] };
+  const [{ metadata }] = request.groupProtocols;
+  return { ...request, groupProtocols: [{ metadata: holding(metadata, holds) }] };
+}
+
+function holding(metadata: Buffer, holds: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify({ ...(JSON.parse(String(metadata)) as object), holds }));
 }
