@@ -2,12 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteTopicsOf } from '../../integration/pipeline/kafka-admin.ts';
 import type { RollcallProcess } from '../../integration/pipeline/rollcall-process.ts';
-import { IS_FULL } from '../support/rounds.ts';
 import { endWorker, startTenantWorkers, type Moves, type TenantWorkers } from '../support/tenant-workers.ts';
 
-const TENANTS = IS_FULL ? 200 : 12;
+const TENANTS = 200;
 const SESSION_MS = 6_000;
-const ASLEEP_MS = IS_FULL ? 120_000 : 15_000;
+const ASLEEP_MS = 120_000;
 const STORM_STEP_MS = 1_000;
 
 /** Three processes, and a fourth now and then. */
@@ -16,8 +15,7 @@ const AFTER_A_JOIN = Math.floor(TENANTS / 3);
 let workers: TenantWorkers;
 
 beforeAll(async () => {
-  const deltaEvery = IS_FULL ? '20s' : '1s';
-  workers = await startTenantWorkers({ tenants: TENANTS, deltaEvery, sessionMs: SESSION_MS });
+  workers = await startTenantWorkers({ tenants: TENANTS, deltaEvery: '20s', sessionMs: SESSION_MS });
 });
 afterAll(async () => {
   await workers[Symbol.asyncDispose]();
