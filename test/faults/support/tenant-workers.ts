@@ -50,7 +50,6 @@ export interface TenantWorkersOptions {
   readonly sessionMs: number;
   /** Default: the stack of the tests. */
   readonly servers?: StackAddresses;
-  readonly replicationFactor?: number;
   readonly topicPrefix?: string;
 }
 
@@ -192,13 +191,13 @@ export class TenantWorkers {
   }
 
   #configText(): string {
-    const { deltaEvery, sessionMs, replicationFactor = 1 } = this.#options;
+    const { deltaEvery, sessionMs } = this.#options;
     const { kafkaBrokers: brokers, registryUrl, redisUrl } = this.#servers;
     const text = configTextOf(this.#hub, this.topicPrefix, {
       collections: ['users'],
       tenant: { deltaEvery },
       settings: {
-        kafka: { brokers, replicationFactor, session: `${sessionMs}ms`, partitions: 1 },
+        kafka: { brokers, replicationFactor: 1, session: `${sessionMs}ms`, partitions: 1 },
         registry: { url: registryUrl },
         redis: { url: redisUrl, keyPrefix: this.topicPrefix },
       },
