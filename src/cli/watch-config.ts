@@ -7,7 +7,7 @@ import { forgetTenants } from '../telemetry/metrics.ts';
 
 /**
  * Looks every few seconds, and at once at SIGHUP, whether the configuration has changed, until it is disposed of. It compares
- * the content, since no event tells of a file on a mounted volume. On a terminal SIGHUP ends the process, as usual.
+ * the content, since no event tells of a file on a mounted volume, and waits until two looks in a row find the same. On a terminal SIGHUP ends the process, as usual.
  */
 export function watchConfig(
   file: ConfigFile,
@@ -24,7 +24,7 @@ export function watchConfig(
     const change = file.changed();
     if (change === null) return;
     board.change(change);
-    void forgetTenants(metrics, change.removed);
+    if (change.removed.length > 0) void forgetTenants(metrics, change.removed);
     onChanged(change);
     const { note } = file;
     if (Object.values(change).flat().length > 0 || (hadNote && note === null))
@@ -33,7 +33,13 @@ export function watchConfig(
     const code = file.isValid ? undefined : 'CONFIG_INVALID';
     logger.warn({ error: { code, remedy: note.remedy } }, note.why);
   };
-  const timer = setInterval(look, RECHECK_AFTER_MS);
+  let lastText = file.text;
+  const timer = setInterval(() => {
+    const { text } = file;
+    // A file that is being written could lack the end of a tenant's settings, such as what is not to be published.
+    if (text === lastText) look();
+    lastText = text;
+  }, RECHECK_AFTER_MS);
   if (!process.stdout.isTTY) process.on('SIGHUP', look);
   return {
     [Symbol.dispose]() {

@@ -39,6 +39,15 @@ export class ConfigFile {
     followFiles(this.config, reading, sources.now);
   }
 
+  /** The text of the file; null where it cannot be read. */
+  get text(): string | null {
+    try {
+      return this.#sources.readFile(this.#sources.path);
+    } catch {
+      return null;
+    }
+  }
+
   /**
    * Takes up what the file, and those that it names, say by now; a file that is not valid changes nothing but the note.
    * Null: they say the same as at the last call.

@@ -138,6 +138,7 @@ export class WorkerGroup {
       if (signal.aborted) return;
       try {
         this.#coordinator ??= await this.#findCoordinator();
+        if (signal.aborted) return;
         isMember &&= !this.#isOutdated;
         await (isMember ? this.#heartbeat(null) : this.#join());
         isMember = true;

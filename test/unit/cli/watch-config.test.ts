@@ -8,6 +8,9 @@ import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { caughtUp } from '../telemetry/support/board-of.ts';
 
+/** Two looks in a row must find the same. */
+const TAKEN_UP_AFTER_MS = 2 * RECHECK_AFTER_MS;
+
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
@@ -58,13 +61,22 @@ describe('a running process', () => {
   it('takes up a changed configuration within seconds', () => {
     using process = watched();
     process.write(configOf(['north', 'east']));
-    vi.advanceTimersByTime(RECHECK_AFTER_MS - 1);
+    vi.advanceTimersByTime(TAKEN_UP_AFTER_MS - 1);
     expect(process.onChanged).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
     expect(process.onChanged.mock.calls).toEqual([[{ added: ['east'], changed: [], removed: ['south'] }]]);
     expect(process.lines.join('')).toContain('"added":["east"],"changed":[],"removed":["south"]');
     vi.advanceTimersByTime(60_000);
     expect(process.onChanged).toHaveBeenCalledOnce();
+  });
+
+  it('takes up no half of a file that is being written', () => {
+    using process = watched();
+    process.write(configOf(['north']));
+    vi.advanceTimersByTime(RECHECK_AFTER_MS);
+    process.write(configOf(['north', 'south', 'east']));
+    vi.advanceTimersByTime(TAKEN_UP_AFTER_MS);
+    expect(process.onChanged.mock.calls).toEqual([[{ added: ['east'], changed: [], removed: [] }]]);
   });
 
   it('takes it up at once at SIGHUP, until it ends', () => {
@@ -84,7 +96,7 @@ describe('a running process', () => {
     using process = watched();
     expect(await process.metrics.metrics()).toContain('tenant="south"');
     process.write(configOf(['north']));
-    await vi.advanceTimersByTimeAsync(RECHECK_AFTER_MS);
+    await vi.advanceTimersByTimeAsync(TAKEN_UP_AFTER_MS);
     process.count('south', caughtUp('users', null));
     expect(process.shown()).toEqual(['north']);
     expect(process.board.configured).toEqual(['north']);
@@ -100,7 +112,7 @@ describe('a running process', () => {
     const text = JSON.parse(configOf(['north', 'south'])) as { tenants: [object, object] };
     Object.assign(text.tenants[1], { collections: ['orgs'] });
     process.write(JSON.stringify(text));
-    vi.advanceTimersByTime(RECHECK_AFTER_MS);
+    vi.advanceTimersByTime(TAKEN_UP_AFTER_MS);
     expect(process.board.tenants[0]).toBe(north);
     expect(process.board.tenants[1]).not.toBe(south);
     expect(process.board.tenants[1]?.status().collections.map(({ collection }) => collection)).toEqual([
@@ -130,7 +142,7 @@ describe('a configuration on disk that is not valid', () => {
     expect(await process.metrics.metrics()).toContain(`${valid} 0`);
     expect([process.shown(), process.board.reasons()]).toEqual([['north', 'south'], before]);
     process.write(configOf(['north', 'south']));
-    await vi.advanceTimersByTimeAsync(RECHECK_AFTER_MS);
+    await vi.advanceTimersByTimeAsync(TAKEN_UP_AFTER_MS);
     expect(process.board.json()).toMatchObject({ configuration: { isValid: true, note: null } });
     expect(process.board.heartbeatOf('north')['note']).toBe('null');
     expect(await process.metrics.metrics()).toContain(`${valid} 1`);
@@ -144,7 +156,7 @@ describe('a configuration on disk that is not valid', () => {
   it('is told from one that waits for a restart, which is valid', async () => {
     using process = watched();
     process.write(configOf(['north', 'south', 'east'], { http: { port: 1 } }));
-    await vi.advanceTimersByTimeAsync(RECHECK_AFTER_MS);
+    await vi.advanceTimersByTimeAsync(TAKEN_UP_AFTER_MS);
     expect(process.onChanged).toHaveBeenCalledOnce();
     expect(process.lines.join('')).toContain('"added":["east"]');
     expect(process.lines.join('')).toContain('another http.port');
