@@ -15,7 +15,7 @@ a file to begin with (\`rollcall init\`).
 const FOOT = `## Changes while it runs
 
 A running \`rollcall run\` compares the file, and the files that it names, with what it has read: every five seconds, and at once at SIGHUP
-(not on a terminal, where that signal ends the process). Replace the file in one step, as editors and Kubernetes do. \`rollcall check\` tries a configuration out first.
+(not on a terminal, where that signal ends the process). A change is taken up when two looks in a row, five seconds apart, have found the same; replace the file in one step all the same, as Kubernetes does. \`rollcall check\` tries a configuration out first.
 
 | change | effect |
 |---|---|

@@ -228,8 +228,12 @@ export class GroupWorker {
       heartbeat: async (request) => {
         const leaseEndsMs = this.#world.time.now() + LEASE_MS;
         await this.#noting(this.#exchange(() => coordinator.heartbeat(request), within(REQUEST_TIMEOUT_MS)));
-        // An answer that is too late confirms nothing, and a worker that is alone needs no confirmation.
-        if (this.#confirmedUntilMs < Infinity) this.#confirmedUntilMs = leaseEndsMs;
+        // A worker that is alone needs no confirmation.
+        if (this.#confirmedUntilMs === Infinity) return;
+        const nowMs = this.#world.time.now();
+        // An answer that is too late ends what a join has confirmed, as soon as the watch looks.
+        this.#confirmedUntilMs =
+          leaseEndsMs > nowMs ? leaseEndsMs : Math.min(this.#confirmedUntilMs, nowMs + HEARTBEAT_MS);
       },
       leaveGroup: async ({ memberId }) =>
         this.#exchange(() => coordinator.leave(memberId), within(REQUEST_TIMEOUT_MS)),
