@@ -97,7 +97,7 @@ export class WorkerGroup {
   #isAlone = false;
   /** Until then no other worker has them. */
   #leaseUntilMs = 0;
-  /** When the last request was sent whose answer shows whether the coordinator knows this member. */
+  /** When the last request was sent whose answer can show that the coordinator knows this member. */
   #askedAtMs = 0;
 
   /** Begins to join; it goes on until {@link leave}. */
@@ -152,6 +152,7 @@ export class WorkerGroup {
           isMember = false;
           // Somebody else has joined, who may be given the tenants without a further word.
           this.#isAlone = false;
+          this.#awaitOthers();
         } else if (type === 'UNKNOWN_MEMBER_ID' || type === 'ILLEGAL_GENERATION') {
           isMember = false;
           if (type === 'UNKNOWN_MEMBER_ID') this.#memberId = '';
@@ -187,8 +188,6 @@ export class WorkerGroup {
   async #join(): Promise<void> {
     const { groupId, sessionMs, tenants } = this.#options;
     const coordinator = this.#coordinator as Coordinator;
-    // The barrier of the others may wait a session for a dead one, and the session of this member begins after it.
-    if (this.#isHolding) this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * sessionMs);
     const claim = { holds: this.#isHolding ? this.#tenants : [], knows: tenants() };
     this.#isOutdated = false;
     const joined = await coordinator.joinGroup({
@@ -203,6 +202,7 @@ export class WorkerGroup {
     this.#memberId = joined.memberId;
     this.#generation = joined.generationId;
     this.#askedAtMs = this.#options.now();
+    this.#awaitOthers();
     const { memberAssignment } = await coordinator.syncGroup({
       groupId,
       generationId: joined.generationId,
@@ -213,6 +213,11 @@ export class WorkerGroup {
       tenants: listOf(memberAssignment, 'tenants'),
       moved: listOf(memberAssignment, 'moved'),
     });
+  }
+
+  /** The group, which knows this member, may wait a session for a dead one, and only then begins the session of this member. */
+  #awaitOthers(): void {
+    this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * this.#options.sessionMs);
   }
 
   /** Renews the lease, and takes up the assignment: a new one, or the last one where the lease was over. */
@@ -226,8 +231,8 @@ export class WorkerGroup {
         memberId: this.#memberId,
       });
       this.#leaseUntilMs = this.#askedAtMs + sessionMs - LEASE_MARGIN_MS;
-      // An answer that came that late says nothing about now.
-    } while (this.#leaseUntilMs <= now());
+      // An answer that came that late says too little about now: the watch looks once a heartbeat.
+    } while (this.#leaseUntilMs <= now() + this.#heartbeatMs);
     if (this.#ending.signal.aborted || (this.#isHolding && assignment === null)) return;
     // Without a new one the generation is that from before the lease ended: nobody has been given the tenants since.
     const known = new Set(this.#options.tenants());

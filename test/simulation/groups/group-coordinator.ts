@@ -83,9 +83,14 @@ export class GroupCoordinator {
     return this.#broker;
   }
 
+  /** The time until it answers; zero or less: it does. */
+  get answersInMs(): number {
+    return this.#loadedAtMs - this.#time.now();
+  }
+
   requireAt(broker: number): void {
     if (broker !== this.#broker) throw refused('NOT_COORDINATOR_FOR_GROUP');
-    if (this.#time.now() < this.#loadedAtMs) throw refused('GROUP_LOAD_IN_PROGRESS');
+    if (this.answersInMs > 0) throw refused('GROUP_LOAD_IN_PROGRESS');
   }
 
   /** Another broker coordinates the group from now on, and answers after the time. */
@@ -192,8 +197,10 @@ export class GroupCoordinator {
     this.#isFirstBarrier = this.#state === 'empty';
     this.#state = 'joining';
     for (const member of this.#members.values()) {
-      member.sync?.reject(refused('REBALANCE_IN_PROGRESS'));
+      if (member.sync === null) continue;
+      member.sync.reject(refused('REBALANCE_IN_PROGRESS'));
       member.sync = null;
+      this.#sign(member);
     }
     this.#barriers += 1;
     const barrier = this.#barriers;

@@ -67,7 +67,7 @@ class GroupHistory {
   }
 
   async play(): Promise<void> {
-    const { time, random, mended, problems } = this.world;
+    const { time, random, coordinator, mended, problems } = this.world;
     void this.#look();
     for (let more = 1 + random.below(3); more > 0; more -= 1) this.#start();
     await this.#settles('the start', 3_000 + SESSION_MS);
@@ -80,6 +80,7 @@ class GroupHistory {
     for (const worker of this.#workers) this.#mend(worker);
     mended.resolve();
     while (this.#staying.length < 2) this.#start();
+    await time.sleep(Math.max(0, coordinator.answersInMs));
     await time.until(2 * SESSION_MS + HEARTBEAT_MS + LONGEST_RETRY_MS + ON_THE_WAY_MS, () => this.#isOwned());
     if (!this.#isOwned()) problems.add('a tenant has no owner after the trouble');
     await this.#settles('the trouble', 3 * SESSION_MS);

@@ -230,10 +230,10 @@ export class GroupWorker {
         await this.#noting(this.#exchange(() => coordinator.heartbeat(request), within(REQUEST_TIMEOUT_MS)));
         // A worker that is alone needs no confirmation.
         if (this.#confirmedUntilMs === Infinity) return;
-        const nowMs = this.#world.time.now();
+        const looksAtMs = this.#world.time.now() + HEARTBEAT_MS;
         // An answer that is too late ends what a join has confirmed, as soon as the watch looks.
         this.#confirmedUntilMs =
-          leaseEndsMs > nowMs ? leaseEndsMs : Math.min(this.#confirmedUntilMs, nowMs + HEARTBEAT_MS);
+          leaseEndsMs > looksAtMs ? leaseEndsMs : Math.min(this.#confirmedUntilMs, looksAtMs);
       },
       leaveGroup: async ({ memberId }) =>
         this.#exchange(() => coordinator.leave(memberId), within(REQUEST_TIMEOUT_MS)),
