@@ -232,8 +232,7 @@ export class GroupWorker {
         if (this.#confirmedUntilMs === Infinity) return;
         const looksAtMs = this.#world.time.now() + HEARTBEAT_MS;
         // An answer that is too late ends what a join has confirmed, as soon as the watch looks.
-        this.#confirmedUntilMs =
-          leaseEndsMs > looksAtMs ? leaseEndsMs : Math.min(this.#confirmedUntilMs, looksAtMs);
+        this.#confirmedUntilMs = Math.max(leaseEndsMs, Math.min(this.#confirmedUntilMs, looksAtMs));
       },
       leaveGroup: async ({ memberId }) =>
         this.#exchange(() => coordinator.leave(memberId), within(REQUEST_TIMEOUT_MS)),
