@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import { errorCodeOf, type FillSources } from './config/variables.ts';
-import { FilledFiles, followFiles, type Reading } from './config/follow-files.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY, type KeyPath } from './config/problem.ts';
 import { kafka, redis, registry } from './config/services.ts';
@@ -122,30 +121,11 @@ export interface ConfigSources {
   env: FillSources['env'];
   /** Returns the UTF-8 text of a file, also for `${file:/path}`; throws as `node:fs` does. */
   readFile: FillSources['readFile'];
-  /** A clock that never jumps, ms. */
-  now?: (() => number) | undefined;
 }
 
-/**
- * Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and
- * its path. Its secrets follow the files of `${file:/path}` as long as it is used.
- */
-export function loadConfig(sources: ConfigSources): Config {
-  const reading = readConfig(sources, new FilledFiles(sources.readFile));
-  followFiles(reading.config, reading, sources.now);
-  return reading.config;
-}
-
-/** As {@link loadConfig}, but the secrets do not follow. `files` gets all that was read, also where it throws. */
-export function readConfig(sources: ConfigSources, files: FilledFiles): Reading<Config> {
-  const { path, env, readFile, withoutHub = false } = sources;
-  const text = readConfigFile(path, files.read);
-  const fill = (filled: FilledFiles): Reading<Config> => ({
-    config: parseConfig(text, { path, env, readFile: filled.read, withoutHub }),
-    files: filled,
-    fillAgain: () => fill(new FilledFiles(readFile)),
-  });
-  return fill(files);
+/** Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and its path. */
+export function loadConfig({ path, env, readFile, withoutHub = false }: ConfigSources): Config {
+  return parseConfig(readConfigFile(path, readFile), { path, env, readFile, withoutHub });
 }
 
 function parseConfig(text: string, options: FillSources & { path: string; withoutHub: boolean }): Config {

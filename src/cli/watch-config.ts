@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ConfigChange, ConfigFile } from '../config/config-file.ts';
-import { RECHECK_AFTER_MS } from '../config/follow-files.ts';
 import type { Board } from '../telemetry/board.ts';
 import { forgetTenants } from '../telemetry/metrics.ts';
+
+/** A Pod sees a changed Secret or ConfigMap after about a minute. */
+export const RECHECK_AFTER_MS = 5_000;
 
 /**
  * Looks every few seconds, and at once at SIGHUP, whether the configuration has changed, until it is disposed of. It compares

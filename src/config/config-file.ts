@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readConfig, type Config, type ConfigSources } from '../config.ts';
+import { loadConfig, type Config, type ConfigSources } from '../config.ts';
 import { describeError, RollcallError } from '../errors.ts';
-import { FilledFiles, followFiles } from './follow-files.ts';
 import { mapOf } from './problem.ts';
 import { Secret } from './redacted-secret.ts';
 
 /** What of a configuration is another one now; ids of tenants. */
 export interface ConfigChange {
   readonly added: readonly string[];
-  /** With another value of any setting but a secret, which a tenant that runs takes up at its next use. */
+  /** With another value of any setting but a secret, whose new value is sent from the next connection, token or request on. */
   readonly changed: readonly string[];
   readonly removed: readonly string[];
 }
@@ -17,7 +16,7 @@ export interface ConfigChange {
 const AT_START = ['kafka', 'registry', 'redis', 'http', 'pseudonymise'] as const;
 const NOTHING: ConfigChange = { added: [], changed: [], removed: [] };
 
-/** The configuration of a running process, which follows its file. */
+/** The configuration of a running process, which follows its file and those of `${file:/path}`. */
 export class ConfigFile {
   /** In force: {@link changed} replaces its tenants and `deletions`. */
   readonly config: Config;
@@ -28,24 +27,18 @@ export class ConfigFile {
   /** In what the file differs from the configuration in force, for people. */
   note: { readonly why: string; readonly remedy: string } | null = null;
   readonly #sources: ConfigSources;
-  #files: FilledFiles;
+  /** By path, what has been read; null: it could not be. */
+  readonly #contents = new Map<string, string | null>();
 
   /** Throws `CONFIG_INVALID`. */
   constructor(sources: ConfigSources) {
     this.#sources = sources;
-    this.#files = new FilledFiles(sources.readFile);
-    const reading = readConfig(sources, this.#files);
-    this.config = reading.config;
-    followFiles(this.config, reading, sources.now);
+    this.config = this.#read();
   }
 
   /** The text of the file; null where it cannot be read. */
   get text(): string | null {
-    try {
-      return this.#sources.readFile(this.#sources.path);
-    } catch {
-      return null;
-    }
+    return this.#textOf(this.#sources.path);
   }
 
   /**
@@ -53,13 +46,11 @@ export class ConfigFile {
    * Null: they say the same as at the last call.
    */
   changed(): ConfigChange | null {
-    if (!this.#files.haveChanged()) return null;
-    this.#files = new FilledFiles(this.#sources.readFile);
+    if ([...this.#contents].every(([path, text]) => this.#textOf(path) === text)) return null;
     try {
-      const reading = readConfig(this.#sources, this.#files);
-      const change = adopt(this.config, reading.config);
-      followFiles(this.config, reading, this.#sources.now);
-      [this.sinceMs, this.isValid, this.note] = [Date.now(), true, noteOf(this.config, reading.config)];
+      const next = this.#read();
+      const change = adopt(this.config, next);
+      [this.sinceMs, this.isValid, this.note] = [Date.now(), true, noteOf(this.config, next)];
       return change;
     } catch (error) {
       const since = new Date(this.sinceMs).toISOString();
@@ -68,6 +59,25 @@ export class ConfigFile {
       this.note = { why: oneLine(why), remedy: oneLine(remedy) };
       this.isValid = false;
       return NOTHING;
+    }
+  }
+
+  #read(): Config {
+    this.#contents.clear();
+    const readFile = (path: string): string => {
+      this.#contents.set(path, null);
+      const text = this.#sources.readFile(path);
+      this.#contents.set(path, text);
+      return text;
+    };
+    return loadConfig({ ...this.#sources, readFile });
+  }
+
+  #textOf(path: string): string | null {
+    try {
+      return this.#sources.readFile(path);
+    } catch {
+      return null;
     }
   }
 }
@@ -82,6 +92,8 @@ function adopt(config: Config, next: Config): ConfigChange {
     return was !== undefined && isSame && isDeepStrictEqual(was, tenant) ? was : tenant;
   });
   config.deletions = next.deletions;
+  const secrets = secretsOf(config);
+  for (const [path, secret] of secretsOf(next)) secrets.get(path)?.replace(secret.reveal());
   // Without a key nothing has been pseudonymised so far.
   config.pseudonymise ??= next.pseudonymise;
   const after = new Map(config.tenants.map((tenant) => [tenant.id, tenant]));
@@ -90,6 +102,19 @@ function adopt(config: Config, next: Config): ConfigChange {
     changed: [...before.keys()].filter((id) => after.has(id) && after.get(id) !== before.get(id)),
     removed: [...before.keys()].filter((id) => !after.has(id)),
   };
+}
+
+/** The secrets by their path, without the key of pseudonyms, which waits for a start. */
+function secretsOf(config: Config): Map<string, Secret> {
+  const found = new Map<string, Secret>();
+  const visit = (value: unknown, path: string): void => {
+    if (value instanceof Secret) found.set(path, value);
+    else if (typeof value === 'object' && value !== null) {
+      for (const [key, child] of Object.entries(value)) visit(child, `${path}/${key}`);
+    }
+  };
+  visit({ ...config, pseudonymise: undefined }, '');
+  return found;
 }
 
 function oneLine(text: string): string {

@@ -4,25 +4,18 @@ const REDACTED = '[redacted]';
 
 /**
  * A value that no log, error or dump may show (invariant 9): every form of output prints `[redacted]`.
- * Only {@link Secret.reveal} returns it; call it where the value is sent, not before, because it may change: a secret
- * that comes from a file follows the file.
+ * Only {@link Secret.reveal} returns it; call it where the value is sent, not before, because it may change: a running
+ * process takes up a rotated one.
  */
 export class Secret {
   #value: string;
-  #beforeReveal: () => void = () => undefined;
 
   constructor(value: string) {
     this.#value = value;
   }
 
   reveal(): string {
-    this.#beforeReveal();
     return this.#value;
-  }
-
-  /** Calls `update` before each use; it may replace the value. */
-  follow(update: () => void): void {
-    this.#beforeReveal = update;
   }
 
   replace(value: string): void {

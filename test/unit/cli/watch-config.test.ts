@@ -1,8 +1,7 @@
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { watchConfig } from '../../../src/cli/watch-config.ts';
+import { RECHECK_AFTER_MS, watchConfig } from '../../../src/cli/watch-config.ts';
 import { ConfigFile } from '../../../src/config/config-file.ts';
-import { RECHECK_AFTER_MS } from '../../../src/config/follow-files.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';

@@ -1,14 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConfigFile } from '../../../src/config/config-file.ts';
-import { RECHECK_AFTER_MS } from '../../../src/config/follow-files.ts';
 
 const NOTHING = { added: [], changed: [], removed: [] };
 
 let files: Record<string, string>;
-let nowMs: number;
 let reads: number;
 beforeEach(() => {
-  nowMs = 5;
   reads = 0;
   files = { '/hub': 'hub-1', '/id': 'client-1' };
 });
@@ -44,7 +41,6 @@ function opened(written: Written = {}) {
   const file = new ConfigFile({
     path: 'rollcall.yaml',
     env: {},
-    now: () => nowMs,
     readFile: (path) => {
       reads += 1;
       const text = files[path];
@@ -133,7 +129,7 @@ describe('a secret', () => {
     expect(settingsOf('south')).toBe(before);
     expect(secretOf('south')).toBe('other-1');
     files['/other'] = 'other-2';
-    nowMs += RECHECK_AFTER_MS;
+    file.changed();
     expect([secretOf('north'), secretOf('south')]).toEqual(['hub-1', 'other-2']);
   });
 
@@ -146,17 +142,60 @@ describe('a secret', () => {
     file.changed();
     delete files['/north'];
     files['/hub'] = 'hub-2';
-    nowMs += RECHECK_AFTER_MS;
+    file.changed();
     expect(secretOf('south')).toBe('hub-2');
   });
 
-  it('follows its file while the configuration on disk is not valid', () => {
+  it('keeps its value while its file is missing, or the configuration is not valid', () => {
     const { file, secretOf } = opened();
-    files['rollcall.yaml'] = 'tenants: [';
+    delete files['/hub'];
     file.changed();
+    files['rollcall.yaml'] = 'tenants: [';
     files['/hub'] = 'hub-2';
-    nowMs += RECHECK_AFTER_MS;
+    file.changed();
+    expect(secretOf('north')).toBe('hub-1');
+    write();
+    file.changed();
     expect(secretOf('north')).toBe('hub-2');
+  });
+
+  it('of Kafka and Redis, and each file of its certificate, is the new one at its next use; a key of pseudonyms waits', () => {
+    const pem = (kind: string, text: string) => `-----BEGIN ${kind}-----\n${text}`;
+    Object.assign(files, {
+      '/kafka': 'kafka-1',
+      '/redis': 'redis-1',
+      '/cert': pem('CERTIFICATE', 'cert-1'),
+      '/key': pem('PRIVATE KEY', 'key-1'),
+      '/pseudonyms': 'a key of sixteen characters or more',
+    });
+    const { file } = opened({
+      kafka: {
+        brokers: ['localhost:9092'],
+        sasl: { mechanism: 'plain', username: 'u', password: '${file:/kafka}' },
+        ssl: { cert: '${file:/cert}', key: '${file:/key}' },
+      },
+      redis: { url: 'redis://h', password: '${file:/redis}' },
+      pseudonymise: { key: '${file:/pseudonyms}' },
+    });
+    const { kafka, redis, pseudonymise } = file.config;
+    const { cert, key } = kafka.ssl as Exclude<typeof kafka.ssl, boolean>;
+    const revealed = () => [kafka.sasl?.password, redis?.password, cert, key].map((each) => each?.reveal());
+    files['/kafka'] = 'kafka-2';
+    files['/redis'] = 'redis-2';
+    files['/cert'] = pem('CERTIFICATE', 'cert-2');
+    files['/key'] = pem('PRIVATE KEY', 'key-2');
+    expect(file.changed()).toEqual(NOTHING);
+    expect(revealed()).toEqual([
+      'kafka-2',
+      'redis-2',
+      pem('CERTIFICATE', 'cert-2'),
+      pem('PRIVATE KEY', 'key-2'),
+    ]);
+    expect(file.note).toBeNull();
+    files['/pseudonyms'] = 'another key of sixteen characters';
+    expect(file.changed()).toEqual(NOTHING);
+    expect(pseudonymise?.key.reveal()).toBe('a key of sixteen characters or more');
+    expect(file.note?.why).toContain('pseudonymise.key');
   });
 
   it('is none if it is the id of a client: the tenant changes with the file', () => {

@@ -30,13 +30,12 @@ function indented(text: string | undefined, spaces: number): string[] {
 
 export function load(
   yaml: string,
-  options: { env?: Record<string, string>; files?: Record<string, string>; now?: () => number } = {},
+  options: { env?: Record<string, string>; files?: Record<string, string> } = {},
 ): Config {
-  const { files = {}, now } = options;
+  const { files = {} } = options;
   return loadConfig({
     path: 'rollcall.yaml',
     env: options.env ?? { HUB_SECRET: 'hub-secret' },
-    now,
     readFile: (path) => {
       const text = path === 'rollcall.yaml' ? yaml : files[path];
       if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
