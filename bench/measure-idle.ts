@@ -29,7 +29,7 @@ export async function measureIdle(bench: Bench): Promise<IdleNumbers> {
   try {
     const configFile = join(folder, 'rollcall.json');
     const behindGate = { ...hub, tokenUrl: gate.url };
-    await writeFile(configFile, runConfig({ stack, hub: behindGate, prefix, tenantIds: ['idle'] }));
+    await writeFile(configFile, runConfig({ stack, hubOf: () => behindGate, prefix, tenantIds: ['idle'] }));
     print('start: first load');
     await load(configFile, signal);
     return await measureStarts(bench, { configFile, gate });

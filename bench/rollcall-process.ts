@@ -25,6 +25,7 @@ export interface LogLine {
   readonly msg?: string;
   readonly tenant?: string;
   readonly error?: { readonly code?: string };
+  readonly port?: number;
 }
 
 const PROJECT = join(import.meta.dirname, '..');
@@ -82,17 +83,19 @@ function socketOf(file: string): string | null {
 /** A configuration with the defaults of a deployment, whose topics and Redis keys begin with `prefix`. */
 export function runConfig(options: {
   stack: Stack;
-  hub: Pick<HubProcess, 'baseUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>;
+  hubOf: (tenantId: string) => Pick<HubProcess, 'baseUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>;
   prefix: string;
   tenantIds: readonly string[];
   collections?: 'all' | readonly string[];
   partitions?: number;
 }): string {
   const { stack, prefix, tenantIds, collections, partitions } = options;
-  const { baseUrl, tokenUrl, clientId, clientSecret } = options.hub;
-  const hub = { baseUrl, tokenUrl, clientId, clientSecret };
+  const hubOf = (id: string) => {
+    const { baseUrl, tokenUrl, clientId, clientSecret } = options.hubOf(id);
+    return { baseUrl, tokenUrl, clientId, clientSecret };
+  };
   return JSON.stringify({
-    tenants: tenantIds.map((id) => ({ id, hub, collections })),
+    tenants: tenantIds.map((id) => ({ id, hub: hubOf(id), collections })),
     kafka: { brokers: stack.kafkaBrokers, topicPrefix: prefix, replicationFactor: 1, partitions },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: prefix },

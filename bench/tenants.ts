@@ -6,12 +6,15 @@ import { parseArgs } from 'node:util';
 import { startStack } from '../stack/start-stack.ts';
 import { startHub } from './hub-process.ts';
 import { deleteTopics, runConfig, startRollcall } from './rollcall-process.ts';
+import { sickHubs, sicknessOf } from './sick-hubs.ts';
 
-const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>]
+const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>] [--idle <seconds>] [--sick]
 
 Starts \`rollcall run\` twice with that many tenants of one small district, on real Kafka, schema registry and Redis: first
 with empty services, then again. Prints when the tenants are served, which errors occur meanwhile, and the maximum
-number of sockets, by service, and size of memory of the process. docs/performance.md explains the numbers.
+number of sockets, by service, and size of memory of the process; after that, for --idle seconds, its CPU time, and at the end
+the age of the oldest watermark of a tenant that is not sick, and what \`/metrics\` costs. --sick: of twenty tenants the hub of
+two does not answer, that of one fails, and one has a wrong secret. docs/performance.md explains the numbers.
 `;
 
 const STUDENTS = 8;
@@ -33,6 +36,16 @@ interface StartNumbers {
   readonly socketsAtEnd: Sockets;
   readonly mostMemoryMiB: number;
   readonly cpuSeconds: number;
+  readonly idle?: IdleNumbers;
+}
+
+interface IdleNumbers {
+  /** Share of one core, %. */
+  readonly cpuPercent: number;
+  readonly memoryMiB: number;
+  readonly oldestWatermarkSeconds: number;
+  readonly metricsBytes: number;
+  readonly metricsMs: number;
 }
 
 const print = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
@@ -42,17 +55,21 @@ async function measureStart(options: {
   tenants: number;
   /** By port. */
   services: ReadonlyMap<number, string>;
+  idleSeconds: number;
+  isSick: (tenant: string) => boolean;
   signal: AbortSignal;
 }): Promise<StartNumbers> {
-  const { configFile, tenants, services, signal } = options;
+  const { configFile, tenants, services, idleSeconds, isSick, signal } = options;
   const startedAtMs = performance.now();
   const served = new Map<string, number>();
   const synced = new Map<string, number>();
   const trouble: Record<string, number> = {};
-  await using rollcall = startRollcall(configFile, ({ level = '', tenant = '', msg = '', error }) => {
+  let statusPort = 0;
+  await using rollcall = startRollcall(configFile, ({ level = '', tenant = '', msg = '', error, port }) => {
     const seconds = (performance.now() - startedAtMs) / 1_000;
+    statusPort ||= port ?? 0;
     if (msg === 'mirroring' && !served.has(tenant)) served.set(tenant, seconds);
-    if (msg === 'a sync ended' && !synced.has(tenant)) synced.set(tenant, seconds);
+    if (msg === 'a sync ended' && !synced.has(tenant) && !isSick(tenant)) synced.set(tenant, seconds);
     if (!['warn', 'error', 'fatal'].includes(level)) return;
     const code = error?.code ?? msg;
     trouble[code] = (trouble[code] ?? 0) + 1;
@@ -79,6 +96,7 @@ async function measureStart(options: {
   const cpuSeconds = rollcall.cpuSeconds();
   await delay(QUIET_AFTER_MS, undefined, { signal });
   sample();
+  const idle = idleSeconds > 0 ? await measureIdle() : undefined;
   return {
     served: spread(served),
     synced: spread(synced),
@@ -87,7 +105,27 @@ async function measureStart(options: {
     socketsAtEnd: sockets(),
     mostMemoryMiB,
     cpuSeconds,
+    ...(idle ? { idle } : {}),
   };
+
+  async function measureIdle(): Promise<IdleNumbers> {
+    const before = rollcall.cpuSeconds();
+    await delay(idleSeconds * 1_000, undefined, { signal });
+    const cpuPercent = Math.round(((rollcall.cpuSeconds() - before) / idleSeconds) * 1_000) / 10;
+    const askedAtMs = performance.now();
+    const text = await (await fetch(`http://127.0.0.1:${statusPort}/metrics`)).text();
+    const metricsMs = Math.round(performance.now() - askedAtMs);
+    const ages = [...text.matchAll(/^rollcall_watermark_timestamp_seconds\{tenant="([^"]+)".*\} (\S+)$/gm)]
+      .filter(([, tenant = '']) => !isSick(tenant))
+      .map(([, , at]) => Date.now() / 1_000 - Number(at));
+    return {
+      cpuPercent,
+      memoryMiB: Math.round(rollcall.residentMiB()),
+      oldestWatermarkSeconds: Math.round(Math.max(...ages)),
+      metricsBytes: text.length,
+      metricsMs,
+    };
+  }
 }
 
 function spread(times: ReadonlyMap<string, number>): number[] {
@@ -106,6 +144,8 @@ async function main(): Promise<void> {
     options: {
       tenants: { type: 'string', default: '100' },
       collections: { type: 'string', default: 'all' },
+      idle: { type: 'string', default: '0' },
+      sick: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -120,24 +160,28 @@ async function main(): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt.abort());
   await using stack = await startStack({ print, signal });
   await using hub = await startHub({ rows: 0, students: STUDENTS, signal });
+  await using sick = await sickHubs();
   const services = new Map([
     ...stack.kafkaBrokers.map((broker) => [Number(broker.split(':').at(-1)), 'kafka'] as const),
     [portOf(stack.registryUrl), 'registry'],
     [portOf(stack.redisUrl), 'redis'],
     [portOf(hub.baseUrl), 'hub'],
+    [portOf(sick.url), 'sick hubs'],
   ]);
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'));
   const prefix = `bench-tenants-${process.pid}-${Date.now()}`;
   try {
     const configFile = join(folder, 'rollcall.json');
     const tenantIds = Array.from({ length: tenants }, (_, at) => `t${String(at).padStart(3, '0')}`);
-    await writeFile(configFile, runConfig({ stack, hub, prefix, tenantIds, collections, partitions: 1 }));
+    const isSick = (id: string) => values.sick && sicknessOf(id) !== null;
+    const hubOf = (id: string) => (isSick(id) ? sick.hubOf(id, hub) : hub);
+    await writeFile(configFile, runConfig({ stack, hubOf, prefix, tenantIds, collections, partitions: 1 }));
+    const idleSeconds = Number(values.idle);
+    const measured = { configFile, tenants, services, idleSeconds, isSick, signal };
     for (const name of ['first start', 'restart']) {
       signal.throwIfAborted();
       print(name);
-      process.stdout.write(
-        `${name}: ${JSON.stringify(await measureStart({ configFile, tenants, services, signal }))}\n`,
-      );
+      process.stdout.write(`${name}: ${JSON.stringify(await measureStart(measured))}\n`);
     }
   } finally {
     await deleteTopics(stack, prefix).catch((error: unknown) => print(String(error)));
