@@ -5,27 +5,38 @@ export interface Member {
   readonly holds: readonly string[];
   /** Those of its configuration, which alone it can mirror. */
   readonly knows: readonly string[];
+  /** Of its deployment. */
+  readonly revision: string;
 }
 
 /**
  * Shares the tenants that anybody knows among workers: each goes to exactly one that knows it. Of those that all know, the
  * numbers of any two workers differ by at most one. A worker keeps what it holds as far as that allows, so that a new one
  * moves only what becomes its own, and one that left only what was its own. A tenant that only some know, as while a changed
- * configuration reaches one after the other, moves none of the others. The result depends on the content of the input
- * alone, not on its order.
+ * configuration reaches one after the other, moves none of the others. While one revision replaces another, nobody who lives
+ * loses a tenant: those of a worker that leaves go to its successor, which held none, and a roll-out moves each tenant once.
+ * The result depends on the content of the input alone, not on its order.
  */
 export function assign(members: readonly Member[]): Map<string, string[]> {
   const knowing = members
     .map((member) => ({ ...member, known: new Set(member.knows) }))
     .sort((one, other) => (one.id < other.id ? -1 : 1));
   const tenants = new Set(knowing.flatMap(({ knows }) => knows).sort());
-  const common = [...tenants].filter((tenant) => knowing.every(({ known }) => known.has(tenant)));
+  const isRollOut = members.some(({ revision }) => revision !== members[0]?.revision);
+  const common = isRollOut
+    ? []
+    : [...tenants].filter((tenant) => knowing.every(({ known }) => known.has(tenant)));
   const shares = shareEvenly(members, common);
-  for (const tenant of tenants.difference(new Set(common))) {
+  const held = new Set(knowing.flatMap(({ holds, known }) => holds.filter((tenant) => known.has(tenant))));
+  const others = [...tenants.difference(new Set(common))];
+  for (const tenant of [
+    ...others.filter((each) => held.has(each)),
+    ...others.filter((each) => !held.has(each)),
+  ]) {
     const able = knowing
       .filter(({ known }) => known.has(tenant))
-      .map(({ id, holds }) => ({ has: shares.get(id) ?? [], isHolder: holds.includes(tenant) }))
-      .sort((one, other) => one.has.length - other.has.length);
+      .map(({ id, holds }) => ({ has: shares.get(id) ?? [], holds, isHolder: holds.includes(tenant) }))
+      .sort((one, other) => one.has.length - other.has.length || one.holds.length - other.holds.length);
     (able.find(({ isHolder }) => isHolder) ?? able[0])?.has.push(tenant);
   }
   return shares;

@@ -17,6 +17,8 @@ export interface WorkerGroupOptions {
   /** The tenants of this process's configuration, which may change. */
   readonly tenants: () => readonly string[];
   readonly sessionMs: number;
+  /** Of the deployment of this process: see {@link assign}. */
+  readonly revision: string;
   readonly onAssigned: (assignment: Assignment) => void;
   /** The tenants may be another worker's by now: stop them. The next call is `onAssigned`, or `onTrouble`. */
   readonly onLost: (why: RollcallError) => void;
@@ -97,7 +99,7 @@ export class WorkerGroup {
   #isAlone = false;
   /** Until then no other worker has them. */
   #leaseUntilMs = 0;
-  /** When the last request was sent whose answer can show that the coordinator knows this member. */
+  /** When the last request was sent whose answer shows that the coordinator knows this member. */
   #askedAtMs = 0;
 
   /** Begins to join; it goes on until {@link leave}. */
@@ -139,7 +141,10 @@ export class WorkerGroup {
       try {
         this.#coordinator ??= await this.#findCoordinator();
         if (signal.aborted) return;
-        isMember &&= !this.#isOutdated;
+        if (isMember && this.#isOutdated) {
+          isMember = false;
+          this.#awaitOthers();
+        }
         await (isMember ? this.#heartbeat(null) : this.#join());
         isMember = true;
         failures = 0;
@@ -162,6 +167,7 @@ export class WorkerGroup {
           failures += 1;
           waitMs = jitteredPauseMs(RETRY, failures, random);
           this.#coordinator = null;
+          this.#askedAtMs = -Infinity;
           const doing = `joining the group ${this.#options.groupId}`;
           if (!this.#isHolding) this.#options.onTrouble(kafkaError(error, doing));
         }
@@ -186,9 +192,9 @@ export class WorkerGroup {
   }
 
   async #join(): Promise<void> {
-    const { groupId, sessionMs, tenants } = this.#options;
+    const { groupId, sessionMs, tenants, revision } = this.#options;
     const coordinator = this.#coordinator as Coordinator;
-    const claim = { holds: this.#isHolding ? this.#tenants : [], knows: tenants() };
+    const claim = { holds: this.#isHolding ? this.#tenants : [], knows: tenants(), revision };
     this.#isOutdated = false;
     const joined = await coordinator.joinGroup({
       groupId,
@@ -248,6 +254,7 @@ export class WorkerGroup {
       id: memberId,
       holds: listOf(memberMetadata, 'holds'),
       knows: listOf(memberMetadata, 'knows'),
+      revision: String(fieldsOf(memberMetadata)['revision']),
     }));
     return [...assign(claims)].map(([memberId, tenants]) => {
       const others = new Set(claims.flatMap(({ id, holds }) => (id === memberId ? [] : holds)));
@@ -310,9 +317,13 @@ function encoded(value: object): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** A list of names that another worker, perhaps of another version, has written; empty where it has none. */
+/** What another worker, perhaps of another version, has written. */
+function fieldsOf(bytes: Buffer): Readonly<Record<string, unknown>> {
+  return bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Readonly<Record<string, unknown>>);
+}
+
+/** A list of names; empty where there is none. */
 function listOf(bytes: Buffer, field: string): readonly string[] {
-  if (bytes.length === 0) return [];
-  const { [field]: list } = JSON.parse(bytes.toString()) as Readonly<Record<string, unknown>>;
+  const { [field]: list } = fieldsOf(bytes);
   return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];
 }

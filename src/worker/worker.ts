@@ -301,6 +301,7 @@ function joinGroup({ kafka, config }: Assembly): (events: GroupEvents) => Worker
       groupId: `${topicPrefix}.workers`,
       tenants: () => config.tenants.map(({ id }) => id),
       sessionMs,
+      revision: process.env['ROLLCALL_REVISION'] ?? '',
       now: () => performance.now(),
       random: Math.random,
       sleep,

@@ -57,7 +57,12 @@ export async function checkLifecycle(life: Lifecycle): Promise<void> {
   expectHandOver(life, 3);
   await breakIt(life);
   await rollBack(life, installed, upgraded);
-  life.found.expect(runsOf(life, 'run').at(-1)?.isReady === true, 'the process of the roll-back is ready');
+  const [, , kept] = runsOf(life, 'run');
+  const isKept = kept?.isReady === true && kept.toldToEndMs === undefined;
+  life.found.expect(
+    isKept,
+    'an upgrade whose process could not start ended no other, and so did its roll-back',
+  );
   await uninstall(life, before);
 }
 

@@ -148,19 +148,17 @@ async function look(api: Api, pod: Pod, running: Running): Promise<void> {
     }
     return;
   }
-  const isReady = await answers(pod, pod.spec.containers[0]?.readinessProbe);
+  const isReady = await answers(running.process.port, pod.spec.containers[0]?.readinessProbe);
   if (isReady === running.isReady) return;
   running.isReady = isReady;
   await report(api, pod, running);
 }
 
-/** Whether the address of a probe answers with a success; a port has the number that the container gives to its name. */
-async function answers(pod: Pod, probe: Probe | undefined): Promise<boolean> {
+/** Whether the address of a probe answers with a success. */
+async function answers(port: number, probe: Probe | undefined): Promise<boolean> {
   if (probe === undefined) return true;
-  const { path, port } = probe.httpGet;
-  const number = pod.spec.containers[0]?.ports?.find(({ name }) => name === port)?.containerPort;
   const signal = AbortSignal.timeout(PROBE_WITHIN_MS);
-  return fetch(`http://127.0.0.1:${number}${path}`, { signal }).then(
+  return fetch(`http://127.0.0.1:${port}${probe.httpGet.path}`, { signal }).then(
     (answer) => answer.ok,
     () => false,
   );

@@ -7,7 +7,10 @@ export interface Probe {
 export interface EnvVariable {
   readonly name: string;
   readonly value?: string;
-  readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } };
+  readonly valueFrom?: {
+    readonly secretKeyRef?: { readonly name: string; readonly key: string };
+    readonly fieldRef?: { readonly fieldPath: string };
+  };
 }
 
 export interface Container {

@@ -5,6 +5,11 @@ env:
     value: /etc/rollcall/config/rollcall.yaml
   - name: ROLLCALL_LOG_LEVEL
     value: {{ .Values.logLevel }}
+  # Of one roll-out the Pods have another one than those that they replace.
+  - name: ROLLCALL_REVISION
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.labels['pod-template-hash']
   {{- with .Values.extraEnv }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

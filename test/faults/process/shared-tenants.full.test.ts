@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deleteTopicsOf } from '../../integration/pipeline/kafka-admin.ts';
 import type { RollcallProcess } from '../../integration/pipeline/rollcall-process.ts';
 import { endWorker, startTenantWorkers, type Moves, type TenantWorkers } from '../support/tenant-workers.ts';
@@ -67,17 +67,25 @@ describe(`three processes that share ${TENANTS} tenants`, () => {
     expect(process.output()).toContain('Kafka has not confirmed the membership of this process');
   });
 
-  it('are replaced one after the other, and each time only what must move moves', async () => {
-    let moved = 0;
-    for (const process of workers.living) {
-      const load = workers.loads()[workers.living.indexOf(process)];
-      const left = await workers.moves('SIGTERM of one', () => endWorker(workers, process));
-      expect(left.moved).toBe(load);
-      expectUnowned(left, 0);
-      await joins('its successor joins');
-      moved += left.moved + AFTER_A_JOIN;
-    }
-    console.info(`a rolling restart: ${moved} moves of ${TENANTS} tenants`);
+  it('give what one of them has to the others when it ends, and nothing else moves', async () => {
+    const { process, load } = oldest();
+    const left = await workers.moves('SIGTERM of one', () => endWorker(workers, process));
+    expect(left.moved).toBe(load);
+    expectUnowned(left, 0);
+    await joins('another one joins');
+  });
+
+  it('are replaced by those of another revision, and each tenant moves once', async () => {
+    vi.stubEnv('ROLLCALL_REVISION', 'two');
+    const replaced = await workers.moves('a roll-out', async () => {
+      for (const process of workers.living) {
+        const successor = await workers.start();
+        await successor.says('no tenant is assigned to this process');
+        await endWorker(workers, process);
+      }
+    });
+    expect([replaced.moved, replaced.starts]).toEqual([TENANTS, TENANTS]);
+    expectUnowned(replaced, 0);
   });
 
   it('serve all tenants again after five joins and leaves within some seconds', async () => {

@@ -89,6 +89,7 @@ export class GroupWorker {
       groupId: 'p.workers',
       tenants: () => tenants,
       sessionMs: SESSION_MS,
+      revision: 'one',
       onAssigned: ({ tenants: assigned, moved }) => this.#take(assigned, moved),
       onLost: () => {
         count(world.happened, 'lease over');

@@ -6,13 +6,17 @@ const tenantIds = (count: number): string[] => Array.from({ length: count }, (_,
 const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 60 });
 
 /** Workers that claim anything: nothing, more than their share, tenants of others, tenants that nobody knows. */
-const claimsOf = (knowsOf: (tenants: readonly string[]) => fc.Arbitrary<string[]>) =>
+const claimsOf = (
+  knowsOf: (tenants: readonly string[]) => fc.Arbitrary<string[]>,
+  revision: fc.Arbitrary<string> = fc.constant('one'),
+) =>
   names.chain((tenants) =>
     fc.uniqueArray(
       fc.record({
         id: fc.string({ maxLength: 3 }),
         holds: fc.subarray([...tenants, 'unknown']),
         knows: knowsOf(tenants),
+        revision,
       }),
       { selector: ({ id }) => id, minLength: 1, maxLength: 9 },
     ),
@@ -22,6 +26,9 @@ const alike = claimsOf((tenants) => fc.constant([...tenants]));
 /** Each has read another one. */
 const unlike = claimsOf((tenants) => fc.subarray([...tenants]));
 
+/** Each is of one revision or the other. */
+const mixed = claimsOf((tenants) => fc.subarray([...tenants]), fc.constantFrom('one', 'two'));
+
 /** A group after some joins: everything is assigned. */
 const settled = fc
   .record({ members: fc.integer({ min: 1, max: 9 }), tenants: fc.integer({ min: 0, max: 60 }) })
@@ -29,7 +36,7 @@ const settled = fc
     const knows = tenantIds(tenants);
     let group: Member[] = [];
     for (let count = 1; count <= members; count += 1)
-      group = after([...group, { id: `m${count}`, holds: [], knows }]);
+      group = after([...group, { id: `m${count}`, holds: [], knows, revision: 'one' }]);
     return { group, tenants: knows };
   });
 
@@ -56,7 +63,7 @@ const known = (members: readonly Member[]): string[] => [...new Set(members.flat
 describe('an assignment, whatever the workers claim', () => {
   it('has each tenant that anybody knows exactly once, with a worker that knows it, and no other', () => {
     fc.assert(
-      fc.property(fc.oneof(alike, unlike), (members) => {
+      fc.property(fc.oneof(alike, unlike, mixed), (members) => {
         const assigned = assign(members);
         expect([...assigned.keys()].sort()).toEqual(members.map(({ id }) => id).sort());
         expect([...assigned.values()].flat().sort()).toEqual(known(members).sort());
@@ -78,15 +85,16 @@ describe('an assignment, whatever the workers claim', () => {
 
   it('does not depend on the order of workers, tenants and claims', () => {
     fc.assert(
-      fc.property(fc.oneof(alike, unlike), fc.infiniteStream(fc.nat()), (members, keys) => {
+      fc.property(fc.oneof(alike, unlike, mixed), fc.infiniteStream(fc.nat()), (members, keys) => {
         const shuffled = <T>(values: readonly T[]): T[] =>
           values
             .map((value) => [keys.next().value ?? 0, value] as const)
             .sort(([one], [other]) => one - other)
             .map(([, value]) => value);
         const again = assign(
-          shuffled(members).map(({ id, holds, knows }) => ({
+          shuffled(members).map(({ id, holds, knows, revision }) => ({
             id,
+            revision,
             holds: shuffled(holds),
             knows: shuffled(knows),
           })),
@@ -119,8 +127,8 @@ describe('an assignment, whatever the workers claim', () => {
   it('gives a tenant that two claim to one of them', () => {
     const knows = tenantIds(2);
     const both = assign([
-      { id: 'a', holds: ['t0', 't1'], knows },
-      { id: 'b', holds: ['t1'], knows },
+      { id: 'a', holds: ['t0', 't1'], knows, revision: 'one' },
+      { id: 'b', holds: ['t1'], knows, revision: 'one' },
     ]);
     expect(sorted(both)).toEqual([
       ['a', ['t0']],
@@ -150,7 +158,7 @@ describe('an assignment is sticky', () => {
   it('a join moves at most ⌊M/(N+1)⌋ tenants, all to the new worker', () => {
     fc.assert(
       fc.property(settled, ({ group, tenants }) => {
-        const assigned = assign([...group, { id: 'new', holds: [], knows: tenants }]);
+        const assigned = assign([...group, { id: 'new', holds: [], knows: tenants, revision: 'one' }]);
         const moves = moved(group, assigned);
         expect(moves.length).toBeLessThanOrEqual(Math.floor(tenants.length / (group.length + 1)));
         expect(assigned.get('new')?.toSorted()).toEqual(moves.sort());
@@ -178,7 +186,7 @@ describe('an assignment is sticky', () => {
         const assigned = assign(first);
         expect(assigned.get(group[one]?.id ?? '')).toContain('new');
         expect(moved(group, assigned)).toEqual([]);
-        const all = after(first).map(({ id, holds }) => ({ id, holds, knows }));
+        const all = after(first).map(({ id, holds, revision }) => ({ id, holds, revision, knows }));
         expect(moved(all, assign(all)).length).toBeLessThanOrEqual(1);
       }),
     );
@@ -198,8 +206,39 @@ describe('an assignment is sticky', () => {
         const before = group.find(({ holds }) => holds.includes(gone))?.id;
         if (before !== group[one]?.id) expect(holder).toBe(before);
         expect(moved(group, assigned).filter((tenant) => tenant !== gone).length).toBeLessThanOrEqual(1);
-        const all = after(first).map(({ id, holds }) => ({ id, holds, knows }));
+        const all = after(first).map(({ id, holds, revision }) => ({ id, holds, revision, knows }));
         expect(moved(all, assign(all))).toEqual([gone]);
+      }),
+    );
+  });
+
+  it('nothing moves from a living worker while two revisions are there', () => {
+    fc.assert(
+      fc.property(settled, fc.nat(), ({ group, tenants }, at) => {
+        const newer = { id: 'new', holds: [], knows: tenants, revision: 'two' };
+        expect(moved(group, assign([...group, newer]))).toEqual([]);
+        const rest = group.filter((_, index) => index !== at % group.length);
+        expect(moved(rest, assign([...rest, newer]))).toEqual([]);
+      }),
+    );
+  });
+
+  it('a roll-out moves each tenant once where each worker has one, and ends evenly shared', () => {
+    fc.assert(
+      fc.property(settled, ({ group, tenants }) => {
+        fc.pre(tenants.length >= group.length);
+        let members = group;
+        let moves = 0;
+        for (const [at, { id }] of group.entries()) {
+          members = after([...members, { id: `n${at}`, holds: [], knows: tenants, revision: 'two' }]);
+          const rest = members.filter((each) => each.id !== id);
+          moves += members.find((each) => each.id === id)?.holds.length ?? 0;
+          moves += moved(rest, assign(rest)).length;
+          members = after(rest);
+        }
+        expect(moves).toBe(tenants.length);
+        const loads = members.map(({ holds }) => holds.length);
+        expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
       }),
     );
   });

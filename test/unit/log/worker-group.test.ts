@@ -61,6 +61,7 @@ function worker() {
     groupId: 'p.workers',
     tenants: () => [...configured],
     sessionMs: SESSION_MS,
+    revision: 'one',
     onAssigned: ({ tenants, moved }) => told.push(`${tenants.join()}, moved ${moved.join()}`),
     onLost: ({ code }) => told.push(`lost: ${code}`),
     onTrouble: ({ code }) => told.push(`trouble: ${code}`),
@@ -245,7 +246,12 @@ describe('a worker', () => {
     coordinator.joinGroup.mockReturnValueOnce(joining.promise);
     group.rejoin();
     await vi.advanceTimersByTimeAsync(2_000);
-    expect(metadata().at(-1)).toEqual({ memberId: 'me', holds: ['t0', 't1'], knows: ['t1', 't2', 't3'] });
+    expect(metadata().at(-1)).toEqual({
+      memberId: 'me',
+      holds: ['t0', 't1'],
+      knows: ['t1', 't2', 't3'],
+      revision: 'one',
+    });
     // The others may wait a session for one that is gone.
     await vi.advanceTimersByTimeAsync(SESSION_MS);
     expect(told).toEqual([JOINED]);
@@ -283,7 +289,7 @@ describe('a worker', () => {
     const { coordinator, group } = worker();
     const claim = (memberId: string, holds: string[], knows: string[]) => ({
       memberId,
-      memberMetadata: Buffer.from(JSON.stringify({ holds, knows })),
+      memberMetadata: Buffer.from(JSON.stringify({ holds, knows, revision: 'one' })),
     });
     coordinator.joinGroup.mockResolvedValueOnce({
       memberId: 'me',
