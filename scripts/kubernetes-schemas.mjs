@@ -7,14 +7,25 @@ import { parse } from 'yaml';
 
 const KUBERNETES = 'k8s.io/kubernetes@v1.36.3';
 const OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
-const KINDS = new Set(['ConfigMap', 'Service', 'ServiceAccount', 'Deployment', 'Job', 'NetworkPolicy']);
+const KINDS = new Set([
+  'ConfigMap',
+  'Service',
+  'ServiceAccount',
+  'Deployment',
+  'Job',
+  'NetworkPolicy',
+  'PodDisruptionBudget',
+]);
 const CUSTOM = ['podmonitors', 'prometheusrules'];
 
 /** @typedef {Record<string, any>} Schema */
 
 /** @param {string} cache @param {(line: string) => void} print @returns {Promise<string | undefined>} the folder */
 export async function findSchemas(cache, print) {
-  const folder = join(cache, `kubernetes-schemas-${KUBERNETES.split('@')[1]}-${OPERATOR.split('@')[1]}`);
+  const folder = join(
+    cache,
+    `kubernetes-schemas-${KUBERNETES.split('@')[1]}-${OPERATOR.split('@')[1]}-${KINDS.size}`,
+  );
   if (existsSync(folder) || !process.env.CI) return existsSync(folder) ? folder : undefined;
   const [kubernetes, operator] = [KUBERNETES, OPERATOR].map(moduleFolder);
   if (kubernetes === undefined || operator === undefined) {

@@ -10,7 +10,7 @@ import { openSession } from '../session/open-session.ts';
 import { sleep } from '../runtime.ts';
 import { keepHeartbeat } from '../state/keep-heartbeat.ts';
 import { askOwner } from '../state/ask-owner.ts';
-import type { OwnerHeartbeat } from '../state/coordination.ts';
+import type { OwnerHeartbeat } from '../core/health/tenant-facts.ts';
 import type { Output } from './output.ts';
 import { readLogs } from './with-assembly.ts';
 
@@ -79,8 +79,8 @@ async function livingOwner(
   assembly: Assembly,
   { tenantId, signal }: { readonly tenantId: string; readonly signal: AbortSignal },
 ): Promise<OwnerHeartbeat | null> {
-  const living = await assembly.store.coordination.livingOwner(tenantId);
-  if (living !== null) return living;
+  const [living] = await assembly.store.coordination.livingOwners([tenantId]);
+  if (living) return living;
   const { owner = null } = (await readLogs(assembly, [{ id: tenantId }], signal)).get(tenantId) ?? {};
   const pid = owner === null ? null : livingProcess(owner);
   if (pid === null) return null;

@@ -52,7 +52,11 @@ async function run({ output, signal, openConfig }: Verb): Promise<number> {
     process.exit(EXIT.ok);
   };
   signal.addEventListener('abort', () => setTimeout(giveUp, STOP_WITHIN_MS).unref());
-  const board = new Board(configFile, { version: packageVersion(), now: () => Date.now() });
+  const board = new Board(configFile, {
+    version: packageVersion(),
+    now: () => Date.now(),
+    read: (tenantIds, facts) => assembly.store.coordination.livingOwners(tenantIds, facts),
+  });
   for (const [part, reason] of Object.entries(STARTING)) board.report(part as keyof typeof STARTING, reason);
   const registry = new Registry();
   const count = createMetrics(registry, board, { process: true });

@@ -1,9 +1,8 @@
 import { Command } from 'commander';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
-import type { ConfigFile } from '../config/config-file.ts';
 import type { CollectionStatus } from '../core/health/collection-status.ts';
-import type { TenantFacts } from '../core/health/tenant-facts.ts';
-import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
+import { heardOf, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
+import type { Heard, TenantStatus } from '../core/health/tenant-status.ts';
 import { explainLate } from '../core/watermark.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
@@ -23,6 +22,7 @@ export function command(): Command {
       'Prints the health of each tenant as its process reports it, or else what the topic progress says.',
     )
     .option('--tenant <id>', 'only this tenant')
+    .option('--wrong', 'only tenants that are not well')
     .addHelpText(
       'after',
       `
@@ -33,28 +33,36 @@ export function command(): Command {
   withheld    deletions that need a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
 
-absences and absence-changes follow from absence-versions (↳) in its syncs. --json has the tenants
-of /status.json.
+absences and absence-changes follow from absence-versions (↳) in its syncs. Of more than ten tenants it
+prints no collections. --json has the tenants of /status.json, with their collections.
 
-Exit codes: 0 nothing needs a decision; 1 a tenant is in trouble, or nobody mirrors it any more; 3 something needs a decision.`,
+Exit codes, of all tenants, also with --wrong: 0 nothing needs a decision; 1 a tenant is in trouble, or nobody mirrors it any more; 3 something needs a decision.`,
     )
     .action(verbAction(status));
 }
 
-async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<number> {
+const MOST_IN_DETAIL = 10;
+
+async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise<number> {
+  const { output, signal, loadConfig, flags } = verb;
   const config = loadConfig({ withoutHub: true });
   const wanted = chooseTenants(config, flags.tenant);
   await using assembly = quietAssembly(config);
-  const asked = await Promise.all(wanted.map(async ({ id }) => askOwner(assembly, id)));
-  const ownerless = wanted.filter((_, at) => asked[at]?.health === undefined);
+  const heard = await hear(assembly, wanted);
+  const ownerless = wanted.filter((_, at) => heard[at]?.health === undefined);
   const logs = ownerless.length === 0 ? null : await readLogs(assembly, ownerless, signal);
   const nowMs = Date.now();
-  const tenants = wanted.map(
-    (tenant, at) =>
-      asked[at]?.health ?? fromLog(tenant, { ...asked[at], known: logs?.get(tenant.id) ?? null, nowMs }),
+  const { summary, tenants } = overviewOf(
+    wanted.map(
+      (tenant, at) =>
+        heard[at]?.health ?? fromLog(tenant, { ...heard[at], known: logs?.get(tenant.id) ?? null, nowMs }),
+    ),
   );
-  for (const each of tenants) show(output, each, nowMs);
-  const notes = [...new Map(asked.flatMap(({ note }) => (note ? [[note.why, note]] : []))).values()];
+  const shown = tenants.filter(({ state }) => !flags.wrong || state !== 'well');
+  const isBrief = shown.length > MOST_IN_DETAIL;
+  if (wanted.length > 1) output.line(`${summary}\n`);
+  for (const each of shown) show(output, isBrief ? { ...each, collections: [] } : each, nowMs);
+  const notes = [...new Map(heard.flatMap(({ note }) => (note ? [[note.why, note]] : []))).values()];
   for (const { why, remedy } of notes)
     output.line(`${output.colors.yellow('!')} ${why}\n  ${output.colors.cyan('→')} ${remedy}\n`);
   if (config.redis === undefined)
@@ -66,7 +74,8 @@ async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promi
     ready: tenants.some(({ ready }) => ready),
     needsPerson: tenants.some((each) => each.needsPerson),
     notes,
-    tenants,
+    summary,
+    tenants: shown,
   });
   return exitCode({
     hasFailed: tenants.some(({ state }) => state === 'in-trouble'),
@@ -74,53 +83,31 @@ async function status({ output, signal, loadConfig, flags }: Verb<Scope>): Promi
   });
 }
 
-/** What the heartbeat of a tenant's owner says. A command that owns the tenant for a while reports no health. */
-interface Asked extends Partial<Pick<TenantFacts, 'isOwnerAlive' | 'reported'>> {
-  readonly health?: TenantStatus;
-  readonly note?: ConfigFile['note'];
-}
-
-async function askOwner({ config, store }: Assembly, tenant: string): Promise<Asked> {
-  if (config.redis === undefined) return {};
+/** What the heartbeats of the tenants say, in their order; an empty list without Redis. */
+async function hear({ store }: Assembly, tenants: readonly TenantConfig[]): Promise<readonly Heard[]> {
   try {
-    const living = await store.coordination.livingOwner(tenant);
+    const ids = tenants.map(({ id }) => id);
+    const living = await store.coordination.livingOwners(ids, ['version', 'health', 'collections', 'note']);
     // A living process cannot renew its heartbeat in a Redis that takes no writes.
-    if (living === null) await store.ready();
-    const { health, version, note = 'null' } = living?.info ?? {};
-    if (health === undefined || version === undefined) return { isOwnerAlive: living !== null };
-    const own = packageVersion();
-    if (version === own)
-      return {
-        health: JSON.parse(health, asPrintable) as TenantStatus,
-        note: JSON.parse(note, asPrintable) as ConfigFile['note'],
-      };
-    const why = `version ${printable(version)} mirrors the tenant, and this is ${own}`;
-    const remedy = 'Ask with that version, or look at its status page.';
-    return { isOwnerAlive: true, reported: [{ part: 'owner', why, remedy }] };
+    if (living.includes(null)) await store.ready();
+    return living.map((each) => heardOf(each, packageVersion()));
   } catch (error) {
     const remedy = error instanceof RollcallError ? error.remedy : 'Check redis.url.';
-    return { reported: [{ part: 'redis', why: describeError(error), remedy }] };
+    return tenants.map(() => ({ reported: [{ part: 'redis', why: describeError(error), remedy }] }));
   }
-}
-
-function asPrintable(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? printable(value) : value;
 }
 
 function fromLog(
   tenant: TenantConfig,
-  { known, nowMs, isOwnerAlive = null, reported }: Asked & { known: KnownProgress | null; nowMs: number },
+  { known, nowMs, ...heard }: Heard & { known: KnownProgress | null; nowMs: number },
 ): TenantStatus {
   const { owner = null, ownedSinceMs = null } = known ?? {};
   return tenantStatus({
+    ...UNKNOWN,
+    ...heard,
     tenant: tenant.id,
     deltaOverlapMs: tenant.deltaOverlapMs,
     owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
-    isOwnerAlive,
-    reported,
-    notOffered: [],
-    wrongTenant: [],
-    contradictions: null,
     nowMs,
     collections: enabledCollections(tenant).map(({ name, keyset }) => {
       const { deltaEveryMs, fullPull } = collectionSettings(tenant, name);
@@ -158,6 +145,7 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
       output.line(
         `  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(isFilterMute)}`,
       );
+  if (tenant.collections.length === 0) return;
   output.line();
   const grouped = Map.groupBy(tenant.collections, (each) => each.derivedFrom ?? each.collection);
   output.table(

@@ -24,7 +24,7 @@ export interface AskOwnerOptions {
  */
 export async function askOwner(options: AskOwnerOptions): Promise<RequestOutcome> {
   const { coordination, tenantId, request, signal, sleep, pollIntervalMs = 500 } = options;
-  if ((await coordination.livingOwner(tenantId)) === null) throw noOwner(tenantId);
+  if (!(await coordination.livingOwners([tenantId]))[0]) throw noOwner(tenantId);
   try {
     await coordination.leave(tenantId, request);
     return await outcomeOf({ ...options, signal, sleep, pollIntervalMs });
@@ -42,10 +42,10 @@ async function outcomeOf(
   let lastProgress = 'null';
   for (;;) {
     // The heartbeat is read first, so that the answer of an owner that then withdraws still counts.
-    const living = await coordination.livingOwner(tenantId);
+    const [living] = await coordination.livingOwners([tenantId]);
     const answer = await coordination.answerTo(tenantId, request.id);
     if (answer !== null && answer.state !== 'taken') return withoutOwner(answer);
-    if (living === null) throw noOwner(tenantId);
+    if (!living) throw noOwner(tenantId);
     if (answer !== null && answer.owner !== living.owner) throw ownerEnded(tenantId);
     if (answer === null && now() - askedAtMs > takeWithinMs) throw notTaken(tenantId, takeWithinMs);
     const progress = answer?.progress ?? null;

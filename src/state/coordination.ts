@@ -1,3 +1,5 @@
+import type { OwnerHeartbeat, ReadHeartbeats } from '../core/health/tenant-facts.ts';
+
 /*
  * Owner      the only process that writes for a tenant.
  * Heartbeat  an entry that the owner renews while it runs; it expires when the owner stops.
@@ -6,15 +8,6 @@
  *
  * Kafka decides who owns a tenant (invariant 7), not this code. Losing all of this loses no data.
  */
-
-/** A running process that owns a tenant. */
-export interface OwnerHeartbeat {
-  readonly owner: string;
-  /** When it took the tenant over, by its own wall clock, ms since the epoch; 0: it is only about to. */
-  readonly ownedSinceMs: number;
-  /** Facts about the process, such as host and process id. */
-  readonly info: Readonly<Record<string, string>>;
-}
 
 /** `parameters` come from another process, so the owner must check them. */
 export interface OwnerRequest {
@@ -44,7 +37,7 @@ export interface Coordination {
    * another owner that took over later, by the owners' wall clocks.
    */
   announce(tenantId: string, heartbeat: OwnerHeartbeat, ttlMs: number): Promise<boolean>;
-  livingOwner(tenantId: string): Promise<OwnerHeartbeat | null>;
+  readonly livingOwners: ReadHeartbeats;
   /** Removes the heartbeat, if it is this owner's. */
   withdraw(tenantId: string, owner: string): Promise<void>;
 

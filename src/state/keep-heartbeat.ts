@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import type { Coordination } from './coordination.ts';
 
 /** What the heartbeat of a tenant says besides who its owner is: its health, for `status` in another process. */
@@ -27,7 +26,7 @@ export async function keepHeartbeat(
 ): Promise<void> {
   while (!options.signal.aborted) {
     const ownedSinceMs = options.ownedSinceMs();
-    const info = { host: hostname(), pid: String(process.pid), ...options.factsOf?.(tenantId) };
+    const info = options.factsOf?.(tenantId) ?? {};
     await coordination
       .announce(
         tenantId,

@@ -51,7 +51,7 @@ export class MemoryState implements TenantState {
 /** An index in memory belongs to this process alone: no other one finds it, or asks it for anything. */
 const NOBODY_ELSE: Coordination = {
   announce: () => Promise.resolve(true),
-  livingOwner: () => Promise.resolve(null),
+  livingOwners: () => Promise.resolve([]),
   withdraw: () => Promise.resolve(),
   leave: () => Promise.resolve(),
   cancel: () => Promise.resolve(),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { OwnerHeartbeat, ReadHeartbeats } from '../core/health/tenant-facts.ts';
 import { RollcallError } from '../errors.ts';
 import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from './coordination.ts';
-import type { Coordination, OwnerRequest, OwnerHeartbeat, RequestAnswer } from './coordination.ts';
+import type { Coordination, OwnerRequest, RequestAnswer } from './coordination.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { tenantKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
@@ -26,8 +27,6 @@ const ANSWER = z.discriminatedUnion('state', [
   }),
 ]);
 
-const INFO = z.record(z.string(), z.string());
-
 /** Coordination through Redis. Layout: `redis-keys.ts`. */
 export class RedisCoordination implements Coordination {
   readonly #connection: RedisConnection;
@@ -42,19 +41,24 @@ export class RedisCoordination implements Coordination {
     const announced = await this.#connection.script(
       SCRIPTS.announceOwner,
       [this.#keys(tenantId).owner],
-      [heartbeat.owner, heartbeat.ownedSinceMs, JSON.stringify(heartbeat.info), ttlMs],
+      [heartbeat.owner, heartbeat.ownedSinceMs, ttlMs, ...Object.entries(heartbeat.info).flat()],
     );
     return announced === 1;
   }
 
-  async livingOwner(tenantId: string): Promise<OwnerHeartbeat | null> {
-    const key = this.#keys(tenantId).owner;
-    const [owner, ownedSinceMs, info] = await this.#connection.run((client) =>
-      client.hmget(key, 'owner', 'ownedSinceMs', 'info'),
+  readonly livingOwners: ReadHeartbeats = (tenantIds, facts = []) => {
+    const fields = ['owner', 'ownedSinceMs', ...facts];
+    const commands = tenantIds.map((id) => ['hmget', this.#keys(id).owner, ...fields]);
+    return this.#connection.run(async (client) =>
+      ((await client.pipeline(commands).exec()) ?? []).map(([error, values]) => {
+        if (error !== null) throw error;
+        const [owner, ownedSinceMs, ...found] = values as (string | null)[];
+        if (!owner) return null;
+        const info = facts.flatMap((fact, at) => (found[at] ? [[fact, found[at]]] : []));
+        return { owner, ownedSinceMs: Number(ownedSinceMs), info: Object.fromEntries(info) };
+      }),
     );
-    if (!owner) return null;
-    return { owner, ownedSinceMs: Number(ownedSinceMs), info: parsed(INFO, info ?? '') ?? {} };
-  }
+  };
 
   async withdraw(tenantId: string, owner: string): Promise<void> {
     await this.#connection.script(SCRIPTS.withdrawOwner, [this.#keys(tenantId).owner], [owner]);

@@ -14,7 +14,7 @@ import type { IndexArea } from './index-store.ts';
  *                                             replay          token of a replay that has not finished
  *   {<p>:<t>:<collection>}:missing    hash    `=<key>` → since when, ms since the epoch, and how often full syncs have
  *                                             missed it; `sync` → the one that settled it, and the confirming sync owed (JSON)
- *   {<p>:<t>}:owner                   hash    the heartbeat: owner, ownedSinceMs, info (JSON); expires
+ *   {<p>:<t>}:owner                   hash    the heartbeat: owner, ownedSinceMs, and its facts by name; expires
  *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
  *   {<p>:<t>}:answer:<id>             string  progress or outcome of a request, JSON; expires
  *   {<p>}:probe:<random>              hash    exists for a moment, at the start

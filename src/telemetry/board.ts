@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ConfigChange, ConfigFile } from '../config/config-file.ts';
-import type { HealthPart, NotReady } from '../core/health/tenant-facts.ts';
-import { bounded } from '../core/health/tenant-status.ts';
+import type { HealthPart, NotReady, ReadHeartbeats } from '../core/health/tenant-facts.ts';
+import { bounded, heardOf, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
+import type { Heard } from '../core/health/tenant-status.ts';
 import { isoOrNull } from '../core/words.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { TenantMonitor } from './tenant-monitor.ts';
@@ -16,9 +18,13 @@ const JOINING: NotReady = {
 /** They are asked by the process. */
 const SERVICES = ['kafka', 'redis', 'registry'] as const;
 
+const HEAR_EVERY_MS = 3_000;
+/** A Redis that does not answer delays nobody for longer. */
+const HEAR_WITHIN_MS = 1_000;
+
 /**
- * The health of a process and of the tenants that it mirrors: what `/readyz`, `/status.json`, the page, the metrics and the
- * heartbeats show.
+ * The health of a process and of the tenants that it mirrors: what `/readyz`, the metrics and the heartbeats show. `/status.json`
+ * and the page show the tenants of other processes too, by those heartbeats.
  */
 export class Board {
   readonly version: string;
@@ -30,13 +36,20 @@ export class Board {
   readonly #reported = new Map<HealthPart, Reason>();
   readonly #startedAtMs: number;
   readonly #now: () => number;
+  readonly #read: ReadHeartbeats;
+  #heard: Promise<ReadonlyMap<string, Heard>> | undefined;
+  #heardAtMs = -Infinity;
   #isStopping = false;
   #fatal: string | null = null;
 
-  constructor(configuration: Omit<ConfigFile, 'changed'>, parts: { version: string; now: () => number }) {
+  constructor(
+    configuration: Omit<ConfigFile, 'changed'>,
+    parts: { version: string; now: () => number; read?: ReadHeartbeats },
+  ) {
     this.configuration = configuration;
     this.version = parts.version;
     this.#now = parts.now;
+    this.#read = parts.read ?? (() => Promise.resolve([]));
     this.#startedAtMs = parts.now();
   }
 
@@ -118,25 +131,52 @@ export class Board {
     return [...(this.#isStopping ? [stop] : []), ...noGroup];
   }
 
-  /** The health that `status` in another process prints. */
+  /** The health that `status` and the pages of other processes show. */
   heartbeatOf(tenant: string): Readonly<Record<string, string>> {
     const status = this.#tenants.get(tenant)?.status();
     // It is another worker's by now, and this process ends its last transaction.
     if (status === undefined) return {};
     const { note } = this.configuration;
+    const { collections, ...health } = status;
     return {
       version: this.version,
-      health: JSON.stringify(status),
+      health: JSON.stringify(health),
+      // Most of the text: who looks at all tenants leaves it out.
+      collections: JSON.stringify(collections),
       note: JSON.stringify(note && bounded(note)),
     };
   }
 
-  /** The value of `/status.json`. */
-  json(): Record<string, unknown> {
-    const tenants = this.tenants.map((each) => each.status());
+  async #hear(): Promise<ReadonlyMap<string, Heard>> {
+    const ids = this.configured;
+    const reading = this.#read(ids, ['version', 'health']);
+    const living = await Promise.race([reading, delay(HEAR_WITHIN_MS, [], { ref: false })]);
+    return new Map(living.map((each, at) => [ids[at] ?? '', heardOf(each, this.version)]));
+  }
+
+  /**
+   * The value of `/status.json`: of the tenants in `detailed` that this process mirrors, with their collections; without those
+   * of other processes of which nothing is heard. The heartbeats are read at most every few seconds, and only while someone asks.
+   */
+  async json(detailed: readonly string[] = []): Promise<Record<string, unknown>> {
+    if (this.#now() - this.#heardAtMs >= HEAR_EVERY_MS) {
+      this.#heardAtMs = this.#now();
+      this.#heard = this.#hear().catch(() => new Map());
+    }
+    // A Redis that takes no writes lets the heartbeats of living processes run out.
+    const heard = this.#reported.has('redis') ? undefined : await this.#heard;
+    const nowMs = this.#now();
+    const tenants = this.configured.flatMap((tenant) => {
+      const own = this.#tenants.get(tenant);
+      const other = heard?.get(tenant);
+      if (own === undefined && other === undefined) return [];
+      const status = own?.status() ?? other?.health ?? tenantStatus({ ...UNKNOWN, ...other, tenant, nowMs });
+      const collections = own && detailed.includes(tenant) ? status.collections : undefined;
+      return [{ ...status, isHere: own !== undefined, collections }];
+    });
     const { sinceMs, isValid, note } = this.configuration;
     return {
-      at: isoOrNull(this.#now()),
+      at: isoOrNull(nowMs),
       version: this.version,
       startedAt: isoOrNull(this.#startedAtMs),
       ready: this.reasons().length === 0,
@@ -145,7 +185,7 @@ export class Board {
       reasons: this.#ofProcess(),
       configuration: { since: isoOrNull(sinceMs), isValid, note },
       tenantsConfigured: this.configured.length,
-      tenants,
+      ...overviewOf(tenants),
     };
   }
 }

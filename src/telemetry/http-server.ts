@@ -118,7 +118,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, shown
 }
 
 async function answer(url: string, { board, metrics }: Shown): Promise<Answer> {
-  const path = url.replace(/[?#].*$/, '');
+  const [path = '', query] = url.split(/[?#]/);
   const fatal = board.fatalReason;
   switch (path) {
     case '/livez':
@@ -129,7 +129,7 @@ async function answer(url: string, { board, metrics }: Shown): Promise<Answer> {
       return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
     }
     case '/status.json':
-      return json(200, board.json());
+      return json(200, await board.json(new URLSearchParams(query).getAll('details')));
     case '/metrics':
       return metrics.metrics().then(
         (body) => ({ status: 200, contentType: metrics.contentType, body }),

@@ -393,8 +393,8 @@ class Place {
 
   /** A command that owns the tenant is not fenced. This process has withdrawn, so another heartbeat is another owner's. */
   async #whileOwned(sleep: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    const living = () => this.#options.coordination.livingOwner(this.#tenantId).catch(() => null);
-    while (!signal.aborted && (await living()) !== null) await sleep();
+    const living = () => this.#options.coordination.livingOwners([this.#tenantId]).catch(() => []);
+    while (!signal.aborted && (await living())[0]) await sleep();
   }
 
   /** Mirrors until the signal aborts, or another process has taken the tenant over: then it returns that failure. */

@@ -59,12 +59,30 @@ export interface RunningSync {
   readonly expected: number | null;
 }
 
+/** A running process that owns a tenant. */
+export interface OwnerHeartbeat {
+  readonly owner: string;
+  /** When it took the tenant over, by its own wall clock, ms since the epoch; 0: it is only about to. */
+  readonly ownedSinceMs: number;
+  /** What it says of the health of the tenant (telemetry/board.ts); nothing while a command owns the tenant. */
+  readonly info: Readonly<Record<string, string>>;
+}
+
+/**
+ * Reads the heartbeats of tenants in one round trip, in their order, with no facts but these; an empty list where nobody can
+ * know them. Throws `INDEX_UNREACHABLE`, `INDEX_REFUSED`.
+ */
+export type ReadHeartbeats = (
+  tenantIds: readonly string[],
+  facts?: readonly string[],
+) => Promise<readonly (OwnerHeartbeat | null)[]>;
+
 export interface TenantFacts {
   readonly tenant: string;
   readonly deltaOverlapMs: number;
   readonly collections: readonly CollectionFacts[];
   /** The last process that took over the tenant, from the log. */
-  readonly owner: { readonly owner: string; readonly ownedSinceMs: number } | null;
+  readonly owner: Pick<OwnerHeartbeat, 'owner' | 'ownedSinceMs'> | null;
   /** Null: unknown, as without Redis. */
   readonly isOwnerAlive: boolean | null;
   /** Collections that the hub did not offer at the last request. */

@@ -1,14 +1,15 @@
-import { countOf, isoOrNull, printable } from '../words.ts';
+import { countOf, formatCount, isoOrNull, printable } from '../words.ts';
 import { collectionStatus, type CollectionStatus } from './collection-status.ts';
 import { decisionsOf, named, type Decision } from './decisions.ts';
-import type { HealthPart, NotReady, TenantFacts } from './tenant-facts.ts';
+import type { HealthPart, NotReady, OwnerHeartbeat, TenantFacts } from './tenant-facts.ts';
 
 /**
  * - `needs-person`: there is a decision
  * - the others follow from the first reason: `loading` (not every collection has had a complete full sync), `late` (a
  *   collection is older than the configuration promises), `in-trouble` (any other), `well` (none)
  */
-export type TenantState = 'needs-person' | 'in-trouble' | 'loading' | 'late' | 'well';
+export type TenantState = (typeof GRAVEST)[number];
+const GRAVEST = ['needs-person', 'in-trouble', 'late', 'loading', 'well'] as const;
 
 const STATES: Partial<Record<HealthPart, TenantState>> = { load: 'loading', full: 'late', watermark: 'late' };
 
@@ -29,6 +30,17 @@ export interface TenantStatus {
   readonly collections: readonly CollectionStatus[];
   readonly contradictions: number | null;
 }
+
+/** The facts of a tenant as far as neither its log nor a heartbeat tells them. */
+export const UNKNOWN: Omit<TenantFacts, 'tenant' | 'nowMs'> = {
+  deltaOverlapMs: 0,
+  collections: [],
+  owner: null,
+  isOwnerAlive: null,
+  notOffered: [],
+  wrongTenant: [],
+  contradictions: null,
+};
 
 /** The health of a tenant: `status`, `/readyz`, `/status.json`, the page and the metrics all answer from it. Pure. */
 export function tenantStatus(facts: TenantFacts): TenantStatus {
@@ -101,6 +113,44 @@ const NO_OWNER: NotReady = {
   remedy:
     'Start "rollcall run"; if it should be running, see why it ended: its log, or "kubectl logs --previous".',
 };
+
+/**
+ * The tenants, those first that need attention, and how many are in each state:
+ * `300 tenants: 1 needs person, 2 in trouble, 6 loading, 291 well`.
+ */
+export function overviewOf<T extends Pick<TenantStatus, 'state'>>(tenants: readonly T[]) {
+  const groups = GRAVEST.map((state) => tenants.filter((each) => each.state === state));
+  const counts = groups.flatMap(([one, ...others]) =>
+    one ? [`${formatCount(1 + others.length)} ${one.state.replace('-', ' ')}`] : [],
+  );
+  const [total, each] = [countOf(tenants.length, 'tenant'), counts.join(', ')];
+  return { summary: each === '' ? total : `${total}: ${each}`, tenants: groups.flat() };
+}
+
+/** What a heartbeat says of its tenant. */
+export interface Heard extends Partial<Pick<TenantFacts, 'owner' | 'isOwnerAlive' | 'reported'>> {
+  /** Left out where the owner reports none, or one that this version cannot read; without collections that were not read. */
+  readonly health?: TenantStatus;
+  readonly note?: Pick<NotReady, 'why' | 'remedy'> | null;
+}
+
+/** `own`: the version of this program; another one's health may have another form. */
+export function heardOf(living: OwnerHeartbeat | null, own: string): Heard {
+  if (living === null) return { isOwnerAlive: false };
+  const { version = own, health, collections = '[]', note = 'null' } = living.info;
+  if (health !== undefined && version === own)
+    return { health: { ...parsed(health), collections: parsed(collections) }, note: parsed(note) };
+  const why =
+    version === own
+      ? 'its owner reports no health: a command works on it, or it is moving to another process'
+      : `version ${printable(version)} mirrors the tenant, and this is ${own}`;
+  const remedy = 'Wait some seconds; of another version ask that one, or look at its status page.';
+  return { owner: living, isOwnerAlive: true, reported: [{ part: 'owner', why, remedy }] };
+}
+
+function parsed(text: string) {
+  return JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? printable(value) : value));
+}
 
 /** The collections without a complete full sync, derived ones only if their source has had one. */
 function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {

@@ -1,7 +1,7 @@
 --[[
   Removes an owner's heartbeat, unless it is another owner's.
 
-  KEYS[1]  heartbeat   hash: owner, ownedSinceMs, info
+  KEYS[1]  heartbeat   hash: owner, ownedSinceMs, the facts
   ARGV[1]  owner
 
   Output   1 removed; 0 another owner's, or none

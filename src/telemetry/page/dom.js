@@ -14,10 +14,12 @@ export function morph(old, next) {
     if (name !== 'open' && !next.hasAttribute(name)) old.removeAttribute(name);
   const wanted = [...next.childNodes];
   const keys = new Set(wanted.map(keyOf));
+  // Removes elements first, so that the others need not move: an element that moves loses the focus.
+  const kept = new Map([...old.childNodes].map((child) => [keyOf(child), child]));
+  for (const [key, child] of kept) if (key !== undefined && !keys.has(key)) child.remove();
   for (const [at, child] of wanted.entries()) {
-    // Removes elements first, so that the others need not move: an element that moves loses the focus.
-    while (keyOf(old.childNodes[at]) !== undefined && !keys.has(keyOf(old.childNodes[at])))
-      old.childNodes[at].remove();
+    const found = keyOf(child) === undefined ? undefined : kept.get(keyOf(child));
+    if (found !== undefined && found !== old.childNodes[at]) old.childNodes[at].before(found);
     const now = old.childNodes[at];
     if (now === undefined) old.append(child);
     else if (now.nodeName !== child.nodeName || keyOf(now) !== keyOf(child)) {

@@ -5,9 +5,10 @@ import { morph, node } from './dom.js';
 const EVERY_MS = 3_000;
 const TIMEOUT_MS = 10_000;
 const STALE_MS = 15_000;
+/** More tenants have a line each, which opens on demand. */
 const OPEN_AT_MOST = 3;
 
-/** Colour and mark of each state of a tenant, those first that need a person. */
+/** Colour and mark of each state of a tenant. */
 const LOOKS = {
   'needs-person': ['bad', '✗'],
   'in-trouble': ['bad', '✗'],
@@ -15,18 +16,22 @@ const LOOKS = {
   loading: ['warn', '…'],
   well: ['good', '✓'],
 };
-const GRAVEST = Object.keys(LOOKS);
 
 const main = document.querySelector('#main');
 const overall = document.querySelector('#overall');
 const meta = document.querySelector('#meta');
+const total = document.querySelector('#summary');
+const filter = document.querySelector('form');
 let latest = null;
 let receivedAtMs = 0;
 
 async function ask() {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await fetch('status.json', { cache: 'no-store', signal });
+    // The collections only of tenants that are open.
+    const open = [...main.querySelectorAll('details[open]')].map(({ dataset }) => ['details', dataset.key]);
+    const url = `status.json?${new URLSearchParams(open)}`;
+    const response = await fetch(url, { cache: 'no-store', signal });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     latest = await response.json();
     receivedAtMs = Date.now();
@@ -34,16 +39,18 @@ async function ask() {
     // The page shows how long it has had no answer.
   }
   if (latest !== null) show();
-  setTimeout(() => void ask(), EVERY_MS);
 }
 
 function show() {
   const silentMs = Date.now() - receivedAtMs;
   const isStale = silentMs > STALE_MS;
   const nowMs = Date.parse(latest.at) + silentMs;
-  const tenants = latest.tenants.toSorted(
-    (one, other) => GRAVEST.indexOf(one.state) - GRAVEST.indexOf(other.state),
+  const tenants = latest.tenants.filter(
+    ({ tenant, state }) =>
+      tenant.includes(filter.tenant.value.trim()) && !(filter.wrong.checked && state === 'well'),
   );
+  const isFew = tenants.length <= OPEN_AT_MOST;
+  const onTop = isFew ? tenants : [];
   const process = { tenant: 'this process', reasons: latest.reasons };
   const { note } = latest.configuration;
   const notes = note === null ? [] : [{ part: 'configuration', ...note }];
@@ -51,21 +58,22 @@ function show() {
   const next = main.cloneNode(false);
   next.append(
     ...(isStale ? [node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, silence)] : []),
-    ...alarm('decisions', 'bad', '✗ A decision is needed', tenants.flatMap(decisions)),
-    ...alarm('troubles', 'warn', '! Not ready', [process, ...tenants].flatMap(troubles)),
+    ...alarm('decisions', 'bad', '✗ A decision is needed', onTop.flatMap(decisions)),
+    ...alarm('troubles', 'warn', '! Not ready', [process, ...onTop].flatMap(troubles)),
     ...alarm('configuration', 'warn', '! Configuration', troubles({ ...process, reasons: notes })),
-    ...(tenants.length > 0 || latest.reasons.length > 0
-      ? []
-      : [node('p', { 'data-key': ' idle' }, 'No tenant is assigned to this process.')]),
-    ...tenants.map((each, at) => tenantCard(each, nowMs, at < OPEN_AT_MOST)),
+    ...(tenants.length > 0 ? [] : [node('p', { 'data-key': ' idle' }, 'No tenant to show.')]),
+    ...tenants.map((each) => tenantCard(each, nowMs, isFew)),
   );
   morph(main, next);
   const [color, text] = summary(isStale);
   if (overall.textContent !== text) overall.textContent = text;
   overall.className = `pill ${color}`;
   document.title = `${text} · Rollcall`;
-  const isShared = latest.tenants.length < latest.tenantsConfigured;
-  const share = isShared ? `${latest.tenants.length} of ${latest.tenantsConfigured} tenants · ` : '';
+  const unknown = latest.tenantsConfigured - latest.tenants.length;
+  const others = unknown === 0 ? '' : `; of ${unknown} more nothing is known without Redis`;
+  total.textContent = latest.summary + others;
+  const own = latest.tenants.filter(({ isHere }) => isHere).length;
+  const share = own < latest.tenantsConfigured ? `${own} of ${latest.tenantsConfigured} tenants here · ` : '';
   meta.textContent = `live · ${share}up for ${span(nowMs - Date.parse(latest.startedAt))} · version ${latest.version}`;
 }
 
@@ -114,39 +122,23 @@ function troubles({ tenant, reasons }) {
   );
 }
 
-/** A tenant: its state, and a row for each collection. */
-function tenantCard({ tenant, state, headline, owner, isOwnerAlive, collections }, nowMs, isOpen) {
+/** A tenant: its state and owner, what to do unless that stands on top, and a row for each collection if it is open. */
+function tenantCard(status, nowMs, isFew) {
+  const { tenant, state, headline, owner, isHere, collections } = status;
+  const elsewhere = `Its collections: on the page of its owner, or by "rollcall status --tenant ${tenant}".`;
   const [color, mark] = LOOKS[state] ?? ['warn', '?'];
-  const own = collections.filter(({ derivedFrom }) => derivedFrom === null);
-  const watermarks = own.filter(({ hasIncremental, watermark }) => hasIncremental && watermark !== null);
-  const ownerText = owner === null ? 'none yet' : `for ${span(nowMs - Date.parse(owner.since))}`;
   return node(
     'details',
-    { class: 'card', 'data-key': tenant, ...(isOpen ? { open: '' } : {}) },
+    { class: isFew ? 'card' : 'card line', 'data-key': tenant, ...(isFew ? { open: '' } : {}) },
     node(
       'summary',
       { class: 'wrap' },
       node('h2', {}, tenant),
       node('span', { class: color }, `${mark} ${headline}`),
+      node('span', { class: 'soft' }, owner?.owner ?? 'no owner', ' · ', age(owner?.since, nowMs)),
     ),
-    node(
-      'p',
-      { class: 'wrap soft' },
-      node(
-        'span',
-        {},
-        'published up to ',
-        age(watermarks.map((each) => each.watermark).sort()[0], nowMs),
-        ' ago',
-      ),
-      node('span', {}, `owner ${owner?.owner ?? ''} ${ownerText}${isOwnerAlive ? '' : ' (not at present)'}`),
-    ),
-    node(
-      'div',
-      // Reachable by keyboard, as it may scroll.
-      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Collections of ${tenant}` },
-      table(collections, own, nowMs),
-    ),
+    ...(isFew ? [] : [node('ul', {}, ...decisions(status), ...troubles(status))]),
+    collections ? table(status, nowMs) : node('p', { class: 'soft' }, isHere ? '…' : elsewhere),
   );
 }
 
@@ -162,18 +154,16 @@ const COLUMNS = [
 ];
 
 /** A derived collection stands below its source. */
-function table(collections, own, nowMs) {
+function table({ tenant, collections }, nowMs) {
+  const own = collections.filter(({ derivedFrom }) => derivedFrom === null);
   const below = (name) => collections.filter(({ derivedFrom }) => derivedFrom === name);
   const titles = COLUMNS.map((title) => node('th', { scope: 'col' }, title));
+  const rows = own.flatMap((each) => [each, ...below(each.collection)].map((one) => row(one, nowMs)));
   return node(
-    'table',
-    {},
-    node('thead', {}, node('tr', {}, ...titles)),
-    node(
-      'tbody',
-      {},
-      ...own.flatMap((each) => [each, ...below(each.collection)]).map((each) => row(each, nowMs)),
-    ),
+    'div',
+    // Reachable by keyboard, as it may scroll.
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Collections of ${tenant}` },
+    node('table', {}, node('thead', {}, node('tr', {}, ...titles)), node('tbody', {}, ...rows)),
   );
 }
 
@@ -241,4 +231,16 @@ main.addEventListener('click', ({ target }) => {
   copied?.then(() => button.classList.add('copied')).catch(() => undefined);
 });
 
+// The address keeps the filter.
+const asked = new URLSearchParams(location.search);
+filter.tenant.value = asked.get('tenant') ?? '';
+filter.wrong.checked = asked.has('wrong');
+filter.addEventListener('submit', (event) => event.preventDefault());
+filter.addEventListener('input', () => {
+  history.replaceState(null, '', `?${new URLSearchParams(new FormData(filter))}`);
+  if (latest !== null) show();
+});
+// It does not bubble.
+main.addEventListener('toggle', () => void ask(), true);
+setInterval(() => void ask(), EVERY_MS);
 void ask();

@@ -2,6 +2,7 @@
 export interface Page {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
+  close(): Promise<void>;
   content(): Promise<string>;
   textContent(selector: string): Promise<string | null>;
   waitForSelector(selector: string, options?: { state?: 'attached' | 'visible' }): Promise<unknown>;
@@ -28,5 +29,7 @@ export interface Browser {
 
 export function chromiumPath(): Promise<string | undefined>;
 export function launchChromium(): Promise<Browser>;
+/** With `ROLLCALL_SCREENSHOTS=<folder>`, for people to look at. */
+export function screenshot(page: Page, name: string, fullPage?: boolean): Promise<void>;
 /** The accessibility violations that axe finds on a page, as `rule: selector`. */
 export function violationsOn(page: Page): Promise<string[]>;

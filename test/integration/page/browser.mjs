@@ -1,5 +1,6 @@
 // A real Chromium for tests: the machine's own; in CI, Debian's is installed once when there is none.
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,11 +44,18 @@ export async function launchChromium() {
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
 }
 
+/** With `ROLLCALL_SCREENSHOTS=<folder>`, for people to look at. */
+export async function screenshot(page, name, fullPage = true) {
+  const folder = process.env.ROLLCALL_SCREENSHOTS;
+  if (folder === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage });
+}
+
 /** The accessibility violations that axe finds on a page, as `rule: selector`. */
 export async function violationsOn(page) {
   const source = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
   const session = await page.context().newCDPSession(page);
-  const { readFileSync } = await import('node:fs');
   // The debugger is not bound by the page's policy, which allows no other script.
   const evaluate = (expression) =>
     session.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });

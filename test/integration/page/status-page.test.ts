@@ -1,7 +1,12 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chromiumPath, launchChromium, violationsOn, type Browser, type Page } from './browser.mjs';
+import {
+  chromiumPath,
+  launchChromium,
+  screenshot,
+  violationsOn,
+  type Browser,
+  type Page,
+} from './browser.mjs';
 import { INVENTED_COLLECTIONS, startInventedPage } from './invented-board.ts';
 
 const EXECUTABLE = await chromiumPath();
@@ -119,11 +124,3 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
     expect(await page.textContent('#overall')).toBe('✗ no answer');
   });
 });
-
-/** With `ROLLCALL_SCREENSHOTS=<folder>`, for people to look at. */
-async function screenshot(page: Page, name: string): Promise<void> {
-  const folder = process.env['ROLLCALL_SCREENSHOTS'];
-  if (folder === undefined) return;
-  mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-}

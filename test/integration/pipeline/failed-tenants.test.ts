@@ -105,7 +105,7 @@ describe('a tenant whose topic does not fit', () => {
       await vi.waitFor(() => expect(headlineOf('north')).toBe('all well'), WITHIN_MS);
       // The process is ready, as one of its tenants is.
       expect(board.reasons()).toEqual([]);
-      expect(JSON.stringify(board.json())).toContain(failed);
+      expect(JSON.stringify(await board.json())).toContain(failed);
       expect(await metrics.metrics()).toContain('rollcall_ready{tenant="south",part="failed"} 0');
       expect(await metrics.metrics()).toContain('rollcall_ready{tenant="north",part="failed"} 1');
       const logged = lines.filter((line) => line.includes('KAFKA_TOPIC_MISMATCH'));
@@ -114,6 +114,9 @@ describe('a tenant whose topic does not fit', () => {
       // The heartbeat may be some seconds old.
       const says = async () => expect(await verb(['status'], 1)).toContain(`south  ${failed}`);
       await vi.waitFor(says, WITHIN_MS);
+      const wrong = await verb(['status', '--wrong'], 1);
+      expect(wrong).toMatch(/^2 tenants: 1 in trouble, 1 well$/m);
+      expect(wrong).not.toContain('north  all well');
       expect(await verb(['pull', '--tenant', 'south'], 1)).toContain(`segment.ms is ${MISFIT}`);
       await setTopicSettings(topic, { 'segment.ms': FITTING });
       await vi.waitFor(() => expect(headlineOf('south')).toBe('all well'), WITHIN_MS);

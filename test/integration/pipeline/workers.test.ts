@@ -46,11 +46,14 @@ async function startWorker(): Promise<RollcallProcess> {
 
 /** The tenants that a process says it mirrors, and has loaded; `ready` is that of the process. */
 async function mirrored(worker: RollcallProcess): Promise<{ ids: string[]; count: number; ready: boolean }> {
-  const port = /"port":(\d+)/.exec(worker.output())?.[1];
-  const response = await fetch(`http://127.0.0.1:${port}/status.json`);
-  const { tenants, ready } = (await response.json()) as { tenants: TenantStatus[]; ready: boolean };
-  const ids = tenants.filter((each) => each.isOwnerAlive === true && each.ready).map(({ tenant }) => tenant);
-  return { ids, count: tenants.length, ready };
+  const response = await fetch(statusUrlOf(worker));
+  const { tenants, ready } = (await response.json()) as {
+    tenants: (TenantStatus & { isHere: boolean })[];
+    ready: boolean;
+  };
+  const own = tenants.filter(({ isHere }) => isHere);
+  const ids = own.filter((each) => each.isOwnerAlive === true && each.ready).map(({ tenant }) => tenant);
+  return { ids, count: own.length, ready };
 }
 
 /** Waits until these processes together mirror each tenant once, and share them evenly; returns what each has. */
@@ -99,6 +102,25 @@ async function expectStatusWell(): Promise<void> {
   expect(tenants.map(({ tenant, state }) => [tenant, state])).toEqual(TENANTS.map((id) => [id, 'well']));
 }
 
+/** The page of any process shows all tenants, whichever process mirrors them. */
+async function expectEveryPageTellsTheWhole(among: readonly RollcallProcess[]): Promise<void> {
+  for (const worker of among) {
+    const { summary, tenants } = (await (await fetch(statusUrlOf(worker))).json()) as {
+      summary: string;
+      tenants: TenantStatus[];
+    };
+    expect(summary).toBe(`${TENANTS.length} tenants: ${TENANTS.length} well`);
+    expect(tenants.map(({ tenant }) => tenant).sort()).toEqual(TENANTS);
+    expect(tenants.every(({ owner }) => owner?.since !== null)).toBe(true);
+    const processes = new Set(tenants.map(({ owner }) => owner?.owner.replace(/-[^-]*$/, '')));
+    expect(processes.size).toBe(among.length);
+  }
+}
+
+function statusUrlOf(worker: RollcallProcess): string {
+  return `http://127.0.0.1:${/"port":(\d+)/.exec(worker.output())?.[1]}/status.json`;
+}
+
 async function took<T>(what: string, work: Promise<T>): Promise<T> {
   const startedAtMs = performance.now();
   const result = await work;
@@ -119,6 +141,7 @@ describe('workers with the same configuration', () => {
     await expectEveryTopicEqualsHub();
     // The heartbeats, from which it knows, may be some seconds old.
     await vi.waitFor(expectStatusWell, { timeout: 60_000, interval: 1_000 });
+    await vi.waitFor(() => expectEveryPageTellsTheWhole(workers), { timeout: 30_000, interval: 500 });
   });
 
   it('take over what a worker had that ends by SIGTERM, when it has ended', async () => {

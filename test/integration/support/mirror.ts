@@ -258,7 +258,8 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
 
   statusText(): string {
     const board = this.#board;
-    return `${JSON.stringify([board?.json(), board?.reasons()])}${board?.heartbeatOf(this.tenantId)['health']}`;
+    const statuses = board?.tenants.map((each) => each.status());
+    return `${JSON.stringify([statuses, board?.reasons()])}${board?.heartbeatOf(this.tenantId)['health']}`;
   }
 
   attempt(mode: 'FULL' | 'INCREMENTAL', ...collections: CollectionName[]): Promise<readonly Outcome[]> {

@@ -131,7 +131,7 @@ describe('a configuration on disk that is not valid', () => {
     const logged = process.lines.filter((line) => line.includes('is not valid'));
     expect(logged).toHaveLength(1);
     expect(logged[0]).toContain('line 1: tenants names no tenant');
-    expect(process.board.json()).toMatchObject({
+    expect(await process.board.json()).toMatchObject({
       configuration: {
         isValid: false,
         note: { why: expect.stringContaining('tenants names no tenant') as string },
@@ -142,7 +142,7 @@ describe('a configuration on disk that is not valid', () => {
     expect([process.shown(), process.board.reasons()]).toEqual([['north', 'south'], before]);
     process.write(configOf(['north', 'south']));
     await vi.advanceTimersByTimeAsync(TAKEN_UP_AFTER_MS);
-    expect(process.board.json()).toMatchObject({ configuration: { isValid: true, note: null } });
+    expect(await process.board.json()).toMatchObject({ configuration: { isValid: true, note: null } });
     expect(process.board.heartbeatOf('north')['note']).toBe('null');
     expect(await process.metrics.metrics()).toContain(`${valid} 1`);
     expect(process.lines.at(-1)).toContain('the configuration has been read again');
@@ -159,7 +159,7 @@ describe('a configuration on disk that is not valid', () => {
     expect(process.onChanged).toHaveBeenCalledOnce();
     expect(process.lines.join('')).toContain('"added":["east"]');
     expect(process.lines.join('')).toContain('another http.port');
-    expect(process.board.json()).toMatchObject({
+    expect(await process.board.json()).toMatchObject({
       configuration: { isValid: true, note: { remedy: expect.stringContaining('Restart') as string } },
     });
     expect(await process.metrics.metrics()).toContain('rollcall_configuration_valid 1');

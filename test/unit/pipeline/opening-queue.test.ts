@@ -16,9 +16,9 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
   const memory = createMemoryStore();
   /** Tenants that another process owns now. */
   const others = new Set<string>();
-  const livingOwner = async (tenantId: string) =>
-    others.has(tenantId) ? { owner: 'a command', ownedSinceMs: 1, info: {} } : null;
-  const store = { ...memory, coordination: { ...memory.coordination, livingOwner } };
+  const livingOwners = async (tenantIds: readonly string[]) =>
+    tenantIds.map((id) => (others.has(id) ? { owner: 'a command', ownedSinceMs: 1, info: {} } : null));
+  const store = { ...memory, coordination: { ...memory.coordination, livingOwners } };
   const served: string[] = [];
   const failures: string[] = [];
   const stopped: string[] = [];

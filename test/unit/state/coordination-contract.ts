@@ -30,7 +30,12 @@ export function describeCoordination({
     }
 
     function sign(owner: string, ownedSinceMs = 1_700_000_000_000) {
-      return { owner, ownedSinceMs, info: { host: 'north-1', pid: '7' } };
+      return { owner, ownedSinceMs, info: { version: '7', health: '{}' } };
+    }
+
+    /** The heartbeat, with the facts of `sign`. */
+    async function livingOwner(coordination: Coordination, tenantId: string) {
+      return (await coordination.livingOwners([tenantId], ['version', 'health']))[0];
     }
 
     function request(parameters: Record<string, unknown> = {}) {
@@ -43,22 +48,37 @@ export function describeCoordination({
 
     it('the heartbeat of an older owner does not replace that of a newer one', async () => {
       const { coordination, tenantId } = await setUp();
-      expect(await coordination.livingOwner(tenantId)).toBeNull();
+      expect(await livingOwner(coordination, tenantId)).toBeNull();
       expect(await coordination.announce(tenantId, sign('old', 1_000), 60_000)).toBe(true);
       expect(await coordination.announce(tenantId, sign('new', 2_000), 60_000)).toBe(true);
       expect(await coordination.announce(tenantId, sign('old', 1_000), 60_000)).toBe(false);
-      expect(await coordination.livingOwner(tenantId)).toEqual(sign('new', 2_000));
+      expect(await livingOwner(coordination, tenantId)).toEqual(sign('new', 2_000));
       await coordination.withdraw(tenantId, 'old');
-      expect(await coordination.livingOwner(tenantId)).toEqual(sign('new', 2_000));
+      expect(await livingOwner(coordination, tenantId)).toEqual(sign('new', 2_000));
       expect(await coordination.announce(tenantId, sign('new', 2_000), 60_000)).toBe(true);
       await coordination.withdraw(tenantId, 'new');
-      expect(await coordination.livingOwner(tenantId)).toBeNull();
+      expect(await livingOwner(coordination, tenantId)).toBeNull();
+    });
+
+    it('the heartbeats of many tenants are read at once, in their order, with the facts that are asked for', async () => {
+      const { coordination, tenantId } = await setUp();
+      const ids = Array.from({ length: 500 }, (_, at) => `${tenantId}-${at}`);
+      const mirrored = ids.filter((_, at) => at % 2 === 0);
+      await Promise.all(mirrored.map((id) => coordination.announce(id, sign(`owner of ${id}`), 60_000)));
+      expect(await coordination.livingOwners(ids, ['version', 'unknown'])).toEqual(
+        ids.map((id, at) => (at % 2 === 0 ? { ...sign(`owner of ${id}`), info: { version: '7' } } : null)),
+      );
+      const [first = ''] = ids;
+      await coordination.announce(first, { ...sign(`owner of ${first}`), info: {} }, 60_000);
+      expect(await coordination.livingOwners([first], ['version'])).toEqual([
+        { ...sign(`owner of ${first}`), info: {} },
+      ]);
     });
 
     it('an owner without a heartbeat stops being the live one', async () => {
       const { coordination, tenantId } = await setUp();
       await coordination.announce(tenantId, sign('silent', 2_000), 30);
-      await vi.waitFor(async () => expect(await coordination.livingOwner(tenantId)).toBeNull());
+      await vi.waitFor(async () => expect(await livingOwner(coordination, tenantId)).toBeNull());
       expect(await coordination.announce(tenantId, sign('clock behind', 1_000), 60_000)).toBe(true);
     });
 

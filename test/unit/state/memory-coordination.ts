@@ -1,11 +1,7 @@
+import type { OwnerHeartbeat, ReadHeartbeats } from '../../../src/core/health/tenant-facts.ts';
 import { RollcallError } from '../../../src/errors.ts';
 import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
-import type {
-  Coordination,
-  OwnerRequest,
-  OwnerHeartbeat,
-  RequestAnswer,
-} from '../../../src/state/coordination.ts';
+import type { Coordination, OwnerRequest, RequestAnswer } from '../../../src/state/coordination.ts';
 
 interface Expiring<T> {
   readonly value: T;
@@ -30,17 +26,24 @@ export class MemoryCoordination implements Coordination {
 
   async announce(tenantId: string, heartbeat: OwnerHeartbeat, ttlMs: number): Promise<boolean> {
     const { owner, ownedSinceMs, info } = heartbeat;
-    const living = await this.livingOwner(tenantId);
+    const living = this.#living(tenantId);
     if (living !== null && living.owner !== owner && living.ownedSinceMs > ownedSinceMs) return false;
     const copy = { ...heartbeat, info: { ...info } };
     this.#entry(tenantId).heartbeat = { value: copy, untilMs: this.#now() + ttlMs };
     return true;
   }
 
-  async livingOwner(tenantId: string): Promise<OwnerHeartbeat | null> {
+  #living(tenantId: string): OwnerHeartbeat | null {
     const { heartbeat } = this.#entry(tenantId);
     return heartbeat !== null && heartbeat.untilMs > this.#now() ? heartbeat.value : null;
   }
+
+  readonly livingOwners: ReadHeartbeats = async (tenantIds, facts = []) =>
+    tenantIds.map((id) => {
+      const living = this.#living(id);
+      const asked = Object.entries(living?.info ?? {}).filter(([name]) => facts.includes(name));
+      return living && { ...living, info: Object.fromEntries(asked) };
+    });
 
   async withdraw(tenantId: string, owner: string): Promise<void> {
     const entry = this.#entry(tenantId);

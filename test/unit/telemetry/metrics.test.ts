@@ -3,8 +3,10 @@ import { Registry, register } from 'prom-client';
 import { describe, expect, it, vi } from 'vitest';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
+import { ERROR_CODES } from '../../../src/errors.ts';
+import { COLLECTIONS } from '../../../src/model/collections.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { boardOf, caughtUp } from './support/board-of.ts';
+import { boardOf, caughtUp, loaded } from './support/board-of.ts';
 
 const START_MS = 1_700_000_000_000;
 const stats = newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: START_MS });
@@ -135,6 +137,29 @@ describe('metrics', () => {
     createMetrics(new Registry(), boardOf(0).board, { process: true });
     expect(sampled.mock.calls[0]?.[0]?.resolution).toBeGreaterThanOrEqual(100);
     sampled.mockRestore();
+  });
+
+  it('of a tenant with all collections are at most 450 series, syncs and failures included', async () => {
+    const synced = COLLECTIONS.filter((name) => name !== 'absences' && name !== 'absence-changes');
+    const world = boardOf(START_MS, COLLECTIONS);
+    for (const collection of synced) {
+      world.emit({
+        ...caughtUp(collection, loaded(collection, START_MS)),
+        contradictions: 0,
+      } as PipelineEvent);
+      for (const mode of ['FULL', 'INCREMENTAL'] as const) {
+        world.emit({ type: 'sync-started', collection, mode });
+        world.emit({ ...ENDED, collection, mode, stats: { ...stats, mode } });
+      }
+    }
+    const failed = { type: 'request-failed', target: 'users', status: null, durationMs: 1 } as const;
+    for (const code of ERROR_CODES.filter((each) => each.startsWith('HUB_')))
+      world.emit({ type: 'hub', event: { ...failed, code } });
+    const series = (await world.registry.metrics())
+      .split('\n')
+      .filter((line) => line.includes('tenant="north"'));
+    expect(series.length).toBeGreaterThan(300);
+    expect(series.length).toBeLessThanOrEqual(450);
   });
 
   it('the shared registry stays empty', async () => {

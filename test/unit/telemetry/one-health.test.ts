@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
+import { heardOf } from '../../../src/core/health/tenant-status.ts';
 import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
@@ -27,7 +28,7 @@ async function answers({ board, registry }: World) {
   const url = `http://127.0.0.1:${server.port}`;
   const readyz = await fetch(`${url}/readyz`);
   const { reasons } = (await readyz.json()) as { reasons: { part: string }[] };
-  const json = (await (await fetch(`${url}/status.json`)).json()) as {
+  const json = (await (await fetch(`${url}/status.json?details=north`)).json()) as {
     ready: boolean;
     tenants: { state: string; headline: string; reasons: { part: string }[] }[];
   };
@@ -35,8 +36,9 @@ async function answers({ board, registry }: World) {
   const unready = [...text.matchAll(/^rollcall_ready\{tenant="north",part="(\w+)"\} 0$/gm)].map(
     ([, part]) => part,
   );
-  const { version, health = '' } = board.heartbeatOf('north');
-  expect([version, JSON.parse(health)]).toEqual(['1.2.3', json.tenants[0]]);
+  const heartbeat = { owner: 'vm-1', ownedSinceMs: START_MS, info: board.heartbeatOf('north') };
+  const { health } = heardOf(heartbeat, '1.2.3');
+  expect({ ...health, isHere: true }).toEqual(json.tenants[0]);
   return {
     code: readyz.status,
     readyz: reasons.map(({ part }) => part).sort(),
@@ -264,7 +266,7 @@ describe('one health, asked in five ways', () => {
       json: ['short'],
       state: 'in-trouble',
     });
-    expect(JSON.stringify(world.board.json())).toContain('190 of 250 rows');
+    expect(JSON.stringify(await world.board.json())).toContain('190 of 250 rows');
     world.emit({ ...ended, outcome: 'complete', why: null, short: null });
     expect(await answers(world)).toMatchObject({ code: 200 });
   });
@@ -291,7 +293,7 @@ describe('one health, asked in five ways', () => {
 });
 
 describe('the sync in progress', () => {
-  it('is over when a full sync of some scopes ends, although its record is that of an incremental one', () => {
+  it('is over when a full sync of some scopes ends, although its record is that of an incremental one', async () => {
     const world = boardOf(START_MS);
     world.isWell();
     world.emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
@@ -308,24 +310,25 @@ describe('the sync in progress', () => {
       stats: newSyncStats({ syncId: 'p3', mode: 'INCREMENTAL', startedAtMs: START_MS }),
       progress: loaded('users', START_MS),
     });
-    expect(JSON.stringify(world.board.json())).not.toContain('"running":{');
+    expect(JSON.stringify(await world.board.json(['north']))).not.toContain('"running":{');
   });
 
-  it('waits for its turn until it begins, or its session ends', () => {
+  it('waits for its turn until it begins, or its session ends', async () => {
     const world = boardOf(START_MS);
     world.isWell();
-    const isWaiting = (): boolean => JSON.stringify(world.board.json()).includes('"isWaiting":true');
+    const isWaiting = async (): Promise<boolean> =>
+      JSON.stringify(await world.board.json(['north'])).includes('"isWaiting":true');
     world.emit({ type: 'full-sync-waits', collection: 'users' });
     world.emit({ type: 'sync-started', collection: 'users', mode: 'INCREMENTAL' });
-    expect(isWaiting()).toBe(true);
+    expect(await isWaiting()).toBe(true);
     world.emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
-    expect(isWaiting()).toBe(false);
+    expect(await isWaiting()).toBe(false);
     world.emit({ type: 'full-sync-waits', collection: 'users' });
     world.emit({ type: 'session-failed', error: new Error('over'), retryInMs: 1_000 });
-    expect(isWaiting()).toBe(false);
+    expect(await isWaiting()).toBe(false);
   });
 
-  it('has the rows seen and expected', () => {
+  it('has the rows seen and expected', async () => {
     const world = boardOf(START_MS);
     world.isWell();
     const stats = {
@@ -346,7 +349,7 @@ describe('the sync in progress', () => {
     };
     world.emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
     world.emit({ type: 'sync-page', collection: 'users', stats, tally });
-    const [tenant] = world.board.json()['tenants'] as Tenant[];
+    const [tenant] = (await world.board.json(['north']))['tenants'] as Tenant[];
     const users = tenant?.collections.find(({ collection }) => collection === 'users');
     expect(users).toMatchObject({ running: { mode: 'FULL', seen: 4, expected: 20 } });
   });

@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { ConfigFile } from '../../../../src/config/config-file.ts';
+import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
@@ -7,25 +8,30 @@ import { Board } from '../../../../src/telemetry/board.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A configuration of the tenant `north` with users and orgs. */
-function twoCollections() {
+/** A configuration of these tenants with these collections. */
+export function configOf(tenants: readonly string[], collections: readonly string[]) {
   const text = `
 kafka: { brokers: [localhost:9092] }
 registry: { url: http://localhost:8081 }
-tenants:
-  - id: north
-    collections: [users, orgs]
-    hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }
+tenants:${tenants
+    .map(
+      (id) => `
+  - id: ${id}
+    collections: [${collections.join(', ')}]
+    afterschools: [a]
+    hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }`,
+    )
+    .join('')}
 `;
   return new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => text });
 }
 
 /** The process's own view of `north`, fed with events as `rollcall run` feeds it, on a clock that a test moves. */
-export function boardOf(startMs: number) {
+export function boardOf(startMs: number, collections: readonly CollectionName[] = ['users', 'orgs']) {
   let nowMs = startMs;
   const now = (): number => nowMs;
   const registry = new Registry();
-  const board = new Board(twoCollections(), { version: '1.2.3', now });
+  const board = new Board(configOf(['north'], collections), { version: '1.2.3', now });
   board.hold(['north']);
   const count = createMetrics(registry, board, { process: false });
   const emit = (...events: readonly PipelineEvent[]): void => {
@@ -49,7 +55,7 @@ export function boardOf(startMs: number) {
   };
 }
 
-export function caughtUp(collection: 'users' | 'orgs', progress: Progress | null): PipelineEvent {
+export function caughtUp(collection: CollectionName, progress: Progress | null): PipelineEvent {
   return {
     type: 'caught-up',
     collection,
@@ -62,7 +68,7 @@ export function caughtUp(collection: 'users' | 'orgs', progress: Progress | null
   };
 }
 
-export function loaded(collection: 'users' | 'orgs', nowMs: number): Progress {
+export function loaded(collection: CollectionName, nowMs: number): Progress {
   return {
     collection,
     sequence: 2,

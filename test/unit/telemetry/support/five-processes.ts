@@ -1,0 +1,69 @@
+import type { TenantState } from '../../../../src/core/health/tenant-status.ts';
+import { COLLECTIONS } from '../../../../src/model/collections.ts';
+import { Board } from '../../../../src/telemetry/board.ts';
+import type { ReadHeartbeats } from '../../../../src/core/health/tenant-facts.ts';
+import { MemoryCoordination } from '../../state/memory-coordination.ts';
+import { caughtUp, configOf, loaded } from './board-of.ts';
+
+export const TENANTS = Array.from({ length: 500 }, (_, at) => `t${String(at).padStart(3, '0')}`);
+
+interface Shown {
+  readonly summary: string;
+  readonly needsPerson: boolean;
+  readonly tenantsConfigured: number;
+  readonly tenants: {
+    readonly tenant: string;
+    readonly state: TenantState;
+    readonly headline: string;
+    readonly owner: { readonly owner: string; readonly since: string } | null;
+    readonly isHere: boolean;
+    readonly collections?: readonly unknown[];
+  }[];
+}
+
+const ownerOf = (process: number, tenant: string): string => `pod-${process}-1-0000a${tenant.slice(1)}`;
+
+/** Five processes that share the tenants, each in fifths; the board of each one reads what the others announce. */
+export async function fiveProcesses(startMs: number) {
+  let nowMs = startMs;
+  const now = (): number => nowMs;
+  const coordination = new MemoryCoordination(now);
+  const configuration = configOf(TENANTS, COLLECTIONS);
+  const reads: { readonly ids: number; readonly facts: readonly string[] | undefined }[] = [];
+  let answer: ReadHeartbeats = (ids, facts) => coordination.livingOwners(ids, facts);
+  const read: ReadHeartbeats = (ids, facts) => {
+    reads.push({ ids: ids.length, facts });
+    return answer(ids, facts);
+  };
+  const boards = [0, 1, 2, 3, 4].map((at) => {
+    const board = new Board(configuration, { version: '1.2.3', now, read });
+    const own = TENANTS.filter((_, index) => index % 5 === at);
+    board.hold(own);
+    for (const id of own) {
+      board.note(id, { type: 'owned', owner: ownerOf(at, id) });
+      for (const collection of COLLECTIONS) board.note(id, caughtUp(collection, loaded(collection, startMs)));
+    }
+    return { at, board, own };
+  });
+  const announce = async (): Promise<void> => {
+    for (const { at, board, own } of boards)
+      for (const id of own) {
+        const heartbeat = { owner: ownerOf(at, id), ownedSinceMs: startMs, info: board.heartbeatOf(id) };
+        await coordination.announce(id, heartbeat, 15_000);
+      }
+  };
+  await announce();
+  const [first] = boards;
+  if (first === undefined) throw new Error('no board');
+  return {
+    board: first.board,
+    boards,
+    configuration,
+    coordination,
+    reads,
+    announce,
+    passes: (ms: number): void => void (nowMs += ms),
+    redisAnswers: (by: ReadHeartbeats): void => void (answer = by),
+    shown: async (...detailed: string[]) => (await first.board.json(detailed)) as unknown as Shown,
+  };
+}
