@@ -116,12 +116,14 @@ const NO_OWNER: NotReady = {
 
 /**
  * The tenants, those first that need attention, and how many are in each state:
- * `300 tenants: 1 needs person, 2 in trouble, 6 loading, 291 well`.
+ * `300 tenants: 1 needing a person, 2 in trouble, 6 loading, 291 well`.
  */
 export function overviewOf<T extends Pick<TenantStatus, 'state'>>(tenants: readonly T[]) {
   const groups = GRAVEST.map((state) => tenants.filter((each) => each.state === state));
   const counts = groups.flatMap(([one, ...others]) =>
-    one ? [`${formatCount(1 + others.length)} ${one.state.replace('-', ' ')}`] : [],
+    one
+      ? [`${formatCount(1 + others.length)} ${one.state.replace('needs-', 'needing a ').replace('-', ' ')}`]
+      : [],
   );
   const [total, each] = [countOf(tenants.length, 'tenant'), counts.join(', ')];
   return { summary: each === '' ? total : `${total}: ${each}`, tenants: groups.flat() };

@@ -67,7 +67,7 @@ describe.skipIf(EXECUTABLE === undefined)(
       const ids = await shown(page);
       expect(ids).toHaveLength(500);
       expect(ids.slice(0, 6)).toEqual(['t250', 't499', 't301', 't306', 't311', 't000']);
-      expect(await page.textContent('#summary')).toBe('500 tenants: 2 needs person, 3 loading, 495 well');
+      expect(await page.textContent('#summary')).toBe('500 tenants: 2 needing a person, 3 loading, 495 well');
       expect(await page.textContent('#meta')).toContain('100 of 500 tenants here');
       expect(await page.textContent('[data-key=t499] summary')).toMatch(
         /^t499✗ needs a decision: 7 deletions are withheld in userspod-4-1-0000a499 · \d+ s$/,

@@ -16,7 +16,7 @@ describe('many tenants', () => {
       ...of(1, 'needs-person'),
     ];
     expect(overviewOf(tenants).summary).toBe(
-      '1,300 tenants: 1 needs person, 2 in trouble, 6 loading, 1,291 well',
+      '1,300 tenants: 1 needing a person, 2 in trouble, 6 loading, 1,291 well',
     );
     expect(overviewOf(of(1, 'late')).summary).toBe('1 tenant: 1 late');
     expect(overviewOf([]).summary).toBe('no tenants');
@@ -116,7 +116,7 @@ describe('500 tenants of five processes, seen from one', () => {
       't001 owner: no process mirrors the tenant',
       't002 owner: its owner reports no health: a command works on it, or it is moving to another process',
     ]);
-    expect(summary).toContain('1 needs person, 2 in trouble, 497 well');
+    expect(summary).toContain('1 needing a person, 2 in trouble, 497 well');
     expect(needsPerson).toBe(true);
   });
 
