@@ -26,7 +26,7 @@ A running \`rollcall run\` compares the file, and the files that it names, with 
 | a secret, in its file or here | the next connection, token or request uses it; no tenant begins again |
 | \`kafka\`, \`registry\`, \`redis\`, \`http\`, another \`pseudonymise.key\` | they need a restart: the process goes on with what it started with, says so by the path of the setting, and still changes the tenants |
 | an environment variable | a restart: a process has those of its start |
-| a file that is not valid | nothing changes. The log has its problems once; \`rollcall status\`, the status page and \`rollcall_configuration_valid\` show them until they are mended |
+| a file that is not valid | nothing changes, and rotated secrets wait too. The log has its problems once; \`rollcall status\`, the status page and \`rollcall_configuration_valid\` show them until they are mended |
 
 Of [several processes](operations.md#several-processes) each follows its own file.
 `;

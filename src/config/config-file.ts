@@ -36,9 +36,9 @@ export class ConfigFile {
     this.config = this.#read();
   }
 
-  /** The text of the file; null where it cannot be read. */
-  get text(): string | null {
-    return this.#textOf(this.#sources.path);
+  /** The texts of the file and of those that it names, as they are now. */
+  get text(): string {
+    return [...this.#contents.keys()].map((path) => this.#textOf(path)).join('\0');
   }
 
   /**
@@ -93,7 +93,10 @@ function adopt(config: Config, next: Config): ConfigChange {
   });
   config.deletions = next.deletions;
   const secrets = secretsOf(config);
-  for (const [path, secret] of secretsOf(next)) secrets.get(path)?.replace(secret.reveal());
+  // A new password of another user or server waits for a start, as those do.
+  const waiting = AT_START.filter((part) => !isDeepStrictEqual(config[part], next[part]));
+  for (const [path, secret] of secretsOf(next))
+    if (!waiting.some((part) => path.startsWith(`/${part}/`))) secrets.get(path)?.replace(secret.reveal());
   // Without a key nothing has been pseudonymised so far.
   config.pseudonymise ??= next.pseudonymise;
   const after = new Map(config.tenants.map((tenant) => [tenant.id, tenant]));

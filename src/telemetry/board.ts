@@ -127,8 +127,10 @@ export class Board {
       const reason = this.#reported.get(part);
       return reason === undefined ? [] : [{ part, why: reason.why, remedy: reason.remedy }];
     });
-    const noGroup = this.#noGroup === null ? [] : [...services, this.#noGroup];
-    return [...(this.#isStopping ? [stop] : []), ...noGroup];
+    const noGroup = this.#noGroup === null ? [] : [this.#noGroup];
+    // The next tenant could not be mirrored, such as those of the process that this one replaces.
+    const isIdle = noGroup.length > 0 || this.#tenants.size === 0;
+    return [...(this.#isStopping ? [stop] : []), ...(isIdle ? services : []), ...noGroup];
   }
 
   /** The health that `status` and the pages of other processes show. */

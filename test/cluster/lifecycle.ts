@@ -34,6 +34,8 @@ const DEPLOYMENT = { apiVersion: 'apps/v1', kind: 'Deployment' };
 const WAIT = ['--wait', '--timeout', '3m'];
 /** docs/operations.md and the chart promise it. */
 const DRAINED_WITHIN_MS = 30_000;
+/** `minReadySeconds` of the chart, the end of the old process, and the take-over. */
+const HANDED_OVER_WITHIN_MS = 120_000;
 /** What a namespace can hold of a release. */
 const KINDS: readonly { readonly apiVersion: string; readonly kind: string }[] = [
   DEPLOYMENT,
@@ -54,7 +56,7 @@ export async function checkLifecycle(life: Lifecycle): Promise<void> {
   const upgraded = await upgrade(life, installed);
   await refuse(life, upgraded);
   await rollBack(life, installed, upgraded);
-  expectHandOver(life, 3);
+  await expectHandOver(life, 3);
   await breakIt(life);
   await rollBack(life, installed, upgraded);
   const [, , kept] = runsOf(life, 'run');
@@ -177,13 +179,14 @@ async function upgrade(life: Lifecycle, installed: Deployment): Promise<Deployme
     runsOf(life, 'topics').filter(({ exitCode }) => exitCode === 0).length === 2,
     'the Job ran again',
   );
-  expectHandOver(life, 2);
+  await expectHandOver(life, 2);
   return upgraded;
 }
 
 /** The old process ended cleanly and in its time; the new one then took its tenants over. */
-function expectHandOver(life: Lifecycle, generation: number): void {
+async function expectHandOver(life: Lifecycle, generation: number): Promise<void> {
   const [older, newer] = runsOf(life, 'run').slice(generation - 2);
+  await until(async () => older?.endedMs !== undefined && newer?.isReady === true, HANDED_OVER_WITHIN_MS);
   const took = (older?.endedMs ?? Infinity) - (older?.toldToEndMs ?? 0);
   const isClean = older?.exitCode === 0 && took < DRAINED_WITHIN_MS;
   life.found.expect(

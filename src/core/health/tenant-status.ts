@@ -61,7 +61,7 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
     needsPerson: decisions.length > 0,
     reasons,
     decisions,
-    owner: owner && { owner: owner.owner, since: isoOrNull(owner.ownedSinceMs) },
+    owner: owner && { owner: owner.owner, since: isoOrNull(owner.ownedSinceMs || null) },
     isOwnerAlive,
     hubClockAheadMs: Math.round(facts.hubSkewMs ?? 0),
     collections,

@@ -81,7 +81,8 @@ function summary(isStale) {
   if (isStale) return ['bad', '✗ no answer'];
   if (latest.needsPerson) return ['bad', '✗ needs a decision'];
   if (!latest.ready) return ['warn', '! not ready'];
-  const isWell = latest.configuration.note === null && latest.tenants.every(({ state }) => state === 'well');
+  const well = latest.tenants.filter(({ state }) => state === 'well').length;
+  const isWell = latest.configuration.note === null && well === latest.tenantsConfigured;
   return isWell ? ['good', '✓ all well'] : ['warn', '! see below'];
 }
 

@@ -18,7 +18,7 @@ const configOf = (ids: readonly string[], settings: object = {}): string =>
     tenants: ids.map((id) => ({
       id,
       collections: ['users'],
-      hub: { baseUrl: 'https://h', tokenUrl: 'https://h', clientId: 'c', clientSecret: 's' },
+      hub: { baseUrl: 'https://h', tokenUrl: 'https://h', clientId: 'c', clientSecret: '${file:/secret}' },
     })),
     kafka: { brokers: ['localhost:9092'] },
     registry: { url: 'http://localhost:8081' },
@@ -28,7 +28,9 @@ const configOf = (ids: readonly string[], settings: object = {}): string =>
 /** A process that mirrors north and south, and watches its configuration. */
 function watched() {
   let text = configOf(['north', 'south']);
-  const file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => text });
+  let secret = 'one';
+  const readFile = (path: string): string => (path === '/secret' ? secret : text);
+  const file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile });
   const board = new Board(file, { version: '1', now: () => Date.now() });
   board.hold(['north', 'south']);
   const metrics = new Registry();
@@ -52,6 +54,8 @@ function watched() {
     onChanged,
     shown: () => board.tenants.map(({ tenant }) => tenant),
     write: (written: string): void => void (text = written),
+    writeSecret: (written: string): void => void (secret = written),
+    secret: () => file.config.tenants[0]?.hub.clientSecret.reveal(),
     [Symbol.dispose]: () => watch[Symbol.dispose](),
   };
 }
@@ -76,6 +80,17 @@ describe('a running process', () => {
     process.write(configOf(['north', 'south', 'east']));
     vi.advanceTimersByTime(TAKEN_UP_AFTER_MS);
     expect(process.onChanged.mock.calls).toEqual([[{ added: ['east'], changed: [], removed: [] }]]);
+  });
+
+  it('takes up no half of a file that the configuration names', () => {
+    using process = watched();
+    process.writeSecret('t');
+    vi.advanceTimersByTime(RECHECK_AFTER_MS);
+    process.writeSecret('two');
+    vi.advanceTimersByTime(RECHECK_AFTER_MS);
+    expect(process.secret()).toBe('one');
+    vi.advanceTimersByTime(RECHECK_AFTER_MS);
+    expect(process.secret()).toBe('two');
   });
 
   it('takes it up at once at SIGHUP, until it ends', () => {

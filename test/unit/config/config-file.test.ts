@@ -198,6 +198,17 @@ describe('a secret', () => {
     expect(file.note?.why).toContain('pseudonymise.key');
   });
 
+  it('of another user waits for a start as the user does', () => {
+    const redis = (username: string, password: string) => ({ url: 'redis://h', username, password });
+    const { file } = opened({ redis: redis('one', 'redis-1') });
+    write({ redis: redis('two', 'redis-2') });
+    files['/hub'] = 'hub-2';
+    expect(file.changed()).toEqual(NOTHING);
+    expect(file.config.redis?.password?.reveal()).toBe('redis-1');
+    expect(file.config.tenants[0]?.hub.clientSecret.reveal()).toBe('hub-2');
+    expect(file.note?.why).toContain('another redis.username, redis.password');
+  });
+
   it('is none if it is the id of a client: the tenant changes with the file', () => {
     const { file } = opened({ tenants: [tenant('north', {}, { clientId: '${file:/id}' }), tenant('south')] });
     files['/id'] = 'client-2';

@@ -292,6 +292,18 @@ describe('one health, asked in five ways', () => {
   });
 });
 
+describe('a process without tenants', () => {
+  it('is ready, unless it could not mirror the next one', () => {
+    const { board } = boardOf(START_MS);
+    board.hold([]);
+    expect(board.reasons()).toEqual([]);
+    board.report('redis', { why: 'away', remedy: 'look' });
+    expect(board.reasons()).toMatchObject([{ part: 'redis', why: 'away' }]);
+    board.report('redis', null);
+    expect(board.reasons()).toEqual([]);
+  });
+});
+
 describe('the sync in progress', () => {
   it('is over when a full sync of some scopes ends, although its record is that of an incremental one', async () => {
     const world = boardOf(START_MS);
