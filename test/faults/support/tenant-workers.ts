@@ -50,6 +50,7 @@ export interface TenantWorkersOptions {
   readonly sessionMs: number;
   /** Default: the stack of the tests. */
   readonly servers?: StackAddresses;
+  readonly replicationFactor?: number;
   readonly topicPrefix?: string;
 }
 
@@ -71,7 +72,7 @@ export class TenantWorkers {
   readonly #workers: Worker[] = [];
   /** Of each tenant, oldest first. */
   readonly #openings: ReadonlyMap<string, Opening[]>;
-  readonly #change: NodeJS.Timeout;
+  #change: NodeJS.Timeout;
   #changes = 0;
 
   constructor(hub: Hub, options: TenantWorkersOptions) {
@@ -82,7 +83,7 @@ export class TenantWorkers {
     this.#tenants = Array.from({ length: options.tenants }, (_, at) => `t${String(at).padStart(3, '0')}`);
     this.#openings = new Map(this.#tenants.map((tenant) => [tenant, []]));
     this.#history = recordHistory(hub, ['users']);
-    this.#change = setInterval(() => this.#changeOne(), CHANGE_EVERY_MS);
+    this.#change = this.#changing();
   }
 
   /** Those that were not killed, stopped or told to end, oldest first. */
@@ -140,8 +141,8 @@ export class TenantWorkers {
 
   /** The hub rests, all topics become equal to it, all workers end with 0, and nothing was published twice. */
   async expectAllWell(): Promise<void> {
-    clearInterval(this.#change);
     await this.expectEqual();
+    clearInterval(this.#change);
     await Promise.all(this.living.map((process) => endWorker(this, process)));
     const waiting = [...this.#tenants];
     const check = async (): Promise<void> => {
@@ -160,8 +161,9 @@ export class TenantWorkers {
     await Promise.all(Array.from({ length: CHECKED_AT_ONCE }, check));
   }
 
-  /** A change of now arrives in the topics of all tenants. */
+  /** While the hub rests, the topics of all tenants become equal to it. */
   async expectEqual(): Promise<void> {
+    clearInterval(this.#change);
     this.#changeOne();
     const topics = this.#tenants.map((tenant) => `${this.topicPrefix}.${tenant}.users`);
     await vi.waitFor(
@@ -174,12 +176,17 @@ export class TenantWorkers {
       },
       { timeout: SETTLES_WITHIN_MS, interval: 1_000 },
     );
+    this.#change = this.#changing();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#change);
     for (const { process } of this.#workers) await process[Symbol.asyncDispose]();
     await this.#hub.stop();
+  }
+
+  #changing(): NodeJS.Timeout {
+    return setInterval(() => this.#changeOne(), CHANGE_EVERY_MS);
   }
 
   #changeOne(): void {
@@ -191,13 +198,13 @@ export class TenantWorkers {
   }
 
   #configText(): string {
-    const { deltaEvery, sessionMs } = this.#options;
+    const { deltaEvery, sessionMs, replicationFactor = 1 } = this.#options;
     const { kafkaBrokers: brokers, registryUrl, redisUrl } = this.#servers;
     const text = configTextOf(this.#hub, this.topicPrefix, {
       collections: ['users'],
       tenant: { deltaEvery },
       settings: {
-        kafka: { brokers, replicationFactor: 1, session: `${sessionMs}ms`, partitions: 1 },
+        kafka: { brokers, replicationFactor, session: `${sessionMs}ms`, partitions: 1 },
         registry: { url: registryUrl },
         redis: { url: redisUrl, keyPrefix: this.topicPrefix },
       },

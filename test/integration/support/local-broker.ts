@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatKafka } from '../../../stack/format-kafka.ts';
+import { formatKafka, type FormatKafkaOptions } from '../../../stack/format-kafka.ts';
 import { freePort } from '../../../stack/free-port.ts';
 import { startArchive } from '../../../stack/java-archive.ts';
 import { findJava } from '../../../stack/java-tools.ts';
@@ -36,8 +36,10 @@ export async function startLocalBroker(options: {
   /** Besides those that a single broker needs. */
   readonly settings: Settings;
   readonly credentials?: readonly string[];
+  /** Default: one of its own. */
+  readonly cluster?: FormatKafkaOptions['cluster'];
 }): Promise<LocalBroker> {
-  const { name, folder, listeners, credentials } = options;
+  const { name, folder, listeners, credentials, cluster } = options;
   await mkdir(folder, { recursive: true });
   const java = await findJava();
   const { kafka } = await fetchParts(['kafka'], { print: () => undefined });
@@ -51,7 +53,7 @@ export async function startLocalBroker(options: {
     '-cp',
     join(kafka, '*'),
   ];
-  await formatKafka({ javaPath: java.path, javaFlags: flags, properties, credentials });
+  await formatKafka({ javaPath: java.path, javaFlags: flags, properties, credentials, cluster });
   const brokers = [`127.0.0.1:${listeners[0].port}`];
   const service = await startLocalService(
     {
