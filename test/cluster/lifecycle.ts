@@ -250,8 +250,8 @@ async function rollBack(life: Lifecycle, installed: Deployment, upgraded: Deploy
 }
 
 async function uninstall(life: Lifecycle, before: ReadonlySet<string>): Promise<void> {
+  const last = runsOf(life, 'run').findLast(({ exitCode }) => exitCode === undefined);
   await succeed(life, 'helm uninstall', 'uninstall', RELEASE, ...WAIT);
-  const last = runsOf(life, 'run').at(-1);
   const isGone = await until(async () => last?.exitCode !== undefined);
   life.found.expect(isGone && last?.exitCode === 0, 'the last process ended with 0');
   await shortenJobs(life);
