@@ -14,7 +14,7 @@ Starts \`rollcall run\` twice with that many tenants of one small district, on r
 with empty services, then again. Prints when the tenants are served, which errors occur meanwhile, and the maximum
 number of sockets, by service, and size of memory of the process; after that, for --idle seconds, its CPU time, and at the end
 the age of the oldest watermark of a tenant that is not sick, and what \`/metrics\` costs. --sick: of twenty tenants the hub of
-two does not answer, that of one fails, and one has a wrong secret. docs/performance.md explains the numbers.
+two does not answer, that of one fails, and one has a wrong secret. docs/scale.md explains the numbers.
 `;
 
 const STUDENTS = 8;
