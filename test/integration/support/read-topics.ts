@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel, type Admin, type KafkaMessage } from 'kafkajs';
 import { highWatermarks } from './high-watermarks.ts';
@@ -28,6 +29,7 @@ export type EndOffsets = Readonly<Record<string, number>>;
 
 const STALLED_AFTER_MS = 120_000;
 const OPEN_TRANSACTION_AFTER_MS = 5_000;
+const RETRY_AFTER_MS = 100;
 
 function consumerKafka(servers: Servers): Kafka {
   return new Kafka({
@@ -50,10 +52,19 @@ export async function endOffsetsAt(servers: Servers, topics: readonly string[]):
     const wanted = topics.filter((name) => existing.has(name));
     const giveUpAtMs = performance.now() + OPEN_TRANSACTION_AFTER_MS;
     for (;;) {
-      const committed = await committedEnds(admin, wanted);
+      const isOver = performance.now() > giveUpAtMs;
+      const committed = await committedEnds(admin, wanted).catch((error: { retriable?: boolean }) => {
+        // The broker does not lead a topic yet that somebody has just created.
+        if (error.retriable !== true || isOver) throw error;
+        return null;
+      });
+      if (committed === null) {
+        await delay(RETRY_AFTER_MS);
+        continue;
+      }
       const written = await highWatermarks(servers.kafkaBrokers, Object.keys(committed));
       const isResolved = Object.entries(committed).every(([name, end]) => end === (written[name] ?? end));
-      if (isResolved || performance.now() > giveUpAtMs) return committed;
+      if (isResolved || isOver) return committed;
     }
   } finally {
     await admin.disconnect();
