@@ -12,6 +12,8 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules', 
 const maxWorkers = 2 * availableParallelism();
 const forAll = {
   setupFiles: ['test/run/patience.ts'],
+  // commands as a program of that name prints them, wherever the tests run
+  env: { ROLLCALL_COMMAND: 'rollcall' },
   // limits against what hangs: on a loaded machine all takes several times as long
   testTimeout: 120_000,
   hookTimeout: 300_000,

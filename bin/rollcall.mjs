@@ -1,47 +1,49 @@
 #!/usr/bin/env node
-// The command line. Under an older Node it starts itself again under the Node 24 of the dependencies.
-import { earlyExitCode, handOverStop, stopEarly } from '../src/cli/early-stop.mjs';
+// The command line: of a checkout, which runs its TypeScript, or of a package, which holds what was built of it. In a
+// checkout it starts itself again under a newer Node where that is needed.
+import { earlyExitCode, handOverStop, stopEarly } from './early-stop.mjs';
 
 const argv = process.argv.slice(2);
 // before any slow import, since orchestrators also stop processes that have just started
 stopEarly(argv);
-await installMissing();
+const { existsSync } = await import('node:fs');
+const isThere = (/** @type {string} */ path) => existsSync(new URL(`../${path}`, import.meta.url));
+const isCheckout = isThere('src');
+const print = (/** @type {string} */ line) => process.stderr.write(`set-up: ${line}\n`);
+if (isCheckout && !isThere('node_modules')) {
+  const { installDependencies } = await import('../scripts/setup.mjs');
+  await installDependencies(print);
+}
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   await keepCompiledModules();
   if (process.env.npm_lifecycle_event === 'npx') {
-    const { whenOrphaned } = await import('../scripts/when-orphaned.mjs');
+    const { whenOrphaned } = await import('./when-orphaned.mjs');
     whenOrphaned(() => process.kill(process.pid, 'SIGTERM'));
   }
-  await import('../src/main.ts');
+  await import(isCheckout ? '../src/main.ts' : '../dist/main.js');
+} else if (isCheckout) {
+  await runUnderNewerNode();
 } else {
-  const { findNode, noNodeMessage } = await import('../scripts/setup.mjs');
-  const node = findNode();
-  if (node === undefined) {
-    process.stderr.write(`${noNodeMessage}\n`);
-    process.exitCode = 1;
-  } else {
-    const { runNode } = await import('../scripts/run-node.mjs');
-    const { constants } = await import('node:os');
-    const { fileURLToPath } = await import('node:url');
-    const ending = runNode(node, [fileURLToPath(import.meta.url), ...argv]);
-    handOverStop();
-    const code = await ending;
-    // a child that ended before it listened for signals had not begun either
-    const { SIGTERM, SIGINT } = constants.signals;
-    process.exitCode = code === 128 + SIGTERM || code === 128 + SIGINT ? earlyExitCode(argv) : code;
-  }
+  process.stderr.write(
+    `✗ Rollcall needs Node 24 or later; this is ${process.versions.node}\n→ Install it.\n`,
+  );
+  process.exitCode = 1;
 }
 
-/** In a checkout the dependencies may not be installed yet; elsewhere there is no lock file. */
-async function installMissing() {
-  const { existsSync } = await import('node:fs');
-  const isThere = (/** @type {string} */ path) => existsSync(new URL(`../${path}`, import.meta.url));
-  if (isThere('node_modules') || !isThere('package-lock.json')) return;
-  const { installDependencies } = await import('../scripts/setup.mjs');
-  await installDependencies((line) => process.stderr.write(`set-up: ${line}\n`));
+async function runUnderNewerNode() {
+  const { findNode } = await import('../scripts/setup.mjs');
+  const { runNode } = await import('../scripts/run-node.mjs');
+  const { constants } = await import('node:os');
+  const { fileURLToPath } = await import('node:url');
+  const ending = runNode(await findNode(print), [fileURLToPath(import.meta.url), ...argv]);
+  handOverStop();
+  const code = await ending;
+  // a child that ended before it listened for signals had not begun either
+  const { SIGTERM, SIGINT } = constants.signals;
+  process.exitCode = code === 128 + SIGTERM || code === 128 + SIGINT ? earlyExitCode(argv) : code;
 }
 
-/** Stripping types and compiling some 400 modules is more than half of a start; Node keeps the result for the next one. */
+/** To compile some 400 modules, after stripping types in a checkout, is more than half of a start; Node keeps the result for the next one. */
 async function keepCompiledModules() {
   const { enableCompileCache } = await import('node:module');
   const { fileURLToPath } = await import('node:url');

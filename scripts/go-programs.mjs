@@ -1,11 +1,10 @@
 // Programs that Go builds once into the cache, at a pinned version.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { withPidLock } from './pid-lock.mjs';
+import { cache } from './setup.mjs';
 
-export const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rollcall');
 export const HELM = 'helm.sh/helm/v3/cmd/helm@v3.22.0';
 
 /** @typedef {(line: string) => void} Print */

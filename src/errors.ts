@@ -61,11 +61,6 @@ export type ErrorCode = keyof typeof CODES;
 /** Every code. */
 export const ERROR_CODES = Object.keys(CODES) as readonly ErrorCode[];
 
-/** The section of the runbooks about an error, as a path from the checkout. */
-export function runbookOf(code: ErrorCode): string {
-  return `docs/runbooks.md#${code.toLowerCase()}`;
-}
-
 /** Reads a code that another process sent; returns `INTERNAL` for one that this version does not know. */
 export function errorCodeFrom(text: string): ErrorCode {
   return Object.hasOwn(CODES, text) ? (text as ErrorCode) : 'INTERNAL';

@@ -1,4 +1,17 @@
-import { runProcess } from './cli/program.ts';
+import type { Command } from 'commander';
+import { existsSync } from 'node:fs';
+import { runProcess, type Verbs } from './cli/program.ts';
+
+/** A checkout has it; the package and the image do not, so it is not imported by name. */
+const referenceHub = new URL('../reference-hub/verb.ts', import.meta.url);
+const inCheckout: Verbs = existsSync(referenceHub)
+  ? {
+      hub: [
+        'the reference hub: an invented school district behind the whole API',
+        () => import(referenceHub.href) as Promise<{ command: () => Command }>,
+      ],
+    }
+  : {};
 
 /** All verbs, in the order of the help text. */
 await runProcess({
@@ -27,5 +40,5 @@ await runProcess({
     'the topics for those who read them, as an AsyncAPI 3 document',
     () => import('./cli/contract.ts'),
   ],
-  hub: ['the reference hub: an invented school district behind the whole API', () => import('./cli/hub.ts')],
+  ...inCheckout,
 });

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { commandsHere } from '../commands-here.ts';
 import { RollcallError } from '../errors.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 
@@ -13,7 +14,7 @@ export function command(): Command {
 }
 
 async function init({ configPath, output }: Verb): Promise<void> {
-  const text = readFileSync(new URL('init/rollcall.yaml', import.meta.url), 'utf8');
+  const text = commandsHere(readFileSync(new URL('init/rollcall.yaml', import.meta.url), 'utf8'));
   try {
     writeFileSync(configPath, text, { flag: 'wx' });
   } catch (error) {

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import picocolors from 'picocolors';
+import { commandsHere } from '../commands-here.ts';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
 
@@ -46,7 +47,7 @@ export function createOutput(options: {
     json,
     colors,
     line(text = '') {
-      if (!json) print(stdout, text);
+      if (!json) print(stdout, commandsHere(text));
     },
     table(titles, rows) {
       const [first = '', ...lines] = formatTable(titles, rows);
@@ -56,7 +57,7 @@ export function createOutput(options: {
       if (json) print(stdout, JSON.stringify(value));
     },
     note(text) {
-      print(stderr, text);
+      print(stderr, commandsHere(text));
     },
     progress(text) {
       if (nowMs() - progressAtMs < PROGRESS_EVERY_MS) return;

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
+import { commandsHere } from '../commands-here.ts';
 import { EXIT } from './exit-code.ts';
+import { helpCommand } from './help.ts';
 import { reportError } from './report-error.ts';
 import { packageVersion } from './package-version.ts';
 
@@ -28,12 +30,13 @@ Examples:
   rollcall --config north.yaml status
   rollcall tail absence-versions      watch changes arrive, decoded
   rollcall run --help                 all about one verb
+  rollcall help KAFKA_UNREACHABLE     what to do about an error
 
 Verbs that publish work through the process that runs for the tenant. Without one, which they cannot know on another
 machine if the configuration has no redis, they own the tenant meanwhile.
 
 The configuration is ./rollcall.yaml unless --config or ROLLCALL_CONFIG names another;
-examples/rollcall.yaml shows every key.`;
+"rollcall help configuration" explains every key.`;
 
 /** How long open connections may keep a finished program alive. */
 const LINGER_MS = 2000;
@@ -87,13 +90,14 @@ async function createProgram(argv: readonly string[], verbs: Verbs): Promise<Com
     .option('--no-color', 'print without colours (as NO_COLOR does)')
     .usage('[options] <verb>')
     .commandsGroup('Verbs:')
-    .helpCommand('help [verb]', 'all about one verb')
+    .helpCommand(false)
     .addHelpText('after', AFTER_HELP);
   const wanted = verbIn(argv);
   for (const [name, [summary, load]] of Object.entries(verbs)) {
     const command = name === wanted ? await (await load()).command() : new Command(name);
     program.addCommand(command.summary(summary));
   }
+  program.addCommand(helpCommand(program).summary('all about a verb, an error code, an alert, or a page'));
   teachOnMistakes(program, 'rollcall');
   return program;
 }
@@ -112,7 +116,10 @@ function teachOnMistakes(command: Command, name: string): void {
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (sub) => sub.name() })
     .configureOutput({
-      outputError: (text, write) => write(`✗ ${text.replace(/^error: /, '').trim()}\n→ ${name} --help\n`),
+      writeOut: (text) => process.stdout.write(commandsHere(text)),
+      outputError: (text, write) => {
+        write(commandsHere(`✗ ${text.replace(/^error: /, '').trim()}\n→ ${name} --help\n`));
+      },
     });
   for (const child of command.commands) teachOnMistakes(child, `${name} ${child.name()}`);
 }

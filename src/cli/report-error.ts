@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import picocolors from 'picocolors';
-import { RollcallError, runbookOf } from '../errors.ts';
+import { commandsHere } from '../commands-here.ts';
+import { RollcallError } from '../errors.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { safeErrorMessage } from '../telemetry/safe-error.ts';
 import { wantsColors, type OutputStream } from './output.ts';
@@ -29,8 +30,9 @@ export function reportError(
     error instanceof RollcallError
       ? [error.message, error.remedy]
       : [`Something unforeseen happened: ${safeErrorMessage(error)}`, 'ROLLCALL_DEBUG=1 shows where.'];
-  stderr.write(`${colors.red('✗')} ${message}\n${colors.cyan('→')} ${remedy}\n`);
-  if (error instanceof RollcallError) stderr.write(`${colors.dim(`  see ${runbookOf(error.code)}`)}\n`);
+  stderr.write(commandsHere(`${colors.red('✗')} ${message}\n${colors.cyan('→')} ${remedy}\n`));
+  if (error instanceof RollcallError)
+    stderr.write(`${colors.dim(commandsHere(`  see rollcall help ${error.code}`))}\n`);
   if (env['ROLLCALL_DEBUG'] === '1') stderr.write(`${inspect(error, { depth: 5 })}\n`);
   return exitCodeOf(error);
 }

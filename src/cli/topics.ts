@@ -63,7 +63,7 @@ Exit codes: 0 every topic fits; 1 one has another number of partitions.`,
       'after',
       `
 For topics whose number of partitions is not the configured one. The next "rollcall run" publishes everything of the topic
-again, as a snapshot, and consumers must read from the beginning, too (docs/consuming.md). The topics of absences are
+again, as a snapshot, and consumers must read from the beginning, too (rollcall help consuming). The topics of absences are
 recreated together.
 
 Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes was not given.`,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { ConfigFile } from '../config/config-file.ts';
-import { handOverStop } from './early-stop.mjs';
+import { handOverStop } from '../../bin/early-stop.mjs';
 import { createOutput, type Output } from './output.ts';
 import { reportError } from './report-error.ts';
 
@@ -67,7 +67,7 @@ export function verbAction<Flags extends object>(
 
 /**
  * SIGTERM and SIGINT as an AbortSignal; the second one ends the process at once. From now on the listeners of
- * early-stop.mjs, which end a process at once that has not begun its work, do nothing.
+ * bin/early-stop.mjs, which end a process at once that has not begun its work, do nothing.
  */
 function listenForStop(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();

@@ -222,7 +222,7 @@ function remedyOf(wrong: readonly TopicFinding[]): string {
   });
   if (commands.length > 0)
     remedies.push(
-      `With another number of partitions, keys would change their partition. If kafka.partitions was changed, set it back. If a topic was changed, stop the process, give ${commands.join(' and ')}, and start it: it publishes everything of these topics again (docs/consuming.md says what that means for consumers).`,
+      `With another number of partitions, keys would change their partition. If kafka.partitions was changed, set it back. If a topic was changed, stop the process, give ${commands.join(' and ')}, and start it: it publishes everything of these topics again (rollcall help consuming says what that means for consumers).`,
     );
   return remedies.join(' ');
 }

@@ -180,6 +180,7 @@ export class Board {
     return {
       at: isoOrNull(nowMs),
       version: this.version,
+      statusCommand: 'rollcall status',
       startedAt: isoOrNull(this.#startedAtMs),
       ready: this.reasons().length === 0,
       needsPerson: tenants.some(({ needsPerson }) => needsPerson),

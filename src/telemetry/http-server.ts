@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
 import type { Registry } from 'prom-client';
+import { commandsHere } from '../commands-here.ts';
 import { RollcallError } from '../errors.ts';
 import type { Board } from './board.ts';
 
@@ -143,7 +144,9 @@ async function answer(url: string, { board, metrics }: Shown): Promise<Answer> {
 }
 
 function json(status: number, value: unknown): Answer {
-  return { status, contentType: JSON_TYPE, body: `${JSON.stringify(value)}\n` };
+  const readable = (_: string, each: unknown): unknown =>
+    typeof each === 'string' ? commandsHere(each) : each;
+  return { status, contentType: JSON_TYPE, body: `${JSON.stringify(value, readable)}\n` };
 }
 
 async function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {

@@ -1,4 +1,5 @@
 import picocolors from 'picocolors';
+import { commandsHere } from '../commands-here.ts';
 import { printable } from '../core/words.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -28,7 +29,8 @@ export function readableLine(json: string, colors = picocolors.createColors(fals
   const style = MARKS[String(level)];
   const said = style === undefined ? sentence : colors[style.color](`${style.mark}${sentence}`);
   const { remedy } = (error ?? {}) as { remedy?: unknown };
-  const todo = remedy === undefined ? '' : `\n${' '.repeat(10)}${colors.cyan('→')} ${textOf(remedy)}`;
+  const todo =
+    remedy === undefined ? '' : `\n${' '.repeat(10)}${colors.cyan('→')} ${commandsHere(textOf(remedy))}`;
   return `${colors.dim(new Date(String(time)).toTimeString().slice(0, 8))}  ${place}${said}${todo}\n`;
 }
 

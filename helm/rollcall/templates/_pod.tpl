@@ -5,6 +5,9 @@ env:
     value: /etc/rollcall/config/rollcall.yaml
   - name: ROLLCALL_LOG_LEVEL
     value: {{ .Values.logLevel }}
+  # How the commands that Rollcall prints are given.
+  - name: ROLLCALL_COMMAND
+    value: kubectl exec -n {{ .Release.Namespace }} deployment/{{ include "rollcall.fullname" . }} -- rollcall
   # Of one roll-out the Pods have another one than those that they replace.
   - name: ROLLCALL_REVISION
     valueFrom:

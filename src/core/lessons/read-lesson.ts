@@ -79,7 +79,7 @@ export function createLessonReader(options: {
     if (lessons.length > 0 && !lessons.some(hasStart)) {
       throw unreadableLessons(`no lesson has the field \`${fields.start}\``, {
         met: lessons,
-        remedy: "Set schedules.fields.start to the hub's name of it (docs/schedules.md).",
+        remedy: "Set schedules.fields.start to the hub's name of it (rollcall help schedules).",
       });
     }
     return lessons.map(read);

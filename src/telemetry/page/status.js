@@ -126,7 +126,7 @@ function troubles({ tenant, reasons }) {
 /** A tenant: its state and owner, what to do unless that stands on top, and a row for each collection if it is open. */
 function tenantCard(status, nowMs, isFew) {
   const { tenant, state, headline, owner, isHere, collections } = status;
-  const elsewhere = `Its collections: on the page of its owner, or by "rollcall status --tenant ${tenant}".`;
+  const elsewhere = `Its collections: on the page of its owner, or by "${latest.statusCommand} --tenant ${tenant}".`;
   const [color, mark] = LOOKS[state] ?? ['warn', '?'];
   return node(
     'details',

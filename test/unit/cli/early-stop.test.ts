@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { earlyExitCode } from '../../../src/cli/early-stop.mjs';
+import { earlyExitCode } from '../../../bin/early-stop.mjs';
 import { yamlWith } from '../config/config-text.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../bin/rollcall.mjs', import.meta.url));

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { yamlWith } from '../config/config-text.ts';
@@ -32,6 +32,7 @@ function run(
     env: {
       PATH: process.env['PATH'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      ROLLCALL_COMMAND: 'rollcall',
       ...options.env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -97,8 +98,20 @@ describe('wrong use ends with 2 and points to the help', () => {
 
 describe('errors', () => {
   it('a known error shows what happened and what to do, without a stack trace', async () => {
-    const stderr = '✗ No broker answers\n→ Start Kafka.\n  see docs/runbooks.md#kafka_unreachable\n';
+    const stderr = '✗ No broker answers\n→ Start Kafka.\n  see rollcall help KAFKA_UNREACHABLE\n';
     expect(await run(['fail'])).toMatchObject({ code: 1, stderr });
+  });
+
+  it.each([
+    [
+      'by the path of a checkout',
+      '',
+      relative(folder, fileURLToPath(new URL('../../../rollcall', import.meta.url))),
+    ],
+    ['through kubectl where the Pod says so', 'kubectl exec -n a deployment/b -- rollcall', ''],
+  ])('names a command %s', async (_, command, path) => {
+    const { stderr } = await run(['fail'], { env: { ROLLCALL_COMMAND: command } });
+    expect(stderr).toContain(`see ${command}${path} help KAFKA_UNREACHABLE`);
   });
 
   it('an unknown error is one line that quotes no data, and complete in debug mode', async () => {

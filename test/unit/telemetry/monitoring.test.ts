@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ERROR_CODES, runbookOf } from '../../../src/errors.ts';
+import { pageOn } from '../../../src/cli/help.ts';
+import { ERROR_CODES } from '../../../src/errors.ts';
 import { boardOf } from './support/board-of.ts';
 
 const CHECKOUT = new URL('../../../', import.meta.url);
@@ -10,7 +11,7 @@ const read = (path: string): string => readFileSync(new URL(path, CHECKOUT), 'ut
 interface Alert {
   readonly alert: string;
   readonly expr: string;
-  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+  readonly annotations: { readonly summary: string; readonly runbook: string };
 }
 
 const alerts = (
@@ -94,9 +95,8 @@ describe('the runbooks', () => {
     expect(text.match(/^### /gm)).toHaveLength(wanted.length);
   });
 
-  it('are where each alert and each error says', () => {
-    const anchors = new Set(sections.map((name) => `docs/runbooks.md#${name.toLowerCase()}`));
-    for (const { annotations } of alerts) expect(anchors).toContain(annotations.runbook_url);
-    for (const code of ERROR_CODES) expect(anchors).toContain(runbookOf(code));
+  it('are what "rollcall help" prints for each alert and each error code, and each alert names that command', () => {
+    for (const { alert, annotations } of alerts) expect(annotations.runbook).toBe(`rollcall help ${alert}`);
+    for (const name of sections) expect(pageOn(name)).toMatch(new RegExp(`^### ${name}\\n\\n.+\\n\\n1\\. `));
   });
 });

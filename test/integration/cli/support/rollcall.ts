@@ -23,10 +23,20 @@ export interface Running {
 export function startRollcall(
   configPath: string,
   args: readonly string[],
-  { longestMs = LONGEST_MS }: { readonly longestMs?: number } = {},
+  {
+    longestMs = LONGEST_MS,
+    program = [process.execPath, MAIN],
+    env = {},
+  }: {
+    readonly longestMs?: number;
+    /** Another way to start it. */
+    readonly program?: readonly string[];
+    readonly env?: Readonly<Record<string, string>>;
+  } = {},
 ): Running {
-  const child = spawn(process.execPath, [MAIN, '--config', configPath, ...args], {
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+  const [command = '', ...first] = program;
+  const child = spawn(command, [...first, '--config', configPath, ...args], {
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: longestMs,
     killSignal: 'SIGKILL',

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
-import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
-import { RollcallError } from '../errors.ts';
-import { verbAction, type Verb } from './verb-action.ts';
+import { verbAction, type Verb } from '../src/cli/verb-action.ts';
+import { RollcallError } from '../src/errors.ts';
+import { DEFAULT_SIZE as size } from './district/generate/district-plan.ts';
+import { describeFaults } from './server/faults/registry.ts';
+import { startReferenceHub, type ReferenceHub } from './start-reference-hub.ts';
 
 interface HubFlags {
   host: string;
@@ -19,14 +20,8 @@ interface HubFlags {
   openControl: boolean;
 }
 
-/**
- * `rollcall hub`: the reference hub, for trying things out and for tests. Runs until SIGINT or SIGTERM.
- * The reference hub is no part of what runs in production: its code is loaded here and nowhere else.
- */
-export async function command(): Promise<Command> {
-  requireCheckout();
-  const { DEFAULT_SIZE: size } = await import('../../reference-hub/district/generate/district-plan.ts');
-  const { describeFaults } = await import('../../reference-hub/server/faults/registry.ts');
+/** `rollcall hub`: the reference hub, for trying things out and for tests. Runs until SIGINT or SIGTERM. */
+export function command(): Command {
   return new Command('hub')
     .description('Serves an invented school district the way an Education Data Hub does.')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
@@ -61,17 +56,7 @@ async function runHub({ output, signal, flags }: Verb<HubFlags>): Promise<void> 
   await hub.stop();
 }
 
-function requireCheckout(): void {
-  if (existsSync(new URL('../../reference-hub/', import.meta.url))) return;
-  throw new RollcallError(
-    'USAGE_INVALID',
-    'The reference hub is not installed here: it is part of a checkout, but not of the container image.',
-    { remedy: 'Run "rollcall hub" in a checkout, or mount its folder reference-hub next to src.' },
-  );
-}
-
 async function started(flags: HubFlags): Promise<ReferenceHub> {
-  const { startReferenceHub } = await import('../../reference-hub/start-reference-hub.ts');
   const { resultsPerStudentYear, absencesPerStudentYear, start, fault, ...rest } = flags;
   try {
     return await startReferenceHub({

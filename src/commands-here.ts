@@ -1,0 +1,19 @@
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A command in a text for people: Rollcall's own texts, which name the product with a capital letter. */
+const COMMAND = /(?<![\w./-])rollcall (?=--|[a-z])/g;
+
+/** A text for people, with the commands in it as they work where they are printed. */
+export function commandsHere(text: string): string {
+  return text.replaceAll(COMMAND, () => `${program()} `);
+}
+
+/** `ROLLCALL_COMMAND` says how people outside a container reach the program in it, such as by `kubectl exec`. */
+function program(): string {
+  const { ROLLCALL_COMMAND = '' } = process.env;
+  if (ROLLCALL_COMMAND !== '') return ROLLCALL_COMMAND;
+  if (!import.meta.url.endsWith('.ts')) return 'rollcall';
+  const path = relative(process.cwd(), fileURLToPath(new URL('../rollcall', import.meta.url)));
+  return path.startsWith('.') ? path : `./${path}`;
+}
