@@ -8,7 +8,7 @@ export interface KeyedRow {
   /** Second part of the key in `rejects`. */
   readonly rejectKey: string;
   readonly decoded: DecodedRow;
-  /** The value is composed and holds nothing: when it held something before, that counts as a deletion (design). */
+  /** The value is composed and holds nothing: when it held something before, that counts as a deletion (contract). */
   readonly becameEmpty?: boolean | undefined;
   /** It says that there is nothing under its key, which is news only where a value was published. */
   readonly needsKnown?: boolean | undefined;

@@ -20,7 +20,7 @@ interface BehindWith extends Behind {
   readonly recovery: Recovery;
 }
 
-/** Makes every collection's index equal to the log (design, steps 2 and 3), and returns where each writer starts. */
+/** Makes every collection's index equal to the log (architecture, "Taking a tenant over"), and returns where each writer starts. */
 export async function recoverCollections(
   tenant: Tenant,
   collections: readonly CollectionName[],

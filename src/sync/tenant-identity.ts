@@ -13,7 +13,7 @@ export class BecomesFull extends Error {
   }
 }
 
-/** A smaller collection does not identify its tenant (design, "Guard"). */
+/** A smaller collection does not identify its tenant (design, "Another tenant's data"). */
 const KNOWN_ROWS_AT_LEAST = 5;
 /** Share of the rows read, or of the known rows if fewer, that must be known, 0 to 1. */
 const OVERLAP_AT_LEAST = 0.1;
@@ -100,7 +100,7 @@ export const WRONG_TENANT_REMEDY =
   'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
 
 /**
- * Stops another tenant's rows before any of them is published (design, "Guard"). A page passes if enough of its rows
+ * Stops another tenant's rows before any of them is published (design, "Another tenant's data"). A page passes if enough of its rows
  * are published ones. Before any other page, the gate asks whether the hub still has published rows. A full sync of another
  * tenant's rows throws `HUB_FOREIGN_DATA`; an incremental one {@link BecomesFull}.
  */

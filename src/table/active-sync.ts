@@ -70,7 +70,7 @@ export function markAllSeen(syncs: Iterable<ActiveSync>, sync: ActiveSync, keys:
 }
 
 /**
- * Marks rows, unreadable ones included, as present for all running syncs (design, "Deletions"). `sync`: the sync whose
+ * Marks rows, unreadable ones included, as present for all running syncs (contract, "Deletions"). `sync`: the sync whose
  * scan read them; null when they were requested by id.
  */
 export function markSeen(

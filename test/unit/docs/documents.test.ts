@@ -41,7 +41,7 @@ describe('docs/invariants.md', () => {
   });
 });
 
-const LISTS_OF_COLLECTIONS = ['README.md', 'docs/consuming.md', 'docs/design.md', 'docs/standard-servers.md'];
+const LISTS_OF_COLLECTIONS = ['docs/contract.md', 'docs/standard-servers.md'];
 
 describe.each(LISTS_OF_COLLECTIONS)('%s', (document) => {
   it('names every collection', () => {
@@ -69,12 +69,30 @@ describe('docs/privacy.md', () => {
   });
 });
 
-describe('README.md', () => {
-  it('shows the consumer of examples/', () => {
-    const [, shown] = /^```ts\n([^]*?)^```$/m.exec(read('README.md')) ?? [];
-    expect(shown).toBe(read('examples/consumer.ts'));
+describe('docs/consuming.md', () => {
+  it.each([
+    ['ts', ['examples/consumer.ts']],
+    [
+      'java',
+      ['ReactOnce', 'Reactions'].map((name) => `examples/java/src/main/java/rollcall/react/${name}.java`),
+    ],
+    ['python', ['examples/python/rollcall_topics.py', 'examples/python/react_once.py']],
+  ])('shows lines of the examples in %s as they are, in order', (language, examples) => {
+    const block = new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'm').exec(read('docs/consuming.md'));
+    const shown = (block?.[1] ?? '').split('\n').filter((line) => line !== '' && !line.endsWith(' ⋮'));
+    const lines = examples.flatMap((path) => read(path).split('\n'));
+    let at = 0;
+    const missing = shown.filter((line) => {
+      const found = lines.indexOf(line, at);
+      if (found >= 0) at = found + 1;
+      return found < 0;
+    });
+    expect(shown.length).toBeGreaterThan(5);
+    expect(missing).toEqual([]);
   });
+});
 
+describe('README.md', () => {
   it('names only scripts of package.json', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const named = [...read('README.md').matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
