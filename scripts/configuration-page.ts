@@ -13,8 +13,9 @@ For those who write \`rollcall.yaml\` (\`--config\`, or \`ROLLCALL_CONFIG\`): wh
 
 const FOOT = `## Changes while it runs
 
-\`rollcall run\` looks at the file, and at files that it names, every five seconds, and at once at SIGHUP (which ends it on a terminal). It takes up what two looks
-have found the same. Replace the file in one step. Each of [several processes](operations.md#several-processes) follows its own.
+\`rollcall run\` looks at the file, and at files that it names, every five seconds, and at once at SIGHUP (which ends it on a terminal). It
+takes up what two looks have found the same. Replace the file in one step. Each of [several processes](operations.md#several-processes)
+follows its own.
 
 | change | effect |
 |---|---|
