@@ -80,14 +80,14 @@ export const LINES: readonly Line[] = [
     value: ({ chains }) => chains && valueOf(chains.created.with),
   },
   {
-    ...line('replaced', 'a replaced absence in an incremental sync, a changed row', {
+    ...line('replaced', 'a replaced absence, a changed row', {
       part: 'chains',
       target: 20,
     }),
     value: ({ chains }) => (chains?.replaced ? valueOf(chains.replaced) : undefined),
   },
   {
-    ...line('rebuild', 'the index with chains made again from the topics, 100,000 rows', {
+    ...line('rebuild', 'the index made again, 100,000 rows', {
       part: 'chains',
       target: 2,
       stretch: 0.5,
@@ -98,19 +98,19 @@ export const LINES: readonly Line[] = [
       chains && { spread: scaled(chains.rebuiltSeconds, 100_000 / chains.rows), records: 0 },
   },
   {
-    ...line('peak', 'peak resident size, first full pull with absences and changes', { part: 'chains' }),
+    ...line('peak', 'peak resident size, first full pull with changes', { part: 'chains' }),
     ...MEGABYTES,
     value: ({ chains }) => chains && { spread: scaled(chains.peakMiB, MB_IN_MIB) },
   },
   {
-    ...line('peak-later', 'the same after unchanged pulls, rebuilds and incremental syncs', {
+    ...line('peak-later', 'the same after all other syncs', {
       part: 'chains',
     }),
     ...MEGABYTES,
     value: ({ chains }) => chains && { spread: scaled(spreadOf([chains.peakMiBAtTheEnd]), MB_IN_MIB) },
   },
   {
-    ...line('pages', 'rows/s when the hub takes 200 ms a page: 8 requests at once, times one at a time', {
+    ...line('pages', 'rows/s at 200 ms a page, 8 requests at once, times one', {
       part: 'pages',
       target: 7,
       stretch: 7.8,
@@ -124,7 +124,7 @@ export const LINES: readonly Line[] = [
     value: ({ pages }) => pages && { spread: pages.firstTimes, records: pages.rows },
   },
   {
-    ...line('delay-p50', "from the hub's answer to a read_committed consumer, 100 changed rows, p50", {
+    ...line('delay-p50', '100 changed rows, from the answer to a consumer, p50', {
       part: 'delay',
       target: 30,
     }),
@@ -139,7 +139,7 @@ export const LINES: readonly Line[] = [
     value: ({ delay }) => delay && { spread: spreadOf([delay.p99]), records: delay.records },
   },
   {
-    ...line('idle', 'idle: one tenant, all collections polled every 60 s, of a core', {
+    ...line('idle', 'idle: one tenant, all collections, of a core', {
       part: 'idle',
       target: 0.5,
     }),
@@ -148,7 +148,7 @@ export const LINES: readonly Line[] = [
     value: ({ idle }) => idle && { spread: idle.idlePercent },
   },
   {
-    ...line('start', 'from start to the first request at the hub, index up to date', {
+    ...line('start', 'from start to the first request', {
       part: 'idle',
       target: 0.7,
     }),
@@ -169,7 +169,7 @@ export const LINES: readonly Line[] = [
     value: ({ chains }) => chains && bytesEach(chains.index, Object.keys(chains.index)),
   },
   {
-    ...line('peers-first', 'CPU of a first pull by a new process, times that of Redpanda Connect (safe)', {
+    ...line('peers-first', 'CPU of a first pull, times Redpanda Connect (safe)', {
       part: 'peers',
       target: 0.4,
     }),
@@ -181,7 +181,15 @@ export const LINES: readonly Line[] = [
       }),
   },
   {
-    ...line('peers-unchanged', 'CPU of an unchanged pull by a running process, times that of the best peer', {
+    ...line('peers-peak', 'the same of peak resident size', {
+      part: 'peers',
+      target: 1,
+    }),
+    digits: 2,
+    value: ({ peers }) => peerMemory(peers),
+  },
+  {
+    ...line('peers-unchanged', 'CPU of an unchanged pull, running process, times the best peer', {
       part: 'peers',
       target: 0.12,
     }),
@@ -191,14 +199,6 @@ export const LINES: readonly Line[] = [
         seconds: peers?.runningSeconds,
         others: ['connect-safe', 'connect-stock', 'dlt'],
       }),
-  },
-  {
-    ...line('peers-peak', 'peak resident size of a first pull, times that of Redpanda Connect (safe)', {
-      part: 'peers',
-      target: 1,
-    }),
-    digits: 2,
-    value: ({ peers }) => peerMemory(peers),
   },
 ];
 

@@ -16,7 +16,9 @@ export function spreadOf(values: readonly number[]): Spread {
   };
 }
 
+/** The median with the least and the most, where they differ. */
 export function spread({ min, median, max }: Spread, digits = 1): string {
+  if (min === max) return median.toFixed(digits);
   const dash = min < 0 ? ' to ' : '–';
   return `${median.toFixed(digits)} (${min.toFixed(digits)}${dash}${max.toFixed(digits)})`;
 }

@@ -16,8 +16,8 @@ export function textTable(rows: readonly (readonly string[])[]): string {
 
 /** The same as Markdown. */
 export function markdownTable([headings = [], ...rows]: readonly (readonly string[])[]): string {
-  const all = [headings, headings.map(() => '---'), ...rows];
-  return all.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+  const [head = '', ...body] = [headings, ...rows].map((cells) => `| ${cells.join(' | ')} |\n`);
+  return [head, `|${'---|'.repeat(headings.length)}\n`, ...body].join('');
 }
 
 const LINE_HEADINGS = [
@@ -41,7 +41,7 @@ function cellsOfLine(line: LineResult): string[] {
     of === null ? '' : `${line.better === 'less' ? '≤' : '≥'} ${of} ${unit}`;
   return [
     `${title} (\`${name}\`)`,
-    `${value.min === value.max ? value.median.toFixed(digits) : spread(value, digits)} ${unit}`,
+    `${spread(value, digits)} ${unit}`,
     limit(target),
     limit(stretch),
     verdict ?? '',
@@ -63,9 +63,9 @@ export function growthCells(sizes: readonly GrowthNumbers[]): string[][] {
     line('rows a second', ({ unchangedRowsPerSecond }) => whole(unchangedRowsPerSecond.median)),
     line('100 changed rows, ms of CPU', ({ deltaCpuMs }) => spread(deltaCpuMs, 0)),
     line('100 changed rows, ms until committed', ({ deltaCommittedMs }) => spread(deltaCommittedMs, 0)),
-    line('peak MiB after the first pull', ({ peakMiB }) => whole(peakMiB.afterFirst)),
-    line('after unchanged pulls', ({ peakMiB }) => whole(peakMiB.afterUnchanged)),
-    line('after incremental syncs', ({ peakMiB }) => whole(peakMiB.atTheEnd)),
+    line('peak MiB after the first pull, unchanged ones, incremental syncs', ({ peakMiB }) =>
+      [peakMiB.afterFirst, peakMiB.afterUnchanged, peakMiB.atTheEnd].map(whole).join(', '),
+    ),
     line('load of the machine', ({ load }) => load.toFixed(1)),
     line('Redis, bytes a row with its chain', ({ redisBytesPerRow }) => whole(redisBytesPerRow)),
   ];
@@ -119,13 +119,34 @@ function pullCells({ cpuSeconds, peakMiB, rowsPerSecond, entries }: PullCosts): 
   ];
 }
 
-/** The tables of docs/performance.md by the name of their place; only those that the numbers have. */
+/** The tables of docs/performance.md by the name of their place; only those that the numbers have. The report has more columns. */
 function tablesByPlace({ lines, growth, parts: { peers } }: BenchNumbers): Readonly<Record<string, string>> {
   return {
-    ...(lines.length > 0 && { lines: markdownTable(lineCells(lines)) }),
-    ...(peers !== undefined && { peers: markdownTable(peerCells(peers)) }),
+    ...(lines.length > 0 && { lines: linesForDocs(lines) }),
+    ...(peers !== undefined && { peers: peersForDocs(peers) }),
     ...(growth.length > 0 && { growth: markdownTable(growthCells(growth)) }),
   };
+}
+
+/** The lines, and under which conditions they were measured: those with the conditions of the most are not named. */
+function linesForDocs(lines: readonly LineResult[]): string {
+  const cells = lineCells(lines);
+  const groups = [...Map.groupBy(lines, (_, line) => cells[line + 1]?.at(-1))];
+  const conditions = groups
+    .toSorted(([, one], [, other]) => one.length - other.length)
+    .map(([numbers, of], group) => {
+      const isRest = group > 0 && group === groups.length - 1;
+      return `${isRest ? 'the others' : of.map(({ name }) => name).join(', ')}: ${numbers}`;
+    });
+  const short = cells.map(([title = '', value = '', target = '', , verdict = '']) =>
+    [title, value].concat(verdict === '' ? target : `${target}: ${verdict}`),
+  );
+  return `${markdownTable(short)}\nRows, rounds, load: ${conditions.join('; ')}.\n`;
+}
+
+function peersForDocs(peers: PeerNumbers): string {
+  const wanted = [0, 1, 2, 5, 6];
+  return markdownTable(peerCells(peers).map((cells) => wanted.map((column) => cells[column] ?? '')));
 }
 
 /**

@@ -27,28 +27,30 @@ const configSchema = z.strictObject({
     .array(tenant)
     .min(1, { error: 'names no tenant' })
     .max(1000)
-    .describe('One entry for each school owner.'),
+    .describe('One for each school owner.'),
   kafka,
   registry,
   redis: redis.optional(),
   http: z
     .strictObject({
-      host: text(255).prefault('127.0.0.1').describe('Address to listen on; 0.0.0.0 in a container.'),
-      port: wholeNumber({ min: 0, max: 65_535 })
-        .prefault(8080)
-        .describe('Port of /livez, /readyz and /metrics; 0: any free port.'),
+      host: text(255).prefault('127.0.0.1').describe('Address to listen on; in a container `0.0.0.0`.'),
+      port: wholeNumber({ min: 0, max: 65_535 }).prefault(8080).describe('Port; 0: any free one.'),
     })
     .prefault({})
-    .describe('The address that serves probes and metrics.'),
+    .describe('Where probes, metrics and status page are served.'),
   deletions: z
     .strictObject({
       withholdAbove: z
         .strictObject({
-          rows: wholeNumber({ min: 0, max: 1e9 }).prefault(50).describe('More rows than this, and'),
-          ratio: ratio().prefault(0.05).describe('more than this share of the published rows.'),
+          rows: wholeNumber({ min: 0, max: 1e9 })
+            .prefault(50)
+            .describe('Deletions of more rows than this, and'),
+          ratio: ratio()
+            .prefault(0.05)
+            .describe('more than this share of the published ones, need a decision.'),
         })
         .prefault({})
-        .describe('Above these limits the deletions of a sync are withheld and need a decision.'),
+        .describe('Above these limits deletions need a decision.'),
       confirmAfter: duration({ min: '1s', max: '1d' })
         .prefault('5m')
         .describe(
@@ -57,15 +59,15 @@ const configSchema = z.strictObject({
     })
     .prefault({})
     .transform(({ confirmAfter, ...rest }) => ({ ...rest, confirmAfterMs: confirmAfter }))
-    .describe('When rows that the hub no longer has are removed, and the guard against removing too much.'),
+    .describe('The removal of rows that left the hub.'),
   pseudonymise: z
     .strictObject({
       key: secret(16).describe(
-        'Key of the hash (HMAC-SHA-256), at least 16 characters. A new key changes every value.',
+        'Key of the hash (HMAC-SHA-256), at least 16 characters. A new one changes every value.',
       ),
     })
     .optional()
-    .describe('Required if a collection pseudonymises fields.'),
+    .describe('Required if a collection pseudonymises.'),
 });
 
 export type Config = z.output<typeof configSchema>;

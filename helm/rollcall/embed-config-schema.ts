@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configFileSchema } from '../../scripts/config-schema.ts';
 import type { JsonSchema } from '../../src/config.ts';
-import { README_FILE, readmeWithTable } from './values-table.ts';
+import { README_FILE, readmeWithValues } from './values-table.ts';
 
 /*
  * Run this after a change of the configuration's schema: `node helm/rollcall/embed-config-schema.ts`. Helm reads one
@@ -29,5 +29,5 @@ export function withConfigSchema(valuesSchema: JsonSchema): JsonSchema {
 if (import.meta.main) {
   const schema = withConfigSchema(readValuesSchema());
   writeFileSync(TARGET, `${JSON.stringify(schema, null, 2)}\n`);
-  writeFileSync(README_FILE, readmeWithTable(schema));
+  writeFileSync(README_FILE, readmeWithValues(schema));
 }

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import type { JsonSchema } from '../../src/config.ts';
 
 /*
- * The table of values in README.md, made of the defaults in values.yaml and the descriptions in values.schema.json.
+ * The list of values in README.md, made of the defaults in values.yaml and the descriptions in values.schema.json.
  * `npm run schemas` writes it.
  */
 
@@ -13,22 +13,27 @@ const README = new URL('README.md', import.meta.url);
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Returns README.md with the table as it should be. */
-export function readmeWithTable(schema: JsonSchema): string {
+/** Returns README.md with the list as it should be. */
+export function readmeWithValues(schema: JsonSchema): string {
   const values = parse(readFileSync(new URL('values.yaml', import.meta.url), 'utf8')) as Values;
   const text = readFileSync(README, 'utf8');
   const [before = '', rest = ''] = text.split(BEGIN);
   const [, after = ''] = rest.split(END);
-  return `${before}${BEGIN}${tableOf(schema, values)}${END}${after}`;
+  return `${before}${BEGIN}${listOf(schema, values)}${END}${after}`;
 }
 
 export const README_FILE = README;
 
-function tableOf(schema: JsonSchema, values: Values): string {
-  const rows = leavesOf(schema, values, '').map(
-    ({ path, value, description }) => `| \`${path}\` | ${shown(value)} | ${description} |\n`,
-  );
-  return ['| value | default | |\n', '|---|---|---|\n', ...rows].join('');
+/** Values one after the other with the same description share a line. */
+function listOf(schema: JsonSchema, values: Values): string {
+  const lines: { names: string[]; description: string }[] = [];
+  for (const { path, value, description } of leavesOf(schema, values, '')) {
+    const name = `\`${path}\`${shown(value)}`;
+    const last = lines.at(-1);
+    if (last?.description === description) last.names.push(name);
+    else lines.push({ names: [name], description });
+  }
+  return lines.map(({ names, description }) => `- ${names.join(', ')}: ${description}\n`).join('');
 }
 
 interface Leaf {
@@ -54,5 +59,6 @@ function leavesOf(schema: JsonSchema, values: Values, prefix: string): Leaf[] {
 }
 
 function shown(value: unknown): string {
-  return value === '' ? '' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return ['', '[]', '{}'].includes(text) ? '' : ` \`${text}\``;
 }

@@ -60,7 +60,7 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
   return exitCodeFor(plans, isNamed);
 }
 
-/** A collection's plan for programs (docs/operations.md). */
+/** A collection's plan for programs. */
 function asJson({ counts, keys, ...rest }: CollectionPlan, keepsKeys: boolean): object {
   const some = Object.entries(keys).filter(([, each]) => each.length > 0);
   return { ...rest, ...counts, ...(keepsKeys ? { keys: Object.fromEntries(some) } : {}) };

@@ -37,7 +37,7 @@ export function command(): Command {
       'after',
       `
 --about answers what the topics hold about one pupil, say. It reads every topic of the tenant from beginning to end, and
-finds the id as a word of its own in any field (rollcall help privacy says where it does not search).
+finds the id as a word of its own in any field (rollcall help remove-a-pupil says where it does not search).
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn

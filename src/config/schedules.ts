@@ -19,27 +19,28 @@ export const schedules = z
         error: 'must be absent, all or a list of ids',
       })
       .prefault('absent')
-      .describe('Whose schedules: absent (an absence in these days), all, or ids.'),
+      .describe('Whose: `absent` (an absence in these days), `all`, or ids.'),
     daysBack: wholeNumber({ min: 0, max: 366 }).prefault(7).describe('Days before today.'),
     daysAhead: wholeNumber({ min: 0, max: 366 }).prefault(14).describe('Days after today.'),
     fields: z
       .strictObject({
-        id: field('id', 'Identifier.'),
+        id: field(
+          'id',
+          'Identifier. `a.b`: member `b` of `a`, or of each element of `a`; so with all fields.',
+        ),
         title: field('title', 'Title.'),
-        start: field('start', 'Start, which gives the day: a timestamp, or a date alone.'),
+        start: field('start', 'Start, which gives the day: a timestamp or a date.'),
         end: field('end', 'End: a timestamp.'),
-        class: field('class', 'Teaching group: a reference or an id, or a list of them.'),
-        teachers: field('teachers', 'Teachers: a reference or an id, or a list of them.'),
-        rooms: field('rooms', 'Rooms: a text, or a list of texts.'),
+        class: field('class', 'Teaching group: a reference or id, or a list.'),
+        teachers: field('teachers', 'Teachers: a reference or id, or a list.'),
+        rooms: field('rooms', 'Rooms: a text, or a list.'),
         cancelled: field('cancelled', 'Whether it is cancelled: a boolean.'),
       })
       .prefault({})
-      .describe(
-        "The hub's field for each part of a lesson. `a.b`: member `b` of `a`, or of each element of the list `a`.",
-      ),
+      .describe("The hub's field for each part of a lesson."),
   })
   .prefault({})
-  .describe('The schedules to mirror.');
+  .describe('The lessons of students.');
 
 /** The students whose schedules are mirrored: absent ones, all, or these ids. */
 export type WhichStudents = 'absent' | 'all' | readonly string[];

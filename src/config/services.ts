@@ -16,14 +16,14 @@ export const kafka = z
     brokers: z
       .array(text().regex(/^[^\s/,@]+:\d{1,5}$/, { error: 'must be host:port' }))
       .min(1, { error: 'names no broker' })
-      .describe('Addresses of bootstrap brokers, host:port.'),
+      .describe('Bootstrap brokers, host:port.'),
     topicPrefix: text(100)
       .regex(/^[a-zA-Z0-9._-]+$/, { error: 'may contain only a-z, A-Z, 0-9, ".", "_" and "-"' })
       .prefault('rollcall')
-      .describe('First part of every topic and of the transactional ids.'),
+      .describe('First part of topics and transactional ids.'),
     replicationFactor: wholeNumber({ min: 1, max: 100 })
       .prefault(3)
-      .describe('Replication factor of topics that Rollcall creates.'),
+      .describe('Replication factor of new topics.'),
     partitions: z
       .union(
         [partitionCount(), z.partialRecord(z.enum(['default', 'rejects', ...COLLECTIONS]), partitionCount())],
@@ -34,13 +34,11 @@ export const kafka = z
         typeof written === 'number' ? { default: written } : { default: 3, ...written },
       )
       .describe(
-        'Partitions of topics that Rollcall creates: a number, or a map by collection with `default`. `progress` always has 1. Another number needs `rollcall topics recreate`.',
+        'Partitions of new topics; a map has `default`. `progress` has 1. Another number needs `rollcall topics recreate`.',
       ),
     session: duration({ min: '6s', max: '1m' })
       .prefault('10s')
-      .describe(
-        'After so long without a sign of life from a process, the others with this configuration take its tenants over.',
-      ),
+      .describe('After so long without a sign of life the other processes take the tenants over.'),
     ssl: z
       .union(
         [
@@ -51,13 +49,13 @@ export const kafka = z
             key: pem().optional().describe('Key of the client certificate, PEM.'),
             rejectUnauthorized: flag()
               .prefault(true)
-              .describe('False accepts any certificate: never use it in production.'),
+              .describe('False accepts any certificate: never in production.'),
           }),
         ],
         { error: 'must be true, false or a map of settings' },
       )
       .prefault(false)
-      .describe('TLS: true, false, or its settings.'),
+      .describe('TLS.'),
     sasl: z
       .strictObject({
         mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).describe('SASL mechanism.'),
@@ -65,10 +63,10 @@ export const kafka = z
         password: secret().describe('Password.'),
       })
       .optional()
-      .describe('SASL authentication; without it, none.'),
+      .describe('SASL; without it, none.'),
   })
   .transform(({ session, ...rest }) => ({ ...rest, sessionMs: session }))
-  .describe('The Kafka cluster.');
+  .describe('Kafka.');
 
 function partitionCount() {
   return wholeNumber({ min: 1, max: 10_000 });
@@ -77,8 +75,8 @@ function partitionCount() {
 /** The connection to the schema registry. */
 export const registry = z
   .strictObject({
-    url: address('https:', 'http:').describe('Address of a Confluent-compatible schema registry.'),
-    username: text().optional().describe('User name; without it, no authentication.'),
+    url: address('https:', 'http:').describe('Address of a Confluent-compatible registry.'),
+    username: text().optional().describe('User name; without it, none.'),
     password: secret().optional().describe('Password of `username`.'),
   })
   .describe('The schema registry.');
@@ -90,11 +88,9 @@ export const redis = z
       .refine((url) => /^\w+:\/\/[^/]+(\/\d{1,5})?$/.test(url), {
         error: 'may have only a database number as its path, for example /0',
       })
-      .describe('redis:// or rediss:// address, with the database number as its path.'),
-    username: text().optional().describe('User name; without it, that of Redis itself.'),
+      .describe('redis:// or rediss:// address; its path is the database number.'),
+    username: text().optional().describe('User name; without it, that of Redis.'),
     password: secret().optional().describe('Password.'),
     keyPrefix: text(100).prefault('rollcall').describe('First part of every key.'),
   })
-  .describe(
-    'Redis for the index. Without it, Rollcall keeps the index in memory and rebuilds it from the topics at each start (for small tenants).',
-  );
+  .describe('The index. Without it, it is in memory and rebuilt at each start (for small tenants).');

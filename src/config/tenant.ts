@@ -11,12 +11,10 @@ const fullPull = z
       .string({ error: 'must be text: "04:00", in quotes' })
       .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: 'is not a time of day: "HH:MM" in 24 hours is expected' })
       .prefault('04:00')
-      .describe('Time of day, HH:MM.'),
-    timeZone: timeZone().prefault('Europe/Oslo').describe('IANA time zone of `at`, for example Europe/Oslo.'),
+      .describe('When the daily full sync is due, HH:MM; a missed one is at the next start.'),
+    timeZone: timeZone().prefault('Europe/Oslo').describe('IANA time zone of `at`.'),
   })
-  .describe(
-    'When the daily full sync is due. If it was missed, it is at the next start. Many tenants may have the same time: their full syncs wait for each other.',
-  );
+  .describe('When the daily full sync is due.');
 
 const fieldNames = z.array(text(200)).max(200).prefault([]);
 
@@ -25,65 +23,55 @@ const collectionSettingsSchema = z
     enabled: flag()
       .optional()
       .describe(
-        'Whether the collection is mirrored. `class-students` is off by default, and so is `schedules` if the collection that names its students is off.',
+        'Whether it is mirrored. Off by default: `class-students`; `schedules` without the collection that names its students.',
       ),
     deltaEvery: duration({ min: '1ms', max: '1d' })
       .optional()
       .describe("Instead of the tenant's deltaEvery."),
     fullPull: fullPull.optional().describe("Instead of the tenant's fullPull."),
-    drop: fieldNames.describe('Top-level fields that Rollcall never publishes.'),
-    pseudonymise: fieldNames.describe(
-      'Top-level fields that a keyed hash replaces (needs pseudonymise.key).',
-    ),
-    ignore: fieldNames.describe(
-      'Top-level fields that are published, but whose change alone publishes nothing.',
-    ),
+    drop: fieldNames.describe('Top-level fields that are never published.'),
+    pseudonymise: fieldNames.describe('Top-level fields that a keyed hash replaces.'),
+    ignore: fieldNames.describe('Top-level fields whose change alone publishes nothing.'),
   })
-  .describe('Settings of one collection.');
+  .describe('Settings of a collection.');
 
 const hub = z
   .strictObject({
-    baseUrl: address('https:', 'http:').describe(
-      'Address of the hub with the tenant path; the paths of the API are relative to it.',
-    ),
+    baseUrl: address('https:', 'http:').describe('Address of the hub, with the path of the tenant.'),
     tokenUrl: address('https:', 'http:').describe('Token endpoint (OAuth 2, client credentials).'),
-    clientId: text().describe('Client id at the token endpoint.'),
-    clientSecret: secret().describe('Client secret at the token endpoint.'),
+    clientId: text().describe('Client id.'),
+    clientSecret: secret().describe('Client secret.'),
     clientAuth: z
       .enum(['basic', 'post'])
       .prefault('basic')
-      .describe('How the client authenticates: HTTP Basic, or in the form.'),
+      .describe('Credentials by HTTP Basic, or in the form.'),
     scope: z
       .string({ error: 'must be text' })
       .max(2000)
       .prefault('')
-      .describe('Requested scopes, separated by spaces; empty: none.'),
+      .describe('Requested scopes, separated by spaces.'),
     pageSize: wholeNumber({ min: 1, max: 10_000 }).prefault(1000).describe('Requested rows per page.'),
     paging: z
       .enum(['auto', 'keyset', 'sourced-id-filter', 'offset'])
       .prefault('auto')
-      .describe(
-        'How Rollcall requests pages. `auto`: by keyset, or as the first contact with the hub shows.',
-      ),
+      .describe('How pages are requested. `auto`: by keyset, or as the first contact shows.'),
     totals: z
       .enum(['compared', 'ignored'])
       .prefault('compared')
       .describe(
-        "Whether a sync that brings fewer rows than the hub's total counts as incomplete. `ignored`: for a hub whose total counts rows that it does not return.",
+        'Whether fewer rows than the hub counts are incomplete. `ignored`: its total counts rows that it does not return.',
       ),
     maxConcurrentRequests: wholeNumber({ min: 1, max: 32 })
       .prefault(4)
-      .describe(
-        'Upper bound of concurrent requests. The tenants of a process at one host have together at most 32.',
-      ),
+      .describe('Requests at once. The tenants of a process at one host: together 32.'),
     requestTimeout: duration({ min: '1ms', max: '1h' })
       .prefault('60s')
-      .describe('Time limit of one request, including its body.'),
+      .describe('Time limit of a request with its body.'),
     maxResponseBytes: wholeNumber({ min: 1024, max: 1024 ** 3 })
       .prefault(64 * 1024 ** 2)
-      .describe('Upper bound of a response in bytes, after decompression.'),
+      .describe('Largest answer in bytes, decompressed.'),
   })
-  .describe('The Education Data Hub of this tenant.')
+  .describe('The Education Data Hub.')
   .transform(({ requestTimeout, ...rest }) => ({ ...rest, requestTimeoutMs: requestTimeout }));
 
 /** One tenant: its hub, its collections, and the times of their syncs. */
@@ -92,7 +80,7 @@ export const tenant = z
     id: z
       .string({ error: 'must be text (put a number in quotes)' })
       .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be 1 to 40 of a-z, 0-9 and -' })
-      .describe("Id of the tenant, part of its topics' names."),
+      .describe('Part of the names of its topics.'),
     hub,
     collections: z
       .union(
@@ -104,21 +92,19 @@ export const tenant = z
         { error: 'must be all, a list of collections, or a map of settings by collection' },
       )
       .prefault('all')
-      .describe(
-        '`all`, a list of the collections to mirror, or a map with settings (every collection is on unless `enabled: false`).',
-      ),
+      .describe('`all`, those to mirror, or settings by collection (the others are on).'),
     fullPull: fullPull.prefault({}),
     deltaEvery: duration({ min: '1ms', max: '1d' })
       .prefault('60s')
-      .describe('Pause between two incremental syncs of a collection.'),
+      .describe('Pause between incremental syncs.'),
     deltaOverlap: duration({ min: '0s', max: '1d' })
       .prefault('5m')
-      .describe('How far an incremental sync reaches back behind the watermark.'),
+      .describe('How far incremental syncs reach back behind the watermark.'),
     afterschools: z
       .array(text())
       .max(10_000)
       .prefault([])
-      .describe('Ids of the afterschools whose users are mirrored.'),
+      .describe('Afterschools whose users are mirrored, by id.'),
     schedules,
     absences: z
       .strictObject({
@@ -128,7 +114,7 @@ export const tenant = z
       })
       .prefault({})
       .transform(({ forgetAfter }) => ({ forgetAfterMs: forgetAfter }))
-      .describe('How long absence changes are kept.'),
+      .describe('Absence changes.'),
   })
   .transform(({ collections, deltaEvery, deltaOverlap, ...rest }) => ({
     ...rest,

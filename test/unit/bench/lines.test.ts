@@ -73,8 +73,8 @@ describe('the comparison with peers', () => {
     const results = resultsOf({ peers }, RUN);
     expect(results.map(({ name, value }) => [name, value.min, value.max])).toEqual([
       ['peers-first', 0.5, 2],
-      ['peers-unchanged', 0.125, 0.25],
       ['peers-peak', 0.5, 2],
+      ['peers-unchanged', 0.125, 0.25],
     ]);
   });
 

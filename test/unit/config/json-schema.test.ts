@@ -7,6 +7,8 @@ import { configurationPage } from '../../../scripts/configuration-page.ts';
 interface Key {
   readonly key: string;
   readonly description: string | undefined;
+  /** Its value is a map of other keys, and nothing else. */
+  readonly isMap: boolean;
 }
 
 /** Every key of every map, with its description. */
@@ -14,8 +16,11 @@ function keysIn(schema: unknown, found: Key[] = []): Key[] {
   if (typeof schema !== 'object' || schema === null) return found;
   for (const [word, value] of Object.entries(schema)) {
     if (word === 'properties') {
-      for (const [key, property] of Object.entries(value as Record<string, { description?: string }>)) {
-        found.push({ key, description: property.description });
+      for (const [key, property] of Object.entries(
+        value as Record<string, { description?: string; properties?: object }>,
+      )) {
+        const isMap = property.properties !== undefined;
+        found.push({ key, description: property.description, isMap });
         keysIn(property, found);
       }
     } else keysIn(value, found);
@@ -34,13 +39,16 @@ describe('config.schema.json', () => {
     expect(text).toBe(configurationPage(configFileSchema()));
   });
 
-  it('docs/configuration.md has every key, with its description', () => {
+  it('docs/configuration.md has every key that takes a value, with its description', () => {
     const page = configurationPage(configFileSchema());
     const missing = keysIn(configJsonSchema()).filter(
-      ({ key, description }) =>
+      ({ key, description, isMap }) =>
+        !isMap &&
         !page
           .split('\n')
-          .some((line) => line.startsWith(`| \`${key}\` |`) && line.endsWith(`${description} |`)),
+          .some(
+            (line) => line.split('`')[1]?.split('.').at(-1) === key && line.endsWith(` ${description} |`),
+          ),
     );
     expect(missing).toEqual([]);
   });
