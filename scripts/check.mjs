@@ -12,6 +12,8 @@ const steps = [
   { name: 'dependencies', args: [join(checkout, 'scripts', 'dependencies-check.mjs')] },
   { name: 'alerts', args: [join(checkout, 'scripts', 'alerts-check.mjs')] },
   { name: 'helm', args: [join(checkout, 'scripts', 'helm-check.mjs')] },
+  { name: 'workflows', args: [join(checkout, 'scripts', 'workflows-check.mjs')] },
+  { name: 'commits', args: [join(checkout, 'scripts', 'commit-subjects.mjs')] },
 ];
 
 const failed = steps.filter(({ name, cure, args }) => {

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cache, findBuilt, HELM, succeeds } from './go-programs.mjs';
+import { findHelm, succeeds } from './go-programs.mjs';
 import { findCrds } from './kubernetes-schemas.mjs';
 import { withPidLock } from './pid-lock.mjs';
-import { checkout } from './setup.mjs';
+import { cache, checkout } from './setup.mjs';
 
 const USAGE = `npm run check:cluster [-- options]
 
@@ -83,7 +83,7 @@ async function build() {
 /** @param {{ 'render-only': boolean, keep: boolean, 'fetch-only': boolean }} options @returns {Promise<number>} the exit code */
 async function main(options) {
   process.env.CI ??= '1'; // whoever calls this wants Helm built
-  const helm = succeeds('helm', ['version']) ? 'helm' : await findBuilt('helm', HELM, print);
+  const helm = await findHelm(print);
   const crdFolder = findCrds();
   if (helm === undefined || crdFolder === undefined || !(await findPrograms())) {
     print('something is missing: with Go 1.26 in the PATH, this builds and fetches it');

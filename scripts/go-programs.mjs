@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { withPidLock } from './pid-lock.mjs';
 import { cache } from './setup.mjs';
 
-export const HELM = 'helm.sh/helm/v3/cmd/helm@v3.22.0';
-
 /** @typedef {(line: string) => void} Print */
 
 /** Whether a command runs and ends with 0. @param {string} command @param {string[]} args */
@@ -27,6 +25,10 @@ export async function findBuilt(name, module, print) {
   }
   return existsSync(cached) ? cached : undefined;
 }
+
+/** From the PATH, or built. @param {Print} print */
+export const findHelm = async (print) =>
+  succeeds('helm', ['version']) ? 'helm' : findBuilt('helm', 'helm.sh/helm/v3/cmd/helm@v3.22.0', print);
 
 /** @param {string} name @param {string} module @param {string} target @param {Print} print */
 function build(name, module, target, print) {

@@ -4,9 +4,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { cache, findBuilt, HELM, succeeds } from './go-programs.mjs';
+import { findBuilt, findHelm } from './go-programs.mjs';
 import { findSchemas } from './kubernetes-schemas.mjs';
-import { checkout } from './setup.mjs';
+import { cache, checkout } from './setup.mjs';
 
 const chart = join(checkout, 'helm', 'rollcall');
 
@@ -110,7 +110,7 @@ function restartProblems(helm) {
   return problems;
 }
 
-const helm = succeeds('helm', ['version']) ? 'helm' : await findBuilt('helm', HELM, print);
+const helm = await findHelm(print);
 const program = await findBuilt('kubeconform', 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0', print);
 const schemas = await findSchemas(cache, print);
 const kubeconform = program === undefined || schemas === undefined ? undefined : { program, schemas };

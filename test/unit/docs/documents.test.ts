@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC } from '../../../src/model/collections.ts';
 
 const checkout = fileURLToPath(new URL('../../../', import.meta.url));
-const documents = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: checkout })];
+const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: checkout });
 
 function read(path: string): string {
   return readFileSync(join(checkout, path), 'utf8');
@@ -92,10 +92,10 @@ describe('docs/consuming.md', () => {
   });
 });
 
-describe('README.md', () => {
+describe.each(['README.md', 'CONTRIBUTING.md'])('%s', (document) => {
   it('names only scripts of package.json', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const named = [...read('README.md').matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
+    const named = [...read(document).matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name = '']) => name);
     expect(named).not.toEqual([]);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
