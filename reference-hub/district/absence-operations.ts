@@ -39,7 +39,7 @@ export function registerAbsence(district: District, absence: AbsenceRegistration
     toMs,
     school,
     student: absence.student,
-    term: at(district.plan.ids.sessions, semesterOf(osloDate(fromMs))),
+    term: at(district.plan.ids.sessions, semesterOf(district.plan, osloDate(fromMs))),
     classId: absence.classId,
   });
   const id = putRow(district, 'absences', { row, id: absence.id ?? nextId(district) });
@@ -120,7 +120,7 @@ function addToSummary(district: District, options: { absence: JsonObject; sign: 
   const student = referencedId(absence['student']);
   const fromMs = Date.parse(textOf(absence['fromTime']));
   if (student === undefined || Number.isNaN(fromMs)) return;
-  const semester = semesterOf(osloDate(fromMs));
+  const semester = semesterOf(district.plan, osloDate(fromMs));
   const id = summaryId(district.plan, student, semester);
   const summaries = district.listings['absence-summaries'];
   const row = findRow(summaries, id);

@@ -52,7 +52,7 @@ export function createDistrict(options: {
   restampAt: string;
 }): District {
   const startMs = options.clock.now();
-  const plan = planDistrict({ seed: options.seed, size: options.size, startMs });
+  const plan = planDistrict({ seed: options.seed, size: options.size, startDate: osloDate(startMs) });
   const refer = createRefer(options.baseUrl);
   const restampedAtMs = lastRestamp(startMs, options.restampAt);
   const list = (generated: { builder: RowBuilder; rows: Row[] }): Listing =>
@@ -61,7 +61,6 @@ export function createDistrict(options: {
   const users = list({ builder: people.builder, rows: people.users });
   const lineItems = generateLineItems(plan, refer);
   const results = generateResults(plan, refer, lineItems.rows);
-  const absences = generateAbsences(plan, refer);
   return {
     plan,
     refer,
@@ -80,8 +79,8 @@ export function createDistrict(options: {
       results: list(results),
       'assessment-line-items': list(fixed(generateAssessments(plan))),
       'assessment-results': list(generateAssessmentResults(plan, refer)),
-      'absence-summaries': list(generateSummaries(plan, refer, absences.sums)),
-      absences: list(absences),
+      'absence-summaries': list(generateSummaries(plan, refer)),
+      absences: list(generateAbsences(plan, refer)),
     },
     afterschools: afterschoolListings(plan, users),
     lessonChanges: new Map(),

@@ -47,14 +47,14 @@ export function isSchoolDay(date: string): boolean {
   return !(day >= '03-29' && day <= '04-05') && day !== '05-01' && day !== '05-17';
 }
 
-/** In August and September the new school year alone would leave a district almost without absences and results. */
-const HISTORY_DAYS = 120;
-
-/** The school days of the school year and of at least {@link HISTORY_DAYS} days, up to this date, the date included. */
+/**
+ * The school days up to this date, the date included: those of its school year, after the last ones of the year before.
+ * Without these a district would have no absences and results in August. They begin on a fixed day, so that a later
+ * date of the school year only adds days.
+ */
 export function schoolDaysUntil(date: string): string[] {
   const days: string[] = [];
-  const [first = date] = [`${schoolYearOf(date)}-08-17`, addDays(date, -HISTORY_DAYS)].toSorted();
-  for (let day = first; day <= date; day = addDays(day, 1)) {
+  for (let day = `${schoolYearOf(date)}-06-01`; day <= date; day = addDays(day, 1)) {
     if (isSchoolDay(day)) days.push(day);
   }
   return days;

@@ -4,7 +4,7 @@ import type { Refer } from '../references.ts';
 import type { Row } from '../row.ts';
 import { generatedRow } from '../row.ts';
 import type { RowBuilder } from '../row-store.ts';
-import { LESSONS_PER_DAY, lessonTimes } from '../school-calendar.ts';
+import { LESSONS_PER_DAY, lessonTimes, osloInstant } from '../school-calendar.ts';
 import type { DistrictPlan } from './district-plan.ts';
 import {
   at,
@@ -16,88 +16,74 @@ import {
   semesterOf,
 } from './district-plan.ts';
 
-/** The generated absences: one entry per version, the versions of a chain side by side. */
-interface Versions {
-  student: number[];
-  /** Index into `daysSoFar`. */
-  day: number[];
-  /** 0 … 5, or -1 for the whole day. */
-  lesson: number[];
-  /** Place in the chain, from 0. */
-  place: number[];
-  last: boolean[];
-  deleted: boolean[];
-}
+/** More than the school days of any school year, and more than the versions of any generated absence. */
+const MOST_DAYS = 400;
+const MOST_VERSIONS = 4;
 
-/** What a student missed in a semester, for the summaries. */
-export interface AbsenceSum {
-  minutes: number;
-  absences: number;
-  fullDays: number;
-}
-
-export interface GeneratedAbsences {
+interface Generated {
   readonly builder: RowBuilder;
   readonly rows: Row[];
-  /** By student index and semester (1, 2). */
-  readonly sums: Map<string, AbsenceSum>;
 }
 
-export function generateAbsences(plan: DistrictPlan, refer: Refer): GeneratedAbsences {
-  const versions: Versions = { student: [], day: [], lesson: [], place: [], last: [], deleted: [] };
-  const sums = new Map<string, AbsenceSum>();
-  for (let student = 0; student < plan.size.students; student += 1)
-    inventAbsences(plan, { student, versions, sums });
-  const rows = versions.student.map((_, index) =>
-    generatedRow(uuidFrom(plan.seed, ID.absence, index), index),
-  );
-  const studentId = (index: number): string => at(plan.ids.students, at(versions.student, index));
+/** A student and a day, by its index into `daysSoFar`. */
+interface StudentDay {
+  readonly student: number;
+  readonly day: number;
+}
+
+export function generateAbsences(plan: DistrictPlan, refer: Refer): Generated {
+  const rows: Row[] = [];
+  for (let student = 0; student < plan.size.students; student += 1) {
+    for (let day = 0; day < plan.daysSoFar.length; day += 1) {
+      if (!isAbsent(plan, { student, day })) continue;
+      const { corrections } = inventAbsence(plan, { student, day });
+      for (let place = 0; place <= corrections; place += 1) {
+        const index = (student * MOST_DAYS + day) * MOST_VERSIONS + place;
+        rows.push(generatedRow(versionId(plan, { student, day }, place), index));
+      }
+    }
+  }
+  const studentOf = (index: number): number => Math.floor(index / (MOST_DAYS * MOST_VERSIONS));
   return {
     rows,
-    sums,
     builder: {
-      peek: (index, field) => (field === 'student' ? studentId(index) : undefined),
-      build: (index) => buildVersion(plan, { refer, versions, index }),
+      peek: (index, field) => (field === 'student' ? at(plan.ids.students, studentOf(index)) : undefined),
+      build: (index) => {
+        const day = Math.floor(index / MOST_VERSIONS) % MOST_DAYS;
+        return buildVersion(plan, { refer, student: studentOf(index), day, place: index % MOST_VERSIONS });
+      },
     },
   };
 }
 
-/** At most one absence on a day; how many differs between students as the published medians and means do. */
-function inventAbsences(
-  plan: DistrictPlan,
-  options: { student: number; versions: Versions; sums: Map<string, AbsenceSum> },
-): void {
-  const { student, versions, sums } = options;
-  const days = plan.daysSoFar.length;
-  if (days === 0) return;
+function versionId(plan: DistrictPlan, { student, day }: StudentDay, place: number): string {
+  return uuidFrom(plan.seed, ID.absence, student, day * MOST_VERSIONS + place);
+}
+
+/** At most once a day; how often differs between students as the published medians and means do. */
+function isAbsent(plan: DistrictPlan, { student, day }: StudentDay): boolean {
   const factor = at([0.2, 0.4, 0.6, 0.8, 3], mix(plan.seed, ID.absence, student, 1) % 5);
-  const wanted = Math.round((plan.size.absencesPerStudentYear * factor * days) / SCHOOL_DAYS_PER_YEAR);
-  const firstDay = mix(plan.seed, ID.absence, student, 2) % days;
-  for (let number = 0; number < Math.min(wanted, days); number += 1) {
-    const hash = mix(plan.seed, ID.absence, student, 100 + number);
-    const day = (firstDay + Math.floor((number * days) / wanted)) % days;
-    const lesson = hash % 10 < 3 ? -1 : (hash >>> 4) % LESSONS_PER_DAY;
-    if (absenceTimes(at(plan.daysSoFar, day), { lesson, place: 0 }).toMs > plan.startMs) continue;
-    const replaced = hash % 100 < 88 ? 0 : hash % 100 < 98 ? 1 : 2;
-    const deleted = (hash >>> 12) % 25 === 0;
-    for (let place = 0; place <= replaced; place += 1) {
-      versions.student.push(student);
-      versions.day.push(day);
-      versions.lesson.push(lesson);
-      versions.place.push(place);
-      versions.last.push(place === replaced);
-      versions.deleted.push(deleted && place === replaced);
-    }
-    if (deleted) continue;
-    const date = at(plan.daysSoFar, day);
-    const { fromMs, toMs } = absenceTimes(date, { lesson, place: replaced });
-    const key = `${student}:${semesterOf(date)}`;
-    const sum = sums.get(key) ?? { minutes: 0, absences: 0, fullDays: 0 };
-    sums.set(key, sum);
-    sum.minutes += (toMs - fromMs) / 60_000;
-    sum.absences += 1;
-    sum.fullDays += lesson < 0 ? 1 : 0;
-  }
+  const share = (plan.size.absencesPerStudentYear * factor) / SCHOOL_DAYS_PER_YEAR;
+  return mix(plan.seed, ID.absence, student, 1000 + day) / 4294967296 < share;
+}
+
+/** All that is to be known of an absence is there from the first hour of its day on, lessons to come included. */
+function inventAbsence(
+  plan: DistrictPlan,
+  { student, day }: StudentDay,
+): {
+  /** 0 … 5, or -1 for the whole day. */
+  lesson: number;
+  /** Versions after the first. */
+  corrections: number;
+  deleted: boolean;
+} {
+  const hash = mix(plan.seed, ID.absence, student, 2000 + day);
+  return {
+    lesson: hash % 10 < 3 ? -1 : (hash >>> 4) % LESSONS_PER_DAY,
+    corrections: hash % 100 < 88 ? 0 : hash % 100 < 98 ? 1 : 2,
+    deleted: (hash >>> 12) % 25 === 0,
+  };
 }
 
 /** Each correction takes ten minutes off the end. */
@@ -111,29 +97,22 @@ function absenceTimes(
   return { fromMs, toMs: toMs - place * 600_000 };
 }
 
-function buildVersion(
-  plan: DistrictPlan,
-  options: { refer: Refer; versions: Versions; index: number },
-): JsonObject {
-  const { refer, versions, index } = options;
-  const student = at(versions.student, index);
-  const date = at(plan.daysSoFar, at(versions.day, index));
-  const lesson = at(versions.lesson, index);
-  const place = at(versions.place, index);
+function buildVersion(plan: DistrictPlan, options: StudentDay & { refer: Refer; place: number }): JsonObject {
+  const { refer, student, day, place } = options;
+  const { lesson, corrections, deleted } = inventAbsence(plan, { student, day });
+  const date = at(plan.daysSoFar, day);
   const homeroom = homeroomOf(plan, student);
-  const version = (other: number): string => uuidFrom(plan.seed, ID.absence, other);
-  const { fromMs, toMs } = absenceTimes(date, { lesson, place });
+  const version = (other: number): string => versionId(plan, { student, day }, other);
   return absenceContent({
     refer,
-    fromMs,
-    toMs,
+    ...absenceTimes(date, { lesson, place }),
     student: at(plan.ids.students, student),
     school: at(plan.ids.orgs, schoolOfHomeroom(plan, homeroom) + 1),
-    term: at(plan.ids.sessions, semesterOf(date)),
+    term: at(plan.ids.sessions, semesterOf(plan, date)),
     classId: lesson < 0 ? undefined : at(plan.ids.classes, classInLesson(plan, homeroom, { date, lesson })),
-    replaces: place === 0 ? undefined : version(index - 1),
-    replacedBy: at(versions.last, index) ? undefined : version(index + 1),
-    deletedMs: at(versions.deleted, index) ? toMs + 3_600_000 : undefined,
+    replaces: place === 0 ? undefined : version(place - 1),
+    replacedBy: place === corrections ? undefined : version(place + 1),
+    deletedMs: deleted && place === corrections ? osloInstant(date, '00:00') : undefined,
   });
 }
 
@@ -167,6 +146,13 @@ export function absenceContent(options: {
   };
 }
 
+/** What a student missed in a semester. */
+interface AbsenceSum {
+  minutes: number;
+  absences: number;
+  fullDays: number;
+}
+
 export function summaryId(plan: DistrictPlan, student: string, semester: number): string {
   const [high, low] = hashText(student);
   return uuidFrom(plan.seed, mix(ID.summary, semester), high, low);
@@ -193,15 +179,10 @@ export function summaryContent(options: {
 }
 
 /** One summary per student and semester so far. */
-export function generateSummaries(
-  plan: DistrictPlan,
-  refer: Refer,
-  sums: Map<string, AbsenceSum>,
-): { builder: RowBuilder; rows: Row[] } {
-  const semesters = semesterOf(plan.startDate);
+export function generateSummaries(plan: DistrictPlan, refer: Refer): Generated {
   const rows: Row[] = [];
   for (const [index, student] of plan.ids.students.entries()) {
-    for (let semester = 1; semester <= semesters; semester += 1) {
+    for (let semester = 1; semester <= semesterOf(plan, plan.startDate); semester += 1) {
       rows.push(generatedRow(summaryId(plan, student, semester), index * 2 + semester - 1));
     }
   }
@@ -217,9 +198,24 @@ export function generateSummaries(
           student: studentId(index),
           school: at(plan.ids.orgs, schoolOfHomeroom(plan, homeroomOf(plan, index >> 1)) + 1),
           term: at(plan.ids.sessions, semester),
-          sum: sums.get(`${index >> 1}:${semester}`) ?? { minutes: 0, absences: 0, fullDays: 0 },
+          sum: sumOf(plan, { student: index >> 1, semester }),
         });
       },
     },
   };
+}
+
+function sumOf(plan: DistrictPlan, options: { student: number; semester: number }): AbsenceSum {
+  const { student, semester } = options;
+  const sum = { minutes: 0, absences: 0, fullDays: 0 };
+  for (const [day, date] of plan.daysSoFar.entries()) {
+    if (semesterOf(plan, date) !== semester || !isAbsent(plan, { student, day })) continue;
+    const { lesson, corrections, deleted } = inventAbsence(plan, { student, day });
+    if (deleted) continue;
+    const { fromMs, toMs } = absenceTimes(date, { lesson, place: corrections });
+    sum.minutes += (toMs - fromMs) / 60_000;
+    sum.absences += 1;
+    sum.fullDays += lesson < 0 ? 1 : 0;
+  }
+  return sum;
 }

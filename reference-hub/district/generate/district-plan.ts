@@ -1,5 +1,5 @@
 import { mix, uuidFrom } from '../../random.ts';
-import { LESSONS_PER_DAY, osloDate, schoolDaysUntil, schoolYearOf, weekday } from '../school-calendar.ts';
+import { LESSONS_PER_DAY, schoolDaysUntil, schoolYearOf, weekday } from '../school-calendar.ts';
 
 /** How large each kind is, in relation to the students; the defaults are those of a Norwegian county. */
 export interface DistrictSize {
@@ -25,6 +25,7 @@ export const DEFAULT_SIZE: DistrictSize = {
   assessmentsPerStudentYear: 3,
 };
 
+/** Over so many days the figures of a year are spread. */
 export const SCHOOL_DAYS_PER_YEAR = 190;
 
 /** Kinds of ids; part of what a seed means, so never renumber. */
@@ -65,14 +66,17 @@ export const SUBJECTS = [
   ['ARB', 'Arbeidslivsfag'],
 ] as const;
 
-/** Everything about the district that follows from its size, seed and starting time by arithmetic. */
+/**
+ * Everything about the district that follows from its size, seed and starting date by arithmetic. What happened on a
+ * day follows from the seed and that day alone: the date decides only how many days there are. So a hub that is
+ * started again, at any hour of the same or of a later day of the school year, serves the same rows.
+ */
 export interface DistrictPlan {
   readonly seed: number;
   readonly size: DistrictSize;
-  readonly startMs: number;
   readonly startDate: string;
   readonly schoolYear: number;
-  /** School days of this school year up to the starting date. */
+  /** School days up to the starting date; see {@link schoolDaysUntil}. */
   readonly daysSoFar: readonly string[];
   readonly homerooms: number;
   readonly schools: number;
@@ -92,22 +96,20 @@ export interface PlanIds {
   readonly sessions: readonly string[];
 }
 
-export function planDistrict(options: { seed: number; size: DistrictSize; startMs: number }): DistrictPlan {
-  const { seed, size, startMs } = options;
-  const startDate = osloDate(startMs);
+export function planDistrict(options: { seed: number; size: DistrictSize; startDate: string }): DistrictPlan {
+  const { seed, size, startDate } = options;
   const daysSoFar = schoolDaysUntil(startDate);
   const homerooms = Math.max(1, Math.ceil(size.students / size.studentsPerHomeroom));
   const homeroomsPerSchool = Math.max(1, Math.round(size.studentsPerSchool / size.studentsPerHomeroom));
   const schools = Math.ceil(homerooms / homeroomsPerSchool);
   const teachersPerSchool = Math.max(2, Math.ceil(size.students / schools / size.studentsPerTeacher));
   const subjects = Math.min(size.subjectsPerStudent, SUBJECTS.length);
-  const elapsed = daysSoFar.length / SCHOOL_DAYS_PER_YEAR;
+  const soFar = (perYear: number): number => Math.ceil((daysSoFar.length * perYear) / SCHOOL_DAYS_PER_YEAR);
   const ids = (kind: number, count: number): string[] =>
     Array.from({ length: count }, (_, index) => uuidFrom(seed, kind, index));
   return {
     seed,
     size,
-    startMs,
     startDate,
     daysSoFar,
     homerooms,
@@ -115,11 +117,8 @@ export function planDistrict(options: { seed: number; size: DistrictSize; startM
     teachersPerSchool,
     schoolYear: schoolYearOf(startDate),
     classesPerHomeroom: subjects + 1,
-    lineItemsPerHomeroom: Math.round(size.resultsPerStudentYear * elapsed),
-    assessments: Math.max(
-      size.assessmentsPerStudentYear > 0 ? 1 : 0,
-      Math.round(size.assessmentsPerStudentYear * elapsed),
-    ),
+    lineItemsPerHomeroom: soFar(size.resultsPerStudentYear),
+    assessments: soFar(size.assessmentsPerStudentYear),
     ids: {
       orgs: ids(ID.org, 1 + schools),
       students: ids(ID.student, size.students),
@@ -188,9 +187,14 @@ export function teacherOfClass(plan: DistrictPlan, index: number): number {
   return school * plan.teachersPerSchool + (mix(plan.seed, ID.teacher, index) % plan.teachersPerSchool);
 }
 
-/** Index of the semester's session: 1 in autumn, 2 in spring. */
-export function semesterOf(date: string): 1 | 2 {
-  return date.slice(5) >= '08-01' ? 1 : 2;
+/** The day of the n-th (from 0) of something that happens so often in a year; those so far all have one. */
+export function dayOfNth(plan: DistrictPlan, number: number, perYear: number): string {
+  return at(plan.daysSoFar, Math.floor((number * SCHOOL_DAYS_PER_YEAR) / perYear));
+}
+
+/** Index of the semester's session: 2 in spring, else 1, which has to do for the days before the school year, too. */
+export function semesterOf(plan: DistrictPlan, date: string): 1 | 2 {
+  return date < `${plan.schoolYear + 1}-01-01` ? 1 : 2;
 }
 
 export function at<T>(items: readonly T[], index: number): T {

@@ -8,6 +8,7 @@ import type { DistrictPlan } from './district-plan.ts';
 import {
   at,
   classIndex,
+  dayOfNth,
   homeroomOf,
   ID,
   schoolOfHomeroom,
@@ -40,8 +41,7 @@ export function generateCategories(plan: DistrictPlan): NamedContent[] {
 
 /** Day on which the n-th of a homeroom's line items was handed out. */
 function dayOfLineItem(plan: DistrictPlan, item: number): string {
-  const day = Math.floor(((item + 0.5) * plan.daysSoFar.length) / Math.max(1, plan.lineItemsPerHomeroom));
-  return plan.daysSoFar[day] ?? plan.startDate;
+  return dayOfNth(plan, item, plan.size.resultsPerStudentYear);
 }
 
 function groupOfLineItem(plan: DistrictPlan, item: number): number {
@@ -51,9 +51,7 @@ function groupOfLineItem(plan: DistrictPlan, item: number): number {
 export function generateLineItems(plan: DistrictPlan, refer: Refer): Generated {
   const count = plan.homerooms * plan.lineItemsPerHomeroom;
   return {
-    rows: Array.from({ length: count }, (_, index) =>
-      generatedRow(uuidFrom(plan.seed, ID.lineItem, index), index),
-    ),
+    rows: Array.from({ length: count }, (_, index) => generatedRow(lineItemId(plan, index), index)),
     builder: {
       peek: (index, field) => (field === 'class' ? classOfLineItem(plan, index) : undefined),
       build: (index) => {
@@ -70,6 +68,11 @@ export function generateLineItems(plan: DistrictPlan, refer: Refer): Generated {
       },
     },
   };
+}
+
+function lineItemId(plan: DistrictPlan, index: number): string {
+  const homeroom = Math.floor(index / plan.lineItemsPerHomeroom);
+  return uuidFrom(plan.seed, ID.lineItem, homeroom, index % plan.lineItemsPerHomeroom);
 }
 
 function classOfLineItem(plan: DistrictPlan, index: number): string {
@@ -89,7 +92,7 @@ export function lineItemContent(options: {
   date: string;
 }): JsonObject {
   const { plan, refer, number, date } = options;
-  const semester = semesterOf(date);
+  const semester = semesterOf(plan, date);
   return {
     status: 'active',
     title: `Oppgave ${number + 1}`,
@@ -134,14 +137,15 @@ export function generateResults(plan: DistrictPlan, refer: Refer, lineItems: rea
       peek: (index, field) => (field === 'student' ? studentId(index) : undefined),
       build: (index) => {
         const item = index % perStudent;
-        const lineItem = homeroomOf(plan, Math.floor(index / perStudent)) * perStudent + item;
+        const student = Math.floor(index / perStudent);
+        const lineItem = homeroomOf(plan, student) * perStudent + item;
         return resultContent({
           refer,
-          lineItem: uuidFrom(plan.seed, ID.lineItem, lineItem),
+          lineItem: lineItemId(plan, lineItem),
           student: studentId(index),
           classId: classOfLineItem(plan, lineItem),
           date: dayOfLineItem(plan, item),
-          hash: mix(plan.seed, ID.result, index),
+          hash: mix(plan.seed, ID.result, student, item),
         });
       },
     },
@@ -196,8 +200,11 @@ export function generateAssessments(plan: DistrictPlan): NamedContent[] {
 
 export function generateAssessmentResults(plan: DistrictPlan, refer: Refer): Generated {
   const rows: Row[] = [];
-  for (let index = 0; index < plan.size.students * plan.assessments; index += 1) {
-    rows.push(generatedRow(uuidFrom(plan.seed, ID.assessmentResult, index), index));
+  for (let student = 0; student < plan.size.students; student += 1) {
+    for (let number = 0; number < plan.assessments; number += 1) {
+      const id = uuidFrom(plan.seed, ID.assessmentResult, student, number);
+      rows.push(generatedRow(id, student * plan.assessments + number));
+    }
   }
   const studentId = (index: number): string => at(plan.ids.students, Math.floor(index / plan.assessments));
   return {
@@ -205,13 +212,14 @@ export function generateAssessmentResults(plan: DistrictPlan, refer: Refer): Gen
     builder: {
       peek: (index, field) => (field === 'student' ? studentId(index) : undefined),
       build: (index) => {
-        const hash = mix(plan.seed, ID.assessmentResult, index);
+        const number = index % plan.assessments;
+        const hash = mix(plan.seed, ID.assessmentResult, Math.floor(index / plan.assessments), number);
         return {
           status: 'active',
-          assessmentLineItem: refer('assessmentLineItem', assessmentId(plan, index % plan.assessments)),
+          assessmentLineItem: refer('assessmentLineItem', assessmentId(plan, number)),
           student: refer('user', studentId(index)),
           score: hash % 61,
-          scoreDate: plan.daysSoFar[hash % Math.max(1, plan.daysSoFar.length)] ?? plan.startDate,
+          scoreDate: dayOfNth(plan, number, plan.size.assessmentsPerStudentYear),
           scorePercentile: Math.round(((hash % 61) / 60) * 1000) / 10,
           scoreStatus: 'fully graded',
         };
