@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { IS_FULL } from './test/faults/support/rounds.ts';
+import { IS_FULL } from './test/run/rounds.ts';
 import { InterleavingSequencer } from './test/run/interleaving-sequencer.ts';
 import ProgressReporter from './test/run/progress-reporter.ts';
 
@@ -19,6 +19,8 @@ const forAll = {
   hookTimeout: 300_000,
   expect: { poll: { timeout: 30_000 } },
   maxWorkers,
+  // what takes long and rarely breaks alone
+  exclude: IS_FULL ? [] : ['**/*.full.test.ts'],
 };
 const withServices = {
   ...forAll,
@@ -59,8 +61,6 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          // those wait long, and run only at length
-          exclude: IS_FULL ? [] : ['**/*.full.test.ts'],
           ...withServices,
           testTimeout: 600_000,
         },

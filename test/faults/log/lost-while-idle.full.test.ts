@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startRollcall } from '../../integration/pipeline/rollcall-process.ts';
 import { allProblems, healed } from '../support/checker.ts';
 import { lose, tenantWithRejects } from '../support/lose-topic.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { endsSoon, expectHealsBy } from '../support/survive.ts';
 
 /** Rollcall checks its topics once a minute when nothing else makes it do so. */

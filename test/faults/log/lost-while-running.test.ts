@@ -8,7 +8,7 @@ import {
   repeatedAfter,
   tenantWithRejects,
 } from '../support/lose-topic.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { endsSoon, expectHealsBy } from '../support/survive.ts';
 
 describe.each(ROUNDS)('a topic that loses its records under a running process, round %i', (round) => {

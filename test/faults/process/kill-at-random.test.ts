@@ -4,7 +4,7 @@ import { createRandom } from '../../../reference-hub/random.ts';
 import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { startRollcall } from '../../integration/pipeline/rollcall-process.ts';
 import { demandFull } from '../support/demand.ts';
-import { IS_FULL } from '../support/rounds.ts';
+import { IS_FULL } from '../../run/rounds.ts';
 import { churnedTenant, expectHealsRunning, type ChurnedTenant } from '../support/survive.ts';
 
 const KILLS = IS_FULL ? 100 : 8;

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { startRollcall, type RollcallProcess } from '../../integration/pipeline/rollcall-process.ts';
 import { allProblems } from '../support/checker.ts';
-import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { churnedTenant, endsSoon, expectHealsBy } from '../support/survive.ts';
 
 const TURNS = IS_FULL ? 10 : 3;

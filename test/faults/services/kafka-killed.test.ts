@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startOwnKafka } from '../support/own-kafka.ts';
 import { KAFKA_API, type KafkaMoment } from '../support/proxy-kafka.ts';
-import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { startMirrored } from './support/mirrored.ts';
 
 /** Whether the broker has acted on the request when it dies; its answer is lost either way. */

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
 import { startOwnRedis, type OwnRedis } from '../support/own-redis.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { startMirrored, type Mirrored } from './support/mirrored.ts';
 
 interface Strike {

@@ -1,7 +1,7 @@
 import { describe, inject, it } from 'vitest';
 import { startProxy } from '../support/proxy.ts';
 import { begin, type ProxyTrouble } from '../support/proxy-weather.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { startMirrored } from './support/mirrored.ts';
 
 const AT_A_START: readonly ProxyTrouble[] = ['cut', 'stall', 'slow'];

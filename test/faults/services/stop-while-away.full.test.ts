@@ -2,7 +2,7 @@ import { describe, expect, inject, it, vi } from 'vitest';
 import { startTestHub } from '../../integration/support/mirror.ts';
 import { startOwnKafka } from '../support/own-kafka.ts';
 import { startProxy, type Proxy } from '../support/proxy.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { startMirrored, type MirroredOptions } from './support/mirrored.ts';
 
 const STOPS_WITHIN_MS = 30_000;

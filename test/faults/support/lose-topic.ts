@@ -3,7 +3,7 @@ import { expect, vi } from 'vitest';
 import { withAdmin } from '../../integration/pipeline/kafka-admin.ts';
 import { recreateTopic, settingsOf } from '../../integration/pipeline/recreate-topic.ts';
 import { readTopics } from '../../integration/support/topic-reader.ts';
-import { IS_FULL } from './rounds.ts';
+import { IS_FULL } from '../../run/rounds.ts';
 import { churnedTenant, type ChurnedTenant } from './survive.ts';
 import { CHURNED_OPTIONS } from './tenants.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { waitingKeys } from '../../integration/support/decide-deletes.ts';
 import { idOf } from '../../integration/support/rows.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { churnedTenant, expectHealed, usersLeave, WATCHFUL } from '../support/survive.ts';
 
 describe.each(ROUNDS)('kill -9 while missing rows are settled, round %i', (round) => {

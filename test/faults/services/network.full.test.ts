@@ -3,7 +3,7 @@ import { startTestHub } from '../../integration/support/mirror.ts';
 import { startOwnKafka } from '../support/own-kafka.ts';
 import { startProxy, type Proxy } from '../support/proxy.ts';
 import { begin, PROXY_TROUBLES, type ProxyTrouble } from '../support/proxy-weather.ts';
-import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { startMirrored, type Mirrored } from './support/mirrored.ts';
 
 /** Nothing gets through until these are mended; Rollcall must cope with the others by itself. */

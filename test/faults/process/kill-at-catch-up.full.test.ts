@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest';
 import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { CATCH_UP_POINTS } from '../support/points.ts';
-import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { churnedTenant, expectHealed } from '../support/survive.ts';
 
 describe.each(ROUNDS)('kill -9 while catching up, round %i', (round) => {

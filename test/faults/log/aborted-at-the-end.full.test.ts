@@ -3,7 +3,7 @@ import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { startRollcall } from '../../integration/pipeline/rollcall-process.ts';
 import { allProblems } from '../support/checker.ts';
 import { appendAborted } from '../support/compaction.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { churnedTenant, endsSoon, expectHealed, expectHealsBy } from '../support/survive.ts';
 import { CHURNED_OPTIONS } from '../support/tenants.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { findInPath } from '../../../stack/java-tools.ts';
 import { runCommand } from '../../../stack/run-command.ts';
 import { startOwnKafka, type OwnKafka } from '../support/own-kafka.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { startMirrored } from './support/mirrored.ts';
 
 const PRLIMIT = findInPath('prlimit');

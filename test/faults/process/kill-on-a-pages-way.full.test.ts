@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
 import { PAGE_POINTS } from '../support/points.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { expectSurvives } from '../support/survive.ts';
 
 describe.each(ROUNDS)('kill -9 while a page is processed, round %i', (round) => {

@@ -23,14 +23,13 @@ import { missingSituations } from './situations.ts';
 import { buildStreamsJoin, StreamsProcess } from './streams-process.ts';
 
 const { AssignerProtocol, ConfigResourceTypes } = kafkajs;
-const IS_FULL = process.env['ROLLCALL_JOIN'] === 'full';
-const STUDENTS = IS_FULL ? 500 : 50;
-const CHANGES = IS_FULL ? 60 : 10;
-/** From a Tuesday on; in short Friday, Saturday, in whose night the clocks change, and Monday. */
-const DAYS = IS_FULL ? Array.from({ length: 14 }, (_, day) => day) : [3, 4, 6];
+const STUDENTS = 50;
+const CHANGES = 10;
+/** Friday, Saturday, in whose night the clocks change, and Monday, counted from a Tuesday. */
+const DAYS = [3, 4, 6];
 const FLINK_OUTPUT = 'joined-by-flink';
 const STREAMS_OUTPUT = 'absence-lessons';
-const LONGEST_MS = IS_FULL ? 3_600_000 : 400_000;
+const LONGEST_MS = 400_000;
 const GIVE_UP_AFTER_MS = 180_000;
 
 type Table = ReadonlyMap<string, object>;

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest';
 import { startOwnKafka } from '../support/own-kafka.ts';
 import { KAFKA_API } from '../support/proxy-kafka.ts';
 import { startMirrored } from './support/mirrored.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 
 /** Longer than Rollcall waits for an answer: the broker acts on the request after Rollcall has given it up. */
 const HELD_MS = 20_000;

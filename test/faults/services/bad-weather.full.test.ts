@@ -3,7 +3,7 @@ import { startTestHub } from '../../integration/support/mirror.ts';
 import { startOwnKafka } from '../support/own-kafka.ts';
 import { startProxy } from '../support/proxy.ts';
 import { badWeather } from '../support/proxy-weather.ts';
-import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { startMirrored } from './support/mirrored.ts';
 
 const WEATHER = { forMs: IS_FULL ? 120_000 : 20_000, longestMs: 3_000 };

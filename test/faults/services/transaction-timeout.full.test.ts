@@ -4,7 +4,7 @@ import { highWatermarks } from '../../integration/support/high-watermarks.ts';
 import { endOffsetsAt } from '../../integration/support/read-topics.ts';
 import { startOwnKafka, type OwnKafka } from '../support/own-kafka.ts';
 import { KAFKA_API } from '../support/proxy-kafka.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { startMirrored, type Mirrored } from './support/mirrored.ts';
 
 const ASKED_MS = 60_000;

@@ -3,7 +3,7 @@ import { startScript } from '../../integration/pipeline/rollcall-process.ts';
 import { endOffsets } from '../../integration/support/topic-reader.ts';
 import { allProblems } from '../support/checker.ts';
 import { CLOCK_MAIN, machineClock } from '../support/machine-clock.ts';
-import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { churnedTenant, endsSoon, expectHealsBy, type ChurnedTenant } from '../support/survive.ts';
 
 const HOUR_MS = 3_600_000;

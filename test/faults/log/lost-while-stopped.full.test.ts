@@ -8,7 +8,7 @@ import {
   repeatedAfter,
   tenantWithRejects,
 } from '../support/lose-topic.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { expectHealed } from '../support/survive.ts';
 
 describe.each(ROUNDS)('a topic that lost its records while no process ran, round %i', (round) => {

@@ -3,7 +3,7 @@ import { approve, waitingKeys } from '../../integration/support/decide-deletes.t
 import { idOf } from '../../integration/support/rows.ts';
 import { allProblems } from '../support/checker.ts';
 import type { KillPoint } from '../support/points.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { churnedTenant, expectHealed, usersLeave, WATCHFUL } from '../support/survive.ts';
 
 const POINTS: readonly KillPoint[] = [

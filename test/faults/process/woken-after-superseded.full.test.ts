@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startRollcall } from '../../integration/pipeline/rollcall-process.ts';
 import { allProblems, readEvidence, type Evidence } from '../support/checker.ts';
 import type { KillPoint } from '../support/points.ts';
-import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { churnedTenant, endsSoon, expectHealsBy } from '../support/survive.ts';
 
 const POINTS: readonly KillPoint[] = IS_FULL

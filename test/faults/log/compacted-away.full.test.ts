@@ -9,7 +9,7 @@ import { CHURN_SETTINGS } from '../support/churn.ts';
 import { compactUntil, EAGER_CLEANER } from '../support/compaction.ts';
 import { CLOCK_MAIN, machineClock } from '../support/machine-clock.ts';
 import { startOwnKafka, type OwnKafka } from '../support/own-kafka.ts';
-import { ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../../run/rounds.ts';
 import { churnedTenant, endsSoon, expectHealsBy, type ChurnedTenant } from '../support/survive.ts';
 
 const WEEK_MS = 7 * 24 * 3_600_000;
