@@ -63,7 +63,9 @@ export function disagreements(named: Readonly<Record<string, string | undefined>
 
 /** Runs a command, all of whose output goes to stderr. */
 function run(command: string, args: readonly string[]): void {
-  execFileSync(command, args, { cwd: checkout, stdio: ['ignore', 2, 2] });
+  // "npm run --silent" would silence the npm called here, too, and so its reasons
+  const env = { ...process.env, npm_config_loglevel: 'notice' };
+  execFileSync(command, args, { cwd: checkout, env, stdio: ['ignore', 2, 2] });
 }
 
 /** Runs a command that pushes, and prints the digest that it reports. */
