@@ -131,7 +131,9 @@ async function replace({ hub }: Bench, child: Child, ids: readonly string[]): Pr
   await nextHubSecond();
   await oneSync(child, INCREMENTAL);
   const changes = { absenceDurationValue: 1_000 };
-  await hub.control('mutate', { operations: ids.map((id) => ({ op: 'replace-absence', id, changes })) });
+  await hub.control('district', {
+    calls: ids.map((id) => ({ do: 'replaceAbsence', with: [id, { changes }] })),
+  });
   const round = await oneSync(child, INCREMENTAL);
   const { rowsCreated, rowsUpdated, changesPublished } = round;
   if ([rowsCreated, rowsUpdated, changesPublished].some((found) => found !== ids.length)) {

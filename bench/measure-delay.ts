@@ -43,8 +43,8 @@ async function oneTransaction(
   await nextHubSecond();
   await oneSync(child, INCREMENTAL);
   const fields = { absenceDurationValue: UNUSED_VALUE + turn };
-  await hub.control('mutate', {
-    operations: ids.map((id) => ({ op: 'patch', collection: 'absences', id, fields })),
+  await hub.control('district', {
+    calls: ids.map((id) => ({ do: 'patch', with: ['absences', id, fields] })),
   });
   const arrived = consumer.next(ids.length);
   const { rowsUpdated } = await oneSync(child, INCREMENTAL);

@@ -110,8 +110,8 @@ async function measureDeltas(
     await nextHubSecond();
     await oneSync(child, INCREMENTAL);
     const fields = { absenceDurationValue: 1_000 + round };
-    const operations = ids.map((id) => ({ op: 'patch', collection: 'absences', id, fields }));
-    await hub.control('mutate', { operations });
+    const calls = ids.map((id) => ({ do: 'patch', with: ['absences', id, fields] }));
+    await hub.control('district', { calls });
     const sync = await oneSync(child, INCREMENTAL);
     if (sync.rowsUpdated !== ids.length || sync.committedMs === null)
       throw new Error(`${sync.rowsUpdated} of ${ids.length} changed rows were found`);

@@ -25,7 +25,7 @@ export async function measureUnchanged(bench: Bench, floor: Child): Promise<Unch
     const beside = await floor.call<FloorRound>('measure', COLLECTION);
     times.push(timesFloor(await unchangedSync(child, FULL), beside));
     // A hub that re-stamps everything changes nothing either.
-    await bench.hub.control('restamp', {});
+    await bench.hub.control('district', { calls: [{ do: 'restamp' }] });
     await unchangedSync(child, FULL);
   }
   return { timesFetch: spreadOf(times) };

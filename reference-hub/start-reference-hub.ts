@@ -31,8 +31,6 @@ export interface ReferenceHubOptions {
   size?: Partial<DistrictSize> | undefined;
   seed?: number | undefined;
   live?: boolean | undefined;
-  /** Hub seconds in a second. */
-  speed?: number | undefined;
   changesPerMinute?: number | undefined;
   /** What the hub's clock shows at the start, ms; default: now. */
   startMs?: number | undefined;
@@ -100,7 +98,7 @@ export async function startReferenceHub(options: ReferenceHubOptions = {}): Prom
     ...given(options),
   };
   const tenantPath = tenant === '' ? '' : `/${tenant}`;
-  const clock = createHubClock({ now, startMs: options.startMs, speed: options.speed ?? 1 });
+  const clock = createHubClock({ now, startMs: options.startMs });
   const faults = createActiveFaults(options.faults ?? []);
   const requests = createRequestLog();
   const tokens = createTokenEndpoint({

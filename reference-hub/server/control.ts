@@ -5,7 +5,6 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { isJsonObject, textOf } from '../json.ts';
 import type { LivingDistrict } from '../living/living-district.ts';
 import type { ActiveFaults } from './faults/active-faults.ts';
-import { changeDistrict } from './control-changes.ts';
 import { readBody } from './read-body.ts';
 import type { Reply } from './reply.ts';
 import { jsonReply, RequestRefused } from './reply.ts';
@@ -38,7 +37,8 @@ export function createControl(parts: ControlParts): (request: IncomingMessage, u
     try {
       return jsonReply(200, act(parts, { path, body }));
     } catch (error) {
-      if (error instanceof RangeError) throw new RequestRefused(400, error.message);
+      if (error instanceof RangeError || error instanceof TypeError)
+        throw new RequestRefused(400, error.message);
       throw error;
     }
   };
@@ -51,38 +51,21 @@ function read(parts: ControlParts, options: { path: string; url: URL }): Reply {
     const last = Number(url.searchParams.get('last') ?? '100');
     return jsonReply(200, {
       counts: parts.requests.counts(),
-      last: parts.requests
-        .all()
-        .slice(-last)
-        .map((request) => ({
-          at: request.at,
-          method: request.method,
-          target: request.target,
-          url: request.url,
-          status: request.status,
-          bytes: request.bytes,
-          authorized: request.authorized,
-        })),
+      last: parts.requests.all().slice(-last),
     });
   }
   if (path.startsWith('snapshot/')) {
-    const text = withRangeErrors(() =>
-      parts.operations.snapshotJson(path.slice('snapshot/'.length), {
+    try {
+      const text = parts.operations.snapshotJson(path.slice('snapshot/'.length), {
         faults: url.searchParams.get('faults') !== 'false',
-      }),
-    );
-    return { ...jsonReply(200, null), body: Buffer.from(text) };
+      });
+      return { ...jsonReply(200, null), body: Buffer.from(text) };
+    } catch (error) {
+      if (error instanceof RangeError) throw new RequestRefused(404, error.message);
+      throw error;
+    }
   }
-  if (path.startsWith('ids/'))
-    return jsonReply(
-      200,
-      withRangeErrors(() => parts.operations.ids(path.slice('ids/'.length))),
-    );
-  if (path === 'afterschools') return jsonReply(200, parts.operations.afterschoolIds());
-  throw new RequestRefused(
-    404,
-    'GET state, requests, snapshot/<collection>, ids/<collection> or afterschools.',
-  );
+  throw new RequestRefused(404, 'GET state, requests or snapshot/<collection>.');
 }
 
 function act(parts: ControlParts, options: { path: string; body: JsonObject }): JsonValue {
@@ -99,8 +82,6 @@ function act(parts: ControlParts, options: { path: string; body: JsonObject }): 
       return { frozen: false };
     case 'step':
       return parts.living.step(Math.min(100_000, numberOf(body, 'changes') ?? 1));
-    case 'restamp':
-      return { restampedAt: new Date(parts.operations.restamp()).toISOString() };
     case 'clock':
       parts.clock.advance(numberOf(body, 'advanceMs') ?? 0);
       return { now: new Date(parts.clock.now()).toISOString() };
@@ -110,26 +91,27 @@ function act(parts: ControlParts, options: { path: string; body: JsonObject }): 
     case 'requests/clear':
       parts.requests.clear();
       return { cleared: true };
-    case 'mutate': {
-      const changes = Array.isArray(body['operations']) ? body['operations'] : [body];
-      return {
-        results: changes.map((change) =>
-          changeDistrict(parts.operations, isJsonObject(change) ? change : {}),
-        ),
-      };
-    }
+    case 'district':
+      return { results: [body['calls'] ?? []].flat().map((call) => callOperation(parts.operations, call)) };
     default:
       throw new RequestRefused(
         404,
-        'POST faults, freeze, unfreeze, step, restamp, clock, revoke-tokens, requests/clear or mutate.',
+        'POST faults, freeze, unfreeze, step, clock, revoke-tokens, requests/clear or district.',
       );
   }
+}
+
+/** `{ do: name, with: arguments }`: an operation of the district by its name. @throws RangeError or TypeError */
+function callOperation(operations: DistrictOperations, call: JsonValue): JsonValue {
+  const { do: name, with: given } = isJsonObject(call) ? call : {};
+  const operation = Object.entries(operations).find(([known]) => known === name)?.[1];
+  if (operation === undefined) throw new RangeError(`There is no operation "${textOf(name)}".`);
+  return (Reflect.apply(operation, undefined, [given ?? []].flat()) as JsonValue | undefined) ?? null;
 }
 
 function state(parts: ControlParts): JsonObject {
   return {
     now: new Date(parts.clock.now()).toISOString(),
-    speed: parts.clock.speed,
     frozen: parts.living.frozen(),
     happened: parts.living.happened(),
     counts: { ...parts.operations.counts() },
@@ -175,15 +157,6 @@ function parsed(text: string): JsonObject {
     // Refused below, like any other body that is no object.
   }
   throw new RequestRefused(400, 'The body is a JSON object.');
-}
-
-function withRangeErrors<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof RangeError) throw new RequestRefused(404, error.message);
-    throw error;
-  }
 }
 
 function isLoopback(address: string | undefined): boolean {

@@ -81,8 +81,6 @@ async function answer(
     target,
     url: request.url ?? '',
     status: reply.status,
-    bytes: reply.body.length,
-    authorized: request.headers.authorization !== undefined,
   });
   const sender = faults.find(({ fault }) => fault.send !== undefined);
   if (sender?.fault.send === undefined) await sendPlainly(response, reply);

@@ -1,5 +1,5 @@
 /** What the hub was asked, for tests and for people; tokens are never kept. */
-export interface LoggedRequest {
+export type LoggedRequest = {
   readonly at: string;
   readonly method: string;
   /** Collection or endpoint, `control`, or `unknown`. */
@@ -7,10 +7,7 @@ export interface LoggedRequest {
   /** Path and query as received. */
   readonly url: string;
   readonly status: number;
-  readonly bytes: number;
-  /** Whether an Authorization header came along. */
-  readonly authorized: boolean;
-}
+};
 
 export type RequestLog = ReturnType<typeof createRequestLog>;
 

@@ -8,71 +8,62 @@ describe('control API', () => {
     test = await startTestHub({ students: 30 });
   });
   afterAll(() => test[Symbol.asyncDispose]());
-  const mutate = async (...operations: object[]): Promise<unknown[]> =>
-    ((await test.control('mutate', { operations })).body as { results: unknown[] }).results;
+  const call = async (...calls: [name: string, ...given: unknown[]][]): Promise<unknown[]> => {
+    const named = calls.map(([name, ...given]) => ({ do: name, with: given }));
+    return ((await test.control('district', { calls: named })).body as { results: unknown[] }).results;
+  };
 
   it('state gives counts, clock, faults and whether the district is frozen', async () => {
     const state = await test.control('state');
     expect(state.body).toMatchObject({
       frozen: true,
-      speed: 1,
       faults: [],
       counts: { students: 30, absences: expect.any(Number) },
     });
   });
 
   it('put, patch and delete take effect', async () => {
-    expect(
-      await mutate({ op: 'put', collection: 'orgs', row: { sourcedId: 'x1', name: 'Ny skole' } }),
-    ).toEqual([{ id: 'x1' }]);
+    expect(await call(['put', 'orgs', { sourcedId: 'x1', name: 'Ny skole' }])).toEqual(['x1']);
     expect(test.hub.district.get('orgs', 'x1')).toMatchObject({ name: 'Ny skole' });
     const stamped = test.hub.district.get('orgs', 'x1')!['dateLastModified'];
     await test.control('clock', { advanceMs: 5000 });
-    await mutate({ op: 'patch', collection: 'orgs', id: 'x1', fields: { name: 'Nyere' }, stamp: false });
+    await call(['patch', 'orgs', 'x1', { name: 'Nyere' }, { stamp: false }]);
     expect(test.hub.district.get('orgs', 'x1')).toEqual({
       sourcedId: 'x1',
       dateLastModified: stamped,
       name: 'Nyere',
     });
-    await mutate({ op: 'patch', collection: 'orgs', id: 'x1', fields: { name: 'Nyest' } });
+    await call(['patch', 'orgs', 'x1', { name: 'Nyest' }]);
     expect(test.hub.district.get('orgs', 'x1')!['dateLastModified']).not.toBe(stamped);
-    expect(
-      await mutate(
-        { op: 'delete', collection: 'orgs', id: 'x1' },
-        { op: 'delete', collection: 'orgs', id: 'x1' },
-      ),
-    ).toEqual([{ deleted: true }, { deleted: false }]);
+    expect(await call(['remove', 'orgs', 'x1'], ['remove', 'orgs', 'x1'])).toEqual([true, false]);
     expect(test.hub.district.get('orgs', 'x1')).toBeUndefined();
   });
 
   it('a row without an id, or with an odd one, is served as it is', async () => {
-    await mutate(
-      { op: 'put', collection: 'orgs', id: '0000-a', row: { sourcedId: null, name: 'uten' } },
-      { op: 'put', collection: 'orgs', id: '0000-b', row: { sourcedId: 17, dateLastModified: 'i går' } },
+    await call(
+      ['put', 'orgs', { sourcedId: null, name: 'uten' }, { id: '0000-a' }],
+      ['put', 'orgs', { sourcedId: 17, dateLastModified: 'i går' }, { id: '0000-b' }],
     );
     const page = await test.get(`${ROSTERING}/orgs`, { limit: 2 });
     expect(page.rows).toMatchObject([
       { sourcedId: null, name: 'uten' },
       { sourcedId: 17, dateLastModified: 'i går' },
     ]);
-    await mutate(
-      { op: 'delete', collection: 'orgs', id: '0000-a' },
-      { op: 'delete', collection: 'orgs', id: '0000-b' },
-    );
+    await call(['remove', 'orgs', '0000-a'], ['remove', 'orgs', '0000-b']);
   });
 
   it('absences are registered, replaced, deleted and purged', async () => {
     const student = test.hub.district.ids('students')[0]!;
     const times = { fromTime: '2026-11-20T07:30:00Z', toTime: '2026-11-20T08:15:00Z' };
-    const [registered] = (await mutate({ op: 'register-absence', student, ...times, id: 'a1' })) as {
-      id: string;
-    }[];
-    expect(registered).toEqual({ id: 'a1' });
     expect(
-      await mutate({ op: 'replace-absence', id: 'a1', newId: 'a2' }, { op: 'delete-absence', id: 'a2' }),
-    ).toEqual([{ id: 'a2' }, { deleted: true }]);
+      await call(
+        ['registerAbsence', { student, ...times, id: 'a1' }],
+        ['replaceAbsence', 'a1', { newId: 'a2' }],
+        ['deleteAbsence', 'a2'],
+      ),
+    ).toEqual(['a1', 'a2', null]);
     expect(test.hub.district.get('absence-versions', 'a2')).toHaveProperty('deletedTime');
-    expect(await mutate({ op: 'purge-absence', id: 'a1' })).toEqual([{ purged: ['a1', 'a2'] }]);
+    expect(await call(['purgeAbsence', 'a1'])).toEqual([['a1', 'a2']]);
   });
 
   it('a snapshot holds all rows of every page, with faults and without', async () => {
@@ -90,7 +81,7 @@ describe('control API', () => {
     const path = `${ROSTERING}/afterschools/${afterschool}/users`;
     const before = (await test.get(path)).ids;
     const user = test.hub.district.ids('students').find((id) => !before.includes(id))!;
-    expect(await mutate({ op: 'join-afterschool', afterschool, user })).toEqual([{ joined: true }]);
+    expect(await call(['joinAfterschool', afterschool, user])).toEqual([true]);
     expect((await test.get(path)).ids).toEqual([...before, user].toSorted());
     expect((await test.control(`snapshot/afterschool-users/${afterschool}`)).ids).toEqual(
       [...before, user].toSorted(),
@@ -113,9 +104,12 @@ describe('control API', () => {
   });
 
   it.each([
-    ['mutate', { op: 'nonsense' }, 400],
-    ['mutate', { op: 'put', collection: 'nowhere', row: {} }, 400],
-    ['mutate', { op: 'delete-absence', id: 'nobody' }, 400],
+    ['district', { calls: [{ do: 'nonsense' }] }, 400],
+    ['district', { calls: ['nonsense'] }, 400],
+    ['district', { calls: [{ do: 'put', with: ['nowhere', {}] }] }, 400],
+    ['district', { calls: [{ do: 'put', with: ['orgs'] }] }, 400],
+    ['district', { calls: [{ do: 'deleteAbsence', with: ['nobody'] }] }, 400],
+    ['snapshot/nowhere', undefined, 404],
     ['faults', { set: ['nonsense'] }, 400],
     ['nonsense', {}, 404],
   ])('%s %o is refused with a reason, not with 500', async (path, body, status) => {

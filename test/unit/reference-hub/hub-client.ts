@@ -94,7 +94,7 @@ async function answerOf(response: Response): Promise<Answer> {
     links,
     body,
     rows,
-    ids: rows.map((row) => String(row['sourcedId'])),
+    ids: rows.map((row: Record<string, unknown> | null) => String(row?.['sourcedId'])),
   };
 }
 
