@@ -108,15 +108,9 @@ export const CLASSES_PATH = `${ROSTERING}/classes`;
 export const AFTERSCHOOLS_PATH = `${ROSTERING}/afterschools`;
 export const SCHEDULES_PATH = '/api/core/schedules';
 
-const ALIASES: Readonly<Record<string, CollectionName>> = {
-  'absence-versions': 'absences',
-  'absences-detail': 'absences',
-  'absence-details': 'absences',
-  'absences-summary': 'absence-summaries',
-};
-
-/** Takes `lineItems`, `line-items`, `absence-versions`, `absences/detail`; undefined for what is no collection. */
+/** Takes `lineItems`, `line-items`, and `absence-versions` for `absences`; undefined for what is no collection. */
 export function collectionNamed(name: string): CollectionName | undefined {
-  const plain = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll('/', '-');
-  return COLLECTION_NAMES.find((known) => known === plain) ?? ALIASES[plain];
+  if (name === 'absence-versions') return 'absences';
+  const plain = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return COLLECTION_NAMES.find((known) => known === plain);
 }

@@ -22,8 +22,8 @@ import { createRefer } from './references.ts';
 import type { Refer } from './references.ts';
 import type { Row } from './row.ts';
 import { generatedRow } from './row.ts';
-import type { Listing, RowBuilder } from './row-store.ts';
-import { createListing, createStore } from './row-store.ts';
+import type { Generated, Listing } from './row-store.ts';
+import { createListing, createStore, findRow } from './row-store.ts';
 import { osloDate, osloInstant } from './school-calendar.ts';
 
 /** A school district: what the hub serves. Changed only through the functions of district-operations and absence-operations. */
@@ -55,7 +55,7 @@ export function createDistrict(options: {
   const plan = planDistrict({ seed: options.seed, size: options.size, startDate: osloDate(startMs) });
   const refer = createRefer(options.baseUrl);
   const restampedAtMs = lastRestamp(startMs, options.restampAt);
-  const list = (generated: { builder: RowBuilder; rows: Row[] }): Listing =>
+  const list = (generated: Generated): Listing =>
     createListing(createStore(generated.builder, restampedAtMs), generated.rows);
   const people = generatePeople(plan, refer);
   const users = list({ builder: people.builder, rows: people.users });
@@ -106,7 +106,7 @@ export function lastRestamp(beforeMs: number, time: string): number {
   return today <= beforeMs ? today : osloInstant(osloDate(beforeMs - 86_400_000), time);
 }
 
-function fixed(rows: readonly NamedContent[]): { builder: RowBuilder; rows: Row[] } {
+function fixed(rows: readonly NamedContent[]): Generated {
   return {
     builder: { build: (index) => at(rows, index)[1] },
     rows: rows.map(([id], index) => generatedRow(id, index)),
@@ -116,15 +116,11 @@ function fixed(rows: readonly NamedContent[]): { builder: RowBuilder; rows: Row[
 /** About half of the pupils of grades 1 to 4 go to the afterschool programme of their school. */
 function afterschoolListings(plan: DistrictPlan, users: Listing): ReadonlyMap<string, Listing> {
   const members = new Map<number, Row[]>(primarySchools(plan).map((school) => [school, []]));
-  const wanted = new Map<string, number>();
   for (const [student, id] of plan.ids.students.entries()) {
     const homeroom = homeroomOf(plan, student);
-    const young = gradeOfHomeroom(plan, homeroom) <= 4;
-    if (young && mix(plan.seed, student, 404) % 2 === 0) wanted.set(id, schoolOfHomeroom(plan, homeroom));
-  }
-  for (const row of users.rows) {
-    const school = wanted.get(row.id);
-    if (school !== undefined) members.get(school)?.push(row);
+    if (gradeOfHomeroom(plan, homeroom) > 4 || mix(plan.seed, student, 404) % 2 !== 0) continue;
+    const row = findRow(users, id);
+    if (row !== undefined) members.get(schoolOfHomeroom(plan, homeroom))?.push(row);
   }
   return new Map(
     [...members].map(([school, rows]) => [afterschoolId(plan, school), createListing(users.store, rows)]),

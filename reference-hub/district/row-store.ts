@@ -10,6 +10,12 @@ export interface RowBuilder {
   peek?: ((index: number, field: string) => string | undefined) | undefined;
 }
 
+/** Rows of one kind with what builds them. */
+export interface Generated {
+  readonly builder: RowBuilder;
+  readonly rows: Row[];
+}
+
 /** The rows of one kind, and what they share: the builder and the nightly re-stamp. */
 export interface RowStore {
   readonly builder: RowBuilder;

@@ -21,16 +21,22 @@ export const OTHER_TARGETS = ['class', 'class-students', 'afterschool-users', 's
 
 const COLLECTION_OF_PATH = new Map(COLLECTION_NAMES.map((name) => [COLLECTIONS[name].path, name]));
 
+const NESTED = [
+  { kind: 'class', pattern: new RegExp(`^${CLASSES_PATH}/([^/]+)$`) },
+  { kind: 'class-students', pattern: new RegExp(`^${CLASSES_PATH}/([^/]+)/students$`) },
+  { kind: 'afterschool-users', pattern: new RegExp(`^${AFTERSCHOOLS_PATH}/([^/]+)/users$`) },
+] as const;
+
 export function routeOf(path: string): Route | undefined {
   const collection = COLLECTION_OF_PATH.get(path);
   if (collection !== undefined) return { kind: 'collection', collection };
   if (path === SCHEDULES_PATH) return { kind: 'schedules' };
   if (path === '/api/core/swagger-ui/index.html') return { kind: 'swagger' };
-  return (
-    nested(path, { prefix: `${CLASSES_PATH}/`, leaf: 'students', kind: 'class-students' }) ??
-    nested(path, { prefix: `${AFTERSCHOOLS_PATH}/`, leaf: 'users', kind: 'afterschool-users' }) ??
-    single(path)
-  );
+  for (const { kind, pattern } of NESTED) {
+    const id = decodedSegment(pattern.exec(path)?.[1]);
+    if (id !== undefined) return { kind, id };
+  }
+  return undefined;
 }
 
 /** Name under which a route is counted and can be given faults. */
@@ -38,29 +44,9 @@ export function targetOf(route: Route): string {
   return route.kind === 'collection' ? route.collection : route.kind;
 }
 
-function nested(
-  path: string,
-  options: { prefix: string; leaf: string; kind: 'class-students' | 'afterschool-users' },
-): Route | undefined {
-  if (!path.startsWith(options.prefix)) return undefined;
-  const [id, leaf, ...rest] = path.slice(options.prefix.length).split('/');
-  if (id === undefined || id === '' || leaf !== options.leaf || rest.length > 0) return undefined;
-  const decoded = decodedSegment(id);
-  return decoded === undefined ? undefined : { kind: options.kind, id: decoded };
-}
-
-function single(path: string): Route | undefined {
-  const prefix = `${CLASSES_PATH}/`;
-  if (!path.startsWith(prefix)) return undefined;
-  const id = path.slice(prefix.length);
-  if (id === '' || id.includes('/')) return undefined;
-  const decoded = decodedSegment(id);
-  return decoded === undefined ? undefined : { kind: 'class', id: decoded };
-}
-
-function decodedSegment(text: string): string | undefined {
+function decodedSegment(text: string | undefined): string | undefined {
   try {
-    return decodeURIComponent(text);
+    return text === undefined ? undefined : decodeURIComponent(text);
   } catch {
     return undefined;
   }

@@ -1,18 +1,21 @@
 import { COLLECTIONS } from '../district/collections.ts';
 import type { District } from '../district/district.ts';
 import { membershipOf } from '../district/district.ts';
+import type { LessonRange } from '../district/lessons.ts';
 import { lessonsOf } from '../district/lessons.ts';
 import type { Listing } from '../district/row-store.ts';
 import { createListing, findRow, objectOf } from '../district/row-store.ts';
+import { addDays } from '../district/school-calendar.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Reply } from './reply.ts';
-import { jsonReply, RequestRefused } from './reply.ts';
+import { badRequest, jsonReply, RequestRefused } from './reply.ts';
 import type { Route } from './routes.ts';
-import { readScheduleQuery } from './schedule-query.ts';
 import type { MetFault } from './serve-collection.ts';
 import { changedRow, serveCollection } from './serve-collection.ts';
 
 const SCHEDULE_PAGE = 50;
+const LONGEST_RANGE_DAYS = 400;
+const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /** Answers a routed, authorised request. @throws RequestRefused */
 export function serveRoute(
@@ -88,7 +91,7 @@ function serveSchedules(district: District, options: { url: URL; faults: readonl
     options.faults.find(({ fault }) => fault.name === name);
   let lessons = lessonsOf(district, query);
   if (named('schedules-to-exclusive') !== undefined) {
-    lessons = query.from === query.to ? [] : lessonsOf(district, { ...query, to: dayBefore(query.to) });
+    lessons = query.from === query.to ? [] : lessonsOf(district, { ...query, to: addDays(query.to, -1) });
   }
   if (named('empty-list') !== undefined) lessons = [];
   if (named('missing-list') !== undefined) return jsonReply(200, {});
@@ -114,8 +117,21 @@ function shaped(lessons: JsonObject[], options: { shape: string; url: URL }): Js
   }
 }
 
-function dayBefore(date: string): string {
-  return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
+/** @throws RequestRefused 400 if a parameter of spec 4.4 is missing or no date */
+function readScheduleQuery(parameters: URLSearchParams): LessonRange {
+  const student = parameters.get('student') ?? '';
+  const from = parameters.get('from') ?? '';
+  const to = parameters.get('to') ?? '';
+  if (student === '') throw badRequest('student is missing');
+  for (const [name, date] of [
+    ['from', from],
+    ['to', to],
+  ] as const) {
+    if (!DATE.test(date) || Number.isNaN(Date.parse(date))) throw badRequest(`${name} is a date, YYYY-MM-DD`);
+  }
+  if (to > addDays(from, LONGEST_RANGE_DAYS))
+    throw badRequest(`from and to lie at most ${LONGEST_RANGE_DAYS} days apart`);
+  return { student, from, to };
 }
 
 function unknownObject(kind: string): RequestRefused {

@@ -3,7 +3,7 @@ import { hashText, mix, uuidFrom } from '../../random.ts';
 import type { Refer } from '../references.ts';
 import type { Row } from '../row.ts';
 import { generatedRow } from '../row.ts';
-import type { RowBuilder } from '../row-store.ts';
+import type { Generated } from '../row-store.ts';
 import { LESSONS_PER_DAY, lessonTimes, osloInstant } from '../school-calendar.ts';
 import type { DistrictPlan } from './district-plan.ts';
 import {
@@ -11,7 +11,7 @@ import {
   classInLesson,
   homeroomOf,
   ID,
-  schoolOfHomeroom,
+  schoolIdOf,
   SCHOOL_DAYS_PER_YEAR,
   semesterOf,
 } from './district-plan.ts';
@@ -19,11 +19,6 @@ import {
 /** More than the school days of any school year, and more than the versions of any generated absence. */
 const MOST_DAYS = 400;
 const MOST_VERSIONS = 4;
-
-interface Generated {
-  readonly builder: RowBuilder;
-  readonly rows: Row[];
-}
 
 /** A student and a day, by its index into `daysSoFar`. */
 interface StudentDay {
@@ -107,7 +102,7 @@ function buildVersion(plan: DistrictPlan, options: StudentDay & { refer: Refer; 
     refer,
     ...absenceTimes(date, { lesson, place }),
     student: at(plan.ids.students, student),
-    school: at(plan.ids.orgs, schoolOfHomeroom(plan, homeroom) + 1),
+    school: schoolIdOf(plan, homeroom),
     term: at(plan.ids.sessions, semesterOf(plan, date)),
     classId: lesson < 0 ? undefined : at(plan.ids.classes, classInLesson(plan, homeroom, { date, lesson })),
     replaces: place === 0 ? undefined : version(place - 1),
@@ -196,7 +191,7 @@ export function generateSummaries(plan: DistrictPlan, refer: Refer): Generated {
         return summaryContent({
           refer,
           student: studentId(index),
-          school: at(plan.ids.orgs, schoolOfHomeroom(plan, homeroomOf(plan, index >> 1)) + 1),
+          school: schoolIdOf(plan, homeroomOf(plan, index >> 1)),
           term: at(plan.ids.sessions, semester),
           sum: sumOf(plan, { student: index >> 1, semester }),
         });

@@ -5,10 +5,6 @@ import { LESSONS_PER_DAY, schoolDaysUntil, schoolYearOf, weekday } from '../scho
 export interface DistrictSize {
   students: number;
   studentsPerSchool: number;
-  studentsPerHomeroom: number;
-  studentsPerTeacher: number;
-  /** Subject groups of a student, beside the homeroom class; at most the number of subjects (14). */
-  subjectsPerStudent: number;
   resultsPerStudentYear: number;
   absencesPerStudentYear: number;
   assessmentsPerStudentYear: number;
@@ -17,13 +13,15 @@ export interface DistrictSize {
 export const DEFAULT_SIZE: DistrictSize = {
   students: 2000,
   studentsPerSchool: 233,
-  studentsPerHomeroom: 25,
-  studentsPerTeacher: 11,
-  subjectsPerStudent: 12,
   resultsPerStudentYear: 55,
   absencesPerStudentYear: 83,
   assessmentsPerStudentYear: 3,
 };
+
+const STUDENTS_PER_HOMEROOM = 25;
+const STUDENTS_PER_TEACHER = 11;
+/** Subject groups of a student, beside the homeroom class. */
+const SUBJECTS_PER_STUDENT = 12;
 
 /** Over so many days the figures of a year are spread. */
 export const SCHOOL_DAYS_PER_YEAR = 190;
@@ -99,11 +97,10 @@ export interface PlanIds {
 export function planDistrict(options: { seed: number; size: DistrictSize; startDate: string }): DistrictPlan {
   const { seed, size, startDate } = options;
   const daysSoFar = schoolDaysUntil(startDate);
-  const homerooms = Math.max(1, Math.ceil(size.students / size.studentsPerHomeroom));
-  const homeroomsPerSchool = Math.max(1, Math.round(size.studentsPerSchool / size.studentsPerHomeroom));
+  const homerooms = Math.max(1, Math.ceil(size.students / STUDENTS_PER_HOMEROOM));
+  const homeroomsPerSchool = Math.max(1, Math.round(size.studentsPerSchool / STUDENTS_PER_HOMEROOM));
   const schools = Math.ceil(homerooms / homeroomsPerSchool);
-  const teachersPerSchool = Math.max(2, Math.ceil(size.students / schools / size.studentsPerTeacher));
-  const subjects = Math.min(size.subjectsPerStudent, SUBJECTS.length);
+  const teachersPerSchool = Math.max(2, Math.ceil(size.students / schools / STUDENTS_PER_TEACHER));
   const soFar = (perYear: number): number => Math.ceil((daysSoFar.length * perYear) / SCHOOL_DAYS_PER_YEAR);
   const ids = (kind: number, count: number): string[] =>
     Array.from({ length: count }, (_, index) => uuidFrom(seed, kind, index));
@@ -116,31 +113,36 @@ export function planDistrict(options: { seed: number; size: DistrictSize; startD
     schools,
     teachersPerSchool,
     schoolYear: schoolYearOf(startDate),
-    classesPerHomeroom: subjects + 1,
+    classesPerHomeroom: SUBJECTS_PER_STUDENT + 1,
     lineItemsPerHomeroom: soFar(size.resultsPerStudentYear),
     assessments: soFar(size.assessmentsPerStudentYear),
     ids: {
       orgs: ids(ID.org, 1 + schools),
       students: ids(ID.student, size.students),
       teachers: ids(ID.teacher, teachersPerSchool * schools),
-      classes: ids(ID.class, homerooms * (subjects + 1)),
+      classes: ids(ID.class, homerooms * (SUBJECTS_PER_STUDENT + 1)),
       sessions: ids(ID.session, 7),
     },
   };
 }
 
 export function homeroomOf(plan: DistrictPlan, student: number): number {
-  return Math.min(plan.homerooms - 1, Math.floor(student / plan.size.studentsPerHomeroom));
+  return Math.min(plan.homerooms - 1, Math.floor(student / STUDENTS_PER_HOMEROOM));
 }
 
 export function studentsOfHomeroom(plan: DistrictPlan, homeroom: number): { first: number; end: number } {
-  const first = homeroom * plan.size.studentsPerHomeroom;
-  return { first, end: Math.min(plan.size.students, first + plan.size.studentsPerHomeroom) };
+  const first = homeroom * STUDENTS_PER_HOMEROOM;
+  return { first, end: Math.min(plan.size.students, first + STUDENTS_PER_HOMEROOM) };
 }
 
 /** 0 … schools - 1; the org of a school is at this index + 1, the district's at 0. */
 export function schoolOfHomeroom(plan: DistrictPlan, homeroom: number): number {
   return Math.floor((homeroom * plan.schools) / plan.homerooms);
+}
+
+/** Id of the org of a homeroom's school. */
+export function schoolIdOf(plan: DistrictPlan, homeroom: number): string {
+  return at(plan.ids.orgs, schoolOfHomeroom(plan, homeroom) + 1);
 }
 
 /** 1 … 13: every other school is a primary school, then lower and upper secondary take turns. */

@@ -3,7 +3,7 @@ import { hashText, mix, uuidFrom } from '../../random.ts';
 import type { Refer } from '../references.ts';
 import type { Row } from '../row.ts';
 import { generatedRow } from '../row.ts';
-import type { RowBuilder } from '../row-store.ts';
+import type { Generated } from '../row-store.ts';
 import type { DistrictPlan } from './district-plan.ts';
 import {
   at,
@@ -11,17 +11,12 @@ import {
   dayOfNth,
   homeroomOf,
   ID,
-  schoolOfHomeroom,
+  schoolIdOf,
   semesterOf,
   studentsOfHomeroom,
 } from './district-plan.ts';
 import type { NamedContent } from './organisation.ts';
 import { addDays } from '../school-calendar.ts';
-
-interface Generated {
-  readonly builder: RowBuilder;
-  readonly rows: Row[];
-}
 
 const CATEGORIES = [
   ['Underveisvurdering', 0.4],
@@ -62,7 +57,7 @@ export function generateLineItems(plan: DistrictPlan, refer: Refer): Generated {
           refer,
           number: item,
           classId: classOfLineItem(plan, index),
-          school: at(plan.ids.orgs, schoolOfHomeroom(plan, homeroom) + 1),
+          school: schoolIdOf(plan, homeroom),
           date: dayOfLineItem(plan, item),
         });
       },

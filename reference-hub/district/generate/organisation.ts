@@ -38,7 +38,7 @@ export function generateOrgs(plan: DistrictPlan, refer: Refer): NamedContent[] {
     const kind = { primary: 'barneskole', lower: 'ungdomsskole', upper: 'videregående skole' }[
       schoolKind(school)
     ];
-    const children = schoolKind(school) === 'primary' ? [refer('org', afterschoolId(plan, school))] : [];
+    const afterschool = schoolKind(school) === 'primary' ? afterschoolId(plan, school) : undefined;
     orgs.push([
       id,
       {
@@ -47,7 +47,7 @@ export function generateOrgs(plan: DistrictPlan, refer: Refer): NamedContent[] {
         type: 'school',
         identifier: String(900_000_001 + school),
         parent: refer('org', district),
-        children,
+        children: afterschool === undefined ? [] : [refer('org', afterschool)],
         metadata: {
           'onedhub.city': place,
           'onedhub.postalCode': String(9000 + (school % 900)),
@@ -57,9 +57,7 @@ export function generateOrgs(plan: DistrictPlan, refer: Refer): NamedContent[] {
         },
       },
     ]);
-    for (const child of children) {
-      const afterschool = child['sourcedId'];
-      if (typeof afterschool !== 'string') continue;
+    if (afterschool !== undefined) {
       orgs.push([
         afterschool,
         {

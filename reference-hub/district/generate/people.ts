@@ -5,7 +5,7 @@ import type { Row } from '../row.ts';
 import { generatedRow } from '../row.ts';
 import type { RowBuilder } from '../row-store.ts';
 import type { DistrictPlan } from './district-plan.ts';
-import { at, gradeOfHomeroom, homeroomOf, ID, schoolOfHomeroom } from './district-plan.ts';
+import { at, gradeOfHomeroom, homeroomOf, ID, schoolIdOf } from './district-plan.ts';
 import { inventName } from './names.ts';
 
 /** Users: students, then teachers, then one principal per school, then guardians (two places per student). */
@@ -74,7 +74,7 @@ function buildStudent({ plan, refer }: Context, student: number): JsonObject {
     refer,
     grade,
     number: student,
-    school: at(plan.ids.orgs, schoolOfHomeroom(plan, homeroom) + 1),
+    school: schoolIdOf(plan, homeroom),
     guardians: guardiansOf(plan, student).map((guardian) => uuidFrom(plan.seed, ID.guardian, guardian)),
   });
 }
@@ -91,7 +91,9 @@ export function studentContent(options: {
   const { plan, refer, number, grade } = options;
   const hash = mix(plan.seed, ID.student, number, 1);
   const name = inventName(plan.seed, ID.student, number);
-  const birthDate = `${plan.schoolYear - 5 - grade}-${two(1 + (hash % 12))}-${two(1 + ((hash >>> 4) % 28))}`;
+  const [month, day] = [1 + (hash % 12), 1 + ((hash >>> 4) % 28)].map((part) =>
+    String(part).padStart(2, '0'),
+  );
   return {
     ...person({ plan, name }),
     roles: [role(refer, { name: 'student', org: options.school, beginDate: `${plan.schoolYear}-08-01` })],
@@ -99,7 +101,7 @@ export function studentContent(options: {
     agents: options.guardians.map((guardian) => refer('user', guardian)),
     grades: [String(grade)],
     metadata: {
-      'onedhub.birthDate': birthDate,
+      'onedhub.birthDate': `${plan.schoolYear - 5 - grade}-${month}-${day}`,
       'onedhub.gender': hash % 2 === 0 ? 'female' : 'male',
       'onedhub.formOfWrittenNorwegian': hash % 8 === 0 ? 'nn' : 'nb',
       'onedhub.firstLanguage': hash % 11 === 0 ? 'eng' : 'nob',
@@ -140,7 +142,7 @@ function buildGuardian({ plan, refer }: Context, guardian: number): JsonObject {
     number: guardian,
     profileId,
     student: at(plan.ids.students, student),
-    school: at(plan.ids.orgs, schoolOfHomeroom(plan, homeroom) + 1),
+    school: schoolIdOf(plan, homeroom),
   });
 }
 
@@ -182,8 +184,4 @@ function role(refer: Refer, options: { name: string; org: string; beginDate?: st
     org: refer('org', options.org),
     beginDate: options.beginDate,
   };
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, '0');
 }

@@ -3,23 +3,18 @@ import { uuidFrom } from '../../random.ts';
 import type { Refer } from '../references.ts';
 import type { Row } from '../row.ts';
 import { generatedRow } from '../row.ts';
-import type { RowBuilder } from '../row-store.ts';
+import type { Generated } from '../row-store.ts';
 import type { DistrictPlan } from './district-plan.ts';
 import {
   at,
   gradeOfHomeroom,
   ID,
-  schoolOfHomeroom,
+  schoolIdOf,
   studentsOfHomeroom,
   SUBJECTS,
   teacherOfClass,
 } from './district-plan.ts';
 import type { NamedContent } from './organisation.ts';
-
-interface Generated {
-  readonly builder: RowBuilder;
-  readonly rows: Row[];
-}
 
 const GRADES = 13;
 
@@ -75,7 +70,7 @@ function buildClass(plan: DistrictPlan, options: { refer: Refer; index: number }
     grades: [String(grade)],
     subjects: [name],
     course: refer('course', courseId(plan, grade, group)),
-    school: refer('org', at(plan.ids.orgs, schoolOfHomeroom(plan, homeroom) + 1)),
+    school: refer('org', schoolIdOf(plan, homeroom)),
     terms: [
       refer('academicSession', at(plan.ids.sessions, 1)),
       refer('academicSession', at(plan.ids.sessions, 2)),
@@ -132,10 +127,7 @@ export function generateEnrolments(plan: DistrictPlan, refer: Refer): Generated 
           refer,
           user: userId(index),
           classId: classId(index),
-          school: at(
-            plan.ids.orgs,
-            schoolOfHomeroom(plan, Math.floor((classOf[index] ?? 0) / plan.classesPerHomeroom)) + 1,
-          ),
+          school: schoolIdOf(plan, Math.floor((classOf[index] ?? 0) / plan.classesPerHomeroom)),
           role: role(index),
         }),
     },

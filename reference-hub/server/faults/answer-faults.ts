@@ -2,6 +2,7 @@ import type { Reply } from '../reply.ts';
 import { refusalReply, RequestRefused } from '../reply.ts';
 import type { Fault } from './fault.ts';
 import { numberIn } from './fault.ts';
+import { written } from './connection-faults.ts';
 
 const HTML =
   '<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>';
@@ -37,7 +38,11 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'html-error',
     summary: 'an HTML page with this status instead of JSON',
     value: { meaning: 'code', byDefault: '502' },
-    request: ({ value }) => html(numberIn(value)),
+    request: ({ value }) => ({
+      status: numberIn(value),
+      headers: { 'content-type': 'text/html; charset=utf-8' },
+      body: Buffer.from(HTML),
+    }),
   },
   {
     name: 'not-offered',
@@ -64,7 +69,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
       response.writeHead(reply.status, reply.headers);
       const blank = Buffer.alloc(1_048_576, ' ');
       for (let sent = 0; sent < numberIn(context.value) && !response.destroyed; sent += 1) {
-        if (!response.write(blank)) await drained(response);
+        await written(response, blank);
       }
       response.end(reply.body);
     },
@@ -80,17 +85,4 @@ export const ANSWER_FAULTS: readonly Fault[] = [
 
 function failure(status: number): Reply {
   return refusalReply(new RequestRefused(status, 'A fault that was asked for.'));
-}
-
-function html(status: number): Reply {
-  return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, body: Buffer.from(HTML) };
-}
-
-function drained(response: {
-  once: (event: 'drain' | 'close', listener: () => void) => unknown;
-}): Promise<void> {
-  return new Promise((resolve) => {
-    response.once('drain', resolve);
-    response.once('close', resolve);
-  });
 }

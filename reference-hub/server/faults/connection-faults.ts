@@ -68,7 +68,7 @@ export function sendPlainly(response: ServerResponse, reply: Reply): Promise<voi
   return Promise.resolve();
 }
 
-function written(response: ServerResponse, bytes: Buffer): Promise<void> {
+export function written(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     response.write(bytes, () => {
       resolve();
