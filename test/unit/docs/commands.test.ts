@@ -10,10 +10,9 @@ const read = (path: string): string => readFileSync(`${cwd}${path}`, 'utf8');
 const GLOBAL_OPTIONS = ['--config', '--help', '--json', '--no-color', '--version'];
 
 const modules = [...read('src/main.ts').matchAll(/import\('\.(\/cli\/[\w-]+\.ts)'\)/g)];
-const imported = await Promise.all(
-  modules.map(([, path]) => import(`${cwd}src${path}`) as Promise<{ command: typeof hub }>),
-);
-const verbs = [...imported.map(({ command }) => command()), hub(), helpCommand(new Command())];
+const loading = modules.map(([, path]) => import(`${cwd}src${path}`) as Promise<{ command: typeof hub }>);
+const loaded = (await Promise.all(loading)).map(({ command }) => command());
+const verbs = [...loaded, hub(), helpCommand(new Command())];
 const named = (commands: readonly Command[], name = ''): Command | undefined =>
   commands.find((each) => each.name() === name);
 
@@ -22,8 +21,9 @@ function commandLines(path: string): string[] {
   const text = read(path);
   const code = path.endsWith('.md') ? [...text.matchAll(/`([a-z]+) ([^`\n]+)`/g)] : [];
   const rows = path === 'README.md' ? [...text.matchAll(/^\| `([a-z]+)([^\n]+)/gm)] : [];
+  const lines = [...text.matchAll(/(?<![\w.-]|helm\/)rollcall (?=--|[a-z])([^`"'\n|]+)/g)];
   return [
-    ...[...text.matchAll(/(?<![\w.-]|user )rollcall (?=--|[a-z])([^`"'\n|]+)/g)].map(([, line = '']) => line),
+    ...lines.map(([, line = '']) => line),
     ...code.filter(([, verb]) => named(verbs, verb)).map(([, verb, rest]) => `${verb} ${rest}`),
     ...rows.map(([, verb, rest = '']) => [verb, ...(rest.match(/--[a-z-]+/g) ?? [])].join(' ')),
   ];
@@ -33,7 +33,8 @@ function commandLines(path: string): string[] {
 function isKnown(line: string): boolean {
   const [first = '', second = '', ...rest] = line.replace(/^--config \S+ /, '').split(/[\s,;:.)]+/);
   const verb = named(verbs, first);
-  if (verb === undefined || second.startsWith('$')) return first.startsWith('--') || verb !== undefined;
+  if (verb === undefined) return GLOBAL_OPTIONS.includes(first);
+  if (second.startsWith('$')) return true;
   if (first === 'help') return !/^[\w-]+$/.test(second) || pageOn(second) !== '';
   const command = named(verb.commands, second);
   if (command === undefined && verb.commands.length > 0 && /^[a-z]/.test(second)) return false;
