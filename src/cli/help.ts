@@ -40,5 +40,5 @@ export function pageOn(topic: string): string {
 function asCommands(markdown: string): string {
   return markdown
     .replaceAll(/\[([^\]]+)\]\(([a-z-]+)\.md(#[^)]*)?\)/g, '$1 (rollcall help $2)')
-    .replaceAll(/\[(\w+)\]\(#\w+\)/g, '$1');
+    .replaceAll(/\[([^\]]+)\]\(#[\w-]+\)/g, '$1');
 }

@@ -1,5 +1,5 @@
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { countOf, formatCount, printable } from '../core/words.ts';
+import { formatCount, printable } from '../core/words.ts';
 import type { PullOutcome } from '../owner/pull.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
@@ -15,7 +15,7 @@ export function noteOutcomes(
   for (const { collection, rejected, rejectReasons } of outcomes) {
     if (rejectReasons.length === 0) continue;
     const reasons = rejectReasons.map(({ reason, rows }) => `${formatCount(rows)}: ${printable(reason)}`);
-    const what = `${countOf(rejected, 'row')} cannot be read and went to rejects`;
+    const what = `rows that cannot be read, ${formatCount(rejected)} new in rejects`;
     output.note(`! ${collection}: ${what} (${reasons.join('; ')})`);
   }
   noteFailures(output, outOfOrder(outcomes, isNamed));

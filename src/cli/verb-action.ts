@@ -66,13 +66,14 @@ export function verbAction<Flags extends object>(
 }
 
 /**
- * SIGTERM and SIGINT as an AbortSignal; the second one ends the process at once. From now on the listeners of
+ * SIGTERM and SIGINT as an AbortSignal; a SIGINT after either ends the process at once (a supervisor may send SIGTERM to a
+ * process and to the one that started it, which passes it on). From now on the listeners of
  * bin/early-stop.mjs, which end a process at once that has not begun its work, do nothing.
  */
 function listenForStop(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
-  const listener = (): void => {
-    if (controller.signal.aborted) process.exit(1);
+  const listener = (signal: NodeJS.Signals): void => {
+    if (controller.signal.aborted && signal === 'SIGINT') process.exit(1);
     controller.abort();
     if (process.stderr.isTTY) process.stderr.write('\nStopping; press Ctrl-C again to stop at once.\n');
   };

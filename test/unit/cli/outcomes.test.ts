@@ -53,7 +53,7 @@ describe('how pull reports rejected rows', () => {
       { reason: 'the row is not an object', rows: 2 },
     ];
     expect(noted(outcome({ rejected: 1203, rejectReasons }), outcome({ collection: 'orgs' }))).toBe(
-      '! users: 1,203 rows cannot be read and went to rejects (1,200: `sourcedId` is missing, or no text that identifies anything; 2: the row is not an object)\n',
+      '! users: rows that cannot be read, 1,203 new in rejects (1,200: `sourcedId` is missing, or no text that identifies anything; 2: the row is not an object)\n',
     );
   });
 });

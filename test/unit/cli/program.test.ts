@@ -164,7 +164,14 @@ describe('signals', () => {
     expect(ended).toMatchObject({ code: 0, signal: null, stdout: 'ready\nstopped\n', stderr: '' });
   });
 
-  it('a second signal ends a verb that does not listen', async () => {
+  it('a second SIGTERM is none, as where a supervisor signals a whole group of processes', async () => {
+    const onReady = (child: ReturnType<typeof spawn>) => {
+      for (const signal of ['SIGTERM', 'SIGTERM'] as const) child.kill(signal);
+    };
+    expect(await run(['wait'], { onReady })).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('Ctrl-C after a signal ends a verb that does not listen', async () => {
     const ended = await run(['hang'], {
       onReady: (child) => {
         child.kill('SIGTERM');

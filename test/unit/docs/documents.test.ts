@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC } from '../../../src/model/collections.ts';
 
 const checkout = fileURLToPath(new URL('../../../', import.meta.url));
-const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: checkout });
+const documents = globSync(['*.md', '{docs,examples,helm,reference-hub}/**/*.md'], { cwd: checkout });
 
 function read(path: string): string {
   return readFileSync(join(checkout, path), 'utf8');
@@ -19,9 +19,25 @@ function linkedFiles(document: string): string[] {
     .map((target) => join(dirname(document), target.replace(/#.*$/, '')));
 }
 
+/** The anchors that GitHub gives the headings of a document (two of one name would need numbers). */
+function anchorsIn(document: string): string[] {
+  const text = read(document).replaceAll(/^ *```[^]*?^ *```$/gm, '');
+  const titles = text.match(/^#+ .+$/gm)?.map((line) => line.replace(/^#+ /, '').toLowerCase());
+  return (titles ?? []).map((title) => title.replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-'));
+}
+
 describe.each(documents)('%s', (document) => {
   it('links only to files that exist', () => {
     expect(linkedFiles(document).filter((path) => !existsSync(join(checkout, path)))).toEqual([]);
+  });
+
+  it('links only to headings that exist', () => {
+    const links = [...read(document).matchAll(/\]\(([^)\s:#]+\.md)?#([^)\s]+)\)/g)];
+    const missing = links.filter(([, path, anchor = '']) => {
+      const target = path === undefined ? document : join(dirname(document), path);
+      return !anchorsIn(target).includes(anchor);
+    });
+    expect(missing.map(([link]) => link)).toEqual([]);
   });
 });
 

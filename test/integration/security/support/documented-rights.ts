@@ -13,7 +13,7 @@ const RESOURCES = {
 
 /** The rights that docs/operations.md tells the reader to grant, so that a document that grants too little fails a test. */
 export function redisRights(): string[] {
-  const rights = /^user rollcall on >… (.+)$/m.exec(readFileSync(DOCUMENT, 'utf8'))?.[1];
+  const rights = /^user rollcall >… on (.+)$/m.exec(readFileSync(DOCUMENT, 'utf8'))?.[1];
   if (rights === undefined) throw new Error('docs/operations.md names no rights in Redis');
   return rights.split(' ');
 }
