@@ -8,6 +8,7 @@ import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
 
 interface AskedRequest {
+  readonly method: string;
   readonly path: string;
   readonly url: URL;
   readonly query: URLSearchParams;
@@ -31,7 +32,8 @@ export async function serve(script: Script): Promise<ScriptedServer> {
     void (async () => {
       const body = await text(request);
       const { authorization } = request.headers;
-      const seen = { path: url.pathname, url, query: url.searchParams, authorization, body };
+      const { method = '' } = request;
+      const seen = { method, path: url.pathname, url, query: url.searchParams, authorization, body };
       asked.push(seen);
       await script(seen, response);
     })().catch(() => response.destroy());
