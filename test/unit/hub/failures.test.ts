@@ -22,32 +22,25 @@ const status =
     sendJson(response, body, { status: code, headers });
 
 describe('transient failures', () => {
+  const broken: Script = (_, r) => {
+    r.writeHead(200, { 'content-length': '1000' });
+    r.write('{"users":[');
+    setTimeout(() => r.destroy(), 5);
+  };
+  const damaged: Script = (_, r) => {
+    r.writeHead(200, { 'content-encoding': 'gzip' });
+    r.end(gzipSync('{"users":[]}').subarray(0, 15));
+  };
   const cases: readonly (readonly [string, Script])[] = [
     ['a 500', status(500)],
     ['a 503', status(503)],
-    [
-      'a 429 in HTML',
-      (_, r) => sendJson(r, '<h1>slow down</h1>', { status: 429, headers: { 'content-type': 'text/html' } }),
-    ],
+    ['a 429 in HTML', status(429, { 'content-type': 'text/html' }, '<h1>slow down</h1>')],
     ['a 408', status(408)],
     ['a connection reset before the answer', (_, r) => void r.destroy()],
-    [
-      'a connection broken in the body',
-      (_, r) => {
-        r.writeHead(200, { 'content-length': '1000' });
-        r.write('{"users":[');
-        setTimeout(() => r.destroy(), 5);
-      },
-    ],
-    ['truncated JSON', (_, r) => sendJson(r, '{"users":[{"sourcedId":"a"')],
-    ['an error page with 200', (_, r) => sendJson(r, '<!DOCTYPE html><p>oops')],
-    [
-      'damaged gzip',
-      (_, r) => {
-        r.writeHead(200, { 'content-encoding': 'gzip' });
-        r.end(gzipSync('{"users":[]}').subarray(0, 15));
-      },
-    ],
+    ['a connection broken in the body', broken],
+    ['truncated JSON', status(200, {}, '{"users":[{"sourcedId":"a"')],
+    ['an error page with 200', status(200, {}, '<!DOCTYPE html><p>oops')],
+    ['damaged gzip', damaged],
     ['a stalled answer', () => undefined],
   ];
 

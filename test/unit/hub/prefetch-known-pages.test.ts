@@ -92,7 +92,16 @@ async function school(settings: Partial<HubSettings> = {}) {
       return { found, ids: idsRead, versions, end: step.value, requests: test.data().length - before };
     },
     answer: (count = Infinity) => held.splice(0, count).forEach((release) => release()),
-    held: () => held.length,
+    /** Holds answers back until so many requests are under way. */
+    heldUntil: async (count: number): Promise<void> => {
+      state.holds = true;
+      await vi.waitFor(() => expect(held.length).toBe(count));
+    },
+    /** Answers all, and what follows at once. */
+    release: (): void => {
+      state.holds = false;
+      held.splice(0).forEach((release) => release());
+    },
     data: () => test.data(),
     [Symbol.asyncDispose]: () => test[Symbol.asyncDispose](),
   };
@@ -105,9 +114,8 @@ describe('a full scan that knows the pages of the last one', () => {
     expect(test.state.mostOnWay).toBe(1);
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
-    test.state.holds = false;
-    test.answer();
+    await test.heldUntil(4);
+    test.release();
     expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES });
     expect(test.state.mostOnWay).toBe(4);
   });
@@ -117,13 +125,12 @@ describe('a full scan that knows the pages of the last one', () => {
     await test.scan();
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(2));
+    await test.heldUntil(2);
     const other = test.open().next();
     await nextTurn();
     test.answer(1);
-    await vi.waitFor(() => expect(test.held()).toBe(2));
-    test.state.holds = false;
-    test.answer();
+    await test.heldUntil(2);
+    test.release();
     expect((await other).done).toBe(false);
     expect(await scanned).toMatchObject({ ids: test.ids });
   });
@@ -154,7 +161,7 @@ describe('a full scan that knows the pages of the last one', () => {
     test.state.firstPage = ['id-00', 'id-05', 'id-02'];
     const { found, ids } = await test.scan();
     expect(ids).toEqual([...test.state.firstPage, ...test.ids.slice(3)]);
-    expect(knownOf(found)).toEqual(Array.from({ length: PAGES }, (_, at) => at > 1));
+    expect(knownOf(found)).toEqual(allBut(0, 1));
   });
 
   it('notices a hub that no longer pages by cursor, although it knows its first page', async () => {
@@ -170,9 +177,7 @@ describe('a full scan that knows the pages of the last one', () => {
     test.names.set('id-04', 'other');
     const { found, ids, requests } = await test.scan();
     expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES });
-    expect(found.map(({ known }) => known !== undefined)).toEqual(
-      [0, 1, 2, 3, 4, 5, 6, 7].map((at) => at !== 1),
-    );
+    expect(knownOf(found)).toEqual(allBut(1));
   });
 
   it.each(['links', 'no links'] as const)(
@@ -184,8 +189,8 @@ describe('a full scan that knows the pages of the last one', () => {
       test.ids.splice(7, 1);
       const { found, ids } = await test.scan();
       expect(ids).toEqual(test.ids);
-      expect(knownOf(found)).toEqual([true, true, false, false, true, true, true, true]);
-      expect(knownOf((await test.scan()).found)).toEqual(Array.from({ length: PAGES }, () => true));
+      expect(knownOf(found)).toEqual(allBut(2, 3));
+      expect(knownOf((await test.scan()).found)).toEqual(allBut());
     },
   );
 
@@ -224,15 +229,14 @@ describe('a full scan that knows the pages of the last one', () => {
     test.ids.splice(1, 1);
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
+    await test.heldUntil(4);
     test.answer(1);
     await vi.waitFor(() => expect(test.state.cancelled).toBe(1));
-    test.state.holds = false;
-    test.answer();
+    test.release();
     const { found, ids, requests } = await scanned;
     expect(ids).toEqual(test.ids);
     expect(requests).toBe(PAGES + 1);
-    expect(knownOf(found)).toEqual([false, false, true, true, true, true, true, true]);
+    expect(knownOf(found)).toEqual(allBut(0, 1));
     expect(test.state.cancelled).toBe(1);
   });
 
@@ -268,9 +272,8 @@ describe('a full scan that knows the pages of the last one', () => {
       if (at === 4) test.state.mostOnWay = 0;
       atOnceLater = test.state.mostOnWay;
     });
-    await vi.waitFor(() => expect(test.held()).toBe(4));
-    test.state.holds = false;
-    test.answer();
+    await test.heldUntil(4);
+    test.release();
     const { ids, requests } = await scanned;
     expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES + 1 });
     expect(atOnceLater).toBe(1);
@@ -282,22 +285,23 @@ describe('a full scan that knows the pages of the last one', () => {
     test.state.holds = true;
     const abandoned = test.open();
     const first = abandoned.next();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
+    await test.heldUntil(4);
     test.answer(1);
     await first;
     await abandoned.return(undefined as never);
-    test.answer();
-    test.state.holds = false;
+    test.release();
     await vi.waitFor(() => expect(test.state.onWay).toBe(0));
     test.state.mostOnWay = 0;
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
-    test.state.holds = false;
-    test.answer();
+    await test.heldUntil(4);
+    test.release();
     expect(await scanned).toMatchObject({ ids: test.ids });
   });
 });
+
+const allBut = (...unknown: number[]): boolean[] =>
+  Array.from({ length: PAGES }, (_, at) => !unknown.includes(at));
 
 /** Whether each page with rows was recognised. */
 function knownOf(pages: readonly HubPage[]): boolean[] {
@@ -356,10 +360,9 @@ describe('the bytes that waiting answers may take', () => {
     await test.scan();
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
+    await test.heldUntil(4);
     expect(WAITING_ANSWERS.left).toBeLessThan(all);
-    test.state.holds = false;
-    test.answer();
+    test.release();
     await scanned;
     expect(WAITING_ANSWERS.left).toBe(all);
   });

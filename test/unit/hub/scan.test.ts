@@ -112,15 +112,12 @@ describe('a scan of a hub that differs', () => {
   });
 
   it.each([
-    ['drops the filter', '/tenant/ims/oneroster/rostering/v1p2/users?limit=3&afterSourcedId=b', true],
-    [
-      'leads to another collection',
-      '/tenant/ims/oneroster/rostering/v1p2/orgs?limit=3&afterSourcedId=b',
-      false,
-    ],
-    ['leads out of the tenant', '/other/ims/oneroster/rostering/v1p2/users?limit=3&afterSourcedId=b', false],
-    ['cannot be parsed', 'http://[/', false],
-  ])('does not follow a Link that %s', async (_, next, delta) => {
+    ['drops the filter', '/tenant/ims/oneroster/rostering/v1p2/users', true],
+    ['leads to another collection', '/tenant/ims/oneroster/rostering/v1p2/orgs', false],
+    ['leads out of the tenant', '/other/ims/oneroster/rostering/v1p2/users', false],
+    ['cannot be parsed', 'http://[', false],
+  ])('does not follow a Link that %s', async (_, to, delta) => {
+    const next = `${to}?limit=3&afterSourcedId=b`;
     await using test = await testHub(({ query }, response) => {
       const last = query.get('afterSourcedId') === 'b';
       const link = last ? '<x>; rel="first"' : `<${next}>; rel="next"`;
@@ -457,6 +454,18 @@ const behaviours: fc.Arbitrary<Behaviour> = fc
       total === 'unfiltered',
   );
 
+/** Four of six rows by the second page, as many as had arrived. */
+const COUNTS_THE_REST: Behaviour & { natural: string[] } = {
+  ids: IDS.slice(0, 6),
+  natural: IDS.slice(0, 6),
+  cursor: 'refuses',
+  idFilter: 'honours',
+  sort: 'refuses',
+  clamp: 100,
+  links: 'first-only',
+  total: 'remaining',
+};
+
 describe('for any behaviour of a hub', () => {
   it('a scan yields every row at least once and ends', async () => {
     await fc.assert(
@@ -473,23 +482,7 @@ describe('for any behaviour of a hub', () => {
       ),
       {
         numRuns: 150,
-        examples: [
-          // This hub counts the remaining rows: four of six by the second page, as many as had arrived.
-          [
-            {
-              ids: ['a', 'b', 'c', 'd', 'e', 'f'],
-              natural: ['a', 'b', 'c', 'd', 'e', 'f'],
-              cursor: 'refuses',
-              idFilter: 'honours',
-              sort: 'refuses',
-              clamp: 100,
-              links: 'first-only',
-              total: 'remaining',
-            },
-            2,
-            false,
-          ],
-        ],
+        examples: [[COUNTS_THE_REST, 2, false]],
       },
     );
   });

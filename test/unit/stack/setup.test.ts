@@ -7,7 +7,9 @@ type Packages = Record<string, { version?: string; optional?: boolean }>;
 import { temporaryFolder } from './temporary-folder.ts';
 
 const folder = temporaryFolder();
-beforeEach(async () => void (await mkdir(join(folder(), 'node_modules'))));
+beforeEach(async () => {
+  await mkdir(join(folder(), 'node_modules'));
+});
 
 async function isUpToDate(wanted: Packages, installed: Packages): Promise<boolean> {
   await writeFile(join(folder(), 'package-lock.json'), JSON.stringify({ packages: wanted }));

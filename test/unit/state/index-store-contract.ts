@@ -73,8 +73,12 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await south.collection('users').lookup('rows', ['k'], null)).toEqual([null]);
     });
   });
-  describe(`${name}: entries amid writes`, () => describeReading(newIndex));
-  describe(`${name}: memory of deletions`, () => describeDeletions(newStore));
+  describe(`${name}: entries amid writes`, () => {
+    describeReading(newIndex);
+  });
+  describe(`${name}: memory of deletions`, () => {
+    describeDeletions(newStore);
+  });
 }
 
 type NewIndex = (collection?: 'absence-versions' | 'users') => Promise<CollectionIndex>;

@@ -48,7 +48,7 @@ async function expectHealth({ board, registry }: World, state: string, ...parts:
     json: json.tenants[0]?.reasons.map(({ part }) => part).toSorted(),
     isReady: json.ready,
     state: json.tenants[0]?.state,
-    metrics: unready.map(([, part]) => part).toSorted(),
+    metrics: unready.map(([, part = '']) => part).toSorted((one, other) => one.localeCompare(other)),
   }).toEqual({
     code: parts.length === 0 ? 200 : 503,
     readyz: parts,
