@@ -2,24 +2,13 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { modelHub } from './support/model-hub.ts';
-import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
+import { answer, inTurn, readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
 
 const page: Script = (_, response) =>
   sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
 
-/** Makes a script that fails the first times and then answers. */
-function failing(times: number, failure: Script, then: Script = page): Script {
-  let left = times;
-  return (request, response) => {
-    left -= 1;
-    return left >= 0 ? failure(request, response) : then(request, response);
-  };
-}
-
-const status =
-  (code: number, headers: Record<string, string> = {}, body: unknown = {}): Script =>
-  (_, response) =>
-    sendJson(response, body, { status: code, headers });
+/** Makes a script that fails once and then answers. */
+const failing = (failure: Script): Script => inTurn(failure, page);
 
 describe('transient failures', () => {
   const broken: Script = (_, r) => {
@@ -32,20 +21,20 @@ describe('transient failures', () => {
     r.end(gzipSync('{"users":[]}').subarray(0, 15));
   };
   const cases: readonly (readonly [string, Script])[] = [
-    ['a 500', status(500)],
-    ['a 503', status(503)],
-    ['a 429 in HTML', status(429, { 'content-type': 'text/html' }, '<h1>slow down</h1>')],
-    ['a 408', status(408)],
+    ['a 500', answer(500)],
+    ['a 503', answer(503)],
+    ['a 429 in HTML', answer(429, '<h1>slow down</h1>', { 'content-type': 'text/html' })],
+    ['a 408', answer(408)],
     ['a connection reset before the answer', (_, r) => void r.destroy()],
     ['a connection broken in the body', broken],
-    ['truncated JSON', status(200, {}, '{"users":[{"sourcedId":"a"')],
-    ['an error page with 200', status(200, {}, '<!DOCTYPE html><p>oops')],
+    ['truncated JSON', answer(200, '{"users":[{"sourcedId":"a"')],
+    ['an error page with 200', answer(200, '<!DOCTYPE html><p>oops')],
     ['damaged gzip', damaged],
     ['a stalled answer', () => undefined],
   ];
 
   it.each(cases)('%s is retried', async (_, failure) => {
-    await using test = await testHub(failing(1, failure), {
+    await using test = await testHub(failing(failure), {
       timeouts: { headersMs: 2_000, requestMs: 10_000 },
     });
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
@@ -55,7 +44,7 @@ describe('transient failures', () => {
   });
 
   it('the number of attempts is bounded, and their jitter has a growing ceiling', async () => {
-    await using test = await testHub(status(500), {
+    await using test = await testHub(answer(500), {
       random: () => 0.999999,
       retry: { maxAttempts: 5, firstMs: 100, longestMs: 500 },
     });
@@ -74,14 +63,14 @@ describe('transient failures', () => {
     ['that is unreadable is ignored', '-5', 0],
   ])('a Retry-After %s', async (_, value, waitMs) => {
     const now = (): number => Date.UTC(1994, 10, 6, 8, 49, 0);
-    await using test = await testHub(failing(1, status(503, { 'retry-after': value })), { now });
+    await using test = await testHub(failing(answer(503, {}, { 'retry-after': value })), { now });
     await readAll(test.hub, 'users');
     expect(test.sleeps).toEqual([waitMs]);
   });
 
   it('waiting ends when the signal does', async () => {
     const stop = new AbortController();
-    await using test = await testHub(status(503, { 'retry-after': '60' }), {
+    await using test = await testHub(answer(503, {}, { 'retry-after': '60' }), {
       sleep: undefined,
       onEvent: ({ type }) => {
         if (type === 'request-retried') stop.abort(new Error('stopping'));
@@ -98,7 +87,7 @@ describe('permanent failures', () => {
     [422, 'HUB_REQUEST_REFUSED', /hub\./],
     [302, 'HUB_REQUEST_REFUSED', /hub\.baseUrl.*target of the redirect/],
   ])('%i fails at once, as %s', async (code, expected, remedy) => {
-    await using test = await testHub(status(code, { location: 'https://elsewhere.example/x?secret=1' }));
+    await using test = await testHub(answer(code, {}, { location: 'https://elsewhere.example/x?secret=1' }));
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
       code: expected,
       remedy: expect.stringMatching(remedy) as string,
@@ -109,7 +98,7 @@ describe('permanent failures', () => {
 
   it('a redirect is not followed, so the token goes nowhere else', async () => {
     await using other = await serve(page);
-    await using test = await testHub(status(307, { location: `${other.origin}/tenant/users` }));
+    await using test = await testHub(answer(307, {}, { location: `${other.origin}/tenant/users` }));
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
     expect(other.asked).toEqual([]);
   });
@@ -123,13 +112,13 @@ describe('permanent failures', () => {
     ['wrapped', { imsx_StatusInfo: { ...failure, ...codes } }],
     ['flat', { ...failure, imsx_codeMinor: 'invalid_filter_field' }],
   ])('the error shows the standard’s codes, %s', async (_, body) => {
-    await using test = await testHub(status(400, {}, body));
+    await using test = await testHub(answer(400, body));
     await expect(readAll(test.hub, 'users')).rejects.toThrow(/failure invalid_filter_field/);
   });
 
   it('no error shows query, filter, token or parent', async () => {
     for (const code of [400, 403, 404, 500]) {
-      await using test = await testHub(status(code), { retry: { maxAttempts: 1 } });
+      await using test = await testHub(answer(code), { retry: { maxAttempts: 1 } });
       const read = readAll(test.hub, 'afterschool-users', { parentId: 'child-7', modifiedAfterMs: 0 });
       const error = (await read.catch((failure: unknown) => failure)) as Error;
       expect(`${error.message} ${JSON.stringify(error)} ${JSON.stringify(test.events)}`).not.toMatch(
@@ -234,7 +223,7 @@ describe('answers that are too large', () => {
   });
 
   it('the page size is not halved below 50', async () => {
-    await using test = await testHub(status(504), { pageSize: 120 });
+    await using test = await testHub(answer(504), { pageSize: 120 });
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
     expect(new Set(test.data().map(({ query }) => query.get('limit')))).toEqual(new Set(['120', '60', '50']));
   });
@@ -244,7 +233,7 @@ describe('the circuit breaker', () => {
   it('opens after several failures, sends nothing while it is open, and closes after one good request', async () => {
     let healthy = false;
     await using test = await testHub(
-      (request, response) => (healthy ? page(request, response) : status(500)(request, response)),
+      (request, response) => (healthy ? page(request, response) : answer(500)(request, response)),
       { breaker: { failures: 4, openMs: 150 }, retry: { maxAttempts: 4 } },
     );
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
@@ -271,7 +260,7 @@ describe('the circuit breaker', () => {
     await using test = await testHub(
       (request, response) => {
         asked += 1;
-        return status(asked % 2 === 0 ? 429 : 404)(request, response);
+        return answer(asked % 2 === 0 ? 429 : 404)(request, response);
       },
       { breaker: { failures: 2, openMs: 60_000 }, retry: { maxAttempts: 1 } },
     );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FoundRow } from '../../../src/hub/hub.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';
-import { sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
+import { answer, inTurn, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
 const MANY = Array.from({ length: 40 }, (_, number) => `k${String(number).padStart(2, '0')}`);
 const EXISTING = ['a', ...MANY, "o'b", 'z'];
@@ -41,12 +41,7 @@ describe('a lookup of rows by id', () => {
 
   it('gives a row the read version of the request that brought it, even after a retry', async () => {
     let stamps = 0;
-    let asked = 0;
-    await using test = await testHub((request, response) => {
-      asked += 1;
-      if (asked === 1) sendJson(response, {}, { status: 503 });
-      else return byFilter(request, response);
-    });
+    await using test = await testHub(inTurn(answer(503), byFilter));
     const { rows } = await find(test, ['a'], { readVersion: () => (stamps += 1) });
     expect(rows).toEqual([{ row: { sourcedId: 'a' }, isUtf8: true, readVersion: 2 }]);
   });
@@ -57,9 +52,8 @@ describe('a lookup of rows by id', () => {
   });
 
   it('takes the last of two rows with one id, as on a page', async () => {
-    await using test = await testHub((_, response) =>
-      sendJson(response, { absences: [1, 2].map((version) => ({ sourcedId: 'a', version })) }),
-    );
+    const absences = [1, 2].map((version) => ({ sourcedId: 'a', version }));
+    await using test = await testHub(answer(200, { absences }));
     const { rows } = await find(test, ['a']);
     expect(rows.map(({ row }) => row)).toEqual([{ sourcedId: 'a', version: 2 }]);
   });
@@ -104,7 +98,7 @@ describe('a lookup of rows by id', () => {
     [404, '<html></html>'],
     [200, {}],
   ])('shows no row where the hub answers %i with %j', async (status, body) => {
-    await using test = await testHub((_, response) => sendJson(response, body, { status }));
+    await using test = await testHub(answer(status, body));
     expect((await find(test, ['a'])).rows).toEqual([]);
   });
 
@@ -132,17 +126,14 @@ describe('an error of the hub itself', () => {
     expect(test.data().length).toBeLessThan(8);
   });
 
-  const refusesToken = {
-    tokenScript: (_: unknown, response: Parameters<Script>[1]) =>
-      sendJson(response, { error: 'invalid_client' }, { status: 401 }),
-  };
+  const refusesToken = { tokenScript: answer(401, { error: 'invalid_client' }) };
   it.each([
     ['HUB_BODY_INVALID', 200, {}],
     ['HUB_UNAVAILABLE', 500, {}],
     ['HUB_CIRCUIT_OPEN', 500, { breaker: { failures: 2 } }],
     ['HUB_TOKEN_REFUSED', 200, refusesToken],
   ])('is thrown as %s, so that the caller may wait', async (code, status, options) => {
-    const script: Script = (_, response) => sendJson(response, '<html></html>', { status });
+    const script = answer(status, '<html></html>');
     await using test = await testHub(script, { retry: { maxAttempts: 2 }, ...options });
     await find(test, ['a']).catch(() => null);
     await expect(find(test, ['a'])).rejects.toMatchObject({ code });

@@ -10,7 +10,15 @@ import {
   type SourceScan,
 } from '../../../src/source/source-scan.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
-import { readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
+import {
+  answer,
+  inTurn,
+  readAll,
+  sendJson,
+  testHub,
+  type Script,
+  type TestHub,
+} from './support/scripted-hub.ts';
 
 const USERS = collectionNamed('users');
 const LARGE_TEXT = 'x'.repeat(9_000_000);
@@ -23,16 +31,7 @@ const largePages =
     const rest = ids.slice(ids.indexOf(query.get('afterSourcedId') ?? '') + 1);
     sendJson(response, { users: rest.slice(0, 1).map((sourcedId) => ({ sourcedId, text: LARGE_TEXT })) });
   };
-const ignoresFilter: Script = (_, response) =>
-  sendJson(response, { users: [{ sourcedId: 'a', text: LARGE_TEXT }] });
-
-const failsAtSecond = (): Script => {
-  let requests = 0;
-  return (request, response) => {
-    requests += 1;
-    return requests === 1 ? ignoresFilter(request, response) : sendJson(response, {}, { status: 404 });
-  };
-};
+const ignoresFilter = answer(200, { users: [{ sourcedId: 'a', text: LARGE_TEXT }] });
 
 /** Only its kind matters here. */
 const reader: Pick<RowReader, 'read'> = {
@@ -154,12 +153,8 @@ describe('a large page', () => {
   });
 
   it.each([
-    [
-      'cannot be parsed',
-      (_: unknown, response: Parameters<Script>[1]) => sendJson(response, `{"users":["${LARGE_TEXT}`),
-      'HUB_BODY_INVALID',
-    ],
-    ['fails at its second request', failsAtSecond(), 'HUB_NOT_OFFERED'],
+    ['cannot be parsed', answer(200, `{"users":["${LARGE_TEXT}`), 'HUB_BODY_INVALID'],
+    ['fails at its second request', inTurn(ignoresFilter, answer(404)), 'HUB_NOT_OFFERED'],
     ['repeats the page before', ignoresFilter, 'repeated-page'],
   ] as const)('ends its turn when it %s', async (_, script, end) => {
     await using test = await testHub(script, { retry: { maxAttempts: 2 } });

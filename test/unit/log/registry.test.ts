@@ -141,15 +141,22 @@ describe('registering', () => {
     });
   });
 
-  it('a registry with a transient failure is asked again', async () => {
-    const { registry, trouble } = await startRegistry();
-    trouble.statuses = [503, 500];
-    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
-    trouble.statuses = [503, 503, 503];
-    await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
-      code: 'REGISTRY_UNREACHABLE',
-    });
-  });
+  it.each([
+    ['a transient failure', { statuses: [503, 500] }, { statuses: [503, 503, 503] }, 'answer'],
+    ['an answer that is cut off', { cutOff: 2 }, { cutOff: 3 }, 'is unreachable'],
+  ])(
+    'a registry with %s is asked again, and is unreachable in the end',
+    async (_, passing, lasting, message) => {
+      const { registry, trouble } = await startRegistry();
+      Object.assign(trouble, passing);
+      expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
+      Object.assign(trouble, lasting);
+      await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
+        code: 'REGISTRY_UNREACHABLE',
+        message: expect.stringContaining(message) as string,
+      });
+    },
+  );
 });
 
 describe('a read-only registry', () => {
@@ -189,19 +196,6 @@ describe('asking whether the schemas in use are there', () => {
     requests.length = 0;
     await registry.ping();
     expect(requests).toEqual(['GET /subjects', 'GET /schemas/ids/1']);
-  });
-});
-
-describe('an answer that is cut off', () => {
-  it('is requested again, and is an error in the end', async () => {
-    const { registry, trouble } = await startRegistry();
-    trouble.cutOff = 2;
-    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
-    trouble.cutOff = 3;
-    await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
-      code: 'REGISTRY_UNREACHABLE',
-      message: expect.stringContaining('is unreachable'),
-    });
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkHub } from '../../../../src/cli/check/check-hub.ts';
 import { failureOf, findingsOf, type Finding } from '../../../../src/cli/check/finding.ts';
 import { modelHub, type Behaviour } from '../../hub/support/model-hub.ts';
-import { readAll, sendJson, serve, testHub, type Script } from '../../hub/support/scripted-hub.ts';
+import { answer, readAll, sendJson, serve, testHub, type Script } from '../../hub/support/scripted-hub.ts';
 import { load, yamlWith } from '../../config/config-text.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
@@ -53,11 +53,6 @@ const list = (users: readonly object[], headers: Record<string, string> = {}): S
     sendJson(response, { users: rest }, { headers: { link: '<x>; rel="first"', ...headers } });
   };
 };
-const status =
-  (code: number): Script =>
-  (_, response) =>
-    sendJson(response, {}, { status: code });
-
 describe('check of how a hub pages', () => {
   it.each([
     ['honours', 'honours', 'keyset'],
@@ -127,10 +122,10 @@ describe('check of a collection', () => {
   const idsAreNumbers: Script = (_, response) =>
     sendJson(response, { users: [{ sourcedId: 1 }] }, { headers: { 'x-total-count': '1' } });
   it.each([
-    ['an answer without a list', status(200), 'failure', /^a response had no list$/],
-    ['no rows', status(204), 'ok', /^no rows$/],
+    ['an answer without a list', answer(200), 'failure', /^a response had no list$/],
+    ['no rows', answer(204), 'ok', /^no rows$/],
     ['rows whose ids are no text', idsAreNumbers, 'failure', /have no readable sourcedId/],
-    ['HTTP 404', status(404), 'warning', /^The hub does not offer .*users \(HTTP 404\)$/],
+    ['HTTP 404', answer(404), 'warning', /^The hub does not offer .*users \(HTTP 404\)$/],
   ])('%s', async (_, script, level, text) => {
     expect((await check(script)).users).toMatchObject({ level, text: expect.stringMatching(text) as string });
   });
@@ -147,11 +142,11 @@ describe('check of a collection', () => {
 
   it('that fails does not hide the others, and a failure of all is one finding', async () => {
     const tenant = 'collections: [users, orgs, classes, class-students]';
-    const one = await check(list([{ sourcedId: 'a' }]), { tenant, others: status(404) });
+    const one = await check(list([{ sourcedId: 'a' }]), { tenant, others: answer(404) });
     const rest = ['orgs warning', 'classes warning', 'users ok', 'class-students warning'];
     expect(one.levels).toEqual(['token ok', ...rest]);
     for (const code of [404, 403]) {
-      const { levels, findings } = await check(status(code), { tenant });
+      const { levels, findings } = await check(answer(code), { tenant });
       expect(levels).toEqual(['token ok', 'collections failure']);
       if (code === 404) expect(findings[1]?.remedy).toContain('hub.baseUrl');
     }
@@ -178,7 +173,7 @@ describe('check of schedules', () => {
         if (request.path.endsWith('/students'))
           return sendJson(response, { users: students.map((sourcedId) => ({ sourcedId })) });
         asked.push(request.url.href);
-        return typeof lessons === 'number' ? status(lessons)(request, response) : sendJson(response, lessons);
+        return typeof lessons === 'number' ? answer(lessons)(request, response) : sendJson(response, lessons);
       },
     });
     return { asked, finding: findings.find(({ subject }) => subject === 'schedules') };
@@ -196,7 +191,7 @@ describe('check of schedules', () => {
 
   it('asks for none where they are off, or where the hub answers nothing else', async () => {
     expect((await check(list([]))).levels).not.toContain('schedules ok');
-    const { asked, levels } = await check(status(403), {
+    const { asked, levels } = await check(answer(403), {
       tenant: 'collections: [users, students, schedules]\nschedules: { students: all }',
     });
     expect(levels).toEqual(['token ok', 'collections failure']);
@@ -257,7 +252,7 @@ describe('check of the filter of incremental syncs', () => {
     return (request, response) => {
       const filter = /^dateLastModified>'(.+)'$/.exec(request.query.get('filter') ?? '');
       const selected = filter === null ? rows : selects(Date.parse(filter[1] ?? ''));
-      return (typeof selected === 'number' ? status(selected) : list(selected))(request, response);
+      return (typeof selected === 'number' ? answer(selected) : list(selected))(request, response);
     };
   }
   const modifiedAfter = (afterMs: number): object[] =>
