@@ -184,20 +184,23 @@ describe('answers that are too large', () => {
     ['is long', 'gzip', gzipSync('<html>' + 'a line of it\n'.repeat(20_000))],
     ['is damaged', 'gzip', gzipSync('<html>Down').subarray(0, 15)],
     ['is encoded in another way', 'br', Buffer.from('anything')],
-  ])('an error keeps its status where its compressed page %s', async (_, encoding, body) => {
-    for (const [code, expected] of [
-      [503, 'HUB_UNAVAILABLE'],
-      [404, 'HUB_NOT_OFFERED'],
-    ] as const) {
-      const script: Script = (__, response) => {
-        response.writeHead(code, { 'content-encoding': encoding, 'retry-after': '7' }).end(body);
-      };
-      await using test = await testHub(script, { retry: { maxAttempts: 2 } });
-      await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: expected, status: code });
-      expect(test.sleeps).toEqual(code === 404 ? [] : [7000]);
-      expect(new Set(test.data().map(({ query }) => query.get('limit')))).toEqual(new Set(['3']));
-    }
-  });
+  ])(
+    'an error keeps its status, and its page the size, where its compressed page %s',
+    async (_, encoding, body) => {
+      for (const [code, expected] of [
+        [503, 'HUB_UNAVAILABLE'],
+        [404, 'HUB_NOT_OFFERED'],
+      ] as const) {
+        const script: Script = (__, response) => {
+          response.writeHead(code, { 'content-encoding': encoding, 'retry-after': '7' }).end(body);
+        };
+        await using test = await testHub(script, { retry: { maxAttempts: 2 }, pageSize: 400 });
+        await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: expected, status: code });
+        expect(test.sleeps).toEqual(code === 404 ? [] : [7000]);
+        expect(new Set(test.data().map(({ query }) => query.get('limit')))).toEqual(new Set(['400']));
+      }
+    },
+  );
 
   it.each([
     ['too large', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, big)],

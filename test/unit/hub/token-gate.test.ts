@@ -105,6 +105,7 @@ describe('the wait after failures of the token endpoint in a row', () => {
   it.each([
     [503, 60_000],
     [401, 600_000],
+    [400, 600_000],
   ])('has an upper limit: %i', (status, longestMs) => {
     const gate = new TokenGate(() => 0);
     for (let failure = 0; failure < 30; failure += 1) gate.shut(unclear(status));

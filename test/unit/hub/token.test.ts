@@ -287,6 +287,7 @@ describe('a token endpoint that refuses', () => {
       /other than Bearer/,
       /Bearer/,
     ],
+    ['a 429', answer(429, 'busy'), /HTTP 429/, /check the token service/],
     ['a 404', answer(404, '<h1>Not found</h1>'), /HTTP 404/, /hub\.tokenUrl/],
     ['a 401 of a proxy', answer(401, '<h1>No'), /HTTP 401/, /clientSecret/],
     ['a 403 in HTML', answer(403, '<html>No'), /HTTP 403/, /clientSecret/],

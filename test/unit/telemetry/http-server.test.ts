@@ -66,7 +66,7 @@ describe('the server', () => {
   it('serves metrics with their content type', async () => {
     const { get } = await start();
     const response = await get('/metrics');
-    expect(response.headers.get('content-type')).toBe(CONTENT_TYPE);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, CONTENT_TYPE]);
     expect(await response.text()).toBe('up 1\n');
   });
 
