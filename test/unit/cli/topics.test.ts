@@ -7,10 +7,9 @@ const config = load(yamlWith({ tenant: 'collections: [users, orgs]', kafka: 'top
 
 describe('what is left over', () => {
   it('is a topic of a collection that its tenant does not mirror, or of a tenant that is not configured', () => {
-    const topics = ['users', 'orgs', 'results', 'progress', 'rejects'].map(
-      (name) => `roll.call.north.${name}`,
-    );
-    const found = leftOverTopics([...topics, 'roll.call.south.users', 'roll.call.south.progress'], config);
+    const north = ['users', 'orgs', 'results', 'progress', 'rejects'].map((name) => `north.${name}`);
+    const topics = [...north, 'south.users', 'south.progress'].map((name) => `roll.call.${name}`);
+    const found = leftOverTopics(topics, config);
     expect(found.map(({ topic, notConfigured }) => [topic, notConfigured])).toEqual([
       ['roll.call.north.results', 'collection'],
       ['roll.call.south.progress', 'tenant'],

@@ -2,57 +2,39 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { modelHub } from './support/model-hub.ts';
-import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
+import { answer, inTurn, readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
 
 const page: Script = (_, response) =>
   sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
 
-/** Makes a script that fails the first times and then answers. */
-function failing(times: number, failure: Script, then: Script = page): Script {
-  let left = times;
-  return (request, response) => {
-    left -= 1;
-    return left >= 0 ? failure(request, response) : then(request, response);
-  };
-}
-
-const status =
-  (code: number, headers: Record<string, string> = {}, body: unknown = {}): Script =>
-  (_, response) =>
-    sendJson(response, body, { status: code, headers });
+/** Makes a script that fails once and then answers. */
+const failing = (failure: Script): Script => inTurn(failure, page);
 
 describe('transient failures', () => {
+  const broken: Script = (_, r) => {
+    r.writeHead(200, { 'content-length': '1000' });
+    r.write('{"users":[');
+    setTimeout(() => r.destroy(), 5);
+  };
+  const damaged: Script = (_, r) => {
+    r.writeHead(200, { 'content-encoding': 'gzip' });
+    r.end(gzipSync('{"users":[]}').subarray(0, 15));
+  };
   const cases: readonly (readonly [string, Script])[] = [
-    ['a 500', status(500)],
-    ['a 503', status(503)],
-    [
-      'a 429 in HTML',
-      (_, r) => sendJson(r, '<h1>slow down</h1>', { status: 429, headers: { 'content-type': 'text/html' } }),
-    ],
-    ['a 408', status(408)],
+    ['a 500', answer(500)],
+    ['a 503', answer(503)],
+    ['a 429 in HTML', answer(429, '<h1>slow down</h1>', { 'content-type': 'text/html' })],
+    ['a 408', answer(408)],
     ['a connection reset before the answer', (_, r) => void r.destroy()],
-    [
-      'a connection broken in the body',
-      (_, r) => {
-        r.writeHead(200, { 'content-length': '1000' });
-        r.write('{"users":[');
-        setTimeout(() => r.destroy(), 5);
-      },
-    ],
-    ['truncated JSON', (_, r) => sendJson(r, '{"users":[{"sourcedId":"a"')],
-    ['an error page with 200', (_, r) => sendJson(r, '<!DOCTYPE html><p>oops')],
-    [
-      'damaged gzip',
-      (_, r) => {
-        r.writeHead(200, { 'content-encoding': 'gzip' });
-        r.end(gzipSync('{"users":[]}').subarray(0, 15));
-      },
-    ],
+    ['a connection broken in the body', broken],
+    ['truncated JSON', answer(200, '{"users":[{"sourcedId":"a"')],
+    ['an error page with 200', answer(200, '<!DOCTYPE html><p>oops')],
+    ['damaged gzip', damaged],
     ['a stalled answer', () => undefined],
   ];
 
   it.each(cases)('%s is retried', async (_, failure) => {
-    await using test = await testHub(failing(1, failure), {
+    await using test = await testHub(failing(failure), {
       timeouts: { headersMs: 2_000, requestMs: 10_000 },
     });
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
@@ -62,7 +44,7 @@ describe('transient failures', () => {
   });
 
   it('the number of attempts is bounded, and their jitter has a growing ceiling', async () => {
-    await using test = await testHub(status(500), {
+    await using test = await testHub(answer(500), {
       random: () => 0.999999,
       retry: { maxAttempts: 5, firstMs: 100, longestMs: 500 },
     });
@@ -74,47 +56,21 @@ describe('transient failures', () => {
     expect(test.sleeps).toEqual([99, 199, 399, 499]);
   });
 
-  it('Retry-After in seconds is the shortest wait', async () => {
-    await using test = await testHub(failing(1, status(429, { 'retry-after': '7' })));
-    await readAll(test.hub, 'users');
-    expect(test.sleeps).toEqual([7000]);
-  });
-
-  it('Retry-After as a date is the shortest wait', async () => {
+  it.each([
+    ['in seconds is the shortest wait', '7', 7_000],
+    ['as a date is the shortest wait', 'Sun, 06 Nov 1994 08:49:37 GMT', 37_000],
+    ['of a year is cut to five minutes', '31536000', 300_000],
+    ['that is unreadable is ignored', '-5', 0],
+  ])('a Retry-After %s', async (_, value, waitMs) => {
     const now = (): number => Date.UTC(1994, 10, 6, 8, 49, 0);
-    const header = { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' };
-    await using test = await testHub(failing(1, status(503, header)), { now });
+    await using test = await testHub(failing(answer(503, {}, { 'retry-after': value })), { now });
     await readAll(test.hub, 'users');
-    expect(test.sleeps).toEqual([37_000]);
-  });
-
-  it('a Retry-After of a year is cut to five minutes', async () => {
-    await using test = await testHub(failing(1, status(503, { 'retry-after': '31536000' })));
-    await readAll(test.hub, 'users');
-    expect(test.sleeps).toEqual([300_000]);
-  });
-
-  it('an unreadable Retry-After is ignored', async () => {
-    await using test = await testHub(failing(2, status(503, { 'retry-after': '-5' })));
-    await readAll(test.hub, 'users');
-    expect(test.sleeps).toEqual([0, 0]);
-  });
-
-  it('one request in ten failing loses and repeats no row', async () => {
-    let asked = 0;
-    const ids = Array.from({ length: 200 }, (_, n) => String(1000 + n));
-    const model = modelHub({ ids, cursor: 'honours', idFilter: 'honours', links: 'right', total: 'right' });
-    await using test = await testHub((request, response) => {
-      asked += 1;
-      if (asked % 10 === 0) response.destroy();
-      else return model(request, response);
-    });
-    expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
+    expect(test.sleeps).toEqual([waitMs]);
   });
 
   it('waiting ends when the signal does', async () => {
     const stop = new AbortController();
-    await using test = await testHub(status(503, { 'retry-after': '60' }), {
+    await using test = await testHub(answer(503, {}, { 'retry-after': '60' }), {
       sleep: undefined,
       onEvent: ({ type }) => {
         if (type === 'request-retried') stop.abort(new Error('stopping'));
@@ -131,7 +87,7 @@ describe('permanent failures', () => {
     [422, 'HUB_REQUEST_REFUSED', /hub\./],
     [302, 'HUB_REQUEST_REFUSED', /hub\.baseUrl.*target of the redirect/],
   ])('%i fails at once, as %s', async (code, expected, remedy) => {
-    await using test = await testHub(status(code, { location: 'https://elsewhere.example/x?secret=1' }));
+    await using test = await testHub(answer(code, {}, { location: 'https://elsewhere.example/x?secret=1' }));
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
       code: expected,
       remedy: expect.stringMatching(remedy) as string,
@@ -142,37 +98,27 @@ describe('permanent failures', () => {
 
   it('a redirect is not followed, so the token goes nowhere else', async () => {
     await using other = await serve(page);
-    await using test = await testHub(status(307, { location: `${other.origin}/tenant/users` }));
+    await using test = await testHub(answer(307, {}, { location: `${other.origin}/tenant/users` }));
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
     expect(other.asked).toEqual([]);
   });
 
+  const codes = {
+    imsx_CodeMinor: { imsx_codeMinorField: [{ imsx_codeMinorFieldValue: 'invalid_filter_field' }] },
+  };
+  const failure = { imsx_codeMajor: 'failure' };
   it.each([
-    [
-      'bare',
-      {
-        imsx_codeMajor: 'failure',
-        imsx_CodeMinor: { imsx_codeMinorField: [{ imsx_codeMinorFieldValue: 'invalid_filter_field' }] },
-      },
-    ],
-    [
-      'wrapped',
-      {
-        imsx_StatusInfo: {
-          imsx_codeMajor: 'failure',
-          imsx_CodeMinor: { imsx_codeMinorField: [{ imsx_codeMinorFieldValue: 'invalid_filter_field' }] },
-        },
-      },
-    ],
-    ['flat', { imsx_codeMajor: 'failure', imsx_codeMinor: 'invalid_filter_field' }],
+    ['bare', { ...failure, ...codes }],
+    ['wrapped', { imsx_StatusInfo: { ...failure, ...codes } }],
+    ['flat', { ...failure, imsx_codeMinor: 'invalid_filter_field' }],
   ])('the error shows the standard’s codes, %s', async (_, body) => {
-    await using test = await testHub(status(400, {}, body));
+    await using test = await testHub(answer(400, body));
     await expect(readAll(test.hub, 'users')).rejects.toThrow(/failure invalid_filter_field/);
   });
 
   it('no error shows query, filter, token or parent', async () => {
     for (const code of [400, 403, 404, 500]) {
-      await using test = await testHub(status(code), { retry: { maxAttempts: 1 } });
+      await using test = await testHub(answer(code), { retry: { maxAttempts: 1 } });
       const read = readAll(test.hub, 'afterschool-users', { parentId: 'child-7', modifiedAfterMs: 0 });
       const error = (await read.catch((failure: unknown) => failure)) as Error;
       expect(`${error.message} ${JSON.stringify(error)} ${JSON.stringify(test.events)}`).not.toMatch(
@@ -182,36 +128,23 @@ describe('permanent failures', () => {
     }
   });
 
-  it('an unreachable hub is an error with its address and what to check', async () => {
+  it.each([
+    ['refuses connections', (port: string) => `http://127.0.0.1:${port}/tenant`, /refused/],
+    ['does not exist', () => 'http://no-such-host.invalid/x', /host name cannot be resolved/],
+    ['speaks http, not https', () => null, /TLS failed/],
+  ])('a hub that %s is an error that says so, with its address and what to check', async (_, at, why) => {
+    await using other = await serve(page);
     const gone = await serve(page);
     await gone[Symbol.asyncDispose]();
-    await using test = await testHub(page, { baseUrl: `${gone.origin}/tenant` });
+    const baseUrl = at(new URL(gone.origin).port) ?? other.origin.replace('http:', 'https:');
+    await using test = await testHub(page, { baseUrl, retry: { maxAttempts: 2 } });
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
       code: 'HUB_UNREACHABLE',
-      message: expect.stringContaining(`${gone.origin}/tenant/ims`) as string,
+      message: expect.stringMatching(new RegExp(`${baseUrl}/ims.*${why.source}`)) as string,
       remedy: expect.stringContaining('hub.baseUrl') as string,
     });
-  });
-
-  it('a host that does not exist is an error that says so', async () => {
-    await using test = await testHub(page, {
-      baseUrl: 'http://no-such-host.invalid/x',
-      retry: { maxAttempts: 1 },
-    });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
-      code: 'HUB_UNREACHABLE',
-      message: expect.stringContaining('host name cannot be resolved') as string,
-    });
-  });
-
-  it('https to a hub that speaks http is an error that says so, and is not retried', async () => {
-    await using other = await serve(page);
-    await using test = await testHub(page, { baseUrl: other.origin.replace('http:', 'https:') });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
-      code: 'HUB_UNREACHABLE',
-      message: expect.stringContaining('TLS failed') as string,
-    });
-    expect(test.sleeps).toEqual([]);
+    // TLS that fails will fail again.
+    expect(test.sleeps).toHaveLength(baseUrl.startsWith('https') ? 0 : 1);
   });
 });
 
@@ -219,44 +152,55 @@ describe('answers that are too large', () => {
   const big = JSON.stringify({ users: [{ sourcedId: 'a', text: 'x'.repeat(3_000_000) }] });
   const limits = { maxResponseBytes: 1_000_000, retry: { maxAttempts: 2 } };
 
-  it('a huge answer is cut off', async () => {
-    await using test = await testHub((_, response) => sendJson(response, big), limits);
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_RESPONSE_TOO_LARGE' });
-  });
+  const endless: Script = (_, response) => {
+    const pour = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(10_000)));
+    };
+    response.on('drain', pour);
+    pour();
+  };
+  const zipped =
+    (body: string): Script =>
+    (_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip', link: '<x>; rel="first"' });
+      response.end(gzipSync(body));
+    };
 
-  it('an endless answer is cut off', async () => {
-    let written = 0;
-    await using test = await testHub(
-      (_, response) => {
-        const pour = (): void => {
-          while (!response.destroyed && response.write('x'.repeat(10_000))) written += 10_000;
-        };
-        response.on('drain', pour);
-        pour();
-      },
-      { ...limits, retry: { maxAttempts: 1 } },
-    );
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_RESPONSE_TOO_LARGE' });
-    expect(written).toBeLessThan(20_000_000);
-  });
-
-  it('a gzip bomb is not unpacked', async () => {
-    const bomb = gzipSync(big);
-    expect(bomb.length).toBeLessThan(10_000);
-    await using test = await testHub((_, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' });
-      response.end(bomb);
-    }, limits);
+  it.each([
+    ['is huge', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, big)],
+    ['is endless', endless],
+    ['is a gzip bomb', zipped(big)],
+  ] as const)('an answer that %s is cut off', async (_, script) => {
+    await using test = await testHub(script, limits);
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_RESPONSE_TOO_LARGE' });
   });
 
   it('gzip is read', async () => {
-    await using test = await testHub((_, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip', link: '<x>; rel="first"' });
-      response.end(gzipSync('{"users":[{"sourcedId":"a"}]}'));
-    });
+    await using test = await testHub(zipped('{"users":[{"sourcedId":"a"}]}'));
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
   });
+
+  it.each([
+    ['is long', 'gzip', gzipSync('<html>' + 'a line of it\n'.repeat(20_000))],
+    ['is damaged', 'gzip', gzipSync('<html>Down').subarray(0, 15)],
+    ['is encoded in another way', 'br', Buffer.from('anything')],
+  ])(
+    'an error keeps its status, and its page the size, where its compressed page %s',
+    async (_, encoding, body) => {
+      for (const [code, expected] of [
+        [503, 'HUB_UNAVAILABLE'],
+        [404, 'HUB_NOT_OFFERED'],
+      ] as const) {
+        const script: Script = (__, response) => {
+          response.writeHead(code, { 'content-encoding': encoding, 'retry-after': '7' }).end(body);
+        };
+        await using test = await testHub(script, { retry: { maxAttempts: 2 }, pageSize: 400 });
+        await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: expected, status: code });
+        expect(test.sleeps).toEqual(code === 404 ? [] : [7000]);
+        expect(new Set(test.data().map(({ query }) => query.get('limit')))).toEqual(new Set(['400']));
+      }
+    },
+  );
 
   it.each([
     ['too large', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, big)],
@@ -282,7 +226,7 @@ describe('answers that are too large', () => {
   });
 
   it('the page size is not halved below 50', async () => {
-    await using test = await testHub(status(504), { pageSize: 120 });
+    await using test = await testHub(answer(504), { pageSize: 120 });
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
     expect(new Set(test.data().map(({ query }) => query.get('limit')))).toEqual(new Set(['120', '60', '50']));
   });
@@ -292,7 +236,7 @@ describe('the circuit breaker', () => {
   it('opens after several failures, sends nothing while it is open, and closes after one good request', async () => {
     let healthy = false;
     await using test = await testHub(
-      (request, response) => (healthy ? page(request, response) : status(500)(request, response)),
+      (request, response) => (healthy ? page(request, response) : answer(500)(request, response)),
       { breaker: { failures: 4, openMs: 150 }, retry: { maxAttempts: 4 } },
     );
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
@@ -319,7 +263,7 @@ describe('the circuit breaker', () => {
     await using test = await testHub(
       (request, response) => {
         asked += 1;
-        return status(asked % 2 === 0 ? 429 : 404)(request, response);
+        return answer(asked % 2 === 0 ? 429 : 404)(request, response);
       },
       { breaker: { failures: 2, openMs: 60_000 }, retry: { maxAttempts: 1 } },
     );

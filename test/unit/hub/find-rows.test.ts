@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FoundRow } from '../../../src/hub/hub.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';
-import { sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
+import { answer, inTurn, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
 const MANY = Array.from({ length: 40 }, (_, number) => `k${String(number).padStart(2, '0')}`);
 const EXISTING = ['a', ...MANY, "o'b", 'z'];
@@ -35,22 +35,13 @@ describe('a lookup of rows by id', () => {
     await using test = await testHub(byFilter);
     expect((await find(test, ['a', 'x', 'z', "o'b", 'a'])).found).toEqual(['a', "o'b", 'z']);
     expect(test.data()).toHaveLength(4);
-  });
-
-  it('asks nothing for no ids', async () => {
-    await using test = await testHub(byFilter);
     expect((await find(test, [])).rows).toEqual([]);
-    expect(test.data()).toEqual([]);
+    expect(test.data()).toHaveLength(4);
   });
 
   it('gives a row the read version of the request that brought it, even after a retry', async () => {
     let stamps = 0;
-    let asked = 0;
-    await using test = await testHub((request, response) => {
-      asked += 1;
-      if (asked === 1) sendJson(response, {}, { status: 503 });
-      else return byFilter(request, response);
-    });
+    await using test = await testHub(inTurn(answer(503), byFilter));
     const { rows } = await find(test, ['a'], { readVersion: () => (stamps += 1) });
     expect(rows).toEqual([{ row: { sourcedId: 'a' }, isUtf8: true, readVersion: 2 }]);
   });
@@ -61,9 +52,8 @@ describe('a lookup of rows by id', () => {
   });
 
   it('takes the last of two rows with one id, as on a page', async () => {
-    await using test = await testHub((_, response) =>
-      sendJson(response, { absences: [1, 2].map((version) => ({ sourcedId: 'a', version })) }),
-    );
+    const absences = [1, 2].map((version) => ({ sourcedId: 'a', version }));
+    await using test = await testHub(answer(200, { absences }));
     const { rows } = await find(test, ['a']);
     expect(rows.map(({ row }) => row)).toEqual([{ sourcedId: 'a', version: 2 }]);
   });
@@ -101,25 +91,24 @@ describe('a lookup of rows by id', () => {
     expect((await find(test, ['x', id, 'a'])).found).toEqual(['a']);
   });
 
-  it.each([204, 400, 403, 404])('shows no row where the hub answers %i', async (status) => {
-    await using test = await testHub((_, response) => sendJson(response, {}, { status }));
+  it.each([
+    [204, ''],
+    [400, {}],
+    [403, {}],
+    [404, '<html></html>'],
+    [200, {}],
+  ])('shows no row where the hub answers %i with %j', async (status, body) => {
+    await using test = await testHub(answer(status, body));
     expect((await find(test, ['a'])).rows).toEqual([]);
   });
-});
 
-describe('text that is not UTF-8', () => {
-  const latin1: Script = ({ query }, response) => {
-    const id = /^sourcedId='(.*)'$/.exec(query.get('filter') ?? '')?.[1];
-    const ids = id === undefined ? ['a', 'ø'] : ['a', 'ø'].filter((each) => each === id);
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(
-      Buffer.from(JSON.stringify({ absences: ids.map((sourcedId) => ({ sourcedId, note: 'å' })) }), 'latin1'),
-    );
-  };
-
-  it('marks its row', async () => {
-    await using test = await testHub(latin1);
-    const { rows } = await find(test, ['a', 'ø', 'x']);
+  it('marks a row whose text is not UTF-8, and does not find one whose id is not', async () => {
+    await using test = await testHub(({ query }, response) => {
+      const sourcedId = /^sourcedId='(.*)'$/.exec(query.get('filter') ?? '')?.[1];
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(Buffer.from(JSON.stringify({ absences: [{ sourcedId, note: 'å' }] }), 'latin1'));
+    });
+    const { rows } = await find(test, ['a', 'ø']);
     expect(rows).toEqual([{ row: { sourcedId: 'a', note: '\uFFFD' }, isUtf8: false, readVersion: 0 }]);
   });
 });
@@ -137,27 +126,17 @@ describe('an error of the hub itself', () => {
     expect(test.data().length).toBeLessThan(8);
   });
 
-  it('is thrown when every answer is a page instead of JSON', async () => {
-    await using test = await testHub((_, response) => sendJson(response, '<html></html>'), {
-      retry: { maxAttempts: 2 },
-    });
-    await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_BODY_INVALID' });
-  });
-
-  it('is thrown when the token is refused', async () => {
-    await using test = await testHub(byFilter, {
-      tokenScript: (_, response) => sendJson(response, { error: 'invalid_client' }, { status: 401 }),
-    });
-    await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_TOKEN_REFUSED' });
-  });
-
-  it('is thrown when the circuit is open', async () => {
-    await using test = await testHub((_, response) => sendJson(response, {}, { status: 500 }), {
-      retry: { maxAttempts: 2 },
-      breaker: { failures: 2 },
-    });
-    await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
-    await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
+  const refusesToken = { tokenScript: answer(401, { error: 'invalid_client' }) };
+  it.each([
+    ['HUB_BODY_INVALID', 200, {}],
+    ['HUB_UNAVAILABLE', 500, {}],
+    ['HUB_CIRCUIT_OPEN', 500, { breaker: { failures: 2 } }],
+    ['HUB_TOKEN_REFUSED', 200, refusesToken],
+  ])('is thrown as %s, so that the caller may wait', async (code, status, options) => {
+    const script = answer(status, '<html></html>');
+    await using test = await testHub(script, { retry: { maxAttempts: 2 }, ...options });
+    await find(test, ['a']).catch(() => null);
+    await expect(find(test, ['a'])).rejects.toMatchObject({ code });
   });
 
   it('does not replace the reason of an abort', async () => {

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
+import type { HubError } from '../../../src/hub/hub-error.ts';
 import { plainSource } from '../../../src/source/source.ts';
 import {
   scansAhead,
@@ -9,7 +10,15 @@ import {
   type SourceScan,
 } from '../../../src/source/source-scan.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
-import { readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
+import {
+  answer,
+  inTurn,
+  readAll,
+  sendJson,
+  testHub,
+  type Script,
+  type TestHub,
+} from './support/scripted-hub.ts';
 
 const USERS = collectionNamed('users');
 const LARGE_TEXT = 'x'.repeat(9_000_000);
@@ -22,8 +31,7 @@ const largePages =
     const rest = ids.slice(ids.indexOf(query.get('afterSourcedId') ?? '') + 1);
     sendJson(response, { users: rest.slice(0, 1).map((sourcedId) => ({ sourcedId, text: LARGE_TEXT })) });
   };
-const ignoresFilter: Script = (_, response) =>
-  sendJson(response, { users: [{ sourcedId: 'a', text: LARGE_TEXT }] });
+const ignoresFilter = answer(200, { users: [{ sourcedId: 'a', text: LARGE_TEXT }] });
 
 /** Only its kind matters here. */
 const reader: Pick<RowReader, 'read'> = {
@@ -144,16 +152,17 @@ describe('a large page', () => {
     await turnIsFree();
   });
 
-  it('ends its turn when it cannot be parsed', async () => {
-    const broken: Script = (_, response) => sendJson(response, `{"users":["${LARGE_TEXT}`);
-    await using test = await testHub(broken, { retry: { maxAttempts: 2 } });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_BODY_INVALID' });
-    await turnIsFree();
-  });
-
-  it('ends its turn when it repeats the page before', async () => {
-    await using test = await testHub(ignoresFilter);
-    expect((await readAll(test.hub, 'users')).end.reason).toBe('repeated-page');
+  it.each([
+    ['cannot be parsed', answer(200, `{"users":["${LARGE_TEXT}`), 'HUB_BODY_INVALID'],
+    ['fails at its second request', inTurn(ignoresFilter, answer(404)), 'HUB_NOT_OFFERED'],
+    ['repeats the page before', ignoresFilter, 'repeated-page'],
+  ] as const)('ends its turn when it %s', async (_, script, end) => {
+    await using test = await testHub(script, { retry: { maxAttempts: 2 } });
+    const ended = readAll(test.hub, 'users').then(
+      (walk) => walk.end.reason,
+      (error: unknown) => (error as HubError).code,
+    );
+    expect(await ended).toBe(end);
     await turnIsFree();
   });
 
@@ -167,16 +176,5 @@ describe('a large page', () => {
     expect(first?.print).toBeDefined();
     const [largeOne] = (await readAll(large.hub, 'users', { pages })).pages;
     expect(largeOne?.print).toBeUndefined();
-  });
-
-  it('whose second request fails ends its turn', async () => {
-    let requests = 0;
-    const fails: Script = (request, response) => {
-      requests += 1;
-      return requests === 1 ? ignoresFilter(request, response) : sendJson(response, {}, { status: 404 });
-    };
-    await using test = await testHub(fails);
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_NOT_OFFERED' });
-    await turnIsFree();
   });
 });

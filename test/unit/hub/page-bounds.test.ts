@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { requireBoundedRows, requireBoundedText } from '../../../src/hub/page-bounds.ts';
-import { readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
+import { answer, readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
 const repeated = (piece: string, times: number): string => Array<string>(times).fill(piece).join(',');
 
@@ -44,10 +44,7 @@ describe('the memory of a page', () => {
 describe('a hub that ignores limit', () => {
   it('by far is an error of its own, and its page is not parsed', async () => {
     const body = `{"users":[${repeated('{}', 1_000_000)}]}`;
-    await using test = await testHub((_, response) => sendJson(response, body), {
-      pageSize: 200,
-      retry: { maxAttempts: 3 },
-    });
+    await using test = await testHub(answer(200, body), { pageSize: 200, retry: { maxAttempts: 3 } });
     const parse = vi.spyOn(JSON, 'parse');
     try {
       await expect(readAll(test.hub, 'users')).rejects.toMatchObject(TOO_LONG);
@@ -100,38 +97,23 @@ describe('a hub that ignores limit', () => {
     expect(limits.length).toBeLessThan(40);
   });
 
-  it('by far with rows that are no objects is the same error', async () => {
-    const body = `{"users":[${repeated('0', 100_001)}]}`;
-    await using test = await testHub((_, response) => sendJson(response, body), {
-      retry: { maxAttempts: 1 },
-    });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject(TOO_LONG);
-  });
-
-  it('mildly is read in full', async () => {
-    const users = Array.from({ length: 5_000 }, (_, n) => ({ sourcedId: String(10_000 + n) }));
-    await using test = await testHub(({ query }, response) =>
-      sendJson(response, { users: query.has('afterSourcedId') ? [] : users }),
-    );
-    expect((await readAll(test.hub, 'users')).ids).toHaveLength(5_000);
-  });
-
-  it('with the lessons of a student is the same error', async () => {
-    const body = `[${repeated('{}', 1_000_000)}]`;
-    await using test = await testHub((_, response) => sendJson(response, body), {
+  it.each([
+    ['rows that are no objects', `{"users":[${repeated('0', 100_001)}]}`],
+    ['the lessons of a student', `[${repeated('{}', 1_000_000)}]`],
+  ])('by far with %s is the same error', async (what, body) => {
+    await using test = await testHub(answer(200, body), {
       retry: { maxAttempts: 1 },
     });
     const { signal } = new AbortController();
     const asked = { student: 's', from: '2026-01-01', to: '2026-01-02', signal };
-    await expect(test.hub.readSchedule(asked)).rejects.toMatchObject(TOO_LONG);
+    const read = what.startsWith('rows') ? readAll(test.hub, 'users') : test.hub.readSchedule(asked);
+    await expect(read).rejects.toMatchObject(TOO_LONG);
   });
 
   it('at the token endpoint, with megabytes, is not parsed', async () => {
     const body = `{"a":[${repeated('{}', 500_000)}],"access_token":"t"}`;
-    await using test = await testHub((_, response) => sendJson(response, { users: [] }), {
-      retry: { maxAttempts: 1 },
-      tokenScript: (_, response) => sendJson(response, body),
-    });
+    const tokenScript = answer(200, body);
+    await using test = await testHub(answer(200), { retry: { maxAttempts: 1 }, tokenScript });
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_TOKEN_UNAVAILABLE' });
   });
 });

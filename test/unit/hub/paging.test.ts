@@ -10,12 +10,11 @@ import {
 } from '../../../src/hub/paging.ts';
 
 const LIMIT = 3;
+const NOTATION = /^([a-z]*)(?:=(\d+))?([>|]?)$/;
 
-const NO_LINK = { paging: false, nextOffered: false };
-const LAST = { paging: true, nextOffered: false };
-const NEXT = { paging: true, nextOffered: true };
-
-function page(ids: string, facts: Partial<PageFacts> = {}): PageFacts {
+/** A page: its ids, its total after `=`, then `>` for a next link or `|` for a Link without one. */
+function page(notation: string, facts: Partial<PageFacts> = {}): PageFacts {
+  const [, ids = '', total, link] = NOTATION.exec(notation) ?? [];
   const list = ids.split('');
   return {
     hasList: true,
@@ -23,8 +22,9 @@ function page(ids: string, facts: Partial<PageFacts> = {}): PageFacts {
     limit: LIMIT,
     ids: list,
     marks: new Set(list),
-    total: null,
-    ...NO_LINK,
+    total: total === undefined ? null : Number(total),
+    paging: link !== '',
+    nextOffered: link === '>',
     ...facts,
   };
 }
@@ -47,221 +47,130 @@ const goOn: PageDecision = { deliver: true, step: { kind: 'go-on' } };
 const end = (reason: string, deliver = true) => ({ deliver, step: { kind: 'end', reason } });
 const fails = (deliver = false) => ({ deliver, step: { kind: 'fails' } });
 
-const first = page('abc');
-const short = page('ab');
 const noList = page('', { hasList: false });
-const rowsWithoutId = page('', { rowCount: 3, marks: new Set(['{"a":1}', '{"a":2}', '{"a":3}']) });
+const noIds = page('', { rowCount: 3, marks: new Set(['{"a":1}', '{"a":2}', '{"a":3}']) });
+const wide = page('de', { limit: 9 });
+const decided = begin('sourced-id-filter', { isDecided: true });
+const filtered = begin('sourced-id-filter', { filtered: true });
+const afterFour = (mode: PagingMode) => begin(mode, { rowsBefore: 4 });
 
-const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
+/** Each: what holds, the state, the page before (`-`: none), the page, and the decision. */
+type Case = readonly [string, ScanState, string | PageFacts, string | PageFacts, object];
+const TABLE: readonly Case[] = [
   // Ends
-  ['a body without a list ends a first page as missing-list', keyset, noList, end('missing-list')],
+  ['a body without a list ends a first page as missing-list', keyset, '-', noList, end('missing-list')],
+  ['a body without a list ends a later page as missing-list', keyset, 'abc', noList, end('missing-list')],
+  ['an empty first page is no-rows', keyset, '-', '', end('no-rows')],
+  ['an empty first page is no-rows though a next link is offered', keyset, '-', '>', end('no-rows')],
+  ['an empty later page ends', keyset, 'abc', '', end('empty-page')],
+  ['an empty later page ends though a next link is offered', keyset, 'abc', '>', end('empty-page')],
   [
-    'a body without a list ends a later page as missing-list',
-    after(keyset, first),
-    noList,
-    end('missing-list'),
-  ],
-  ['an empty first page is no-rows', keyset, page(''), end('no-rows')],
-  ['an empty first page is no-rows though a next link is offered', keyset, page('', NEXT), end('no-rows')],
-  ['an empty later page ends', after(keyset, first), page(''), end('empty-page')],
-  [
-    'an empty later page ends though a next link is offered',
-    after(keyset, first),
-    page('', NEXT),
-    end('empty-page'),
-  ],
-  [
-    'a Link without next ends, on a later full page that reaches the total',
-    after(keyset, page('abc', { total: 6 })),
-    page('def', { total: 6, ...LAST }),
+    'a Link without next ends, on a full page that reaches the total',
+    keyset,
+    'abc=6',
+    'def=6|',
     end('no-next-link'),
   ],
-  [
-    'a Link without next does not end a full first page whose total equals it',
-    keyset,
-    page('abc', { total: 3, ...LAST }),
-    goOn,
-  ],
-  [
-    'a Link without next does not end a full page below the total',
-    keyset,
-    page('abc', { total: 9, ...LAST }),
-    goOn,
-  ],
-  ['a Link without next does not end a full page without total', keyset, page('abc', LAST), goOn],
-  [
-    'a Link without next does not end a short page below the total',
-    keyset,
-    page('ab', { total: 9, ...LAST }),
-    goOn,
-  ],
-  ['a Link without next ends, on a short page', keyset, page('a', LAST), end('no-next-link')],
-  ['a total that equals a short first page does not end', keyset, page('ab', { total: 2 }), goOn],
-  ['by offset, a total that equals a short first page does not end', offset, page('ab', { total: 2 }), goOn],
-  [
-    'by filter, a total that equals a short first page does not end',
-    byFilter,
-    page('ab', { total: 2 }),
-    goOn,
-  ],
-  [
-    'the total reached on a later short page ends',
-    after(keyset, page('abc', { total: 5 })),
-    page('de', { total: 5 }),
-    end('total-reached'),
-  ],
-  ['a short page ends once the limit was honoured', after(keyset, first), page('de'), end('short-page')],
+  ['a Link without next does not end a full first page whose total equals it', keyset, '-', 'abc=3|', goOn],
+  ['a Link without next does not end a full page below the total', keyset, '-', 'abc=9|', goOn],
+  ['a Link without next does not end a full page without total', keyset, '-', 'abc|', goOn],
+  ['a Link without next does not end a short page below the total', keyset, '-', 'ab=9|', goOn],
+  ['a Link without next ends, on a short page', keyset, '-', 'a|', end('no-next-link')],
+  ['a total that equals a short first page does not end', keyset, '-', 'ab=2', goOn],
+  ['by offset, a total that equals a short first page does not end', offset, '-', 'ab=2', goOn],
+  ['by filter, a total that equals a short first page does not end', byFilter, '-', 'ab=2', goOn],
+  ['the total reached on a later short page ends', keyset, 'abc=5', 'de=5', end('total-reached')],
+  ['a short page ends once the limit was honoured', keyset, 'abc', 'de', end('short-page')],
   // No ends
-  ['a short first page does not end: the limit may be clamped', keyset, short, goOn],
-  ['a short page after short pages does not end', after(keyset, short), page('cd'), goOn],
-  [
-    'a short page under another limit than the one honoured does not end',
-    after(keyset, first),
-    page('de', { limit: 9 }),
-    goOn,
-  ],
-  ['a total of 0 does not end a page with rows', keyset, page('ab', { total: 0 }), goOn],
-  [
-    'a total below the rows read does not end',
-    after(keyset, page('ab', { total: 2, ...NEXT })),
-    page('cd', { total: 2 }),
-    goOn,
-  ],
-  ['the total reached on a full page does not end', keyset, page('abc', { total: 3 }), goOn],
-  [
-    'a total of rows left does not end where it meets the rows read',
-    after(keyset, page('ab', { total: 6 })),
-    page('cd', { total: 4 }),
-    goOn,
-  ],
-  [
-    'the total reached does not end while a next page is offered',
-    keyset,
-    page('ab', { total: 2, ...NEXT }),
-    goOn,
-  ],
-  ['a short page does not end while a next page is offered', after(keyset, first), page('de', NEXT), goOn],
+  ['a short first page does not end: the limit may be clamped', keyset, '-', 'ab', goOn],
+  ['a short page after short pages does not end', keyset, 'ab', 'cd', goOn],
+  ['a short page under another limit than the one honoured does not end', keyset, 'abc', wide, goOn],
+  ['a total of 0 does not end a page with rows', keyset, '-', 'ab=0', goOn],
+  ['a total below the rows read does not end', keyset, 'ab=2>', 'cd=2', goOn],
+  ['the total reached on a full page does not end', keyset, '-', 'abc=3', goOn],
+  ['a total of rows left does not end where it meets the rows read', keyset, 'ab=6', 'cd=4', goOn],
+  ['the total reached does not end while a next page is offered', keyset, '-', 'ab=2>', goOn],
+  ['a short page does not end while a next page is offered', keyset, 'abc', 'de>', goOn],
   // The cursor is ignored
-  ['the first page again shows that the cursor is ignored', after(keyset, first), first, fails()],
-  ['so does a short first page again', after(keyset, short), short, fails()],
-  ['so does a page that ends with the cursor', after(keyset, first), page('xyc'), fails()],
-  ['so does a page of known rows', after(keyset, first), page('bc'), fails()],
-  ['so does the first page again by filter', after(byFilter, first), first, fails()],
-  [
-    'so do more rows than requested, even if they are the total',
-    after(keyset, page('abcd', { total: 4 })),
-    page('abcd', { total: 4 }),
-    fails(),
-  ],
-  ['a page without ids cannot be continued by cursor', keyset, rowsWithoutId, fails(true)],
+  ['the first page again shows that the cursor is ignored', keyset, 'abc', 'abc', fails()],
+  ['so does a short first page again', keyset, 'ab', 'ab', fails()],
+  ['so does a page that ends with the cursor', keyset, 'abc', 'xyc', fails()],
+  ['so does a page of known rows', keyset, 'abc', 'bc', fails()],
+  ['so does the first page again by filter', byFilter, 'abc', 'abc', fails()],
+  ['so do more rows than requested, even if they are the total', keyset, 'abcd=4', 'abcd=4', fails()],
+  ['a page without ids cannot be continued by cursor', keyset, '-', noIds, fails(true)],
   // By filter
-  ['by filter, rows that no collation explains fail', byFilter, page('cab'), fails()],
+  ['by filter, rows that no collation explains fail', byFilter, '-', 'cab', fails()],
   [
     'by filter, the total of the first page counts, and ends',
-    after(byFilter, page('abc', { total: 5 })),
-    page('de', { total: 5 }),
+    byFilter,
+    'abc=5',
+    'de=5',
     end('total-reached'),
   ],
-  [
-    'by filter, a first end with fewer rows than the total fails',
-    after(byFilter, page('abc', { total: 9 })),
-    page(''),
-    fails(true),
-  ],
-  [
-    'by filter, a decided scan ends with fewer rows than the total',
-    after(begin('sourced-id-filter', { isDecided: true }), page('abc', { total: 9 })),
-    page(''),
-    end('empty-page'),
-  ],
+  ['by filter, a first end with fewer rows than the total fails', byFilter, 'abc=9', '', fails(true)],
+  ['by filter, a decided scan ends with fewer rows than the total', decided, 'abc=9', '', end('empty-page')],
   [
     'by filter, a first end with fewer rows than came before fails',
-    begin('sourced-id-filter', { rowsBefore: 4 }),
-    page('ab', LAST),
+    afterFour('sourced-id-filter'),
+    '-',
+    'ab|',
     fails(true),
   ],
-  [
-    'an empty page where another mode returned rows fails',
-    begin('offset', { rowsBefore: 4 }),
-    page(''),
-    fails(true),
-  ],
-  [
-    'by filter, the unfiltered total of an incremental sync means nothing',
-    after(begin('sourced-id-filter', { filtered: true }), page('abc', { total: 9 })),
-    page(''),
-    end('empty-page'),
-  ],
+  ['an empty page where another mode returned rows fails', afterFour('offset'), '-', '', fails(true)],
+  ['the unfiltered total of an incremental sync means nothing', filtered, 'abc=9', '', end('empty-page')],
   // By offset
-  ['by offset, a page goes on', offset, first, goOn],
-  ['by offset, an overlapping page is delivered', after(offset, first), page('cde'), goOn],
-  [
-    'by offset, rows that moved to the last page are delivered',
-    after(offset, first),
-    page('bc'),
-    {
-      deliver: true,
-    },
-  ],
-  ['by offset, a full page that repeats fails', after(offset, first), first, fails()],
-  ['by offset, a page without ids that repeats fails', after(offset, rowsWithoutId), rowsWithoutId, fails()],
+  ['by offset, a page goes on', offset, '-', 'abc', goOn],
+  ['by offset, an overlapping page is delivered', offset, 'abc', 'cde', goOn],
+  ['by offset, rows that moved to the last page are delivered', offset, 'abc', 'bc', { deliver: true }],
+  ['by offset, a full page that repeats fails', offset, 'abc', 'abc', fails()],
+  ['by offset, a page without ids that repeats fails', offset, noIds, noIds, fails()],
   [
     'by offset, a short page that repeats is all that the hub shows',
-    after(offset, short),
-    short,
+    offset,
+    'ab',
+    'ab',
     end('repeated-page', false),
   ],
   [
     'by offset, a short page that repeats and is the total ends',
-    after(offset, page('ab', { total: 2 })),
-    page('ab', { total: 2 }),
+    offset,
+    'ab=2',
+    'ab=2',
     end('total-reached', false),
   ],
   [
-    'by offset, more rows than requested that repeat and are the total end',
-    after(offset, page('abcd', { total: 4 })),
-    page('abcd', { total: 4 }),
+    'by offset, more rows than requested that are the total end',
+    offset,
+    'abcd=4',
+    'abcd=4',
     end('total-reached', false),
   ],
   [
-    'by offset, more rows than requested that repeat and are the total end with a Link without next, too',
-    after(offset, page('abcd', { total: 4, ...LAST })),
-    page('dcba', { total: 4, ...LAST }),
+    'so they do with a Link without next, in any order',
+    offset,
+    'abcd=4|',
+    'dcba=4|',
     end('total-reached', false),
   ],
-  [
-    'by offset, a full page that repeats fails even if it is the total',
-    after(offset, page('abc', { total: 3 })),
-    page('abc', { total: 3 }),
-    fails(),
-  ],
-  [
-    'by offset, a page that repeats fails while a next page is offered',
-    after(offset, page('ab', { total: 2, ...NEXT })),
-    page('ab', { total: 2, ...NEXT }),
-    fails(),
-  ],
+  ['by offset, a full page that repeats fails even if it is the total', offset, 'abc=3', 'abc=3', fails()],
+  ['by offset, a page that repeats fails while a next page is offered', offset, 'ab=2>', 'ab=2>', fails()],
   [
     'by offset, a page that begins like the one before and has a new row goes on',
-    after(offset, page('ab', { total: 2 })),
-    page('ac', { total: 2 }),
+    offset,
+    'ab=2',
+    'ac=2',
     goOn,
   ],
-  [
-    'by offset, a short page that repeats below the total fails',
-    after(offset, page('ab', { total: 9 })),
-    page('ab', { total: 9 }),
-    fails(),
-  ],
+  ['by offset, a short page that repeats below the total fails', offset, 'ab=9', 'ab=9', fails()],
 ];
 
-describe('the decision after a page', () => {
-  it.each(TABLE)('%s', (_, state, facts, expected) => {
-    expect(decidePage(state, facts)).toMatchObject(expected);
-  });
+const pageOf = (given: string | PageFacts): PageFacts => (typeof given === 'string' ? page(given) : given);
 
-  it('each row of the table has its own name', () => {
-    expect(new Set(TABLE.map(([name]) => name)).size).toBe(TABLE.length);
+describe('the decision after a page', () => {
+  it.each(TABLE)('%s', (_, begun, before, now, expected) => {
+    const state = before === '-' ? begun : after(begun, pageOf(before));
+    expect(decidePage(state, pageOf(now))).toMatchObject(expected);
   });
 
   it('the cursor is the last row with a readable id', () => {

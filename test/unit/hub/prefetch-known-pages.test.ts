@@ -26,11 +26,15 @@ async function school(settings: Partial<HubSettings> = {}) {
     style: 'links' as 'links' | 'no links' | 'ignores limit' | 'clamps limit',
     limits: [] as number[],
     refuses: (_cursor: string) => false,
+    stamp: '2026-01-01T00:00:00.000Z',
+    ignoresCursor: false,
+    /** The rows of the first page, if they are others than the first ids. */
+    firstPage: [] as string[],
     leastLimit: 1,
   };
   const test = await testHub(
     async (request, response) => {
-      const after = request.query.get('afterSourcedId') ?? '';
+      const after = state.ignoresCursor ? '' : (request.query.get('afterSourcedId') ?? '');
       state.onWay += 1;
       response.once('close', () => (state.cancelled += Number(!response.writableFinished)));
       state.mostOnWay = Math.max(state.mostOnWay, state.onWay);
@@ -39,7 +43,7 @@ async function school(settings: Partial<HubSettings> = {}) {
       if (Number(request.query.get('limit')) < state.leastLimit)
         return sendJson(response, {}, { status: 400 });
       if (state.refuses(after)) return sendJson(response, {}, { status: 503 });
-      const rest = ids.filter((id) => id > after);
+      const rest = [...(after === '' ? state.firstPage : []), ...ids].filter((id) => id > after);
       const limit = Number(request.query.get('limit'));
       state.limits.push(limit);
       const mosts = { 'ignores limit': PAGE_ROWS, 'clamps limit': Math.min(limit, PAGE_ROWS) };
@@ -47,7 +51,7 @@ async function school(settings: Partial<HubSettings> = {}) {
       const users = rest.slice(0, most).map((sourcedId) => ({
         sourcedId,
         name: names.get(sourcedId) ?? 'n',
-        dateLastModified: '2026-01-01T00:00:00Z',
+        dateLastModified: state.stamp,
       }));
       const next = `<${request.path}?limit=${limit}&afterSourcedId=${users.at(-1)?.sourcedId}>; rel="next"`;
       const links = ['<x>; rel="first"', ...(rest.length > most ? [next] : [])].join(', ');
@@ -73,18 +77,31 @@ async function school(settings: Partial<HubSettings> = {}) {
     async scan(onPage: (page: HubPage, at: number) => void | Promise<void> = () => undefined) {
       const before = test.data().length;
       const found: HubPage[] = [];
-      for await (const page of open()) {
-        await onPage(page, found.length);
-        found.push(page);
-        const print = page.print?.() ?? null;
+      const read = open();
+      let step = await read.next();
+      for (; step.done !== true; step = await read.next()) {
+        await onPage(step.value, found.length);
+        found.push(step.value);
+        const print = step.value.print?.() ?? null;
         if (print !== null) pages.remember(print, print.ids);
       }
-      const read = found.flatMap(({ rows }) => rows.map((row) => (row as { sourcedId: string }).sourcedId));
+      const idsRead = found.flatMap(({ rows }) =>
+        rows.map((row) => (row as { sourcedId: string }).sourcedId),
+      );
       const versions = found.map(({ readVersion }) => readVersion);
-      return { found, ids: read, versions, requests: test.data().length - before };
+      return { found, ids: idsRead, versions, end: step.value, requests: test.data().length - before };
     },
     answer: (count = Infinity) => held.splice(0, count).forEach((release) => release()),
-    held: () => held.length,
+    /** Holds answers back until so many requests are under way. */
+    heldUntil: async (count: number): Promise<void> => {
+      state.holds = true;
+      await vi.waitFor(() => expect(held.length).toBe(count));
+    },
+    /** Answers all, and what follows at once. */
+    release: (): void => {
+      state.holds = false;
+      held.splice(0).forEach((release) => release());
+    },
     data: () => test.data(),
     [Symbol.asyncDispose]: () => test[Symbol.asyncDispose](),
   };
@@ -97,9 +114,8 @@ describe('a full scan that knows the pages of the last one', () => {
     expect(test.state.mostOnWay).toBe(1);
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
-    test.state.holds = false;
-    test.answer();
+    await test.heldUntil(4);
+    test.release();
     expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES });
     expect(test.state.mostOnWay).toBe(4);
   });
@@ -109,15 +125,50 @@ describe('a full scan that knows the pages of the last one', () => {
     await test.scan();
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(2));
+    await test.heldUntil(2);
     const other = test.open().next();
     await nextTurn();
     test.answer(1);
-    await vi.waitFor(() => expect(test.held()).toBe(2));
-    test.state.holds = false;
-    test.answer();
+    await test.heldUntil(2);
+    test.release();
     expect((await other).done).toBe(false);
     expect(await scanned).toMatchObject({ ids: test.ids });
+  });
+
+  it('returns and requests the same as one that parses every page, also after a re-stamp', async () => {
+    await using test = await school();
+    const first = await test.scan();
+    test.state.stamp = '2026-02-02T00:00:00Z';
+    const second = await test.scan();
+    expect(first.end).toMatchObject({ rows: test.ids.length, paging: 'keyset', totalAtEnd: test.ids.length });
+    expect([knownOf(first.found), knownOf(second.found)]).toEqual([
+      Array(PAGES).fill(false),
+      Array(PAGES).fill(true),
+    ]);
+    expect({ ...second, found: null }).toEqual({ ...first, found: null });
+  });
+
+  it('tells no total where the configuration ignores totals, and has all rows', async () => {
+    await using test = await school({ totals: 'ignored' });
+    const told = { ids: test.ids, end: { rows: test.ids.length, totalAtStart: null, totalAtEnd: null } };
+    expect(await test.scan()).toMatchObject(told);
+    expect(await test.scan()).toMatchObject(told);
+  });
+
+  it('goes on as with a parsed page where the page before it has its last row alone', async () => {
+    await using test = await school();
+    await test.scan();
+    test.state.firstPage = ['id-00', 'id-05', 'id-02'];
+    const { found, ids } = await test.scan();
+    expect(ids).toEqual([...test.state.firstPage, ...test.ids.slice(3)]);
+    expect(knownOf(found)).toEqual(allBut(0, 1));
+  });
+
+  it('notices a hub that no longer pages by cursor, although it knows its first page', async () => {
+    await using test = await school();
+    await test.scan();
+    test.state.ignoresCursor = true;
+    await expect(test.scan()).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
   });
 
   it('goes on with the waiting pages after one with another content', async () => {
@@ -126,9 +177,7 @@ describe('a full scan that knows the pages of the last one', () => {
     test.names.set('id-04', 'other');
     const { found, ids, requests } = await test.scan();
     expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES });
-    expect(found.map(({ known }) => known !== undefined)).toEqual(
-      [0, 1, 2, 3, 4, 5, 6, 7].map((at) => at !== 1),
-    );
+    expect(knownOf(found)).toEqual(allBut(1));
   });
 
   it.each(['links', 'no links'] as const)(
@@ -140,8 +189,8 @@ describe('a full scan that knows the pages of the last one', () => {
       test.ids.splice(7, 1);
       const { found, ids } = await test.scan();
       expect(ids).toEqual(test.ids);
-      expect(knownOf(found)).toEqual([true, true, false, false, true, true, true, true]);
-      expect(knownOf((await test.scan()).found)).toEqual(Array.from({ length: PAGES }, () => true));
+      expect(knownOf(found)).toEqual(allBut(2, 3));
+      expect(knownOf((await test.scan()).found)).toEqual(allBut());
     },
   );
 
@@ -160,17 +209,6 @@ describe('a full scan that knows the pages of the last one', () => {
       expect(knownOf((await test.scan()).found)).toEqual(Array.from({ length: PAGES + 1 }, () => true));
     },
   );
-
-  it('uses the waiting answers after the rest of a page, also while changes are published', async () => {
-    await using test = await school();
-    await test.scan();
-    test.ids.splice(7, 0, 'id-06b');
-    const { ids, requests, versions } = await test.scan(() => {
-      test.state.version += 1;
-    });
-    expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES + 1 });
-    expect(versions).toEqual(versions.toSorted((a, b) => a - b));
-  });
 
   it('joins short pages, so that rows inserted into one page again and again do not make ever shorter ones', async () => {
     await using test = await school();
@@ -191,15 +229,14 @@ describe('a full scan that knows the pages of the last one', () => {
     test.ids.splice(1, 1);
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
+    await test.heldUntil(4);
     test.answer(1);
     await vi.waitFor(() => expect(test.state.cancelled).toBe(1));
-    test.state.holds = false;
-    test.answer();
+    test.release();
     const { found, ids, requests } = await scanned;
     expect(ids).toEqual(test.ids);
     expect(requests).toBe(PAGES + 1);
-    expect(knownOf(found)).toEqual([false, false, true, true, true, true, true, true]);
+    expect(knownOf(found)).toEqual(allBut(0, 1));
     expect(test.state.cancelled).toBe(1);
   });
 
@@ -235,24 +272,11 @@ describe('a full scan that knows the pages of the last one', () => {
       if (at === 4) test.state.mostOnWay = 0;
       atOnceLater = test.state.mostOnWay;
     });
-    await vi.waitFor(() => expect(test.held()).toBe(4));
-    test.state.holds = false;
-    test.answer();
+    await test.heldUntil(4);
+    test.release();
     const { ids, requests } = await scanned;
     expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES + 1 });
     expect(atOnceLater).toBe(1);
-  });
-
-  it('never takes an answer that was requested before one that it has used', async () => {
-    await using test = await school();
-    await test.scan();
-    let refusals = 1;
-    test.state.refuses = (after) => after === 'id-05' && refusals-- > 0;
-    const { ids, versions } = await test.scan(() => {
-      test.state.version += 1;
-    });
-    expect(ids).toEqual(test.ids);
-    expect(versions).toEqual(versions.toSorted((a, b) => a - b));
   });
 
   it('cancels what is on the way when nobody reads on, and the next scan has the places again', async () => {
@@ -261,22 +285,23 @@ describe('a full scan that knows the pages of the last one', () => {
     test.state.holds = true;
     const abandoned = test.open();
     const first = abandoned.next();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
+    await test.heldUntil(4);
     test.answer(1);
     await first;
     await abandoned.return(undefined as never);
-    test.answer();
-    test.state.holds = false;
+    test.release();
     await vi.waitFor(() => expect(test.state.onWay).toBe(0));
     test.state.mostOnWay = 0;
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
-    test.state.holds = false;
-    test.answer();
+    await test.heldUntil(4);
+    test.release();
     expect(await scanned).toMatchObject({ ids: test.ids });
   });
 });
+
+const allBut = (...unknown: number[]): boolean[] =>
+  Array.from({ length: PAGES }, (_, at) => !unknown.includes(at));
 
 /** Whether each page with rows was recognised. */
 function knownOf(pages: readonly HubPage[]): boolean[] {
@@ -335,10 +360,9 @@ describe('the bytes that waiting answers may take', () => {
     await test.scan();
     test.state.holds = true;
     const scanned = test.scan();
-    await vi.waitFor(() => expect(test.held()).toBe(4));
+    await test.heldUntil(4);
     expect(WAITING_ANSWERS.left).toBeLessThan(all);
-    test.state.holds = false;
-    test.answer();
+    test.release();
     await scanned;
     expect(WAITING_ANSWERS.left).toBe(all);
   });

@@ -1,8 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ScheduleAnswer } from '../../../src/hub/hub.ts';
-import { readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
+import { answer, readAll, sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
 const signal = new AbortController().signal;
 
@@ -27,7 +26,7 @@ function pages(of: number, link: (next: string) => object): Script {
 
 describe('the lessons of a student', () => {
   it('are requested with the parameters of the specification', async () => {
-    await using test = await testHub((_, response) => sendJson(response, [lesson(1)]));
+    await using test = await testHub(answer(200, [lesson(1)]));
     expect((await ask(test)).lessons).toEqual([lesson(1)]);
     const [asked] = test.data();
     expect(asked?.path).toBe('/tenant/api/core/schedules');
@@ -40,18 +39,18 @@ describe('the lessons of a student', () => {
   });
 
   it('are none with 204', async () => {
-    await using test = await testHub((_, response) => void response.writeHead(204).end());
+    await using test = await testHub(answer(204));
     expect((await ask(test)).lessons).toEqual([]);
   });
 
-  it.each([
-    ['an object without a list', (response: ServerResponse) => sendJson(response, { items: [] })],
-    ['nothing with 200', (response: ServerResponse) => void response.writeHead(200).end()],
-  ])('are not none by a body of another shape, which is an error without a retry: %s', async (_, send) => {
-    await using test = await testHub((_request, response) => send(response));
-    await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_LESSONS_UNREADABLE' });
-    expect(test.data()).toHaveLength(1);
-  });
+  it.each([{ items: [] }, ''])(
+    'are not none by a body of another shape, which is an error without a retry: %j',
+    async (body) => {
+      await using test = await testHub(answer(200, body));
+      await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_LESSONS_UNREADABLE' });
+      expect(test.data()).toHaveLength(1);
+    },
+  );
 
   it('are read from every page: `@odata.nextLink`', async () => {
     await using test = await testHub(pages(4, (next) => ({ '@odata.nextLink': next })));
@@ -68,7 +67,7 @@ describe('the lessons of a student', () => {
   });
 
   it('are read without sending the token where a link leads', async () => {
-    await using other = await testHub((_, response) => sendJson(response, [lesson(9)]));
+    await using other = await testHub(answer(200, [lesson(9)]));
     const wrongTenant = (next: string) => ({ '@odata.nextLink': `${other.server.origin}${next}` });
     await using test = await testHub(pages(2, wrongTenant));
     expect((await ask(test)).lessons).toEqual([0, 1, 2, 3].map(lesson));
@@ -81,9 +80,7 @@ describe('the lessons of a student', () => {
     ['a link to the same page', () => ({ '@odata.nextLink': '?student=s' })],
     ['a foreign link without a query', () => ({ '@odata.nextLink': 'https://elsewhere.example/next' })],
   ])('are never read in part: %s', async (_, link) => {
-    await using test = await testHub((_request, response) =>
-      sendJson(response, { value: [lesson(1)], ...link() }),
-    );
+    await using test = await testHub(answer(200, { value: [lesson(1)], ...link() }));
     await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
     expect(test.data().length).toBeLessThan(4);
   });
@@ -98,7 +95,7 @@ describe('the lessons of a student', () => {
   });
 
   it('appear in no error with the name of the student', async () => {
-    await using test = await testHub((_, response) => sendJson(response, {}, { status: 400 }));
+    await using test = await testHub(answer(400));
     const error: unknown = await ask(test, 'secret-student').catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'HUB_REQUEST_REFUSED', status: 400 });
     expect(JSON.stringify([String(error), test.events])).not.toContain('secret-student');
@@ -114,7 +111,7 @@ describe('a failing Core API', () => {
         : sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
 
   it('does not open the circuit of the other API', async () => {
-    await using test = await testHub(script((_, response) => sendJson(response, {}, { status: 500 })));
+    await using test = await testHub(script(answer(500)));
     for (let times = 0; times < 5; times += 1) await ask(test).catch(() => undefined);
     await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
     expect(test.data()).toHaveLength(10);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import { TokenGate } from '../../../src/hub/token-gate.ts';
 import { collectionNamed, ROW_COLLECTIONS } from '../../../src/model/collections.ts';
-import { readAll, sendJson, testHub, type Script } from './support/scripted-hub.ts';
+import { answer, inTurn, readAll, sendJson, testHub, type Script } from './support/scripted-hub.ts';
 
 const page: Script = (_, response) => sendJson(response, [], { headers: { link: '<x>; rel="first"' } });
 const TOP_LEVEL = ROW_COLLECTIONS.filter((name) => !collectionNamed(name).path.includes('{id}'));
@@ -42,17 +42,13 @@ describe('a token endpoint that gives no token', () => {
     [400, { error: 'bad_client' }],
     [503, {}],
   ])('is asked by one attempt for all collections, whatever it answers: %i', async (status, body) => {
-    let asked = 0;
     let drawn = 0;
     const clock = sleepersClock(TOP_LEVEL.length);
     await using test = await testHub(page, {
       now: clock.now,
       sleep: clock.sleep,
       random: () => (drawn++ * 0.618) % 1,
-      tokenScript: (_, response) => {
-        asked += 1;
-        sendJson(response, body, { status });
-      },
+      tokenScript: answer(status, body),
     });
     const failures = await Promise.all(
       TOP_LEVEL.map(async (name) => {
@@ -64,40 +60,27 @@ describe('a token endpoint that gives no token', () => {
     expect(failures.length).toBeGreaterThan(10);
     for (const error of failures) expect(error).toMatchObject({ code: 'HUB_TOKEN_UNAVAILABLE', status });
     expect(clock.now()).toBeGreaterThan(15_000);
-    expect(asked).toBeGreaterThan(3);
-    expect(asked).toBeLessThan(10);
+    expect(test.tokens().length).toBeGreaterThan(3);
+    expect(test.tokens().length).toBeLessThan(10);
   });
 
   it('sets its Retry-After for every collection', async () => {
     let nowMs = 0;
-    let asked = 0;
-    await using test = await testHub(page, {
-      now: () => nowMs,
-      retry: { maxAttempts: 1 },
-      tokenScript: (_, response) => {
-        asked += 1;
-        sendJson(response, {}, { status: 503, headers: { 'retry-after': '20' } });
-      },
-    });
+    const tokenScript = answer(503, {}, { 'retry-after': '20' });
+    await using test = await testHub(page, { now: () => nowMs, retry: { maxAttempts: 1 }, tokenScript });
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ retryAfterMs: 20_000 });
     nowMs = 19_000;
     await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({ retryAfterMs: 1_000 });
-    expect(asked).toBe(1);
+    expect(test.tokens()).toHaveLength(1);
     nowMs = 20_000;
     await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({ retryAfterMs: 20_000 });
-    expect(asked).toBe(2);
+    expect(test.tokens()).toHaveLength(2);
   });
 
   it.each([408, 504])('makes no page smaller by its time-outs: %i', async (status) => {
-    let asked = 0;
-    await using test = await testHub(page, {
-      pageSize: 400,
-      tokenScript: (_, response) => {
-        asked += 1;
-        if (asked <= 3) sendJson(response, {}, { status });
-        else sendJson(response, { access_token: 't' });
-      },
-    });
+    const late = answer(status);
+    const tokenScript = inTurn(late, late, late, answer(200, { access_token: 't' }));
+    await using test = await testHub(page, { pageSize: 400, tokenScript });
     await readAll(test.hub, 'users');
     expect(test.data().map(({ query }) => query.get('limit'))).toEqual(['400']);
     expect(test.events.filter(({ type }) => type === 'hub-differs')).toEqual([]);
@@ -122,6 +105,7 @@ describe('the wait after failures of the token endpoint in a row', () => {
   it.each([
     [503, 60_000],
     [401, 600_000],
+    [400, 600_000],
   ])('has an upper limit: %i', (status, longestMs) => {
     const gate = new TokenGate(() => 0);
     for (let failure = 0; failure < 30; failure += 1) gate.shut(unclear(status));

@@ -1,44 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import { modelHub } from './support/model-hub.ts';
-import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
+import { answer, inTurn, readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
 
 const page: Script = (_, response) =>
   sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
 
-/** Issues token-1, token-2, … and records the requests. */
-function tokenServer(fields: Record<string, unknown> = { expires_in: 3600 }) {
-  const sent: { authorization: string | undefined; body: URLSearchParams }[] = [];
-  const script: Script = (request, response) => {
-    sent.push({ authorization: request.authorization, body: new URLSearchParams(request.body) });
-    sendJson(response, { access_token: `token-${sent.length}`, token_type: 'bearer', ...fields });
-  };
-  return { sent, script };
-}
-
 describe('a request for a token', () => {
   it('with basic sends id and secret form-encoded, as RFC 6749 2.3.1 says', async () => {
-    const { sent, script } = tokenServer();
     await using test = await testHub(page, {
-      tokenScript: script,
       clientId: 'my id',
       clientSecret: { reveal: () => 'p:ä+%' },
       scope: 'a b',
     });
     await readAll(test.hub, 'users');
     const pair = Buffer.from('my+id:p%3A%C3%A4%2B%25').toString('base64');
-    expect(sent[0]?.authorization).toBe(`Basic ${pair}`);
-    expect([...(sent[0]?.body ?? [])]).toEqual([
+    expect(test.tokens()[0]?.authorization).toBe(`Basic ${pair}`);
+    expect([...new URLSearchParams(test.tokens()[0]?.body)]).toEqual([
       ['grant_type', 'client_credentials'],
       ['scope', 'a b'],
     ]);
   });
 
   it('with post sends them in the body, and no empty scope', async () => {
-    const { sent, script } = tokenServer();
-    await using test = await testHub(page, { tokenScript: script, clientAuth: 'post' });
+    await using test = await testHub(page, { clientAuth: 'post' });
     await readAll(test.hub, 'users');
-    expect(sent[0]?.authorization).toBeUndefined();
-    expect([...(sent[0]?.body ?? [])]).toEqual([
+    expect(test.tokens()[0]?.authorization).toBeUndefined();
+    expect([...new URLSearchParams(test.tokens()[0]?.body)]).toEqual([
       ['grant_type', 'client_credentials'],
       ['client_id', 'id'],
       ['client_secret', 's3cret'],
@@ -46,11 +33,10 @@ describe('a request for a token', () => {
   });
 
   it('is sent once for many concurrent scans', async () => {
-    const { sent, script } = tokenServer();
-    await using test = await testHub(page, { tokenScript: script });
+    await using test = await testHub(page);
     await Promise.all(Array.from({ length: 8 }, () => readAll(test.hub, 'users')));
     await readAll(test.hub, 'users');
-    expect(sent).toHaveLength(1);
+    expect(test.tokens()).toHaveLength(1);
   });
 
   it.each([
@@ -63,15 +49,16 @@ describe('a request for a token', () => {
     'with expires_in %s is sent again shortly before that time, not sooner',
     async (expiresIn, usedAtMs, renewedAtMs) => {
       let nowMs = 1_000_000;
-      const { sent, script } = tokenServer({ expires_in: expiresIn });
-      await using test = await testHub(page, { tokenScript: script, now: () => nowMs });
+      const token = { access_token: 't', expires_in: expiresIn };
+      const tokenScript = inTurn(answer(200, token), answer(200, { ...token, access_token: 'token-2' }));
+      await using test = await testHub(page, { tokenScript, now: () => nowMs });
       await readAll(test.hub, 'users');
       nowMs = 1_000_000 + usedAtMs;
       await readAll(test.hub, 'users');
-      expect(sent).toHaveLength(1);
+      expect(test.tokens()).toHaveLength(1);
       nowMs = 1_000_000 + renewedAtMs;
       await readAll(test.hub, 'users');
-      expect(sent).toHaveLength(2);
+      expect(test.tokens()).toHaveLength(2);
       expect(test.data().at(-1)?.authorization).toBe('Bearer token-2');
     },
   );
@@ -80,18 +67,14 @@ describe('a request for a token', () => {
 describe('a token that the hub refuses', () => {
   it.each([401, 403])('is renewed once if it has expired (%i), and the scan continues', async (status) => {
     const expired = new Set<string>();
-    const { sent, script } = tokenServer();
-    await using test = await testHub(
-      (request, response) => {
-        if (expired.has(request.authorization ?? '')) sendJson(response, {}, { status });
-        else void page(request, response);
-      },
-      { tokenScript: script },
-    );
+    await using test = await testHub((request, response) => {
+      if (expired.has(request.authorization ?? '')) sendJson(response, {}, { status });
+      else void page(request, response);
+    });
     await readAll(test.hub, 'users');
     expired.add('Bearer token-1');
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
-    expect(sent).toHaveLength(2);
+    expect(test.tokens()).toHaveLength(2);
     expect(test.sleeps).toEqual([]);
     expect(test.events).toContainEqual({
       type: 'token-obtained',
@@ -106,33 +89,26 @@ describe('a token that the hub refuses', () => {
   ])(
     'is an error for a person if it is fresh (%i), after %i attempts with one token',
     async (status, attempts) => {
-      const { sent, script } = tokenServer();
-      await using test = await testHub((_, response) => sendJson(response, {}, { status }), {
-        tokenScript: script,
-      });
+      await using test = await testHub((_, response) => sendJson(response, {}, { status }), {});
       await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
         code: 'HUB_FORBIDDEN',
         reaction: 'person',
       });
-      expect(sent).toHaveLength(1);
+      expect(test.tokens()).toHaveLength(1);
       expect(test.data()).toHaveLength(attempts);
     },
   );
 
   it('is not renewed at each attempt of a forbidden collection', async () => {
-    const { sent, script } = tokenServer();
-    await using test = await testHub(
-      (request, response) => {
-        if (request.path.endsWith('/users')) void page(request, response);
-        else sendJson(response, {}, { status: 403 });
-      },
-      { tokenScript: script },
-    );
+    await using test = await testHub((request, response) => {
+      if (request.path.endsWith('/users')) void page(request, response);
+      else sendJson(response, {}, { status: 403 });
+    });
     await readAll(test.hub, 'users');
     for (let poll = 0; poll < 4; poll += 1) {
       await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({ code: 'HUB_FORBIDDEN' });
     }
-    expect(sent).toHaveLength(2);
+    expect(test.tokens()).toHaveLength(2);
   });
 });
 
@@ -205,39 +181,27 @@ describe('a refusal that passes in seconds', () => {
     'is waited for as long as Retry-After says (%i), with the same token',
     async (status) => {
       let asked = 0;
-      const { sent, script } = tokenServer();
-      await using test = await testHub(
-        (request, response) => {
-          asked += 1;
-          if (asked === 2) sendJson(response, {}, { status, headers: { 'retry-after': '3' } });
-          else void page(request, response);
-        },
-        { tokenScript: script },
-      );
+      await using test = await testHub((request, response) => {
+        asked += 1;
+        if (asked === 2) sendJson(response, {}, { status, headers: { 'retry-after': '3' } });
+        else void page(request, response);
+      });
       await readAll(test.hub, 'users');
       expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
       expect(test.sleeps).toEqual([3000]);
-      expect(sent).toHaveLength(1);
+      expect(test.tokens()).toHaveLength(1);
     },
   );
 
   it('of a forbidden collection does not cost a request for a token each time where the service has but one', async () => {
-    let tokens = 0;
-    await using test = await testHub(
-      (request, response) =>
-        request.path.endsWith('/users') ? page(request, response) : sendJson(response, {}, { status: 401 }),
-      {
-        tokenScript: (_, response) => {
-          tokens += 1;
-          sendJson(response, { access_token: 'the-only-one', expires_in: 3600 });
-        },
-        retry: { maxAttempts: 2 },
-      },
-    );
+    const script: Script = ({ path }, response) =>
+      sendJson(response, { users: [] }, { status: path.endsWith('/users') ? 200 : 401 });
+    const tokenScript = answer(200, { access_token: 'the-only-one', expires_in: 3600 });
+    await using test = await testHub(script, { tokenScript, retry: { maxAttempts: 2 } });
     await readAll(test.hub, 'users');
     await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({ code: 'HUB_FORBIDDEN' });
     for (let poll = 0; poll < 10; poll += 1) await readAll(test.hub, 'users');
-    expect(tokens).toBe(3);
+    expect(test.tokens()).toHaveLength(3);
   });
 
   it('is retried like a 503 where it has Retry-After: within bounds, and the circuit stays closed', async () => {
@@ -254,67 +218,30 @@ describe('a refusal that passes in seconds', () => {
 
   it('of an expired token with Retry-After is waited for, and the next request has a new one', async () => {
     let nowMs = 0;
-    const { sent, script } = tokenServer();
     await using test = await testHub(
       (request, response) => {
         if (nowMs < 61_000 || request.authorization === 'Bearer token-2') void page(request, response);
         else sendJson(response, {}, { status: 401, headers: { 'retry-after': '1' } });
       },
-      { tokenScript: script, now: () => nowMs },
+      { now: () => nowMs },
     );
     await readAll(test.hub, 'users');
     nowMs = 61_000;
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
     expect(test.sleeps).toEqual([1000]);
-    expect(sent).toHaveLength(2);
-  });
-
-  it.each([
-    [400, { error: 'invalid_request' }],
-    [401, { error: 'invalid_client' }],
-    [403, {}],
-    [429, {}],
-  ])('is waited for at the token endpoint too, as long as Retry-After says (%i)', async (status, body) => {
-    let asked = 0;
-    await using test = await testHub(page, {
-      tokenScript: (_, response) => {
-        asked += 1;
-        if (asked === 1) sendJson(response, body, { status, headers: { 'retry-after': '3' } });
-        else sendJson(response, { access_token: 't', expires_in: 3600 });
-      },
-    });
-    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
-    expect(asked).toBe(2);
-    expect(test.sleeps).toEqual([3000]);
+    expect(test.tokens()).toHaveLength(2);
   });
 });
 
 describe('a token endpoint that refuses', () => {
-  const cases: readonly (readonly [string, Script, RegExp, RegExp])[] = [
-    [
-      'invalid_client',
-      (_, r) =>
-        sendJson(r, { error: 'invalid_client', error_description: 's3cret is wrong' }, { status: 401 }),
-      /invalid_client/,
-      /clientSecret/,
-    ],
-    [
-      'invalid_scope',
-      (_, r) => sendJson(r, { error: 'invalid_scope' }, { status: 400 }),
-      /invalid_scope/,
-      /hub\.scope/,
-    ],
-    [
-      'unauthorized_client',
-      (_, r) => sendJson(r, { error: 'unauthorized_client' }, { status: 400 }),
-      /unauthorized_client/,
-      /client_credentials/,
-    ],
-  ];
-
-  it.each(cases)(
-    'is reported with its remedy, without the secret, and not asked again: %s',
-    async (_, tokenScript, what, remedy) => {
+  const secret = { error: 'invalid_client', error_description: 's3cret is wrong' };
+  it.each([
+    [answer(401, secret), /invalid_client/, /clientSecret/],
+    [answer(400, { error: 'invalid_scope' }), /invalid_scope/, /hub\.scope/],
+    [answer(400, { error: 'unauthorized_client' }), /unauthorized_client/, /client_credentials/],
+  ])(
+    'is reported with its remedy, without the secret, and not asked again: %#',
+    async (tokenScript, what, remedy) => {
       await using test = await testHub(page, { tokenScript });
       const error = await readAll(test.hub, 'users').catch((failure: unknown) => failure);
       expect(error).toMatchObject({
@@ -328,107 +255,76 @@ describe('a token endpoint that refuses', () => {
     },
   );
 
-  it('is reported with the time until the next request', async () => {
+  it('is asked ever more rarely about wrong credentials, and the error has the time until then', async () => {
     let nowMs = 0;
-    await using test = await testHub(page, {
-      now: () => nowMs,
-      tokenScript: (_, response) => sendJson(response, { error: 'invalid_client' }, { status: 401 }),
-    });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ retryAfterMs: 15_000 });
+    const tokenScript = answer(401, { error: 'invalid_client' });
+    await using test = await testHub(page, { now: () => nowMs, tokenScript });
+    const read = () => readAll(test.hub, 'users');
+    await expect(read()).rejects.toMatchObject({ retryAfterMs: 15_000 });
     nowMs = 4_000;
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ retryAfterMs: 11_000 });
+    await expect(read()).rejects.toMatchObject({ retryAfterMs: 11_000 });
+    for (; nowMs < 3_600_000; nowMs += 1000)
+      await expect(read()).rejects.toMatchObject({ code: 'HUB_TOKEN_REFUSED' });
+    expect(test.tokens().length).toBeGreaterThan(5);
+    expect(test.tokens().length).toBeLessThan(15);
   });
 
-  it('is asked ever more rarely about wrong credentials', async () => {
-    let nowMs = 0;
-    let asked = 0;
-    await using test = await testHub(page, {
-      now: () => nowMs,
-      tokenScript: (_, response) => {
-        asked += 1;
-        sendJson(response, { error: 'invalid_client' }, { status: 401 });
-      },
-    });
-    for (; nowMs < 3_600_000; nowMs += 1000) {
-      await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_TOKEN_REFUSED' });
-    }
-    expect(asked).toBeGreaterThan(5);
-    expect(asked).toBeLessThan(15);
-  });
-
-  const passing: readonly (readonly [string, Script, RegExp, RegExp])[] = [
-    [
-      'a login page',
-      (_, r) => sendJson(r, '<!doctype html><p>Log in', { headers: { 'content-type': 'text/html' } }),
-      /HTML page/,
-      /hub\.tokenUrl/,
-    ],
-    ['truncated JSON', (_, r) => sendJson(r, '{"access_token":"to'), /not a JSON object/, /hub\.tokenUrl/],
-    ['an empty body', (_, r) => sendJson(r, ''), /not a JSON object/, /hub\.tokenUrl/],
-    ['no access_token', (_, r) => sendJson(r, { token: 'x' }), /no usable access_token/, /hub\.tokenUrl/],
+  const html = { 'content-type': 'text/html' };
+  it.each([
+    ['a login page', answer(200, '<!doctype html><p>Log in', html), /HTML page/, /hub\.tokenUrl/],
+    ['truncated JSON', answer(200, '{"access_token":"to'), /not a JSON object/, /hub\.tokenUrl/],
+    ['an empty body', answer(200, ''), /not a JSON object/, /hub\.tokenUrl/],
+    ['no access_token', answer(200, { token: 'x' }), /no usable access_token/, /hub\.tokenUrl/],
     [
       'a token that would break the header',
-      (_, r) => sendJson(r, { access_token: 'a\r\nx: y' }),
+      answer(200, { access_token: 'a\r\nx: y' }),
       /no usable access_token/,
-      /hub\.tokenUrl/,
+      /./,
     ],
     [
       'tokens of another type',
-      (_, r) => sendJson(r, { access_token: 'a', token_type: 'mac' }),
+      answer(200, { access_token: 'a', token_type: 'mac' }),
       /other than Bearer/,
       /Bearer/,
     ],
-    ['a 404', (_, r) => sendJson(r, '<h1>Not found</h1>', { status: 404 }), /HTTP 404/, /hub\.tokenUrl/],
-    ['a 401 of a proxy', (_, r) => sendJson(r, '<h1>No', { status: 401 }), /HTTP 401/, /clientSecret/],
-    ['a 403 in HTML', (_, r) => sendJson(r, '<html>No', { status: 403 }), /HTTP 403/, /clientSecret/],
-    [
-      'an unknown error code',
-      (_, r) => sendJson(r, { error: 'try_later' }, { status: 400 }),
-      /HTTP 400/,
-      /hub\.scope/,
-    ],
-    [
-      'a redirect',
-      (_, r) => sendJson(r, '', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }),
-      /redirect/,
-      /hub\.tokenUrl/,
-    ],
-  ];
-
-  it.each(passing)(
-    'is asked again after %s, and the error says what to check',
-    async (_, fault, what, remedy) => {
-      let asked = 0;
-      await using test = await testHub(page, {
-        tokenScript: (request, response) => {
-          asked += 1;
-          if (asked <= 2) return fault(request, response);
-          return sendJson(response, { access_token: 't' });
-        },
-      });
-      expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
-      expect(test.sleeps).toHaveLength(2);
-      await using down = await testHub(page, { tokenScript: fault, retry: { maxAttempts: 2 } });
-      const error = await readAll(down.hub, 'users').catch((failure: unknown) => failure);
-      expect(error).toMatchObject({
-        code: 'HUB_TOKEN_UNAVAILABLE',
-        message: expect.stringMatching(what) as string,
-        remedy: expect.stringMatching(remedy) as string,
-      });
-    },
-  );
-
-  it.each([500, 503, 429])('is asked again after %i, at the time of its Retry-After', async (status) => {
+    ['a 429', answer(429, 'busy'), /HTTP 429/, /check the token service/],
+    ['a 404', answer(404, '<h1>Not found</h1>'), /HTTP 404/, /hub\.tokenUrl/],
+    ['a 401 of a proxy', answer(401, '<h1>No'), /HTTP 401/, /clientSecret/],
+    ['a 403 in HTML', answer(403, '<html>No'), /HTTP 403/, /clientSecret/],
+    ['an unknown error code', answer(400, { error: 'try_later' }), /HTTP 400/, /hub\.scope/],
+    ['a redirect', answer(302, '', { location: 'http://127.0.0.1:1/' }), /redirect/, /hub\.tokenUrl/],
+  ])('is asked again after %s, and the error says what to check', async (_, fault, what, remedy) => {
     let asked = 0;
     await using test = await testHub(page, {
-      tokenScript: (_, response) => {
+      tokenScript: (request, response) => {
         asked += 1;
-        if (asked === 1) sendJson(response, 'busy', { status, headers: { 'retry-after': '2' } });
-        else sendJson(response, { access_token: 't' });
+        if (asked <= 2) return fault(request, response);
+        return sendJson(response, { access_token: 't' });
       },
     });
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
-    expect(test.sleeps).toEqual([2000]);
+    expect(test.sleeps).toHaveLength(2);
+    await using down = await testHub(page, { tokenScript: fault, retry: { maxAttempts: 2 } });
+    const error = await readAll(down.hub, 'users').catch((failure: unknown) => failure);
+    expect(error).toMatchObject({
+      code: 'HUB_TOKEN_UNAVAILABLE',
+      message: expect.stringMatching(what) as string,
+      remedy: expect.stringMatching(remedy) as string,
+    });
+  });
+
+  it.each([
+    [400, { error: 'invalid_request' }],
+    [401, { error: 'invalid_client' }],
+    [403, {}],
+    [429, {}],
+    [500, 'busy'],
+    [503, 'busy'],
+  ])('is asked again after %i, at the time of its Retry-After', async (status, body) => {
+    const busy = answer(status, body, { 'retry-after': '2' });
+    await using test = await testHub(page, { tokenScript: inTurn(busy, answer(200, { access_token: 't' })) });
+    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+    expect([test.tokens().length, test.sleeps]).toEqual([2, [2000]]);
   });
 
   it('is HUB_TOKEN_UNAVAILABLE with hub.tokenUrl in the remedy when it is unreachable', async () => {

@@ -1,41 +1,25 @@
 import { expect, it } from 'vitest';
-import { progressOf, progressValue, type ProgressValue } from '../../../src/log/progress-codec.ts';
+import {
+  progressHeaders,
+  progressOf,
+  progressValue,
+  type ProgressValue,
+} from '../../../src/log/progress-codec.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
+import { DERIVED_COLLECTIONS } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
+import { loaded } from '../telemetry/support/board-of.ts';
 
-const PROGRESS: Progress = {
-  collection: 'schedules',
-  sequence: 7,
-  transactionId: 'a-random-id',
-  syncId: 'p',
-  mode: 'FULL',
-  complete: true,
-  startedAtMs: 0,
-  rowsSeen: 0,
-  rowsPublished: 0,
-  rowsRejected: 0,
-  rowsRemoved: 0,
-  rowsWithheld: 0,
-  totalAtStart: null,
-  totalAtEnd: null,
-  watermarkMs: null,
-  offsets: {},
-  lastCompleteFull: null,
-};
-
+const FULL = loaded('schedules', 60_000);
+const NONE: Progress = { ...FULL, watermarkMs: null, lastCompleteFull: null };
 const avro = createValueCodec<ProgressValue>(readSchemaFiles().get('progress')?.schema ?? 'null');
 
+const headersOf = (progress: Progress) =>
+  progressHeaders({ tenantId: 'north', progress, body: Buffer.alloc(0), schemaId: 1 });
+
 it('a record of progress is read as it was written, and names the time zone in which days are counted', () => {
-  const full = {
-    syncId: 'f',
-    startedAtMs: 5,
-    offsets: { 't/0': 3 },
-    rows: 2,
-    rowsRejected: 1,
-    rowsWithheld: 0,
-  };
-  for (const progress of [PROGRESS, { ...PROGRESS, watermarkMs: 7, totalAtEnd: 9, lastCompleteFull: full }]) {
+  for (const progress of [FULL, NONE, { ...FULL, totalAtEnd: 9, offsets: { 't/0': 3 } }]) {
     const value = avro.fromBuffer(avro.toBuffer(progressValue(progress, 'Atlantic/Azores')));
     expect(value.timeZone).toBe('Atlantic/Azores');
     expect(progressOf(value, {})).toEqual(progress);
@@ -43,9 +27,24 @@ it('a record of progress is read as it was written, and names the time zone in w
 });
 
 it('a record of the owner is no progress of a collection', () => {
-  const value = avro.fromBuffer(
-    avro.toBuffer({ collection: '@owner', owner: 'x', ownedSince: 1, timeZone: 'UTC' }),
-  );
-  expect(value).toMatchObject({ owner: 'x', ownedSince: 1, timeZone: 'UTC' });
+  const owner = { owner: 'x', ownedSince: 1, timeZone: 'UTC' };
+  const value = avro.fromBuffer(avro.toBuffer({ collection: '@owner', ...owner }));
+  expect(value).toMatchObject(owner);
   expect(progressOf(value, {})).toBeNull();
+});
+
+it('each record of progress in a transaction has a ce_id of its own', () => {
+  const collections = ['absence-versions', ...DERIVED_COLLECTIONS] as const;
+  const ids = collections.map((collection) => headersOf({ ...NONE, collection })['ce_id']);
+  expect(new Set(ids).size).toBe(collections.length);
+});
+
+it('a header of absence-changes says that the first load is over, from the first complete full sync on', () => {
+  const headerOf = (progress: Progress): string | undefined =>
+    headersOf({ ...progress, collection: 'absence-changes' })['ce_firstload'];
+  expect([NONE, FULL, { ...NONE, firstLoad: 'over' as const }].map(headerOf)).toEqual([
+    undefined,
+    'over',
+    'over',
+  ]);
 });

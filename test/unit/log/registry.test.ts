@@ -1,18 +1,20 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { frame } from '../../../src/log/framing.ts';
 import { Registry } from '../../../src/log/registry.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
+import { sendJson, serve, type ScriptedServer } from '../hub/support/scripted-hub.ts';
 
 const SCHEMAS = readSchemaFiles();
 const PROGRESS = schemaOf('progress');
 const ORGS = schemaOf('orgs');
 const ASK_AGAIN_AFTER_MS = 30_001;
 
-const cleanUps: (() => void)[] = [];
-afterEach(() => cleanUps.splice(0).forEach((cleanUp) => cleanUp()));
+const open: ScriptedServer[] = [];
+afterEach(async () => {
+  for (const server of open.splice(0)) await server[Symbol.asyncDispose]();
+});
 
 function schemaOf(name: 'progress' | 'orgs') {
   const file = SCHEMAS.get(name);
@@ -58,35 +60,23 @@ async function startRegistry() {
     const schema = trouble.lostIds.has(id) ? undefined : (trouble.underIds.get(id) ?? texts[id - 1]);
     return schema === undefined ? [404, {}] : [200, { schema, schemaType: trouble.schemaType }];
   };
-  const server = createServer((request, response) => {
+  const server = await serve(async ({ method, url, body }, response) => {
     underWay += 1;
     most = Math.max(most, underWay);
-    let body = '';
-    request.on('data', (piece: Buffer) => (body += piece.toString()));
-    request.on('end', () => {
-      requests.push(`${request.method} ${request.url}`);
-      const status = trouble.statuses.shift();
-      const [known, answer] = answerTo(request.method ?? '', request.url ?? '', body);
-      setImmediate(() => {
-        underWay -= 1;
-        if (trouble.cutOff > 0) {
-          trouble.cutOff -= 1;
-          response.writeHead(200, { 'content-length': 100 }).write('{', () => request.socket.destroy());
-          return;
-        }
-        response.writeHead(status ?? known).end(JSON.stringify(status === undefined ? answer : null));
-      });
-    });
+    requests.push(`${method} ${url.pathname}`);
+    const status = trouble.statuses.shift();
+    const [known, answer] = answerTo(method, url.pathname, body);
+    await nextTurn();
+    underWay -= 1;
+    if (trouble.cutOff > 0) {
+      trouble.cutOff -= 1;
+      response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy());
+    } else sendJson(response, status === undefined ? answer : null, { status: status ?? known });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanUps.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  open.push(server);
   const clock = { nowMs: 0 };
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    registry: new Registry({ url }, () => clock.nowMs),
+    registry: new Registry({ url: server.origin }, () => clock.nowMs),
     clock,
     trouble,
     requests,
@@ -151,15 +141,22 @@ describe('registering', () => {
     });
   });
 
-  it('a registry with a transient failure is asked again', async () => {
-    const { registry, trouble } = await startRegistry();
-    trouble.statuses = [503, 500];
-    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
-    trouble.statuses = [503, 503, 503];
-    await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
-      code: 'REGISTRY_UNREACHABLE',
-    });
-  });
+  it.each([
+    ['a transient failure', { statuses: [503, 500] }, { statuses: [503, 503, 503] }, 'answer'],
+    ['an answer that is cut off', { cutOff: 2 }, { cutOff: 3 }, 'is unreachable'],
+  ])(
+    'a registry with %s is asked again, and is unreachable in the end',
+    async (_, passing, lasting, message) => {
+      const { registry, trouble } = await startRegistry();
+      Object.assign(trouble, passing);
+      expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
+      Object.assign(trouble, lasting);
+      await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
+        code: 'REGISTRY_UNREACHABLE',
+        message: expect.stringContaining(message) as string,
+      });
+    },
+  );
 });
 
 describe('a read-only registry', () => {
@@ -199,19 +196,6 @@ describe('asking whether the schemas in use are there', () => {
     requests.length = 0;
     await registry.ping();
     expect(requests).toEqual(['GET /subjects', 'GET /schemas/ids/1']);
-  });
-});
-
-describe('an answer that is cut off', () => {
-  it('is requested again, and is an error in the end', async () => {
-    const { registry, trouble } = await startRegistry();
-    trouble.cutOff = 2;
-    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
-    trouble.cutOff = 3;
-    await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
-      code: 'REGISTRY_UNREACHABLE',
-      message: expect.stringContaining('is unreachable'),
-    });
   });
 });
 

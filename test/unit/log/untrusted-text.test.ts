@@ -1,11 +1,10 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { describeError } from '../../../src/errors.ts';
 import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
 import { kafkaError, outcomeUnknown } from '../../../src/log/kafka-errors.ts';
 import { Registry } from '../../../src/log/registry.ts';
 import { safeError } from '../../../src/telemetry/safe-error.ts';
+import { sendJson, serve, type ScriptedServer } from '../hub/support/scripted-hub.ts';
 
 const SCHEMA = { type: 'record', name: 'R', fields: [] } as const;
 const CANARY = 'kari-nordmann-01017012345';
@@ -15,20 +14,13 @@ function shownOf(error: unknown): string {
 }
 
 /** Starts a registry that answers everything with one status and body. */
-async function answering(status: number, body: string, settings = body) {
-  const server = createServer((request, response) => {
-    response.writeHead(status, { 'content-type': 'application/json', location: `/${CANARY}` });
-    response.end(request.url?.startsWith('/config') === true ? settings : body);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  };
-}
+const answering = (status: number, body: string, settings = body): Promise<ScriptedServer> =>
+  serve(({ path }, response) =>
+    sendJson(response, path.startsWith('/config') ? settings : body, {
+      status,
+      headers: { location: `/${CANARY}` },
+    }),
+  );
 
 describe('free text of a schema registry', () => {
   const body = JSON.stringify({ error_code: 40901, message: CANARY, compatibilityLevel: CANARY });
@@ -37,7 +29,7 @@ describe('free text of a schema registry', () => {
     'with HTTP %i appears in no error',
     async (status) => {
       await using server = await answering(status, body);
-      const registry = new Registry({ url: server.url });
+      const registry = new Registry({ url: server.origin });
       const framed = Buffer.from([0, 0, 0, 0, 1, 2]);
       for (const attempt of [() => registry.register('s', SCHEMA), () => registry.decode(framed)]) {
         const error: unknown = await attempt().then(
@@ -48,7 +40,7 @@ describe('free text of a schema registry', () => {
         expect(shownOf(error)).not.toContain(CANARY);
       }
       const { signal } = new AbortController();
-      const inspection = createRegistryInspection({ url: server.url });
+      const inspection = createRegistryInspection({ url: server.origin });
       const found: unknown = await inspection
         .subject('s', {}, signal)
         .then(({ problems }) => problems.map(shownOf), shownOf);
@@ -59,7 +51,7 @@ describe('free text of a schema registry', () => {
   it('with a schema that does not fit appears in no error', async () => {
     const level = JSON.stringify({ compatibilityLevel: 'FULL_TRANSITIVE' });
     await using server = await answering(200, CANARY, level);
-    const error: unknown = await new Registry({ url: server.url })
+    const error: unknown = await new Registry({ url: server.origin })
       .register('s', SCHEMA)
       .catch((failure: unknown) => failure);
     expect(shownOf(error)).not.toContain(CANARY);

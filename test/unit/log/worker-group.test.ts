@@ -6,8 +6,14 @@ const SESSION_MS = 10_000;
 const LEASE_MS = 9_000;
 const GRACE_MS = 500;
 
+const groups: WorkerGroup[] = [];
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
+afterEach(async () => {
+  const left = groups.splice(0).map((group) => group.leave());
+  await vi.advanceTimersByTimeAsync(3_000);
+  await Promise.all(left);
+  vi.useRealTimers();
+});
 
 const failure = (type: string): Error =>
   Object.assign(new Error(type), { name: 'KafkaJSProtocolError', type });
@@ -24,6 +30,8 @@ interface Joined {
   readonly generationId: number;
   readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
 }
+
+const AGAIN: Joined = { memberId: 'me', leaderId: 'another', generationId: 2, members: [] };
 
 interface SyncRequest {
   readonly groupAssignment: readonly { readonly memberId: string; readonly memberAssignment: Buffer }[];
@@ -74,6 +82,7 @@ function worker() {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       }),
   });
+  groups.push(group);
   const metadata = () =>
     coordinator.joinGroup.mock.calls.map(([{ memberId, groupProtocols }]) => ({
       memberId,
@@ -83,26 +92,29 @@ function worker() {
   return { coordinator, cluster, told, group, configured, metadata, claims };
 }
 
+async function joinedWorker() {
+  const made = worker();
+  await vi.advanceTimersByTimeAsync(0);
+  return made;
+}
+
 const JOINED = 't0,t1, moved t1';
 const RESUMED = 't0,t1, moved ';
 const LOST = 'lost: KAFKA_UNREACHABLE';
 
 describe('the lease of a worker', () => {
   it('is over when no heartbeat was answered for a session less a second', async () => {
-    const { coordinator, told, group } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, told } = await joinedWorker();
     expect(told).toEqual([JOINED]);
     coordinator.heartbeat.mockImplementation(never);
     await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
     expect(told).toEqual([JOINED]);
     await vi.advanceTimersByTimeAsync(1);
     expect(told).toEqual([JOINED, LOST]);
-    await group.leave();
   });
 
   it('is over once in an outage, and an answered heartbeat in the same generation resumes the tenants without a join', async () => {
-    const { coordinator, cluster, told, group } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, cluster, told } = await joinedWorker();
     coordinator.heartbeat.mockRejectedValue(failure('NOT_COORDINATOR_FOR_GROUP'));
     await vi.advanceTimersByTimeAsync(8_000);
     expect(told).toEqual([JOINED]);
@@ -114,36 +126,30 @@ describe('the lease of a worker', () => {
     expect(told.at(-1)).toBe(RESUMED);
     expect(coordinator.joinGroup).toHaveBeenCalledOnce();
     expect(cluster.findGroupCoordinator.mock.calls.length).toBeGreaterThan(2);
-    await group.leave();
   });
 
   it('is not over for a process that was busy, if an answer has come meanwhile', async () => {
-    const { coordinator, told, group } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, told } = await joinedWorker();
     const late = Promise.withResolvers<void>();
     coordinator.heartbeat.mockReturnValueOnce(late.promise);
     await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
     late.resolve();
     await vi.advanceTimersByTimeAsync(SESSION_MS);
     expect(told).toEqual([JOINED]);
-    await group.leave();
   });
 
   it('is not renewed by an answer that came as late as it lasts', async () => {
-    const { coordinator, told, group } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, told } = await joinedWorker();
     const late = Promise.withResolvers<void>();
     coordinator.heartbeat.mockReturnValueOnce(late.promise).mockImplementation(never);
     await vi.advanceTimersByTimeAsync(2_000 + SESSION_MS);
     late.resolve();
     await vi.advanceTimersByTimeAsync(SESSION_MS);
     expect(told).toEqual([JOINED, LOST]);
-    await group.leave();
   });
 
   it('lasts two sessions from the last answer while the others rejoin, however often it tries, and then it claims nothing', async () => {
-    const { coordinator, told, group, claims } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, told, claims } = await joinedWorker();
     coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
     coordinator.joinGroup.mockRejectedValue(failure('GROUP_COORDINATOR_NOT_AVAILABLE'));
     // The first heartbeat is sent after two seconds.
@@ -154,28 +160,25 @@ describe('the lease of a worker', () => {
     expect(told).toEqual([JOINED, LOST]);
     await vi.advanceTimersByTimeAsync(3_000);
     expect(claims().at(-1)).toEqual(['me', []]);
-    await group.leave();
   });
 
   it('is over in time also where a rebalance had made it longer', async () => {
-    const { coordinator, told, group } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, told } = await joinedWorker();
     coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
     const joined = Promise.withResolvers<Joined>();
     coordinator.joinGroup.mockReturnValueOnce(joined.promise);
     await vi.advanceTimersByTimeAsync(9_000);
-    joined.resolve({ memberId: 'me', leaderId: 'another', generationId: 2, members: [] });
+    joined.resolve(AGAIN);
     await vi.advanceTimersByTimeAsync(0);
     coordinator.heartbeat.mockImplementation(never);
     await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
     expect(told).toEqual([JOINED, JOINED]);
     await vi.advanceTimersByTimeAsync(1);
     expect(told).toEqual([JOINED, JOINED, LOST]);
-    await group.leave();
   });
 
   it('of one that was alone is over, too, once another one joins and it cannot', async () => {
-    const { coordinator, told, group } = worker();
+    const { coordinator, told } = worker();
     const alone = { memberId: 'me', leaderId: 'me', generationId: 1 };
     const members = [{ memberId: 'me', memberMetadata: Buffer.from('{"holds":[]}') }];
     coordinator.joinGroup.mockResolvedValueOnce({ ...alone, members });
@@ -183,27 +186,20 @@ describe('the lease of a worker', () => {
     coordinator.joinGroup.mockRejectedValue(failure('GROUP_COORDINATOR_NOT_AVAILABLE'));
     await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS);
     expect(told).toEqual([JOINED, LOST]);
-    await group.leave();
   });
 });
 
 describe('a worker', () => {
   it('that the coordinator does not know any more stops its tenants, and joins as a new member without a claim', async () => {
-    const { coordinator, told, group, claims } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, told, claims } = await joinedWorker();
     coordinator.heartbeat.mockRejectedValueOnce(failure('UNKNOWN_MEMBER_ID'));
     await vi.advanceTimersByTimeAsync(2_100);
     expect(told).toEqual([JOINED, LOST, JOINED]);
-    expect(claims()).toEqual([
-      ['', []],
-      ['', []],
-    ]);
-    await group.leave();
+    expect(claims().flat(2)).toEqual(['', '']);
   });
 
   it('keeps its tenants, its id and its claims through a rebalance', async () => {
-    const { coordinator, told, group, claims } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, told, claims } = await joinedWorker();
     coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
     await vi.advanceTimersByTimeAsync(2_100);
     expect(told).toEqual([JOINED, JOINED]);
@@ -211,11 +207,10 @@ describe('a worker', () => {
       ['', []],
       ['me', ['t0', 't1']],
     ]);
-    await group.leave();
   });
 
   it('without the right to the group says so, and joins once it is granted', async () => {
-    const { coordinator, cluster, told, group } = worker();
+    const { coordinator, cluster, told } = worker();
     const hidden = Object.assign(new Error('none'), { name: 'KafkaJSGroupCoordinatorNotFound' });
     cluster.findGroupCoordinator.mockRejectedValue(hidden);
     coordinator.findGroupCoordinator.mockRejectedValue(failure('GROUP_AUTHORIZATION_FAILED'));
@@ -224,12 +219,10 @@ describe('a worker', () => {
     cluster.findGroupCoordinator.mockResolvedValue(coordinator);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(told.at(-1)).toBe(JOINED);
-    await group.leave();
   });
 
   it('leaves within three seconds where the broker hangs', async () => {
-    const { coordinator, cluster, group } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, cluster, group } = await joinedWorker();
     coordinator.leaveGroup.mockImplementation(never);
     cluster.disconnect.mockImplementation(never);
     const left = vi.fn<() => void>();
@@ -239,8 +232,7 @@ describe('a worker', () => {
   });
 
   it('whose configuration has changed joins again within a heartbeat, under its id and with what it knows, and keeps its tenants meanwhile', async () => {
-    const { coordinator, told, group, configured, metadata } = worker();
-    await vi.advanceTimersByTimeAsync(0);
+    const { coordinator, told, group, configured, metadata } = await joinedWorker();
     configured.splice(0, 3, 't1', 't2', 't3');
     const joining = Promise.withResolvers<Joined>();
     coordinator.joinGroup.mockReturnValueOnce(joining.promise);
@@ -255,12 +247,11 @@ describe('a worker', () => {
     // The others may wait a session for one that is gone.
     await vi.advanceTimersByTimeAsync(SESSION_MS);
     expect(told).toEqual([JOINED]);
-    joining.resolve({ memberId: 'me', leaderId: 'another', generationId: 2, members: [] });
+    joining.resolve(AGAIN);
     await vi.advanceTimersByTimeAsync(SESSION_MS);
     // What it does not know any more it does not begin, whoever assigned it.
     expect(told).toEqual([JOINED, 't1, moved t1']);
     expect(coordinator.joinGroup).toHaveBeenCalledTimes(2);
-    await group.leave();
   });
 
   it('whose configuration changes while it joins joins once more', async () => {
@@ -272,21 +263,19 @@ describe('a worker', () => {
     });
     await vi.advanceTimersByTimeAsync(2_000);
     expect(metadata().map(({ knows }) => knows.length)).toEqual([3, 4]);
-    await group.leave();
   });
 
   it('has room in the record of the group for a thousand tenants of ten workers', async () => {
-    const { group, configured, metadata } = worker();
+    const { configured, metadata } = worker();
     configured.splice(0, 3, ...Array.from({ length: 1_000 }, (_, index) => `${index}`.padStart(40, 'x')));
     await vi.advanceTimersByTimeAsync(0);
     const namesBytes = Buffer.byteLength(JSON.stringify(metadata()[0]?.knows));
     // What each knows; and, of all together, what they hold, what is assigned to them and what of it moves.
     expect((10 + 3) * namesBytes).toBeLessThan(1_000_000);
-    await group.leave();
   });
 
   it('that leads shares the tenants that anybody knows, and says which were held elsewhere', async () => {
-    const { coordinator, group } = worker();
+    const { coordinator } = worker();
     const claim = (memberId: string, holds: string[], knows: string[]) => ({
       memberId,
       memberMetadata: Buffer.from(JSON.stringify({ holds, knows, revision: 'one' })),
@@ -308,6 +297,5 @@ describe('a worker', () => {
       other: { tenants: ['t0', 'theirs'], moved: [] },
       me: { tenants: ['t1', 't2'], moved: ['t1'] },
     });
-    await group.leave();
   });
 });

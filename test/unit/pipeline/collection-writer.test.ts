@@ -45,6 +45,10 @@ interface Bench {
   readonly writer: CollectionWriter;
   readonly index: CollectionIndex;
   readonly transactions: Transaction[];
+  /** Accepts rows as of a page that was requested now. */
+  readonly accept: (sync: ActiveSync, ...rows: KeyedRow[]) => ReturnType<CollectionWriter['accept']>;
+  /** Publishes rows by a full sync. */
+  readonly load: (...rows: KeyedRow[]) => Promise<void>;
   /** The key and content of each record in order, as a consumer reads them; null for a removal. */
   readonly published: (topic?: string) => (readonly [string, string | null])[];
 }
@@ -84,7 +88,15 @@ async function bench(options: { failCommit?: () => boolean } = {}): Promise<Benc
       .flatMap(({ records }) => records)
       .filter((record) => record.topic === topic)
       .map(({ key, body }) => [key, body?.toString() ?? null] as const);
-  return { writer, index, transactions, published };
+  const accept: Bench['accept'] = (sync, ...rows) =>
+    writer.accept(sync, { rows, readVersion: writer.readVersion() });
+  const load = async (...rows: KeyedRow[]): Promise<void> => {
+    const sync = beginSync(writer, 'FULL');
+    await accept(sync, ...rows);
+    await writer.flush(sync);
+    writer.end(sync);
+  };
+  return { writer, index, transactions, accept, load, published };
 }
 
 function unseen(writer: CollectionWriter, sync: ActiveSync) {
@@ -110,10 +122,10 @@ function beginSync(
 
 describe('CollectionWriter', () => {
   it('a stale page does not overwrite what a newer one published', async () => {
-    const { writer, published } = await bench();
+    const { writer, published, accept } = await bench();
     const [full, delta] = [beginSync(writer, 'FULL'), beginSync(writer)];
     const fullStamp = writer.readVersion();
-    await writer.accept(delta, { rows: [row('a', 'new')], readVersion: writer.readVersion() });
+    await accept(delta, row('a', 'new'));
     await writer.flush(delta);
     const tally = await writer.accept(full, { rows: [row('a', 'old')], readVersion: fullStamp });
     await writer.flush(full);
@@ -122,14 +134,8 @@ describe('CollectionWriter', () => {
   });
 
   it('a stale page does not bring back what was removed after its request', async () => {
-    const { writer, published } = await bench();
-    const first = beginSync(writer, 'FULL');
-    await writer.accept(first, {
-      rows: [row('a', 'x'), row('b', 'x')],
-      readVersion: writer.readVersion(),
-    });
-    await writer.flush(first);
-    writer.end(first);
+    const { writer, published, load } = await bench();
+    await load(row('a', 'x'), row('b', 'x'));
     const [full, delta] = [beginSync(writer, 'FULL'), beginSync(writer)];
     const readVersion = writer.readVersion();
     await writer.remove(full, 'rows', ['a']);
@@ -165,10 +171,10 @@ describe('CollectionWriter', () => {
   );
 
   it('A→B→A in one transaction is three records with three ids, and the index has the last', async () => {
-    const { writer, index, transactions, published } = await bench();
+    const { writer, index, transactions, published, accept } = await bench();
     const sync = beginSync(writer);
     for (const content of ['A', 'B', 'A']) {
-      await writer.accept(sync, { rows: [row('k', content)], readVersion: writer.readVersion() });
+      await accept(sync, row('k', content));
     }
     await writer.flush(sync);
     expect(transactions).toHaveLength(1);
@@ -179,19 +185,13 @@ describe('CollectionWriter', () => {
   });
 
   it('a row that one sync has read is not removed by another', async () => {
-    const { writer, published } = await bench();
-    const first = beginSync(writer, 'FULL');
-    await writer.accept(first, {
-      rows: [row('a', 'x'), row('b', 'x')],
-      readVersion: writer.readVersion(),
-    });
-    await writer.flush(first);
-    writer.end(first);
+    const { writer, published, accept, load } = await bench();
+    await load(row('a', 'x'), row('b', 'x'));
     const full = beginSync(writer, 'FULL');
     const { keys: candidates, count } = await unseen(writer, full);
     expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
     const delta = beginSync(writer);
-    await writer.accept(delta, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
+    await accept(delta, row('a', 'x'));
     await writer.remove(full, 'rows', candidates);
     await writer.flush(full);
     expect(published().slice(2)).toEqual([['b', null]]);
@@ -200,60 +200,33 @@ describe('CollectionWriter', () => {
   });
 
   it('an unreadable row counts as present in a full sync', async () => {
-    const { writer, published } = await bench();
-    const full = beginSync(writer, 'FULL');
-    await writer.accept(full, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
-    await writer.flush(full);
-    writer.end(full);
+    const { writer, published, accept, load } = await bench();
+    await load(row('a', 'x'));
     const republication = beginSync(writer, 'FULL');
-    await writer.accept(republication, {
-      rows: [unreadable('a', 'odd')],
-      readVersion: writer.readVersion(),
-    });
+    await accept(republication, unreadable('a', 'odd'));
     expect((await unseen(writer, republication)).keys).toEqual([]);
     await writer.flush(republication);
     expect(published('rejects')).toEqual([['users|a', 'odd']]);
     expect(published()).toHaveLength(1);
   });
 
-  it('an unreadable new row does not hide that another row has vanished', async () => {
-    const { writer } = await bench();
+  it.each([
+    ['a new row', row('c', 'x')],
+    ['an unreadable new row', unreadable('c', 'odd')],
+  ])('%s does not hide that another row has vanished', async (_, other) => {
+    const { writer, accept, load } = await bench();
+    await load(row('a', 'x'), row('b', 'x'));
+    const whole = beginSync(writer, 'FULL');
+    await accept(whole, row('a', 'x'), row('b', 'x'));
+    expect(hasSeenAll(whole, writer.known.rows)).toBe(true);
+    writer.end(whole);
     const full = beginSync(writer, 'FULL');
-    await writer.accept(full, {
-      rows: [row('a', 'x'), row('b', 'x')],
-      readVersion: writer.readVersion(),
-    });
-    expect(hasSeenAll(full, writer.known.rows)).toBe(true);
-    await writer.flush(full);
-    writer.end(full);
-    const republication = beginSync(writer, 'FULL');
-    await writer.accept(republication, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
-    expect(hasSeenAll(republication, writer.known.rows)).toBe(false);
-    await writer.accept(republication, {
-      rows: [unreadable('c', 'odd')],
-      readVersion: writer.readVersion(),
-    });
-    expect(republication.seen?.size).toBe(writer.known.rows);
-    expect(hasSeenAll(republication, writer.known.rows)).toBe(false);
-    expect((await unseen(writer, republication)).keys).toEqual(['b']);
-  });
-
-  it('a new row does not hide that another has vanished', async () => {
-    const { writer } = await bench();
-    const full = beginSync(writer, 'FULL');
-    await writer.accept(full, {
-      rows: [row('a', 'x'), row('b', 'x')],
-      readVersion: writer.readVersion(),
-    });
-    await writer.flush(full);
-    writer.end(full);
-    const republication = beginSync(writer, 'FULL');
-    await writer.accept(republication, {
-      rows: [row('a', 'x'), row('c', 'x')],
-      readVersion: writer.readVersion(),
-    });
-    expect(hasSeenAll(republication, writer.known.rows)).toBe(false);
-    expect((await unseen(writer, republication)).keys).toEqual(['b']);
+    await accept(full, row('a', 'x'));
+    expect(hasSeenAll(full, writer.known.rows)).toBe(false);
+    await accept(full, other);
+    expect(full.seen?.size).toBe(2);
+    expect(hasSeenAll(full, writer.known.rows)).toBe(false);
+    expect((await unseen(writer, full)).keys).toEqual(['b']);
   });
 
   it('a removal of an unknown key publishes nothing', async () => {
@@ -267,13 +240,13 @@ describe('CollectionWriter', () => {
 
   it('a commit that failed changes neither the index nor the progress, and stops every later decision', async () => {
     let failing = false;
-    const { writer, index } = await bench({ failCommit: () => failing });
+    const { writer, index, accept } = await bench({ failCommit: () => failing });
     const sync = beginSync(writer, 'FULL');
-    await writer.accept(sync, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
+    await accept(sync, row('a', 'x'));
     await writer.flush(sync);
     const before = writer.progress;
     failing = true;
-    await writer.accept(sync, { rows: [row('b', 'x')], readVersion: writer.readVersion() });
+    await accept(sync, row('b', 'x'));
     await expect(writer.flush(sync)).rejects.toThrow('the commit failed');
     expect(writer.progress).toBe(before);
     const page = { rows: [row('c', 'x')], readVersion: writer.readVersion() };
@@ -282,42 +255,33 @@ describe('CollectionWriter', () => {
   });
 
   it('an index at another transaction stops every decision', async () => {
-    const { writer, index } = await bench();
+    const { writer, index, accept } = await bench();
     const sync = beginSync(writer, 'FULL');
-    await writer.accept(sync, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
+    await accept(sync, row('a', 'x'));
     await writer.flush(sync);
     await (
       await index.rebuild()
     ).finish({ sequence: 1, transactionId: 'older', committedAtMs: 0, offsets: {} });
-    await expect(
-      writer.accept(sync, { rows: [row('a', 'y')], readVersion: writer.readVersion() }),
-    ).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
+    await expect(accept(sync, row('a', 'y'))).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
   });
 
   it('a lost index does not say that no row is missing', async () => {
-    const { writer, index } = await bench();
-    const full = beginSync(writer, 'FULL');
-    await writer.accept(full, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
-    await writer.flush(full);
-    writer.end(full);
+    const { writer, index, load } = await bench();
+    await load(row('a', 'x'));
     const next = beginSync(writer, 'FULL');
     await index.rebuild();
     await expect(unseen(writer, next)).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
   });
 
   it('a slow page does not overwrite newer rows, even after a large load', async () => {
-    const { writer, published } = await bench();
+    const { writer, published, accept } = await bench();
     const [slow, quick] = [beginSync(writer, 'FULL'), beginSync(writer)];
     const readVersion = writer.readVersion();
     for (const part of [0, 1, 2]) {
-      const rows = Array.from({ length: 10_000 }, (_, number) => row(`${part}-${number}`, 'new'));
-      await writer.accept(quick, { rows, readVersion: writer.readVersion() });
+      await accept(quick, ...Array.from({ length: 10_000 }, (_, number) => row(`${part}-${number}`, 'new')));
       await writer.flush(quick);
     }
-    await writer.accept(slow, {
-      rows: [row('0-0', 'old'), row('2-9999', 'old')],
-      readVersion: readVersion,
-    });
+    await writer.accept(slow, { rows: [row('0-0', 'old'), row('2-9999', 'old')], readVersion });
     await writer.flush(slow);
     expect(published()).toHaveLength(30_000);
   });
@@ -331,14 +295,14 @@ describe('CollectionWriter', () => {
   });
 
   it('an unfinished sync moves neither the watermark nor the last complete sync', async () => {
-    const { writer } = await bench();
+    const { writer, accept } = await bench();
     const sync = beginSync(writer, 'FULL');
     const { syncId } = sync.stats;
-    await writer.accept(sync, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
+    await accept(sync, row('a', 'x'));
     await writer.flush(sync, { watermarkMs: 5_000, isWhole: true });
     const { lastCompleteFull: complete } = writer.progress ?? {};
     expect(complete).toMatchObject({ syncId, rows: 1, offsets: { 'p.north.users/0': 1 } });
-    await writer.accept(sync, { rows: [row('a', 'y')], readVersion: writer.readVersion() });
+    await accept(sync, row('a', 'y'));
     await writer.flush(sync);
     await writer.flush(sync, 'incomplete');
     expect(writer.progress).toMatchObject({
@@ -360,14 +324,14 @@ describe('what a full sync has settled of missing rows', () => {
   });
 
   it('stands beside its removals, whichever sync commits them; its id only in its own last transaction', async () => {
-    const { writer, published } = await bench();
+    const { writer, published, accept } = await bench();
     const quick = beginSync(writer);
-    await writer.accept(quick, { rows: [row('a', 'x'), row('b', 'x')], readVersion: writer.readVersion() });
+    await accept(quick, row('a', 'x'), row('b', 'x'));
     await writer.flush(quick);
     const full = beginSync(writer, 'FULL');
     writer.committed.settle(settled(full.stats.syncId), 0);
     await writer.remove(full, 'rows', ['b']);
-    await writer.accept(quick, { rows: [row('a', 'y')], readVersion: writer.readVersion() });
+    await accept(quick, row('a', 'y'));
     await writer.flush(quick, { watermarkMs: 5_000, isWhole: false });
     expect(published().slice(-2)).toEqual(expect.arrayContaining([['b', null]]));
     expect(writer.progress?.deletions).toMatchObject({ settledBy: '', removed: 1 });
@@ -376,11 +340,11 @@ describe('what a full sync has settled of missing rows', () => {
   });
 
   it('has its id at once where it began a hold: a crash before its end loses the list, and no older one stands for it', async () => {
-    const { writer } = await bench();
+    const { writer, accept } = await bench();
     const quick = beginSync(writer);
     writer.committed.settle({ ...settled('full'), heldSinceMs: 7, why: 'all are missing' }, 3);
     for (const content of ['x', 'y']) {
-      await writer.accept(quick, { rows: [row('a', content)], readVersion: writer.readVersion() });
+      await accept(quick, row('a', content));
       await writer.flush(quick);
       expect(writer.progress?.deletions).toMatchObject({ settledBy: 'full', heldSinceMs: 7 });
     }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
-import { showsOwnRows } from '../../../src/sync/tenant-identity.ts';
+import { canVerifyIdentity, overlapsEnough, showsOwnRows } from '../../../src/sync/tenant-identity.ts';
 import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
 
 const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
@@ -90,5 +90,30 @@ describe("a page of hardly any known row is this tenant's", () => {
   it('is not judged while the hub is unavailable: the error is passed on', async () => {
     const { users } = sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });
     await expect(showsOwnRows(users, signal)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+  });
+});
+
+describe('rows', () => {
+  it.each([
+    // rows, known among them, published rows, whether they are this tenant's
+    [1_000, 0, 100, false],
+    [20_000, 9, 100, false],
+    [30, 2, 100, false],
+    [3, 0, 0, false],
+    [2_000, 10, 100, true],
+    // A collection that grew many times over.
+    [320, 20, 20, true],
+    [85, 5, 5, true],
+    [46, 6, 6, true],
+    [0, 0, 100, true],
+  ])(
+    "%i of which %i are among %i published ones are this tenant's: %s",
+    (rows, knownAmongThem, knownRows, own) => {
+      expect(overlapsEnough({ rows, knownAmongThem, knownRows })).toBe(own);
+    },
+  );
+
+  it('of a collection of fewer than five are too few to judge', () => {
+    expect([4, 5].map(canVerifyIdentity)).toEqual([false, true]);
   });
 });

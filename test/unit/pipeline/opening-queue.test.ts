@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import type { ConfigChange } from '../../../src/config/config-file.ts';
@@ -9,7 +9,12 @@ import { createMemoryStore } from '../../../src/state/memory-state.ts';
 const AT_ONCE = 10;
 const TENANTS = Array.from({ length: 24 }, (_, index) => `t${index}`);
 
-afterEach(() => vi.useRealTimers());
+const controllers: AbortController[] = [];
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  for (const each of controllers.splice(0)) each.abort();
+  vi.useRealTimers();
+});
 
 /** Runs a worker of 24 tenants without collections; each opening ends when the test says so. */
 function worker(prepare: (tenantId: string) => Promise<void>) {
@@ -71,6 +76,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
       } as unknown as Tenant;
     },
   } as unknown as Assembly;
+  controllers.push(stop);
   const running = runWorker(assembly, {
     signal: stop.signal,
     followConfig: (listener) => {
@@ -83,6 +89,8 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
       return { rejoin, leave: async () => void left.push([...stopped]) };
     },
   });
+  const ended = vi.fn<(error: unknown) => void>();
+  running.catch(ended);
   return {
     served,
     failures,
@@ -90,6 +98,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
     left,
     others,
     running,
+    ended,
     assign,
     rejoin,
     followed,
@@ -130,7 +139,7 @@ function heldOpenings() {
 describe('a start with many tenants', () => {
   it('opens ten tenants at a time, and serves the first before the last is opened', async () => {
     const { begun, open, prepare } = heldOpenings();
-    const { served, stop } = worker(prepare);
+    const { served } = worker(prepare);
     let most = 0;
     for (const tenantId of TENANTS) {
       await vi.waitFor(() => expect(open.has(tenantId)).toBe(true));
@@ -140,31 +149,26 @@ describe('a start with many tenants', () => {
     }
     await vi.waitFor(() => expect(served).toEqual(TENANTS));
     expect([most, begun.length]).toEqual([AT_ONCE, TENANTS.length]);
-    await stop();
   });
 
   it('serves the others while openings hang', async () => {
-    vi.useFakeTimers();
     const hanging = new Set(TENANTS.slice(0, AT_ONCE));
-    const { served, failures, stop } = worker((tenantId) =>
+    const { served, failures } = worker((tenantId) =>
       hanging.has(tenantId) ? new Promise(() => undefined) : Promise.resolve(),
     );
     await vi.advanceTimersByTimeAsync(60_000);
     expect(served).toEqual(TENANTS.slice(AT_ONCE));
     expect(failures).toEqual([]);
-    void stop();
   });
 
   it('gives the place of a tenant that failed to others while it waits for its next attempt', async () => {
-    vi.useFakeTimers();
     const trouble = new RollcallError('KAFKA_UNREACHABLE', 'no broker', { remedy: 'Wait.' });
-    const { served, failures, stop } = worker((tenantId) =>
+    const { served, failures } = worker((tenantId) =>
       tenantId === 't3' || tenantId === 't7' ? Promise.resolve() : Promise.reject(trouble),
     );
     await vi.advanceTimersByTimeAsync(400);
     expect(served).toEqual(['t3', 't7']);
     expect(new Set(failures).size).toBe(TENANTS.length - 2);
-    await stop();
   });
 
   it('stops at once while tenants wait for their turn', async () => {
@@ -182,9 +186,8 @@ describe('a tenant that needs a person', () => {
     new RollcallError(code, 'it does not fit', { remedy: 'Mend it.' });
 
   it('fails alone, and is tried again every five minutes until it opens', async () => {
-    vi.useFakeTimers();
     let attempts = 0;
-    const { served, stop } = worker((tenantId) => {
+    const { served } = worker((tenantId) => {
       if (tenantId !== 't3') return Promise.resolve();
       attempts += 1;
       return attempts < 3 ? Promise.reject(trouble('KAFKA_TOPIC_MISMATCH')) : Promise.resolve();
@@ -197,13 +200,11 @@ describe('a tenant that needs a person', () => {
     await vi.advanceTimersByTimeAsync(300_000);
     expect(served.at(-1)).toBe('t3');
     expect(served).toHaveLength(TENANTS.length);
-    await stop();
   });
 
   it('is taken back from a process that took it over when that one has ended, after seconds and not in turns', async () => {
-    vi.useFakeTimers();
     let attempts = 0;
-    const { served, stopped, stop, others } = worker((tenantId) => {
+    const { served, stopped, others } = worker((tenantId) => {
       if (tenantId !== 't3') return Promise.resolve();
       attempts += 1;
       return Promise.reject(trouble('OWNERSHIP_LOST'));
@@ -219,18 +220,14 @@ describe('a tenant that needs a person', () => {
     await vi.advanceTimersByTimeAsync(300_000);
     expect(attempts).toBeLessThan(12);
     expect(served.length).toBe(TENANTS.length - 1);
-    await stop();
   });
 
   it('ends the process once every other one has failed as well', async () => {
-    vi.useFakeTimers();
     const last = Promise.withResolvers<void>();
-    const { running } = worker((tenantId) => {
+    const { running, ended } = worker((tenantId) => {
       if (tenantId === 't3') return last.promise;
       return Promise.reject(trouble('KAFKA_TOPIC_MISMATCH'));
     });
-    const ended = vi.fn<(error: unknown) => void>();
-    running.catch(ended);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(ended).not.toHaveBeenCalled();
     last.reject(trouble('KAFKA_TOPIC_MISMATCH'));
@@ -238,17 +235,13 @@ describe('a tenant that needs a person', () => {
   });
 
   it('ends no process that has only some of the tenants, or that another process has superseded', async () => {
-    vi.useFakeTimers();
-    const { running, assign, stop } = worker((tenantId) =>
+    const { assign, ended } = worker((tenantId) =>
       Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH')),
     );
-    const ended = vi.fn<() => void>();
-    running.catch(ended);
     await vi.advanceTimersByTimeAsync(10_000);
     assign(['t1', 't2']);
     await vi.advanceTimersByTimeAsync(301_000);
     expect(ended).not.toHaveBeenCalled();
-    await stop();
   });
 });
 
@@ -256,8 +249,7 @@ describe('a tenant that is assigned to this process', () => {
   const opens = () => Promise.resolve();
 
   it('is mirrored until it is assigned to another one, and from the next assignment on again', async () => {
-    vi.useFakeTimers();
-    const { served, stopped, assign, stop } = worker(opens);
+    const { served, stopped, assign } = worker(opens);
     await vi.advanceTimersByTimeAsync(1_000);
     const rest = TENANTS.filter((tenantId) => tenantId !== 't3');
     assign(rest);
@@ -266,12 +258,10 @@ describe('a tenant that is assigned to this process', () => {
     assign(TENANTS);
     await vi.advanceTimersByTimeAsync(100);
     expect(served).toEqual([...TENANTS, 't3']);
-    await stop();
   });
 
   it('that another worker held begins after that one has had time to end, the others at once', async () => {
-    vi.useFakeTimers();
-    const { served, assign, stop } = worker(opens);
+    const { served, assign } = worker(opens);
     assign([]);
     await vi.advanceTimersByTimeAsync(1_000);
     served.length = 0;
@@ -280,12 +270,10 @@ describe('a tenant that is assigned to this process', () => {
     expect(served).toEqual(['t1']);
     await vi.advanceTimersByTimeAsync(501);
     expect(served).toEqual(['t1', 't2']);
-    await stop();
   });
 
   it('stops when the process lost its membership, shows why, and goes on with the next assignment', async () => {
-    vi.useFakeTimers();
-    const { served, failures, stopped, assign, lose, stop } = worker(opens);
+    const { served, failures, stopped, assign, lose } = worker(opens);
     await vi.advanceTimersByTimeAsync(1_000);
     lose();
     await vi.advanceTimersByTimeAsync(0);
@@ -293,35 +281,29 @@ describe('a tenant that is assigned to this process', () => {
     assign(TENANTS);
     await vi.advanceTimersByTimeAsync(100);
     expect(served).toEqual([...TENANTS, ...TENANTS]);
-    await stop();
   });
 
   it('begins anew when its configuration has changed, and no other one does', async () => {
-    vi.useFakeTimers();
-    const { served, stopped, configure, rejoin, stop } = worker(opens);
+    const { served, stopped, configure, rejoin } = worker(opens);
     await vi.advanceTimersByTimeAsync(1_000);
     configure(TENANTS, ['t3', 't5']);
     await vi.advanceTimersByTimeAsync(100);
     expect(stopped).toEqual(['t3', 't5']);
     expect(served).toEqual([...TENANTS, 't3', 't5']);
     expect(rejoin).not.toHaveBeenCalled();
-    await stop();
   });
 
   it('does not begin because its configuration has changed, if it is assigned to another process', async () => {
-    vi.useFakeTimers();
-    const { served, assign, configure, stop } = worker(opens);
+    const { served, assign, configure } = worker(opens);
     await vi.advanceTimersByTimeAsync(1_000);
     assign(['t1']);
     configure(TENANTS, ['t3']);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(served).toEqual(TENANTS);
-    await stop();
   });
 
   it('ends at once when the configuration does not name it any more, and begins when it does again and is assigned', async () => {
-    vi.useFakeTimers();
-    const { served, stopped, assign, configure, rejoin, stop } = worker(opens);
+    const { served, stopped, assign, configure, rejoin } = worker(opens);
     await vi.advanceTimersByTimeAsync(1_000);
     const rest = TENANTS.filter((tenantId) => tenantId !== 't3');
     configure([...rest, 'new']);
@@ -335,15 +317,11 @@ describe('a tenant that is assigned to this process', () => {
     await vi.advanceTimersByTimeAsync(100);
     expect(served).toEqual([...TENANTS, 'new', 't3']);
     expect(stopped).toEqual(['t3']);
-    await stop();
   });
 
   it('that is changed and removed while it still ends its last transaction is not begun', async () => {
-    vi.useFakeTimers();
     const { begun, open, prepare } = heldOpenings();
-    const { running, configure, stop } = worker(prepare);
-    const ended = vi.fn<() => void>();
-    running.catch(ended);
+    const { configure, ended } = worker(prepare);
     await vi.advanceTimersByTimeAsync(1_000);
     const [first = ''] = begun;
     configure(TENANTS, [first]);
@@ -353,7 +331,6 @@ describe('a tenant that is assigned to this process', () => {
     expect(ended).not.toHaveBeenCalled();
     expect(begun.filter((tenantId) => tenantId === first)).toHaveLength(1);
     for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
-    await stop();
   });
 
   it('is not changed any more when the process is ending', async () => {

@@ -1,24 +1,17 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fetchParts } from '../../../stack/local-parts.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-let folder: string;
-let cache: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rollcall-parts-'));
-  cache = join(folder, 'rollcall');
-  vi.stubEnv('XDG_CACHE_HOME', folder);
-});
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await rm(folder, { recursive: true, force: true });
-});
+const folder = temporaryFolder();
+const cache = (): string => join(folder(), 'rollcall');
+beforeEach(() => void vi.stubEnv('XDG_CACHE_HOME', folder()));
+afterEach(() => void vi.unstubAllEnvs());
 
 /** Puts a program named mvn first in the PATH. `$target` is the folder that it has to fill. */
 async function installMaven(script: string): Promise<void> {
-  const bin = join(folder, 'bin');
+  const bin = join(folder(), 'bin');
   await mkdir(bin);
   const head = '#!/bin/sh\nfor arg; do case "$arg" in -DoutputDirectory=*) target="${arg#*=}";; esac; done\n';
   await writeFile(join(bin, 'mvn'), head + script);
@@ -34,7 +27,7 @@ describe('fetchParts', () => {
     await expect(fetchParts(['redis'], { print })).rejects.toThrow(
       /embedded-redis-1\.4\.3\.jar does not match .*checksums\.txt/,
     );
-    expect(await readdir(cache)).toEqual([]);
+    expect(await readdir(cache())).toEqual([]);
   });
 
   it('a file that Maven did not bring is an error', async () => {
@@ -51,9 +44,9 @@ describe('fetchParts', () => {
   });
 
   it('the rest of an interrupted run is removed', async () => {
-    await mkdir(join(cache, 'download-half'), { recursive: true });
+    await mkdir(join(cache(), 'download-half'), { recursive: true });
     await installMaven('exit 1');
     await expect(fetchParts(['kafka'], { print })).rejects.toThrow('Maven could not fetch');
-    expect(await readdir(cache)).toEqual([]);
+    expect(await readdir(cache())).toEqual([]);
   });
 });

@@ -1,23 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { withPidLock } from '../../../scripts/pid-lock.mjs';
+import { temporaryFolder } from './temporary-folder.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rollcall-lock-'));
-});
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
+const folder = temporaryFolder();
 
 describe('withPidLock', () => {
   it('the work of several holders never overlaps', async () => {
-    const lock = join(folder, 'lock');
+    const lock = join(folder(), 'lock');
     let inside = 0;
     let most = 0;
     const work = async () => {
@@ -32,7 +26,7 @@ describe('withPidLock', () => {
   });
 
   it('a lock whose owner was killed is free', async () => {
-    const lock = join(folder, 'lock');
+    const lock = join(folder(), 'lock');
     const gone = spawnSync('true').pid;
     await writeFile(lock, String(gone));
     let waits = 0;
@@ -41,7 +35,7 @@ describe('withPidLock', () => {
   });
 
   it('work that fails releases the lock', async () => {
-    const lock = join(folder, 'lock');
+    const lock = join(folder(), 'lock');
     await expect(withPidLock(lock, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(existsSync(lock)).toBe(false);
   });

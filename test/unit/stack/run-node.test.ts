@@ -1,25 +1,19 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { isAlive, temporaryFolder } from './temporary-folder.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rollcall-run-'));
-});
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
+const folder = temporaryFolder();
 
 const withSetup = join(import.meta.dirname, '../../../scripts/with-setup.mjs');
 
 /** Runs a TypeScript program through with-setup as the scripts of package.json do. */
 async function start(program: string, ...args: string[]): Promise<ChildProcess & { stdout: Readable }> {
-  const script = join(folder, 'program.ts');
+  const script = join(folder(), 'program.ts');
   await writeFile(script, program);
   return spawn(process.execPath, [withSetup, script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
@@ -30,15 +24,6 @@ const waiting = `
   setInterval(() => undefined, 1000);
   console.log(process.pid);
 `;
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 describe('with-setup', () => {
   it('passes arguments and the exit code on', async () => {

@@ -1,35 +1,31 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../scripts/setup.mjs';
 
 type Packages = Record<string, { version?: string; optional?: boolean }>;
+import { temporaryFolder } from './temporary-folder.ts';
 
-let folder: string;
+const folder = temporaryFolder();
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rollcall-setup-'));
-  await mkdir(join(folder, 'node_modules'));
-});
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
+  await mkdir(join(folder(), 'node_modules'));
 });
 
 async function isUpToDate(wanted: Packages, installed: Packages): Promise<boolean> {
-  await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+  await writeFile(join(folder(), 'package-lock.json'), JSON.stringify({ packages: wanted }));
   await writeFile(
-    join(folder, 'node_modules', '.package-lock.json'),
+    join(folder(), 'node_modules', '.package-lock.json'),
     JSON.stringify({ packages: installed }),
   );
-  return isInstalled(folder);
+  return isInstalled(folder());
 }
 
 const a = { 'node_modules/a': { version: '1.0.0' } };
 
 describe('isInstalled', () => {
   it('an installation that never finished does not count', async () => {
-    await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: a }));
-    expect(isInstalled(folder)).toBe(false);
+    await writeFile(join(folder(), 'package-lock.json'), JSON.stringify({ packages: a }));
+    expect(isInstalled(folder())).toBe(false);
   });
 
   it('a changed version in the lock file is noticed', async () => {
@@ -43,6 +39,6 @@ describe('isInstalled', () => {
   });
 
   it('a missing lock file is an error', () => {
-    expect(() => isInstalled(folder)).toThrow('package-lock.json is missing');
+    expect(() => isInstalled(folder())).toThrow('package-lock.json is missing');
   });
 });

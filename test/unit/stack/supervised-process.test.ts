@@ -1,44 +1,29 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startSupervised } from '../../../stack/supervised-process.ts';
+import { isAlive, temporaryFolder } from './temporary-folder.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rollcall-supervised-'));
-});
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const folder = temporaryFolder();
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(20);
 }
 
 const startHere = (command: string, ...args: string[]) =>
-  startSupervised({ command, args, logFile: join(folder, 'log'), cwd: folder });
+  startSupervised({ command, args, logFile: join(folder(), 'log'), cwd: folder() });
 
 describe('startSupervised', () => {
   it('a parent killed with SIGKILL leaves no child and no folder behind', async () => {
     const module = join(import.meta.dirname, '../../../stack/supervised-process.ts');
     const program = `
       import { removeWhenGone, startSupervised } from ${JSON.stringify(module)};
-      removeWhenGone(${JSON.stringify(folder)});
-      const command = { command: 'sleep', args: ['600'], logFile: ${JSON.stringify(join(folder, 'log'))}, cwd: ${JSON.stringify(folder)} };
+      removeWhenGone(${JSON.stringify(folder())});
+      const command = { command: 'sleep', args: ['600'], logFile: ${JSON.stringify(join(folder(), 'log'))}, cwd: ${JSON.stringify(folder())} };
       const child = await startSupervised(command);
       process.kill(child.pid, 'SIGSTOP');
       console.log(child.pid);
@@ -51,14 +36,14 @@ describe('startSupervised', () => {
     expect(isAlive(pid)).toBe(true);
 
     parent.kill('SIGKILL');
-    await until(() => !isAlive(pid) && !existsSync(folder));
+    await until(() => !isAlive(pid) && !existsSync(folder()));
   });
 
   it('the end of the command and its exit code are reported', async () => {
     const child = await startHere('/bin/sh', '-c', 'echo said; exit 7');
     expect(await child.exited).toBe(7);
     expect(child.isRunning()).toBe(false);
-    expect(await readFile(join(folder, 'log'), 'utf8')).toBe('said\n');
+    expect(await readFile(join(folder(), 'log'), 'utf8')).toBe('said\n');
   });
 
   it('a signal reaches the command itself', async () => {

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
 import { MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
-import type { Coordination } from '../../../src/state/coordination.ts';
+import type { Coordination, OwnerRequest } from '../../../src/state/coordination.ts';
 import type { StateStore } from '../../../src/state/index-store.ts';
 import { serveRequests } from '../../../src/state/serve-requests.ts';
 
@@ -42,8 +42,23 @@ export function describeCoordination({
       return { id: randomUUID(), kind: 'pull', parameters };
     }
 
-    function asking(coordination: Coordination, tenantId: string, signal: AbortSignal) {
-      return { coordination, tenantId, signal, sleep, now: () => performance.now(), pollIntervalMs: 5 };
+    /** Serves as the owner `me` until disposed of, and asks as a command does. */
+    async function serving(handle: Parameters<typeof serveRequests>[0]['handle']) {
+      const { coordination, tenantId } = await setUp();
+      await coordination.announce(tenantId, sign('me'), 60_000);
+      const stop = new AbortController();
+      const common = { coordination, tenantId, signal: stop.signal, sleep, pollIntervalMs: 5 };
+      const served = serveRequests({ ...common, owner: 'me', handle });
+      return {
+        coordination,
+        tenantId,
+        ask: (sent: OwnerRequest, onProgress?: (progress: unknown) => void) =>
+          askOwner({ ...common, now: () => performance.now(), request: sent, onProgress }),
+        async [Symbol.asyncDispose]() {
+          stop.abort();
+          await served;
+        },
+      };
     }
 
     it('the heartbeat of an older owner does not replace that of a newer one', async () => {
@@ -82,12 +97,14 @@ export function describeCoordination({
       expect(await coordination.announce(tenantId, sign('clock behind', 1_000), 60_000)).toBe(true);
     });
 
-    it('a request is taken once and complete, the oldest first', async () => {
+    it('a request is taken once and complete, the oldest first, and not at all if its command gave up', async () => {
       const { coordination, tenantId } = await setUp();
       const first = request({ collections: ['users'], full: true, __proto__x: 'å' });
-      const second = request();
+      const [gaveUp, second] = [request(), request()];
       await coordination.leave(tenantId, first);
+      await coordination.leave(tenantId, gaveUp);
       await coordination.leave(tenantId, second);
+      await coordination.cancel(tenantId, gaveUp);
       expect(await coordination.take(`${tenantId}-other`, 'me')).toBeNull();
       expect(await coordination.answerTo(tenantId, first.id)).toBeNull();
       expect(await coordination.take(tenantId, 'me')).toEqual(first);
@@ -97,16 +114,6 @@ export function describeCoordination({
         progress: null,
       });
       expect(await coordination.take(tenantId, 'me')).toEqual(second);
-      expect(await coordination.take(tenantId, 'me')).toBeNull();
-    });
-
-    it('a request is not taken if its command gave up', async () => {
-      const { coordination, tenantId } = await setUp();
-      const [gaveUp, waits] = [request(), request()];
-      await coordination.leave(tenantId, gaveUp);
-      await coordination.leave(tenantId, waits);
-      await coordination.cancel(tenantId, gaveUp);
-      expect(await coordination.take(tenantId, 'me')).toEqual(waits);
       expect(await coordination.take(tenantId, 'me')).toBeNull();
     });
 
@@ -123,98 +130,53 @@ export function describeCoordination({
     });
 
     it('progress and result of a request reach the command that sent it', async () => {
-      const { coordination, tenantId } = await setUp();
-      const stop = new AbortController();
-      await coordination.announce(tenantId, sign('me'), 60_000);
       const seen: unknown[] = [];
-      const serving = serveRequests({
-        coordination,
-        tenantId,
-        owner: 'me',
-        signal: stop.signal,
-        sleep,
-        pollIntervalMs: 5,
-        handle: async ({ parameters }, report) => {
-          await report({ rowsSeen: 1 });
-          await vi.waitFor(() => expect(seen).toEqual([{ rowsSeen: 1 }]));
-          return { collections: parameters['collections'] };
-        },
+      await using owner = await serving(async ({ parameters }, report) => {
+        await report({ rowsSeen: 1 });
+        await vi.waitFor(() => expect(seen).toEqual([{ rowsSeen: 1 }]));
+        return { collections: parameters['collections'] };
       });
-      const outcome = await askOwner({
-        ...asking(coordination, tenantId, stop.signal),
-        request: request({ collections: ['users'] }),
-        onProgress: (progress) => seen.push(progress),
+      const sent = request({ collections: ['users'] });
+      expect(await owner.ask(sent, (progress) => seen.push(progress))).toEqual({
+        state: 'done',
+        result: { collections: ['users'] },
       });
-      expect(outcome).toEqual({ state: 'done', result: { collections: ['users'] } });
-      stop.abort();
-      await serving;
     });
 
-    it('a known failure is answered with its remedy, an unknown one without its text, and the owner continues', async () => {
-      const { coordination, tenantId } = await setUp();
-      const stop = new AbortController();
-      await coordination.announce(tenantId, sign('me'), 60_000);
+    it('a failure is answered with its remedy, an unknown one without its text; the owner continues, and work beside it reports nothing after the answer', async () => {
+      const remedy = 'Ask for rights.';
       const failures = [
-        new RollcallError('HUB_FORBIDDEN', 'the hub refuses', { remedy: 'Ask for rights.' }),
+        new RollcallError('HUB_FORBIDDEN', 'the hub refuses', { remedy }),
         new Error('a name out of a row'),
       ];
-      const serving = serveRequests({
-        coordination,
-        tenantId,
-        owner: 'me',
-        signal: stop.signal,
-        sleep,
-        pollIntervalMs: 5,
-        handle: async () => {
-          throw failures.shift() ?? new Error('asked too often');
-        },
+      const reports: ((progress: unknown) => Promise<void>)[] = [];
+      await using owner = await serving(async (_, report) => {
+        reports.push(report);
+        throw failures.shift() ?? new Error('asked too often');
       });
-      const options = asking(coordination, tenantId, stop.signal);
-      expect(await askOwner({ ...options, request: request() })).toEqual({
-        state: 'failed',
-        code: 'HUB_FORBIDDEN',
-        message: 'the hub refuses',
-        remedy: 'Ask for rights.',
-      });
-      const surprise = await askOwner({ ...options, request: request() });
+      const { coordination, tenantId } = owner;
+      const sent = request();
+      const known = { state: 'failed', code: 'HUB_FORBIDDEN', message: 'the hub refuses', remedy };
+      expect(await owner.ask(sent)).toEqual(known);
+      const surprise = await owner.ask(request());
       expect(surprise).toMatchObject({ state: 'failed', code: 'INTERNAL' });
       expect(JSON.stringify(surprise)).not.toContain('name out of a row');
-      stop.abort();
-      await serving;
-    });
-
-    it('work that goes on beside the part that failed reports nothing after the answer', async () => {
-      const { coordination, tenantId } = await setUp();
-      const stop = new AbortController();
-      await coordination.announce(tenantId, sign('me'), 60_000);
-      const reports: ((progress: unknown) => Promise<void>)[] = [];
-      const serving = serveRequests({
-        coordination,
-        tenantId,
-        owner: 'me',
-        signal: stop.signal,
-        sleep,
-        pollIntervalMs: 5,
-        handle: async (_, report) => {
-          reports.push(report);
-          throw new RollcallError('HUB_FORBIDDEN', 'the hub refuses', { remedy: 'Ask for rights.' });
-        },
-      });
-      const sent = request();
-      const failed = { state: 'failed', code: 'HUB_FORBIDDEN' };
-      const options = asking(coordination, tenantId, stop.signal);
-      expect(await askOwner({ ...options, request: sent })).toMatchObject(failed);
       await coordination.answer(tenantId, sent.id, { owner: 'me', state: 'done', result: 'as it was' });
       await reports[0]?.({ done: 1 });
       expect(await coordination.answerTo(tenantId, sent.id)).toMatchObject({ state: 'done' });
-      stop.abort();
-      await serving;
     });
 
-    it('a command does not wait for an owner that is absent, has ended or was taken over from', async () => {
+    it('a command does not wait for an owner that is absent, has ended or was taken over from, and leaves no request when it gives up', async () => {
       const { coordination, tenantId } = await setUp();
       const { signal } = new AbortController();
-      const options = asking(coordination, tenantId, signal);
+      const options = {
+        coordination,
+        tenantId,
+        signal,
+        sleep,
+        now: () => performance.now(),
+        pollIntervalMs: 5,
+      };
       const lost = expect.objectContaining({ code: 'OWNERSHIP_LOST' });
       await expect(askOwner({ ...options, request: request() })).rejects.toEqual(lost);
 
@@ -234,16 +196,9 @@ export function describeCoordination({
         code: 'OWNER_BUSY',
       });
       expect(await coordination.take(tenantId, 'busy')).toBeNull();
-    });
-
-    it('an interrupted command leaves no request behind', async () => {
-      const { coordination, tenantId } = await setUp();
-      await coordination.announce(tenantId, sign('me'), 60_000);
-      const signal = AbortSignal.timeout(30);
-      await expect(
-        askOwner({ ...asking(coordination, tenantId, signal), request: request() }),
-      ).rejects.toMatchObject({ name: 'AbortError' });
-      expect(await coordination.take(tenantId, 'me')).toBeNull();
+      const interrupted = { ...options, signal: AbortSignal.timeout(30), request: request() };
+      await expect(askOwner(interrupted)).rejects.toMatchObject({ name: 'AbortError' });
+      expect(await coordination.take(tenantId, 'busy')).toBeNull();
     });
   });
 }

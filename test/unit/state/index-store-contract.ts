@@ -1,7 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { CollectionIndex, IndexArea, IndexChange, StateStore } from '../../../src/state/index-store.ts';
-import { checkPrefixOfTheLog } from './prefix-of-the-log.ts';
+import { areasOf } from '../../../src/state/index-store.ts';
+import type {
+  CollectionIndex,
+  IndexArea,
+  IndexChange,
+  IndexEntry,
+  IndexReplay,
+  StateStore,
+} from '../../../src/state/index-store.ts';
+import { allEntries, checkPrefixOfTheLog } from './prefix-of-the-log.ts';
 
 export interface StoreUnderTest {
   readonly name: string;
@@ -9,6 +17,9 @@ export interface StoreUnderTest {
   readonly open: () => Promise<StateStore>;
   readonly propertyRuns: number;
 }
+
+const AREAS = areasOf('absence-versions');
+const diverged = expect.objectContaining({ code: 'INDEX_DIVERGED' });
 
 export function positionAt(sequence: number, transactionId = `tx-${sequence}`) {
   return {
@@ -19,15 +30,11 @@ export function positionAt(sequence: number, transactionId = `tx-${sequence}`) {
   };
 }
 
-export function set(key: string, hash = randomBytes(16)): IndexChange {
-  return { area: 'rows', key, value: hash };
+function put(area: IndexArea, key: string, value: Buffer | null = randomBytes(23)): IndexChange {
+  return { area, key, value };
 }
 
-function remove(key: string): IndexChange {
-  return { area: 'rows', key, value: null };
-}
-
-const diverged = expect.objectContaining({ code: 'INDEX_DIVERGED' });
+export const set = (key: string): IndexChange => put('rows', key, randomBytes(16));
 
 export async function allKeys(index: CollectionIndex, area: IndexArea = 'rows'): Promise<Set<string>> {
   const found = new Set<string>();
@@ -35,100 +42,29 @@ export async function allKeys(index: CollectionIndex, area: IndexArea = 'rows'):
   return found;
 }
 
-/** Describes what every store must do. */
+/** Describes what every store must do; most of it is one property. */
 export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest): void {
-  describe(`${name}: index`, () => {
-    const stores: StateStore[] = [];
-    afterAll(async () => {
-      for (const store of stores) await store.close();
-    });
-    async function newStore(): Promise<StateStore> {
-      const store = await open();
-      stores.push(store);
-      return store;
-    }
-    async function newIndex(): Promise<CollectionIndex> {
-      return (await newStore()).tenant(`t-${randomUUID()}`).collection('users');
-    }
+  const stores: StateStore[] = [];
+  afterAll(async () => {
+    for (const store of stores) await store.close();
+  });
+  async function newStore(): Promise<StateStore> {
+    const store = await open();
+    stores.push(store);
+    return store;
+  }
+  async function newIndex(collection: 'absence-versions' | 'users' = 'absence-versions') {
+    return (await newStore()).tenant(`t-${randomUUID()}`).collection(collection);
+  }
 
+  describe(`${name}: index`, () => {
     it('the index is always a prefix of the log, whatever crashed in between', async () => {
       for (const collection of ['results', 'absence-versions'] as const) {
         const checked = checkPrefixOfTheLog({ open: newStore, runs: propertyRuns, collection });
         await expect(checked).resolves.toBeUndefined();
       }
     });
-
-    it('a new index has no position, and refuses every expected one', async () => {
-      const index = await newIndex();
-      expect(await index.position()).toBeNull();
-      expect(await index.lookup('rows', ['a'], null)).toEqual([null]);
-      await expect(index.lookup('rows', ['a'], 'tx-1')).rejects.toEqual(diverged);
-      await expect(index.apply('tx-1', positionAt(2), [])).rejects.toEqual(diverged);
-    });
-
-    it('hashes keep every byte', async () => {
-      const index = await newIndex();
-      const hashes = Array.from({ length: 256 }, (_, at) => Buffer.alloc(16, at));
-      hashes.push(Buffer.from('0d0a0d0aff00fe80c32880efbfbd0d0a', 'hex'));
-      const keys = hashes.map((_, at) => `k${at}`);
-      await index.apply(
-        null,
-        positionAt(1),
-        hashes.map((hash, at) => set(keys[at] ?? '', hash)),
-      );
-      expect(await index.lookup('rows', keys, 'tx-1')).toEqual(hashes);
-    });
-
-    it('keys are distinct from each other and from members of objects', async () => {
-      const index = await newIndex();
-      const keys = [
-        '__proto__',
-        'constructor',
-        'toString',
-        '',
-        ' ',
-        '0',
-        '00',
-        'a|b',
-        'a%7Cb',
-        'Å',
-        'A\u030a',
-      ];
-      keys.push('🎒', '\r\n$5\r\n', '\u0000', '*', '{x}', 'x'.repeat(5_000), '\'"`');
-      const changes = keys.map((key) => set(key));
-      await index.apply(null, positionAt(1), changes);
-      const found = await index.lookup('rows', keys, 'tx-1');
-      expect(found).toEqual(changes.map(({ value }) => value));
-      expect(await allKeys(index)).toEqual(new Set(keys));
-      expect(await index.count('rows')).toBe(keys.length);
-      expect(await index.lookup('rows', ['hasOwnProperty', 'A'], 'tx-1')).toEqual([null, null]);
-    });
-
-    it('a key with half a surrogate pair is the key that Kafka stores', async () => {
-      const index = await newIndex();
-      const change = set('a\ud800');
-      await index.apply(null, positionAt(1), [set('a\ufffd'), change]);
-      expect(await index.lookup('rows', ['a\ud800', 'a\ufffd'], 'tx-1')).toEqual([
-        change.value,
-        change.value,
-      ]);
-      expect(await allKeys(index)).toEqual(new Set(['a\ufffd']));
-    });
-
-    it('rows and rejects of the same key are separate', async () => {
-      const index = await newIndex();
-      const [row, reject] = [randomBytes(16), randomBytes(16)];
-      await index.apply(null, positionAt(1), [
-        { area: 'rows', key: 'k', value: row },
-        { area: 'rejects', key: 'k', value: reject },
-      ]);
-      expect(await index.lookup('rejects', ['k'], 'tx-1')).toEqual([reject]);
-      await index.apply('tx-1', positionAt(2), [{ area: 'rejects', key: 'k', value: null }]);
-      expect(await index.lookup('rows', ['k'], 'tx-2')).toEqual([row]);
-      expect(await index.lookup('rejects', ['k'], 'tx-2')).toEqual([null]);
-      expect([await index.count('rows'), await index.count('rejects')]).toEqual([1, 0]);
-    });
-
+    describeIndex(newIndex);
     it('collections and tenants are separate', async () => {
       const store = await newStore();
       const [north, south] = [store.tenant(`n-${randomUUID()}`), store.tenant(`s-${randomUUID()}`)];
@@ -136,144 +72,206 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await north.collection('students').position()).toBeNull();
       expect(await south.collection('users').lookup('rows', ['k'], null)).toEqual([null]);
     });
+  });
+  describe(`${name}: entries amid writes`, () => {
+    describeReading(newIndex);
+  });
+  describe(`${name}: memory of deletions`, () => {
+    describeDeletions(newStore);
+  });
+}
 
-    it('of several changes of a key in one transaction the last one counts', async () => {
-      const index = await newIndex();
-      const last = set('a');
-      await index.apply(null, positionAt(1), [set('a'), remove('a'), last, set('b'), remove('b')]);
-      expect(await index.lookup('rows', ['a', 'b'], 'tx-1')).toEqual([last.value, null]);
-    });
+type NewIndex = (collection?: 'absence-versions' | 'users') => Promise<CollectionIndex>;
 
-    it('20,000 changes are applied completely or not at all', async () => {
-      const index = await newIndex();
-      const first = Array.from({ length: 20_000 }, (_, at) => set(`urn:uuid:${at}`));
-      await index.apply(null, positionAt(1), first);
-      const second = first.map(({ key }, at) => (at % 2 === 0 ? remove(key) : set(key)));
-      await expect(index.apply('tx-0', positionAt(2), second)).rejects.toEqual(diverged);
-      expect(await index.count('rows')).toBe(20_000);
-      await index.apply('tx-1', positionAt(2), second);
-      expect(await index.count('rows')).toBe(10_000);
-      const keys = second.map(({ key }) => key);
-      expect(await index.lookup('rows', keys, 'tx-2')).toEqual(second.map(({ value }) => value));
-      expect((await allKeys(index)).size).toBe(10_000);
-    });
-
-    it('a repeated write is refused', async () => {
-      const index = await newIndex();
-      const old = set('a');
-      await index.apply(null, positionAt(1), [old]);
-      const newer = set('a');
-      await index.apply('tx-1', positionAt(2), [newer]);
-      await expect(index.apply(null, positionAt(1), [old])).rejects.toEqual(diverged);
-      await expect(index.apply('tx-1', positionAt(2), [old])).rejects.toEqual(diverged);
-      expect(await index.lookup('rows', ['a'], 'tx-2')).toEqual([newer.value]);
-    });
-
-    it('a transaction with the same number from another log is refused', async () => {
-      const index = await newIndex();
-      await index.apply(null, positionAt(1, 'ours'), [set('a')]);
-      await expect(index.lookup('rows', ['a'], 'theirs')).rejects.toEqual(diverged);
-      await expect(index.resume(positionAt(1, 'theirs'))).rejects.toEqual(diverged);
-      expect(await index.position()).toEqual(positionAt(1, 'ours'));
-    });
-
-    it('a rebuild keeps nothing of what was there', async () => {
-      const index = await newIndex();
-      await index.apply(null, positionAt(1), [
-        set('old'),
-        { area: 'rejects', key: 'old', value: randomBytes(16) },
-      ]);
-      const replay = await index.rebuild();
-      const change = set('new');
-      await replay.write([change]);
-      await replay.finish(positionAt(2));
-      expect(await index.lookup('rows', ['old', 'new'], 'tx-2')).toEqual([null, change.value]);
-      expect(await index.count('rejects')).toBe(0);
-    });
-
-    it('a replay that did not finish leaves no index that counts as known', async () => {
-      const index = await newIndex();
-      await index.apply(null, positionAt(1), [set('a')]);
-      for (const begin of [() => index.resume(positionAt(1)), () => index.rebuild()]) {
-        const replay = await begin();
-        await replay.write([set('b')]);
-        expect(await index.position()).toBeNull();
-        for (const expected of [null, 'tx-1']) {
-          await expect(index.lookup('rows', ['a'], expected)).rejects.toEqual(diverged);
-          await expect(index.apply(expected, positionAt(2), [])).rejects.toEqual(diverged);
-        }
-        await expect(index.resume(positionAt(1))).rejects.toEqual(diverged);
-      }
-    });
-
-    it('a replay that a newer one replaced writes nothing', async () => {
-      const index = await newIndex();
-      const voided = await index.rebuild();
-      await voided.write([set('a')]);
-      const current = await index.rebuild();
-      await expect(voided.write([set('b')])).rejects.toEqual(diverged);
-      await expect(voided.finish(positionAt(9))).rejects.toEqual(diverged);
-      const change = set('c');
-      await current.write([change]);
-      await current.finish(positionAt(1));
-      await expect(voided.write([set('d')])).rejects.toEqual(diverged);
-      await expect(current.write([set('e')])).rejects.toEqual(diverged);
-      expect(await index.position()).toEqual(positionAt(1));
-      expect(await allKeys(index)).toEqual(new Set(['c']));
-    });
-
-    it('a replay of very many changes is written completely', async () => {
-      const index = await newIndex();
-      const replay = await index.rebuild();
-      await replay.write(Array.from({ length: 12_345 }, (_, at) => set(`k${at}`)));
-      await replay.finish(positionAt(1));
-      expect(await index.count('rows')).toBe(12_345);
-    });
-
-    it('a dropped index accepts the first transaction of a new log', async () => {
-      const index = await newIndex();
-      await index.apply(null, positionAt(1), [set('a')]);
-      const abandoned = await index.rebuild();
-      await index.apply(null, positionAt(1, 'new-log'), [set('b')]);
-      await expect(abandoned.write([set('c')])).rejects.toEqual(diverged);
-      expect(await index.position()).toEqual(positionAt(1, 'new-log'));
-      expect(await allKeys(index)).toEqual(new Set(['b']));
-    });
-
-    it('an empty list of keys still checks the position of the index', async () => {
-      const index = await newIndex();
-      await index.apply(null, positionAt(1), []);
-      expect(await index.lookup('rows', [], 'tx-1')).toEqual([]);
-      await expect(index.lookup('rows', [], 'tx-2')).rejects.toEqual(diverged);
-    });
+function describeIndex(newIndex: NewIndex): void {
+  it('keys and values keep every character and byte, and are distinct from members of objects', async () => {
+    const index = await newIndex();
+    const keys = ['__proto__', 'constructor', 'toString', '', ' ', '0', '00', 'a|b', 'a%7Cb', 'Å', 'A\u030a'];
+    keys.push('🎒', '\r\n$5\r\n', '\u0000', '*', '{x}', 'x'.repeat(5_000), '\'"`');
+    const values = [0, 1, 6, 16, 23, 57, 64, 65, 5_000].map((length) => randomBytes(length));
+    values.push(Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), Buffer.from('\r\n$-1\r\n'));
+    const changes = keys.map((key, at) => put('pointers', key, values[at % values.length]));
+    await index.apply(null, positionAt(1), changes);
+    expect(await index.lookup('pointers', keys, 'tx-1')).toEqual(changes.map(({ value }) => value));
+    expect(await index.lookup('pointers', ['hasOwnProperty', 'A'], 'tx-1')).toEqual([null, null]);
+    expect(await allKeys(index, 'pointers')).toEqual(new Set(keys));
+    expect(await allEntries(index, 'pointers')).toEqual(
+      new Map(changes.map(({ key, value }) => [key, value])),
+    );
   });
 
-  describe(`${name}: memory of deletions`, () => {
-    it("what waits for a recheck or a person's decision survives the process", async () => {
-      const tenantId = `t-${randomUUID()}`;
-      const before = await open();
-      const keys = new Map(
-        Array.from({ length: 11_000 }, (_, at) => [`k${at}`, { sinceMs: at, times: 1 + (at % 2) }]),
-      );
-      const missing = { syncId: 'sync-1', confirmAtMs: 1_700_000_000_001, confirmsAll: false, keys };
-      const odd = new Map(['__proto__', 'sync', '=', ''].map((key) => [key, { sinceMs: 7, times: 1 }]));
-      const { deletions } = before.tenant(tenantId);
-      await deletions.setMissing('users', {
-        ...missing,
-        keys: new Map([['gone', { sinceMs: 1, times: 1 }]]),
-      });
-      await deletions.setMissing('users', missing);
-      await deletions.setMissing('orgs', { ...missing, confirmAtMs: null, keys: odd });
-      await deletions.setMissing('classes', missing);
-      await deletions.setMissing('classes', null);
-      await before.close();
+  it('a key with half a surrogate pair is the key that Kafka stores', async () => {
+    const index = await newIndex();
+    const change = set('a\ud800');
+    await index.apply(null, positionAt(1), [set('a\ufffd'), change]);
+    const both = await index.lookup('rows', ['a\ud800', 'a\ufffd'], 'tx-1');
+    expect(both).toEqual([change.value, change.value]);
+    expect(await allKeys(index)).toEqual(new Set(['a\ufffd']));
+  });
 
-      const after = await open();
-      const read = after.tenant(tenantId).deletions;
-      expect(await read.missing('users')).toEqual(missing);
-      expect(await read.missing('orgs')).toEqual({ ...missing, confirmAtMs: null, keys: odd });
-      expect(await read.missing('classes')).toBeNull();
-      await after.close();
+  it('40,000 changes over all areas are applied completely, or none of them', async () => {
+    const index = await newIndex();
+    const changes = Array.from({ length: 5_000 }, (_, at) => AREAS.map((area) => put(area, `k${at}`))).flat();
+    await index.apply(null, positionAt(1), changes);
+    const isGone = (at: number) => at % 3 === 0;
+    const second = changes.map((change, at) => (isGone(at) ? { ...change, value: null } : change));
+    await expect(index.apply('tx-0', positionAt(2), second)).rejects.toEqual(diverged);
+    for (const area of AREAS) expect(await index.count(area)).toBe(5_000);
+    await index.apply('tx-1', positionAt(2), second);
+    expect(await index.position()).toEqual(positionAt(2));
+    for (const area of AREAS) {
+      const wanted = changes.filter((change, at) => change.area === area && !isGone(at));
+      expect(await index.count(area)).toBe(wanted.length);
+      expect(await allEntries(index, area)).toEqual(new Map(wanted.map(({ key, value }) => [key, value])));
+    }
+  });
+
+  it('a position is that of one log: nothing else with its number is taken for it', async () => {
+    const index = await newIndex();
+    await expect(index.lookup('rows', ['a'], 'tx-1')).rejects.toEqual(diverged);
+    await expect(index.apply('tx-1', positionAt(2), [])).rejects.toEqual(diverged);
+    await index.apply(null, positionAt(1, 'ours'), []);
+    expect(await index.lookup('rows', [], 'ours')).toEqual([]);
+    await expect(index.lookup('rows', [], 'theirs')).rejects.toEqual(diverged);
+    await expect(index.resume(positionAt(1, 'theirs'))).rejects.toEqual(diverged);
+    expect(await index.position()).toEqual(positionAt(1, 'ours'));
+  });
+
+  it('a collection without chains refuses their entries', async () => {
+    const index = await newIndex('users');
+    const misplaced = [set('a'), put('pointers', 'a')];
+    const replay = await index.rebuild();
+    await expect(replay.write(misplaced)).rejects.toThrow(RangeError);
+    await expect(replay.lookup('absences', ['a'])).rejects.toThrow(RangeError);
+    await replay.finish(positionAt(1));
+    for (const attempt of [
+      () => index.apply('tx-1', positionAt(2), misplaced),
+      () => index.lookup('pointers', ['a'], 'tx-1'),
+      () => index.count('open'),
+      () => allKeys(index, 'open'),
+      () => allEntries(index, 'open'),
+    ])
+      await expect(attempt()).rejects.toThrow(RangeError);
+    expect(await index.lookup('rows', ['a'], 'tx-1')).toEqual([null]);
+  });
+
+  it('a replay of very many changes is written completely, and reads what it has just written', async () => {
+    const index = await newIndex();
+    const replay = await index.rebuild();
+    const keys = Array.from({ length: 12_345 }, (_, at) => `k${at}`);
+    const changes = keys.map((key) => put('pointers', key));
+    await replay.write(changes);
+    expect(await replay.lookup('pointers', keys)).toEqual(changes.map(({ value }) => value));
+    expect(await replay.lookup('pointers', [])).toEqual([]);
+    await replay.finish(positionAt(1));
+    expect(await allEntries(index, 'pointers')).toEqual(
+      new Map(changes.map(({ key, value }) => [key, value])),
+    );
+  });
+
+  it('a replay that did not finish leaves no index that counts as known', async () => {
+    const index = await newIndex();
+    await index.apply(null, positionAt(1), [set('a')]);
+    for (const begin of [() => index.resume(positionAt(1)), () => index.rebuild()]) {
+      const replay = await begin();
+      await replay.write([set('b')]);
+      expect(await index.position()).toBeNull();
+      for (const expected of [null, 'tx-1']) {
+        await expect(index.lookup('rows', ['a'], expected)).rejects.toEqual(diverged);
+        await expect(index.apply(expected, positionAt(2), [])).rejects.toEqual(diverged);
+      }
+      await expect(index.resume(positionAt(1))).rejects.toEqual(diverged);
+    }
+  });
+
+  it('a replay that a newer one or a new log replaced writes nothing, nor does one that has finished', async () => {
+    const index = await newIndex();
+    const expectVoid = async (replay: IndexReplay): Promise<void> => {
+      await expect(replay.write([set('b')])).rejects.toEqual(diverged);
+      await expect(replay.finish(positionAt(9))).rejects.toEqual(diverged);
+    };
+    const voided = await index.rebuild();
+    await voided.write([put('absences', 'a')]);
+    const current = await index.rebuild();
+    expect(await voided.lookup('absences', ['a'])).toEqual([null]);
+    await expectVoid(voided);
+    await current.write([set('c')]);
+    await current.finish(positionAt(1));
+    await expectVoid(voided);
+    await expectVoid(current);
+    expect(await index.position()).toEqual(positionAt(1));
+    expect(await allKeys(index)).toEqual(new Set(['c']));
+    const abandoned = await index.rebuild();
+    await index.apply(null, positionAt(1, 'new-log'), [set('d')]);
+    await expectVoid(abandoned);
+    expect(await index.position()).toEqual(positionAt(1, 'new-log'));
+    expect(await allKeys(index)).toEqual(new Set(['d']));
+  });
+}
+
+function describeReading(newIndex: NewIndex): void {
+  const keys = Array.from({ length: 6_000 }, (_, at) => `k${at}`);
+
+  async function readAmidWrites(write: (yielded: readonly IndexEntry[]) => readonly IndexChange[]) {
+    const index = await newIndex();
+    const changes = keys.map((key) => put('open', key));
+    await index.apply(null, positionAt(1), changes);
+    const met = new Map<string, Buffer>();
+    let sequence = 1;
+    let yielded = 0;
+    for await (const batch of index.entries('open')) {
+      for (const [key, value] of batch) met.set(key, value);
+      yielded += batch.length;
+      await index.apply(`tx-${sequence}`, positionAt(sequence + 1), write(batch));
+      sequence += 1;
+    }
+    return { index, met, before: new Map(changes.map(({ key, value }) => [key, value])), yielded };
+  }
+
+  const removed = (key: string): IndexChange => put('open', key, null);
+
+  it('removing what was read skips no entry', async () => {
+    const { index, met, before } = await readAmidWrites((batch) => batch.map(([key]) => removed(key)));
+    expect(met).toEqual(before);
+    expect(await index.count('open')).toBe(0);
+  });
+
+  it('removing what was not read yet skips no entry that stays', async () => {
+    const odd = keys.filter((_, at) => at % 2 === 1);
+    const { met, before } = await readAmidWrites(() => odd.splice(0, 700).map(removed));
+    for (const [at, key] of keys.entries()) if (at % 2 === 0) expect(met.get(key)).toEqual(before.get(key));
+  });
+
+  it('entries that are written again during a scan do not make it endless', async () => {
+    let again: IndexChange[] = [];
+    const { met, yielded } = await readAmidWrites((batch) => {
+      const changes = [...again, ...batch.map(([key]) => removed(key))];
+      again = batch.map(([key, value]) => put('open', key, value));
+      return changes;
     });
+    expect(met.size).toBe(keys.length);
+    expect(yielded).toBeLessThan(keys.length * 2);
+  });
+}
+
+function describeDeletions(open: () => Promise<StateStore>): void {
+  it("what waits for a recheck or a person's decision survives the process", async () => {
+    const tenantId = `t-${randomUUID()}`;
+    const { deletions } = (await open()).tenant(tenantId);
+    const keys = new Map(
+      Array.from({ length: 11_000 }, (_, at) => [`k${at}`, { sinceMs: at, times: 1 + (at % 2) }]),
+    );
+    const missing = { syncId: 'sync-1', confirmAtMs: 1_700_000_000_001, confirmsAll: false, keys };
+    const of = (...names: string[]) => new Map(names.map((key) => [key, { sinceMs: 7, times: 1 }]));
+    const odd = { ...missing, confirmAtMs: null, keys: of('__proto__', 'sync', '=', '') };
+    await deletions.setMissing('users', { ...missing, keys: of('gone') });
+    await deletions.setMissing('users', missing);
+    await deletions.setMissing('orgs', odd);
+    await deletions.setMissing('classes', missing);
+    await deletions.setMissing('classes', null);
+    const read = (await open()).tenant(tenantId).deletions;
+    expect(await read.missing('users')).toEqual(missing);
+    expect(await read.missing('orgs')).toEqual(odd);
+    expect(await read.missing('classes')).toBeNull();
   });
 }

@@ -4,9 +4,8 @@ import { areasOf, type CollectionIndex, type StateStore } from '../../../src/sta
 import { MemoryDeletions } from '../../../src/state/memory-state.ts';
 import { MemoryIndex } from '../../../src/state/memory-index.ts';
 import { createMemoryStore, MemoryState } from '../../../src/state/memory-state.ts';
-import { describeIndexAreas } from './index-areas-contract.ts';
 import { allKeys, describeStateStore, positionAt, set } from './index-store-contract.ts';
-import { LayeredIndex } from './layered-index.ts';
+import { layeredIndex } from './layered-index.ts';
 
 const diverged = expect.objectContaining({ code: 'INDEX_DIVERGED' });
 
@@ -35,11 +34,9 @@ function storeOf(make: (name: CollectionName) => CollectionIndex): StateStore {
 
 const inMemory = storeOf((name) => new MemoryIndex({ name, areas: areasOf(name), base: null }));
 describeStateStore({ name: 'overlay in memory', open: async () => inMemory, propertyRuns: 100 });
-describeIndexAreas({ name: 'overlay in memory', open: async () => inMemory });
 
-const layered = storeOf((name) => new LayeredIndex(areasOf(name)));
+const layered = storeOf((name) => layeredIndex(areasOf(name)));
 describeStateStore({ name: 'overlay over an index', open: async () => layered, propertyRuns: 100 });
-describeIndexAreas({ name: 'overlay over an index', open: async () => layered });
 
 /** An index of another process, with an overlay on it. */
 async function overlaid(): Promise<{ live: CollectionIndex; overlay: MemoryIndex }> {

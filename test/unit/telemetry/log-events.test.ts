@@ -1,104 +1,98 @@
+import picocolors from 'picocolors';
 import { describe, expect, it } from 'vitest';
+import { RollcallError } from '../../../src/errors.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { createEventLog } from '../../../src/telemetry/log-events.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
+import { readableLine } from '../../../src/telemetry/terminal-log.ts';
+import { caughtUp, syncEnded } from './support/board-of.ts';
 
-type Line = Readonly<Record<string, unknown>>;
+const stats = newSyncStats({ syncId: 'p1', mode: 'FULL', startedAtMs: 0 });
+const NOTHING = { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
 
-function logged(...events: readonly PipelineEvent[]): Line[] {
-  const lines: Line[] = [];
-  const destination = { write: (line: string) => lines.push(JSON.parse(line) as Line) };
-  const log = createEventLog(createLogger({ level: 'debug', destination }));
+function written(level: 'debug' | 'info', ...events: readonly PipelineEvent[]): string[] {
+  const lines: string[] = [];
+  const log = createEventLog(
+    createLogger({ level, destination: { write: (line: string) => lines.push(line) } }),
+  );
   for (const event of events) log('north', event, true);
   return lines;
 }
 
-const NOTHING = { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
+const logged = (...events: readonly PipelineEvent[]) =>
+  written('debug', ...events).map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
 
-function chainsPublished(tally: Partial<typeof NOTHING>, publishedOpen = 0): PipelineEvent {
-  return { type: 'absences-published', tally: { ...NOTHING, ...tally }, publishedOpen, contradictions: null };
-}
+/** What a terminal shows of an event, through the real log. */
+const shown = (event: PipelineEvent, colors = picocolors.createColors(false)): string =>
+  written('info', event)
+    .map((line) => readableLine(line, colors))
+    .join('');
 
-function syncEnded(
-  collection: 'users' | 'absence-versions' | 'schedules',
-  absences: Partial<typeof NOTHING> = {},
-): PipelineEvent {
-  const stats = newSyncStats({ syncId: 'p1', mode: 'INCREMENTAL', startedAtMs: 0 });
-  Object.assign(stats.absences, absences);
-  return {
-    type: 'sync-ended',
-    mode: 'FULL',
-    collection,
-    outcome: 'complete',
-    why: null,
-    short: null,
-    stats,
-    durationMs: 5,
-    rows: 10,
-    rejects: 0,
-    progress: null,
-  };
-}
+it('ids that the hub lists twice are reported in one line for each collection, without an id', () => {
+  const twice = { stats: { ...stats, rowsRepeated: 2 } };
+  const orgs = syncEnded({ ...twice, collection: 'orgs' });
+  const lines = logged(syncEnded(twice), syncEnded(twice), orgs);
+  expect(lines.filter(({ msg }) => String(msg).includes('more than once'))).toMatchObject([
+    { collection: 'users', rowsRepeated: 2 },
+    { collection: 'orgs', rowsRepeated: 2 },
+  ]);
+});
 
-describe('ids that the hub lists twice', () => {
-  it('are reported in one line for each collection, without an id', () => {
-    const stats = { ...newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: 0 }), rowsRepeated: 2 };
-    const ended = {
-      type: 'sync-ended',
-      mode: 'FULL',
-      outcome: 'complete',
-      why: null,
-      short: null,
-      durationMs: 1,
-      stats,
-      rows: 1,
-      rejects: 0,
-      progress: null,
-    } as const;
-    const lines = logged(
-      { ...ended, collection: 'users' },
-      { ...ended, collection: 'users' },
-      { ...ended, collection: 'orgs' },
+it('published absences are a debug line for each transaction, and a warning for those published while open', () => {
+  const event = (publishedOpen: number): PipelineEvent => ({
+    type: 'absences-published',
+    tally: { ...NOTHING, created: 2, shown: 2 },
+    publishedOpen,
+    contradictions: null,
+  });
+  expect(logged(event(0))).toEqual([
+    expect.objectContaining({
+      level: 'debug',
+      tenant: 'north',
+      absences: { created: 2, shown: 2 },
+      publishedOpen: 0,
+    }),
+  ]);
+  const warned = logged(event(3)).filter(({ level }) => level === 'warn');
+  expect(warned).toEqual([expect.objectContaining({ tenant: 'north', publishedOpen: 3 })]);
+});
+
+it('the line of a sync of absence versions shows the absences that followed, and that of another collection none', () => {
+  const absences = { ...NOTHING, replaced: 2, shown: 2 };
+  const sync = { mode: 'FULL', stats: { ...stats, mode: 'INCREMENTAL' } } as const;
+  const versions = { ...sync, collection: 'absence-versions', stats: { ...sync.stats, absences } } as const;
+  const [line, other = {}] = logged(syncEnded(versions), syncEnded(sync));
+  expect(line).toMatchObject({ level: 'info', absences: { replaced: 2, shown: 2 }, rowsSeen: 0 });
+  expect(other['level']).toBe('debug');
+  expect(Object.keys(other).filter((key) => ['absences', 'chains'].includes(key))).toEqual([]);
+});
+
+describe('the log on a terminal', () => {
+  it('tells a sync in one line, by its fields that have a value', () => {
+    const absences = { ...stats.absences, created: 3 };
+    const counts = { ...stats, rowsSeen: 7_501, rowsCreated: 12, absences };
+    expect(shown(syncEnded({ stats: counts, durationMs: 2_345, rows: 7_501, rejects: 1 }))).toMatch(
+      /^\d\d:\d\d:\d\d {2}north {2}users +a sync ended · outcome complete · durationMs 2345 · mode FULL · rowsSeen 7501 · rowsCreated 12 · absences \{"created":3\}\n$/,
     );
-    const warned = lines.filter(({ msg }) => String(msg).includes('more than once'));
-    expect(warned).toMatchObject([
-      { collection: 'users', rowsRepeated: 2 },
-      { collection: 'orgs', rowsRepeated: 2 },
-    ]);
-  });
-});
-
-describe('the report of published absences', () => {
-  it('is a debug line for each transaction', () => {
-    const lines = logged(chainsPublished({ created: 2, shown: 2 }));
-    expect(lines).toEqual([
-      expect.objectContaining({
-        level: 'debug',
-        tenant: 'north',
-        absences: { created: 2, shown: 2 },
-        publishedOpen: 0,
-      }),
-    ]);
   });
 
-  it('warns of absences that were published while open', () => {
-    const lines = logged(chainsPublished({ created: 4 }, 3));
-    expect(lines.filter(({ level }) => level === 'warn')).toEqual([
-      expect.objectContaining({ tenant: 'north', publishedOpen: 3 }),
-    ]);
-  });
-});
-
-describe('the line of a sync', () => {
-  it('of absence versions shows the absences that followed', () => {
-    const [line] = logged(syncEnded('absence-versions', { replaced: 2, shown: 2 }));
-    expect(line).toMatchObject({ level: 'info', absences: { replaced: 2, shown: 2 }, rowsSeen: 0 });
+  it('shows a failure with its remedy on the next line, in colour', () => {
+    const error = new RollcallError('HUB_UNREACHABLE', 'The hub is away', { remedy: 'Check hub.baseUrl.' });
+    const failed = { type: 'sync-failed', collection: 'users', mode: 'INCREMENTAL', error } as const;
+    const lines = shown({ ...failed, retryInMs: 5, durationMs: 1 }, picocolors.createColors(true)).split(
+      '\n',
+    );
+    expect(lines[0]).toContain('\u001B[33m! The hub is away');
+    expect(lines[1]).toContain('→\u001B[39m Check hub.baseUrl.');
   });
 
-  it('of any other collection has no fields of absences', () => {
-    const [line = {}] = logged(syncEnded('users'));
-    expect(line['level']).toBe('debug');
-    expect(Object.keys(line).filter((key) => ['absences', 'chains'].includes(key))).toEqual([]);
+  it('has no line for an index that needed nothing, and steers no terminal', () => {
+    const current = caughtUp('users', null);
+    expect(shown(current)).toBe('');
+    const rebuilt = { ...current, how: 'rebuilt', why: 'Redis is empty' } as PipelineEvent;
+    expect(shown(rebuilt)).toContain('why Redis is empty');
+    const line = '{"time":0,"level":"info","msg":"a\\u001b[2J"}';
+    expect(readableLine(line)).not.toContain('\u001B');
   });
 });

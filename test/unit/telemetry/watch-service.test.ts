@@ -4,28 +4,15 @@ import { createLogger } from '../../../src/telemetry/logger.ts';
 import { watchService } from '../../../src/telemetry/watch-service.ts';
 import { boardOf } from './support/board-of.ts';
 
-interface Service {
-  readonly part: 'kafka' | 'registry';
-  readonly name: string;
-  readonly away: 'KAFKA_UNREACHABLE' | 'REGISTRY_UNREACHABLE';
-  readonly refusal: 'KAFKA_REFUSED' | 'REGISTRY_REFUSED';
-}
-
-const SERVICES: readonly Service[] = [
-  { part: 'kafka', name: 'Kafka', away: 'KAFKA_UNREACHABLE', refusal: 'KAFKA_REFUSED' },
-  {
-    part: 'registry',
-    name: 'the schema registry',
-    away: 'REGISTRY_UNREACHABLE',
-    refusal: 'REGISTRY_REFUSED',
-  },
-];
+const part = 'registry';
+const name = 'the schema registry';
+const away = 'REGISTRY_UNREACHABLE';
+const refusal = 'REGISTRY_REFUSED';
 
 type Answer = 'answers' | 'is away' | 'refuses';
 
 /** Lets the watch ask once for each answer, and gives what is reported after each. */
-async function watch(service: Service, answers: readonly Answer[]) {
-  const { part, name, away, refusal } = service;
+async function watch(...answers: readonly Answer[]) {
   const world = boardOf(Date.parse('2026-11-20T12:00:00Z'));
   world.isWell();
   const ending = new AbortController();
@@ -68,11 +55,9 @@ async function watch(service: Service, answers: readonly Answer[]) {
   return { seen, lines, sleptMs };
 }
 
-describe.each(SERVICES)('$name, when it stops to answer while Rollcall runs,', (service) => {
-  const { part, name, away } = service;
-
+describe('a service that stops to answer while Rollcall runs', () => {
   it('shows in readyz, status and metrics within a minute, and no longer once it answers', async () => {
-    const { seen, sleptMs } = await watch(service, ['answers', 'is away', 'answers']);
+    const { seen, sleptMs } = await watch('answers', 'is away', 'answers');
     expect(seen).toEqual([
       { readyz: [], state: 'well', metric: true },
       { readyz: [part], state: 'in-trouble', metric: false },
@@ -82,7 +67,7 @@ describe.each(SERVICES)('$name, when it stops to answer while Rollcall runs,', (
   });
 
   it('is logged once, and so is its return', async () => {
-    const { lines } = await watch(service, ['is away', 'is away', 'is away', 'answers', 'answers']);
+    const { lines } = await watch('is away', 'is away', 'is away', 'answers', 'answers');
     expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
       `${name} did not answer (${away})`,
       `${name} answers again`,
@@ -90,7 +75,7 @@ describe.each(SERVICES)('$name, when it stops to answer while Rollcall runs,', (
   });
 
   it('counts as answering if it only refuses the question', async () => {
-    const { seen, lines } = await watch(service, ['refuses']);
+    const { seen, lines } = await watch('refuses');
     expect([seen[0]?.readyz, lines]).toEqual([[], []]);
   });
 });

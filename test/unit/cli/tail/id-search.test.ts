@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { IdSearch } from '../../../../src/cli/tail.ts';
+import { IdSearch, jsonLine } from '../../../../src/cli/tail.ts';
 import { compositeKey } from '../../../../src/model/keys.ts';
 
 describe('an id is found', () => {
@@ -33,4 +33,13 @@ it.each([
   ['a-4b', 'a.4b'],
 ])('a longer or another id, %s, is not taken for %s', (value, id) => {
   expect(new IdSearch(id).isIn({ value })).toBe(false);
+});
+
+it('a printed record contains no character that steers a terminal, and is the same JSON', () => {
+  const record = { key: 'a\u001B[2J\nb\u009B2J\u202Ec', value: { name: 'bjørn 🎓' } };
+  const line = jsonLine(record);
+  // oxlint-disable-next-line no-control-regex -- these are the characters that must not be there
+  expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/);
+  expect(line).toContain('bjørn 🎓');
+  expect(JSON.parse(line)).toEqual(record);
 });

@@ -8,6 +8,7 @@ import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
 
 interface AskedRequest {
+  readonly method: string;
   readonly path: string;
   readonly url: URL;
   readonly query: URLSearchParams;
@@ -31,7 +32,8 @@ export async function serve(script: Script): Promise<ScriptedServer> {
     void (async () => {
       const body = await text(request);
       const { authorization } = request.headers;
-      const seen = { path: url.pathname, url, query: url.searchParams, authorization, body };
+      const { method = '' } = request;
+      const seen = { method, path: url.pathname, url, query: url.searchParams, authorization, body };
       asked.push(seen);
       await script(seen, response);
     })().catch(() => response.destroy());
@@ -64,11 +66,28 @@ export interface TestHub extends AsyncDisposable {
   readonly sleeps: number[];
   /** The requests for data, without those for tokens. */
   data(): AskedRequest[];
+  /** The requests for tokens. */
+  tokens(): AskedRequest[];
 }
 
 const PREFIX = '/tenant';
 
-/** Makes a client and its server, which issues tokens unless the script answers `/token` itself. */
+/** Answers by the scripts in turn, and by the last one from then on. */
+export const inTurn = (...scripts: readonly Script[]): Script => {
+  let asked = 0;
+  return (request, response) => {
+    asked += 1;
+    return scripts[Math.min(asked, scripts.length) - 1]?.(request, response);
+  };
+};
+
+/** Answers with one status, body and headers. */
+export const answer =
+  (status: number, body: unknown = {}, headers: Record<string, string> = {}): Script =>
+  (_, response) =>
+    sendJson(response, body, { status, headers });
+
+/** Makes a client and its server, which issues token-1, token-2, … unless `tokenScript` answers `/token`. */
 export async function testHub(
   script: Script,
   options: Partial<HubSettings & HubTools> & { tokenScript?: Script } = {},
@@ -113,6 +132,7 @@ export async function testHub(
     events,
     sleeps,
     data: () => server.asked.filter(({ path }) => path !== '/token'),
+    tokens: () => server.asked.filter(({ path }) => path === '/token'),
     async [Symbol.asyncDispose]() {
       await hub[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();

@@ -3,6 +3,7 @@ import { ConfigFile } from '../../../../src/config/config-file.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
+import { newSyncStats } from '../../../../src/core/sync-stats.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
 import { Board } from '../../../../src/telemetry/board.ts';
 
@@ -65,6 +66,26 @@ export function caughtUp(collection: CollectionName, progress: Progress | null):
     rejects: 0,
     progress,
     contradictions: null,
+  };
+}
+
+type SyncEnded = Extract<PipelineEvent, { type: 'sync-ended' }>;
+
+/** The end of a complete full sync of `users`, but for what is given. */
+export function syncEnded(given: Partial<SyncEnded> = {}): SyncEnded {
+  const { mode = 'FULL' } = given;
+  const stats = newSyncStats({ syncId: 'p3', mode, startedAtMs: 0 });
+  const rows = { durationMs: 0, rows: 10, rejects: 0, progress: null };
+  return {
+    type: 'sync-ended',
+    mode,
+    collection: 'users',
+    outcome: 'complete',
+    why: null,
+    short: null,
+    stats,
+    ...rows,
+    ...given,
   };
 }
 

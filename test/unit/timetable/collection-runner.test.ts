@@ -1,0 +1,242 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import type { ScanEvidence } from '../../../src/core/deletions/evidence.ts';
+import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import { newSyncStats } from '../../../src/core/sync-stats.ts';
+import { HubError } from '../../../src/hub/hub-error.ts';
+import { Semaphore, Turns } from '../../../src/hub/semaphore.ts';
+import type { Progress, SyncMode } from '../../../src/model/progress.ts';
+import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
+import type { ReplacedSync, SyncResult } from '../../../src/sync/sync-result.ts';
+import type { Tenant } from '../../../src/table/tenant.ts';
+import { CollectionRunner, SyncRequests, Syncs } from '../../../src/timetable/collection-runner.ts';
+import type { SyncTimetable } from '../../../src/timetable/sync-timetable.ts';
+import { madeCollection } from '../pipeline/support/made-collection.ts';
+
+const { signal } = new AbortController();
+
+/** Sleeps until the signal aborts, however long it is to sleep. */
+const sleep = (_ms: number, aborted: AbortSignal): Promise<void> =>
+  new Promise((_, reject) => aborted.addEventListener('abort', () => reject(new Error('aborted'))));
+
+const made = (given: Partial<Parameters<typeof madeCollection>[0]> = {}): Promise<MirroredCollection> =>
+  madeCollection({ commit: () => Promise.reject(new Error('nothing is committed')), ...given });
+
+function statsOf(mode: SyncMode, rowsCreated = 0) {
+  return Object.assign(newSyncStats({ syncId: mode, mode, startedAtMs: 0 }), { rowsCreated });
+}
+
+function complete(mode: SyncMode, rowsCreated = 0): SyncResult {
+  const nothing = { withheld: 0, short: null, unconfirmed: 0, confirmAtMs: null };
+  return { kind: 'complete', stats: statsOf(mode, rowsCreated), ...nothing };
+}
+
+/** Syncs that come to the given results, one after another and then to complete ones, with the modes that ran. */
+function syncsOf(own: MirroredCollection, results: (SyncResult | ReplacedSync | Error)[] = []) {
+  const modes: SyncMode[] = [];
+  class Given extends Syncs {
+    override run(mode: SyncMode): Promise<SyncResult | ReplacedSync> {
+      modes.push(mode);
+      const result = results.shift() ?? complete(mode);
+      return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
+    }
+  }
+  const timetable = {
+    canBeIncremental: true,
+    hasIncremental: true,
+    mayBringChanges: true,
+    noteFilterRefused: () => void (timetable.canBeIncremental = false),
+  };
+  return { syncs: new Given(own, timetable as unknown as SyncTimetable), modes };
+}
+
+describe('an incremental sync', () => {
+  /** Syncs with none beside a full one. */
+  const alone = async (...results: (SyncResult | ReplacedSync | Error)[]) => {
+    const own = await made({ runtime: { sleep } });
+    return { ...syncsOf(own, results), findings: own.findings };
+  };
+
+  it('with an oversized delta becomes a full one', async () => {
+    const oversized = {
+      kind: 'becomes-full',
+      because: 'oversized',
+      stats: statsOf('INCREMENTAL', 3),
+    } as const;
+    const { syncs, modes } = await alone(oversized, complete('FULL', 4));
+    expect((await syncs.withFollowUps('INCREMENTAL', { signal })).stats.rowsCreated).toBe(4);
+    expect(modes).toEqual(['INCREMENTAL', 'FULL']);
+  });
+
+  it('is replaced by a full one each time once the hub refuses the filter', async () => {
+    const { syncs, modes } = await alone(new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '' }));
+    await syncs.withFollowUps('INCREMENTAL', { signal });
+    await syncs.withFollowUps('INCREMENTAL', { signal });
+    expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
+  });
+
+  it('with another failure throws it, and no full one runs', async () => {
+    const failure = new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
+    const { syncs, modes } = await alone(failure);
+    await expect(syncs.withFollowUps('INCREMENTAL', { signal })).rejects.toBe(failure);
+    expect(modes).toEqual(['INCREMENTAL']);
+  });
+
+  it('that is short becomes a full one; if that is complete, the totals of filtered lists count no more', async () => {
+    const scan: ScanEvidence = {
+      scope: '',
+      ending: 'proper',
+      byOffset: false,
+      isComposed: false,
+      distinctRows: 2,
+      rowsWithoutId: 0,
+      totalAtStart: 3,
+      totalAtEnd: 3,
+    };
+    const short = { kind: 'becomes-full', because: 'short', stats: statsOf('INCREMENTAL') } as const;
+    const { syncs, modes, findings } = await alone(short);
+    expect(findings.isShortIncremental(scan)).toBe(true);
+    await syncs.withFollowUps('INCREMENTAL', { signal });
+    expect(modes).toEqual(['INCREMENTAL', 'FULL']);
+    expect(findings.isShortIncremental(scan)).toBe(false);
+    // Until the next daily sync; a confirming one changes nothing.
+    findings.noteFullSync({ isInconclusive: false, scans: [], isConfirming: true });
+    expect(findings.isShortIncremental(scan)).toBe(false);
+    findings.noteFullSync({
+      isInconclusive: false,
+      scans: [{ ...scan, totalAtEnd: 40 }],
+      isConfirming: false,
+    });
+    expect(findings.isShortIncremental(scan)).toBe(true);
+    // A total that equals the unfiltered one says nothing.
+    expect(findings.isShortIncremental({ ...scan, totalAtStart: 40, totalAtEnd: 40 })).toBe(false);
+  });
+});
+
+/** One turn, which another tenant has until `release` is called. */
+async function takenTurn() {
+  const permits = new Semaphore(1);
+  const release = await permits.acquire(signal);
+  return { permits, release, fullSyncs: new Turns(permits, 3_600_000) };
+}
+
+describe('a full sync that is due', () => {
+  /** Syncs with an incremental one beside a full one at each turn of the event loop. */
+  async function waiting() {
+    const turn = await takenTurn();
+    const own = await made({
+      tenant: { fullSyncs: turn.fullSyncs },
+      runtime: { sleep: () => nextTurn(undefined) },
+      start: { progress: { watermarkMs: 1 } as Progress },
+    });
+    return { ...turn, ...syncsOf(own) };
+  }
+
+  it('waits for its turn, while incremental syncs go on', async () => {
+    const { release, permits, syncs, modes } = await waiting();
+    const full = syncs.withFollowUps('FULL', { signal, untilTurn: signal });
+    await vi.waitFor(() => expect(modes.length).toBeGreaterThan(5), 10_000);
+    expect(modes).not.toContain('FULL');
+    release();
+    expect((await full).stats.mode).toBe('FULL');
+    expect(modes.filter((mode) => mode === 'FULL')).toHaveLength(1);
+    expect(permits.tryAcquire()).toBeTypeOf('function');
+  });
+
+  it('is given up for what comes first, without an end of the incremental sync beside it', async () => {
+    const { release, permits, syncs, modes } = await waiting();
+    const first = new AbortController();
+    const full = syncs.withFollowUps('FULL', { signal, untilTurn: first.signal });
+    await vi.waitFor(() => expect(modes).toContain('INCREMENTAL'), 10_000);
+    const reason = new Error('a request comes first');
+    first.abort(reason);
+    await expect(full).rejects.toBe(reason);
+    release();
+    expect([modes.includes('FULL'), permits.tryAcquire()]).toEqual([false, expect.any(Function)]);
+  });
+
+  it('waits for nobody when a person asked for it', async () => {
+    const { syncs, modes } = await waiting();
+    await syncs.withFollowUps('FULL', { signal });
+    expect(modes).toContain('FULL');
+  });
+});
+
+/** A runner whose syncs fail with an error before they read anything. */
+async function failingRunner(failure: Error, tenant: Partial<Tenant> = {}, now = () => 0) {
+  const events: PipelineEvent[] = [];
+  const own = await made({
+    tenant: { ...tenant, emit: (event) => events.push(event) },
+    runtime: { now, sleep },
+    own: { requireRecords: () => Promise.reject(failure) },
+  });
+  return { runner: new CollectionRunner(own), events };
+}
+
+describe('the loop of a collection whose full sync waits', () => {
+  it('serves a request at once, ends with its signal, and leaves no place behind', async () => {
+    const { permits, release, fullSyncs } = await takenTurn();
+    const failure = new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
+    const { runner, events } = await failingRunner(failure, { fullSyncs }, Date.now);
+    const stop = new AbortController();
+    const loop = runner.loop(stop.signal);
+    const types = () => events.map(({ type }) => type);
+    await vi.waitFor(() => expect(types()).toEqual(['full-sync-waits']), 10_000);
+    await expect(runner.request('FULL')).rejects.toBe(failure);
+    expect(types()).toEqual(['full-sync-waits', 'sync-started', 'sync-failed']);
+    stop.abort(new Error('stopping'));
+    await loop;
+    release();
+    expect(permits.tryAcquire()).toBeTypeOf('function');
+  });
+});
+
+describe('the next attempt of a failed sync', () => {
+  it.each([
+    [undefined, 2_000],
+    [500, 2_000],
+    [15_000, 15_000],
+    [31_536_000_000, 600_000],
+  ])(
+    'is not before the hub accepts requests again (%s ms), but after ten minutes at most: %i ms',
+    async (retryAfterMs, retryInMs) => {
+      const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
+      const { runner, events } = await failingRunner(error);
+      await expect(runner.once('FULL', { signal })).rejects.toBe(error);
+      expect(events).toContainEqual(expect.objectContaining({ type: 'sync-failed', retryInMs }));
+    },
+  );
+});
+
+describe('the requests for syncs that wait', () => {
+  it('are taken in the order in which they came, and resolve with the result of the sync', async () => {
+    const requests = new SyncRequests(sleep);
+    const first = requests.add('FULL', {});
+    void requests.add('INCREMENTAL', {});
+    const result = { kind: 'complete' } as SyncResult;
+    const taken = requests.takeFirst();
+    taken?.done.resolve(result);
+    expect(taken?.mode).toBe('FULL');
+    expect(await first).toBe(result);
+    expect(requests.takeFirst()?.mode).toBe('INCREMENTAL');
+    expect(requests.takeFirst()).toBeUndefined();
+  });
+
+  it('are rejected with the error that ends the runner, and so is a request that comes after the end', async () => {
+    const requests = new SyncRequests(sleep);
+    const end = new Error('the log failed');
+    const waiting = requests.add('FULL', {});
+    requests.end(end);
+    await expect(waiting).rejects.toBe(end);
+    await expect(requests.add('FULL', {})).rejects.toBe(end);
+  });
+
+  it('end the rest of a loop, whether they come before it or during it', async () => {
+    const requests = new SyncRequests(sleep);
+    for (let times = 0; times < 2; times += 1) {
+      const rest = requests.rest(3_600_000, signal);
+      requests.add('FULL', {}).catch(() => undefined);
+      await expect(rest).resolves.toBeUndefined();
+    }
+  });
+});
