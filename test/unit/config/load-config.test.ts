@@ -99,35 +99,28 @@ describe('every problem at once, each with its path and line', () => {
   });
 
   it.each([
-    ['http://user:pw@hub.example', 'must not contain a user name'],
-    ['https://hub.example/?a=b', 'query'],
-    ['https://hub.example/#', 'fragment'],
-    ['ftp://hub.example', 'https:// or http://'],
-    ['hub.example', 'not an address'],
-  ])('the address %s is refused', (url, hint) => {
-    const message = refusalOf(yamlWith().replace('https://hub.example/north/', url));
-    expect(message).toContain('tenants[0].hub.baseUrl');
+    ['https://hub.example/north/', 'http://user:pw@hub.example', 'must not contain a user name'],
+    ['https://hub.example/north/', 'https://hub.example/?a=b', 'query'],
+    ['https://hub.example/north/', 'https://hub.example/#', 'fragment'],
+    ['https://hub.example/north/', 'ftp://hub.example', 'https:// or http://'],
+    ['https://hub.example/north/', 'hub.example', 'not an address'],
+    ['localhost:9092', 'localhost', 'must be host:port'],
+    ['localhost:9092', 'kafka://localhost:9092', 'must be host:port'],
+    ['localhost:9092', 'a:b@localhost:9092', 'must be host:port'],
+    ['localhost:9092', 'localhost:9092,other:9092', 'must be host:port'],
+  ])('in place of %s the address %s is refused', (address, other, hint) => {
+    const path = address === 'localhost:9092' ? 'kafka.brokers[0]' : 'tenants[0].hub.baseUrl';
+    const message = refusalOf(yamlWith().replace(address, other));
+    expect(message).toContain(path);
     expect(message).toContain(hint);
   });
 
-  it('a broker that is not host and port is refused', () => {
-    for (const broker of 'localhost kafka://localhost:9092 a:b@localhost:9092 localhost:9092,other:9092'.split(
-      ' ',
-    ))
-      expect(refusalOf(yamlWith().replace('localhost:9092', broker))).toContain(
-        'kafka.brokers[0] must be host:port',
-      );
-  });
-
-  it('two tenants with one id are refused, as they would share topics', () => {
+  it('two tenants with one id are refused, as they would share topics, and a refusal ends the command with 2', () => {
     const yaml = yamlWith();
     const tenant = yaml.slice(yaml.indexOf('  - id'), yaml.indexOf('kafka:'));
-    const message = refusalOf(yaml.replace('kafka:', `${tenant}kafka:`));
-    expect(message).toContain('tenants[1].id is the same as tenants[0].id');
-  });
-
-  it('a refusal ends the command with 2', () => {
-    expect(exitCodeOf(refusal(() => load('')))).toBe(EXIT.badUse);
+    const error = refusal(() => load(yaml.replace('kafka:', `${tenant}kafka:`)));
+    expect(error.message).toContain('tenants[1].id is the same as tenants[0].id');
+    expect(exitCodeOf(error)).toBe(EXIT.badUse);
   });
 
   it.each([

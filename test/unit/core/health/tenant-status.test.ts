@@ -78,140 +78,116 @@ const reported = [
 ] as const;
 const versions = facts('absence-versions');
 
-type Case = [
-  name: string,
-  state: string,
-  headline: string,
-  of: CollectionFacts[],
-  more?: Partial<TenantFacts>,
-];
+type Case = [name: string, expected: string, of: CollectionFacts[], more?: Partial<TenantFacts>];
 
 describe('the headline', () => {
   it.each<Case>([
-    ['everything is as promised', 'well', 'all well', [users, facts('orgs')]],
-    ['no process runs', 'in-trouble', 'owner: no process mirrors the tenant', [users], noOwner],
-    ['nobody knows whether one runs', 'well', 'all well', [users], { isOwnerAlive: null }],
+    ['everything is as promised', 'well | all well', [users, facts('orgs')]],
+    ['no process runs', 'in-trouble | owner: no process mirrors the tenant', [users], noOwner],
+    ['nobody knows whether one runs', 'well | all well', [users], { isOwnerAlive: null }],
     [
       'causes come before consequences',
-      'in-trouble',
-      'kafka: Kafka is away',
+      'in-trouble | kafka: Kafka is away',
       [users],
       { reported, ...noOwner },
     ],
     [
       'deletions are withheld, before all other states',
-      'needs-person',
-      'needs a decision: 51 deletions are withheld in users',
+      'needs-person | needs a decision: 51 deletions are withheld in users',
       [facts('users', { ...held, watermarkAgoMs: 90 * HOUR_MS }), facts('orgs', notLoaded)],
     ],
     [
       'the hub gives another tenant’s rows, before even that',
-      'needs-person',
-      'needs a decision: almost none of the rows that the hub returns for users, orgs match the published ones',
+      'needs-person | needs a decision: almost none of the rows that the hub returns for users, orgs match the published ones',
       [facts('users', held)],
       { wrongTenant: ['users', 'orgs'] },
     ],
     [
       'deletions wait because of another collection, while that one is held',
-      'needs-person',
-      'needs a decision: 53 deletions are withheld in users, orgs',
+      'needs-person | needs a decision: 53 deletions are withheld in users, orgs',
       [facts('users', held), waitingForOther],
     ],
-    ['that one is held no longer', 'well', 'all well', [users, waitingForOther]],
-    ['a last full sync is lost', 'loading', 'load: never loaded completely: users', [lost, facts('orgs')]],
+    ['that one is held no longer', 'well | all well', [users, waitingForOther]],
+    ['a last full sync is lost', 'loading | load: never loaded completely: users', [lost, facts('orgs')]],
     [
       'rows are rejected',
-      'well',
-      'all well, 12 rows rejected',
+      'well | all well, 12 rows rejected',
       [facts('users', { rejected: 11 }), facts('orgs', { rejectedSince: 1 })],
     ],
     [
       'a row is rejected beside a reason',
-      'in-trouble',
-      'owner: no process mirrors the tenant, 1 row rejected',
+      'in-trouble | owner: no process mirrors the tenant, 1 row rejected',
       [facts('orgs', { rejectedSince: 1 })],
       noOwner,
     ],
     [
       'a first load has still to read',
-      'loading',
-      'load: never loaded completely: orgs, classes',
+      'loading | load: never loaded completely: orgs, classes',
       [users, facts('orgs', { fullAgoMs: null }), facts('classes', notLoaded)],
     ],
-    ['a full sync waits, and is not late', 'well', 'all well', [waiting], { nowMs: NOW_MS - 3 * HOUR_MS }],
+    ['a full sync waits, and is not late', 'well | all well', [waiting], { nowMs: NOW_MS - 3 * HOUR_MS }],
     [
       'a full sync is late and waits',
-      'late',
-      'full: users: its daily full sync was due 5 h ago, and waits for its turn',
+      'late | full: users: its daily full sync was due 5 h ago, and waits for its turn',
       [waiting],
     ],
     [
       'a full sync is late',
-      'late',
-      'full: users: its daily full sync was due 5 h ago',
+      'late | full: users: its daily full sync was due 5 h ago',
       [facts('users', late)],
     ],
-    ['a full sync began in the night', 'well', 'all well', [facts('users', { fullAgoMs: 5 * HOUR_MS })]],
+    ['a full sync began in the night', 'well | all well', [facts('users', { fullAgoMs: 5 * HOUR_MS })]],
     [
       'incremental syncs stopped',
-      'late',
-      'watermark: users: changes of the last 3 h are not published',
+      'late | watermark: users: changes of the last 3 h are not published',
       [facts('users', behind)],
     ],
-    ['there are none', 'well', 'all well', [facts('class-students', { ...behind, hasIncremental: false })]],
-    ['absences contradict', 'well', 'all well, 3 contradictory absences', [users], { contradictions: 3 }],
-    ['no absences contradict', 'well', 'all well', [users], { contradictions: 0 }],
+    ['there are none', 'well | all well', [facts('class-students', { ...behind, hasIncremental: false })]],
+    ['absences contradict', 'well | all well, 3 contradictory absences', [users], { contradictions: 3 }],
+    ['no absences contradict', 'well | all well', [users], { contradictions: 0 }],
     [
       'what derives is late',
-      'late',
-      'full: absence-versions: its daily full sync was due 5 h ago',
+      'late | full: absence-versions: its daily full sync was due 5 h ago',
       derived(late),
     ],
     [
       'what derives is withheld',
-      'needs-person',
-      'needs a decision: 51 deletions are withheld in absence-versions',
+      'needs-person | needs a decision: 51 deletions are withheld in absence-versions',
       derived(held),
     ],
-    ['what derives is rejected', 'well', 'all well, 2 rows rejected', derived({ rejected: 2 })],
+    ['what derives is rejected', 'well | all well, 2 rows rejected', derived({ rejected: 2 })],
     [
       'what derives is in its first load',
-      'loading',
-      'load: never loaded completely: absence-versions',
+      'loading | load: never loaded completely: absence-versions',
       [users, ...derived({ fullAgoMs: null })],
     ],
     [
       'what derives was only just switched on',
-      'loading',
-      'load: never loaded completely: absences, absence-changes',
+      'loading | load: never loaded completely: absences, absence-changes',
       [versions, ...derived(notLoaded).slice(1)],
     ],
     [
       'the hub has no absences',
-      'well',
-      'all well; the hub does not offer absence-versions',
+      'well | all well; the hub does not offer absence-versions',
       [users, ...derived(notLoaded)],
       { notOffered: ['absence-versions'] },
     ],
     [
       'what is not offered is neither counted nor late',
-      'loading',
-      'load: never loaded completely: orgs; the hub does not offer absence-versions, schedules',
+      'loading | load: never loaded completely: orgs; the hub does not offer absence-versions, schedules',
       [users, facts('orgs', notLoaded), ...derived(notLoaded), schedules],
       notOffered,
     ],
     [
       'nothing is offered',
-      'loading',
-      'load: the hub offers none of the collections; the hub does not offer users',
+      'loading | load: the hub offers none of the collections; the hub does not offer users',
       [facts('users', notLoaded)],
       { notOffered: ['users'] },
     ],
-  ])('where %s: %s, "%s"', (_name, state, headline, collections, more) => {
-    const status = statusOf(collections, more);
-    expect([status.state, status.headline]).toEqual([state, headline]);
-    expect(status.ready).toBe(status.reasons.length === 0);
-    expect(status.needsPerson).toBe(state === 'needs-person');
+  ])('where %s: %s', (_name, expected, collections, more) => {
+    const { state, headline, ready, reasons, needsPerson } = statusOf(collections, more);
+    expect(`${state} | ${headline}`).toBe(expected);
+    expect([ready, needsPerson]).toEqual([reasons.length === 0, state === 'needs-person']);
   });
 });
 
