@@ -43,6 +43,7 @@ rule 4 (continued): of two published absences with the middle version later, the
   m. z<a. a<m>z. m>a. → m/1 CREATED m, z/1 CREATED z, m/2 DELETED m MERGED z → m(m)= z(a z)=z !2
 rule 4 (continued): the older absence waits until the one that continues it is published
   v2. v1>v3 v3<v1>v4; v2>v3; . → v2/1 CREATED v2, v1/1 CREATED v1, v1/2 REPLACED v3, v2/2 DELETED v2 MERGED v1 → v2(v2)= v1(v1 v3 v4)=v3 !1
+  e; a<b; e>a; . → e/1 CREATED e, a/1 CREATED a, e/2 DELETED e MERGED a → e(e)= a(b a)=a !1
 rule 4 (continued): where a replacement corrects the pupil, the wrong absence ends and names no other, the right one is new
   v1. v1>v2; v2@2; . → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1 → v1(v1)= v2(v2)=v2 !1
   v1. v1; v2<v1@2; . → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1 → v1(v1)= v2(v2)=v2 !1
