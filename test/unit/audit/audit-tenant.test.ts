@@ -6,13 +6,8 @@ import type { TopicSuffix } from '../../../src/model/collections.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import { MemoryState } from '../../../src/state/memory-state.ts';
 
-const HEADERS = {
-  ce_specversion: '1.0',
-  ce_source: '/rollcall/t/users',
-  ce_id: 'tx-0',
-  ce_type: 'rollcall.users.updated',
-  'content-type': 'application/avro',
-};
+const OF_EVENT = { ce_specversion: '1.0', ce_source: '/rollcall/t/users', ce_id: 'tx-0' };
+const HEADERS = { ...OF_EVENT, ce_type: 'rollcall.users.updated', 'content-type': 'application/avro' };
 
 /** A content, as its hash. */
 function hash(content: number): Buffer {
@@ -111,23 +106,21 @@ describe('an audit', () => {
     ]);
   });
 
-  it('takes a transaction that the index has not applied yet for no difference', async () => {
+  it('takes for no difference what the index applies later, or before the topic was read on', async () => {
     mirrored.inPause = mirrored.commit('a', 2);
     expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
+    mirrored.inPause = () => Promise.resolve();
+    let isFirst = true;
+    mirrored.beforeProgress = async () => {
+      if (isFirst) await mirrored.commit('a', 3)();
+      isFirst = false;
+    };
+    expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 0 });
   });
 
   it('counts the keys of an index that stays behind the log, and reports none of them', async () => {
     mirrored.commit('a', 2);
     expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 1 });
-  });
-
-  it('takes a change that the index applied before the topic was read on for no difference', async () => {
-    let isFirst = true;
-    mirrored.beforeProgress = async () => {
-      if (isFirst) await mirrored.commit('a', 2)();
-      isFirst = false;
-    };
-    expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 0 });
   });
 
   it('compares nothing with an index that is lost', async () => {

@@ -13,11 +13,8 @@ function event(step: number, student: string | null, snapshot = false): AbsenceC
     step,
     operation: step === 1 ? 'CREATED' : 'REPLACED',
     version: version(`v${step}`, student),
-    previousVersion: null,
     snapshot,
-    cause: 'HUB',
-    mergedInto: null,
-    detectedAt: 0,
+    ...({ previousVersion: null, cause: 'HUB', mergedInto: null, detectedAt: 0 } as const),
   };
 }
 
@@ -30,28 +27,27 @@ function problemsAfter(...events: (AbsenceChangeValue | 'unreadable' | null)[]):
   return published.problems().map(({ kind }) => kind);
 }
 
-describe('the steps of an absence', () => {
-  it('may begin anywhere, since compaction removes old ones, and after that have no gap', () => {
-    expect(problemsAfter(event(3, 's'), event(4, 's'))).toEqual([]);
-    expect(problemsAfter(event(1, 's'), event(3, 's'), event(4, 's'))).toEqual(['gap']);
-  });
-
-  it('come twice only as snapshots', () => {
-    expect(problemsAfter(event(1, 's'), event(1, 's', true), event(2, 's'))).toEqual([]);
-    expect(problemsAfter(event(1, 's'), event(1, 's'))).toEqual(['gap']);
-  });
-
-  it('begin anew after the key was nulled, and are unknown after an event that cannot be read', () => {
-    expect(problemsAfter(event(1, 's'), event(3, 's'), null, event(1, 'other'))).toEqual([]);
-    expect(problemsAfter(event(1, 's'), 'unreadable', event(3, 's'))).toEqual([]);
-  });
-});
+const [other, none, again, news] = [
+  event(3, 'other'),
+  event(2, null),
+  event(1, 's', true),
+  event(1, 'other'),
+];
+const [one, two, three, four] = [event(1, 's'), event(2, 's'), event(3, 's'), event(4, 's')];
 
 describe('absences', () => {
-  it('with records of two students under one absence id are reported', () => {
-    expect(problemsAfter(event(1, 's'), event(2, 'other'))).toEqual(['two-students']);
-    expect(problemsAfter(event(1, 's'), event(2, null), event(3, 'other'))).toEqual(['two-students']);
-    expect(problemsAfter(event(1, 's'), event(2, null), event(3, 's'))).toEqual([]);
+  it.each<[string, Parameters<typeof problemsAfter>, string[]]>([
+    ['may begin anywhere, since compaction removes old steps', [three, four], []],
+    ['after that have no gap', [one, three, four], ['gap']],
+    ['may have a step twice as a snapshot', [one, again, two], []],
+    ['may not have a step twice otherwise', [one, one], ['gap']],
+    ['begin anew after the key was nulled', [one, three, null, news], []],
+    ['are unknown after an event that cannot be read', [one, 'unreadable', three], []],
+    ['are of one student', [one, event(2, 'other')], ['two-students']],
+    ['are of one student, also beyond a record without any', [one, none, other], ['two-students']],
+    ['may have a record without a student', [one, none, three], []],
+  ])('%s', (_name, events, problems) => {
+    expect(problemsAfter(...events)).toEqual(problems);
   });
 
   it('that show a version of another student than their events are reported', () => {

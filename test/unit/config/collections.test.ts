@@ -16,102 +16,54 @@ function namesOf(text: string): string[] {
 const DEFAULT = COLLECTIONS.filter((name) => name !== 'class-students' && name !== 'afterschool-users');
 
 describe('which collections are mirrored', () => {
-  it('"all" leaves out class-students, which a list or map must name', () => {
-    expect(namesOf('collections: all')).toEqual(DEFAULT);
-  });
-
-  it('a list mirrors only the collections that it names', () => {
-    expect(namesOf('collections: [class-students, users]')).toEqual(['users', 'class-students']);
-  });
-
-  it('a map with settings leaves the collections on that it does not name', () => {
-    expect(namesOf('collections: { results: { deltaEvery: 5m } }')).toEqual(DEFAULT);
-  });
-
-  it('a map turns collections on and off', () => {
-    const names = namesOf('collections: { results: { enabled: false }, class-students: { enabled: true } }');
-    expect(new Set(names)).toEqual(
-      new Set([...DEFAULT.filter((name) => name !== 'results'), 'class-students']),
-    );
-  });
-
-  it('afterschool-users are mirrored only where there are ids to ask for', () => {
-    expect(namesOf('collections: [afterschool-users]')).toEqual([]);
-    expect(namesOf('collections: [afterschool-users]\nafterschools: [a]')).toEqual(['afterschool-users']);
-    expect(namesOf('afterschools: [a]')).toContain('afterschool-users');
-  });
-});
-
-describe('class-students', () => {
-  it.each(['drop: [students]', 'pseudonymise: [students]', 'ignore: [students]'])(
-    'refuses a mapping, since its values are only ids: %s',
-    (setting) => {
-      const collections = `collections: { class-students: { enabled: true, ${setting} } }`;
-      expect(() => namesOf(collections)).toThrow('the values consist of ids');
-    },
-  );
-});
-
-describe('absences and their changes', () => {
+  const [NOT_RESULTS, PAIR] = [DEFAULT.filter((name) => name !== 'results'), ['users', 'class-students']];
   it.each([
-    ['[absences]', 'absence-versions'],
-    ['[absence-versions, absences]', 'absence-changes'],
-    ['{ absence-versions: { enabled: false } }', 'absence-versions'],
-    ['{ absences: { enabled: false } }', 'absences'],
-  ])('%s is refused, since it lacks %s', (collections, lacking) => {
-    expect(() => namesOf(`collections: ${collections}`)).toThrow(`require ${lacking}`);
+    ['"all" leaves out class-students, which a list or map must name', 'collections: all', DEFAULT],
+    ['a list mirrors only what it names', 'collections: [class-students, users]', PAIR],
+    ['a map leaves on what it does not name', 'collections: { results: { deltaEvery: 5m } }', DEFAULT],
+    ['a map turns off', 'collections: { results: { enabled: false } }', NOT_RESULTS],
+    ['a map turns on', 'collections: { class-students: { enabled: true } }', [...DEFAULT, 'class-students']],
+    ['afterschool-users need ids to ask for', 'collections: [afterschool-users]', []],
+    ['ids are enough', 'afterschools: [a]', [...DEFAULT, 'afterschool-users']],
+    ['versions alone can be mirrored', 'collections: [absence-versions]', ['absence-versions']],
+  ])('%s: %s', (_name, text, names) => {
+    expect(namesOf(text).toSorted()).toEqual(names.toSorted());
   });
 
-  it.each(['drop: [school]', 'pseudonymise: [student]', 'deltaEvery: 5m'])(
-    'a setting without effect is refused: %s',
-    (setting) => {
-      expect(() => namesOf(`collections: { absences: { ${setting} } }`)).toThrow(
-        'set it for absence-versions',
-      );
-    },
-  );
-
-  it('the versions alone can be mirrored', () => {
-    expect(namesOf('collections: [absence-versions]')).toEqual(['absence-versions']);
-  });
-});
-
-describe('settings of a collection', () => {
-  const tenant = tenantWith(
-    'deltaEvery: 90s\ncollections: { results: { deltaEvery: 5m, drop: [comment], ignore: [score], fullPull: { at: "02:30", timeZone: UTC } } }',
-  );
-
-  it("a collection's own settings come before the tenant’s", () => {
-    expect(collectionSettings(tenant, 'results')).toEqual({
-      enabled: true,
-      deltaEveryMs: 300_000,
-      fullPull: { at: '02:30', timeZone: 'UTC' },
-      drop: ['comment'],
-      pseudonymise: [],
-      ignore: ['score'],
-    });
-  });
-
-  it('the tenant’s settings apply where the collection has none', () => {
-    expect(collectionSettings(tenant, 'users')).toEqual({
-      enabled: true,
-      deltaEveryMs: 90_000,
-      fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
-      drop: [],
-      pseudonymise: [],
-      ignore: [],
-    });
+  it.each([
+    ['[absences]', 'require absence-versions'],
+    ['[absence-versions, absences]', 'require absence-changes'],
+    ['{ absence-versions: { enabled: false } }', 'require absence-versions'],
+    ['{ absences: { enabled: false } }', 'require absences'],
+    ['{ absences: { drop: [school] } }', 'set it for absence-versions'],
+    ['{ absences: { pseudonymise: [student] } }', 'set it for absence-versions'],
+    ['{ absences: { deltaEvery: 5m } }', 'set it for absence-versions'],
+    ['{ class-students: { enabled: true, drop: [students] } }', 'the values consist of ids'],
+    ['{ class-students: { enabled: true, pseudonymise: [students] } }', 'the values consist of ids'],
+    ['{ class-students: { enabled: true, ignore: [students] } }', 'the values consist of ids'],
+  ])('a setting without effect, or without what it needs, is refused: %s', (collections, why) => {
+    expect(() => namesOf(`collections: ${collections}`)).toThrow(why);
   });
 });
 
-describe('partitions', () => {
-  it('progress has one whatever is configured', () => {
-    const { kafka } = load(yamlWith({ kafka: 'partitions: 12' }));
-    expect([partitionsOf(kafka, 'progress'), partitionsOf(kafka, 'users')]).toEqual([1, 12]);
+it("a collection's own settings come before the tenant’s, which apply where it has none", () => {
+  const own = 'deltaEvery: 5m, drop: [comment], ignore: [score], fullPull: { at: "02:30", timeZone: UTC }';
+  const tenant = tenantWith(`deltaEvery: 90s\ncollections: { results: { ${own} } }`);
+  const none = { enabled: true, drop: [], pseudonymise: [], ignore: [] };
+  const daily = { at: '04:00', timeZone: 'Europe/Oslo' };
+  expect(collectionSettings(tenant, 'users')).toEqual({ ...none, deltaEveryMs: 90_000, fullPull: daily });
+  expect(collectionSettings(tenant, 'results')).toEqual({
+    ...none,
+    deltaEveryMs: 300_000,
+    fullPull: { at: '02:30', timeZone: 'UTC' },
+    drop: ['comment'],
+    ignore: ['score'],
   });
+});
 
-  it('a map without default keeps the default of 3', () => {
-    const { kafka } = load(yamlWith({ kafka: 'partitions: { results: 6 }' }));
-    expect([partitionsOf(kafka, 'results'), partitionsOf(kafka, 'rejects')]).toEqual([6, 3]);
-  });
+it('`progress` has one partition whatever is configured, and a map without default keeps the default of 3', () => {
+  const partitions = (written: string, ...topics: Parameters<typeof partitionsOf>[1][]) =>
+    topics.map((topic) => partitionsOf(load(yamlWith({ kafka: `partitions: ${written}` })).kafka, topic));
+  expect(partitions('12', 'progress', 'users')).toEqual([1, 12]);
+  expect(partitions('{ results: 6 }', 'results', 'rejects')).toEqual([6, 3]);
 });

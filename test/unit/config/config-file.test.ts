@@ -26,6 +26,9 @@ const tenant = (id: string, settings: object = {}, hub: object = {}) => ({
   },
   ...settings,
 });
+const southWith = (settings: object, hub: object = {}) => ({
+  tenants: [tenant('north'), tenant('south', settings, hub)],
+});
 const write = (written: Written = {}): void => {
   files['rollcall.yaml'] = JSON.stringify({
     tenants: [tenant('north'), tenant('south')],
@@ -73,64 +76,49 @@ describe('a changed configuration', () => {
   });
 
   it.each([
-    ['a setting of its hub', tenant('south', {}, { pageSize: 10 })],
-    ['a list', tenant('south', { afterschools: ['x'] })],
-    ['a setting of a collection', tenant('south', { collections: { users: { drop: ['email'] } } })],
-    ['the address of its hub', tenant('south', {}, { baseUrl: 'https://other.example' })],
-  ])('changes a tenant by %s', (_name, south) => {
-    const { file } = opened();
-    write({ tenants: [tenant('north'), south] });
-    expect(file.changed()).toEqual({ ...NOTHING, changed: ['south'] });
-  });
-
-  it.each([
-    ['a default that is written out', { tenants: [tenant('north', { deltaEvery: '60s' }), tenant('south')] }],
-    ['the order of tenants', { tenants: [tenant('south'), tenant('north')] }],
-    ['the order of keys', { kafka: { partitions: { users: 6, default: 3 }, brokers: ['localhost:9092'] } }],
-    ['another spelling of a duration', { tenants: [tenant('north', { deltaEvery: '1m' }), tenant('south')] }],
-  ])('changes nothing by %s', (_name, written) => {
+    ['a setting of its hub', southWith({}, { pageSize: 10 }), ['south']],
+    ['a list', southWith({ afterschools: ['x'] }), ['south']],
+    ['the address of its hub', southWith({}, { baseUrl: 'https://other.example' }), ['south']],
+    ['a default that is written out', southWith({ deltaEvery: '60s' }), []],
+    ['another spelling of a duration', southWith({ deltaEvery: '1m' }), []],
+    ['the order of tenants', { tenants: [tenant('south'), tenant('north')] }, []],
+    [
+      'the order of keys',
+      { kafka: { partitions: { users: 6, default: 3 }, brokers: ['localhost:9092'] } },
+      [],
+    ],
+  ])('changes by %s only the tenants that have it', (_name, written, changed) => {
     const { file } = opened();
     write(written);
-    expect(file.changed()).toEqual(NOTHING);
+    expect(file.changed()).toEqual({ ...NOTHING, changed });
     expect(file.note).toBeNull();
   });
 
-  it('of deletions changes every tenant', () => {
-    const { file } = opened();
-    write({ deletions: { confirmAfter: '1m' } });
-    expect(file.changed()).toEqual({ ...NOTHING, changed: ['north', 'south'] });
-    expect(file.config.deletions.confirmAfterMs).toBe(60_000);
-  });
-
-  it('counts from when it was read', () => {
+  it('of deletions changes every tenant, and counts from when it was read', () => {
     const { file } = opened();
     const before = file.sinceMs;
     expect(Math.abs(Date.now() - before)).toBeLessThan(60_000);
-    write({ tenants: [tenant('north')] });
-    file.changed();
+    write({ deletions: { confirmAfter: '1m' } });
+    expect(file.changed()).toEqual({ ...NOTHING, changed: ['north', 'south'] });
+    expect(file.config.deletions.confirmAfterMs).toBe(60_000);
     expect(file.sinceMs).toBeGreaterThanOrEqual(before);
   });
 });
 
 describe('a secret', () => {
-  it('that is rotated in its file changes no tenant, and is the new one at its next use', () => {
-    const { file, secretOf } = opened();
+  it('that is rotated in its file, or another one in the configuration, changes no tenant, and is the new one at its next use', () => {
+    const { file, settingsOf, secretOf } = opened();
+    const before = settingsOf('south');
     files['/hub'] = 'hub-2';
     expect(file.changed()).toEqual(NOTHING);
     expect([secretOf('north'), secretOf('south')]).toEqual(['hub-2', 'hub-2']);
-  });
-
-  it('that is another one in the configuration changes no tenant either', () => {
-    const { file, settingsOf, secretOf } = opened();
-    const before = settingsOf('south');
     files['/other'] = 'other-1';
-    write({ tenants: [tenant('north'), tenant('south', {}, { clientSecret: '${file:/other}' })] });
+    write(southWith({}, { clientSecret: '${file:/other}' }));
     expect(file.changed()).toEqual(NOTHING);
-    expect(settingsOf('south')).toBe(before);
-    expect(secretOf('south')).toBe('other-1');
+    expect([settingsOf('south') === before, secretOf('south')]).toEqual([true, 'other-1']);
     files['/other'] = 'other-2';
     file.changed();
-    expect([secretOf('north'), secretOf('south')]).toEqual(['hub-1', 'other-2']);
+    expect([secretOf('north'), secretOf('south')]).toEqual(['hub-2', 'other-2']);
   });
 
   it('follows its file when tenants before it have left, and their files too', () => {
@@ -161,13 +149,15 @@ describe('a secret', () => {
 
   it('of Kafka and Redis, and each file of its certificate, is the new one at its next use; a key of pseudonyms waits', () => {
     const pem = (kind: string, text: string) => `-----BEGIN ${kind}-----\n${text}`;
-    Object.assign(files, {
-      '/kafka': 'kafka-1',
-      '/redis': 'redis-1',
-      '/cert': pem('CERTIFICATE', 'cert-1'),
-      '/key': pem('PRIVATE KEY', 'key-1'),
-      '/pseudonyms': 'a key of sixteen characters or more',
-    });
+    const rotate = (number: number) =>
+      Object.assign(files, {
+        '/kafka': `kafka-${number}`,
+        '/redis': `redis-${number}`,
+        '/cert': pem('CERTIFICATE', `cert-${number}`),
+        '/key': pem('PRIVATE KEY', `key-${number}`),
+        '/pseudonyms': `key ${number} of sixteen characters or more`,
+      });
+    rotate(1);
     const { file } = opened({
       kafka: {
         brokers: ['localhost:9092'],
@@ -180,22 +170,12 @@ describe('a secret', () => {
     const { kafka, redis, pseudonymise } = file.config;
     const { cert, key } = kafka.ssl as Exclude<typeof kafka.ssl, boolean>;
     const revealed = () => [kafka.sasl?.password, redis?.password, cert, key].map((each) => each?.reveal());
-    files['/kafka'] = 'kafka-2';
-    files['/redis'] = 'redis-2';
-    files['/cert'] = pem('CERTIFICATE', 'cert-2');
-    files['/key'] = pem('PRIVATE KEY', 'key-2');
+    const { '/kafka': sasl, '/redis': password, '/cert': newCert, '/key': newKey } = rotate(2);
     expect(file.changed()).toEqual(NOTHING);
-    expect(revealed()).toEqual([
-      'kafka-2',
-      'redis-2',
-      pem('CERTIFICATE', 'cert-2'),
-      pem('PRIVATE KEY', 'key-2'),
-    ]);
-    expect(file.note).toBeNull();
-    files['/pseudonyms'] = 'another key of sixteen characters';
-    expect(file.changed()).toEqual(NOTHING);
-    expect(pseudonymise?.key.reveal()).toBe('a key of sixteen characters or more');
-    expect(file.note?.why).toContain('pseudonymise.key');
+    expect(revealed()).toEqual([sasl, password, newCert, newKey]);
+    expect(pseudonymise?.key.reveal()).toBe('key 1 of sixteen characters or more');
+    expect(file.note?.why).toContain('another pseudonymise.key:');
+    expect(file.note?.why).not.toContain('sixteen');
   });
 
   it('of another user waits for a start as the user does', () => {
@@ -286,23 +266,13 @@ describe('a setting of the process', () => {
     expect(file.config.redis?.password?.reveal()).toBe('redis-2');
   });
 
-  const users = { collections: { users: { pseudonymise: ['email'] } } };
-  const keyOf = (key: string) => ({ tenants: [tenant('north', users)], pseudonymise: { key } });
-
-  it('a key of pseudonyms waits for a restart, since a new one changes every value', () => {
-    const { file } = opened(keyOf('a key of sixteen characters or more'));
-    write(keyOf('another key of sixteen characters'));
-    expect(file.changed()).toEqual(NOTHING);
-    expect(file.config.pseudonymise?.key.reveal()).toBe('a key of sixteen characters or more');
-    expect(file.note?.why).toContain('another pseudonymise.key:');
-    expect(file.note?.why).not.toContain('sixteen');
-  });
-
   it('the first key of pseudonyms is taken up with the tenant that needs it', () => {
     const { file } = opened({ tenants: [tenant('north')] });
-    write(keyOf('a key of sixteen characters or more'));
+    const users = { collections: { users: { pseudonymise: ['email'] } } };
+    const key = 'a key of sixteen characters or more';
+    write({ tenants: [tenant('north', users)], pseudonymise: { key } });
     expect(file.changed()).toEqual({ ...NOTHING, changed: ['north'] });
-    expect(file.config.pseudonymise?.key.reveal()).toBe('a key of sixteen characters or more');
+    expect(file.config.pseudonymise?.key.reveal()).toBe(key);
     expect(file.note).toBeNull();
   });
 });

@@ -14,19 +14,19 @@ describe('places for values', () => {
     ['"$A"', '$A'],
     ['"a $ b } c"', 'a $ b } c'],
     ['"${EMPTY}"', ''],
-  ])('%s becomes %j', (written, expected) => {
+    ['"${NESTED}"', '${A}'],
+    ['${MULTI}', 'x: 1\n- y'],
+  ])('%s becomes %j, which is neither filled again nor read as YAML', (written, expected) => {
     expect(at(written, { env })).toBe(expected);
   });
 
-  it('a value that is filled in is neither filled again nor read as YAML', () => {
-    expect(at('"${NESTED}"', { env })).toBe('${A}');
-    expect(at('${MULTI}', { env })).toBe('x: 1\n- y');
-  });
-
   it('a file loses only the one line break at its end', () => {
-    expect(at('"${file:/s}"', { files: { '/s': 'text\n' } })).toBe('text');
-    expect(at('"${file:/s}"', { files: { '/s': 'text\r\n' } })).toBe('text');
-    expect(at('"${file:/s}"', { files: { '/s': ' text\n\n' } })).toBe(' text\n');
+    for (const [text, value] of [
+      ['text\n', 'text'],
+      ['text\r\n', 'text'],
+      [' text\n\n', ' text\n'],
+    ] as const)
+      expect(at('"${file:/s}"', { files: { '/s': text } })).toBe(value);
   });
 
   it.each([
@@ -52,20 +52,22 @@ describe('places for values', () => {
   });
 
   it('certificates come from files and variables', () => {
-    const cert = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----';
+    const [cert, key] = [
+      '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----',
+      '-----BEGIN PRIVATE KEY-----',
+    ];
     const yaml = yamlWith({
       kafka: 'ssl: { ca: "${file:/ca.pem}", cert: "${CERT}", key: "${file:/key.pem}" }',
     });
-    const { kafka } = load(yaml, {
-      env: { HUB_SECRET: 's', CERT: cert },
-      files: { '/ca.pem': `${cert}\n`, '/key.pem': '-----BEGIN PRIVATE KEY-----' },
-    });
-    const { rejectUnauthorized, ...files } = kafka.ssl as Exclude<typeof kafka.ssl, boolean>;
-    const texts = Object.values(files).map((file) => file?.reveal());
-    expect({ rejectUnauthorized, texts }).toEqual({
-      rejectUnauthorized: true,
-      texts: [cert, cert, '-----BEGIN PRIVATE KEY-----'],
-    });
+    const files = { '/ca.pem': `${cert}\n`, '/key.pem': key };
+    const { kafka } = load(yaml, { env: { HUB_SECRET: 's', CERT: cert }, files });
+    const { rejectUnauthorized, ...read } = kafka.ssl as Exclude<typeof kafka.ssl, boolean>;
+    expect([rejectUnauthorized, ...Object.values(read).map((file) => file?.reveal())]).toEqual([
+      true,
+      cert,
+      cert,
+      key,
+    ]);
     expect(refusalOf(yamlWith({ kafka: 'ssl: { ca: /ca.pem }' }))).toContain('not PEM');
   });
 });

@@ -4,6 +4,11 @@ import { configJsonSchema } from '../../../src/config.ts';
 import { configFileSchema } from '../../../scripts/config-schema.ts';
 import { configurationPage } from '../../../scripts/configuration-page.ts';
 
+interface Property {
+  readonly description?: string;
+  readonly properties?: object;
+}
+
 interface Key {
   readonly key: string;
   readonly description: string | undefined;
@@ -16,11 +21,8 @@ function keysIn(schema: unknown, found: Key[] = []): Key[] {
   if (typeof schema !== 'object' || schema === null) return found;
   for (const [word, value] of Object.entries(schema)) {
     if (word === 'properties') {
-      for (const [key, property] of Object.entries(
-        value as Record<string, { description?: string; properties?: object }>,
-      )) {
-        const isMap = property.properties !== undefined;
-        found.push({ key, description: property.description, isMap });
+      for (const [key, property] of Object.entries(value as Record<string, Property>)) {
+        found.push({ key, description: property.description, isMap: property.properties !== undefined });
         keysIn(property, found);
       }
     } else keysIn(value, found);
@@ -29,32 +31,21 @@ function keysIn(schema: unknown, found: Key[] = []): Key[] {
 }
 
 describe('config.schema.json', () => {
-  it('is what the code makes of it (else: npm run schemas)', () => {
-    const text = readFileSync(new URL('../../../config.schema.json', import.meta.url), 'utf8');
-    expect(JSON.parse(text)).toEqual(configFileSchema());
+  const fileOf = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+  const page = configurationPage(configFileSchema());
+
+  it('and docs/configuration.md are what the code makes of it (else: npm run schemas)', () => {
+    expect(JSON.parse(fileOf('config.schema.json'))).toEqual(configFileSchema());
+    expect(fileOf('docs/configuration.md')).toBe(page);
   });
 
-  it('and so is docs/configuration.md', () => {
-    const text = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
-    expect(text).toBe(configurationPage(configFileSchema()));
-  });
-
-  it('docs/configuration.md has every key that takes a value, with its description', () => {
-    const page = configurationPage(configFileSchema());
+  it('has a description of every key, which docs/configuration.md repeats for each that takes a value', () => {
+    const lines = page.split('\n').map((line) => [line.split('`')[1]?.split('.').at(-1), line] as const);
     const missing = keysIn(configJsonSchema()).filter(
       ({ key, description, isMap }) =>
-        !isMap &&
-        !page
-          .split('\n')
-          .some(
-            (line) => line.split('`')[1]?.split('.').at(-1) === key && line.endsWith(` ${description} |`),
-          ),
+        description === undefined ||
+        (!isMap && !lines.some(([of, line]) => of === key && line.endsWith(` ${description} |`))),
     );
     expect(missing).toEqual([]);
-  });
-
-  it('every key has a description', () => {
-    const without = keysIn(configJsonSchema()).filter(({ description }) => description === undefined);
-    expect(without).toEqual([]);
   });
 });

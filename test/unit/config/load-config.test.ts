@@ -7,63 +7,27 @@ import { load, refusal, refusalOf, yamlWith } from './config-text.ts';
 describe('defaults', () => {
   it('the smallest configuration has the defaults of the contract', () => {
     const config = load(yamlWith());
+    const asked = { clientAuth: 'basic', scope: '', pageSize: 1000, paging: 'auto', totals: 'compared' };
+    const [schedules, withholdAbove] = [
+      { students: 'absent', daysBack: 7, daysAhead: 14 },
+      { rows: 50, ratio: 0.05 },
+    ];
     expect(config.tenants[0]).toMatchObject({
-      hub: {
-        clientAuth: 'basic',
-        scope: '',
-        pageSize: 1000,
-        paging: 'auto',
-        totals: 'compared',
-        maxConcurrentRequests: 4,
-        requestTimeoutMs: 60_000,
-      },
+      hub: { ...asked, maxConcurrentRequests: 4, requestTimeoutMs: 60_000 },
       fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
       deltaEveryMs: 60_000,
       deltaOverlapMs: 300_000,
       afterschools: [],
-      schedules: { students: 'absent', daysBack: 7, daysAhead: 14 },
+      schedules,
       absences: { forgetAfterMs: 30 * 86_400_000 },
     });
-    expect(config.kafka).toMatchObject({
-      topicPrefix: 'rollcall',
-      replicationFactor: 3,
-      partitions: { default: 3 },
-      ssl: false,
-    });
+    const kafka = { topicPrefix: 'rollcall', replicationFactor: 3, partitions: { default: 3 }, ssl: false };
+    expect(config.kafka).toMatchObject(kafka);
     expect(config.http).toEqual({ host: '127.0.0.1', port: 8080 });
-    expect(config.deletions).toEqual({ withholdAbove: { rows: 50, ratio: 0.05 }, confirmAfterMs: 300_000 });
+    expect(config.deletions).toEqual({ withholdAbove, confirmAfterMs: 300_000 });
     expect(config.redis).toBeUndefined();
-  });
-
-  it('slashes at the end of an address are removed', () => {
-    expect(load(yamlWith()).tenants[0]?.hub.baseUrl).toBe('https://hub.example/north');
-  });
-});
-
-describe('the contract', () => {
-  it('the example of the contract is accepted', () => {
-    const config = load(
-      [
-        'tenants:',
-        '  - id: north',
-        '    hub: { baseUrl: "https://hub.example/north", tokenUrl: "https://id.example/token", clientId: "${HUB_ID}", clientSecret: "${HUB_SECRET}", clientAuth: basic, scope: "", pageSize: 1000, paging: auto, maxConcurrentRequests: 4 }',
-        '    collections: all',
-        '    fullPull: { at: "04:00", timeZone: "Europe/Oslo" }',
-        '    deltaEvery: 60s',
-        '    afterschools: []',
-        '    schedules: { students: absent, daysBack: 7, daysAhead: 14 }',
-        'kafka: { brokers: ["localhost:9092"], topicPrefix: rollcall, replicationFactor: 3, partitions: 3, ssl: false, sasl: { mechanism: scram-sha-512, username: "u", password: "${P}" } }',
-        'registry: { url: "http://localhost:8081", username: "u", password: "${P}" }',
-        'redis: { url: "redis://localhost:6379", keyPrefix: rollcall }',
-        'http: { host: 127.0.0.1, port: 8080 }',
-        'deletions: { withholdAbove: { rows: 50, ratio: 0.05 }, confirmAfter: 5m }',
-        'pseudonymise: { key: "${KEY}" }',
-      ].join('\n'),
-      { env: { HUB_ID: 'id', HUB_SECRET: 's', P: 'p', KEY: '0123456789abcdef' } },
-    );
-    // Explicit defaults equal omitted ones; the example adds credentials and Redis.
-    expect(config).toMatchObject({ ...load(yamlWith()), tenants: [{ deltaEveryMs: 60_000 }] });
-    expect(config.redis?.keyPrefix).toBe('rollcall');
+    // without the slashes at its end
+    expect(config.tenants[0]?.hub.baseUrl).toBe('https://hub.example/north');
   });
 });
 
@@ -91,14 +55,9 @@ describe('every problem at once, each with its path and line', () => {
       'a key in settings',
       { tenant: 'collections: { results: { dorp: [] } }' },
       'results.dorp',
-      'not a known key',
+      'not a known',
     ],
-    [
-      'a collection as a key',
-      { tenant: 'collections: { result: {} }' },
-      'collections.result',
-      'not a known key',
-    ],
+    ['a collection as a key', { tenant: 'collections: { result: {} }' }, 'collections.result', 'not a known'],
     ['a collection in a list', { tenant: 'collections: [user]' }, 'collections[0]', 'users'],
     ['constructor as a key', { tenant: 'constructor: {}' }, 'tenants[0].constructor', 'not a known key'],
     ['a section without a value', { root: 'http:' }, 'http', 'has no value'],
@@ -107,6 +66,12 @@ describe('every problem at once, each with its path and line', () => {
     ['an invalid hour', { tenant: 'fullPull: { at: "24:00" }' }, 'fullPull.at', 'HH:MM'],
     ['a duration without unit', { tenant: 'deltaEvery: "60"' }, 'deltaEvery', 'not a duration'],
     ['a duration as a number', { tenant: 'deltaEvery: 60' }, 'deltaEvery', 'duration'],
+    [
+      'a duration too long to count',
+      { tenant: 'deltaEvery: 999999999999d' },
+      'deltaEvery',
+      'must be between',
+    ],
     ['a delta that never pauses', { tenant: 'deltaEvery: 0s' }, 'deltaEvery', 'between'],
     ['a page size of 0', { hub: 'pageSize: 0' }, 'hub.pageSize', 'at least 1'],
     ['a way of paging', { hub: 'paging: keysets' }, 'hub.paging', 'keyset'],
@@ -119,12 +84,7 @@ describe('every problem at once, each with its path and line', () => {
       'not a known',
     ],
     ['a mechanism', { kafka: 'sasl: { mechanism: gssapi, username: u, password: p }' }, 'mechanism', 'plain'],
-    [
-      'a certificate without key',
-      { kafka: 'ssl: { cert: "-----BEGIN X-----" }' },
-      'kafka.ssl.key',
-      'missing',
-    ],
+    ['a certificate alone', { kafka: 'ssl: { cert: "-----BEGIN X-----" }' }, 'kafka.ssl.key', 'missing'],
     ['a Redis scheme', { root: 'redis: { url: "http://h" }' }, 'redis.url', 'redis://'],
     ['a short key', { root: 'pseudonymise: { key: short }' }, 'pseudonymise.key', '16'],
     ['a port', { root: 'http: { port: 65536 }' }, 'http.port', 'at most 65535'],
@@ -139,40 +99,28 @@ describe('every problem at once, each with its path and line', () => {
   });
 
   it.each([
-    ['http://user:pw@hub.example', 'must not contain a user name'],
-    ['https://hub.example/?a=b', 'query'],
-    ['https://hub.example/#', 'fragment'],
-    ['ftp://hub.example', 'https:// or http://'],
-    ['hub.example', 'not an address'],
-  ])('the address %s is refused', (url, hint) => {
-    const message = refusalOf(yamlWith().replace('https://hub.example/north/', url));
-    expect(message).toContain('tenants[0].hub.baseUrl');
+    ['https://hub.example/north/', 'http://user:pw@hub.example', 'must not contain a user name'],
+    ['https://hub.example/north/', 'https://hub.example/?a=b', 'query'],
+    ['https://hub.example/north/', 'https://hub.example/#', 'fragment'],
+    ['https://hub.example/north/', 'ftp://hub.example', 'https:// or http://'],
+    ['https://hub.example/north/', 'hub.example', 'not an address'],
+    ['localhost:9092', 'localhost', 'must be host:port'],
+    ['localhost:9092', 'kafka://localhost:9092', 'must be host:port'],
+    ['localhost:9092', 'a:b@localhost:9092', 'must be host:port'],
+    ['localhost:9092', 'localhost:9092,other:9092', 'must be host:port'],
+  ])('in place of %s the address %s is refused', (address, other, hint) => {
+    const path = address === 'localhost:9092' ? 'kafka.brokers[0]' : 'tenants[0].hub.baseUrl';
+    const message = refusalOf(yamlWith().replace(address, other));
+    expect(message).toContain(path);
     expect(message).toContain(hint);
   });
 
-  it.each(['localhost', 'kafka://localhost:9092', 'a:b@localhost:9092', 'localhost:9092,other:9092'])(
-    'the broker %s is refused',
-    (broker) => {
-      const message = refusalOf(yamlWith().replace('localhost:9092', broker));
-      expect(message).toContain('kafka.brokers[0] must be host:port');
-    },
-  );
-
-  it('a duration too long to count is refused', () => {
-    expect(refusalOf(yamlWith({ tenant: 'deltaEvery: 999999999999d' }))).toContain(
-      'deltaEvery must be between',
-    );
-  });
-
-  it('two tenants with one id are refused, as they would share topics', () => {
+  it('two tenants with one id are refused, as they would share topics, and a refusal ends the command with 2', () => {
     const yaml = yamlWith();
     const tenant = yaml.slice(yaml.indexOf('  - id'), yaml.indexOf('kafka:'));
-    const message = refusalOf(yaml.replace('kafka:', `${tenant}kafka:`));
-    expect(message).toContain('tenants[1].id is the same as tenants[0].id');
-  });
-
-  it('a refusal ends the command with 2', () => {
-    expect(exitCodeOf(refusal(() => load('')))).toBe(EXIT.badUse);
+    const error = refusal(() => load(yaml.replace('kafka:', `${tenant}kafka:`)));
+    expect(error.message).toContain('tenants[1].id is the same as tenants[0].id');
+    expect(exitCodeOf(error)).toBe(EXIT.badUse);
   });
 
   it.each([
@@ -188,21 +136,15 @@ describe('every problem at once, each with its path and line', () => {
   });
 });
 
-describe('a verb that sends the hub no request', () => {
+it('a verb that sends the hub no request needs no credential of the hub, but every other variable', () => {
   const withoutHub = (yaml: string) =>
     loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => yaml, withoutHub: true });
-
-  it('needs no credential of the hub', () => {
-    expect(withoutHub(yamlWith()).tenants[0]?.id).toBe('north');
-    expect(refusalOf(yamlWith(), { env: {} })).toContain('HUB_SECRET');
-  });
-
-  it('needs every other variable', () => {
-    const yaml = yamlWith({ root: 'redis: { url: "redis://h", password: "${REDIS_SECRET}" }' });
-    const { message } = refusal(() => withoutHub(yaml));
-    expect(message).toContain('REDIS_SECRET');
-    expect(message).not.toContain('HUB_SECRET');
-  });
+  expect(withoutHub(yamlWith()).tenants[0]?.id).toBe('north');
+  expect(refusalOf(yamlWith(), { env: {} })).toContain('HUB_SECRET');
+  const yaml = yamlWith({ root: 'redis: { url: "redis://h", password: "${REDIS_SECRET}" }' });
+  const { message } = refusal(() => withoutHub(yaml));
+  expect(message).toContain('REDIS_SECRET');
+  expect(message).not.toContain('HUB_SECRET');
 });
 
 describe('fields that must stay as they are', () => {
@@ -212,12 +154,8 @@ describe('fields that must stay as they are', () => {
     ['drop', 'absence-versions', 'replaces'],
     ['pseudonymise', 'absence-versions', 'fromTime'],
   ])('%s of %s.%s is refused', (kind, collection, field) => {
-    const message = refusalOf(
-      yamlWith({
-        tenant: `collections: { ${collection}: { ${kind}: [${field}] } }`,
-        root: 'pseudonymise: { key: 0123456789abcdef }',
-      }),
-    );
+    const tenant = `collections: { ${collection}: { ${kind}: [${field}] } }`;
+    const message = refusalOf(yamlWith({ tenant, root: 'pseudonymise: { key: 0123456789abcdef }' }));
     expect(message).toContain(`tenants[0].collections.${collection}.${kind}[0]`);
   });
 
@@ -244,14 +182,13 @@ describe('broken YAML', () => {
     ['a list', '- a', /must be a map/],
     ['a very deep file', '['.repeat(20_000), /rollcall\.yaml/],
     ['aliases that multiply', aliasBomb(), /alias/],
+    [
+      'a * without quotes',
+      yamlWith({ root: 'redis: { url: "redis://h", password: *pass }' }),
+      /needs quotes/,
+    ],
   ])('%s is refused with its place', (_name, yaml, expected) => {
     expect(refusalOf(yaml)).toMatch(expected);
-  });
-
-  it('text that begins with * is refused with the hint that it needs quotes', () => {
-    expect(refusalOf(yamlWith({ root: 'redis: { url: "redis://h", password: *pass }' }))).toMatch(
-      /needs quotes/,
-    );
   });
 });
 
@@ -281,5 +218,6 @@ describe('the example', () => {
     expect(keys.size).toBeGreaterThan(50);
     expect([...keys].filter((key) => !new RegExp(`\\b${key}:`).test(text))).toEqual([]);
     expect(config.tenants).toHaveLength(1);
+    expect(config.redis?.keyPrefix).toBe('rollcall');
   });
 });

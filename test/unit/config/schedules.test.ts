@@ -16,25 +16,27 @@ const NO_ABSENCES = '{ absences: { enabled: false }, absence-changes: { enabled:
 
 describe('schedules', () => {
   it('default to absent students, a week back, two weeks ahead and each part of a lesson under its own name', () => {
-    expect(tenantWith('deltaEvery: 1m').schedules).toEqual({
-      students: 'absent',
-      daysBack: 7,
-      daysAhead: 14,
-      fields: DEFAULT_LESSON_FIELDS,
+    const defaults = { students: 'absent', daysBack: 7, daysAhead: 14, fields: DEFAULT_LESSON_FIELDS };
+    expect(tenantWith('deltaEvery: 1m').schedules).toEqual(defaults);
+    const fields = { ...DEFAULT_LESSON_FIELDS, start: 'tid.fra' };
+    expect(tenantWith('schedules: { fields: { start: tid.fra } }').schedules).toEqual({
+      ...defaults,
+      fields,
     });
   });
 
-  it('take the configured name of a part instead of its own, and keep the others', () => {
-    const { fields } = tenantWith('schedules: { fields: { start: tid.fra } }').schedules;
-    expect(fields).toEqual({ ...DEFAULT_LESSON_FIELDS, start: 'tid.fra' });
-  });
-
-  it('are left out, not refused, where no collection names the students and no setting asks for schedules', () => {
-    expect(isMirrored('collections: all')).toBe(true);
-    expect(isMirrored(`collections: ${NO_ABSENCES}`)).toBe(false);
-    expect(isMirrored('collections: [schedules]\nschedules: { students: [a] }')).toBe(true);
-    expect(isMirrored('collections: [users]\nschedules: { students: all }')).toBe(false);
-  });
+  it.each([
+    ['collections: all', true],
+    [`collections: ${NO_ABSENCES}`, false],
+    ['collections: [schedules]\nschedules: { students: [a] }', true],
+    ['collections: [users]\nschedules: { students: all }', false],
+    ['collections: { schedules: { drop: [teachers] } }', true],
+  ])(
+    'are left out, not refused, where nobody names the students and no setting asks for them: %s: %s',
+    (text, is) => {
+      expect(isMirrored(text)).toBe(is);
+    },
+  );
 
   it.each([
     ['collections: [users, schedules]', 'absences'],
@@ -59,17 +61,14 @@ describe('schedules', () => {
   });
 
   it.each(['drop', 'pseudonymise'])(
-    'are refused where the absences that name the students lack the student: %s',
+    'of absent students are refused where absences %s the student',
     (kind) => {
-      const text = `collections: { absence-versions: { ${kind}: [student] } }`;
-      expect(() => tenantWith(text)).toThrow('schedules of absent students need it');
-      expect(() => tenantWith(`${text}\nschedules: { students: [a] }`)).not.toThrow(
+      const [text, why] = [
+        `collections: { absence-versions: { ${kind}: [student] } }`,
         'schedules of absent students need it',
-      );
+      ];
+      expect(() => tenantWith(text)).toThrow(why);
+      expect(() => tenantWith(`${text}\nschedules: { students: [a] }`)).not.toThrow(why);
     },
   );
-
-  it('may drop teachers', () => {
-    expect(isMirrored('collections: { schedules: { drop: [teachers] } }')).toBe(true);
-  });
 });

@@ -2,11 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type AbsenceChangeValue, createEventEncoder } from '../../../src/core/absences/event-encoder.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
-import { readSchemaFiles } from '../../../src/log/schema-files.ts';
-import type { AvroRecord } from '../../../src/model/avro-schema.ts';
-import type { TopicSuffix } from '../../../src/model/collections.ts';
+import { schemaOf } from './support/rows.ts';
 
-const files = readSchemaFiles();
 const changes = schemaOf('absence-changes');
 const codec = createValueCodec<AbsenceChangeValue>(changes);
 const versions = createValueCodec(schemaOf('absence-versions'));
@@ -16,32 +13,20 @@ const id = fc.oneof(
   fc.uuid(),
   fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
 );
-const time = fc.option(fc.integer({ min: 0, max: 253_402_300_799_999 }));
-const reference = fc.option(fc.record({ sourcedId: id }));
+const instant = fc.integer({ min: 0, max: 253_402_300_799_999 });
+const [time, reference] = [fc.option(instant), fc.option(fc.record({ sourcedId: id }))];
+const times = { dateLastModified: time, fromTime: time, deletedTime: time };
+const references = { student: reference, replaces: reference, replacedBy: reference };
+const additionalFields = fc.dictionary(fc.string(), fc.string({ maxLength: 2_000 }));
 const version = fc.record(
-  {
-    sourcedId: id,
-    dateLastModified: time,
-    fromTime: time,
-    deletedTime: time,
-    student: reference,
-    replaces: reference,
-    replacedBy: reference,
-    additionalFields: fc.dictionary(fc.string(), fc.string({ maxLength: 2_000 })),
-  },
+  { sourcedId: id, ...times, ...references, additionalFields },
   { requiredKeys: ['sourcedId'] },
 );
-const event = fc.record({
-  absenceId: id,
-  step: fc.integer({ min: 1 }),
-  operation: fc.constantFrom('CREATED', 'REPLACED', 'DELETED', 'RESTORED'),
-  version,
-  previousVersion: fc.option(version),
-  snapshot: fc.boolean(),
-  cause: fc.constantFrom('HUB', 'VANISHED', 'MERGED'),
-  mergedInto: fc.option(id),
-  detectedAt: fc.integer({ min: 0, max: 253_402_300_799_999 }),
-});
+const pair = { version, previousVersion: fc.option(version) };
+const causes = { cause: fc.constantFrom('HUB', 'VANISHED', 'MERGED'), mergedInto: fc.option(id) };
+const operation = fc.constantFrom('CREATED', 'REPLACED', 'DELETED', 'RESTORED');
+const step = { absenceId: id, step: fc.integer({ min: 1 }), operation };
+const event = fc.record({ ...step, ...pair, ...causes, snapshot: fc.boolean(), detectedAt: instant });
 
 test('an event made of the bodies of its versions has the bytes of the event encoded as a whole', () => {
   fc.assert(
@@ -59,9 +44,3 @@ test('a schema in which the two versions are apart is refused', () => {
   const fields = changes.fields.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   expect(() => createEventEncoder({ ...changes, fields })).toThrow('one after the other');
 });
-
-function schemaOf(topic: TopicSuffix): AvroRecord {
-  const file = files.get(topic);
-  if (file === undefined) throw new Error(`there is no schema of ${topic}`);
-  return file.schema;
-}

@@ -1,30 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hasLostRecords, planIndexRecovery } from '../../../src/core/index-recovery.ts';
-import type { Progress } from '../../../src/model/progress.ts';
+import { madeProgress } from './support/progress.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const NOW_MS = Date.parse('2026-03-04T03:00:00Z');
 
-const PROGRESS: Progress = {
-  collection: 'users',
-  sequence: 7,
-  transactionId: 'tx-7',
-  syncId: 'sync',
-  mode: 'INCREMENTAL',
-  complete: true,
-  startedAtMs: NOW_MS,
-  rowsSeen: 0,
-  rowsPublished: 0,
-  rowsRejected: 0,
-  rowsRemoved: 0,
-  rowsWithheld: 0,
-  totalAtStart: null,
-  totalAtEnd: null,
-  watermarkMs: NOW_MS,
-  offsets: { 'p.t.users/0': 10, 'p.t.users/1': 20, 'p.t.rejects/0': 3 },
-  lastCompleteFull: null,
-};
+const OFFSETS = { 'p.t.users/0': 10, 'p.t.users/1': 20, 'p.t.rejects/0': 3 };
+const PROGRESS = madeProgress({ sequence: 7, transactionId: 'tx-7', offsets: OFFSETS });
 
 const INDEX = { sequence: 7, transactionId: 'tx-7', committedAtMs: NOW_MS, offsets: {} };
 const EARLIER = { ...INDEX, sequence: 5, transactionId: 'tx-5' };
@@ -41,7 +24,7 @@ function plan(changes: Partial<Parameters<typeof planIndexRecovery>[0]>) {
 
 function lost(changes: Partial<Parameters<typeof hasLostRecords>[0]>): boolean {
   return hasLostRecords({
-    offsets: PROGRESS.offsets,
+    offsets: OFFSETS,
     nextOffsets: { 'p.t.users/0': 12, 'p.t.users/1': 21, 'p.t.users/2': 0, 'p.t.rejects/0': 4 },
     firstOffsets: { 'p.t.users/0': 0, 'p.t.users/1': 0, 'p.t.users/2': 0, 'p.t.rejects/0': 0 },
     ...changes,
@@ -49,12 +32,10 @@ function lost(changes: Partial<Parameters<typeof hasLostRecords>[0]>): boolean {
 }
 
 describe('the recovery of an index', () => {
-  it('an index at the end of the log is current', () => {
+  it('an index at the end of the log is current, one at an earlier point is resumed, within the retention of tombstones', () => {
     expect(plan({})).toEqual({ kind: 'current' });
-  });
-
-  it('an index at an earlier point of this log is resumed', () => {
-    expect(plan({ index: EARLIER })).toEqual({ kind: 'resume' });
+    const oldest = { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS };
+    for (const index of [EARLIER, oldest]) expect(plan({ index })).toEqual({ kind: 'resume' });
   });
 
   it.each([
@@ -66,13 +47,13 @@ describe('the recovery of an index', () => {
       'an index older than the retained removals',
       { index: { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS - 1 } },
     ],
+    [
+      'an index from a clock that ran ahead',
+      { index: { ...EARLIER, committedAtMs: NOW_MS + 2 * 3_600_000 } },
+    ],
     ['a log without progress', { progress: null }],
   ])('%s leads to a rebuild', (_, changes) => {
     expect(plan(changes)).toMatchObject({ kind: 'rebuild' });
-  });
-
-  it('an index younger than the tombstone retention is resumed', () => {
-    expect(plan({ index: { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS } })).toEqual({ kind: 'resume' });
   });
 
   it.each([
@@ -80,37 +61,22 @@ describe('the recovery of an index', () => {
     ['recreated with fewer partitions', { 'p.t.users/0': 12, 'p.t.rejects/0': 4 }],
     ['cut short in one partition', { 'p.t.users/0': 12, 'p.t.users/1': 20, 'p.t.rejects/0': 4 }],
     ['recreated, for the rejects', { 'p.t.users/0': 12, 'p.t.users/1': 21, 'p.t.rejects/0': 0 }],
-  ])('a topic that was %s has lost records', (_, nextOffsets) => {
-    expect(lost({ nextOffsets })).toBe(true);
+  ])('a topic that was %s has lost records, a complete one has not', (_, nextOffsets) => {
+    expect([lost({ nextOffsets }), lost({})]).toEqual([true, false]);
   });
 
-  it('a complete topic has lost no records', () => {
-    expect(lost({})).toBe(false);
-  });
-
-  it('an index from a clock that ran ahead leads to a rebuild', () => {
-    const ahead = { ...EARLIER, committedAtMs: NOW_MS + 2 * 3_600_000 };
-    expect(plan({ index: ahead })).toMatchObject({ kind: 'rebuild' });
-  });
-
-  it('a topic that was emptied has lost records, although its end stays where it was', () => {
-    const firstOffsets = { 'p.t.users/0': 11, 'p.t.users/1': 0 };
-    expect(lost({ firstOffsets })).toBe(true);
-  });
-
-  it('a topic that was cut off at its beginning has lost records, although its newest records are there', () => {
-    expect(lost({ firstOffsets: { 'p.t.users/0': 4 } })).toBe(true);
-    expect(lost({ firstOffsets: { 'p.t.users/0': 5 }, knownFirstOffsets: { 'p.t.users/0': 4 } })).toBe(true);
-  });
-
-  it('a topic that was cut off and refilled has lost no more records', () => {
-    const firstOffsets = { 'p.t.users/0': 10, 'p.t.users/1': 20 };
-    expect(lost({ firstOffsets, knownFirstOffsets: firstOffsets })).toBe(false);
-  });
-
-  it('a partition that was never written to has lost nothing', () => {
-    expect(lost({ firstOffsets: { 'p.t.users/2': 7 } })).toBe(false);
-  });
+  it.each([
+    [true, 'emptied, although its end stays where it was', { 'p.t.users/0': 11, 'p.t.users/1': 0 }, {}],
+    [true, 'cut off at its beginning, although its newest are there', { 'p.t.users/0': 4 }, {}],
+    [true, 'cut off once more', { 'p.t.users/0': 5 }, { 'p.t.users/0': 4 }],
+    [false, 'refilled after it was cut off', { 'p.t.users/0': 10 }, { 'p.t.users/0': 10 }],
+    [false, 'never written to', { 'p.t.users/2': 7 }, {}],
+  ])(
+    'whether records are lost is %s for a partition that was %s',
+    (is, _, firstOffsets, knownFirstOffsets) => {
+      expect(lost({ firstOffsets, knownFirstOffsets })).toBe(is);
+    },
+  );
 
   it('an index is current only at the same transaction, and is resumed only at an earlier one of this log', () => {
     const id = fc.constantFrom('tx-5', 'tx-6', 'tx-7', 'other');

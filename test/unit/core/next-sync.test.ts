@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { nextSync } from '../../../src/core/next-sync.ts';
 
 const MINUTE_MS = 60_000;
@@ -6,106 +6,62 @@ const HOUR_MS = 60 * MINUTE_MS;
 const NOW_MS = Date.parse('2026-03-04T12:00:00Z');
 const DUE_MS = Date.parse('2026-03-04T03:00:00Z');
 
-function next(changes: Partial<Parameters<typeof nextSync>[0]> = {}) {
-  return nextSync({
-    watermarkMs: NOW_MS - 6 * MINUTE_MS,
-    lastFullAtMs: DUE_MS + MINUTE_MS,
-    lastSyncAtMs: NOW_MS - MINUTE_MS,
-    fullDueAtMs: DUE_MS,
-    fullNotBeforeMs: 0,
-    confirmAtMs: null,
-    incrementalNotBeforeMs: 0,
-    deltaEveryMs: MINUTE_MS,
-    fullEveryMs: null,
-    hasIncremental: true,
-    hubNowMs: NOW_MS,
-    nowMs: NOW_MS,
-    ...changes,
-  });
-}
+type Facts = Parameters<typeof nextSync>[0];
+const before = { watermarkMs: NOW_MS - 6 * MINUTE_MS, lastFullAtMs: DUE_MS + MINUTE_MS };
+const times = { fullDueAtMs: DUE_MS, fullNotBeforeMs: 0, confirmAtMs: null, incrementalNotBeforeMs: 0 };
+const settings = { deltaEveryMs: MINUTE_MS, fullEveryMs: null, hasIncremental: true };
+const now = { lastSyncAtMs: NOW_MS - MINUTE_MS, hubNowMs: NOW_MS, nowMs: NOW_MS };
+const GIVEN: Facts = { ...before, ...times, ...settings, ...now };
+const never = { watermarkMs: null, lastFullAtMs: null, lastSyncAtMs: null };
+const due = { lastFullAtMs: DUE_MS - 1 };
+const failing = { ...due, fullNotBeforeMs: NOW_MS + 5 * MINUTE_MS };
+const owed = { lastSyncAtMs: NOW_MS, confirmAtMs: NOW_MS + 30_000 };
+const unfiltered = { hasIncremental: false, lastSyncAtMs: null };
+const tooLate = NOW_MS - 24 * HOUR_MS - 1;
 
-const FULL = { kind: 'sync', mode: 'FULL', confirming: false };
-const INCREMENTAL = { kind: 'sync', mode: 'INCREMENTAL', confirming: false };
-const CONFIRMING = { kind: 'sync', mode: 'FULL', confirming: true };
-
-describe('the next sync', () => {
-  it('is a full sync at the first start', () => {
-    expect(next({ watermarkMs: null, lastFullAtMs: null, lastSyncAtMs: null })).toEqual(FULL);
-    expect(next({ watermarkMs: null })).toEqual(FULL);
-  });
-
-  it('is a daily full sync that was missed while Rollcall was down', () => {
-    expect(next({ lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
-    expect(next({ lastFullAtMs: DUE_MS })).toEqual(INCREMENTAL);
-  });
-
-  it('is an incremental sync exactly when its interval has passed', () => {
-    expect(next({ lastSyncAtMs: NOW_MS - MINUTE_MS + 1 })).toEqual({ kind: 'wait', atMs: NOW_MS + 1 });
-    expect(next({ lastSyncAtMs: NOW_MS - MINUTE_MS })).toEqual(INCREMENTAL);
-    expect(next({ lastSyncAtMs: null })).toEqual(INCREMENTAL);
-  });
-
-  it('is a full sync where an incremental one would reach back more than a day', () => {
-    expect(next({ watermarkMs: NOW_MS - 24 * HOUR_MS - 1 })).toEqual(FULL);
-  });
-
-  it("measures by the hub's clock how far an incremental sync reaches back", () => {
-    expect(next({ hubNowMs: NOW_MS + 24 * HOUR_MS })).toEqual(FULL);
-  });
-
-  it('is never incremental for a collection without a filter: each deltaEvery it only checks whether a full sync is due', () => {
-    expect(next({ hasIncremental: false, lastSyncAtMs: null })).toEqual({
-      kind: 'wait',
-      atMs: NOW_MS + MINUTE_MS,
-    });
-    expect(next({ hasIncremental: false, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
-  });
-
-  it('is incremental while a full sync has to wait', () => {
-    const failing = { lastFullAtMs: DUE_MS - 1, fullNotBeforeMs: NOW_MS + 5 * MINUTE_MS };
-    expect(next(failing)).toEqual(INCREMENTAL);
-    expect(next({ ...failing, lastSyncAtMs: NOW_MS })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
-    expect(next({ ...failing, nowMs: failing.fullNotBeforeMs })).toEqual(FULL);
-  });
-
-  it('waits after a first full sync that proved nothing', () => {
-    const first = { watermarkMs: null, lastFullAtMs: null, fullNotBeforeMs: NOW_MS + 1_500 };
-    expect(next(first)).toEqual({ kind: 'wait', atMs: NOW_MS + 1_500 });
-  });
-
-  it('waits after an incremental sync that failed', () => {
-    const failed = { incrementalNotBeforeMs: NOW_MS + 10_000 };
-    expect(next(failed)).toEqual({ kind: 'wait', atMs: NOW_MS + 10_000 });
-  });
-
-  it('is not delayed by a clock that was set back', () => {
-    expect(next({ lastSyncAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(INCREMENTAL);
-    expect(next({ lastFullAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(FULL);
-    // A hub whose clock is ahead looks different and changes nothing.
-    expect(next({ lastFullAtMs: NOW_MS + HOUR_MS })).toEqual(INCREMENTAL);
-  });
-
-  it('confirms what a full sync missed once that is due, also after a restart', () => {
-    const owed = { lastSyncAtMs: NOW_MS, confirmAtMs: NOW_MS + 30_000 };
-    expect(next(owed)).toEqual({ kind: 'wait', atMs: NOW_MS + 30_000 });
-    expect(next({ ...owed, nowMs: NOW_MS + 30_000 })).toEqual(CONFIRMING);
-    expect(next({ ...owed, confirmAtMs: NOW_MS - HOUR_MS })).toEqual(CONFIRMING);
-    // A daily full sync makes up for it.
-    expect(next({ ...owed, confirmAtMs: NOW_MS, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
-    // After a failure it waits like any full sync.
-    const failed = { confirmAtMs: NOW_MS, fullNotBeforeMs: NOW_MS + 10_000, lastSyncAtMs: NOW_MS };
-    expect(next(failed)).toEqual({ kind: 'wait', atMs: NOW_MS + 10_000 });
-    // The clock was set back since.
-    expect(next({ ...owed, confirmAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(CONFIRMING);
-  });
-
-  it('waits for the time at which a failed full sync may be tried again', () => {
-    const planned = next({
-      hasIncremental: false,
+it.each<[string, Partial<Facts>, 'FULL' | 'INCREMENTAL' | 'CONFIRMING' | number]>([
+  ['is full at the first start', never, 'FULL'],
+  ['is full without a watermark', { watermarkMs: null }, 'FULL'],
+  ['is the daily full one that was missed while Rollcall was down', due, 'FULL'],
+  ['is not the daily full one that began in time', { lastFullAtMs: DUE_MS }, 'INCREMENTAL'],
+  ['waits until the interval has passed', { lastSyncAtMs: NOW_MS - MINUTE_MS + 1 }, 1],
+  ['is incremental exactly when it has', { lastSyncAtMs: NOW_MS - MINUTE_MS }, 'INCREMENTAL'],
+  ['is incremental after a start', { lastSyncAtMs: null }, 'INCREMENTAL'],
+  ['is full where an incremental one would reach back more than a day', { watermarkMs: tooLate }, 'FULL'],
+  ["is full where it would by the hub's clock", { hubNowMs: NOW_MS + 24 * HOUR_MS }, 'FULL'],
+  [
+    'waits without a filter: each deltaEvery it is only looked whether a full one is due',
+    unfiltered,
+    MINUTE_MS,
+  ],
+  ['is full without a filter when that is due', { ...unfiltered, ...due }, 'FULL'],
+  ['is incremental while a full one has to wait', failing, 'INCREMENTAL'],
+  ['waits after that', { ...failing, lastSyncAtMs: NOW_MS }, MINUTE_MS],
+  ['is full when it has waited', { ...failing, nowMs: failing.fullNotBeforeMs }, 'FULL'],
+  ['waits after a first full one that proved nothing', { ...never, fullNotBeforeMs: NOW_MS + 1_500 }, 1_500],
+  ['waits after an incremental one that failed', { incrementalNotBeforeMs: NOW_MS + 10_000 }, 10_000],
+  ['is not delayed by a clock that was set back', { lastSyncAtMs: NOW_MS + 30 * HOUR_MS }, 'INCREMENTAL'],
+  ['is full if that clock was of the last full one', { lastFullAtMs: NOW_MS + 30 * HOUR_MS }, 'FULL'],
+  ['is incremental where a hub’s clock is ahead', { lastFullAtMs: NOW_MS + HOUR_MS }, 'INCREMENTAL'],
+  ['waits to confirm what a full one missed', owed, 30_000],
+  ['confirms it once that is due', { ...owed, nowMs: NOW_MS + 30_000 }, 'CONFIRMING'],
+  ['confirms it after a restart', { ...owed, confirmAtMs: NOW_MS - HOUR_MS }, 'CONFIRMING'],
+  ['is the daily full one instead', { ...owed, ...due, confirmAtMs: NOW_MS }, 'FULL'],
+  ['waits to confirm after a failure', { ...owed, confirmAtMs: NOW_MS, fullNotBeforeMs: NOW_MS + 9 }, 9],
+  ['confirms after the clock was set back', { ...owed, confirmAtMs: NOW_MS + 30 * HOUR_MS }, 'CONFIRMING'],
+  [
+    'waits for the time at which a failed full one may be tried again',
+    {
+      ...unfiltered,
       fullEveryMs: MINUTE_MS,
       lastSyncAtMs: NOW_MS - HOUR_MS,
       fullNotBeforeMs: NOW_MS + 30_000,
-    });
-    expect(planned).toEqual({ kind: 'wait', atMs: NOW_MS + 30_000 });
-  });
+    },
+    30_000,
+  ],
+])('the next sync %s', (_name, facts, expected) => {
+  const [mode, confirming] = expected === 'CONFIRMING' ? ['FULL', true] : [expected, false];
+  const planned = nextSync({ ...GIVEN, ...facts });
+  if (typeof expected === 'number') expect(planned).toEqual({ kind: 'wait', atMs: NOW_MS + expected });
+  else expect(planned).toEqual({ kind: 'sync', mode, confirming });
 });

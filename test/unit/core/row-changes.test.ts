@@ -1,126 +1,94 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { findRowChanges, type Change, type KeyedRow } from '../../../src/core/row-changes.ts';
 
 const hash = (text: string) => Buffer.alloc(16, text);
 
-function row(key: string, content: string): KeyedRow {
-  return {
-    key,
-    rejectKey: key,
-    decoded: {
-      kind: 'row',
-      sourcedId: key,
-      value: {},
-      hash: hash(content),
-      modifiedAtMs: null,
-    },
-  };
-}
-
-function unreadable(key: string | null, content: string): KeyedRow {
+/** `a:x` is the row `a` with the content x, `!a:x` an unreadable one, `!:x` one without an id. */
+function row(text: string): KeyedRow {
+  const [name = '', content = ''] = text.split(':');
+  const facts = { hash: hash(content), modifiedAtMs: null };
+  if (!text.startsWith('!'))
+    return { key: name, rejectKey: name, decoded: { kind: 'row', sourcedId: name, value: {}, ...facts } };
+  const key = name.slice(1) || null;
   const rejectKey = key ?? `sha256:${content}`;
-  return {
-    key,
-    rejectKey,
-    decoded: {
-      kind: 'reject',
-      sourcedId: key,
-      rejectId: rejectKey,
-      reason: 'r',
-      text: null,
-      modifiedAtMs: null,
-      hash: hash(content),
-    },
-  };
+  const reject = { sourcedId: key, rejectId: rejectKey, reason: 'r', text: null, ...facts };
+  return { key, rejectKey, decoded: { kind: 'reject', ...reject } };
 }
 
-function decide(
-  page: readonly KeyedRow[],
-  known: {
-    rows?: Record<string, string>;
-    rejects?: Record<string, string>;
-    stale?: readonly string[];
-  } = {},
-) {
-  const rows = new Map(Object.entries(known.rows ?? {}));
-  const rejects = new Map(Object.entries(known.rejects ?? {}));
+/** The changes by a page, given what is known, and the counts that are not 0 nor that of the rows. */
+function decide(page: string, known: string): string {
+  const areas = { rows: new Map<string, Buffer>(), rejects: new Map<string, Buffer>() };
+  const stale = new Set<string>();
+  for (const text of known.split(' ').filter((each) => each !== '')) {
+    if (text.startsWith('~')) stale.add(text.slice(1));
+    else areas[text.startsWith('!') ? 'rejects' : 'rows'].set(row(text).rejectKey, row(text).decoded.hash);
+  }
   const changes: string[] = [];
-  const textOf = ({ reading }: { reading: KeyedRow['decoded'] }) => String.fromCharCode(reading.hash[0] ?? 0);
-  const note = (change: Change) => {
-    changes.push(`${change.area} ${change.key} ${change.kind}`);
-    const area = change.area === 'rows' ? rows : rejects;
-    if (change.kind === 'deleted') area.delete(change.key);
-    else area.set(change.key, textOf({ reading: change.area === 'rows' ? change.row : change.reject }));
-  };
-  const hashIn = (area: ReadonlyMap<string, string>) => (key: string) => {
-    const content = area.get(key);
-    return content === undefined ? null : hash(content);
-  };
-  const stale = (key: string) => known.stale?.includes(key) ?? false;
-  const tally = findRowChanges(page, {
-    row: hashIn(rows),
-    reject: hashIn(rejects),
-    stale,
+  const tally = findRowChanges(page.split(' ').map(row), {
+    row: (key) => areas.rows.get(key) ?? null,
+    reject: (key) => areas.rejects.get(key) ?? null,
+    stale: (key) => stale.has(key),
     seenBefore: () => false,
-    note,
+    note: (change: Change) => {
+      changes.push(`${change.area} ${change.key} ${change.kind}`);
+      if (change.kind === 'deleted') areas[change.area].delete(change.key);
+      else areas[change.area].set(change.key, (change.area === 'rows' ? change.row : change.reject).hash);
+    },
   });
-  return { changes, tally };
+  const counts = Object.entries(tally).flatMap(([name, count]) => (count > 0 ? `${name} ${count}` : []));
+  return `${changes.join(', ')}; ${counts.join(', ')}`;
 }
 
-describe('the decision on a page', () => {
-  it('an unchanged row publishes nothing', () => {
-    const { changes, tally } = decide([row('a', 'x')], { rows: { a: 'x' } });
-    expect(changes).toEqual([]);
-    expect(tally).toMatchObject({ seen: 1, unchanged: 1 });
-  });
-
-  it('new rows are created and changed rows updated, in the order of the page', () => {
-    const { changes, tally } = decide([row('b', 'y'), row('a', 'x')], { rows: { b: 'x' } });
-    expect(changes).toEqual(['rows b updated', 'rows a created']);
-    expect(tally).toMatchObject({ seen: 2, created: 1, updated: 1, unchanged: 0 });
-  });
-
-  it('of an id that a page holds twice, the first row counts', () => {
-    const { changes, tally } = decide([row('a', 'x'), row('a', 'y'), row('a', 'x')]);
-    expect(changes).toEqual(['rows a created']);
-    expect(tally).toMatchObject({ seen: 2, created: 1, repeated: 1, unchanged: 0 });
-    expect(decide([row('a', 'x'), row('a', 'y')], { rows: { a: 'x' } }).changes).toEqual([]);
-    expect(decide([row('a', 'x'), row('a', 'y')], { rows: { a: 'y' } }).changes).toEqual(['rows a updated']);
-  });
-
-  it('of an id that a page holds as a readable and an unreadable row, the first row counts', () => {
-    expect(decide([row('a', 'x'), unreadable('a', 'r')], { rows: { a: 'x' } }).changes).toEqual([]);
-    const second = decide([unreadable('a', 'r'), row('a', 'x')], { rejects: { a: 'r' } });
-    expect(second.changes).toEqual([]);
-    expect(second.tally).toMatchObject({ rejected: 1, repeated: 1 });
-  });
-
-  it('a stale page overwrites no newer row and removes no newer reject', () => {
-    const { changes, tally } = decide([row('a', 'old')], {
-      rows: { a: 'new' },
-      rejects: { a: 'r' },
-      stale: ['a'],
-    });
-    expect(changes).toEqual([]);
-    expect(tally).toMatchObject({ seen: 1, stale: 1, updated: 0 });
-  });
-
-  it('an unreadable row goes to the rejects once, and leaves the row as it was', () => {
-    const page = [unreadable('a', 'x')];
-    expect(decide(page, { rows: { a: 'x' } }).changes).toEqual(['rejects a created']);
-    expect(decide(page, { rejects: { a: 'x' } }).changes).toEqual([]);
-    expect(decide(page, { rejects: { a: 'y' } }).changes).toEqual(['rejects a updated']);
-  });
-
-  it('a row that can be read again removes its reject, changed or not', () => {
-    const known = { rows: { a: 'x' }, rejects: { a: 'r' } };
-    expect(decide([row('a', 'x')], known).changes).toEqual(['rejects a deleted']);
-    expect(decide([row('a', 'y')], known).changes).toEqual(['rows a updated', 'rejects a deleted']);
-  });
-
-  it('a row without an id is rejected and counted', () => {
-    const { changes, tally } = decide([unreadable(null, 'x'), unreadable('b', 'x')]);
-    expect(changes).toEqual(['rejects sha256:x created', 'rejects b created']);
-    expect(tally).toMatchObject({ seen: 2, rejected: 2, withoutId: 1 });
-  });
+it.each([
+  ['an unchanged row publishes nothing', 'a:x', 'a:x', '; seen 1, unchanged 1'],
+  [
+    'new rows and changed ones are told in order',
+    'b:y a:x',
+    'b:x',
+    'rows b updated, rows a created; seen 2, created 1, updated 1',
+  ],
+  [
+    'of an id met twice, the first row counts',
+    'a:x a:y a:x',
+    '',
+    'rows a created; seen 2, created 1, repeated 1',
+  ],
+  [
+    'of an id met twice, the first row counts, unchanged',
+    'a:x a:y',
+    'a:x',
+    '; seen 2, unchanged 1, repeated 1',
+  ],
+  [
+    'of an id met twice, the first row counts, changed',
+    'a:x a:y',
+    'a:y',
+    'rows a updated; seen 2, updated 1, repeated 1',
+  ],
+  ['of an id readable and not, the first counts', 'a:x !a:r', 'a:x', '; seen 2, unchanged 1, repeated 1'],
+  ['of an id unreadable and not, the first counts', '!a:r a:x', '!a:r', '; seen 2, rejected 1, repeated 1'],
+  ['a stale page overwrites and removes nothing newer', 'a:o', 'a:n !a:r ~a', '; seen 1, stale 1'],
+  ['an unreadable row is a reject beside its row', '!a:x', 'a:x', 'rejects a created; seen 1, rejected 1'],
+  ['an unreadable row is a reject once', '!a:x', '!a:x', '; seen 1, rejected 1'],
+  [
+    'an unreadable row that changed is a reject again',
+    '!a:x',
+    '!a:y',
+    'rejects a updated; seen 1, rejected 1',
+  ],
+  [
+    'a row that is readable again removes its reject',
+    'a:x',
+    'a:x !a:r',
+    'rejects a deleted; seen 1, unchanged 1',
+  ],
+  ['so does one that changed', 'a:y', 'a:x !a:r', 'rows a updated, rejects a deleted; seen 1, updated 1'],
+  [
+    'one without an id is a reject, and counted',
+    '!:x !b:x',
+    '',
+    'rejects sha256:x created, rejects b created; seen 2, rejected 2, withoutId 1',
+  ],
+])('%s: %s beside %s', (_name, page, known, expected) => {
+  expect(decide(page, known)).toBe(expected);
 });

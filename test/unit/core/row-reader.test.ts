@@ -4,8 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { versionRowOf, type AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { parseLossless } from '../../../src/core/lossless-json.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
-import { createValueCodec } from '../../../src/core/value-codec.ts';
-import type { AvroField } from '../../../src/model/avro-schema.ts';
 import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';
 import {
   ABSENCE,
@@ -26,38 +24,14 @@ function userWith(fields: object): Fields {
   return readable(users.read({ sourcedId: 'user-1', ...fields })).value;
 }
 
+const LONG = '12345678901234567890';
+const NO_ROLE = { beginDate: null, endDate: null, org: null, role: null, roleType: null, userProfile: null };
+
 function texts(value: Fields): Record<string, string> {
   return { ...value.additionalFields };
 }
 
 describe('a row that fits', () => {
-  it('every field of the row reaches the topic', () => {
-    const reading = readable(absences.read(ABSENCE));
-    const decoded = createValueCodec<Fields>(schemaOf('absence-versions')).fromBuffer(
-      absences.encode(reading.value),
-    );
-    expect({ ...decoded }).toEqual({
-      ...ABSENCE,
-      dateLastModified: Date.parse(ABSENCE.dateLastModified),
-      fromTime: Date.parse(ABSENCE.fromTime),
-      toTime: Date.parse(ABSENCE.toTime),
-      classesAffected: null,
-      deletedTime: null,
-      additionalFields: {},
-    });
-    expect(reading).toMatchObject({
-      sourcedId: 'absence-1',
-      modifiedAtMs: Date.parse(ABSENCE.dateLastModified),
-    });
-  });
-
-  it('null and omitted are the same', () => {
-    const omitted = readable(users.read({ sourcedId: 'user-1' }));
-    const nulls = readable(users.read({ sourcedId: 'user-1', email: null, roles: null, unknown: null }));
-    expect(nulls.value).toEqual(omitted.value);
-    expect(nulls.hash).toEqual(omitted.hash);
-  });
-
   it('reading leaves the row and earlier decoded rows unchanged', () => {
     const row = structuredClone({ ...USER, metadata: { a: 1 } });
     const first = readable(users.read(row));
@@ -70,43 +44,30 @@ describe('a row that fits', () => {
     expect(body.equals(before.body)).toBe(true);
   });
 
-  it.each([true, 'true', 'TRUE', 'True', 1])('%j is read as true', (spelling) => {
-    expect(userWith({ enabledUser: spelling })).toMatchObject({ enabledUser: true, additionalFields: {} });
-  });
-
-  it.each([false, 'false', 'False', 0])('%j is read as false', (spelling) => {
-    expect(userWith({ enabledUser: spelling })).toMatchObject({ enabledUser: false, additionalFields: {} });
-  });
-
-  it('`tobedeleted` and an unknown status are values like any other', () => {
-    for (const status of ['tobedeleted', 'inactive', 'ny']) expect(userWith({ status }).status).toBe(status);
+  it('a boolean is read in each spelling that hubs use', () => {
+    for (const [is, spellings] of [
+      [true, [true, 'true', 'TRUE', 'True', 1]],
+      [false, [false, 'false', 'False', 0]],
+    ] as const)
+      for (const enabledUser of spellings)
+        expect(userWith({ enabledUser })).toMatchObject({ enabledUser: is, additionalFields: {} });
   });
 });
 
 describe('a value that does not fit', () => {
   it.each([
-    ['email', 5, '5'],
-    ['email', {}, '{}'],
-    ['email', '\ud800', '"\\ud800"'],
-    ['enabledUser', 'yes', '"yes"'],
-    ['enabledUser', 2, '2'],
-    ['enabledUser', '', '""'],
-    ['grades', '8', '"8"'],
-    ['grades', ['8', 9], '["8",9]'],
-    ['grades', ['8', null], '["8",null]'],
-    ['primaryOrg', 'school-1', '"school-1"'],
-    ['primaryOrg', [], '[]'],
-    ['primaryOrg', { type: 'org' }, '{"type":"org"}'],
-    ['primaryOrg', { sourcedId: ' ' }, '{"sourcedId":" "}'],
-    ['primaryOrg', { sourcedId: 5 }, '{"sourcedId":5}'],
-    ['agents', [{ sourcedId: 'a' }, {}], '[{"sourcedId":"a"},{}]'],
-    ['dateLastModified', '2026-03-04T08:00:00', '"2026-03-04T08:00:00"'],
-    ['dateLastModified', '', '""'],
-    ['dateLastModified', 1_772_611_200_000, '1772611200000'],
-  ])('%s: %j is null, and its text is kept', (field, raw, text) => {
-    const value = userWith({ [field]: raw });
-    expect(value[field]).toBeNull();
-    expect(texts(value)).toEqual({ [field]: text });
+    ['email', [5, '\ud800']],
+    ['enabledUser', ['yes', 2]],
+    ['grades', ['8', ['8', 9]]],
+    ['primaryOrg', ['school-1', { type: 'org' }, { sourcedId: ' ' }, { sourcedId: 5 }]],
+    ['agents', [[{ sourcedId: 'a' }, {}]]],
+    ['dateLastModified', ['2026-03-04T08:00:00', 1_772_611_200_000]],
+  ])('%s: of %j each is null, and its text is kept', (field, all) => {
+    for (const raw of all) {
+      const value = userWith({ [field]: raw });
+      expect(value[field]).toBeNull();
+      expect(texts(value)).toEqual({ [field]: JSON.stringify(raw) });
+    }
   });
 
   it.each([
@@ -115,17 +76,11 @@ describe('a value that does not fit', () => {
     ['dateLastModified', '2026-03-04T08:00:00.123456Z', Date.parse('2026-03-04T08:00:00.123Z')],
     ['dateLastModified', '2026-03-04T08:00:00+01:00', Date.parse('2026-03-04T07:00:00Z')],
     ['userIds', [{ type: 'a', identifier: 5 }], [{ type: 'a', identifier: null }]],
+    ['roles', [{ role: 'a', beginDate: '0001-01-01' }], [{ ...NO_ROLE, role: 'a' }]],
   ])('%s: of %j the typed part is read, and its text is kept', (field, raw, typed) => {
     const value = userWith({ [field]: raw });
     expect(value[field]).toEqual(typed);
     expect(texts(value)).toEqual({ [field]: JSON.stringify(raw) });
-  });
-
-  it('an oddity deep in one field leaves another field as it is', () => {
-    const roles = [{ role: 'student', org: { sourcedId: 'a', extra: 1 }, beginDate: 'soon' }];
-    const value = userWith({ roles, userIds: USER.userIds });
-    expect(value['roles']).toMatchObject([{ role: 'student', org: { sourcedId: 'a' }, beginDate: null }]);
-    expect(texts(value)).toEqual({ roles: JSON.stringify(roles) });
   });
 
   it('a number that a double cannot hold keeps its digits as text', () => {
@@ -133,23 +88,14 @@ describe('a value that does not fit', () => {
     const value = readable(absencesReader({ schema: schemaOf('results'), strictFields: [] }).read(row)).value;
     expect(value['score']).toBeNull();
     expect(texts(value)).toEqual({ score: '0.12345678901234567890', n: '[12345678901234567890]' });
-    const odd = readable(
-      users.read(
-        parseLossless('{"sourcedId":"a","primaryOrg":12345678901234567890,"userIds":[12345678901234567890]}'),
-      ),
-    );
-    expect(odd.value).toMatchObject({ primaryOrg: null, userIds: null });
+    const odd = parseLossless(`{"sourcedId":"a","primaryOrg":${LONG},"userIds":[${LONG}]}`);
+    expect(readable(users.read(odd)).value).toMatchObject({ primaryOrg: null, userIds: null });
   });
 
   it('a field called `constructor` or `additionalFields` is kept, and one called `__proto__` makes a reject', () => {
-    const text =
-      '{"sourcedId":"a","constructor":2,"toString":"3","additionalFields":{"b":4},"hasOwnProperty":5}';
-    expect(texts(userWith(JSON.parse(text) as object))).toEqual({
-      additionalFields: '{"b":4}',
-      constructor: '2',
-      hasOwnProperty: '5',
-      toString: '"3"',
-    });
+    const names = { constructor: 2, toString: '3', additionalFields: { b: 4 }, hasOwnProperty: 5 };
+    const kept = Object.entries(names).map(([name, value]) => [name, JSON.stringify(value)]);
+    expect(texts(userWith(names))).toEqual(Object.fromEntries(kept));
     const odd = JSON.parse('{"sourcedId":"a","__proto__":{"a":1}}') as object;
     expect(refused(users.read(odd)).reason).toContain('`__proto__`');
     const nested = JSON.parse('{"sourcedId":"org","__proto__":{"type":"x"},"constructor":1}') as object;
@@ -179,25 +125,16 @@ describe('a row that cannot be read', () => {
   it.each([
     ['fromTime', 'in the morning'],
     ['fromTime', '2026-03-04T08:00:00'],
-    ['fromTime', ''],
-    ['toTime', 5],
     ['toTime', null],
-    ['toTime', undefined],
     ['deletedTime', 'yes'],
-    ['deletedTime', true],
     ['replaces', 'absence-0'],
-    ['replaces', ''],
-    ['replaces', {}],
     ['replacedBy', [reference('absence', 'a')]],
     ['replacedBy', { sourcedId: '' }],
   ])('an absence whose %s is %j is rejected', (field, raw) => {
     const row = { ...ABSENCE, [field]: raw };
     const reading = refused(absences.read(row));
-    expect(reading).toMatchObject({
-      sourcedId: 'absence-1',
-      rejectId: 'absence-1',
-      text: JSON.stringify(row),
-    });
+    const id = 'absence-1';
+    expect(reading).toMatchObject({ sourcedId: id, rejectId: id, text: JSON.stringify(row) });
     expect(reading.reason).toContain(`\`${field}\``);
     expect(reading.reason).not.toContain('morning');
   });
@@ -214,47 +151,33 @@ describe('a row that cannot be read', () => {
     expect(absences.read({ ...ABSENCE, ...fields }).kind).toBe('row');
   });
 
-  it.each([
-    '0001-01-01T00:00:00',
-    '0001-01-01T00:00:00Z',
-    '0001-01-01T00:00:00.0000000+00:00',
-    '0001-01-01T00:00:00+01:00',
-    '0001-01-01T00:00:00-05:00',
-    '0000-12-31T23:00:00Z',
-  ])('an absence with the deletedTime %s is not deleted', (deletedTime) => {
-    const { value, hash } = readable(absences.read({ ...ABSENCE, deletedTime }));
-    expect(value).toMatchObject({ deletedTime: null, additionalFields: {} });
-    expect(versionRowOf(value as unknown as AbsenceVersionValue, null).isDeleted).toBe(false);
-    expect(hash).toEqual(readable(absences.read(ABSENCE)).hash);
+  it('an absence whose deletedTime is the "no value" of a program is not deleted', () => {
+    for (const deletedTime of ['0001-01-01T00:00:00', '0001-01-01T00:00:00+01:00', '0000-12-31T23:00:00Z']) {
+      const { value, hash } = readable(absences.read({ ...ABSENCE, deletedTime }));
+      expect(value).toMatchObject({ deletedTime: null, additionalFields: {} });
+      expect(versionRowOf(value as unknown as AbsenceVersionValue, null).isDeleted).toBe(false);
+      expect(hash).toEqual(readable(absences.read(ABSENCE)).hash);
+    }
   });
 
-  describe.each(ROW_COLLECTIONS)('in %s', (name) => {
-    const schema = schemaOf(name);
-    const reader = createRowReader({ schema });
-    const isTime = ({ type }: AvroField): boolean => /"timestamp-millis"|"date"/.test(JSON.stringify(type));
-    const isScalar = ({ type }: AvroField): boolean => !/"record"|"array"/.test(JSON.stringify(type));
-    const times = schema.fields.filter((field) => isTime(field) && isScalar(field));
-
-    it.each([
-      '0001-01-01',
-      '0001-01-01T00:00:00Z',
-      '0001-01-01T00:00:00+01:00',
-      '0000-12-31T23:00:00Z',
-      '9999-12-31T23:30:00-01:00',
-    ])('no field holds %s, which not every reader can: it stays in additionalFields', (text) => {
-      const fields = Object.fromEntries(times.map((field) => [field.name, text]));
-      const { value } = readable(reader.read({ sourcedId: 'row-1', ...fields }));
-      for (const field of times) expect([field.name, value[field.name]]).toEqual([field.name, null]);
-      expect(Object.keys(texts(value)).toSorted()).toEqual(Object.keys(fields).toSorted());
-    });
-  });
-
-  it('nor does a field of a record within a row', () => {
-    const roles = [{ role: 'student', org: { sourcedId: 'a' }, beginDate: '0001-01-01' }];
-    const value = userWith({ roles });
-    expect(value['roles']).toMatchObject([{ role: 'student', beginDate: null }]);
-    expect(texts(value)).toEqual({ roles: JSON.stringify(roles) });
-  });
+  it.each(ROW_COLLECTIONS)(
+    'no field of %s holds a time that not every reader can: it is kept as text',
+    (name) => {
+      const schema = schemaOf(name);
+      const types = schema.fields.map(({ name: field, type }) => [field, JSON.stringify(type)] as const);
+      const times = types.filter(
+        ([, type]) => /"timestamp-millis"|"date"/.test(type) && !/"(record|array)"/.test(type),
+      );
+      for (const text of ['0001-01-01', '0001-01-01T00:00:00+01:00', '9999-12-31T23:30:00-01:00']) {
+        const fields = Object.fromEntries(times.map(([field]) => [field, text]));
+        const { value } = readable(createRowReader({ schema }).read({ sourcedId: 'row-1', ...fields }));
+        expect(texts(value)).toEqual(
+          Object.fromEntries(times.map(([field]) => [field, JSON.stringify(text)])),
+        );
+        for (const [field] of times) expect(value[field]).toBeNull();
+      }
+    },
+  );
 
   it('the reason names every problem', () => {
     const { reason } = refused(absences.read({ fromTime: 1, replaces: 2 }));
@@ -262,17 +185,21 @@ describe('a row that cannot be read', () => {
       expect(reason).toContain(`\`${field}\``);
   });
 
-  it('a re-stamp, an href or the order of keys does not change a reject', () => {
-    const one = refused(
-      users.read({ dateLastModified: '2026-03-04T08:00:00Z', a: reference('x', 'y'), b: 1 }),
-    );
-    const other = refused(users.read({ b: 1, a: { ...reference('x', 'y'), href: 'https://other.example' } }));
-    expect(other.hash).toEqual(one.hash);
-    const restamped = refused(users.read({ b: 1, a: reference('x', 'y'), dateLastModified: 'later' }));
-    expect(restamped.rejectId).toBe(one.rejectId);
-    const changed = refused(users.read({ b: 2, a: reference('x', 'y') }));
-    expect(changed.rejectId).not.toBe(one.rejectId);
-    expect(changed.hash).not.toEqual(one.hash);
+  it('a re-stamp, an href, the order of keys or of a set does not change a reject, and another content does', () => {
+    const rejectOf = (row: object) => refused(users.read({ b: 1, a: reference('x', 'y'), ...row }));
+    const reject = rejectOf({ grades: ['8', '9'] });
+    const moved = {
+      grades: ['9', '8'],
+      a: { ...reference('x', 'y'), href: 'h' },
+      b: 1,
+      dateLastModified: 'z',
+    };
+    expect(rejectOf(moved).hash).toEqual(reject.hash);
+    expect(rejectOf({ dateLastModified: 'z', grades: ['8', '9'] }).rejectId).toBe(reject.rejectId);
+    for (const changed of [rejectOf({ ...moved, b: 2 }), rejectOf({ grades: ['9'] })]) {
+      expect(changed.rejectId).not.toBe(reject.rejectId);
+      expect(changed.hash).not.toEqual(reject.hash);
+    }
   });
 
   it('a field name that UTF-8 cannot hold is rejected, and the text keeps it apart from others', () => {
@@ -300,12 +227,6 @@ describe('a row that cannot be read', () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  it('another order of a set does not change a reject', () => {
-    const one = refused(users.read({ sourcedId: '', grades: ['8', '9'] }));
-    expect(refused(users.read({ sourcedId: '', grades: ['9', '8'] })).hash).toEqual(one.hash);
-    expect(refused(users.read({ sourcedId: '', grades: ['9'] })).hash).not.toEqual(one.hash);
   });
 
   it('a row that is too large for a record is rejected, and one far too large loses its text', () => {

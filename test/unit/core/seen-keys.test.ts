@@ -18,26 +18,19 @@ describe('SeenKeys', () => {
     );
   });
 
-  it('contains no key that was not added', () => {
-    const seen = new SeenKeys(1);
-    for (let number = 0; number < 1_000; number += 1) seen.add(`row-${number}`);
-    for (let number = 1_000; number < 2_000; number += 1) expect(seen.has(`row-${number}`)).toBe(false);
-  });
-
-  it('loses nothing and counts no key twice while it grows to a large collection', () => {
+  it('loses nothing, counts no key twice and contains no other while it grows to a large collection', () => {
     const seen = new SeenKeys(20_260_303);
     const count = 200_000;
     for (let number = 0; number < count; number += 1) seen.add(`00000000-0000-4000-8000-${number}`);
-    for (let number = 0; number < count; number += 1) {
+    for (let number = 0; number < 2_000; number += 1) expect(seen.has(`row-${number}`)).toBe(false);
+    for (let number = 0; number < count; number += 1)
       if (seen.add(`00000000-0000-4000-8000-${number}`)) expect.fail(`lost number ${number}`);
-    }
     expect(seen.size).toBe(count);
   });
 
   it('keeps keys apart that differ only in the high byte of a character', () => {
     const seen = new SeenKeys(7);
     seen.add('\u0141');
-    expect(seen.has('A')).toBe(false);
-    expect(seen.has('\u0241')).toBe(false);
+    expect([seen.has('A'), seen.has('\u0241')]).toEqual([false, false]);
   });
 });

@@ -14,6 +14,8 @@ import { madeCollection } from '../pipeline/support/made-collection.ts';
 import { DEFAULT_LESSON_FIELDS } from '../core/support/lesson-fields.ts';
 
 const OSLO = 'Europe/Oslo';
+const WINDOW = { daysBack: 1, daysAhead: 3, timeZone: OSLO };
+const UNMAPPED = { drop: [], pseudonymise: [], ignore: [] };
 const { signal } = new AbortController();
 
 /** A Core API in virtual time, and the syncs of `schedules` that ask it. It is Wednesday noon. */
@@ -88,16 +90,12 @@ export class LessonBench {
         return { lessons, isUtf8: true, hubTimeMs: this.time.now() };
       },
       reader: new DayReader({
+        ...UNMAPPED,
         fields: DEFAULT_LESSON_FIELDS,
         timeZone: OSLO,
-        drop: [],
-        pseudonymise: [],
-        ignore: [],
       }),
+      ...WINDOW,
       students: this.#which,
-      daysBack: 1,
-      daysAhead: 3,
-      timeZone: OSLO,
       now: this.time.now,
       absentIn: () => Promise.resolve(new Set(this.absent)),
       allStudents: () => Promise.resolve(this.lessons.keys()),

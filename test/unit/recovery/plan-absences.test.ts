@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { DerivedCollection } from '../../../src/model/collections.ts';
 import { STATE_COMPLETE, type Progress } from '../../../src/model/progress.ts';
 import { absenceSource, absencesLost, type AbsenceFacts } from '../../../src/recovery/plan-recovery.ts';
@@ -7,64 +7,41 @@ import type { IndexPosition } from '../../../src/state/index-store.ts';
 const progress = { transactionId: 't9', absenceState: STATE_COMPLETE } as Progress;
 const current = { transactionId: 't9' } as IndexPosition;
 const behind = { transactionId: 't8' } as IndexPosition;
-const derived = new Map<DerivedCollection, Progress | null>([
-  ['absences', progress],
-  ['absence-changes', progress],
-]);
-const never = new Map<DerivedCollection, Progress | null>([
-  ['absences', null],
-  ['absence-changes', null],
-]);
+const derivedOf = (each: Progress | null) =>
+  new Map<DerivedCollection, Progress | null>([
+    ['absences', each],
+    ['absence-changes', each],
+  ]);
 
-function sourceOf(facts: Partial<AbsenceFacts>) {
-  return absenceSource({
-    progress,
-    derived,
-    position: current,
-    hasLostTopics: false,
-    hasLostAll: false,
-    hasLostChangelog: false,
-    hasEvents: true,
-    hasChangelog: true,
-    ...facts,
-  });
-}
+const nothingLost = { hasLostTopics: false, hasLostAll: false, hasLostChangelog: false };
+const filled = { hasEvents: true, hasChangelog: true };
+const own = { progress, derived: derivedOf(progress), position: current };
+const GIVEN: AbsenceFacts = { ...own, ...nothingLost, ...filled };
+const all = { hasLostTopics: true, hasLostAll: true, hasLostChangelog: true };
+const never = { derived: derivedOf(null) };
 
-describe('the index of absences', () => {
-  test('is copied from its changelog, also where Redis is lost', () => {
-    expect(sourceOf({})).toBe('changelog');
-    expect(sourceOf({ position: null })).toBe('changelog');
-  });
-
-  test('fills a lost changelog while Redis is current', () => {
-    expect(sourceOf({ hasLostChangelog: true })).toBe('index');
-    expect(sourceOf({ progress: { ...progress, absenceState: undefined } })).toBe('index');
-  });
-
-  test('is lost with both, and with either of the topics that it continues', () => {
-    expect(sourceOf({ hasLostChangelog: true, position: behind })).toBe('lost');
-    expect(sourceOf({ hasLostChangelog: true, position: null })).toBe('lost');
-    expect(sourceOf({ hasLostTopics: true })).toBe('lost');
-  });
-
-  test('begins with nothing where all topics of absences were recreated together', () => {
-    const all = { hasLostTopics: true, hasLostAll: true, hasLostChangelog: true };
-    expect(sourceOf({ ...all, hasEvents: false, hasChangelog: false })).toBe('nothing');
-    expect(sourceOf(all)).toBe('lost');
-  });
-
-  test('begins with nothing where absences were never mirrored', () => {
-    expect(sourceOf({ derived: never, hasChangelog: false })).toBe('nothing');
-    expect(sourceOf({ progress: null, hasEvents: false, hasChangelog: false })).toBe('nothing');
-    expect(sourceOf({ derived: never })).toBe('lost');
-    expect(sourceOf({ progress: null, hasEvents: false })).toBe('lost');
-  });
-
-  test('is copied where only `progress` is lost', () => {
-    expect(sourceOf({ progress: null })).toBe('changelog');
-    expect(sourceOf({ progress: null, hasChangelog: false })).toBe('lost');
-  });
-});
+test.each<[string, Partial<AbsenceFacts>, string]>([
+  ['nothing is lost', {}, 'changelog'],
+  ['Redis is lost', { position: null }, 'changelog'],
+  ['the changelog is lost while Redis is current', { hasLostChangelog: true }, 'index'],
+  ['the changelog is not complete yet', { progress: { ...progress, absenceState: undefined } }, 'index'],
+  ['the changelog is lost and Redis behind', { hasLostChangelog: true, position: behind }, 'lost'],
+  ['both are lost', { hasLostChangelog: true, position: null }, 'lost'],
+  ['a topic that it continues is lost', { hasLostTopics: true }, 'lost'],
+  ['all topics were recreated together', { ...all, hasEvents: false, hasChangelog: false }, 'nothing'],
+  ['all topics lost their records', all, 'lost'],
+  ['absences were never mirrored', { ...never, hasChangelog: false }, 'nothing'],
+  ['there is nothing at all', { progress: null, hasEvents: false, hasChangelog: false }, 'nothing'],
+  ['derived topics have no progress', never, 'lost'],
+  ['`progress` and the events are lost', { progress: null, hasEvents: false }, 'lost'],
+  ['only `progress` is lost', { progress: null }, 'changelog'],
+  ['`progress` and the changelog are lost', { progress: null, hasChangelog: false }, 'lost'],
+])(
+  'where %s, the index of absences comes from it, from nothing, or is lost: %o: %s',
+  (_name, facts, source) => {
+    expect(absenceSource({ ...GIVEN, ...facts })).toBe(source);
+  },
+);
 
 test('lost absences need a decision, and the error names the command for it', () => {
   const error = absencesLost('north');

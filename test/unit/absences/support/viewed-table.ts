@@ -4,8 +4,6 @@ import { createValueCodec } from '../../../../src/core/value-codec.ts';
 import type { AbsenceVersionValue } from '../../../../src/core/absences/absence-version.ts';
 import type { ReadableRow } from '../../../../src/core/decoded-row.ts';
 import type { LoggedRecord, OutgoingRecord, TenantLog } from '../../../../src/log/log.ts';
-import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
-import type { TopicSuffix } from '../../../../src/model/collections.ts';
 import { AbsenceView } from '../../../../src/absences/absence-view.ts';
 import type { AbsenceTenant } from '../../../../src/absences/render-absences.ts';
 import { frame, FRAME_BYTES } from '../../../../src/log/framing.ts';
@@ -19,18 +17,12 @@ import type { ActiveSync } from '../../../../src/table/active-sync.ts';
 import { StagedBatch } from '../../../../src/table/staged-batch.ts';
 import { Table, type ViewedSync } from '../../../../src/table/table.ts';
 import type { TenantCollection } from '../../../../src/table/tenant.ts';
+import { schemaOf } from '../../core/support/rows.ts';
 import { withOther } from '../../../simulation/parts/with-other.ts';
 import { MemoryIndex } from '../../../../src/state/memory-index.ts';
 
-const files = readSchemaFiles();
 const versionCodec = createValueCodec<AbsenceVersionValue>(schemaOf('absence-versions'));
 const changeCodec = createValueCodec<AbsenceChangeValue>(schemaOf('absence-changes'));
-
-function schemaOf(topic: TopicSuffix) {
-  const file = files.get(topic);
-  if (file === undefined) throw new Error(`there is no schema of ${topic}`);
-  return file.schema;
-}
 
 /** A table of versions in memory with its view: commits apply at once, and the hub answers what `hub` says. */
 export class ViewedTable {
@@ -51,8 +43,7 @@ export class ViewedTable {
     const reader = {
       mapping: null,
       encode: (value: object) => versionCodec.toBuffer(value as AbsenceVersionValue),
-      rejectValue: (value: { sourcedId: string }, reason: string) => {
-        const { sourcedId } = value;
+      rejectValue: ({ sourcedId }: { sourcedId: string }, reason: string) => {
         const rest = { reason, text: null, hash: Buffer.alloc(16, 9), modifiedAtMs: null };
         return { kind: 'reject', sourcedId, rejectId: sourcedId, ...rest };
       },
@@ -142,14 +133,12 @@ export class ViewedTable {
   }
 
   /** Commits rows in the middle of a sync. `kept`: ids of rows that are derived from even if they are unchanged. */
-  async page(rows: readonly ReadableRow[], gone: readonly string[] = [], kept: readonly string[] = []) {
-    await this.#run(rows, gone, kept, {});
-  }
+  page = (rows: readonly ReadableRow[], gone: readonly string[] = [], kept: readonly string[] = []) =>
+    this.#run(rows, gone, kept, {});
 
   /** Ends a sync with these rows. */
-  async end(rows: readonly ReadableRow[] = [], gone: readonly string[] = [], sync: Partial<ViewedSync> = {}) {
-    await this.#run(rows, gone, [], { end: { isComplete: true }, ...sync });
-  }
+  end = (rows: readonly ReadableRow[] = [], gone: readonly string[] = [], sync: Partial<ViewedSync> = {}) =>
+    this.#run(rows, gone, [], { end: { isComplete: true }, ...sync });
 
   async #run(
     rows: readonly ReadableRow[],
@@ -158,15 +147,9 @@ export class ViewedTable {
     facts: Partial<ViewedSync>,
   ): Promise<void> {
     if (this.#transactions === 0) await this.#begin();
-    const startedAtMs = this.nowMs;
-    const active: ActiveSync = {
-      stats: newSyncStats({ syncId: 's', mode: 'INCREMENTAL', startedAtMs }),
-      isFull: false,
-      seen: null,
-      seenByOthers: null,
-      seenRejects: null,
-      readVersion: this.#table.readVersion,
-    };
+    const stats = newSyncStats({ syncId: 's', mode: 'INCREMENTAL', startedAtMs: this.nowMs });
+    const none = { seen: null, seenByOthers: null, seenRejects: null };
+    const active: ActiveSync = { stats, isFull: false, ...none, readVersion: this.#table.readVersion };
     const page = { rows: rows.map(keyed), readVersion: this.#table.readVersion };
     const keptRows = page.rows.filter(({ key }) => key !== null && kept.includes(key));
     await this.#table.decide(active, page, { seenBefore: new Set(), kept: keptRows });
@@ -207,35 +190,28 @@ function keyed(row: ReadableRow): KeyedRow {
   return { key: row.sourcedId, rejectKey: row.sourcedId, decoded: row };
 }
 
+interface VersionFacts {
+  readonly replaces?: string;
+  readonly replacedBy?: string;
+  readonly deletedTime?: number;
+  readonly studentId?: string;
+  readonly content?: number;
+}
+
 /** A row of `absence-versions`. */
-export function version(
-  sourcedId: string,
-  more: {
-    replaces?: string;
-    replacedBy?: string;
-    deletedTime?: number;
-    studentId?: string;
-    content?: number;
-  } = {},
-): ReadableRow {
+export function version(sourcedId: string, more: VersionFacts = {}): ReadableRow {
   const { replaces, replacedBy, deletedTime = null, studentId = 's1', content = 0 } = more;
+  const reference = (id: string | undefined) => (id === undefined ? null : { sourcedId: id });
+  const links = { replaces: reference(replaces), replacedBy: reference(replacedBy) };
+  const student = { sourcedId: studentId };
   const value: AbsenceVersionValue = {
     sourcedId,
-    student: { sourcedId: studentId },
+    student,
     fromTime: 1_000,
     toTime: 2_000,
     deletedTime,
-    replaces: replaces === undefined ? null : { sourcedId: replaces },
-    replacedBy: replacedBy === undefined ? null : { sourcedId: replacedBy },
+    ...links,
   };
-  return {
-    kind: 'row',
-    sourcedId,
-    value,
-    hash: createHash('md5')
-      .update(JSON.stringify([value, content]))
-      .digest(),
-    modifiedAtMs: null,
-    studentId,
-  };
+  const hash = createHash('md5').update(JSON.stringify([value, content]));
+  return { kind: 'row', sourcedId, value, hash: hash.digest(), modifiedAtMs: null, studentId };
 }

@@ -1,38 +1,26 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { VersionRow } from '../../../../src/core/absences/absence-entry.ts';
-import { decodeEntry, encodeEntry } from '../../../../src/core/absences/entry-codec.ts';
 import { AbsenceIndex } from './support/absence-index.ts';
 import { expectLivesInOrder } from './support/events.ts';
 
 const numRuns = Number(process.env['RUNS'] ?? 400);
-const id = fc.constantFrom<string>('A', 'B', 'C', 'D', 'E', 'F');
+const id = fc.constantFrom<string>('A', 'B', 'C', 'D', 'Ä', '3f2504e0-4f89-41d3-9a0c-0305e82c3301');
 const anyRow: fc.Arbitrary<VersionRow> = fc.record({
   id,
   replaces: fc.option(id),
   replacedBy: fc.option(id),
   isDeleted: fc.boolean(),
-  student: fc.constantFrom(1, 1, 2, null),
+  student: fc.constantFrom(0, 0, 0xffffffff, null),
 });
 const page = fc.uniqueArray(anyRow, { selector: (row) => row.id, maxLength: 4 });
+const ids = fc.uniqueArray(id, { maxLength: 4 });
+const rows = fc.record({ rows: page, isFinal: fc.boolean() });
+const vanished = fc.record({ ids, isFinal: fc.boolean() });
 const action = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant('rows' as const),
-      rows: page,
-      isFinal: fc.boolean(),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('vanished' as const),
-      ids: fc.uniqueArray(id, { maxLength: 4 }),
-      isFinal: fc.boolean(),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('forget' as const) }) },
+  { weight: 5, arbitrary: rows },
+  { weight: 2, arbitrary: vanished },
+  { weight: 1, arbitrary: fc.constant('forget' as const) },
 );
 
 test('any hub: what is shown exists and is not deleted, steps have no gap, and no life of a key has two students', () => {
@@ -41,8 +29,8 @@ test('any hub: what is shown exists and is not deleted, steps have no gap, and n
       const index = new AbsenceIndex();
       const hub = new Map<string, VersionRow>();
       for (const each of actions) {
-        if (each.kind === 'forget') index.forgetDeleted();
-        else if (each.kind === 'rows') {
+        if (each === 'forget') index.forgetDeleted();
+        else if ('rows' in each) {
           for (const row of each.rows) hub.set(row.id, row);
           index[each.isFinal ? 'final' : 'page'](each.rows);
         } else {
@@ -112,34 +100,6 @@ test('any hub: an absence whose records are held back is settled later, without 
       expectLivesInOrder(index);
       expect([...index.entries.values()].filter(({ isOpen }) => isOpen)).toEqual([]);
     }),
-    { numRuns },
-  );
-});
-
-test('any hub: an entry that is encoded and decoded is the same', () => {
-  const ids = fc.constantFrom('A', 'B', 'C', 'Ä', '3f2504e0-4f89-41d3-9a0c-0305e82c3301');
-  const rows = fc.array(
-    fc.record({
-      id: ids,
-      replaces: fc.option(ids),
-      replacedBy: fc.option(ids),
-      isDeleted: fc.boolean(),
-      student: fc.constantFrom(0, 0xffffffff, null),
-    }),
-    { maxLength: 4 },
-  );
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(rows, fc.uniqueArray(ids, { maxLength: 2 })), { maxLength: 6 }),
-      (pages) => {
-        const index = new AbsenceIndex();
-        for (const [page, gone] of pages) {
-          index.page(page, gone);
-          for (const [key, entry] of index.entries)
-            expect(decodeEntry(key, encodeEntry(key, entry))).toEqual(entry);
-        }
-      },
-    ),
     { numRuns },
   );
 });

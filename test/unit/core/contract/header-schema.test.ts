@@ -1,15 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { absenceChangeHeaders, changeHeaders } from '../../../../src/core/cloud-events.ts';
 import { headerSchema } from '../../../../src/core/contract/asyncapi.ts';
 import { ownerHeaders, progressHeaders } from '../../../../src/log/progress-codec.ts';
 import { COLLECTIONS, type TopicSuffix } from '../../../../src/model/collections.ts';
-import { SEVERAL_MAPPINGS, type Progress } from '../../../../src/model/progress.ts';
+import { SEVERAL_MAPPINGS } from '../../../../src/model/progress.ts';
+import { madeProgress } from '../support/progress.ts';
 
 const tenantId = 'north';
 const own = { tenantId, id: 'tx-0', modifiedAtMs: 0 };
-const hash = Buffer.alloc(16);
-const mapping = '0123456789abcdef';
-const body = Buffer.from('body');
+const [hash, mapping, body] = [Buffer.alloc(16), '0123456789abcdef', Buffer.from('body')];
 
 interface Property {
   readonly const?: string;
@@ -35,54 +34,31 @@ function problemsOf(
   return [...missing, ...wrong.map((each) => each.join('='))];
 }
 
-const progress = {
-  collection: 'absence-changes',
-  sequence: 1,
-  transactionId: 'tx',
-  firstLoad: 'over',
-  absenceState: 'complete',
-  mapping,
-} as Progress;
+it('the schema of headers allows what a record of every topic has, and what its removal has', () => {
+  const gone = { ...own, modifiedAtMs: null, hash: null };
+  for (const topic of [...COLLECTIONS, 'rejects'] as const) {
+    if (topic === 'absence-changes') continue;
+    for (const kind of ['created', 'updated'] as const)
+      expect(problemsOf(topic, changeHeaders({ ...own, topic, kind, hash, mapping }))).toEqual([]);
+    expect(problemsOf(topic, changeHeaders({ ...gone, topic, kind: 'deleted' }), true)).toEqual([]);
+  }
+  for (const operation of ['created', 'replaced', 'deleted', 'restored'] as const) {
+    const event = absenceChangeHeaders({ ...own, operation, hash, mapping });
+    expect(problemsOf('absence-changes', event)).toEqual([]);
+  }
+  const forgotten = absenceChangeHeaders({ ...gone, operation: 'deleted' });
+  expect(problemsOf('absence-changes', forgotten, true)).toEqual([]);
+  const derived = { collection: 'absence-changes', firstLoad: 'over', absenceState: 'complete' } as const;
+  for (const given of [{ mapping }, { mapping: SEVERAL_MAPPINGS, schemaIds: [1, 2] }]) {
+    const progress = madeProgress({ ...derived, ...given });
+    expect(problemsOf('progress', progressHeaders({ tenantId, progress, body, schemaId: 1 }))).toEqual([]);
+  }
+  expect(problemsOf('progress', ownerHeaders({ tenantId, id: 'owner', body }))).toEqual([]);
+});
 
-describe('the schema of headers in the contract', () => {
-  it('allows what a row of every topic has, and what its removal has', () => {
-    for (const topic of [...COLLECTIONS, 'rejects'] as const) {
-      if (topic === 'absence-changes') continue;
-      for (const kind of ['created', 'updated'] as const) {
-        expect(problemsOf(topic, changeHeaders({ ...own, topic, kind, hash, mapping }))).toEqual([]);
-      }
-      const removal = changeHeaders({ ...own, modifiedAtMs: null, topic, kind: 'deleted', hash: null });
-      expect(problemsOf(topic, removal, true)).toEqual([]);
-    }
-  });
-
-  it('allows what an event of every kind has, and what a forgotten absence has', () => {
-    for (const operation of ['created', 'replaced', 'deleted', 'restored'] as const) {
-      const event = absenceChangeHeaders({ ...own, operation, hash, mapping });
-      expect(problemsOf('absence-changes', event)).toEqual([]);
-    }
-    const forgotten = {
-      ...own,
-      modifiedAtMs: null,
-      operation: 'deleted',
-      hash: null,
-    } as const;
-    expect(problemsOf('absence-changes', absenceChangeHeaders(forgotten), true)).toEqual([]);
-  });
-
-  it('allows what records of progress have, under one mapping and under several', () => {
-    for (const each of [progress, { ...progress, mapping: SEVERAL_MAPPINGS, schemaIds: [1, 2] }]) {
-      expect(
-        problemsOf('progress', progressHeaders({ tenantId, progress: each, body, schemaId: 1 })),
-      ).toEqual([]);
-    }
-    expect(problemsOf('progress', ownerHeaders({ tenantId, id: 'owner', body }))).toEqual([]);
-  });
-
-  it('allows no header that it does not name', () => {
-    const row = changeHeaders({ ...own, topic: 'users', kind: 'created', hash, mapping });
-    expect(problemsOf('users', { ...row, ce_firstsequence: '7' })).toEqual(['ce_firstsequence=7']);
-    const { ce_id: _, ...without } = row;
-    expect(problemsOf('users', without)).toEqual(['ce_id']);
-  });
+it('the schema of headers allows no header that it does not name, and lacks none', () => {
+  const row = changeHeaders({ ...own, topic: 'users', kind: 'created', hash, mapping });
+  expect(problemsOf('users', { ...row, ce_firstsequence: '7' })).toEqual(['ce_firstsequence=7']);
+  const { ce_id: _, ...without } = row;
+  expect(problemsOf('users', without)).toEqual(['ce_id']);
 });

@@ -1,71 +1,45 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { hasAgreed, judgeScope, type ScanEvidence } from '../../../../src/core/deletions/evidence.ts';
 
-function scan(given: Partial<ScanEvidence>): ScanEvidence {
-  return {
-    scope: '',
-    ending: 'proper',
-    byOffset: false,
-    isComposed: false,
-    distinctRows: 250,
-    rowsWithoutId: 0,
-    totalAtStart: 250,
-    totalAtEnd: 250,
-    ...given,
-  };
-}
+const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;
+const counts = { distinctRows: 250, rowsWithoutId: 0, totalAtStart: 250, totalAtEnd: 250 };
+const GIVEN: ScanEvidence = { ...way, ...counts };
+const noTotal = { totalAtStart: null, totalAtEnd: null };
+const zero = { totalAtStart: 0, totalAtEnd: 0 };
 
-describe('a full sync is complete for a scope', () => {
-  it.each([
-    { name: 'if as many rows came as the hub counts', given: {} },
-    { name: 'if more came', given: { distinctRows: 300 } },
-    { name: 'if no fewer came than the lower total', given: { distinctRows: 249, totalAtEnd: 249 } },
-    { name: 'if the total is missing', given: { distinctRows: 190, totalAtStart: null, totalAtEnd: null } },
-    { name: 'if the total is 0', given: { distinctRows: 190, totalAtStart: 0, totalAtEnd: 0 } },
-    { name: 'if the total is below what came', given: { totalAtStart: 20, totalAtEnd: 20 } },
-    { name: 'if it is empty: it misses all', given: { distinctRows: 0, totalAtStart: 0, totalAtEnd: 0 } },
-  ])('$name', ({ given }) => {
-    expect(judgeScope(scan(given))).toEqual({ kind: 'complete', missesNeeded: 2 });
-  });
-
-  it('by offset as well, with three misses where no total agreed', () => {
-    const byOffset = { byOffset: true };
-    expect(judgeScope(scan(byOffset))).toEqual({ kind: 'complete', missesNeeded: 2 });
-    expect(judgeScope(scan({ ...byOffset, totalAtStart: null }))).toEqual({
-      kind: 'complete',
-      missesNeeded: 3,
-    });
-    expect(judgeScope(scan({ ...byOffset, distinctRows: 251 }))).toEqual({
-      kind: 'complete',
-      missesNeeded: 3,
-    });
-  });
-
-  it('and its count agrees while rows come and go, if it lies between the totals', () => {
-    expect(hasAgreed({ distinctRows: 250, totalAtStart: 255, totalAtEnd: 245 })).toBe(true);
-    expect(hasAgreed({ distinctRows: 256, totalAtStart: 255, totalAtEnd: 245 })).toBe(false);
-  });
+it.each<[string, Partial<ScanEvidence>, string]>([
+  ['has as many rows as the hub counts', {}, 'complete'],
+  ['has more', { distinctRows: 300 }, 'complete'],
+  ['has no fewer than the lower total', { distinctRows: 249, totalAtEnd: 249 }, 'complete'],
+  ['has no total', { distinctRows: 190, ...noTotal }, 'complete'],
+  ['has a total of 0', { distinctRows: 190, ...zero }, 'complete'],
+  ['has a total below what came', { totalAtStart: 20, totalAtEnd: 20 }, 'complete'],
+  ['is empty: it misses all', { distinctRows: 0, ...zero }, 'complete'],
+  ['stays below the lower total', { distinctRows: 190, totalAtEnd: 251 }, 'short'],
+  ['stays below it by offset', { byOffset: true, distinctRows: 190, totalAtEnd: 251 }, 'short'],
+  ['is empty where the hub counts rows', { distinctRows: 0 }, 'short'],
+  ['has a row without a readable id', { rowsWithoutId: 1 }, 'nameless'],
+  ['has an answer without a list', { ending: 'no-list' }, 'inconclusive'],
+  ['has an answer twice', { ending: 'repeated' }, 'inconclusive'],
+  ['has an answer that was not read', { ending: 'unread' }, 'inconclusive'],
+])('a full sync that %s, %o, is %s for its scope', (_name, given, kind) => {
+  const judged = judgeScope({ ...GIVEN, ...given });
+  expect(judged.kind).toBe(kind);
+  if (kind === 'complete') expect(judged).toEqual({ kind, missesNeeded: 2 });
 });
 
-describe('a full sync is not complete for a scope', () => {
-  it.each(['keyset', 'offset'])('that stays below the lower total, by %s', (paging) => {
-    const short = scan({ byOffset: paging === 'offset', distinctRows: 190, totalAtEnd: 251 });
-    expect(judgeScope(short)).toEqual({
-      kind: 'short',
-      shortfall: { rows: 190, total: 250 },
-      isComposed: false,
-    });
-  });
+it('a short scan says by how much', () => {
+  const short = judgeScope({ ...GIVEN, distinctRows: 190, totalAtEnd: 251 });
+  expect(short).toEqual({ kind: 'short', shortfall: { rows: 190, total: 250 }, isComposed: false });
+});
 
-  it('that is empty where the hub counts rows', () => {
-    expect(judgeScope(scan({ distinctRows: 0 })).kind).toBe('short');
-  });
-
-  it('with a row that has no readable id', () => {
-    expect(judgeScope(scan({ rowsWithoutId: 1 })).kind).toBe('nameless');
-  });
-
-  it.each(['no-list', 'repeated', 'unread'] as const)('whose answer was inconclusive: %s', (ending) => {
-    expect(judgeScope(scan({ ending })).kind).toBe('inconclusive');
-  });
+it('a full sync by offset needs three misses where no total agreed, between the totals while rows come and go', () => {
+  for (const [given, missesNeeded] of [
+    [{}, 2],
+    [{ totalAtStart: null }, 3],
+    [{ distinctRows: 251 }, 3],
+  ] as const)
+    expect(judgeScope({ ...GIVEN, byOffset: true, ...given })).toEqual({ kind: 'complete', missesNeeded });
+  const totals = { totalAtStart: 255, totalAtEnd: 245 };
+  expect([250, 256].map((distinctRows) => hasAgreed({ distinctRows, ...totals }))).toEqual([true, false]);
 });

@@ -1,205 +1,171 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  settle,
-  type Judged,
-  type MissingKeys,
-  type Settlement,
-} from '../../../../src/core/deletions/missing.ts';
+import { settle, type Judged, type Settlement } from '../../../../src/core/deletions/missing.ts';
 
 const LIMITS = { rows: 3, ratio: 0.05 };
-const NONE: MissingKeys = new Map();
 
 function keys(count: number, first = 0): string[] {
   return Array.from({ length: count }, (_, at) => `row-${first + at}`);
 }
 
-function judged(given: Partial<Judged>): Judged {
-  return {
-    atMs: 1_000,
-    before: NONE,
-    counts: () => true,
-    missed: [],
-    unlisted: 0,
-    missesNeeded: () => 2,
-    heldSinceMs: null,
-    isListLost: false,
-    isOtherHeld: false,
-    approved: null,
-    known: 100,
-    removedToday: 0,
-    limits: LIMITS,
-    ...given,
-  };
+const rows = { before: new Map(), counts: () => true, missed: [], unlisted: 0, missesNeeded: () => 2 };
+const hold = { heldSinceMs: null, isListLost: false, isOtherHeld: false, approved: null };
+const judged = (given: Partial<Judged>): Judged => ({
+  ...rows,
+  ...hold,
+  atMs: 1_000,
+  known: 100,
+  removedToday: 0,
+  limits: LIMITS,
+  ...given,
+});
+
+/** A full sync after a settlement, in which only some keys are still missing; null: the first one. */
+function next(settled: Settlement | null, given: Partial<Judged>): Settlement {
+  const isMissed = new Set(given.missed ?? []);
+  const before = new Map([...(settled?.wait ?? [])].filter(([key]) => isMissed.has(key)));
+  const { heldSinceMs = null, removedToday = 0 } = settled ?? {};
+  return settle(judged({ before, heldSinceMs, removedToday, ...given }));
 }
 
-/** The next full sync after a settlement, in which only some keys are still missing. */
-function after(settled: Settlement, given: Partial<Judged>): Judged {
-  const { missed = [] } = given;
-  const isMissed = new Set(missed);
-  return judged({
-    before: new Map([...settled.wait].filter(([key]) => isMissed.has(key))),
-    heldSinceMs: settled.heldSinceMs,
-    removedToday: settled.removedToday,
-    ...given,
+/** What comes of full syncs one after another, as `removed|held since|withheld|unconfirmed`. */
+function story(...syncs: Partial<Judged>[]): string[] {
+  let settled: Settlement | null = null;
+  return syncs.map((given) => {
+    settled = next(settled, given);
+    const { remove, heldSinceMs, withheld, unconfirmed } = settled;
+    return `${remove.join(' ')}|${heldSinceMs ?? '-'}|${withheld}|${unconfirmed}`;
   });
 }
 
-describe('a row that complete full syncs miss', () => {
-  it('waits after the first, and is removed by the second in a row', () => {
-    const first = settle(judged({ missed: ['gone'] }));
-    expect(first).toMatchObject({ remove: [], unconfirmed: 1, withheld: 0 });
-    const second = settle(after(first, { atMs: 2_000, missed: ['gone'] }));
-    expect(second).toMatchObject({ remove: ['gone'], removedToday: 1, unconfirmed: 0 });
-    expect(second.wait.size).toBe(0);
+const gone = { missed: ['gone'] };
+const byOffset = { ...gone, missesNeeded: () => 3 };
+const ten = { missed: keys(10) };
+const missing = (...missed: string[]) => ({ missed });
+const approved = new Set(keys(10));
+const otherHeld = { ...gone, isOtherHeld: true };
+
+describe('rows that complete full syncs miss', () => {
+  it.each<[string, Partial<Judged>[], string[]]>([
+    ['wait after the first, and are removed by the second in a row', [gone, gone], ['|-|0|1', 'gone|-|0|0']],
+    [
+      'are removed by the third by offset',
+      [byOffset, byOffset, byOffset],
+      ['|-|0|1', '|-|0|1', 'gone|-|0|0'],
+    ],
+    ['begin again after they were seen', [gone, {}, gone], ['|-|0|1', '|-|0|0', '|-|0|1']],
+    [
+      'are held at the first miss, and not removed however often',
+      [ten, ten, ten],
+      ['|1000|10|10', '|1000|10|0', '|1000|10|0'],
+    ],
+    [
+      'are held until each is back, also from the second on: a hub that recovers step by step releases nothing',
+      [ten, { ...missing(...keys(9)), atMs: 5_000 }, missing('row-0'), {}],
+      ['|1000|10|10', '|1000|9|0', '|1000|1|0', '|-|0|0'],
+    ],
+    [
+      'are held with those of the same day, and midnight releases nothing',
+      [
+        { missed: keys(3), removedToday: 3, known: 97 },
+        { missed: keys(2), removedToday: 0 },
+      ],
+      ['|1000|3|3', '|1000|2|0'],
+    ],
+    [
+      'and that left later are judged afresh when the hold ends',
+      [ten, { ...missing('row-0', 'later'), atMs: 2_000 }, { ...missing('later'), atMs: 3_000 }],
+      ['|1000|10|10', '|1000|2|1', 'later|-|0|0'],
+    ],
+    [
+      'are listed by the first complete full sync if the list of a hold was lost',
+      [{ missed: keys(2), atMs: 9_000, heldSinceMs: 1_000, isListLost: true }, missing('row-0'), {}],
+      ['|1000|2|2', '|1000|1|0', '|-|0|0'],
+    ],
+    [
+      'end a hold whose list was lost, if there are none',
+      [{ heldSinceMs: 1_000, isListLost: true }],
+      ['|-|0|0'],
+    ],
+    [
+      'are held if they are more than a list can hold',
+      [{ missed: keys(2), unlisted: 7, limits: { rows: 1_000_000, ratio: 1 } }],
+      ['|1000|9|2'],
+    ],
+    [
+      'are counted while another collection is held, and removed afterwards',
+      [otherHeld, otherHeld, gone],
+      ['|-|0|1', '|-|1|0', 'gone|-|0|0'],
+    ],
+    [
+      'and are approved are removed, no other with them, also while another collection is held',
+      [ten, { missed: [...keys(8), 'leaver'], approved, isOtherHeld: true }],
+      ['|1000|10|10', `${keys(8).join(' ')}|-|0|1`],
+    ],
+    [
+      'and are approved end the hold and do not count: ordinary leavers need no second decision',
+      [ten, { missed: [...keys(10), 'leaver'], approved, atMs: 2_000 }, { ...missing('leaver'), known: 90 }],
+      ['|1000|10|10', `${keys(10).join(' ')}|-|0|1`, 'leaver|-|0|0'],
+    ],
+    [
+      'beside the approved ones are left to the guard',
+      [ten, { missed: [...keys(10), ...keys(20, 50)], approved, atMs: 2_000 }],
+      ['|1000|10|10', `${keys(10).join(' ')}|2000|20|20`],
+    ],
+  ])('%s', (_name, syncs, expected) => {
+    expect(story(...syncs)).toEqual(expected);
   });
 
-  it('is removed after three misses by offset, if no total agreed', () => {
-    const byOffset = { missed: ['gone'], missesNeeded: () => 3 };
-    const first = settle(judged(byOffset));
-    const second = settle(after(first, byOffset));
-    expect([first.remove, second.remove]).toEqual([[], []]);
-    expect(settle(after(second, byOffset)).remove).toEqual(['gone']);
-  });
-
-  it('begins again after it was seen', () => {
-    const first = settle(judged({ missed: ['gone'] }));
-    const seen = settle(after(first, { missed: [] }));
-    expect(settle(after(seen, { missed: ['gone'] })).remove).toEqual([]);
-  });
-
-  it('stays as it was while a sync does not count for its scope', () => {
-    const first = settle(judged({ missed: ['a|gone'] }));
+  it('stay as they were while a sync does not count for their scope', () => {
+    const first = next(null, gone);
     const failed = settle(judged({ before: first.wait, counts: () => false, atMs: 2_000 }));
     expect(failed.wait).toEqual(first.wait);
-    expect(settle(after(failed, { missed: ['a|gone'] })).remove).toEqual(['a|gone']);
-  });
-});
-
-describe('a collection is held', () => {
-  it('at the first miss already, over all that is missing and what was removed today', () => {
-    const settled = settle(judged({ missed: keys(3), removedToday: 3, known: 97 }));
-    expect(settled).toMatchObject({ remove: [], heldSinceMs: 1_000, withheld: 3 });
-    expect(settled.why).toContain('6 of 100 rows today');
+    expect(next(failed, gone)).toMatchObject({ remove: ['gone'], removedToday: 1, wait: new Map() });
   });
 
-  it('and removes nothing, however often the rows are missed', () => {
-    let settled = settle(judged({ missed: keys(10) }));
-    for (let sync = 0; sync < 5; sync += 1) settled = settle(after(settled, { missed: keys(10) }));
-    expect(settled).toMatchObject({ remove: [], heldSinceMs: 1_000, withheld: 10, why: null });
-  });
-
-  it('until each row is back that was missing at its begin: a hub that recovers step by step releases nothing', () => {
-    let settled = settle(judged({ missed: keys(10) }));
-    for (let left = 9; left > 0; left -= 1) {
-      settled = settle(after(settled, { missed: keys(left), atMs: 5_000 }));
-      expect(settled).toMatchObject({ remove: [], heldSinceMs: 1_000, withheld: left });
-    }
-    expect(settle(after(settled, { missed: [] })).heldSinceMs).toBeNull();
-  });
-
-  it('and midnight releases nothing: that the day begins with no removal changes no hold', () => {
-    const held = settle(judged({ missed: keys(3), removedToday: 3, known: 97 }));
-    const nextDay = settle(after(held, { missed: keys(2), removedToday: 0 }));
-    expect(nextDay).toMatchObject({ remove: [], heldSinceMs: 1_000 });
-  });
-
-  it('no longer for those who left later: they are judged afresh when it ends', () => {
-    const held = settle(judged({ missed: keys(10) }));
-    const joined = settle(after(held, { missed: [...keys(1), 'later'], atMs: 2_000 }));
-    expect(joined).toMatchObject({ remove: [], heldSinceMs: 1_000, withheld: 2 });
-    const over = settle(after(joined, { missed: ['later'], atMs: 3_000 }));
-    expect(over).toMatchObject({ remove: ['later'], heldSinceMs: null });
-  });
-
-  it('for rows too that a process with a fast clock has missed before', () => {
-    const missed = [...keys(10), 'before'];
+  it('say once why they are held, with the removals of the day, and since when', () => {
+    const held = next(null, { missed: keys(3), removedToday: 3, known: 97 });
+    expect(held.why).toContain('6 of 100 rows today');
+    expect(next(held, { missed: keys(3) }).why).toBeNull();
+    const lost = next(null, { missed: keys(1), atMs: 9_000, heldSinceMs: 1_000, isListLost: true });
+    expect([...lost.wait.values()]).toEqual([{ sinceMs: 1_000, times: 1 }]);
+    // a process with a fast clock missed one before
     const before = new Map([['before', { sinceMs: 9_000, times: 1 }]]);
-    const held = settle(judged({ before, missed }));
-    const one = settle(after(held, { missed: ['before'] }));
-    expect(one).toMatchObject({ remove: [], heldSinceMs: held.heldSinceMs, withheld: 1 });
+    const withBefore = settle(judged({ before, missed: [...keys(10), 'before'] }));
+    const { heldSinceMs } = withBefore;
+    expect(next(withBefore, missing('before'))).toMatchObject({ remove: [], heldSinceMs, withheld: 1 });
   });
 
-  it('and the first complete full sync lists what it misses, if the list was lost', () => {
-    const lost = settle(judged({ missed: keys(2), atMs: 9_000, heldSinceMs: 1_000, isListLost: true }));
-    expect(lost).toMatchObject({ remove: [], heldSinceMs: 1_000, withheld: 2 });
-    expect([...lost.wait.values()]).toEqual([
-      { sinceMs: 1_000, times: 1 },
-      { sinceMs: 1_000, times: 1 },
-    ]);
-    const again = settle(after(lost, { missed: keys(1), atMs: 10_000 }));
-    expect(again).toMatchObject({ remove: [], heldSinceMs: 1_000 });
-    const nothing = settle(judged({ heldSinceMs: 1_000, isListLost: true }));
-    expect(nothing.heldSinceMs).toBeNull();
-  });
-
-  it('if more is missing than a list can hold', () => {
-    const limits = { rows: 1_000_000, ratio: 1 };
-    expect(settle(judged({ missed: keys(2), unlisted: 7, limits }))).toMatchObject({
-      heldSinceMs: 1_000,
-      withheld: 9,
-    });
-  });
-
-  it('and while another one is, removes nothing either, but goes on counting', () => {
-    const first = settle(judged({ missed: ['leaver'], isOtherHeld: true }));
-    const second = settle(after(first, { missed: ['leaver'], isOtherHeld: true }));
-    expect(second).toMatchObject({ remove: [], heldSinceMs: null, withheld: 1, unconfirmed: 0 });
-    expect(settle(after(second, { missed: ['leaver'] })).remove).toEqual(['leaver']);
-  });
-});
-
-describe('an approved list', () => {
-  const held = settle(judged({ missed: keys(10) }));
-
-  it('is removed if it is missing still, and no other row with it', () => {
-    const approved = new Set(keys(10));
-    const missed = [...keys(8), 'ordinary leaver'];
-    const released = settle(after(held, { missed, approved, isOtherHeld: true }));
-    expect(released.remove).toEqual(keys(8));
-    expect(released.approved).toBe(8);
-  });
-
-  it('ends the hold, and its removals do not count: ordinary leavers of the same minute need no second decision', () => {
-    const approved = new Set(keys(10));
-    const released = settle(after(held, { missed: [...keys(10), 'leaver'], approved, atMs: 2_000 }));
-    expect(released).toMatchObject({ heldSinceMs: null, removedToday: 0, unconfirmed: 1 });
-    const next = settle(after(released, { missed: ['leaver'], known: 90, atMs: 3_000 }));
-    expect(next).toMatchObject({ remove: ['leaver'], heldSinceMs: null });
-  });
-
-  it('leaves what else is missing to the guard', () => {
-    const approved = new Set(keys(10));
-    const missed = [...keys(10), ...keys(20, 50)];
-    const released = settle(after(held, { missed, approved, atMs: 2_000 }));
-    expect(released).toMatchObject({ approved: 10, heldSinceMs: 2_000, withheld: 20 });
+  it('are counted when they are approved', () => {
+    const released = next(next(null, ten), { missed: keys(8), approved, atMs: 2_000 });
+    expect(released).toMatchObject({ approved: 8, removedToday: 0 });
   });
 });
 
 describe('whatever full syncs miss', () => {
   it('no row is removed that was not missed twice in a row, and none while the collection is held, unless approved', () => {
-    const row = fc.nat({ max: 12 });
+    const ids = fc.uniqueArray(
+      fc.nat({ max: 12 }).map((id) => `row-${id}`),
+      { maxLength: 8 },
+    );
     const sync = fc.record({
-      missed: fc.uniqueArray(row, { maxLength: 8 }),
+      missed: ids,
       isOtherHeld: fc.boolean(),
-      approved: fc.option(fc.uniqueArray(row, { maxLength: 8 }), { freq: 8 }),
+      approved: fc.option(ids, { freq: 8 }),
     });
     fc.assert(
       fc.property(fc.array(sync, { maxLength: 12 }), (syncs) => {
         let settled: Settlement | null = null;
         let missedBefore = new Set<string>();
-        for (const [at, each] of syncs.entries()) {
-          const missed = each.missed.map((id) => `row-${id}`);
-          const approved = each.approved === null ? null : new Set(each.approved.map((id) => `row-${id}`));
-          const given = { missed, approved, isOtherHeld: each.isOtherHeld, atMs: at, known: 40 };
-          const next: Settlement = settle(settled === null ? judged(given) : after(settled, given));
-          for (const key of next.remove) {
-            const isFree = next.heldSinceMs === null && !each.isOtherHeld && missedBefore.has(key);
-            expect(approved?.has(key) === true || isFree).toBe(true);
+        for (const [atMs, { missed, isOtherHeld, approved: listed }] of syncs.entries()) {
+          const given = listed === null ? null : new Set(listed);
+          settled = next(settled, { missed, approved: given, isOtherHeld, atMs, known: 40 });
+          for (const key of settled.remove) {
+            const isFree = settled.heldSinceMs === null && !isOtherHeld && missedBefore.has(key);
+            expect(given?.has(key) === true || isFree).toBe(true);
             expect(missed).toContain(key);
           }
           missedBefore = new Set(missed);
-          settled = next;
         }
       }),
     );

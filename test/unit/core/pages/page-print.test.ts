@@ -88,41 +88,27 @@ describe('the digest of a page', () => {
     );
   });
 
+  const time = '"dateLastModified":"2026-01-01T00:00:00Z"';
   test.each([
-    [
-      'a row without the time, beside one with two',
-      '{"users":[{"x":{"dateLastModified":"2026-01-01T00:00:00Z"},"dateLastModified":"2026-01-01T00:00:00Z"},{}]}',
-    ],
-    ['a time in a row’s part alone', '{"users":[{"x":{"dateLastModified":"2026-01-01T00:00:00Z"}}]}'],
-    ['a property whose name ends like it', '{"users":[{"\\"dateLastModified":"2026-01-01T00:00:00Z"}]}'],
-    ['a time outside the list', '{"dateLastModified":"2026-01-01T00:00:00Z","users":[{}]}'],
-    [
-      'the property twice in a row',
-      '{"users":[{"dateLastModified":"2026-01-01T00:00:00Z","dateLastModified":"2026-01-01T00:00:00Z"}]}',
-    ],
+    ['a row without the time, beside one with two', `{"users":[{"x":{${time}},${time}},{}]}`],
+    ['a time in a row’s part alone', `{"users":[{"x":{${time}}}]}`],
+    ['a property whose name ends like it', `{"users":[{"\\${time}}]}`],
+    ['a time outside the list', `{${time},"users":[{}]}`],
+    ['the property twice in a row', `{"users":[{${time},${time}}]}`],
     ['a time that is no text', '{"users":[{"dateLastModified":1767225600000}]}'],
     ['a time that is empty', '{"users":[{"dateLastModified":""}]}'],
     ['a time with other letters', '{"users":[{"dateLastModified":"Thu Jan 01 2026 00:00:00"}]}'],
-    [
-      'an empty time whose name is escaped, beside one in the row’s part',
-      '{"users":[{"\\u0064ateLastModified":"","x":{"dateLastModified":"2026-01-01T00:00:00Z"}}]}',
-    ],
-    [
-      'a row as long as a record may be',
-      `{"users":[{"x":"${'a'.repeat(100_001)}","dateLastModified":"2026-01-01T00:00:00Z"}]}`,
-    ],
+    ['an empty time whose name is escaped', `{"users":[{"\\u0064ateLastModified":"","x":{${time}}}]}`],
+    ['a row as long as a record may be', `{"users":[{"x":"${'a'.repeat(100_001)}",${time}}]}`],
   ])('is not proven of a page with %s', (_, text) => {
     expect(proveDigest(Buffer.from(text), rowsIn)).toBeNull();
   });
 
-  test('is proven of a page that begins with a byte order mark', () => {
-    const text = textOf([{ sourcedId: 'a', dateLastModified: '2026-01-01T00:00:00.000Z' }]);
-    expect(proveDigest(Buffer.concat([Buffer.from('\uFEFF'), text]), rowsIn)).not.toBeNull();
-  });
-
-  test('is proven of an ordinary page, with any spaces', () => {
+  test('is proven of an ordinary page, with any spaces and with a byte order mark', () => {
     const rows = [{ sourcedId: 'a', dateLastModified: '2026-01-01T00:00:00.000Z', x: 1 }];
-    for (const space of [undefined, 1, '\t']) expect(proveDigest(textOf(rows, space), rowsIn)).not.toBeNull();
+    const texts = [undefined, 1, '\t'].map((space) => textOf(rows, space));
+    for (const text of [...texts, Buffer.concat([Buffer.from('\uFEFF'), textOf(rows)])])
+      expect(proveDigest(text, rowsIn)).not.toBeNull();
   });
 });
 

@@ -14,11 +14,9 @@ export function arbitraryRow(schema: AvroRecord): fc.Arbitrary<Record<string, un
   );
   const row = fc.record({ ...known, sourcedId: ids }, { requiredKeys: ['sourcedId'] });
   const unknown = fc.dictionary(
-    fc.constantFrom('metadata', 'constructor', 'x y', 'æ', 'toString', 'additionalFields'),
+    fc.constantFrom('metadata', 'constructor', 'hasOwnProperty', 'æ', 'toString', 'additionalFields'),
     fc.jsonValue(),
-    {
-      maxKeys: 3,
-    },
+    { maxKeys: 3 },
   );
   return fc.tuple(row, unknown).map(([one, other]) => Object.assign({}, other, one));
 }

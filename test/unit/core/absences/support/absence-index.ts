@@ -1,3 +1,4 @@
+import { deepStrictEqual } from 'node:assert';
 import {
   awaitedIn,
   forgotten,
@@ -6,6 +7,7 @@ import {
   type AbsenceStep,
   type VersionRow,
 } from '../../../../../src/core/absences/absence-entry.ts';
+import { decodeEntry, encodeEntry } from '../../../../../src/core/absences/entry-codec.ts';
 import {
   deriveAbsences,
   idsToLoad,
@@ -108,13 +110,15 @@ export class AbsenceIndex {
     else this.studentsOfEvents.push({ absenceId: step.absenceId, life: lives.length, student });
   }
 
-  /** Throws if entries and pointers do not fit each other. */
+  /** Throws if entries and pointers do not fit each other, or an entry is not the same once encoded and decoded. */
   check(): void {
     const owners = new Map<string, string>();
-    for (const [key, { members, published }] of this.entries) {
+    for (const [key, entry] of this.entries) {
+      const { members, published } = entry;
+      deepStrictEqual(decodeEntry(key, encodeEntry(key, entry)), entry);
       const own = members.find(({ id }) => id === key);
       if (own === undefined || own.state === 'awaited') throw new Error(`${key} is no seen member of itself`);
-      if (isShown(this.entries.get(key) as AbsenceEntry) !== this.shown.has(key))
+      if (isShown(entry) !== this.shown.has(key))
         throw new Error(`${key} is shown, and its entry says otherwise, or the other way round`);
       if (published !== null && !members.some(({ id }) => id === published.versionId))
         throw new Error(`the version that ${key} published last is no member`);
