@@ -1,4 +1,4 @@
-import { problemsOfOwnership } from '../sessions/history-problems.ts';
+import { problemsOfOwnership } from '../tenants/world-problems.ts';
 import type { ChainWorld } from './chain-history.ts';
 import {
   problemsOfAgreement,
@@ -19,7 +19,7 @@ import { decodeLog } from './published-log.ts';
 export function problemsOfChains(world: ChainWorld): string[] {
   const log = decodeLog(world.topics);
   return [
-    ...problemsOfOwnership(world),
+    ...problemsOfOwnership({ ...world, broker: world.topics }),
     ...problemsOfEvents(log),
     ...problemsOfRecords(log),
     ...problemsOfSnapshot(world, log),

@@ -10,8 +10,6 @@ export interface KnownSeed {
  * repeat what it found. Where possible, a test of its own covers that too.
  */
 export const KNOWN_SEEDS: readonly KnownSeed[] = [
-  { kind: 'restarts', seed: 51_273, why: 'no incremental sync read a row that a full sync had skipped' },
-  { kind: 'restarts', seed: 51_471, why: 'no incremental sync read a row that a full sync had skipped' },
   {
     kind: 'sound-chains-restarts',
     seed: 574_423_742,

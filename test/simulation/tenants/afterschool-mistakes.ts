@@ -4,7 +4,7 @@ import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_USERS, afterschoolOf } from './afterschools.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';
 import { AFTERSCHOOLS } from './tenant-hub.ts';
-import { withIndexes } from './with-state.ts';
+import { withIndexes } from './misused-parts.ts';
 
 /** As if the configuration named these afterschools. */
 function mirroring(parts: Tenant, parentIds: readonly string[]): Tenant {
@@ -18,19 +18,19 @@ function mirroring(parts: Tenant, parentIds: readonly string[]): Tenant {
 export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
   {
     name: 'an afterschool that left the configuration is still mirrored',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'published although the configuration does not name its afterschool',
     mistake: { parts: (parts) => mirroring(parts, AFTERSCHOOLS) },
   },
   {
     name: 'an afterschool that entered the configuration is not loaded at the start',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'not loaded at the start',
     mistake: { namesOthers: true, parts: (parts) => mirroring(parts, AFTERSCHOOLS.slice(0, 1)) },
   },
   {
     name: 'an afterschool that comes back is published again',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'published twice',
     mistake: {
       trouble: 0,

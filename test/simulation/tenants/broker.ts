@@ -84,6 +84,7 @@ export class Broker {
     return [...this.#topics.keys()];
   }
 
+  /** A process that owned the tenant and no longer does. */
   isSuperseded(process: number): boolean {
     return this.owners.includes(process) && this.owner !== process;
   }

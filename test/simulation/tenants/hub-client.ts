@@ -2,7 +2,7 @@ import type { FoundRow, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/
 import type { PagingMode } from '../../../src/core/hub-events.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
-import { asListed } from '../parts/keyset-pages.ts';
+import { asListed } from '../parts/listed-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import type { TenantHub } from './tenant-hub.ts';
 import { withTwins, type ListedRow } from './twins.ts';

@@ -7,7 +7,7 @@ import type { SyncOptions } from '../../../src/sync/sync-result.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
-import type { TenantState } from '../../../src/state/index-store.ts';
+import type { CollectionIndex, TenantState } from '../../../src/state/index-store.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
@@ -22,15 +22,21 @@ import { tenantParts } from './tenant-parts.ts';
 import { SimulatedProcess } from '../parts/simulated-process.ts';
 import { takeOvers } from '../parts/take-overs.ts';
 import { TenantRedis } from './tenant-redis.ts';
+import { withIndexes } from './misused-parts.ts';
 import type { Approval, TenantWorld } from './tenant-world.ts';
 
-/** One process at a time, each stopped before the next begins, or each taking over from the last. */
-export type TenantTroubles = 'restarts' | 'take-overs' | 'lost-topics';
+export interface TenantKind {
+  /** One process at a time, each stopped before the next begins, or each taking over from the last. */
+  readonly troubles: 'restarts' | 'take-overs' | 'lost-topics';
+  /** One collection of an honest hub, or several of a hub that may lie. */
+  readonly mirrors: 'users' | 'several';
+}
 
 /** A mistake put between the code under test and a simulated part, or in place of its parts. */
 export interface TenantMistake {
   readonly hub?: (hub: Hub, world: TenantWorld) => Hub;
   readonly log?: (log: TenantLog, world: TenantWorld, process: number) => TenantLog;
+  readonly index?: (index: CollectionIndex, name: CollectionName, world: TenantWorld) => CollectionIndex;
   readonly state?: (state: TenantState, world: TenantWorld) => TenantState;
   readonly parts?: (parts: Tenant, world: TenantWorld) => Tenant;
   readonly reusesProducer?: boolean;
@@ -46,7 +52,7 @@ export interface TenantMistake {
 
 export interface TenantHistoryOptions {
   readonly seed: number;
-  readonly troubles: TenantTroubles;
+  readonly kind: TenantKind;
   readonly mistake?: TenantMistake | undefined;
 }
 
@@ -75,7 +81,7 @@ const HOUR_MS = 3_600_000;
 const LEAP_MS = 6 * HOUR_MS;
 const MOST_SKEW_MS = 2 * HOUR_MS;
 const TROUBLES = [0, 0.1, 0.3, 0.7];
-const TROUBLED_MS = 1_000;
+const TROUBLED_MS = { users: 2_000, several: 1_000 };
 /** How long a recovery may take once the trouble is over (invariant 10): several times the usual time. */
 const CURED_WITHIN_MS = 3_000;
 const LAST_ANSWER_WITHIN_MS = 2_000;
@@ -93,7 +99,7 @@ export async function playTenantHistory(options: TenantHistoryOptions, checks: T
   const history = new TenantHistory(at, options);
   try {
     await time.run(async () => {
-      await (options.troubles === 'take-overs' ? history.takeOver() : history.restart());
+      await (options.kind.troubles === 'take-overs' ? history.takeOver() : history.restart());
       await history.settle(checks);
     });
   } finally {
@@ -130,24 +136,25 @@ class TenantHistory implements TenantWorld {
     const { random } = at;
     this.at = at;
     this.#options = options;
+    const isHonest = options.kind.mirrors === 'users';
     this.manner = {
-      paging: random.chance(0.75) ? 'keyset' : 'offset',
-      hasTotals: random.chance(0.8),
-      hasClock: random.chance(0.85),
+      paging: isHonest || random.chance(0.75) ? 'keyset' : 'offset',
+      hasTotals: isHonest || random.chance(0.8),
+      hasClock: isHonest || random.chance(0.85),
       hasTwins: random.chance(0.5),
-      liesOften: random.chance(0.6) ? 0.12 : 0,
+      liesOften: !isHonest && random.chance(0.6) ? 0.12 : 0,
       lies: LIES,
+      ...options.mistake?.manner,
     };
-    this.manner = { ...this.manner, ...options.mistake?.manner };
     this.canTrustDeltas = this.manner.liesOften === 0 && this.manner.paging === 'keyset';
-    this.#hasClockTrouble = random.chance(0.2);
+    this.#hasClockTrouble = !isHonest && random.chance(0.2);
     const happened = (what: string): void => this.#count(what);
     this.hub = new TenantHub(at, 'o', happened);
     this.#foreign = new TenantHub(at, 'f', () => undefined);
     this.client = new HubClient(at, this.hub, this.manner, happened);
     this.broker = new Broker(at, happened);
     const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));
-    this.collections = ['users', 'classes', ...nested];
+    this.collections = isHonest ? ['users'] : ['users', 'classes', ...nested];
     this.#afterschools = new ConfiguredAfterschools(random);
     this.redis = new TenantRedis(at);
     this.#lives = [this.hub.live(), this.#foreign.live()];
@@ -159,7 +166,7 @@ class TenantHistory implements TenantWorld {
 
   async restart(): Promise<void> {
     const { random, time } = this.at;
-    let leftMs = TROUBLED_MS;
+    let leftMs = TROUBLED_MS[this.#options.kind.mirrors];
     while (leftMs > 0) {
       const process = this.#start();
       const watchedMs = Math.min(leftMs, 100 + random.below(500));
@@ -186,7 +193,7 @@ class TenantHistory implements TenantWorld {
         isSuperseded: (number) =>
           this.broker.isSuperseded(number) && !this.happened.has('foreign data refused'),
       },
-      TROUBLED_MS,
+      TROUBLED_MS[this.#options.kind.mirrors],
     );
   }
 
@@ -201,8 +208,12 @@ class TenantHistory implements TenantWorld {
     const process = await this.#open(checks);
     await this.#pullAll(process, 'INCREMENTAL');
     checks.afterDelta(this);
+    await this.#pullAll(process);
+    this.hub.changeUnstamped();
     // By offset without totals it takes three.
-    for (let sync = 0; sync < 3; sync += 1) await this.#pullAll(process);
+    const { paging, hasTotals } = this.manner;
+    for (let left = paging === 'keyset' || hasTotals ? 2 : 3; left > 0; left -= 1)
+      await this.#pullAll(process);
     await checks.withheld(this);
     await this.#approveAll(process);
     await checks.afterFull(this);
@@ -345,7 +356,7 @@ class TenantHistory implements TenantWorld {
     if (random.chance(0.02)) this.#befall('redis: fell back a moment', () => this.redis.failOver());
     if (random.chance(0.01)) this.#befall('redis: away', () => this.redis.goAway(20 + random.below(150)));
     if (random.chance(0.004)) this.#befall('redis: flushed', () => this.redis.flush());
-    if (this.#options.troubles === 'lost-topics' && random.chance(0.02)) this.#loseTopic();
+    if (this.#options.kind.troubles === 'lost-topics' && random.chance(0.02)) this.#loseTopic();
     if (this.#hasClockTrouble && random.chance(0.03)) this.#jumpClocks();
   }
 
@@ -354,9 +365,9 @@ class TenantHistory implements TenantWorld {
     const { random } = this.at;
     const what = random.next();
     if (what < 0.15) this.#befall('redis: flushed', () => this.redis.flush());
-    else if (what < (this.#options.troubles === 'lost-topics' ? 0.6 : 0.4))
+    else if (what < (this.#options.kind.troubles === 'lost-topics' ? 0.6 : 0.4))
       this.#befall('redis: restored', () => this.redis.restore());
-    if (this.#options.troubles === 'lost-topics' && random.chance(0.3)) this.#loseTopic();
+    if (this.#options.kind.troubles === 'lost-topics' && random.chance(0.3)) this.#loseTopic();
   }
 
   #jumpClocks(): void {
@@ -402,7 +413,8 @@ class TenantHistory implements TenantWorld {
     const happened = (what: string): void => this.#count(what);
     const isMisled =
       whose === 'any' &&
-      this.#options.troubles !== 'lost-topics' &&
+      this.#options.kind.mirrors === 'several' &&
+      this.#options.kind.troubles !== 'lost-topics' &&
       at.trouble > 0 &&
       this.#canDetectForeign(number) &&
       at.random.chance(0.08);
@@ -412,13 +424,14 @@ class TenantHistory implements TenantWorld {
     const hub: Hub = isMisled
       ? new HubClient(at, this.#foreign, this.manner, () => undefined, this.client.scans)
       : this.client;
-    const { reusesProducer } = mistake;
+    const { reusesProducer, index } = mistake;
+    const state = index === undefined ? redis : withIndexes(redis, (each, name) => index(each, name, this));
     const log = new BrokerLog({ at, broker, process: number, happened, reusesProducer });
     const parts = tenantParts({
       at,
       hub: mistake.hub?.(hub, this) ?? hub,
       log: mistake.log?.(log, this, number) ?? log,
-      state: mistake.state?.(redis, this) ?? redis,
+      state: mistake.state?.(state, this) ?? state,
       collections: this.collections,
       afterschoolIds: this.afterschoolsOf(number),
       prepare: () => broker.create([...this.collections, 'rejects']),

@@ -15,6 +15,7 @@ const GUESTS: Readonly<Record<RowCollection, number>> = { users: 8, classes: 2, 
 /** Residents belong to these schools in turn: hiding one school hides far more rows than the guard lets pass. */
 const SCHOOLS = 2;
 const MOST_STUDENTS = 5;
+const UNSTAMPED_CHANGES = 4;
 
 /**
  * The rows of a hub, and their changes: they get new content, leave, come back, become unreadable and readable again, leave
@@ -89,6 +90,20 @@ export class TenantHub {
     this.#showAll();
   }
 
+  /** Some rows get new content, leave or come, and no time of modification shows it: only a full sync can. */
+  changeUnstamped(): void {
+    const { random } = this.#at;
+    for (let change = 0; change < UNSTAMPED_CHANGES; change += 1) {
+      const rows = this.#rows.users;
+      if (rows.size === 0 || random.chance(0.5)) {
+        this.#comeOrGo('users', 0);
+        continue;
+      }
+      const [key, { sourcedId, school, isReadable, modifiedAtMs }] = random.pick([...rows]);
+      rows.set(key, { ...this.#newRow(sourcedId, school, isReadable), modifiedAtMs });
+    }
+  }
+
   restampAll(): void {
     for (const collection of ROW_COLLECTIONS) {
       for (const [key, row] of this.#rows[collection])
@@ -118,11 +133,11 @@ export class TenantHub {
     this.#unannounced.delete(`${collection} ${key}`);
   }
 
-  #comeOrGo(collection: RowCollection): void {
+  #comeOrGo(collection: RowCollection, modifiedAtMs = this.now()): void {
     const number = RESIDENTS[collection] + this.#at.random.below(GUESTS[collection]);
     const key = this.#keyOf(collection, number);
     if (this.#rows[collection].has(key)) this.#drop(collection, key);
-    else this.#put(collection, number, true);
+    else this.#put(collection, number, true, modifiedAtMs);
   }
 
   #enrol(): void {
@@ -186,8 +201,11 @@ export class TenantHub {
     }
   }
 
-  #put(collection: RowCollection, number: number, isReadable: boolean): void {
-    const row = this.#newRow(this.#idOf(collection, number), number % SCHOOLS, isReadable);
+  #put(collection: RowCollection, number: number, isReadable: boolean, modifiedAtMs = this.now()): void {
+    const row = {
+      ...this.#newRow(this.#idOf(collection, number), number % SCHOOLS, isReadable),
+      modifiedAtMs,
+    };
     this.#rows[collection].set(this.#keyOf(collection, number), row);
     if (collection === 'classes' && !this.#students.has(row.sourcedId)) {
       this.#students.set(row.sourcedId, this.#somePeople(1 + this.#at.random.below(MOST_STUDENTS)));

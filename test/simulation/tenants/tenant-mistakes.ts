@@ -1,5 +1,5 @@
 import { RollcallError } from '../../../src/errors.ts';
-import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
+import type { Hub } from '../../../src/hub/hub.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
 import type { Missing, MissingKeys } from '../../../src/core/deletions/missing.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
@@ -13,14 +13,16 @@ import { AFTERSCHOOL_MISTAKES } from './afterschool-mistakes.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';
 import type { TenantRow } from './tenant-row.ts';
 import { TWIN_MISTAKES } from './twin-mistakes.ts';
-import { withDeletions, withIndexes } from './with-state.ts';
+import { readAnywhere, withDeletions, withPages } from './misused-parts.ts';
+import { ROW_MISTAKES } from './row-mistakes.ts';
 
 export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
+  ...ROW_MISTAKES,
   ...TWIN_MISTAKES,
   ...AFTERSCHOOL_MISTAKES,
   {
     name: 'the watermark moves before the sync is complete',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'the incremental sync missed a change',
     mistake: {
       trouble: 0.7,
@@ -38,13 +40,13 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'a producer is used again after a send that failed',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'published twice',
     mistake: { trouble: 1, reusesProducer: true },
   },
   {
     name: 'a short scan counts as complete',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'removed, but full syncs did not miss it',
     mistake: {
       manner: { liesOften: 1, lies: ['cut short'], hasTotals: true },
@@ -53,7 +55,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'a row that one full sync missed is removed',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'removed, but full syncs did not miss it',
     mistake: {
       state: (state, world) =>
@@ -62,7 +64,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'what is remembered as missing is not compared with the sync that the log names',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'removed, but full syncs did not miss it',
     mistake: {
       trouble: 0.7,
@@ -86,7 +88,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'rows that were seen stay among the missing',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'removed, but full syncs did not miss it',
     mistake: {
       manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
@@ -102,13 +104,13 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'the guard is switched off',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'removed beyond the limits without an approval',
     mistake: { parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1 } }) },
   },
   {
     name: 'the guard forgets the earlier removals of the day',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'removed beyond the limits without an approval',
     mistake: {
       trouble: 0.3,
@@ -117,7 +119,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'a hold is forgotten at a restart',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'a hold ended although rows are missing still',
     mistake: {
       log: (log) =>
@@ -137,7 +139,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'an approval releases more than was listed',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'removed beyond the limits without an approval',
     mistake: {
       approves: (_listed, { broker, collections }) =>
@@ -146,23 +148,21 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: "another tenant's rows count as known",
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: "another tenant's row",
     mistake: {
-      state: (state) =>
-        withIndexes(state, (index) =>
-          withOther(index, {
-            lookup: async (area, keys, expected) => {
-              const values = await index.lookup(area, keys, expected);
-              return area === 'rows' ? values.map((value) => value ?? Buffer.alloc(16)) : values;
-            },
-          }),
-        ),
+      index: (index) =>
+        withOther(index, {
+          lookup: async (area, keys, expected) => {
+            const values = await index.lookup(area, keys, expected);
+            return area === 'rows' ? values.map((value) => value ?? Buffer.alloc(16)) : values;
+          },
+        }),
     },
   },
   {
     name: 'a single answer empties a class',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'emptied after a single answer',
     mistake: {
       // Two earlier syncs seem to have had an answer without content for each class: by offset three must agree.
@@ -177,23 +177,21 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'an index older than the tombstones in the log is resumed',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'removed twice',
     mistake: {
-      state: (state, { at }) =>
-        withIndexes(state, (index) =>
-          withOther(index, {
-            position: async () => {
-              const position = await index.position();
-              return position && { ...position, committedAtMs: at.time.now() };
-            },
-          }),
-        ),
+      index: (index, _name, { at }) =>
+        withOther(index, {
+          position: async () => {
+            const position = await index.position();
+            return position && { ...position, committedAtMs: at.time.now() };
+          },
+        }),
     },
   },
   {
     name: 'a lost topic counts as up to date',
-    troubles: 'lost-topics',
+    kind: 'tenant-lost-topics',
     finds: 'differs from the hub',
     mistake: {
       log: (log) =>
@@ -208,22 +206,15 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'an index that fell back is read and written nevertheless',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'published twice',
     mistake: {
-      state: (state) =>
-        withIndexes(state, (index) => {
-          const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
-          return withOther(index, {
-            lookup: async (area, keys) => index.lookup(area, keys, await here()),
-            apply: async (_previous, position, changes) => index.apply(await here(), position, changes),
-          });
-        }),
+      index: readAnywhere,
     },
   },
   {
     name: 'an error quotes an id',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'an event names a row',
     mistake: {
       hub: (hub) =>
@@ -236,13 +227,13 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'a failed attempt is repeated at once',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'tried again in',
     mistake: { parts: (parts) => ({ ...parts, runtime: { ...parts.runtime, random: () => -1 } }) },
   },
   {
     name: 'a re-stamp counts as a change of a row',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'nothing had changed',
     mistake: { parts: (parts) => withReaders(parts, stampedReader) },
   },
@@ -295,19 +286,11 @@ function withDeletionState(log: TenantLog, change: (state: DeletionState) => Del
 }
 
 function alwaysWhole(hub: Hub): Hub {
-  return withOther(hub, {
-    async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
-      const pages = hub.readPages(options);
-      for (;;) {
-        const step = await pages.next();
-        if (step.done === true) {
-          const { rows } = step.value;
-          return { ...step.value, paging: 'keyset', totalAtStart: rows, totalAtEnd: rows };
-        }
-        yield { ...step.value, total: null };
-      }
-    },
-  });
+  return withPages(
+    hub,
+    (page) => ({ ...page, total: null }),
+    (end) => ({ ...end, paging: 'keyset', totalAtStart: end.rows, totalAtEnd: end.rows }),
+  );
 }
 
 function withReaders(parts: Tenant, misuse: (reader: RowReader) => RowReader): Tenant {

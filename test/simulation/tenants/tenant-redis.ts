@@ -55,7 +55,7 @@ export class TenantRedis implements TenantState {
     return this.#memory;
   }
 
-  contents(collection: CollectionName): Readonly<Record<Area, ReadonlyMap<string, Buffer>>> {
+  contents(collection: CollectionName): Readonly<Record<Area, Map<string, Buffer>>> {
     return this.#data(collection).contents;
   }
 

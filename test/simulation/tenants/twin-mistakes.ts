@@ -1,5 +1,6 @@
-import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
+import type { HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { withOther } from '../parts/with-other.ts';
+import { reversed, withPages } from './misused-parts.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';
 import type { TenantRow } from './tenant-row.ts';
 
@@ -11,41 +12,35 @@ const SHOWS_BEST = { hasTwins: true, liesOften: 0 };
 export const TWIN_MISTAKES: readonly SeededTenantMistake[] = [
   {
     name: 'of an id listed twice in a page the last row counts, with several collections',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'differs from the hub',
     mistake: { manner: SHOWS_BEST, hub: (hub) => withPages(hub, reversed) },
   },
   {
     name: 'a row counts although an earlier page listed its id',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'differs from the hub',
-    mistake: { manner: SHOWS_BEST, hub: (hub) => withPages(hub, lastPageOfEach) },
+    mistake: {
+      manner: SHOWS_BEST,
+      hub: (hub) => withOther(hub, { readPages: (options) => lastPageOfEach(hub.readPages(options)) }),
+    },
   },
   {
     name: 'of an id listed twice now the first row counts, now the last',
-    troubles: 'restarts',
+    kind: 'tenant-restarts',
     finds: 'nothing had changed',
     mistake: {
       manner: SHOWS_BEST,
       hub: (hub) => {
         let scans = 0;
-        return withPages(hub, (pages) => ((scans += 1) % 2 === 0 ? pages : reversed(pages)));
+        return withOther(hub, {
+          readPages: (options) =>
+            ((scans += 1) % 2 === 0 ? hub : withPages(hub, reversed)).readPages(options),
+        });
       },
     },
   },
 ];
-
-function withPages(hub: Hub, misread: (pages: Pages) => Pages): Hub {
-  return withOther(hub, { readPages: (options) => misread(hub.readPages(options)) });
-}
-
-async function* reversed(pages: Pages): Pages {
-  for (;;) {
-    const step = await pages.next();
-    if (step.done === true) return step.value;
-    yield { ...step.value, rows: step.value.rows.toReversed() };
-  }
-}
 
 /** Keeps of several pages that list an id only the rows of the last one. */
 async function* lastPageOfEach(pages: Pages): Pages {

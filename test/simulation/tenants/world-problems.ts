@@ -1,6 +1,6 @@
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
-import { problemsOfOwnership } from '../sessions/history-problems.ts';
+import type { Broker, CommittedTransaction } from './broker.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
 /* Checks a whole history: invariants 1 (the progress records), 7, 8 at rest, and 10. */
@@ -14,11 +14,7 @@ const MOST_RECORDS = 150;
 const MOST_REQUESTS_PER_COLLECTION = 7;
 
 export function problemsOfWorld(world: TenantWorld): string[] {
-  return [
-    ...problemsOfProgress(world),
-    ...problemsOfOwnership({ topics: world.broker, processes: world.processes, unnoticed: world.unnoticed }),
-    ...problemsOfBounds(world),
-  ];
+  return [...problemsOfProgress(world), ...problemsOfOwnership(world), ...problemsOfBounds(world)];
 }
 
 /** Invariant 8. `records`: the number of records when the hub was at rest and everything was read. */
@@ -60,5 +56,31 @@ function problemsOfBounds({ broker, client, collections }: TenantWorld): string[
       problems.push(`${records} records in one transaction: ${progress.collection}`);
   if (client.mostUnderWay > MOST_REQUESTS_PER_COLLECTION * collections.length)
     problems.push(`${client.mostUnderWay} requests at a time`);
+  return problems;
+}
+
+/** Invariant 7. */
+export function problemsOfOwnership({
+  broker,
+  processes,
+  unnoticed,
+}: Pick<TenantWorld, 'processes' | 'unnoticed'> & {
+  readonly broker: Pick<Broker, 'owners' | 'isSuperseded'> & {
+    readonly transactions: readonly Pick<CommittedTransaction, 'by' | 'owner' | 'progress'>[];
+  };
+}): string[] {
+  const problems = unnoticed.map((number) => `continued although it was superseded: process ${number}`);
+  const changesOfOwner = broker.owners.filter((owner, at, owners) => owner !== owners[at - 1]);
+  for (const [at, owner] of changesOfOwner.entries()) {
+    if (changesOfOwner.indexOf(owner) < at)
+      problems.push(`owned again after it was superseded: process ${owner}`);
+  }
+  for (const { by, owner, progress } of broker.transactions) {
+    if (by !== owner) problems.push(`committed after it was superseded: process ${by}, ${progress.sequence}`);
+  }
+  for (const { number, fate } of processes) {
+    if (fate === 'stopped' || (fate === 'OWNERSHIP_LOST' && broker.isSuperseded(number))) continue;
+    problems.push(`process ${number} ended wrongly: ${fate}`);
+  }
   return problems;
 }

@@ -1,39 +1,33 @@
-import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
+import type { Hub, ReadOptions } from '../../../src/hub/hub.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
 import type { TenantLog, Transaction } from '../../../src/log/log.ts';
-import type { CollectionIndex, IndexPosition } from '../../../src/state/index-store.ts';
-import type { HistoryKind, Mistake } from './session-history.ts';
-import type { SimulatedIndex } from '../parts/simulated-index.ts';
-import { SimulatedLog } from '../parts/simulated-log.ts';
 import { withOther } from '../parts/with-other.ts';
-
-/** A mistake that the code under test could make, the kind of history to plant it in, and the problem that must be found. */
-export interface SeededMistake {
-  readonly name: string;
-  readonly kind: HistoryKind;
-  readonly finds: string;
-  readonly mistake: Mistake;
-}
+import { BrokerLog } from './broker-log.ts';
+import type { SeededTenantMistake } from './seeded-mistake.ts';
+import type { TenantRedis } from './tenant-redis.ts';
+import { MARKER } from './tenant-row.ts';
+import { alwaysCurrent, readAnywhere, reversed, withChanges, withPages } from './misused-parts.ts';
 
 /** Longer than a history waits for a commit. */
 const TOO_LATE_MS = 15_000;
 
-export const MISTAKES: readonly SeededMistake[] = [
+/* Mistakes with one collection. */
+export const ROW_MISTAKES: readonly SeededTenantMistake[] = [
   {
     name: 'of an id listed twice in a page the last row counts',
-    kind: 'restarts',
+    kind: 'users-restarts',
     finds: 'differs from the hub',
-    mistake: { hub: (hub) => withOther(hub, { readPages: (options) => reversed(hub.readPages(options)) }) },
+    mistake: { manner: { hasTwins: true }, hub: (hub) => withPages(hub, reversed) },
   },
   {
     name: 'the index changes before the log has committed',
-    kind: 'restarts',
+    kind: 'users-restarts',
     finds: 'differs from the hub',
     mistake: {
-      log: (log, { index }) =>
+      log: (log, { redis }) =>
         withOther(log, {
           commit: (transaction) => {
-            writeTooEarly(index, transaction);
+            writeTooEarly(redis, transaction);
             return log.commit(transaction);
           },
         }),
@@ -41,50 +35,34 @@ export const MISTAKES: readonly SeededMistake[] = [
   },
   {
     name: 'the index keeps removed rows',
-    kind: 'restarts',
+    kind: 'users-restarts',
     finds: 'removed twice',
     mistake: {
-      index: (index) =>
-        withOther(index, {
-          apply: (previous, position, changes) =>
-            index.apply(
-              previous,
-              position,
-              changes.filter(({ value }) => value !== null),
-            ),
-        }),
+      index: (index) => withChanges(index, (changes) => changes.filter(({ value }) => value !== null)),
     },
   },
   {
     name: 'an index that was flushed or restored counts as current',
-    kind: 'restarts',
+    kind: 'users-restarts',
     finds: 'published twice',
-    mistake: { index: trustedBlindly },
+    mistake: { index: alwaysCurrent },
   },
   {
     name: 'an index at another position is read and written nevertheless',
-    kind: 'take-overs',
+    kind: 'users-take-overs',
     finds: 'published twice',
-    mistake: {
-      index: (index) => {
-        const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
-        return withOther(index, {
-          lookup: async (area, keys) => index.lookup(area, keys, await here()),
-          apply: async (_previous, position, changes) => index.apply(await here(), position, changes),
-        });
-      },
-    },
+    mistake: { index: readAnywhere },
   },
   {
     name: 'a take-over overlooks the last transaction',
-    kind: 'restarts',
+    kind: 'users-restarts',
     finds: 'sequence:',
     mistake: {
-      log: (log, { topics }) =>
+      log: (log, { broker }) =>
         withOther(log, {
           own: async (signal) => {
             const ownership = await log.own(signal);
-            const before = topics.transactions.at(-2)?.progress;
+            const before = broker.transactions.at(-2)?.progress;
             return before === undefined
               ? ownership
               : { ...ownership, progress: new Map([['users', before]]) };
@@ -94,35 +72,41 @@ export const MISTAKES: readonly SeededMistake[] = [
   },
   {
     name: 'a fenced process continues to write',
-    kind: 'take-overs',
+    kind: 'users-take-overs',
     finds: 'committed after it was superseded',
     mistake: {
-      log: (log, { at, topics }, process) =>
+      log: (log, { at, broker }, process) =>
         withOther(log, {
           commit: async (transaction) => {
-            if (!topics.isSuperseded(process)) return log.commit(transaction);
-            return { ...topics.append(process, transaction), committedAtMs: at.time.now(), tookMs: 0 };
+            if (!broker.isSuperseded(process)) return log.commit(transaction);
+            // As if its producer were the newest.
+            const producer = broker.initProducer();
+            broker.send(process, producer, { ...transaction, transaction, sequences: new Map() });
+            broker.commit(producer, transaction);
+            const { progress, derived = [] } = transaction;
+            return { progress, derived, committedAtMs: at.time.now(), tookMs: 0 };
           },
         }),
     },
   },
   {
     name: 'a process forgets that it owned the tenant before',
-    kind: 'take-overs',
+    kind: 'users-take-overs',
     finds: 'owned again after it was superseded',
     mistake: {
-      log: (_log, { at, topics }, process) => forgetful(() => new SimulatedLog(at, topics, process)),
+      log: (_log, { at, broker }, process) =>
+        forgetful(() => new BrokerLog({ at, broker, process, happened: () => undefined })),
     },
   },
   {
     name: 'a process does not notice that it was fenced',
-    kind: 'take-overs',
+    kind: 'users-take-overs',
     finds: 'continued although it was superseded',
     mistake: {
-      log: (log, { at, topics }, process) =>
+      log: (log, { at, broker }, process) =>
         withOther(log, {
           commit: (transaction) =>
-            topics.isSuperseded(process)
+            broker.isSuperseded(process)
               ? at.time.sleep(TOO_LATE_MS).then(() => log.commit(transaction))
               : log.commit(transaction),
         }),
@@ -130,13 +114,13 @@ export const MISTAKES: readonly SeededMistake[] = [
   },
   {
     name: 'a page counts as newer than everything published',
-    kind: 'restarts',
+    kind: 'users-restarts',
     finds: 'older after newer',
     mistake: { hub: (hub) => withPages(hub, (page) => ({ ...page, readVersion: Number.POSITIVE_INFINITY })) },
   },
   {
     name: 'the watermark runs ahead of the hub',
-    kind: 'restarts',
+    kind: 'users-restarts',
     finds: 'the incremental sync missed a change',
     mistake: {
       hub: (hub) =>
@@ -148,19 +132,19 @@ export const MISTAKES: readonly SeededMistake[] = [
   },
   {
     name: 'a row that the hub has counts as gone',
-    kind: 'restarts',
+    kind: 'users-restarts',
     finds: 'removed, but it never left',
-    mistake: { hub: (hub) => hiding('k05', hub) },
+    mistake: { hub: (hub) => hiding(`${MARKER}ou05`, hub) },
   },
   {
     name: 'a page is recognised by its cursor alone',
-    kind: 'restarts',
+    kind: 'users-restarts',
     finds: 'left over',
     mistake: { hub: (hub) => recognising(hub, ({ cursor, pages }) => pages.at(cursor)) },
   },
   {
     name: 'a page is recognised by its cursor and its number of rows',
-    kind: 'take-overs',
+    kind: 'users-take-overs',
     finds: 'differs from the hub',
     mistake: {
       hub: (hub) =>
@@ -209,74 +193,31 @@ function forgetful(open: () => TenantLog): TenantLog {
   };
 }
 
-function writeTooEarly(index: SimulatedIndex, { records }: Transaction): void {
+function writeTooEarly(redis: TenantRedis, { records }: Transaction): void {
   for (const { topic, key, headers } of records) {
     const hash = headers['content-hash'];
     const area = topic === 'rejects' ? 'rejects' : 'rows';
     const indexKey = area === 'rejects' ? (splitCompositeKey(key)?.[1] ?? key) : key;
-    if (hash === undefined) index.contents[area].delete(indexKey);
-    else index.contents[area].set(indexKey, Buffer.from(hash, 'hex'));
+    if (hash === undefined) redis.contents('users')[area].delete(indexKey);
+    else redis.contents('users')[area].set(indexKey, Buffer.from(hash, 'hex'));
   }
-}
-
-/** An index that claims to be at its last position, wherever it is. */
-function trustedBlindly(index: CollectionIndex): CollectionIndex {
-  let last: IndexPosition | null = null;
-  const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
-  return withOther(index, {
-    position: async () => last ?? index.position(),
-    lookup: async (area, keys) => index.lookup(area, keys, await here()),
-    apply: async (_previous, position, changes) => {
-      await index.apply(await here(), position, changes);
-      last = position;
-    },
-  });
-}
-
-function withPages(hub: Hub, change: (page: HubPage) => HubPage): Hub {
-  return withOther(hub, {
-    async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
-      const pages = hub.readPages(options);
-      for (;;) {
-        const step = await pages.next();
-        if (step.done === true) return step.value;
-        yield change(step.value);
-      }
-    },
-  });
 }
 
 function hiding(id: string, hub: Hub): Hub {
   const isOther = (row: unknown): boolean => (row as { sourcedId: string }).sourcedId !== id;
   const fewer = (total: number | null): number | null => (total === null ? null : total - 1);
-  return withOther(hub, {
-    async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
-      const pages = hub.readPages(options);
-      // The row is hidden only later; otherwise it would never have been published.
-      const isHidden = options.readVersion() > 40;
-      for (;;) {
-        const step = await pages.next();
-        if (step.done === true) {
-          const { value: end } = step;
-          return isHidden
-            ? { ...end, totalAtStart: fewer(end.totalAtStart), totalAtEnd: fewer(end.totalAtEnd) }
-            : end;
-        }
-        const page = step.value;
-        yield isHidden ? { ...page, rows: page.rows.filter(isOther), total: fewer(page.total) } : page;
-      }
-    },
-    findRows: async (options) => {
-      const rows = await hub.findRows(options);
-      return rows.filter(({ row }) => isOther(row));
-    },
+  // The row is hidden only later; otherwise it would never have been published.
+  const isHidden = (options: ReadOptions): boolean => options.readVersion() > 10;
+  const hidden = withPages(
+    hub,
+    (page, options) =>
+      isHidden(options) ? { ...page, rows: page.rows.filter(isOther), total: fewer(page.total) } : page,
+    (end, options) =>
+      isHidden(options)
+        ? { ...end, totalAtStart: fewer(end.totalAtStart), totalAtEnd: fewer(end.totalAtEnd) }
+        : end,
+  );
+  return withOther(hidden, {
+    findRows: async (options) => (await hub.findRows(options)).filter(({ row }) => isOther(row)),
   });
-}
-
-async function* reversed(pages: AsyncGenerator<HubPage, ScanEnd>): AsyncGenerator<HubPage, ScanEnd> {
-  for (;;) {
-    const step = await pages.next();
-    if (step.done === true) return step.value;
-    yield { ...step.value, rows: step.value.rows.toReversed() };
-  }
 }
