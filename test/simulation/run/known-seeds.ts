@@ -11,11 +11,6 @@ export interface KnownSeed {
  */
 export const KNOWN_SEEDS: readonly KnownSeed[] = [
   {
-    kind: 'sound-chains-restarts',
-    seed: 574_423_742,
-    why: 'an absence was forgotten as it was before the transaction that also changed its list',
-  },
-  {
     kind: 'tenant-take-overs',
     seed: 9_560_163,
     why: 'another sync committed removals without what was settled with them',
@@ -24,10 +19,5 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
     kind: 'tenant-take-overs',
     seed: 386,
     why: 'a hold forgot rows that a process with a fast clock had missed',
-  },
-  {
-    kind: 'sound-chains-take-overs',
-    seed: 9_560_745,
-    why: 'the hub was asked again and again for the same three rows, which it had removed',
   },
 ];

@@ -11,7 +11,7 @@ export interface Kind {
   readonly name: string;
   /** The share of this kind among all played histories. */
   readonly parts: number;
-  play(seed: number): Promise<Played>;
+  readonly play: (seed: number) => Promise<Played>;
 }
 
 /** A mistake that the code under test could make, which the checks must find. */
@@ -21,7 +21,7 @@ export interface Mutation {
   readonly kind: string;
   /** A part of the problem that the checks must find in one of the first histories. */
   readonly finds: string;
-  play(seed: number): Promise<Played>;
+  readonly play: (seed: number) => Promise<Played>;
 }
 
 /**
@@ -42,4 +42,16 @@ export async function resultOf(
     problems.push(`the history did not end well: ${error instanceof Error ? error.message : typeof error}`);
   }
   return { problems, happened };
+}
+
+/** Plays histories with a planted mistake, from seed 1 on, until the checks find what they must. */
+export async function firstCatch(
+  mutation: Mutation,
+  most: number,
+): Promise<{ histories: number; problem: string | null }> {
+  for (let seed = 1; seed <= most; seed += 1) {
+    const problem = (await mutation.play(seed)).problems.find((each) => each.includes(mutation.finds));
+    if (problem !== undefined) return { histories: seed, problem };
+  }
+  return { histories: most, problem: null };
 }

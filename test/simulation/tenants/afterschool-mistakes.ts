@@ -20,27 +20,26 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'an afterschool that left the configuration is still mirrored',
     kind: 'tenant-restarts',
     finds: 'published although the configuration does not name its afterschool',
-    mistake: { parts: (parts) => mirroring(parts, AFTERSCHOOLS) },
+    parts: (parts) => mirroring(parts, AFTERSCHOOLS),
   },
   {
     name: 'an afterschool that entered the configuration is not loaded at the start',
     kind: 'tenant-restarts',
     finds: 'not loaded at the start',
-    mistake: { namesOthers: true, parts: (parts) => mirroring(parts, AFTERSCHOOLS.slice(0, 1)) },
+    namesOthers: true,
+    parts: (parts) => mirroring(parts, AFTERSCHOOLS.slice(0, 1)),
   },
   {
     name: 'an afterschool that comes back is published again',
     kind: 'tenant-restarts',
     finds: 'published twice',
-    mistake: {
-      trouble: 0,
-      namesOthers: true,
-      state: (state, world) => {
-        const before = world.afterschoolsOf(world.processes.length);
-        return withIndexes(state, (index, name) =>
-          name === AFTERSCHOOL_USERS ? knowingOnly(before, index) : index,
-        );
-      },
+    trouble: 0,
+    namesOthers: true,
+    state: (state, world) => {
+      const before = world.afterschoolsOf(world.processes.length);
+      return withIndexes(state, (index, name) =>
+        name === AFTERSCHOOL_USERS ? knowingOnly(before, index) : index,
+      );
     },
   },
 ];

@@ -101,6 +101,10 @@ export class Broker {
     }
   }
 
+  recordsOf(topic: TopicSuffix): readonly CommittedRecord[] {
+    return this.history.get(topic) ?? [];
+  }
+
   /** Null: the topic does not exist. */
   partitionsOf(topic: TopicSuffix): readonly Partition[] | null {
     this.#expire();

@@ -1,3 +1,4 @@
+import { problemsOfChains } from '../chains/chain-problems.ts';
 import { resultOf, type Played } from '../run/played.ts';
 import { notLoaded, problemsOfOthersNamed, problemsOfUnnamed } from './afterschool-problems.ts';
 import { problemsOfEndedHolds, problemsOfRows } from './row-problems.ts';
@@ -22,7 +23,7 @@ export function playTenant(options: TenantHistoryOptions): Promise<Played> {
       withheld: async (world) => note(await problemsOfWithheld(world), world.happened),
       afterFull: async (world) =>
         note([...(await problemsOfEnd(world)), ...problemsOfRows(world)], world.happened),
-      afterQuiet: (world, records) => note(problemsOfQuiet(world, records), world.happened),
+      afterQuiet: (world) => note(problemsOfQuiet(world), world.happened),
       othersNamed: async (world, transactions) =>
         note(
           [
@@ -34,7 +35,12 @@ export function playTenant(options: TenantHistoryOptions): Promise<Played> {
         ),
       atEnd: (world) =>
         note(
-          [...problemsOfUnnamed(world), ...problemsOfEndedHolds(world), ...problemsOfWorld(world)],
+          [
+            ...problemsOfUnnamed(world),
+            ...problemsOfEndedHolds(world),
+            ...problemsOfWorld(world),
+            ...(world.absences === null ? [] : problemsOfChains(world.absences)),
+          ],
           world.happened,
         ),
       whatever: (world) => note(world.misbehaviour, world.happened),

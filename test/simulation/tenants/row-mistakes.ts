@@ -17,142 +17,125 @@ export const ROW_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'of an id listed twice in a page the last row counts',
     kind: 'users-restarts',
     finds: 'differs from the hub',
-    mistake: { manner: { hasTwins: true }, hub: (hub) => withPages(hub, reversed) },
+    manner: { hasTwins: true },
+    hub: (hub) => withPages(hub, reversed),
   },
   {
     name: 'the index changes before the log has committed',
     kind: 'users-restarts',
     finds: 'differs from the hub',
-    mistake: {
-      log: (log, { redis }) =>
-        withOther(log, {
-          commit: (transaction) => {
-            writeTooEarly(redis, transaction);
-            return log.commit(transaction);
-          },
-        }),
-    },
+    log: (log, { redis }) =>
+      withOther(log, {
+        commit: (transaction) => {
+          writeTooEarly(redis, transaction);
+          return log.commit(transaction);
+        },
+      }),
   },
   {
     name: 'the index keeps removed rows',
     kind: 'users-restarts',
     finds: 'removed twice',
-    mistake: {
-      index: (index) => withChanges(index, (changes) => changes.filter(({ value }) => value !== null)),
-    },
+    index: (index) => withChanges(index, (changes) => changes.filter(({ value }) => value !== null)),
   },
   {
     name: 'an index that was flushed or restored counts as current',
     kind: 'users-restarts',
     finds: 'published twice',
-    mistake: { index: alwaysCurrent },
+    index: alwaysCurrent,
   },
   {
     name: 'an index at another position is read and written nevertheless',
     kind: 'users-take-overs',
     finds: 'published twice',
-    mistake: { index: readAnywhere },
+    index: readAnywhere,
   },
   {
     name: 'a take-over overlooks the last transaction',
     kind: 'users-restarts',
     finds: 'sequence:',
-    mistake: {
-      log: (log, { broker }) =>
-        withOther(log, {
-          own: async (signal) => {
-            const ownership = await log.own(signal);
-            const before = broker.transactions.at(-2)?.progress;
-            return before === undefined
-              ? ownership
-              : { ...ownership, progress: new Map([['users', before]]) };
-          },
-        }),
-    },
+    log: (log, { broker }) =>
+      withOther(log, {
+        own: async (signal) => {
+          const ownership = await log.own(signal);
+          const before = broker.transactions.at(-2)?.progress;
+          return before === undefined ? ownership : { ...ownership, progress: new Map([['users', before]]) };
+        },
+      }),
   },
   {
     name: 'a fenced process continues to write',
     kind: 'users-take-overs',
     finds: 'committed after it was superseded',
-    mistake: {
-      log: (log, { at, broker }, process) =>
-        withOther(log, {
-          commit: async (transaction) => {
-            if (!broker.isSuperseded(process)) return log.commit(transaction);
-            // As if its producer were the newest.
-            const producer = broker.initProducer();
-            broker.send(process, producer, { ...transaction, transaction, sequences: new Map() });
-            broker.commit(producer, transaction);
-            const { progress, derived = [] } = transaction;
-            return { progress, derived, committedAtMs: at.time.now(), tookMs: 0 };
-          },
-        }),
-    },
+    log: (log, { at, broker }, process) =>
+      withOther(log, {
+        commit: async (transaction) => {
+          if (!broker.isSuperseded(process)) return log.commit(transaction);
+          // As if its producer were the newest.
+          const producer = broker.initProducer();
+          broker.send(process, producer, { ...transaction, transaction, sequences: new Map() });
+          broker.commit(producer, transaction);
+          const { progress, derived = [] } = transaction;
+          return { progress, derived, committedAtMs: at.time.now(), tookMs: 0 };
+        },
+      }),
   },
   {
     name: 'a process forgets that it owned the tenant before',
     kind: 'users-take-overs',
     finds: 'owned again after it was superseded',
-    mistake: {
-      log: (_log, { at, broker }, process) =>
-        forgetful(() => new BrokerLog({ at, broker, process, happened: () => undefined })),
-    },
+    log: (_log, { at, broker }, process) =>
+      forgetful(() => new BrokerLog({ at, broker, process, happened: () => undefined })),
   },
   {
     name: 'a process does not notice that it was fenced',
     kind: 'users-take-overs',
     finds: 'continued although it was superseded',
-    mistake: {
-      log: (log, { at, broker }, process) =>
-        withOther(log, {
-          commit: (transaction) =>
-            broker.isSuperseded(process)
-              ? at.time.sleep(TOO_LATE_MS).then(() => log.commit(transaction))
-              : log.commit(transaction),
-        }),
-    },
+    log: (log, { at, broker }, process) =>
+      withOther(log, {
+        commit: (transaction) =>
+          broker.isSuperseded(process)
+            ? at.time.sleep(TOO_LATE_MS).then(() => log.commit(transaction))
+            : log.commit(transaction),
+      }),
   },
   {
     name: 'a page counts as newer than everything published',
     kind: 'users-restarts',
     finds: 'older after newer',
-    mistake: { hub: (hub) => withPages(hub, (page) => ({ ...page, readVersion: Number.POSITIVE_INFINITY })) },
+    hub: (hub) => withPages(hub, (page) => ({ ...page, readVersion: Number.POSITIVE_INFINITY })),
   },
   {
     name: 'the watermark runs ahead of the hub',
     kind: 'users-restarts',
     finds: 'the incremental sync missed a change',
-    mistake: {
-      hub: (hub) =>
-        withPages(hub, (page) => ({
-          ...page,
-          hubTimeMs: page.hubTimeMs === null ? null : page.hubTimeMs + 60,
-        })),
-    },
+    hub: (hub) =>
+      withPages(hub, (page) => ({
+        ...page,
+        hubTimeMs: page.hubTimeMs === null ? null : page.hubTimeMs + 60,
+      })),
   },
   {
     name: 'a row that the hub has counts as gone',
     kind: 'users-restarts',
     finds: 'removed, but it never left',
-    mistake: { hub: (hub) => hiding(`${MARKER}ou05`, hub) },
+    hub: (hub) => hiding(`${MARKER}ou05`, hub),
   },
   {
     name: 'a page is recognised by its cursor alone',
     kind: 'users-restarts',
     finds: 'left over',
-    mistake: { hub: (hub) => recognising(hub, ({ cursor, pages }) => pages.at(cursor)) },
+    hub: (hub) => recognising(hub, ({ cursor, pages }) => pages.at(cursor)),
   },
   {
     name: 'a page is recognised by its cursor and its number of rows',
     kind: 'users-take-overs',
     finds: 'differs from the hub',
-    mistake: {
-      hub: (hub) =>
-        recognising(hub, ({ cursor, text, pages }) => {
-          const page = pages.at(cursor);
-          return page?.rows === text.toString().split('sourcedId').length - 1 ? page : null;
-        }),
-    },
+    hub: (hub) =>
+      recognising(hub, ({ cursor, text, pages }) => {
+        const page = pages.at(cursor);
+        return page?.rows === text.toString().split('sourcedId').length - 1 ? page : null;
+      }),
   },
 ];
 

@@ -1,6 +1,12 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
-import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
+import {
+  DERIVED_COLLECTIONS,
+  STATE_TOPIC,
+  type CollectionName,
+  type TopicSuffix,
+} from '../../../src/model/collections.ts';
+import { recoverCollections } from '../../../src/recovery/recover-collections.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/sync/sync-result.ts';
@@ -8,6 +14,8 @@ import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex, TenantState } from '../../../src/state/index-store.ts';
+import type { ChainsKind } from '../chains/chain-life.ts';
+import { MirroredAbsences } from '../chains/mirrored-absences.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
@@ -28,8 +36,8 @@ import type { Approval, TenantWorld } from './tenant-world.ts';
 export interface TenantKind {
   /** One process at a time, each stopped before the next begins, or each taking over from the last. */
   readonly troubles: 'restarts' | 'take-overs' | 'lost-topics';
-  /** One collection of an honest hub, or several of a hub that may lie. */
-  readonly mirrors: 'users' | 'several';
+  /** Several collections of a hub that may lie; otherwise one of an honest hub, or absences with the chains of that kind. */
+  readonly mirrors: 'several' | 'users' | ChainsKind;
 }
 
 /** A mistake put between the code under test and a simulated part, or in place of its parts. */
@@ -65,8 +73,8 @@ export interface TenantChecks {
   readonly withheld: (world: TenantWorld) => Promise<void>;
   /** Called after all withheld deletions were approved. */
   readonly afterFull: (world: TenantWorld) => Promise<void>;
-  /** Called after everything was re-stamped and read again at rest; `records`: the number of records before. */
-  readonly afterQuiet: (world: TenantWorld, records: number) => void;
+  /** Called after everything was re-stamped and read again at rest. */
+  readonly afterQuiet: (world: TenantWorld) => void;
   /** Called after other afterschools are named and read; `transactions`: the number of transactions before. */
   readonly othersNamed: (world: TenantWorld, transactions: number) => Promise<void>;
   /** Called after every process has ended. */
@@ -81,7 +89,7 @@ const HOUR_MS = 3_600_000;
 const LEAP_MS = 6 * HOUR_MS;
 const MOST_SKEW_MS = 2 * HOUR_MS;
 const TROUBLES = [0, 0.1, 0.3, 0.7];
-const TROUBLED_MS = { users: 2_000, several: 1_000 };
+const TROUBLED_MS = { several: 1_000, users: 2_000, sound: 2_000, contradictory: 2_000 };
 /** How long a recovery may take once the trouble is over (invariant 10): several times the usual time. */
 const CURED_WITHIN_MS = 3_000;
 const LAST_ANSWER_WITHIN_MS = 2_000;
@@ -122,13 +130,16 @@ class TenantHistory implements TenantWorld {
   readonly happened = new Map<string, number>();
   readonly fullStarts = new Map<CollectionName, number[]>();
   readonly manner: HubManner;
+  readonly absences: MirroredAbsences | null = null;
   canTrustDeltas = true;
+  quietSince = 0;
   unnoticed: readonly number[] = [];
   readonly #options: TenantHistoryOptions;
   readonly #foreign: TenantHub;
   readonly #hasClockTrouble: boolean;
   readonly #lives: Promise<void>[];
   readonly #afterschools: ConfiguredAfterschools;
+  #isSettled = false;
   #skewMs = 0;
   #ids = 0;
 
@@ -136,7 +147,8 @@ class TenantHistory implements TenantWorld {
     const { random } = at;
     this.at = at;
     this.#options = options;
-    const isHonest = options.kind.mirrors === 'users';
+    const { mirrors } = options.kind;
+    const isHonest = mirrors !== 'several';
     this.manner = {
       paging: isHonest || random.chance(0.75) ? 'keyset' : 'offset',
       hasTotals: isHonest || random.chance(0.8),
@@ -153,10 +165,15 @@ class TenantHistory implements TenantWorld {
     this.#foreign = new TenantHub(at, 'f', () => undefined);
     this.client = new HubClient(at, this.hub, this.manner, happened);
     this.broker = new Broker(at, happened);
+    this.redis = new TenantRedis(at);
     const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));
     this.collections = isHonest ? ['users'] : ['users', 'classes', ...nested];
+    if (mirrors === 'sound' || mirrors === 'contradictory') {
+      this.collections = ['absence-versions'];
+      this.absences = new MirroredAbsences(at, mirrors, this);
+      this.hub.absences = this.absences.hub;
+    }
     this.#afterschools = new ConfiguredAfterschools(random);
-    this.redis = new TenantRedis(at);
     this.#lives = [this.hub.live(), this.#foreign.live()];
   }
 
@@ -215,16 +232,17 @@ class TenantHistory implements TenantWorld {
     for (let left = paging === 'keyset' || hasTotals ? 2 : 3; left > 0; left -= 1)
       await this.#pullAll(process);
     await checks.withheld(this);
-    await this.#approveAll(process);
+    if (this.absences === null) await this.#approveAll(process);
     await checks.afterFull(this);
-    const records = this.#records();
+    this.quietSince = this.broker.transactions.length;
     this.hub.restampAll();
     await this.#pullAll(process, 'INCREMENTAL');
     await this.#pullAll(process);
-    checks.afterQuiet(this, records);
+    checks.afterQuiet(this);
     const isNaming = this.#options.mistake?.namesOthers ?? this.at.random.chance(0.4);
     if (isNaming && this.collections.includes(AFTERSCHOOL_USERS)) await this.#nameOthers(process, checks);
     else await this.#stop(process);
+    if (this.absences !== null) await this.#reopen(this.absences, checks);
     // An abandoned request may still be on its way.
     await time.sleep(LAST_ANSWER_WITHIN_MS);
     if (time.waiting > 0) this.misbehaviour.push(`code still waits although all processes have ended`);
@@ -242,6 +260,24 @@ class TenantHistory implements TenantWorld {
     await time.until(CURED_WITHIN_MS, () => notLoaded(this, came).length === 0);
     checks.afterStart(this, came);
     return process;
+  }
+
+  /** Of the index and the changelog of absences one is lost: if both were, a person would decide. */
+  async #reopen(absences: MirroredAbsences, checks: TenantChecks): Promise<void> {
+    const { random } = this.at;
+    if (random.chance(0.4)) this.redis.flush();
+    else if (random.chance(0.3)) this.#befall('changelog lost', () => this.broker.delete(STATE_TOPIC));
+    this.#isSettled = true;
+    const process = await this.#open(checks);
+    this.hub.restampAll();
+    await this.#pullAll(process);
+    checks.afterQuiet(this);
+    await this.#stop(process);
+    const number = this.processes.length + 1;
+    const parts = { ...this.#partsFor(number, 'own'), state: absences.rebuilt, emit: () => undefined };
+    const { signal } = new AbortController();
+    const ownership = await parts.log.own(signal);
+    await recoverCollections(parts, this.collections, { ownership, signal });
   }
 
   async #stop(process: SimulatedProcess): Promise<void> {
@@ -329,6 +365,7 @@ class TenantHistory implements TenantWorld {
     const isRenamed = this.#afterschools.choose(mustNameOthers);
     if (isRenamed && this.collections.includes(AFTERSCHOOL_USERS))
       this.#count('other afterschools configured');
+    if (this.absences?.configure(number, !this.#isSettled) === true) this.#count('mapping changed');
     const process = new SimulatedProcess(number, this.#partsFor(number, whose));
     this.processes.push(process);
     return process;
@@ -434,11 +471,22 @@ class TenantHistory implements TenantWorld {
       state: mistake.state?.(state, this) ?? state,
       collections: this.collections,
       afterschoolIds: this.afterschoolsOf(number),
-      prepare: () => broker.create([...this.collections, 'rejects']),
+      process: number,
+      absences: this.absences,
+      prepare: () =>
+        broker.create([
+          ...this.collections,
+          'rejects',
+          ...(this.absences === null ? [] : [...DERIVED_COLLECTIONS, STATE_TOPIC]),
+        ]),
       now: () => at.time.now() + this.#skewMs,
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
-      emit: (event) => this.#note(event),
+      emit: (event) => {
+        this.#note(event);
+        this.absences?.look(number, event);
+      },
     });
+    if (parts.absences !== undefined && this.absences?.cameLate === true) this.#count('absences switched on');
     return mistake.parts?.(parts, this) ?? parts;
   }
 
@@ -452,10 +500,6 @@ class TenantHistory implements TenantWorld {
     });
   }
 
-  #records(): number {
-    return [...this.broker.history.values()].reduce((sum, { length }) => sum + length, 0);
-  }
-
   #note(event: PipelineEvent): void {
     if (event.type === 'sync-started' && event.mode === 'FULL') {
       const starts = this.fullStarts.get(event.collection) ?? [];
@@ -466,6 +510,8 @@ class TenantHistory implements TenantWorld {
     if (event.type === 'caught-up') this.#count(event.how);
     else if (event.type === 'deletion') this.#count(`deletions: ${event.event.kind}`);
     else this.#count(event.type);
+    if (event.type === 'absences-published')
+      for (const [what, times] of Object.entries(event.tally)) this.#count(what, times);
     if (event.type === 'sync-failed' && isWrongTenant(event.error)) this.#count('foreign data refused');
     if (event.type !== 'sync-ended') return;
     this.#count(`sync: ${event.outcome}`);

@@ -1,5 +1,6 @@
 import { compositeKey } from '../../../src/model/keys.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
+import type { ChainLife } from '../chains/chain-life.ts';
 import { dawdle, type Surroundings } from '../parts/surroundings.ts';
 import { MARKER, tenantRow, type TenantRow } from './tenant-row.ts';
 
@@ -24,6 +25,8 @@ const UNSTAMPED_CHANGES = 4;
 export class TenantHub {
   /** Added to the clock of the history, ms. */
   skewMs = 0;
+  /** Null: no process reads any. */
+  absences: ChainLife | null = null;
   readonly #at: Surroundings;
   readonly #prefix: string;
   readonly #rows: Readonly<Record<RowCollection, Map<string, TenantRow>>> = {
@@ -79,8 +82,10 @@ export class TenantHub {
   /** Changes the hub until {@link freeze}. */
   async live(): Promise<void> {
     while (!this.#isStill) {
-      await dawdle(this.#at, 12);
-      if (!this.#isStill) this.#change();
+      await dawdle(this.#at, this.absences === null ? 12 : 40);
+      if (this.#isStill) return;
+      if (this.absences === null) this.#change();
+      else this.absences.change();
     }
   }
 
@@ -105,6 +110,7 @@ export class TenantHub {
   }
 
   restampAll(): void {
+    this.absences?.restampAll();
     for (const collection of ROW_COLLECTIONS) {
       for (const [key, row] of this.#rows[collection])
         this.#rows[collection].set(key, { ...row, modifiedAtMs: this.now() });

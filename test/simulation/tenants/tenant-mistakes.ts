@@ -8,6 +8,7 @@ import type { DeletionState, Progress } from '../../../src/model/progress.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantWorld } from './tenant-world.ts';
+import { CHAIN_MISTAKES } from '../chains/chain-mistakes.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_MISTAKES } from './afterschool-mistakes.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';
@@ -18,224 +19,198 @@ import { ROW_MISTAKES } from './row-mistakes.ts';
 
 export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   ...ROW_MISTAKES,
+  ...CHAIN_MISTAKES,
   ...TWIN_MISTAKES,
   ...AFTERSCHOOL_MISTAKES,
   {
     name: 'the watermark moves before the sync is complete',
     kind: 'tenant-restarts',
     finds: 'the incremental sync missed a change',
-    mistake: {
-      trouble: 0.7,
-      manner: { liesOften: 0, paging: 'keyset', hasClock: true },
-      log: (log) =>
-        withOther(log, {
-          commit: (transaction) => {
-            const { progress } = transaction;
-            const isEarly = progress.watermarkMs !== null && !progress.complete;
-            const watermarkMs = isEarly ? progress.startedAtMs : progress.watermarkMs;
-            return log.commit({ ...transaction, progress: { ...progress, watermarkMs } });
-          },
-        }),
-    },
+    trouble: 0.7,
+    manner: { liesOften: 0, paging: 'keyset', hasClock: true },
+    log: (log) =>
+      withOther(log, {
+        commit: (transaction) => {
+          const { progress } = transaction;
+          const isEarly = progress.watermarkMs !== null && !progress.complete;
+          const watermarkMs = isEarly ? progress.startedAtMs : progress.watermarkMs;
+          return log.commit({ ...transaction, progress: { ...progress, watermarkMs } });
+        },
+      }),
   },
   {
     name: 'a producer is used again after a send that failed',
     kind: 'tenant-restarts',
     finds: 'published twice',
-    mistake: { trouble: 1, reusesProducer: true },
+    trouble: 1,
+    reusesProducer: true,
   },
   {
     name: 'a short scan counts as complete',
     kind: 'tenant-restarts',
     finds: 'removed, but full syncs did not miss it',
-    mistake: {
-      manner: { liesOften: 1, lies: ['cut short'], hasTotals: true },
-      hub: alwaysWhole,
-    },
+    manner: { liesOften: 1, lies: ['cut short'], hasTotals: true },
+    hub: alwaysWhole,
   },
   {
     name: 'a row that one full sync missed is removed',
     kind: 'tenant-restarts',
     finds: 'removed, but full syncs did not miss it',
-    mistake: {
-      state: (state, world) =>
-        withDeletions(state, { missing: (collection) => missedBefore(state, world, collection) }),
-    },
+    state: (state, world) =>
+      withDeletions(state, { missing: (collection) => missedBefore(state, world, collection) }),
   },
   {
     name: 'what is remembered as missing is not compared with the sync that the log names',
     kind: 'tenant-restarts',
     finds: 'removed, but full syncs did not miss it',
-    mistake: {
-      trouble: 0.7,
-      manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
-      // Each process finds what any sync missed: maps that are void, which only their syncs give away.
-      state: (state, world) => {
-        const all = everMissing(world);
-        return withDeletions(state, {
-          missing: async (collection) => {
-            const missing = await state.deletions.missing(collection);
-            const keys = new Map([...(all.get(collection) ?? []), ...(missing?.keys ?? [])]);
-            return missing && { ...missing, keys, syncId: settledBy(world, collection) };
-          },
-          setMissing: async (collection, missing) => {
-            all.set(collection, new Map([...(all.get(collection) ?? []), ...(missing?.keys ?? [])]));
-            await state.deletions.setMissing(collection, missing);
-          },
-        });
-      },
+    trouble: 0.7,
+    manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
+    // Each process finds what any sync missed: maps that are void, which only their syncs give away.
+    state: (state, world) => {
+      const all = everMissing(world);
+      return withDeletions(state, {
+        missing: async (collection) => {
+          const missing = await state.deletions.missing(collection);
+          const keys = new Map([...(all.get(collection) ?? []), ...(missing?.keys ?? [])]);
+          return missing && { ...missing, keys, syncId: settledBy(world, collection) };
+        },
+        setMissing: async (collection, missing) => {
+          all.set(collection, new Map([...(all.get(collection) ?? []), ...(missing?.keys ?? [])]));
+          await state.deletions.setMissing(collection, missing);
+        },
+      });
     },
   },
   {
     name: 'rows that were seen stay among the missing',
     kind: 'tenant-restarts',
     finds: 'removed, but full syncs did not miss it',
-    mistake: {
-      manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
-      state: (state) =>
-        withDeletions(state, {
-          setMissing: async (collection, missing) => {
-            const before = await state.deletions.missing(collection);
-            const keys = missing && new Map([...(before?.keys ?? []), ...missing.keys]);
-            await state.deletions.setMissing(collection, missing && { ...missing, keys: keys ?? new Map() });
-          },
-        }),
-    },
+    manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
+    state: (state) =>
+      withDeletions(state, {
+        setMissing: async (collection, missing) => {
+          const before = await state.deletions.missing(collection);
+          const keys = missing && new Map([...(before?.keys ?? []), ...missing.keys]);
+          await state.deletions.setMissing(collection, missing && { ...missing, keys: keys ?? new Map() });
+        },
+      }),
   },
   {
     name: 'the guard is switched off',
     kind: 'tenant-restarts',
     finds: 'removed beyond the limits without an approval',
-    mistake: { parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1 } }) },
+    parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1 } }),
   },
   {
     name: 'the guard forgets the earlier removals of the day',
     kind: 'tenant-restarts',
     finds: 'removed beyond the limits without an approval',
-    mistake: {
-      trouble: 0.3,
-      log: (log) => withDeletionState(log, (state) => ({ ...state, removed: 0 })),
-    },
+    trouble: 0.3,
+    log: (log) => withDeletionState(log, (state) => ({ ...state, removed: 0 })),
   },
   {
     name: 'a hold is forgotten at a restart',
     kind: 'tenant-restarts',
     finds: 'a hold ended although rows are missing still',
-    mistake: {
-      log: (log) =>
-        withOther(log, {
-          own: async (signal) => {
-            const ownership = await log.own(signal);
-            const progress = new Map(
-              [...ownership.progress].map(([name, each]) => [
-                name,
-                changed(each, (state) => ({ ...state, heldSinceMs: null })),
-              ]),
-            );
-            return { ...ownership, progress };
-          },
-        }),
-    },
+    log: (log) =>
+      withOther(log, {
+        own: async (signal) => {
+          const ownership = await log.own(signal);
+          const progress = new Map(
+            [...ownership.progress].map(([name, each]) => [
+              name,
+              changed(each, (state) => ({ ...state, heldSinceMs: null })),
+            ]),
+          );
+          return { ...ownership, progress };
+        },
+      }),
   },
   {
     name: 'an approval releases more than was listed',
     kind: 'tenant-restarts',
     finds: 'removed beyond the limits without an approval',
-    mistake: {
-      approves: (_listed, { broker, collections }) =>
-        new Set(collections.flatMap((collection) => [...broker.viewOf(collection).keys()])),
-    },
+    approves: (_listed, { broker, collections }) =>
+      new Set(collections.flatMap((collection) => [...broker.viewOf(collection).keys()])),
   },
   {
     name: "another tenant's rows count as known",
     kind: 'tenant-restarts',
     finds: "another tenant's row",
-    mistake: {
-      index: (index) =>
-        withOther(index, {
-          lookup: async (area, keys, expected) => {
-            const values = await index.lookup(area, keys, expected);
-            return area === 'rows' ? values.map((value) => value ?? Buffer.alloc(16)) : values;
-          },
-        }),
-    },
+    index: (index) =>
+      withOther(index, {
+        lookup: async (area, keys, expected) => {
+          const values = await index.lookup(area, keys, expected);
+          return area === 'rows' ? values.map((value) => value ?? Buffer.alloc(16)) : values;
+        },
+      }),
   },
   {
     name: 'a single answer empties a class',
     kind: 'tenant-restarts',
     finds: 'emptied after a single answer',
-    mistake: {
-      // Two earlier syncs seem to have had an answer without content for each class: by offset three must agree.
-      state: (state, world) =>
-        withDeletions(state, {
-          missing: (collection) =>
-            collection === 'class-students'
-              ? missedBefore(state, world, collection, 2)
-              : state.deletions.missing(collection),
-        }),
-    },
+    // Two earlier syncs seem to have had an answer without content for each class: by offset three must agree.
+    state: (state, world) =>
+      withDeletions(state, {
+        missing: (collection) =>
+          collection === 'class-students'
+            ? missedBefore(state, world, collection, 2)
+            : state.deletions.missing(collection),
+      }),
   },
   {
     name: 'an index older than the tombstones in the log is resumed',
     kind: 'tenant-restarts',
     finds: 'removed twice',
-    mistake: {
-      index: (index, _name, { at }) =>
-        withOther(index, {
-          position: async () => {
-            const position = await index.position();
-            return position && { ...position, committedAtMs: at.time.now() };
-          },
-        }),
-    },
+    index: (index, _name, { at }) =>
+      withOther(index, {
+        position: async () => {
+          const position = await index.position();
+          return position && { ...position, committedAtMs: at.time.now() };
+        },
+      }),
   },
   {
     name: 'a lost topic counts as up to date',
     kind: 'tenant-lost-topics',
     finds: 'differs from the hub',
-    mistake: {
-      log: (log) =>
-        withOther(log, {
-          ranges: async (topics) =>
-            topics.map((topic) => ({
-              topic,
-              partitions: Array.from({ length: 3 }, () => ({ low: 0, high: Number.MAX_SAFE_INTEGER })),
-            })),
-        }),
-    },
+    log: (log) =>
+      withOther(log, {
+        ranges: async (topics) =>
+          topics.map((topic) => ({
+            topic,
+            partitions: Array.from({ length: 3 }, () => ({ low: 0, high: Number.MAX_SAFE_INTEGER })),
+          })),
+      }),
   },
   {
     name: 'an index that fell back is read and written nevertheless',
     kind: 'tenant-restarts',
     finds: 'published twice',
-    mistake: {
-      index: readAnywhere,
-    },
+    index: readAnywhere,
   },
   {
     name: 'an error quotes an id',
     kind: 'tenant-restarts',
     finds: 'an event names a row',
-    mistake: {
-      hub: (hub) =>
-        withOther(hub, {
-          findRows: async ({ ids }) => {
-            throw new RollcallError('HUB_TIMEOUT', `no answer for ${ids[0]}`, { remedy: 'None.' });
-          },
-        }),
-    },
+    hub: (hub) =>
+      withOther(hub, {
+        findRows: async ({ ids }) => {
+          throw new RollcallError('HUB_TIMEOUT', `no answer for ${ids[0]}`, { remedy: 'None.' });
+        },
+      }),
   },
   {
     name: 'a failed attempt is repeated at once',
     kind: 'tenant-restarts',
     finds: 'tried again in',
-    mistake: { parts: (parts) => ({ ...parts, runtime: { ...parts.runtime, random: () => -1 } }) },
+    parts: (parts) => ({ ...parts, runtime: { ...parts.runtime, random: () => -1 } }),
   },
   {
     name: 'a re-stamp counts as a change of a row',
     kind: 'tenant-restarts',
     finds: 'nothing had changed',
-    mistake: { parts: (parts) => withReaders(parts, stampedReader) },
+    parts: (parts) => withReaders(parts, stampedReader),
   },
 ];
 

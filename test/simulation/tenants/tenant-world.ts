@@ -1,4 +1,5 @@
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
+import type { MirroredAbsences } from '../chains/mirrored-absences.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import type { Broker } from './broker.ts';
 import type { HubClient, HubManner } from './hub-client.ts';
@@ -35,6 +36,10 @@ export interface TenantWorld {
   readonly misbehaviour: readonly string[];
   /** Whether clocks and hub were reliable all the time. */
   readonly canTrustDeltas: boolean;
+  /** Null: they are not mirrored. */
+  readonly absences: MirroredAbsences | null;
+  /** Number of transactions when the hub was at rest and everything was read. */
+  readonly quietSince: number;
   /** When full syncs began, by the clock of the history. */
   readonly fullStarts: ReadonlyMap<CollectionName, readonly number[]>;
   readonly happened: ReadonlyMap<string, number>;

@@ -14,30 +14,26 @@ export const TWIN_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'of an id listed twice in a page the last row counts, with several collections',
     kind: 'tenant-restarts',
     finds: 'differs from the hub',
-    mistake: { manner: SHOWS_BEST, hub: (hub) => withPages(hub, reversed) },
+    manner: SHOWS_BEST,
+    hub: (hub) => withPages(hub, reversed),
   },
   {
     name: 'a row counts although an earlier page listed its id',
     kind: 'tenant-restarts',
     finds: 'differs from the hub',
-    mistake: {
-      manner: SHOWS_BEST,
-      hub: (hub) => withOther(hub, { readPages: (options) => lastPageOfEach(hub.readPages(options)) }),
-    },
+    manner: SHOWS_BEST,
+    hub: (hub) => withOther(hub, { readPages: (options) => lastPageOfEach(hub.readPages(options)) }),
   },
   {
     name: 'of an id listed twice now the first row counts, now the last',
     kind: 'tenant-restarts',
     finds: 'nothing had changed',
-    mistake: {
-      manner: SHOWS_BEST,
-      hub: (hub) => {
-        let scans = 0;
-        return withOther(hub, {
-          readPages: (options) =>
-            ((scans += 1) % 2 === 0 ? hub : withPages(hub, reversed)).readPages(options),
-        });
-      },
+    manner: SHOWS_BEST,
+    hub: (hub) => {
+      let scans = 0;
+      return withOther(hub, {
+        readPages: (options) => ((scans += 1) % 2 === 0 ? hub : withPages(hub, reversed)).readPages(options),
+      });
     },
   },
 ];
