@@ -15,13 +15,9 @@ interface Believed {
 export function problemsOfEvents(log: PublishedLog): string[] {
   const problems: string[] = [];
   const believed = new Map<string, Believed>();
-  const ids = new Set<string>();
   for (const change of log.changes) {
-    const { key, value, headers } = change;
+    const { key, value } = change;
     const what = `${key} in transaction ${change.transaction}`;
-    const id = headers['ce_id'] ?? '';
-    if (ids.has(id)) problems.push(`ce_id twice: absence-changes ${what}`);
-    ids.add(id);
     const before = believed.get(key);
     if (value === null) {
       if (before === undefined) problems.push(`nulled, but never created: ${what}`);

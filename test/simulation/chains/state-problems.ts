@@ -8,13 +8,9 @@ export function problemsOfVersions({ hub }: MirroredAbsences, log: PublishedLog)
   const changed = new Set(log.versions.map(({ key, transaction }) => `${transaction} ${key}`));
   for (const topic of ['versions', 'absences'] as const) {
     const last = new Map<string, string | null>();
-    const ids = new Set<string>();
     for (const record of log[topic]) {
       const { key, headers, content, transaction } = record;
       const what = `${topic} ${key} in transaction ${transaction}`;
-      const id = headers['ce_id'] ?? '';
-      if (ids.has(id)) problems.push(`ce_id twice: ${what}`);
-      ids.add(id);
       const before = last.get(key) ?? null;
       const hash = content === null ? null : (headers['content-hash'] ?? '');
       // A version that is published under another mapping takes its absence along, which may show it so already.

@@ -1,8 +1,8 @@
 import { playGroup } from '../groups/group-history.ts';
 import { GROUP_MISTAKES } from '../groups/group-mistakes.ts';
 import { TENANT_MISTAKES } from '../tenants/tenant-mistakes.ts';
-import { TENANT_KINDS } from '../tenants/tenant-kinds.ts';
-import { playTenant } from '../tenants/play-tenant.ts';
+import { TENANT_KINDS } from '../tenants/tenant-world.ts';
+import { playTenant } from '../tenants/tenant-history.ts';
 import type { Kind, Mutation } from './played.ts';
 
 /** Histories of processes that share tenants as members of a group of Kafka. */

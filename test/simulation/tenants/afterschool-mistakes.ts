@@ -2,7 +2,7 @@ import type { Tenant } from '../../../src/table/tenant.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_USERS, afterschoolOf } from './afterschools.ts';
-import type { SeededTenantMistake } from './seeded-mistake.ts';
+import { plantedIn } from './tenant-world.ts';
 import { AFTERSCHOOLS } from './tenant-hub.ts';
 import { withIndexes } from './misused-parts.ts';
 
@@ -15,23 +15,20 @@ function mirroring(parts: Tenant, parentIds: readonly string[]): Tenant {
 }
 
 /* Mistakes with afterschools that enter the configuration, leave it and come back. */
-export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
+export const AFTERSCHOOL_MISTAKES = plantedIn('tenant-restarts', [
   {
     name: 'an afterschool that left the configuration is still mirrored',
-    kind: 'tenant-restarts',
     finds: 'published although the configuration does not name its afterschool',
     parts: (parts) => mirroring(parts, AFTERSCHOOLS),
   },
   {
     name: 'an afterschool that entered the configuration is not loaded at the start',
-    kind: 'tenant-restarts',
     finds: 'not loaded at the start',
     namesOthers: true,
     parts: (parts) => mirroring(parts, AFTERSCHOOLS.slice(0, 1)),
   },
   {
     name: 'an afterschool that comes back is published again',
-    kind: 'tenant-restarts',
     finds: 'published twice',
     trouble: 0,
     namesOthers: true,
@@ -42,7 +39,7 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
       );
     },
   },
-];
+]);
 
 /** An index without the rows of afterschools that the process before did not name. */
 function knowingOnly(afterschools: readonly string[], index: CollectionIndex): CollectionIndex {

@@ -3,7 +3,7 @@ import { splitCompositeKey } from '../../../src/model/keys.ts';
 import type { TenantLog, Transaction } from '../../../src/log/log.ts';
 import { withOther } from '../parts/with-other.ts';
 import { BrokerLog } from './broker-log.ts';
-import type { SeededTenantMistake } from './seeded-mistake.ts';
+import { plantedIn } from './tenant-world.ts';
 import type { TenantRedis } from './tenant-redis.ts';
 import { MARKER } from './tenant-row.ts';
 import { alwaysCurrent, readAnywhere, reversed, withChanges, withPages } from './misused-parts.ts';
@@ -12,17 +12,15 @@ import { alwaysCurrent, readAnywhere, reversed, withChanges, withPages } from '.
 const TOO_LATE_MS = 15_000;
 
 /* Mistakes with one collection. */
-export const ROW_MISTAKES: readonly SeededTenantMistake[] = [
+export const ROW_MISTAKES = plantedIn('users-restarts', [
   {
     name: 'of an id listed twice in a page the last row counts',
-    kind: 'users-restarts',
     finds: 'differs from the hub',
     manner: { hasTwins: true },
     hub: (hub) => withPages(hub, reversed),
   },
   {
     name: 'the index changes before the log has committed',
-    kind: 'users-restarts',
     finds: 'differs from the hub',
     log: (log, { redis }) =>
       withOther(log, {
@@ -34,13 +32,11 @@ export const ROW_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'the index keeps removed rows',
-    kind: 'users-restarts',
     finds: 'removed twice',
     index: (index) => withChanges(index, (changes) => changes.filter(({ value }) => value !== null)),
   },
   {
     name: 'an index that was flushed or restored counts as current',
-    kind: 'users-restarts',
     finds: 'published twice',
     index: alwaysCurrent,
   },
@@ -52,7 +48,6 @@ export const ROW_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'a take-over overlooks the last transaction',
-    kind: 'users-restarts',
     finds: 'sequence:',
     log: (log, { broker }) =>
       withOther(log, {
@@ -101,13 +96,11 @@ export const ROW_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'a page counts as newer than everything published',
-    kind: 'users-restarts',
     finds: 'older after newer',
     hub: (hub) => withPages(hub, (page) => ({ ...page, readVersion: Number.POSITIVE_INFINITY })),
   },
   {
     name: 'the watermark runs ahead of the hub',
-    kind: 'users-restarts',
     finds: 'the incremental sync missed a change',
     hub: (hub) =>
       withPages(hub, (page) => ({
@@ -117,13 +110,11 @@ export const ROW_MISTAKES: readonly SeededTenantMistake[] = [
   },
   {
     name: 'a row that the hub has counts as gone',
-    kind: 'users-restarts',
     finds: 'removed, but it never left',
     hub: (hub) => hiding(`${MARKER}ou05`, hub),
   },
   {
     name: 'a page is recognised by its cursor alone',
-    kind: 'users-restarts',
     finds: 'left over',
     hub: (hub) => recognising(hub, ({ cursor, pages }) => pages.at(cursor)),
   },
@@ -137,7 +128,7 @@ export const ROW_MISTAKES: readonly SeededTenantMistake[] = [
         return page?.rows === text.toString().split('sourcedId').length - 1 ? page : null;
       }),
   },
-];
+]);
 
 type Pages = NonNullable<ReadOptions['pages']>;
 

@@ -1,7 +1,7 @@
 import type { HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { withOther } from '../parts/with-other.ts';
 import { reversed, withPages } from './misused-parts.ts';
-import type { SeededTenantMistake } from './seeded-mistake.ts';
+import { plantedIn } from './tenant-world.ts';
 import type { TenantRow } from './tenant-row.ts';
 
 type Pages = AsyncGenerator<HubPage, ScanEnd>;
@@ -9,24 +9,21 @@ type Pages = AsyncGenerator<HubPage, ScanEnd>;
 const SHOWS_BEST = { hasTwins: true, liesOften: 0 };
 
 /* Mistakes with ids that the hub lists twice, with two contents. */
-export const TWIN_MISTAKES: readonly SeededTenantMistake[] = [
+export const TWIN_MISTAKES = plantedIn('tenant-restarts', [
   {
     name: 'of an id listed twice in a page the last row counts, with several collections',
-    kind: 'tenant-restarts',
     finds: 'differs from the hub',
     manner: SHOWS_BEST,
     hub: (hub) => withPages(hub, reversed),
   },
   {
     name: 'a row counts although an earlier page listed its id',
-    kind: 'tenant-restarts',
     finds: 'differs from the hub',
     manner: SHOWS_BEST,
     hub: (hub) => withOther(hub, { readPages: (options) => lastPageOfEach(hub.readPages(options)) }),
   },
   {
     name: 'of an id listed twice now the first row counts, now the last',
-    kind: 'tenant-restarts',
     finds: 'nothing had changed',
     manner: SHOWS_BEST,
     hub: (hub) => {
@@ -36,7 +33,7 @@ export const TWIN_MISTAKES: readonly SeededTenantMistake[] = [
       });
     },
   },
-];
+]);
 
 /** Keeps of several pages that list an id only the rows of the last one. */
 async function* lastPageOfEach(pages: Pages): Pages {

@@ -1,6 +1,5 @@
 import { STATE_TOPIC, type TopicSuffix } from '../../../src/model/collections.ts';
 import { offsetsWithout, type Progress } from '../../../src/model/progress.ts';
-import type { Broker, CommittedTransaction } from './broker.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
 /* Checks a whole history: invariants 1 (the progress records), 7, 8 at rest, and 10. */
@@ -14,7 +13,12 @@ const MOST_RECORDS = 300;
 const MOST_REQUESTS_PER_COLLECTION = 7;
 
 export function problemsOfWorld(world: TenantWorld): string[] {
-  return [...problemsOfProgress(world), ...problemsOfOwnership(world), ...problemsOfBounds(world)];
+  return [
+    ...problemsOfIds(world),
+    ...problemsOfProgress(world),
+    ...problemsOfOwnership(world),
+    ...problemsOfBounds(world),
+  ];
 }
 
 /** Invariant 8: once the hub is at rest, re-stamps, a restart and a lost index publish nothing. */
@@ -26,6 +30,14 @@ export function problemsOfQuiet({ broker, quietSince }: TenantWorld): string[] {
         : [`nothing had changed: ${topic} ${key} in transaction ${transaction}`],
     ),
   );
+}
+
+/** Contract: unique within the topic. The changelog has none. */
+function problemsOfIds({ broker }: TenantWorld): string[] {
+  return [...broker.history].flatMap(([topic, records]) => {
+    const ids = new Set(records.map(({ headers }) => headers['ce_id'] ?? ''));
+    return topic === STATE_TOPIC || ids.size === records.length ? [] : [`ce_id twice: ${topic}`];
+  });
 }
 
 /** Consumers use progress to know how far to read: it has no gap, repeats nothing, and goes back only for a lost topic. */
@@ -66,16 +78,8 @@ function problemsOfBounds({ broker, client, collections }: TenantWorld): string[
 }
 
 /** Invariant 7. */
-export function problemsOfOwnership({
-  broker,
-  processes,
-  unnoticed,
-}: Pick<TenantWorld, 'processes' | 'unnoticed'> & {
-  readonly broker: Pick<Broker, 'owners' | 'isSuperseded'> & {
-    readonly transactions: readonly Pick<CommittedTransaction, 'by' | 'owner' | 'progress'>[];
-  };
-}): string[] {
-  const problems = unnoticed.map((number) => `continued although it was superseded: process ${number}`);
+function problemsOfOwnership({ broker, processes }: TenantWorld): string[] {
+  const problems: string[] = [];
   const changesOfOwner = broker.owners.filter((owner, at, owners) => owner !== owners[at - 1]);
   for (const [at, owner] of changesOfOwner.entries()) {
     if (changesOfOwner.indexOf(owner) < at)
