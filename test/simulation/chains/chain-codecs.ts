@@ -4,7 +4,7 @@ import { createValueCodec } from '../../../src/core/value-codec.ts';
 import type { RejectValue } from '../../../src/table/tenant.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
-import { schemaIdOf } from '../parts/simulated-log.ts';
+import { schemaIdOf } from '../tenants/broker-log.ts';
 
 const FRAME_BYTES = 5;
 const schemas = readSchemaFiles();

@@ -1,4 +1,4 @@
-import { dawdle, type Surroundings } from '../parts/surroundings.ts';
+import type { Surroundings } from '../parts/surroundings.ts';
 import { contentOf, type HubVersion } from './hub-version.ts';
 import { knowStudents } from './mappings.ts';
 
@@ -35,10 +35,10 @@ export interface ChainLifeOptions {
  */
 export class ChainLife {
   readonly chains: TrueChain[] = [];
-  /** All changes, to help find the cause of a problem. */
-  readonly diary: string[] = [];
   /** Versions that some answer contained. */
   readonly handedOut = new Set<string>();
+  /** Rows that were requested by id and left unanswered. */
+  readonly unanswered = new Set<string>();
   readonly #at: Surroundings;
   readonly #options: ChainLifeOptions;
   readonly #rows = new Map<string, HubVersion>();
@@ -48,7 +48,6 @@ export class ChainLife {
   readonly #deleted = new Set<string>();
   /** Ids that records name in `replaces` although no record had them then. */
   readonly #lost: string[] = [];
-  #isStill = false;
   #count = 0;
 
   constructor(at: Surroundings, options: ChainLifeOptions) {
@@ -83,24 +82,12 @@ export class ChainLife {
     return this.#chainOf.get(id);
   }
 
-  /** Changes the hub until {@link freeze}. */
-  async live(): Promise<void> {
-    while (!this.#isStill) {
-      await dawdle(this.#at, 40);
-      if (!this.#isStill) this.#change();
-    }
-  }
-
-  freeze(): void {
-    this.#isStill = true;
-  }
-
   /** Re-stamps rows, and changes nothing else. */
   restampAll(): void {
     for (const row of this.#rows.values()) this.#restamp(row);
   }
 
-  #change(): void {
+  change(): void {
     const { random } = this.#at;
     if (this.#options.kind === 'contradictory' && random.chance(0.35)) {
       this.#tamper();
@@ -317,7 +304,6 @@ export class ChainLife {
   #purge(id: string): void {
     this.#rows.delete(id);
     this.#departures.set(id, [...this.departuresOf(id), this.#at.time.now()]);
-    this.diary.push(`${this.#at.time.now()} purged ${id}`);
   }
 
   #restamp(row: HubVersion): void {
@@ -333,7 +319,6 @@ export class ChainLife {
     this.#rows.set(row.id, row);
     if (row.deletedAtMs !== null) this.#deleted.add(row.id);
     this.#contents.set(row.id, [...this.contentsOf(row.id), contentOf(row)]);
-    this.diary.push(`${this.#at.time.now()} put ${contentOf(row)}${row.isReadable ? '' : ' (unreadable)'}`);
     return row;
   }
 

@@ -1,5 +1,3 @@
-import { problemsOfOwnership } from '../sessions/history-problems.ts';
-import type { ChainWorld } from './chain-history.ts';
 import {
   problemsOfAgreement,
   problemsOfEvents,
@@ -8,18 +6,17 @@ import {
 } from './event-problems.ts';
 import { differencesFromIndex } from './index-problems.ts';
 import { problemsOfMapping } from './mapping-problems.ts';
+import type { MirroredAbsences } from './mirrored-absences.ts';
 import { problemsOfChainProgress } from './progress-problems.ts';
-import { problemsOfQuiet } from './quiet-problems.ts';
-import { problemsOfSoundChains } from './sound-problems.ts';
-import { problemsOfStudents } from './student-problems.ts';
-import { differencesFromHub, problemsOfVersions } from './state-problems.ts';
 import { decodeLog } from './published-log.ts';
+import { problemsOfSoundChains } from './sound-problems.ts';
+import { differencesFromHub, problemsOfVersions } from './state-problems.ts';
+import { problemsOfStudents } from './student-problems.ts';
 
-/** Checks a whole history of chains, and its final state. */
-export function problemsOfChains(world: ChainWorld): string[] {
-  const log = decodeLog(world.topics);
+/** Checks a whole history of absences, and its final state. */
+export function problemsOfChains(world: MirroredAbsences): string[] {
+  const log = decodeLog(world.broker);
   return [
-    ...problemsOfOwnership(world),
     ...problemsOfEvents(log),
     ...problemsOfRecords(log),
     ...problemsOfSnapshot(world, log),
@@ -29,7 +26,6 @@ export function problemsOfChains(world: ChainWorld): string[] {
     ...problemsOfVersions(world, log),
     ...problemsOfSoundChains(world, log),
     ...differencesFromHub(world, log),
-    ...problemsOfQuiet(world, log),
     ...problemsOfChainProgress(world),
     ...differencesFromIndex(world, log),
   ];

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import { problemsOfStep, type AbsenceStep } from '../../integration/support/absence-steps.ts';
-import type { ChainWorld } from './chain-history.ts';
+import type { MirroredAbsences } from './mirrored-absences.ts';
 import { contentOfValue } from './hub-version.ts';
 import { studentsOfVersions } from './student-problems.ts';
 import type { LoggedChange, PublishedLog } from './published-log.ts';
@@ -15,13 +15,9 @@ interface Believed {
 export function problemsOfEvents(log: PublishedLog): string[] {
   const problems: string[] = [];
   const believed = new Map<string, Believed>();
-  const ids = new Set<string>();
   for (const change of log.changes) {
-    const { key, value, headers } = change;
+    const { key, value } = change;
     const what = `${key} in transaction ${change.transaction}`;
-    const id = headers['ce_id'] ?? '';
-    if (ids.has(id)) problems.push(`ce_id twice: absence-changes ${what}`);
-    ids.add(id);
     const before = believed.get(key);
     if (value === null) {
       if (before === undefined) problems.push(`nulled, but never created: ${what}`);
@@ -88,13 +84,13 @@ export function problemsOfRecords(log: PublishedLog): string[] {
 }
 
 /** Contract: true up to the transaction that completes the first full sync of chains, and false afterwards. */
-export function problemsOfSnapshot({ topics }: ChainWorld, log: PublishedLog): string[] {
-  const first = topics.transactions.findIndex(({ derived }) =>
+export function problemsOfSnapshot({ broker }: MirroredAbsences, log: PublishedLog): string[] {
+  const first = broker.transactions.findIndex(({ derived }) =>
     derived.some(
       ({ collection, complete, mode }) => collection === 'absence-changes' && complete && mode === 'FULL',
     ),
   );
-  const last = first === -1 ? topics.transactions.length : first;
+  const last = first === -1 ? broker.transactions.length : first;
   return log.changes.flatMap(({ key, value, transaction }) =>
     value === null || value.snapshot === transaction <= last
       ? []
@@ -105,13 +101,13 @@ export function problemsOfSnapshot({ topics }: ChainWorld, log: PublishedLog): s
 }
 
 /** Where the two topics disagree on the current version, after any transaction. */
-export function problemsOfAgreement({ topics }: ChainWorld, log: PublishedLog): string[] {
+export function problemsOfAgreement({ broker }: MirroredAbsences, log: PublishedLog): string[] {
   const problems: string[] = [];
   const shown = new Map<string, string>();
   const published = new Map<string, string | null>();
   const deleted = new Set<string>();
   let [change, absence, version] = [0, 0, 0];
-  for (let at = 0; at < topics.transactions.length; at += 1) {
+  for (let at = 0; at < broker.transactions.length; at += 1) {
     const touched = new Set<string>();
     for (; log.versions[version]?.transaction === at; version += 1) {
       const record = log.versions[version];

@@ -3,35 +3,37 @@ import { absentEntryOf, decodeAbsent, type AbsentEntry } from '../../../src/core
 import { decodeEntry, decodePointer } from '../../../src/core/absences/entry-codec.ts';
 import { areasOf } from '../../../src/state/index-store.ts';
 import type { Progress } from '../../../src/model/progress.ts';
-import type { ChainWorld } from './chain-history.ts';
+import type { MirroredAbsences } from './mirrored-absences.ts';
 import { studentBehind } from './mappings.ts';
 import { viewOf, type PublishedLog } from './published-log.ts';
 
-const AREAS = areasOf('absence-versions');
+const VERSIONS = 'absence-versions';
+const AREAS = areasOf(VERSIONS);
 const DAY_MS = 24 * 3_600_000;
 
 /** Invariant 1: an index at the end of the log agrees with the topics, and no absence is open. */
-export function differencesFromIndex(world: ChainWorld, log: PublishedLog): string[] {
-  const { index, rebuilt } = world;
+export function differencesFromIndex(world: MirroredAbsences, log: PublishedLog): string[] {
+  const index = world.redis.contents(VERSIONS);
+  const rebuilt = world.rebuilt.contents(VERSIONS);
   return [
     ...problemsOfIndex(world, log).map((why) => `the index: ${why}`),
     ...AREAS.flatMap((area) =>
       compare(
         area,
-        [...rebuilt.contents[area]].map(([key, value]) => [key, value.toString('hex')]),
-        [...index.contents[area]].map(([key, value]) => [key, value.toString('hex')]),
+        [...rebuilt[area]].map(([key, value]) => [key, value.toString('hex')]),
+        [...index[area]].map(([key, value]) => [key, value.toString('hex')]),
       ).map((why) => `the rebuilt index is not the index: ${why}`),
     ),
   ];
 }
 
-function problemsOfIndex(world: ChainWorld, log: PublishedLog): string[] {
-  const { contents } = world.index;
+function problemsOfIndex(world: MirroredAbsences, log: PublishedLog): string[] {
+  const contents = world.redis.contents(VERSIONS);
   const versions = viewOf(log.versions);
   const absences = viewOf(log.absences);
   const changes = viewOf(log.changes);
-  const derivedUpTo = world.topics.transactions.findIndex(({ derived }) => derived.some(endsFirstLoad));
-  const rejects = world.topics.viewOf('rejects');
+  const derivedUpTo = world.broker.transactions.findIndex(({ derived }) => derived.some(endsFirstLoad));
+  const rejects = world.broker.viewOf('rejects');
   const sinceMs = world.absentSinceMs();
   const entries = [...contents.absences].map(([key, bytes]) => [key, decodeEntry(key, bytes)] as const);
   const present = new Set(
@@ -132,7 +134,7 @@ function endsFirstLoad({ collection, complete, mode }: Progress): boolean {
 }
 
 /** An absence of a sound chain has versions of that chain only. */
-function problemsOfList({ hub }: ChainWorld, key: string, { members }: AbsenceEntry): string[] {
+function problemsOfList({ hub }: MirroredAbsences, key: string, { members }: AbsenceEntry): string[] {
   const chain = hub.chainOf(key);
   if (chain === undefined || chain.isTainted) return [];
   const strange = members.flatMap(({ id }) => (chain.versions.includes(id) ? [] : [id]));

@@ -1,19 +1,19 @@
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { STATE_TOPIC } from '../../../src/model/collections.ts';
-import type { ChainWorld } from './chain-history.ts';
+import type { MirroredAbsences } from './mirrored-absences.ts';
 import { hidesStudent, holdsStudent, studentBehind } from './mappings.ts';
 import type { PublishedLog } from './published-log.ts';
 
 /** Invariant 12: everything that a process published has passed the mapping that it was started with. */
 export function problemsOfMapping(
-  { mappings, topics, copiedStudents }: ChainWorld,
+  { mappings, broker, copiedStudents }: MirroredAbsences,
   log: PublishedLog,
 ): string[] {
   const problems = copiedStudents.map(
     (entry) => `the mapping in force shows no student: ${entry} of a rebuilt index`,
   );
   const attempt = (value: AbsenceVersionValue | null, where: { key: string; transaction: number }): void => {
-    const mapping = mappings[topics.transactions[where.transaction]?.by ?? 0];
+    const mapping = mappings[broker.transactions[where.transaction]?.by ?? 0];
     if (mapping === undefined || value === null) return;
     const fields = value as unknown as Readonly<Record<string, unknown>>;
     const shown = mapping.drop.filter((name) => (fields[name] ?? null) !== null);
@@ -30,8 +30,8 @@ export function problemsOfMapping(
     for (const value of [published?.version, published?.previousVersion])
       attempt(value ?? null, { key, transaction });
   }
-  for (const { key, body, transaction } of topics.recordsOf(STATE_TOPIC)) {
-    const mapping = mappings[topics.transactions[transaction]?.by ?? 0];
+  for (const { key, body, transaction } of broker.recordsOf(STATE_TOPIC)) {
+    const mapping = mappings[broker.transactions[transaction]?.by ?? 0];
     if (mapping !== undefined && hidesStudent(mapping) && body !== null && holdsStudent(body))
       problems.push(`the mapping in force shows no student: ${key} in transaction ${transaction}`);
   }

@@ -1,6 +1,5 @@
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import { decodeEntry, encodeEntry } from '../../../src/core/absences/entry-codec.ts';
-import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import {
   isDerivedCollection,
   type CollectionName,
@@ -8,10 +7,10 @@ import {
 } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 import type { OutgoingRecord, TenantLog, Transaction } from '../../../src/log/log.ts';
-import type { CollectionIndex, IndexChange } from '../../../src/state/index-store.ts';
+import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
 import { changeCodec } from './chain-codecs.ts';
-import type { ChainWorld } from './chain-history.ts';
+import { withChanges } from '../tenants/misused-parts.ts';
 
 /* Faulty parts of a simulated world: for chain-mistakes.ts. */
 
@@ -25,15 +24,6 @@ export async function eventsFirst(log: TenantLog, transaction: Transaction): Ret
   if (events.length === 0 || others.length === 0) return log.commit(transaction);
   const first = await log.commit({ ...transaction, records: events });
   return log.commit({ ...transaction, ...first, records: others });
-}
-
-export function withChanges(
-  index: CollectionIndex,
-  change: (changes: readonly IndexChange[]) => readonly IndexChange[],
-): CollectionIndex {
-  return withOther(index, {
-    apply: (previous, position, changes) => index.apply(previous, position, change(changes)),
-  });
 }
 
 /** An absence whose key was nulled looks as if it was never published. */
@@ -67,22 +57,6 @@ export function withoutStudents(index: CollectionIndex): CollectionIndex {
       return { area, key, value: encodeEntry(key, { ...decodeEntry(key, value), student: null }) };
     }),
   );
-}
-
-/** An index that claims to be at the end of the log, wherever it is. */
-export function alwaysCurrent(index: CollectionIndex, { topics }: ChainWorld): CollectionIndex {
-  const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
-  return withOther(index, {
-    position: async () => {
-      const position = await index.position();
-      const newest = topics.transactions.at(-1)?.progress;
-      return position === null || newest === undefined
-        ? null
-        : { ...position, transactionId: newest.transactionId };
-    },
-    lookup: async (area, keys) => index.lookup(area, keys, await here()),
-    apply: async (_previous, position, changes) => index.apply(await here(), position, changes),
-  });
 }
 
 /** A log that skips a topic when it is read from a point that `isMissed`. */
@@ -139,22 +113,6 @@ export function withEvents(
       ? [{ ...record, body: changeCodec.toBuffer(change(changeCodec.fromBuffer(record.body))) }]
       : [record],
   );
-}
-
-export function withRows(
-  hub: Hub,
-  change: (row: Readonly<Record<string, unknown>>) => Record<string, unknown>,
-): Hub {
-  return withOther(hub, {
-    async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
-      const pages = hub.readPages(options);
-      for (;;) {
-        const step = await pages.next();
-        if (step.done === true) return step.value;
-        yield { ...step.value, rows: step.value.rows.map((row) => change(row as Record<string, unknown>)) };
-      }
-    },
-  });
 }
 
 export async function* noKeys(): AsyncGenerator<readonly string[]> {

@@ -5,8 +5,10 @@ import {
   type TopicSuffix,
 } from '../../../src/model/collections.ts';
 import { offsetsWithout, type Offsets, type Progress } from '../../../src/model/progress.ts';
-import { partitionOf, type StoredRecord, type StoredTransaction } from '../parts/simulated-topics.ts';
-import type { ChainWorld } from './chain-history.ts';
+import { partitionName, topicName } from '../../../src/model/topic-names.ts';
+import type { CommittedRecord, CommittedTransaction } from '../tenants/broker.ts';
+import { SCOPE } from '../tenants/broker-log.ts';
+import type { MirroredAbsences } from './mirrored-absences.ts';
 
 const OWN_TOPICS: Readonly<Record<string, readonly TopicSuffix[]>> = {
   'absence-versions': ['absence-versions', 'rejects'],
@@ -15,17 +17,11 @@ const OWN_TOPICS: Readonly<Record<string, readonly TopicSuffix[]>> = {
 };
 
 /** Compares the progress records with the records in the topics. */
-export function problemsOfChainProgress({ topics }: ChainWorld): string[] {
+export function problemsOfChainProgress({ broker }: MirroredAbsences): string[] {
   const problems: string[] = [];
-  const counter = new Counter(topics.recordsOf.bind(topics));
-  const ids = new Set<string>();
-  let sequence = 0;
-  for (const [at, transaction] of topics.transactions.entries()) {
+  const counter = new Counter((topic) => broker.recordsOf(topic));
+  for (const [at, transaction] of broker.transactions.entries()) {
     const { progress, derived } = transaction;
-    if (progress.sequence !== sequence + 1) problems.push(`sequence ${progress.sequence} after ${sequence}`);
-    ({ sequence } = progress);
-    if (ids.has(progress.transactionId)) problems.push(`transaction id twice: ${at}`);
-    ids.add(progress.transactionId);
     counter.goTo(at, progress.syncId);
     const found = [
       ...problemsOfOffsets(progress, counter),
@@ -36,7 +32,11 @@ export function problemsOfChainProgress({ topics }: ChainWorld): string[] {
   return problems;
 }
 
-function problemsOfDerived({ progress }: StoredTransaction, derived: Progress, counter: Counter): string[] {
+function problemsOfDerived(
+  { progress }: CommittedTransaction,
+  derived: Progress,
+  counter: Counter,
+): string[] {
   const problems = problemsOfOffsets(derived, counter);
   const { collection, lastCompleteFull: full } = derived;
   if (!(DERIVED_COLLECTIONS as readonly string[]).includes(collection)) problems.push(`of ${collection}`);
@@ -75,13 +75,14 @@ function sorted(offsets: Offsets): string {
 
 /** Counts a tenant's records, transaction by transaction. */
 class Counter {
-  readonly #recordsOf: (topic: TopicSuffix) => readonly StoredRecord[];
+  readonly #recordsOf: (topic: TopicSuffix) => readonly CommittedRecord[];
   readonly #read = new Map<TopicSuffix, number>();
+  readonly #offsets = new Map<TopicSuffix, Record<string, number>>();
   readonly #keys = new Map<TopicSuffix, Set<string>>();
   readonly #syncs = new Map<string, { published: number; removed: number }>();
   #syncId = '';
 
-  constructor(recordsOf: (topic: TopicSuffix) => readonly StoredRecord[]) {
+  constructor(recordsOf: (topic: TopicSuffix) => readonly CommittedRecord[]) {
     this.#recordsOf = recordsOf;
   }
 
@@ -95,7 +96,10 @@ class Counter {
       this.#syncs.set(`${syncId} ${topic}`, tally);
       let read = this.#read.get(topic) ?? 0;
       for (; records[read]?.transaction === transaction; read += 1) {
-        const { key, body } = records[read] as StoredRecord;
+        const { key, body, partition, offset } = records[read] as CommittedRecord;
+        const offsets = this.#offsets.get(topic) ?? {};
+        this.#offsets.set(topic, offsets);
+        offsets[partitionName(topicName(SCOPE, topic), partition)] = offset;
         tally[body === null ? 'removed' : 'published'] += 1;
         if (body === null) keys.delete(key);
         else keys.add(key);
@@ -113,11 +117,6 @@ class Counter {
   }
 
   offsetsOf(topics: readonly TopicSuffix[]): Offsets {
-    return Object.fromEntries(
-      topics.flatMap((topic) => {
-        const read = this.#read.get(topic) ?? 0;
-        return read === 0 ? [] : [[partitionOf(topic), read - 1] as const];
-      }),
-    );
+    return Object.assign({}, ...topics.map((topic) => this.#offsets.get(topic) ?? {})) as Offsets;
   }
 }

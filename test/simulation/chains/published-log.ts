@@ -1,12 +1,12 @@
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
-import type { SimulatedTopics, StoredRecord } from '../parts/simulated-topics.ts';
+import type { Broker, CommittedRecord } from '../tenants/broker.ts';
 import { changeCodec, versionCodec } from './chain-codecs.ts';
 import { contentOfValue } from './hub-version.ts';
 import { studentBehind } from './mappings.ts';
 
 /** A record of `absence-versions` or `absences`. */
-export interface LoggedVersion extends StoredRecord {
+export interface LoggedVersion extends CommittedRecord {
   readonly value: AbsenceVersionValue | null;
   /** The same value as in the topic, where its student may have a pseudonym. */
   readonly published: AbsenceVersionValue | null;
@@ -15,7 +15,7 @@ export interface LoggedVersion extends StoredRecord {
 }
 
 /** A record of `absence-changes`. */
-export interface LoggedChange extends StoredRecord {
+export interface LoggedChange extends CommittedRecord {
   readonly value: AbsenceChangeValue | null;
   readonly published: AbsenceChangeValue | null;
 }
@@ -27,21 +27,21 @@ export interface PublishedLog {
   readonly changes: readonly LoggedChange[];
 }
 
-export function decodeLog(topics: SimulatedTopics): PublishedLog {
+export function decodeLog(broker: Broker): PublishedLog {
   return {
-    versions: topics.recordsOf('absence-versions').map(decodeVersion),
-    absences: topics.recordsOf('absences').map(decodeVersion),
-    changes: topics.recordsOf('absence-changes').map(decodeChange),
+    versions: broker.recordsOf('absence-versions').map(decodeVersion),
+    absences: broker.recordsOf('absences').map(decodeVersion),
+    changes: broker.recordsOf('absence-changes').map(decodeChange),
   };
 }
 
-function decodeVersion(record: StoredRecord): LoggedVersion {
+function decodeVersion(record: CommittedRecord): LoggedVersion {
   const published = record.body === null ? null : versionCodec.fromBuffer(record.body);
   const value = unmasked(published);
   return { ...record, value, published, content: value === null ? null : contentOfValue(value) };
 }
 
-function decodeChange(record: StoredRecord): LoggedChange {
+function decodeChange(record: CommittedRecord): LoggedChange {
   const published = record.body === null ? null : changeCodec.fromBuffer(record.body);
   if (published === null) return { ...record, value: null, published };
   const version = unmasked(published.version);
@@ -57,7 +57,7 @@ function unmasked<Value extends AbsenceVersionValue | null>(value: Value): Value
 }
 
 /** The newest record of each key that is not removed. */
-export function viewOf<Logged extends StoredRecord>(records: readonly Logged[]): Map<string, Logged> {
+export function viewOf<Logged extends CommittedRecord>(records: readonly Logged[]): Map<string, Logged> {
   const view = new Map<string, Logged>();
   for (const record of records) {
     if (record.body === null) view.delete(record.key);

@@ -1,5 +1,5 @@
 import type { Progress } from '../../../src/model/progress.ts';
-import type { ChainWorld } from './chain-history.ts';
+import type { MirroredAbsences } from './mirrored-absences.ts';
 import type { TrueChain } from './chain-life.ts';
 import type { LoggedChange, PublishedLog } from './published-log.ts';
 
@@ -21,7 +21,7 @@ interface PublishedChain {
  * Each version of a chain as spec 3 has it is published once, in order, under the id of the oldest; then the deletion. This
  * leaves out chains for which the hub left a request for a version unanswered.
  */
-export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): string[] {
+export function problemsOfSoundChains(world: MirroredAbsences, log: PublishedLog): string[] {
   const { hub } = world;
   const { changesOf, problems } = byChain(world, log);
   const removedAt = removalsIn(log);
@@ -50,7 +50,7 @@ export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): str
 }
 
 function byChain(
-  { hub }: ChainWorld,
+  { hub }: MirroredAbsences,
   log: PublishedLog,
 ): { changesOf: ReadonlyMap<TrueChain, readonly LoggedChange[]>; problems: string[] } {
   const chainOfKey = new Map<string, TrueChain>();
@@ -72,10 +72,10 @@ function byChain(
 }
 
 /** When the first load of absences ended; infinite if it did not. */
-function firstLoadEnd({ topics }: ChainWorld): number {
+function firstLoadEnd({ broker }: MirroredAbsences): number {
   const isLast = ({ collection, complete, mode }: Progress): boolean =>
     collection === 'absence-changes' && complete && mode === 'FULL';
-  return topics.transactions.find(({ derived }) => derived.some(isLast))?.committedAtMs ?? Infinity;
+  return broker.transactions.find(({ derived }) => derived.some(isLast))?.committedAtMs ?? Infinity;
 }
 
 function removalsIn({ versions }: PublishedLog): ReadonlyMap<string, number> {

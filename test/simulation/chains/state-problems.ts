@@ -1,20 +1,16 @@
-import type { ChainWorld } from './chain-history.ts';
+import type { MirroredAbsences } from './mirrored-absences.ts';
 import { contentOf } from './hub-version.ts';
 import { viewOf, type PublishedLog, type LoggedVersion } from './published-log.ts';
 
 /** Invariants 3, 4, 8 of `absence-versions` and `absences`. */
-export function problemsOfVersions({ hub }: ChainWorld, log: PublishedLog): string[] {
+export function problemsOfVersions({ hub }: MirroredAbsences, log: PublishedLog): string[] {
   const problems: string[] = [];
   const changed = new Set(log.versions.map(({ key, transaction }) => `${transaction} ${key}`));
   for (const topic of ['versions', 'absences'] as const) {
     const last = new Map<string, string | null>();
-    const ids = new Set<string>();
     for (const record of log[topic]) {
       const { key, headers, content, transaction } = record;
       const what = `${topic} ${key} in transaction ${transaction}`;
-      const id = headers['ce_id'] ?? '';
-      if (ids.has(id)) problems.push(`ce_id twice: ${what}`);
-      ids.add(id);
       const before = last.get(key) ?? null;
       const hash = content === null ? null : (headers['content-hash'] ?? '');
       // A version that is published under another mapping takes its absence along, which may show it so already.
@@ -41,7 +37,7 @@ export function problemsOfVersions({ hub }: ChainWorld, log: PublishedLog): stri
 }
 
 /** The published contents of a version are some of those that it had, in their order. */
-function outOfOrder(hub: ChainWorld['hub'], log: PublishedLog): string[] {
+function outOfOrder(hub: MirroredAbsences['hub'], log: PublishedLog): string[] {
   const position = new Map<string, number>();
   const problems: string[] = [];
   for (const { key, content, transaction } of log.versions) {
@@ -54,10 +50,10 @@ function outOfOrder(hub: ChainWorld['hub'], log: PublishedLog): string[] {
 }
 
 /** Invariants 5 and 6: the topics once the hub is at rest. */
-export function differencesFromHub(world: ChainWorld, log: PublishedLog): string[] {
+export function differencesFromHub(world: MirroredAbsences, log: PublishedLog): string[] {
   const { hub } = world;
   const problems: string[] = [];
-  const rejects = world.topics.viewOf('rejects');
+  const rejects = world.broker.viewOf('rejects');
   const versions = viewOf(log.versions);
   const absences = viewOf(log.absences);
   for (const row of hub.rows.values()) {
@@ -80,14 +76,14 @@ export function differencesFromHub(world: ChainWorld, log: PublishedLog): string
 }
 
 /** Whether the hub ever gave the record to another student. */
-function mayBeRejected(hub: ChainWorld['hub'], id: string): boolean {
+function mayBeRejected(hub: MirroredAbsences['hub'], id: string): boolean {
   const students = hub.contentsOf(id).map((content) => (JSON.parse(content) as unknown[])[1]);
   return new Set(students).size > 1;
 }
 
 /** Each chain as spec 3 has it that is not deleted is shown once, by its tail; of others, only versions that are current. */
 function wrongTails(
-  { hub }: ChainWorld,
+  { hub }: MirroredAbsences,
   log: PublishedLog,
   absences: ReadonlyMap<string, LoggedVersion>,
 ): string[] {

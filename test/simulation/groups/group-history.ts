@@ -30,14 +30,8 @@ const INITIAL_DELAYS_MS = [0, 3_000];
  * then the trouble ends, and the changes come again.
  */
 export function playGroup(seed: number, mistake: GroupMistake = {}): Promise<Played> {
-  return resultOf(async (note) => {
-    const history = new GroupHistory(seed, mistake);
-    try {
-      await history.world.time.run(() => history.play());
-    } finally {
-      note([...history.world.problems], history.world.happened);
-    }
-  });
+  const history = new GroupHistory(seed, mistake);
+  return resultOf(history.world, () => history.world.time.run(() => history.play()));
 }
 
 class GroupHistory {

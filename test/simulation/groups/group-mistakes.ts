@@ -2,70 +2,58 @@ import type { JoinRequest } from './group-coordinator.ts';
 import { HEARTBEAT_MS, type GroupMistake } from './group-worker.ts';
 
 /** Mistakes that the code under test could make, and the problem that must be found. */
-export const GROUP_MISTAKES: readonly {
-  readonly name: string;
-  readonly finds: string;
-  readonly mistake: GroupMistake;
-}[] = [
+export const GROUP_MISTAKES: readonly (GroupMistake & { readonly name: string; readonly finds: string })[] = [
   {
     name: 'a lease never ends',
     finds: 'mirrors after its lease',
-    mistake: { ignoresLost: true },
+    ignoresLost: true,
   },
   {
     name: 'an answer that is too old renews the lease',
     finds: 'mirrors after its lease',
-    mistake: {
-      broker: ({ heartbeat }, worker) => ({
-        heartbeat: async (request) => {
-          const sentAtMs = worker.now();
-          await heartbeat(request);
-          worker.behindMs += Math.max(0, worker.now() - sentAtMs - HEARTBEAT_MS);
-        },
-      }),
-    },
+    broker: ({ heartbeat }, worker) => ({
+      heartbeat: async (request) => {
+        const sentAtMs = worker.now();
+        await heartbeat(request);
+        worker.behindMs += Math.max(0, worker.now() - sentAtMs - HEARTBEAT_MS);
+      },
+    }),
   },
   {
     name: 'a worker claims after its lease what it had',
     finds: 'claims what it does not mirror',
-    mistake: {
-      broker: ({ joinGroup }, worker) => ({
-        joinGroup: (request) => joinGroup(claiming(request, worker.given)),
-      }),
-    },
+    broker: ({ joinGroup }, worker) => ({
+      joinGroup: (request) => joinGroup(claiming(request, worker.given)),
+    }),
   },
   {
     name: 'a worker comes back under another id',
     finds: 'a tenant has no owner for too long after: leave',
-    mistake: {
-      broker: ({ joinGroup }) => ({ joinGroup: (request) => joinGroup({ ...request, memberId: '' }) }),
-    },
+    broker: ({ joinGroup }) => ({ joinGroup: (request) => joinGroup({ ...request, memberId: '' }) }),
   },
   {
     name: 'the leader does not look at what the others hold',
     finds: 'an assignment moves more tenants than needed',
-    mistake: {
-      broker: ({ joinGroup }) => ({
-        joinGroup: async (request) => {
-          const joined = await joinGroup(request);
-          const members = joined.members.map(({ memberId, memberMetadata }) => ({
-            memberId,
-            memberMetadata: holding(memberMetadata, []),
-          }));
-          return { ...joined, members };
-        },
-      }),
-    },
+    broker: ({ joinGroup }) => ({
+      joinGroup: async (request) => {
+        const joined = await joinGroup(request);
+        const members = joined.members.map(({ memberId, memberMetadata }) => ({
+          memberId,
+          memberMetadata: holding(memberMetadata, []),
+        }));
+        return { ...joined, members };
+      },
+    }),
   },
   {
     name: 'a worker that ends does not leave',
     finds: 'a tenant has no owner for too long after: leave',
-    mistake: { broker: () => ({ leaveGroup: async () => undefined }) },
+    broker: () => ({ leaveGroup: async () => undefined }),
   },
   {
     name: 'an older writer is not fenced',
     finds: 'commits after a newer writer of the tenant',
-    mistake: { isUnfenced: true },
+    isUnfenced: true,
   },
 ];
 

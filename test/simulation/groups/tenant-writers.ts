@@ -25,7 +25,7 @@ interface Tenancy {
   readonly writers: Map<number, string>;
 }
 
-/** One transactional producer for each tenant and worker: who begins fences all before. A model of what tenant-histories plays in full. */
+/** One transactional producer for each tenant and worker: who begins fences all before. A model of what the histories of a tenant play in full. */
 export class TenantWriters {
   readonly #time: VirtualTime;
   readonly #random: SeededRandom;

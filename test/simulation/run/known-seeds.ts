@@ -10,13 +10,6 @@ export interface KnownSeed {
  * repeat what it found. Where possible, a test of its own covers that too.
  */
 export const KNOWN_SEEDS: readonly KnownSeed[] = [
-  { kind: 'restarts', seed: 51_273, why: 'no incremental sync read a row that a full sync had skipped' },
-  { kind: 'restarts', seed: 51_471, why: 'no incremental sync read a row that a full sync had skipped' },
-  {
-    kind: 'sound-chains-restarts',
-    seed: 574_423_742,
-    why: 'an absence was forgotten as it was before the transaction that also changed its list',
-  },
   {
     kind: 'tenant-take-overs',
     seed: 9_560_163,
@@ -26,10 +19,5 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
     kind: 'tenant-take-overs',
     seed: 386,
     why: 'a hold forgot rows that a process with a fast clock had missed',
-  },
-  {
-    kind: 'sound-chains-take-overs',
-    seed: 9_560_745,
-    why: 'the hub was asked again and again for the same three rows, which it had removed',
   },
 ];

@@ -11,7 +11,7 @@ export interface Kind {
   readonly name: string;
   /** The share of this kind among all played histories. */
   readonly parts: number;
-  play(seed: number): Promise<Played>;
+  readonly play: (seed: number) => Promise<Played>;
 }
 
 /** A mistake that the code under test could make, which the checks must find. */
@@ -21,25 +21,31 @@ export interface Mutation {
   readonly kind: string;
   /** A part of the problem that the checks must find in one of the first histories. */
   readonly finds: string;
-  play(seed: number): Promise<Played>;
+  readonly play: (seed: number) => Promise<Played>;
 }
 
-/**
- * Plays a history. A history that does not end, or ends in an error, is a problem like any other.
- * `play` hands over the problems and the events of the history whenever it knows them.
- */
+/** Plays a history that notes its problems. One that does not end, or ends in an error, has one more problem. */
 export async function resultOf(
-  play: (note: (problems: readonly string[], happened: ReadonlyMap<string, number>) => void) => Promise<void>,
+  history: { readonly problems: Iterable<string>; readonly happened: ReadonlyMap<string, number> },
+  play: () => Promise<void>,
 ): Promise<Played> {
-  const problems: string[] = [];
-  let happened: ReadonlyMap<string, number> = new Map();
+  const ended: string[] = [];
   try {
-    await play((found, counts) => {
-      problems.push(...found);
-      happened = counts;
-    });
+    await play();
   } catch (error) {
-    problems.push(`the history did not end well: ${error instanceof Error ? error.message : typeof error}`);
+    ended.push(`the history did not end well: ${error instanceof Error ? error.message : typeof error}`);
   }
-  return { problems, happened };
+  return { problems: [...history.problems, ...ended], happened: history.happened };
+}
+
+/** Plays histories with a planted mistake, from seed 1 on, until the checks find what they must. */
+export async function firstCatch(
+  mutation: Mutation,
+  most: number,
+): Promise<{ histories: number; problem: string | null }> {
+  for (let seed = 1; seed <= most; seed += 1) {
+    const problem = (await mutation.play(seed)).problems.find((each) => each.includes(mutation.finds));
+    if (problem !== undefined) return { histories: seed, problem };
+  }
+  return { histories: most, problem: null };
 }

@@ -10,7 +10,7 @@ export interface Tally {
 const PROBLEMS_SHOWN = 8;
 const SHOWN_VIOLATIONS = 20;
 
-export function totalOf(histories: ReadonlyMap<string, number>): number {
+function totalOf(histories: ReadonlyMap<string, number>): number {
   return [...histories.values()].reduce((sum, count) => sum + count, 0);
 }
 

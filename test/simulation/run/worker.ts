@@ -2,8 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { KINDS, MUTATIONS } from './kinds.ts';
 import { KNOWN_SEEDS } from './known-seeds.ts';
 import type { Violation, WorkerMessage, WorkerTask } from './protocol.ts';
-import { firstCatch } from './first-catch.ts';
-import type { Kind } from './played.ts';
+import { firstCatch, type Kind } from './played.ts';
 
 const REPORT_EVERY_MS = 500;
 

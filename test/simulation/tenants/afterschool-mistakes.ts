@@ -2,9 +2,9 @@ import type { Tenant } from '../../../src/table/tenant.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_USERS, afterschoolOf } from './afterschools.ts';
-import type { SeededTenantMistake } from './seeded-mistake.ts';
+import { plantedIn } from './tenant-world.ts';
 import { AFTERSCHOOLS } from './tenant-hub.ts';
-import { withIndexes } from './with-state.ts';
+import { withIndexes } from './misused-parts.ts';
 
 /** As if the configuration named these afterschools. */
 function mirroring(parts: Tenant, parentIds: readonly string[]): Tenant {
@@ -15,35 +15,31 @@ function mirroring(parts: Tenant, parentIds: readonly string[]): Tenant {
 }
 
 /* Mistakes with afterschools that enter the configuration, leave it and come back. */
-export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
+export const AFTERSCHOOL_MISTAKES = plantedIn('tenant-restarts', [
   {
     name: 'an afterschool that left the configuration is still mirrored',
-    troubles: 'restarts',
     finds: 'published although the configuration does not name its afterschool',
-    mistake: { parts: (parts) => mirroring(parts, AFTERSCHOOLS) },
+    parts: (parts) => mirroring(parts, AFTERSCHOOLS),
   },
   {
     name: 'an afterschool that entered the configuration is not loaded at the start',
-    troubles: 'restarts',
     finds: 'not loaded at the start',
-    mistake: { namesOthers: true, parts: (parts) => mirroring(parts, AFTERSCHOOLS.slice(0, 1)) },
+    namesOthers: true,
+    parts: (parts) => mirroring(parts, AFTERSCHOOLS.slice(0, 1)),
   },
   {
     name: 'an afterschool that comes back is published again',
-    troubles: 'restarts',
     finds: 'published twice',
-    mistake: {
-      trouble: 0,
-      namesOthers: true,
-      state: (state, world) => {
-        const before = world.afterschoolsOf(world.processes.length);
-        return withIndexes(state, (index, name) =>
-          name === AFTERSCHOOL_USERS ? knowingOnly(before, index) : index,
-        );
-      },
+    trouble: 0,
+    namesOthers: true,
+    state: (state, world) => {
+      const before = world.afterschoolsOf(world.processes.length);
+      return withIndexes(state, (index, name) =>
+        name === AFTERSCHOOL_USERS ? knowingOnly(before, index) : index,
+      );
     },
   },
-];
+]);
 
 /** An index without the rows of afterschools that the process before did not name. */
 function knowingOnly(afterschools: readonly string[], index: CollectionIndex): CollectionIndex {

@@ -1,5 +1,6 @@
 import type { RollIntervals } from '../../../src/core/segment-rolls.ts';
-import type { TopicSuffix } from '../../../src/model/collections.ts';
+import { MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
+import { COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../../../src/model/collections.ts';
 import {
   allOffsets,
   offsetsOf,
@@ -16,10 +17,12 @@ import type {
   TopicRange,
   Transaction,
 } from '../../../src/log/log.ts';
-import { SCOPE } from '../parts/simulated-topics.ts';
+import { frame } from '../../../src/log/framing.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import { idsSinceLoss, newestProgress, partitionIndexOf, type Broker, type ProducerState } from './broker.ts';
 import type { Entry } from './partition.ts';
+
+export const SCOPE = { topicPrefix: 'p', tenantId: 't' };
 
 const BATCH_RECORDS = 6;
 /** `delete.retention.ms` */
@@ -276,8 +279,14 @@ function toLogged(topic: TopicSuffix, partition: number, { offset, record }: Ent
     partition,
     offset,
     key: record.key,
-    value: record.body,
+    value: record.body === null ? null : frame(schemaIdOf(topic), record.body),
     hash: contentHash === undefined ? null : Buffer.from(contentHash, 'hex'),
-    mapping: null,
+    mapping: record.headers[MAPPING_HEADER] ?? null,
   };
+}
+
+/** Like a registry: the schema that a value of the topic was written with; values of the changelog have none. */
+export function schemaIdOf(topic: TopicSuffix): number | null {
+  if (topic === STATE_TOPIC) return null;
+  return ([...COLLECTIONS] as TopicSuffix[]).indexOf(topic) + 1;
 }

@@ -84,6 +84,7 @@ export class Broker {
     return [...this.#topics.keys()];
   }
 
+  /** A process that owned the tenant and no longer does. */
   isSuperseded(process: number): boolean {
     return this.owners.includes(process) && this.owner !== process;
   }
@@ -98,6 +99,10 @@ export class Broker {
         Array.from({ length: PARTITIONS }, () => new Partition()),
       );
     }
+  }
+
+  recordsOf(topic: TopicSuffix): readonly CommittedRecord[] {
+    return this.history.get(topic) ?? [];
   }
 
   /** Null: the topic does not exist. */

@@ -2,8 +2,9 @@ import type { FoundRow, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/
 import type { PagingMode } from '../../../src/core/hub-events.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
-import { asListed } from '../parts/keyset-pages.ts';
+import { asListed } from '../parts/listed-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
+import { jsonOf } from '../chains/hub-version.ts';
 import type { TenantHub } from './tenant-hub.ts';
 import { withTwins, type ListedRow } from './twins.ts';
 
@@ -135,13 +136,16 @@ export class HubClient implements Hub {
     return this.#counted(async () => {
       const readVersion = options.readVersion();
       await dawdle(this.#at, 3);
-      if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
+      if (strikes(this.#at, 0.1)) {
+        for (const id of options.ids) this.#hub.absences?.unanswered.add(id);
+        throw simulatedError('HUB_TIMEOUT');
+      }
       const listed = new Map(
-        this.#list({ collection: options.collection.name }).map((each) => [each.id, each.row]),
+        this.#list({ collection: options.collection.name }).map((each) => [each.id, each]),
       );
       const rows = options.ids.flatMap((id) => {
-        const row = listed.get(id);
-        return row === undefined ? [] : [{ row, isUtf8: true, readVersion }];
+        const found = listed.get(id);
+        return found === undefined ? [] : [{ row: this.#handOut(found), isUtf8: true, readVersion }];
       });
       await dawdle(this.#at, 3);
       return rows;
@@ -200,7 +204,7 @@ export class HubClient implements Hub {
       if (scan.lie === 'no list') return { page: null, count: 0, rest: 0, last };
       const listed = this.#manner.hasTwins ? withTwins(some, scan.twins) : { page: some, later: [] };
       scan.twins = listed.later;
-      const rows = listed.page.map(({ row }) => row);
+      const rows = listed.page.map((each) => this.#handOut(each));
       const pages = isByOffset || options.modifiedAfterMs !== undefined ? undefined : options.pages;
       const answer = asListed(rows, after === '' ? null : after, { ...options, pages });
       if (answer.known !== undefined) this.#happened('hub: a page was recognised');
@@ -272,6 +276,12 @@ export class HubClient implements Hub {
       if (students === null) throw simulatedError('HUB_NOT_OFFERED');
       return students.map((id) => ({ id, row: { sourcedId: id } }));
     }
+    if (collection === 'absence-versions') {
+      return [...(this.#hub.absences?.rows.values() ?? [])]
+        .filter((row) => modifiedAfterMs === undefined || row.modifiedAtMs > modifiedAfterMs)
+        .map((row) => ({ id: row.id, row }))
+        .sort((a, b) => (a.id < b.id ? -1 : 1));
+    }
     const rows = this.#hub.shown(collection as 'users');
     return [...rows]
       .filter(
@@ -281,6 +291,12 @@ export class HubClient implements Hub {
       )
       .map(([, row]) => ({ id: row.sourcedId, row }))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  #handOut({ id, row }: ListedRow): unknown {
+    if (!('minutes' in row)) return row;
+    this.#hub.absences?.handedOut.add(id);
+    return jsonOf(row);
   }
 
   async #counted<T>(request: () => Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@ import type { OutgoingRecord } from '../../../src/log/log.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import { isNamedNow, isReadWhole, shownNow } from './afterschools.ts';
 import type { TenantWorld } from './tenant-world.ts';
-import type { RowCollection } from './tenant-hub.ts';
+import { ROW_COLLECTIONS, type RowCollection } from './tenant-hub.ts';
 import { hashTextOf } from './tenant-row.ts';
 
 /* Checks the final state of a history: invariants 1, 2, 5, and withheld deletions. */
@@ -82,7 +82,7 @@ function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): 
   }
   // If a scan can skip rows and has no total, a reject whose row it did not read may still be there.
   const canClearRejects = world.manner.paging === 'keyset' || world.manner.hasTotals;
-  for (const key of canClearRejects ? rejects.keys() : []) {
+  for (const key of canClearRejects && world.absences === null ? rejects.keys() : []) {
     if (!isNamedNow(world, 'rejects', key)) continue;
     const [collection = '', row = ''] = splitCompositeKey(key) ?? [];
     const isThere =
@@ -141,7 +141,7 @@ export function differencesFromIndex(world: TenantWorld): string[] {
 }
 
 function rowCollections({ collections }: TenantWorld): RowCollection[] {
-  return collections.filter((name: CollectionName) => name !== 'class-students') as RowCollection[];
+  return ROW_COLLECTIONS.filter((name) => collections.includes(name));
 }
 
 function hashIn(record: OutgoingRecord | undefined): string | null {

@@ -1,17 +1,24 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
-import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
+import {
+  DERIVED_COLLECTIONS,
+  STATE_TOPIC,
+  type CollectionName,
+  type TopicSuffix,
+} from '../../../src/model/collections.ts';
+import { recoverCollections } from '../../../src/recovery/recover-collections.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/sync/sync-result.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
-import type { TenantLog } from '../../../src/log/log.ts';
-import type { TenantState } from '../../../src/state/index-store.ts';
+import { MirroredAbsences } from '../chains/mirrored-absences.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
-import { notLoaded } from './afterschool-problems.ts';
+import { problemsOfChains } from '../chains/chain-problems.ts';
+import { resultOf, type Played } from '../run/played.ts';
+import { notLoaded, problemsOfOthersNamed, problemsOfUnnamed } from './afterschool-problems.ts';
 import { AFTERSCHOOL_USERS, ConfiguredAfterschools, isNamed, unknownYet } from './afterschools.ts';
 import { Broker } from './broker.ts';
 import { BrokerLog } from './broker-log.ts';
@@ -20,54 +27,12 @@ import { leakedMarkers, unboundedWaits } from './event-checks.ts';
 import { TenantHub } from './tenant-hub.ts';
 import { tenantParts } from './tenant-parts.ts';
 import { SimulatedProcess } from '../parts/simulated-process.ts';
-import { takeOvers } from '../parts/take-overs.ts';
 import { TenantRedis } from './tenant-redis.ts';
-import type { Approval, TenantWorld } from './tenant-world.ts';
-
-/** One process at a time, each stopped before the next begins, or each taking over from the last. */
-export type TenantTroubles = 'restarts' | 'take-overs' | 'lost-topics';
-
-/** A mistake put between the code under test and a simulated part, or in place of its parts. */
-export interface TenantMistake {
-  readonly hub?: (hub: Hub, world: TenantWorld) => Hub;
-  readonly log?: (log: TenantLog, world: TenantWorld, process: number) => TenantLog;
-  readonly state?: (state: TenantState, world: TenantWorld) => TenantState;
-  readonly parts?: (parts: Tenant, world: TenantWorld) => Tenant;
-  readonly reusesProducer?: boolean;
-  /** How much goes wrong, 0 to 1, so that the mistake shows best. */
-  readonly trouble?: number;
-  /** A hub with which the mistake shows. */
-  readonly manner?: Partial<HubManner>;
-  /** Whether other afterschools are named at the end; undefined: by chance. */
-  readonly namesOthers?: boolean;
-  /** The keys that a person approves, given the listed ones. */
-  readonly approves?: (listed: ReadonlySet<string>, world: TenantWorld) => ReadonlySet<string>;
-}
-
-export interface TenantHistoryOptions {
-  readonly seed: number;
-  readonly troubles: TenantTroubles;
-  readonly mistake?: TenantMistake | undefined;
-}
-
-export interface TenantChecks {
-  /** Called after a process had the time to load these afterschools, which had no known row. */
-  readonly afterStart: (world: TenantWorld, afterschools: readonly string[]) => void;
-  /** Called after an incremental sync has read everything that had changed. */
-  readonly afterDelta: (world: TenantWorld) => void;
-  /** Called after full syncs have read everything; withheld deletions are not approved yet. */
-  readonly withheld: (world: TenantWorld) => Promise<void>;
-  /** Called after all withheld deletions were approved. */
-  readonly afterFull: (world: TenantWorld) => Promise<void>;
-  /** Called after everything was re-stamped and read again at rest; `records`: the number of records before. */
-  readonly afterQuiet: (world: TenantWorld, records: number) => void;
-  /** Called after other afterschools are named and read; `transactions`: the number of transactions before. */
-  readonly othersNamed: (world: TenantWorld, transactions: number) => Promise<void>;
-  /** Called after every process has ended. */
-  readonly atEnd: (world: TenantWorld) => void;
-  /** Always called last, even if the history broke off. */
-  readonly whatever: (world: TenantWorld) => void;
-}
+import { withIndexes } from './misused-parts.ts';
+import { problemsOfEndedHolds, problemsOfRows } from './row-problems.ts';
+import { problemsAfterDelta, problemsOfEnd, problemsOfWithheld } from './state-problems.ts';
+import type { Approval, TenantHistoryOptions, TenantWorld } from './tenant-world.ts';
+import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
 
 /** 09:00 UTC; days end far from all times that a history leaps to. */
 const START_MS = Date.UTC(2026, 2, 2, 9);
@@ -75,7 +40,7 @@ const HOUR_MS = 3_600_000;
 const LEAP_MS = 6 * HOUR_MS;
 const MOST_SKEW_MS = 2 * HOUR_MS;
 const TROUBLES = [0, 0.1, 0.3, 0.7];
-const TROUBLED_MS = 1_000;
+const TROUBLED_MS = { several: 1_000, users: 2_000, sound: 2_000, contradictory: 2_000 };
 /** How long a recovery may take once the trouble is over (invariant 10): several times the usual time. */
 const CURED_WITHIN_MS = 3_000;
 const LAST_ANSWER_WITHIN_MS = 2_000;
@@ -84,21 +49,27 @@ const NOTICED_WITHIN_MS = 3_000;
 const KNOWN_ROWS_AT_LEAST = 5;
 const ROUNDS_OF_APPROVAL = 10;
 
-/** Plays the random history of a tenant of several collections by its seed; then nothing fails, and it calls the checks. */
-export async function playTenantHistory(options: TenantHistoryOptions, checks: TenantChecks): Promise<void> {
+/*
+ * Which invariant is checked where (docs/invariants.md):
+ * 1 state-problems (the index), world-problems (progress) · 2 state-problems, after an incremental sync · 3 row-problems (removals,
+ * limits of the guard, emptied values), state-problems (withheld), afterschool-problems · 4 row-problems · 5 state-problems
+ * · 6, 11, 12 the checks of chains · 7 world-problems · 8 row-problems (nothing twice), world-problems (at rest) · 9 event-checks
+ * · 10 event-checks, world-problems, and the limits of virtual time within which a history must end.
+ */
+
+/** Plays the random history of a tenant by its seed; then nothing fails, and what it must hold is checked. */
+export function playTenant(options: TenantHistoryOptions): Promise<Played> {
   const time = new VirtualTime(START_MS);
   const random = seededRandom(options.seed);
   const trouble = random.pick(TROUBLES);
   const at = { time, random, trouble: options.mistake?.trouble ?? trouble };
   const history = new TenantHistory(at, options);
-  try {
-    await time.run(async () => {
-      await (options.troubles === 'take-overs' ? history.takeOver() : history.restart());
-      await history.settle(checks);
-    });
-  } finally {
-    checks.whatever(history);
-  }
+  return resultOf(history, () =>
+    time.run(async () => {
+      await (options.kind.troubles === 'take-overs' ? history.takeOver() : history.restart());
+      await history.settle();
+    }),
+  );
 }
 
 class TenantHistory implements TenantWorld {
@@ -112,17 +83,19 @@ class TenantHistory implements TenantWorld {
   readonly processStarts: number[] = [];
   readonly approvals: Approval[] = [];
   readonly losses: { topic: TopicSuffix; transactions: number }[] = [];
-  readonly misbehaviour: string[] = [];
+  readonly problems: string[] = [];
   readonly happened = new Map<string, number>();
   readonly fullStarts = new Map<CollectionName, number[]>();
   readonly manner: HubManner;
+  readonly absences: MirroredAbsences | null = null;
   canTrustDeltas = true;
-  unnoticed: readonly number[] = [];
+  quietSince = 0;
   readonly #options: TenantHistoryOptions;
   readonly #foreign: TenantHub;
   readonly #hasClockTrouble: boolean;
   readonly #lives: Promise<void>[];
   readonly #afterschools: ConfiguredAfterschools;
+  #isSettled = false;
   #skewMs = 0;
   #ids = 0;
 
@@ -130,26 +103,33 @@ class TenantHistory implements TenantWorld {
     const { random } = at;
     this.at = at;
     this.#options = options;
+    const { mirrors } = options.kind;
+    const isHonest = mirrors !== 'several';
     this.manner = {
-      paging: random.chance(0.75) ? 'keyset' : 'offset',
-      hasTotals: random.chance(0.8),
-      hasClock: random.chance(0.85),
+      paging: isHonest || random.chance(0.75) ? 'keyset' : 'offset',
+      hasTotals: isHonest || random.chance(0.8),
+      hasClock: isHonest || random.chance(0.85),
       hasTwins: random.chance(0.5),
-      liesOften: random.chance(0.6) ? 0.12 : 0,
+      liesOften: !isHonest && random.chance(0.6) ? 0.12 : 0,
       lies: LIES,
+      ...options.mistake?.manner,
     };
-    this.manner = { ...this.manner, ...options.mistake?.manner };
     this.canTrustDeltas = this.manner.liesOften === 0 && this.manner.paging === 'keyset';
-    this.#hasClockTrouble = random.chance(0.2);
+    this.#hasClockTrouble = !isHonest && random.chance(0.2);
     const happened = (what: string): void => this.#count(what);
     this.hub = new TenantHub(at, 'o', happened);
     this.#foreign = new TenantHub(at, 'f', () => undefined);
     this.client = new HubClient(at, this.hub, this.manner, happened);
     this.broker = new Broker(at, happened);
-    const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));
-    this.collections = ['users', 'classes', ...nested];
-    this.#afterschools = new ConfiguredAfterschools(random);
     this.redis = new TenantRedis(at);
+    const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));
+    this.collections = isHonest ? ['users'] : ['users', 'classes', ...nested];
+    if (mirrors === 'sound' || mirrors === 'contradictory') {
+      this.collections = ['absence-versions'];
+      this.absences = new MirroredAbsences(at, mirrors, this);
+      this.hub.absences = this.absences.hub;
+    }
+    this.#afterschools = new ConfiguredAfterschools(random);
     this.#lives = [this.hub.live(), this.#foreign.live()];
   }
 
@@ -159,7 +139,7 @@ class TenantHistory implements TenantWorld {
 
   async restart(): Promise<void> {
     const { random, time } = this.at;
-    let leftMs = TROUBLED_MS;
+    let leftMs = TROUBLED_MS[this.#options.kind.mirrors];
     while (leftMs > 0) {
       const process = this.#start();
       const watchedMs = Math.min(leftMs, 100 + random.below(500));
@@ -173,24 +153,37 @@ class TenantHistory implements TenantWorld {
     }
   }
 
+  /** Lets processes supersede each other for a time, until all have ended. */
   async takeOver(): Promise<void> {
-    this.unnoticed = await takeOvers(
-      {
-        at: this.at,
-        processes: this.processes,
-        noticedWithinMs: NOTICED_WITHIN_MS,
-        start: () => this.#start(),
-        watch: (process, forMs) => this.#watch(process, forMs),
-        disturb: () => this.#disturb(),
-        // While the tenant's identity is in doubt nothing is committed, so nothing shows the owner.
-        isSuperseded: (number) =>
-          this.broker.isSuperseded(number) && !this.happened.has('foreign data refused'),
-      },
-      TROUBLED_MS,
-    );
+    const { random, time } = this.at;
+    const untilMs = time.now() + TROUBLED_MS[this.#options.kind.mirrors];
+    while (time.now() < untilMs) {
+      const process = this.#start();
+      await this.#watch(process, Math.min(untilMs - time.now(), 60 + random.below(300)));
+      if (random.chance(0.3)) {
+        process.stop();
+        if (random.chance(0.5)) await process.ended;
+      }
+      this.#disturb();
+    }
+    this.at.trouble = 0;
+    // A superseded process learns of it from its next transaction. After failures, its own next sync may be minutes away.
+    for (const { session } of this.processes)
+      for (const runner of session?.runners.values() ?? []) runner.request('FULL').catch(() => undefined);
+    // While the tenant's identity is in doubt nothing is committed, so nothing shows the owner.
+    const unnoticed = (): number[] =>
+      this.processes
+        .filter(({ number, fate }) => fate === 'running' && this.broker.isSuperseded(number))
+        .map(({ number }) => number)
+        .filter(() => !this.happened.has('foreign data refused'));
+    await time.until(NOTICED_WITHIN_MS, () => unnoticed().length === 0);
+    const never = unnoticed();
+    this.#find(never.map((number) => `continued although it was superseded: process ${number}`));
+    for (const process of this.processes) process.stop();
+    await Promise.all(this.processes.map(({ ended }) => ended));
   }
 
-  async settle(checks: TenantChecks): Promise<void> {
+  async settle(): Promise<void> {
     const { time } = this.at;
     this.at.trouble = 0;
     this.hub.freeze();
@@ -198,39 +191,69 @@ class TenantHistory implements TenantWorld {
     this.hub.skewMs = 0;
     this.#skewMs = 0;
     await Promise.all(this.#lives);
-    const process = await this.#open(checks);
+    const process = await this.#open();
     await this.#pullAll(process, 'INCREMENTAL');
-    checks.afterDelta(this);
+    this.#find(problemsAfterDelta(this));
+    await this.#pullAll(process);
+    this.hub.changeUnstamped();
     // By offset without totals it takes three.
-    for (let sync = 0; sync < 3; sync += 1) await this.#pullAll(process);
-    await checks.withheld(this);
-    await this.#approveAll(process);
-    await checks.afterFull(this);
-    const records = this.#records();
+    const { paging, hasTotals } = this.manner;
+    for (let left = paging === 'keyset' || hasTotals ? 2 : 3; left > 0; left -= 1)
+      await this.#pullAll(process);
+    this.#find(await problemsOfWithheld(this));
+    if (this.absences === null) await this.#approveAll(process);
+    this.#find([...(await problemsOfEnd(this)), ...problemsOfRows(this)]);
+    this.quietSince = this.broker.transactions.length;
     this.hub.restampAll();
     await this.#pullAll(process, 'INCREMENTAL');
     await this.#pullAll(process);
-    checks.afterQuiet(this, records);
+    this.#find(problemsOfQuiet(this));
     const isNaming = this.#options.mistake?.namesOthers ?? this.at.random.chance(0.4);
-    if (isNaming && this.collections.includes(AFTERSCHOOL_USERS)) await this.#nameOthers(process, checks);
+    if (isNaming && this.collections.includes(AFTERSCHOOL_USERS)) await this.#nameOthers(process);
     else await this.#stop(process);
+    if (this.absences !== null) await this.#reopen(this.absences);
     // An abandoned request may still be on its way.
     await time.sleep(LAST_ANSWER_WITHIN_MS);
-    if (time.waiting > 0) this.misbehaviour.push(`code still waits although all processes have ended`);
+    if (time.waiting > 0) this.#find([`code still waits although all processes have ended`]);
     for (const { fate } of this.processes) this.#count(fate);
-    checks.atEnd(this);
+    this.#find([
+      ...problemsOfUnnamed(this),
+      ...problemsOfEndedHolds(this),
+      ...problemsOfWorld(this),
+      ...(this.absences === null ? [] : problemsOfChains(this.absences)),
+    ]);
   }
 
   /** Runs a process without trouble; it loads new afterschools of the configuration without a request. */
-  async #open(checks: TenantChecks, mustNameOthers = false): Promise<SimulatedProcess> {
+  async #open(mustNameOthers = false): Promise<SimulatedProcess> {
     const { time } = this.at;
     const process = this.#start('own', mustNameOthers);
     await time.until(CURED_WITHIN_MS, () => process.session !== null || process.fate !== 'running');
     // A full sync brings the rows of a lost topic back.
     const came = this.losses.length > 0 ? [] : unknownYet(this, process.number);
     await time.until(CURED_WITHIN_MS, () => notLoaded(this, came).length === 0);
-    checks.afterStart(this, came);
+    // Where the identity of the tenant is in doubt, a person decides first.
+    if (!this.happened.has('foreign data refused'))
+      this.#find(notLoaded(this, came).map((key) => `not loaded at the start: ${key}`));
     return process;
+  }
+
+  /** Of the index and the changelog of absences one is lost: if both were, a person would decide. */
+  async #reopen(absences: MirroredAbsences): Promise<void> {
+    const { random } = this.at;
+    if (random.chance(0.4)) this.redis.flush();
+    else if (random.chance(0.3)) this.#befall('changelog lost', () => this.broker.delete(STATE_TOPIC));
+    this.#isSettled = true;
+    const process = await this.#open();
+    this.hub.restampAll();
+    await this.#pullAll(process);
+    this.#find(problemsOfQuiet(this));
+    await this.#stop(process);
+    const number = this.processes.length + 1;
+    const parts = { ...this.#partsFor(number, 'own'), state: absences.rebuilt, emit: () => undefined };
+    const { signal } = new AbortController();
+    const ownership = await parts.log.own(signal);
+    await recoverCollections(parts, this.collections, { ownership, signal });
   }
 
   async #stop(process: SimulatedProcess): Promise<void> {
@@ -239,12 +262,13 @@ class TenantHistory implements TenantWorld {
   }
 
   /** Some afterschools leave the configuration, some come back to it, and nothing else happens. */
-  async #nameOthers(process: SimulatedProcess, checks: TenantChecks): Promise<void> {
+  async #nameOthers(process: SimulatedProcess): Promise<void> {
     await this.#stop(process);
     const transactions = this.broker.transactions.length;
-    const next = await this.#open(checks, true);
+    const next = await this.#open(true);
     for (let sync = 0; sync < 3; sync += 1) await this.#pull(next, { collection: AFTERSCHOOL_USERS });
-    await checks.othersNamed(this, transactions);
+    this.#find(problemsOfOthersNamed(this, transactions));
+    this.#find([...(await problemsOfWithheld(this)), ...problemsOfRows(this)]);
     await this.#stop(next);
   }
 
@@ -318,6 +342,7 @@ class TenantHistory implements TenantWorld {
     const isRenamed = this.#afterschools.choose(mustNameOthers);
     if (isRenamed && this.collections.includes(AFTERSCHOOL_USERS))
       this.#count('other afterschools configured');
+    if (this.absences?.configure(number, !this.#isSettled) === true) this.#count('mapping changed');
     const process = new SimulatedProcess(number, this.#partsFor(number, whose));
     this.processes.push(process);
     return process;
@@ -345,7 +370,7 @@ class TenantHistory implements TenantWorld {
     if (random.chance(0.02)) this.#befall('redis: fell back a moment', () => this.redis.failOver());
     if (random.chance(0.01)) this.#befall('redis: away', () => this.redis.goAway(20 + random.below(150)));
     if (random.chance(0.004)) this.#befall('redis: flushed', () => this.redis.flush());
-    if (this.#options.troubles === 'lost-topics' && random.chance(0.02)) this.#loseTopic();
+    if (this.#options.kind.troubles === 'lost-topics' && random.chance(0.02)) this.#loseTopic();
     if (this.#hasClockTrouble && random.chance(0.03)) this.#jumpClocks();
   }
 
@@ -354,9 +379,9 @@ class TenantHistory implements TenantWorld {
     const { random } = this.at;
     const what = random.next();
     if (what < 0.15) this.#befall('redis: flushed', () => this.redis.flush());
-    else if (what < (this.#options.troubles === 'lost-topics' ? 0.6 : 0.4))
+    else if (what < (this.#options.kind.troubles === 'lost-topics' ? 0.6 : 0.4))
       this.#befall('redis: restored', () => this.redis.restore());
-    if (this.#options.troubles === 'lost-topics' && random.chance(0.3)) this.#loseTopic();
+    if (this.#options.kind.troubles === 'lost-topics' && random.chance(0.3)) this.#loseTopic();
   }
 
   #jumpClocks(): void {
@@ -402,7 +427,8 @@ class TenantHistory implements TenantWorld {
     const happened = (what: string): void => this.#count(what);
     const isMisled =
       whose === 'any' &&
-      this.#options.troubles !== 'lost-topics' &&
+      this.#options.kind.mirrors === 'several' &&
+      this.#options.kind.troubles !== 'lost-topics' &&
       at.trouble > 0 &&
       this.#canDetectForeign(number) &&
       at.random.chance(0.08);
@@ -412,20 +438,32 @@ class TenantHistory implements TenantWorld {
     const hub: Hub = isMisled
       ? new HubClient(at, this.#foreign, this.manner, () => undefined, this.client.scans)
       : this.client;
-    const { reusesProducer } = mistake;
+    const { reusesProducer, index } = mistake;
+    const state = index === undefined ? redis : withIndexes(redis, (each, name) => index(each, name, this));
     const log = new BrokerLog({ at, broker, process: number, happened, reusesProducer });
     const parts = tenantParts({
       at,
       hub: mistake.hub?.(hub, this) ?? hub,
       log: mistake.log?.(log, this, number) ?? log,
-      state: mistake.state?.(redis, this) ?? redis,
+      state: mistake.state?.(state, this) ?? state,
       collections: this.collections,
       afterschoolIds: this.afterschoolsOf(number),
-      prepare: () => broker.create([...this.collections, 'rejects']),
+      process: number,
+      absences: this.absences,
+      prepare: () =>
+        broker.create([
+          ...this.collections,
+          'rejects',
+          ...(this.absences === null ? [] : [...DERIVED_COLLECTIONS, STATE_TOPIC]),
+        ]),
       now: () => at.time.now() + this.#skewMs,
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
-      emit: (event) => this.#note(event),
+      emit: (event) => {
+        this.#note(event);
+        this.absences?.look(number, event);
+      },
     });
+    if (parts.absences !== undefined && this.absences?.cameLate === true) this.#count('absences switched on');
     return mistake.parts?.(parts, this) ?? parts;
   }
 
@@ -439,26 +477,28 @@ class TenantHistory implements TenantWorld {
     });
   }
 
-  #records(): number {
-    return [...this.broker.history.values()].reduce((sum, { length }) => sum + length, 0);
-  }
-
   #note(event: PipelineEvent): void {
     if (event.type === 'sync-started' && event.mode === 'FULL') {
       const starts = this.fullStarts.get(event.collection) ?? [];
       starts.push(this.at.time.now());
       this.fullStarts.set(event.collection, starts);
     }
-    this.misbehaviour.push(...leakedMarkers(event), ...unboundedWaits(event));
+    this.#find([...leakedMarkers(event), ...unboundedWaits(event)]);
     if (event.type === 'caught-up') this.#count(event.how);
     else if (event.type === 'deletion') this.#count(`deletions: ${event.event.kind}`);
     else this.#count(event.type);
+    if (event.type === 'absences-published')
+      for (const [what, times] of Object.entries(event.tally)) this.#count(what, times);
     if (event.type === 'sync-failed' && isWrongTenant(event.error)) this.#count('foreign data refused');
     if (event.type !== 'sync-ended') return;
     this.#count(`sync: ${event.outcome}`);
     if (event.short !== null) this.#count('short');
     this.#count('stale rows', event.stats.rowsStale);
     this.#count('rows removed', event.stats.rowsRemoved);
+  }
+
+  #find(problems: readonly string[]): void {
+    this.problems.push(...problems);
   }
 
   #count(what: string, times = 1): void {

@@ -1,5 +1,6 @@
 import { compositeKey } from '../../../src/model/keys.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
+import type { ChainLife } from '../chains/chain-life.ts';
 import { dawdle, type Surroundings } from '../parts/surroundings.ts';
 import { MARKER, tenantRow, type TenantRow } from './tenant-row.ts';
 
@@ -15,6 +16,7 @@ const GUESTS: Readonly<Record<RowCollection, number>> = { users: 8, classes: 2, 
 /** Residents belong to these schools in turn: hiding one school hides far more rows than the guard lets pass. */
 const SCHOOLS = 2;
 const MOST_STUDENTS = 5;
+const UNSTAMPED_CHANGES = 4;
 
 /**
  * The rows of a hub, and their changes: they get new content, leave, come back, become unreadable and readable again, leave
@@ -23,6 +25,8 @@ const MOST_STUDENTS = 5;
 export class TenantHub {
   /** Added to the clock of the history, ms. */
   skewMs = 0;
+  /** Null: no process reads any. */
+  absences: ChainLife | null = null;
   readonly #at: Surroundings;
   readonly #prefix: string;
   readonly #rows: Readonly<Record<RowCollection, Map<string, TenantRow>>> = {
@@ -78,8 +82,10 @@ export class TenantHub {
   /** Changes the hub until {@link freeze}. */
   async live(): Promise<void> {
     while (!this.#isStill) {
-      await dawdle(this.#at, 12);
-      if (!this.#isStill) this.#change();
+      await dawdle(this.#at, this.absences === null ? 12 : 40);
+      if (this.#isStill) return;
+      if (this.absences === null) this.#change();
+      else this.absences.change();
     }
   }
 
@@ -89,7 +95,22 @@ export class TenantHub {
     this.#showAll();
   }
 
+  /** Some rows get new content, leave or come, and no time of modification shows it: only a full sync can. */
+  changeUnstamped(): void {
+    const { random } = this.#at;
+    for (let change = 0; change < UNSTAMPED_CHANGES; change += 1) {
+      const rows = this.#rows.users;
+      if (rows.size === 0 || random.chance(0.5)) {
+        this.#comeOrGo('users', 0);
+        continue;
+      }
+      const [key, { sourcedId, school, isReadable, modifiedAtMs }] = random.pick([...rows]);
+      rows.set(key, { ...this.#newRow(sourcedId, school, isReadable), modifiedAtMs });
+    }
+  }
+
   restampAll(): void {
+    this.absences?.restampAll();
     for (const collection of ROW_COLLECTIONS) {
       for (const [key, row] of this.#rows[collection])
         this.#rows[collection].set(key, { ...row, modifiedAtMs: this.now() });
@@ -118,11 +139,11 @@ export class TenantHub {
     this.#unannounced.delete(`${collection} ${key}`);
   }
 
-  #comeOrGo(collection: RowCollection): void {
+  #comeOrGo(collection: RowCollection, modifiedAtMs = this.now()): void {
     const number = RESIDENTS[collection] + this.#at.random.below(GUESTS[collection]);
     const key = this.#keyOf(collection, number);
     if (this.#rows[collection].has(key)) this.#drop(collection, key);
-    else this.#put(collection, number, true);
+    else this.#put(collection, number, true, modifiedAtMs);
   }
 
   #enrol(): void {
@@ -186,8 +207,11 @@ export class TenantHub {
     }
   }
 
-  #put(collection: RowCollection, number: number, isReadable: boolean): void {
-    const row = this.#newRow(this.#idOf(collection, number), number % SCHOOLS, isReadable);
+  #put(collection: RowCollection, number: number, isReadable: boolean, modifiedAtMs = this.now()): void {
+    const row = {
+      ...this.#newRow(this.#idOf(collection, number), number % SCHOOLS, isReadable),
+      modifiedAtMs,
+    };
     this.#rows[collection].set(this.#keyOf(collection, number), row);
     if (collection === 'classes' && !this.#students.has(row.sourcedId)) {
       this.#students.set(row.sourcedId, this.#somePeople(1 + this.#at.random.below(MOST_STUDENTS)));

@@ -1,5 +1,5 @@
 import { RollcallError } from '../../../src/errors.ts';
-import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
+import type { Hub } from '../../../src/hub/hub.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
 import type { Missing, MissingKeys } from '../../../src/core/deletions/missing.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
@@ -8,21 +8,24 @@ import type { DeletionState, Progress } from '../../../src/model/progress.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import type { TenantWorld } from './tenant-world.ts';
+import { CHAIN_MISTAKES } from '../chains/chain-mistakes.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_MISTAKES } from './afterschool-mistakes.ts';
-import type { SeededTenantMistake } from './seeded-mistake.ts';
+import { plantedIn } from './tenant-world.ts';
 import type { TenantRow } from './tenant-row.ts';
 import { TWIN_MISTAKES } from './twin-mistakes.ts';
-import { withDeletions, withIndexes } from './with-state.ts';
+import { readAnywhere, withDeletions, withPages } from './misused-parts.ts';
+import { ROW_MISTAKES } from './row-mistakes.ts';
 
-export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
+export const TENANT_MISTAKES = [
+  ...ROW_MISTAKES,
+  ...CHAIN_MISTAKES,
   ...TWIN_MISTAKES,
   ...AFTERSCHOOL_MISTAKES,
-  {
-    name: 'the watermark moves before the sync is complete',
-    troubles: 'restarts',
-    finds: 'the incremental sync missed a change',
-    mistake: {
+  ...plantedIn('tenant-restarts', [
+    {
+      name: 'the watermark moves before the sync is complete',
+      finds: 'the incremental sync missed a change',
       trouble: 0.7,
       manner: { liesOften: 0, paging: 'keyset', hasClock: true },
       log: (log) =>
@@ -35,36 +38,27 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
           },
         }),
     },
-  },
-  {
-    name: 'a producer is used again after a send that failed',
-    troubles: 'restarts',
-    finds: 'published twice',
-    mistake: { trouble: 1, reusesProducer: true },
-  },
-  {
-    name: 'a short scan counts as complete',
-    troubles: 'restarts',
-    finds: 'removed, but full syncs did not miss it',
-    mistake: {
+    {
+      name: 'a producer is used again after a send that failed',
+      finds: 'published twice',
+      trouble: 1,
+      reusesProducer: true,
+    },
+    {
+      name: 'a short scan counts as complete',
+      finds: 'removed, but full syncs did not miss it',
       manner: { liesOften: 1, lies: ['cut short'], hasTotals: true },
       hub: alwaysWhole,
     },
-  },
-  {
-    name: 'a row that one full sync missed is removed',
-    troubles: 'restarts',
-    finds: 'removed, but full syncs did not miss it',
-    mistake: {
+    {
+      name: 'a row that one full sync missed is removed',
+      finds: 'removed, but full syncs did not miss it',
       state: (state, world) =>
         withDeletions(state, { missing: (collection) => missedBefore(state, world, collection) }),
     },
-  },
-  {
-    name: 'what is remembered as missing is not compared with the sync that the log names',
-    troubles: 'restarts',
-    finds: 'removed, but full syncs did not miss it',
-    mistake: {
+    {
+      name: 'what is remembered as missing is not compared with the sync that the log names',
+      finds: 'removed, but full syncs did not miss it',
       trouble: 0.7,
       manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
       // Each process finds what any sync missed: maps that are void, which only their syncs give away.
@@ -83,12 +77,9 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
         });
       },
     },
-  },
-  {
-    name: 'rows that were seen stay among the missing',
-    troubles: 'restarts',
-    finds: 'removed, but full syncs did not miss it',
-    mistake: {
+    {
+      name: 'rows that were seen stay among the missing',
+      finds: 'removed, but full syncs did not miss it',
       manner: { liesOften: 0.5, lies: ['cut short'], hasTotals: false, paging: 'keyset' },
       state: (state) =>
         withDeletions(state, {
@@ -99,27 +90,20 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
           },
         }),
     },
-  },
-  {
-    name: 'the guard is switched off',
-    troubles: 'restarts',
-    finds: 'removed beyond the limits without an approval',
-    mistake: { parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1 } }) },
-  },
-  {
-    name: 'the guard forgets the earlier removals of the day',
-    troubles: 'restarts',
-    finds: 'removed beyond the limits without an approval',
-    mistake: {
+    {
+      name: 'the guard is switched off',
+      finds: 'removed beyond the limits without an approval',
+      parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1 } }),
+    },
+    {
+      name: 'the guard forgets the earlier removals of the day',
+      finds: 'removed beyond the limits without an approval',
       trouble: 0.3,
       log: (log) => withDeletionState(log, (state) => ({ ...state, removed: 0 })),
     },
-  },
-  {
-    name: 'a hold is forgotten at a restart',
-    troubles: 'restarts',
-    finds: 'a hold ended although rows are missing still',
-    mistake: {
+    {
+      name: 'a hold is forgotten at a restart',
+      finds: 'a hold ended although rows are missing still',
       log: (log) =>
         withOther(log, {
           own: async (signal) => {
@@ -134,37 +118,26 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
           },
         }),
     },
-  },
-  {
-    name: 'an approval releases more than was listed',
-    troubles: 'restarts',
-    finds: 'removed beyond the limits without an approval',
-    mistake: {
+    {
+      name: 'an approval releases more than was listed',
+      finds: 'removed beyond the limits without an approval',
       approves: (_listed, { broker, collections }) =>
         new Set(collections.flatMap((collection) => [...broker.viewOf(collection).keys()])),
     },
-  },
-  {
-    name: "another tenant's rows count as known",
-    troubles: 'restarts',
-    finds: "another tenant's row",
-    mistake: {
-      state: (state) =>
-        withIndexes(state, (index) =>
-          withOther(index, {
-            lookup: async (area, keys, expected) => {
-              const values = await index.lookup(area, keys, expected);
-              return area === 'rows' ? values.map((value) => value ?? Buffer.alloc(16)) : values;
-            },
-          }),
-        ),
+    {
+      name: "another tenant's rows count as known",
+      finds: "another tenant's row",
+      index: (index) =>
+        withOther(index, {
+          lookup: async (area, keys, expected) => {
+            const values = await index.lookup(area, keys, expected);
+            return area === 'rows' ? values.map((value) => value ?? Buffer.alloc(16)) : values;
+          },
+        }),
     },
-  },
-  {
-    name: 'a single answer empties a class',
-    troubles: 'restarts',
-    finds: 'emptied after a single answer',
-    mistake: {
+    {
+      name: 'a single answer empties a class',
+      finds: 'emptied after a single answer',
       // Two earlier syncs seem to have had an answer without content for each class: by offset three must agree.
       state: (state, world) =>
         withDeletions(state, {
@@ -174,28 +147,21 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
               : state.deletions.missing(collection),
         }),
     },
-  },
-  {
-    name: 'an index older than the tombstones in the log is resumed',
-    troubles: 'restarts',
-    finds: 'removed twice',
-    mistake: {
-      state: (state, { at }) =>
-        withIndexes(state, (index) =>
-          withOther(index, {
-            position: async () => {
-              const position = await index.position();
-              return position && { ...position, committedAtMs: at.time.now() };
-            },
-          }),
-        ),
+    {
+      name: 'an index older than the tombstones in the log is resumed',
+      finds: 'removed twice',
+      index: (index, _name, { at }) =>
+        withOther(index, {
+          position: async () => {
+            const position = await index.position();
+            return position && { ...position, committedAtMs: at.time.now() };
+          },
+        }),
     },
-  },
-  {
-    name: 'a lost topic counts as up to date',
-    troubles: 'lost-topics',
-    finds: 'differs from the hub',
-    mistake: {
+    {
+      name: 'a lost topic counts as up to date',
+      kind: 'tenant-lost-topics',
+      finds: 'differs from the hub',
       log: (log) =>
         withOther(log, {
           ranges: async (topics) =>
@@ -205,27 +171,14 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
             })),
         }),
     },
-  },
-  {
-    name: 'an index that fell back is read and written nevertheless',
-    troubles: 'restarts',
-    finds: 'published twice',
-    mistake: {
-      state: (state) =>
-        withIndexes(state, (index) => {
-          const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
-          return withOther(index, {
-            lookup: async (area, keys) => index.lookup(area, keys, await here()),
-            apply: async (_previous, position, changes) => index.apply(await here(), position, changes),
-          });
-        }),
+    {
+      name: 'an index that fell back is read and written nevertheless',
+      finds: 'published twice',
+      index: readAnywhere,
     },
-  },
-  {
-    name: 'an error quotes an id',
-    troubles: 'restarts',
-    finds: 'an event names a row',
-    mistake: {
+    {
+      name: 'an error quotes an id',
+      finds: 'an event names a row',
       hub: (hub) =>
         withOther(hub, {
           findRows: async ({ ids }) => {
@@ -233,19 +186,17 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
           },
         }),
     },
-  },
-  {
-    name: 'a failed attempt is repeated at once',
-    troubles: 'restarts',
-    finds: 'tried again in',
-    mistake: { parts: (parts) => ({ ...parts, runtime: { ...parts.runtime, random: () => -1 } }) },
-  },
-  {
-    name: 'a re-stamp counts as a change of a row',
-    troubles: 'restarts',
-    finds: 'nothing had changed',
-    mistake: { parts: (parts) => withReaders(parts, stampedReader) },
-  },
+    {
+      name: 'a failed attempt is repeated at once',
+      finds: 'tried again in',
+      parts: (parts) => ({ ...parts, runtime: { ...parts.runtime, random: () => -1 } }),
+    },
+    {
+      name: 'a re-stamp counts as a change of a row',
+      finds: 'nothing had changed',
+      parts: (parts) => withReaders(parts, stampedReader),
+    },
+  ]),
 ];
 
 /** Each published row seems to have been missed once before. */
@@ -295,19 +246,11 @@ function withDeletionState(log: TenantLog, change: (state: DeletionState) => Del
 }
 
 function alwaysWhole(hub: Hub): Hub {
-  return withOther(hub, {
-    async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
-      const pages = hub.readPages(options);
-      for (;;) {
-        const step = await pages.next();
-        if (step.done === true) {
-          const { rows } = step.value;
-          return { ...step.value, paging: 'keyset', totalAtStart: rows, totalAtEnd: rows };
-        }
-        yield { ...step.value, total: null };
-      }
-    },
-  });
+  return withPages(
+    hub,
+    (page) => ({ ...page, total: null }),
+    (end) => ({ ...end, paging: 'keyset', totalAtStart: end.rows, totalAtEnd: end.rows }),
+  );
 }
 
 function withReaders(parts: Tenant, misuse: (reader: RowReader) => RowReader): Tenant {

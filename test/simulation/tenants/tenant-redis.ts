@@ -1,3 +1,4 @@
+import { areasOf } from '../../../src/state/index-store.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type {
   CollectionIndex,
@@ -12,10 +13,8 @@ import type {
 import { MemoryDeletions } from '../../../src/state/memory-state.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 
-type Area = 'rows' | 'rejects';
-
 interface IndexData {
-  readonly contents: Record<Area, Map<string, Buffer>>;
+  readonly contents: Record<IndexArea, Map<string, Buffer>>;
   position: IndexPosition | null;
   replay: object | null;
 }
@@ -55,7 +54,7 @@ export class TenantRedis implements TenantState {
     return this.#memory;
   }
 
-  contents(collection: CollectionName): Readonly<Record<Area, ReadonlyMap<string, Buffer>>> {
+  contents(collection: CollectionName): Readonly<Record<IndexArea, Map<string, Buffer>>> {
     return this.#data(collection).contents;
   }
 
@@ -99,7 +98,7 @@ export class TenantRedis implements TenantState {
         await dawdle(this.#at, 2);
         this.#mayFail();
         requireAt(data(), expected);
-        const values = data().contents[area as Area];
+        const values = data().contents[area];
         return keys.map((key) => values.get(key) ?? null);
       },
       apply: async (previous, position, changes) => {
@@ -113,7 +112,7 @@ export class TenantRedis implements TenantState {
       },
       count: async (area) => {
         this.#mayFail();
-        return data().contents[area as Area].size;
+        return data().contents[area].size;
       },
       async *keys(area) {
         for await (const batch of entries(area)) yield batch.map(([key]) => key);
@@ -148,7 +147,7 @@ export class TenantRedis implements TenantState {
       },
       lookup: async (area, keys) => {
         this.#mayFail();
-        return keys.map((key) => data().contents[area as Area].get(key) ?? null);
+        return keys.map((key) => data().contents[area].get(key) ?? null);
       },
       entries: (area) => this.#entries(name, area),
       finish: async (position) => {
@@ -160,12 +159,12 @@ export class TenantRedis implements TenantState {
   }
 
   async *#entries(name: CollectionName, area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
-    const keys = [...this.#data(name).contents[area as Area].keys()];
+    const keys = [...this.#data(name).contents[area].keys()];
     for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
       await dawdle(this.#at, 1);
       this.#mayFail();
       yield keys.slice(from, from + KEYS_AT_ONCE).flatMap((key) => {
-        const value = this.#data(name).contents[area as Area].get(key);
+        const value = this.#data(name).contents[area].get(key);
         return value === undefined ? [] : [[key, value] as const];
       });
     }
@@ -229,21 +228,23 @@ function call(memory: MemoryDeletions, { method, parameters }: Note): unknown {
 }
 
 function emptyIndex(): IndexData {
-  return { contents: { rows: new Map(), rejects: new Map() }, position: null, replay: null };
+  return { contents: contentsOf(() => new Map()), position: null, replay: null };
 }
 
 function copyOf({ contents, position, replay }: IndexData): IndexData {
-  return {
-    contents: { rows: new Map(contents.rows), rejects: new Map(contents.rejects) },
-    position,
-    replay,
-  };
+  return { contents: contentsOf((area) => new Map(contents[area])), position, replay };
+}
+
+function contentsOf(make: (area: IndexArea) => Map<string, Buffer>): IndexData['contents'] {
+  return Object.fromEntries(
+    areasOf('absence-versions').map((area) => [area, make(area)]),
+  ) as IndexData['contents'];
 }
 
 function change({ contents }: IndexData, changes: readonly IndexChange[]): void {
   for (const { area, key, value } of changes) {
-    if (value === null) contents[area as Area].delete(key);
-    else contents[area as Area].set(key, value);
+    if (value === null) contents[area].delete(key);
+    else contents[area].set(key, value);
   }
 }
 

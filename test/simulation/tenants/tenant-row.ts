@@ -1,11 +1,14 @@
 import type { RowReader } from '../../../src/core/decoded-row.ts';
-import { hashOf, simulatedReader, type SimulatedRow } from '../sessions/simulated-row.ts';
 
 /** Part of every id and every content, which must occur in no event and no error (invariant 9). */
 export const MARKER = 'zq';
 
 /** A row with a number in its content, which rises with every change in the whole hub. */
-export interface TenantRow extends SimulatedRow {
+export interface TenantRow {
+  readonly sourcedId: string;
+  readonly version: number;
+  readonly modifiedAtMs: number;
+  readonly isReadable: boolean;
   /** The school of the row: rights can be lost for one school. */
   readonly school: number;
   readonly name: string;
@@ -15,15 +18,30 @@ export function tenantRow(row: Omit<TenantRow, 'name'>): TenantRow {
   return { ...row, name: `${MARKER} ${row.sourcedId} as of ${row.version}` };
 }
 
+/** Of the version and whether it can be read: a re-stamp leaves it as it is. */
+function hashOf({ version, isReadable }: TenantRow): Buffer {
+  const hash = Buffer.alloc(16);
+  hash.writeUInt32BE(version, 0);
+  hash.writeUInt8(isReadable ? 0 : 1, 4);
+  return hash;
+}
+
 export function hashTextOf(row: TenantRow): string {
   return hashOf(row).toString('hex');
 }
 
 export const tenantReader: RowReader = {
-  ...simulatedReader,
-  read: (row) =>
-    (row as TenantRow).isReadable
-      ? simulatedReader.read(row)
-      : simulatedReader.reject(row, 'a field could not be read'),
+  read(row) {
+    const value = row as TenantRow;
+    const { sourcedId, modifiedAtMs, isReadable } = value;
+    return isReadable
+      ? { kind: 'row', sourcedId, value, hash: hashOf(value), modifiedAtMs }
+      : tenantReader.reject(row, 'a field could not be read');
+  },
+  reject(row, reason) {
+    const { sourcedId, modifiedAtMs } = row as TenantRow;
+    const hash = hashOf(row as TenantRow);
+    return { kind: 'reject', sourcedId, rejectId: sourcedId, reason, text: null, modifiedAtMs, hash };
+  },
   encode: (value) => Buffer.from(JSON.stringify(value)),
 };

@@ -1,9 +1,10 @@
+import type { HubVersion } from '../chains/hub-version.ts';
 import { tenantRow, type TenantRow } from './tenant-row.ts';
 
-/** A row, or a student of a class, as the hub lists it. */
+/** A row, a version of an absence, or a student of a class, as the hub lists it. */
 export interface ListedRow {
   readonly id: string;
-  readonly row: TenantRow | { readonly sourcedId: string };
+  readonly row: TenantRow | HubVersion | { readonly sourcedId: string };
 }
 
 /** One of this many ids is listed twice in a page, and another one again on the next page. */

@@ -13,14 +13,14 @@ import { runSync } from '../../../src/sync/run-sync.ts';
 import { plainSource } from '../../../src/source/source.ts';
 import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
 import { madeCollection } from './support/made-collection.ts';
-import { asListed } from '../../simulation/parts/keyset-pages.ts';
-import { simulatedReader, type SimulatedRow } from '../../simulation/sessions/simulated-row.ts';
+import { asListed } from '../../simulation/parts/listed-pages.ts';
+import { tenantReader, type TenantRow } from '../../simulation/tenants/tenant-row.ts';
 
 const PAGE_ROWS = 3;
 const IDS = 8;
 const { signal } = new AbortController();
 
-type Rows = ReadonlyMap<string, SimulatedRow>;
+type Rows = ReadonlyMap<string, Omit<TenantRow, 'school' | 'name'>>;
 type Step =
   | { readonly do: 'write' | 'leave' | 'spoil'; readonly row: number; readonly content: number }
   | { readonly do: 'restamp' | 'full' | 'delta' }
@@ -61,14 +61,14 @@ class World {
   async open(): Promise<void> {
     const hub = { readPages: (options: ReadOptions) => this.#readPages(options) } as Hub;
     this.#parts = await madeCollection({
-      settings: { reader: simulatedReader, encodeReject: () => Buffer.alloc(1) },
+      settings: { reader: tenantReader, encodeReject: () => Buffer.alloc(1) },
       tenant: { emit: (event) => this.#note(event) },
       commit: ({ records, progress }) => {
         this.records.push(...records);
         const committed = withOffsets(progress, {});
         return Promise.resolve({ progress: committed, derived: [], committedAtMs: 0, tookMs: 0 });
       },
-      own: { pages: this.#pages, source: plainSource(hub, collectionNamed('users'), simulatedReader) },
+      own: { pages: this.#pages, source: plainSource(hub, collectionNamed('users'), tenantReader) },
     });
   }
 

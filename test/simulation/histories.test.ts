@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { KINDS, MUTATIONS } from './run/kinds.ts';
+import { firstCatch } from './run/played.ts';
+
+/*
+ * Random histories, each repeated by its seed; `npm run test:simulation` plays thousands of them.
+ * ROLLCALL_HISTORIES_MS: for how long new seeds are played besides the fixed ones, for all kinds together.
+ */
+
+const FIXED_SEEDS = { groups: 20, others: 6 };
+const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
+const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 60_000;
+/** The others show later; `npm run test:simulation -- --mutate` tries them all. */
+const MISTAKE_SEEDS = 60;
+const SHOW_LATE = new Set([
+  'the index changes before the log has committed',
+  'every unknown ancestor counts as not found',
+  'a row that the hub has counts as gone',
+  'the watermark moves before the sync is complete',
+  'what is remembered as missing is not compared with the sync that the log names',
+  'rows that were seen stay among the missing',
+  'the guard is switched off',
+  'the guard forgets the earlier removals of the day',
+  'an approval releases more than was listed',
+  'a single answer empties a class',
+  'a lost topic counts as up to date',
+  'an index older than the tombstones in the log is resumed',
+]);
+
+/** The fixed seeds must include each of these: histories in which nothing goes wrong prove nothing. */
+const MUST_HAPPEN = [
+  ['commit-failed', 'session-failed', 'sync-failed', 'OWNERSHIP_LOST', 'kafka: decided later'],
+  ['redis: flushed', 'redis: restored', 'current', 'resumed', 'rebuilt'],
+  ['stale rows', 'rows removed', 'short', 'deletions: held', 'deletions: missing', 'deletions: approved'],
+  ['people: approved', 'other afterschools configured'],
+  ['created', 'replaced', 'deleted', 'restored', 'shown', 'hidden', 'forgotten'],
+  ['absences switched on', 'mapping changed', 'changelog lost'],
+  ['join', 'leave', 'crash', 'two crashes', 'coordinator moves', 'lease over', 'with a fenced writer'],
+  ['looks at two that believe they own a tenant'],
+].flat();
+
+const happened = new Set<string>();
+
+async function expectNoProblem({ name, play }: (typeof KINDS)[number], seed: number): Promise<void> {
+  const { problems, happened: more } = await play(seed);
+  const again = `npm run test:simulation -- --kind ${name} --seed ${seed} shows it again`;
+  expect([again, problems]).toEqual([again, []]);
+  for (const [what, times] of more) if (times > 0) happened.add(what);
+}
+
+async function expectNoProblems(kind: (typeof KINDS)[number], seeds: number): Promise<void> {
+  if (!Number.isFinite(BUDGET_MS)) throw new Error('ROLLCALL_HISTORIES_MS is not a number');
+  for (let seed = 1; seed <= seeds; seed += 1) await expectNoProblem(kind, seed);
+  const startedAtMs = Date.now();
+  for (let seed = startedAtMs % 1_000_000_000; Date.now() - startedAtMs < BUDGET_MS / KINDS.length; seed += 1)
+    await expectNoProblem(kind, seed);
+}
+
+describe('histories of a tenant', () => {
+  it.each(KINDS.filter(({ name }) => name !== 'groups'))(
+    '($name) end with topics equal to the hub, each change published once, and no mass removal without an approval',
+    (kind) => expectNoProblems(kind, FIXED_SEEDS.others),
+    TIMEOUT_MS,
+  );
+});
+
+describe('histories of workers that share tenants', () => {
+  it.each(KINDS.filter(({ name }) => name === 'groups'))(
+    'give each tenant to exactly one, move the fewest possible, leave none unserved for longer than promised, and no older writer commits after a newer',
+    (kind) => expectNoProblems(kind, FIXED_SEEDS.groups),
+    TIMEOUT_MS,
+  );
+});
+
+describe('histories', () => {
+  it.each(KINDS)('($name) that are repeated by their seed are the same', async ({ play }) => {
+    expect(await play(7)).toEqual(await play(7));
+  });
+
+  it('include each trouble that the checks need', () => {
+    expect(MUST_HAPPEN.filter((what) => !happened.has(what))).toEqual([]);
+  });
+});
+
+describe('the checks of a history', () => {
+  it.each(MUTATIONS.filter(({ name }) => !SHOW_LATE.has(name)))(
+    'notice that $name',
+    async (mutation) => expect((await firstCatch(mutation, MISTAKE_SEEDS)).problem).not.toBeNull(),
+    TIMEOUT_MS,
+  );
+});

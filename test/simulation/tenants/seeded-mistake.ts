@@ -1,9 +1,0 @@
-import type { TenantMistake, TenantTroubles } from './tenant-history.ts';
-
-/** A mistake that the code under test could make, the kind of history to plant it in, and the problem that must be found. */
-export interface SeededTenantMistake {
-  readonly name: string;
-  readonly troubles: TenantTroubles;
-  readonly finds: string;
-  readonly mistake: TenantMistake;
-}
