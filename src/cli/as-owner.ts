@@ -93,23 +93,19 @@ async function livingOwner(
   });
 }
 
-/** `<host>-<pid>-<8 hex digits>`: the name of an owner (session/tenant.ts). */
-const OWNER_NAME = /^(.+)-(\d+)-[0-9a-f]{8}$/;
-
 /**
- * The process id of a tenant's last owner, if that is a living process of this program on this machine; null otherwise,
+ * The process id of a tenant's last owner, `<host>-<pid>-<8 hex digits>` (session/tenant.ts), if that is a living process of this program on this machine; null otherwise,
  * and always for an owner on another machine.
  */
 function livingProcess(owner: string): number | null {
-  const [, host, digits] = OWNER_NAME.exec(owner) ?? [];
+  const [, host, digits] = /^(.+)-(\d+)-[0-9a-f]{8}$/.exec(owner) ?? [];
   const pid = Number(digits);
   if (host !== hostname() || pid === process.pid) return null;
   try {
     // Signal 0 only tests. The system reuses ids, so a command line that can be read must be one of this program.
     process.kill(pid, 0);
-    const isAnother =
-      process.platform === 'linux' && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('rollcall');
-    return isAnother ? null : pid;
+    if (process.platform !== 'linux') return pid;
+    return /(rollcall(\.mjs)?|main\.[jt]s)\0/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ? pid : null;
   } catch {
     return null;
   }

@@ -11,13 +11,9 @@ export interface Scope {
 /** The tenant with that id, or all tenants without an id. Throws `USAGE_INVALID` for an unknown id. */
 export function chooseTenants(config: Config, id: string | undefined): readonly TenantConfig[] {
   if (id === undefined) return config.tenants;
-  const found = config.tenants.filter((tenant) => tenant.id === id);
-  if (found.length > 0) return found;
-  throw unknownName(
-    'tenant',
-    id,
-    config.tenants.map((tenant) => tenant.id),
-  );
+  const ids = config.tenants.map((tenant) => tenant.id);
+  chooseFrom('tenant', id, ids);
+  return config.tenants.filter((tenant) => tenant.id === id);
 }
 
 /** The tenant with that id, or the only one. Throws `USAGE_INVALID`. */
@@ -49,17 +45,13 @@ export function choose(
   return { tenants, collections: [...new Set(names)] };
 }
 
+const MOST_LISTED = 30;
+
 /** Throws `USAGE_INVALID` for a name that is not known. */
 export function chooseFrom<T extends string>(what: string, name: string, known: readonly T[]): T {
   const found = known.find((each) => each === name);
   if (found !== undefined) return found;
-  throw unknownName(what, name, known);
-}
-
-const MOST_LISTED = 30;
-
-function unknownName(what: string, name: string, known: readonly string[]): RollcallError {
-  return new RollcallError('USAGE_INVALID', `There is no ${what} ${JSON.stringify(name)}`, {
+  throw new RollcallError('USAGE_INVALID', `There is no ${what} ${JSON.stringify(name)}`, {
     remedy: `There are: ${known.slice(0, MOST_LISTED).join(', ')}${known.length > MOST_LISTED ? ', …' : '.'}`,
   });
 }

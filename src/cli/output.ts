@@ -24,14 +24,23 @@ export interface Output {
 
 export interface OutputStream {
   readonly isTTY?: boolean | undefined;
+  /** The descriptor of a stream of the process. */
+  readonly fd?: number | undefined;
   write(text: string): unknown;
+}
+
+/** What the command line has of its process: `process`, or what a test gives it. */
+export interface Host extends Pick<NodeJS.Process, 'env' | 'exitCode'> {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
 }
 
 const PROGRESS_EVERY_MS = 2_000;
 
 export function createOutput(options: {
-  streams: { readonly stdout: OutputStream; readonly stderr: OutputStream };
-  env: Readonly<Record<string, string | undefined>>;
+  host: Pick<Host, 'stdout' | 'stderr' | 'env'>;
   json: boolean;
   /** False for `--no-color`. */
   color?: boolean | undefined;
@@ -39,8 +48,8 @@ export function createOutput(options: {
   nowMs: () => number;
 }): Output {
   const { json, nowMs } = options;
-  const { stdout, stderr } = options.streams;
-  const colors = picocolors.createColors(wantsColors(stdout, options));
+  const { stdout, stderr, env } = options.host;
+  const colors = picocolors.createColors(wantsColors(stdout, env, options.color));
   let progressAtMs = Number.NEGATIVE_INFINITY;
   const print = (stream: OutputStream, text: string): void => void stream.write(`${text}\n`);
   return {
@@ -70,10 +79,11 @@ export function createOutput(options: {
 /** Whether to use colours: only on a terminal, and not with NO_COLOR (https://no-color.org) or `--no-color`. */
 export function wantsColors(
   stream: OutputStream,
-  options: { env: Readonly<Record<string, string | undefined>>; color?: boolean | undefined },
+  env: NodeJS.ProcessEnv,
+  color: boolean | undefined,
 ): boolean {
-  const noColor = options.env['NO_COLOR'] ?? '';
-  if (options.color === false || noColor !== '' || options.env['TERM'] === 'dumb') return false;
+  const noColor = env['NO_COLOR'] ?? '';
+  if (color === false || noColor !== '' || env['TERM'] === 'dumb') return false;
   return stream.isTTY === true;
 }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { commandsHere } from '../commands-here.ts';
 import { EXIT } from './exit-code.ts';
 import { helpCommand } from './help.ts';
+import type { Host } from './output.ts';
 import { reportError } from './report-error.ts';
 import { packageVersion } from './package-version.ts';
 
@@ -50,24 +51,24 @@ export async function runProcess(verbs: Verbs): Promise<void> {
       throw error;
     });
   }
-  process.exitCode = await runProgram(process.argv.slice(2), verbs);
+  process.exitCode = await runProgram(process.argv.slice(2), verbs, process);
   // The verb has removed its listeners: a signal now only shortens the wait.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit());
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
 /** Runs a command line (without node and script) to its end and returns the exit code. Never throws. */
-export async function runProgram(argv: readonly string[], verbs: Verbs): Promise<number> {
-  process.exitCode = EXIT.ok;
+export async function runProgram(argv: readonly string[], verbs: Verbs, host: Host): Promise<number> {
+  host.exitCode = EXIT.ok;
   try {
-    const program = await createProgram(argv, verbs);
+    const program = await createProgram(argv, verbs, host);
     await hearSignals();
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badUse;
-    return reportError(error, { stderr: process.stderr, env: process.env, stopped: false });
+    return reportError(error, { host, stopped: false });
   }
-  return process.exitCode;
+  return host.exitCode;
 }
 
 /** Loading blocks the event loop: this lets a signal that arrived meanwhile take effect before the verb begins. */
@@ -77,7 +78,7 @@ async function hearSignals(): Promise<void> {
   await setImmediate();
 }
 
-async function createProgram(argv: readonly string[], verbs: Verbs): Promise<Command> {
+async function createProgram(argv: readonly string[], verbs: Verbs, host: Host): Promise<Command> {
   const program = new Command('rollcall')
     .description(DESCRIPTION)
     .version(
@@ -98,8 +99,8 @@ async function createProgram(argv: readonly string[], verbs: Verbs): Promise<Com
     program.addCommand(command.summary(summary));
   }
   program.addCommand(helpCommand(program).summary('all about a verb, an error code, an alert, or a page'));
-  teachOnMistakes(program, 'rollcall');
-  return program;
+  teachOnMistakes(program, 'rollcall', host);
+  return program.setOptionValue('host', host);
 }
 
 /** The name of the verb on the command line, the only one whose code is loaded. */
@@ -111,15 +112,15 @@ function verbIn(argv: readonly string[]): string | undefined {
 }
 
 /** On a wrong command line, prints the mistake and the matching `--help`; never exits the process. */
-function teachOnMistakes(command: Command, name: string): void {
+function teachOnMistakes(command: Command, name: string, host: Host): void {
   command
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (sub) => sub.name() })
     .configureOutput({
-      writeOut: (text) => process.stdout.write(commandsHere(text)),
-      outputError: (text, write) => {
-        write(commandsHere(`✗ ${text.replace(/^error: /, '').trim()}\n→ ${name} --help\n`));
+      writeOut: (text) => host.stdout.write(commandsHere(text)),
+      outputError: (text) => {
+        host.stderr.write(commandsHere(`✗ ${text.replace(/^error: /, '').trim()}\n→ ${name} --help\n`));
       },
     });
-  for (const child of command.commands) teachOnMistakes(child, `${name} ${child.name()}`);
+  for (const child of command.commands) teachOnMistakes(child, `${name} ${child.name()}`, host);
 }

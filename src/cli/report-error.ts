@@ -4,7 +4,7 @@ import { commandsHere } from '../commands-here.ts';
 import { RollcallError } from '../errors.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { safeErrorMessage } from '../telemetry/safe-error.ts';
-import { wantsColors, type OutputStream } from './output.ts';
+import { wantsColors, type Host } from './output.ts';
 
 /**
  * Prints an error and its remedy, without a stack trace, and returns the exit code. `ROLLCALL_DEBUG=1` adds all details,
@@ -13,16 +13,15 @@ import { wantsColors, type OutputStream } from './output.ts';
 export function reportError(
   error: unknown,
   options: {
-    stderr: OutputStream;
-    env: Readonly<Record<string, string | undefined>>;
+    host: Pick<Host, 'stderr' | 'env'>;
     color?: boolean | undefined;
     /** Whether a signal asked to stop: an abort then needs no explanation. */
     stopped: boolean;
   },
 ): number {
-  const { stderr, env, stopped } = options;
-  const colors = picocolors.createColors(wantsColors(stderr, options));
-  if (stopped && error instanceof Error && error.name === 'AbortError') {
+  const { stderr, env } = options.host;
+  const colors = picocolors.createColors(wantsColors(stderr, env, options.color));
+  if (options.stopped && error instanceof Error && error.name === 'AbortError') {
     stderr.write(`${colors.yellow('✗')} stopped before it was done\n`);
     return EXIT.failed;
   }

@@ -39,19 +39,19 @@ Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when it has every tenant a
     .action(verbAction(run));
 }
 
-async function run({ output, signal, openConfig }: Verb): Promise<number> {
+async function run({ host, output, signal, openConfig }: Verb): Promise<number> {
   const configFile = openConfig();
   const { config } = configFile;
-  const hasColors = output.colors.isColorSupported;
-  const destination = openLogDestination({ fd: 1, isTty: process.stdout.isTTY, hasColors });
-  const logger = createLogger({ level: logLevelFrom(process.env), destination });
+  const destination = openLogDestination(host.stdout, output.colors.isColorSupported);
+  const logger = createLogger({ level: logLevelFrom(host.env), destination });
   const giveUp = (): void => {
     logger.error(
       'the process could not close everything in time; the next start reads again what was not committed',
     );
     process.exit(EXIT.ok);
   };
-  signal.addEventListener('abort', () => setTimeout(giveUp, STOP_WITHIN_MS).unref());
+  let stopping: NodeJS.Timeout | undefined;
+  signal.addEventListener('abort', () => (stopping = setTimeout(giveUp, STOP_WITHIN_MS).unref()));
   const board = new Board(configFile, {
     version: packageVersion(),
     now: () => Date.now(),
@@ -93,6 +93,7 @@ async function run({ output, signal, openConfig }: Verb): Promise<number> {
     await kafkaPing[Symbol.asyncDispose]();
     await assembly[Symbol.asyncDispose]();
     await server.close();
+    clearTimeout(stopping);
   }
 }
 

@@ -141,15 +141,17 @@ function show(output: Output, findings: readonly TopicFinding[], left: readonly 
   return exitCode({ hasFailed: wrong.length > 0 });
 }
 
+function wantedTopics(config: Config): ReadonlySet<string> {
+  return new Set(config.tenants.flatMap((each) => topicsOf(config, each)).map(({ name }) => name));
+}
+
 /** The topics among these that the configuration does not want. `tenantId`: only of this tenant. */
 export function leftOverTopics(
   names: readonly string[],
   config: Config,
   tenantId?: string,
 ): readonly LeftOverTopic[] {
-  const wanted = new Set(
-    config.tenants.flatMap((tenant) => topicsOf(config, tenant)).map(({ name }) => name),
-  );
+  const wanted = wantedTopics(config);
   const ids = new Set(config.tenants.map(({ id }) => id));
   return names.toSorted().flatMap((topic) => {
     const parts = partsOfTopic(topic);
@@ -163,9 +165,7 @@ export function leftOverTopics(
 
 async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {
   const config = loadConfig({ withoutHub: true });
-  const wanted = new Set(
-    config.tenants.flatMap((tenant) => topicsOf(config, tenant)).map(({ name }) => name),
-  );
+  const wanted = wantedTopics(config);
   const topics = args.map((name) => ({ name, ...purgeable(name, wanted) }));
   if (flags.yes !== true) return report(output, 'deleted with all records', topics, false);
   for (const [topicPrefix, some] of Map.groupBy(topics, (topic) => topic.topicPrefix)) {

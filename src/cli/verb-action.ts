@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import { ConfigFile } from '../config/config-file.ts';
 import { handOverStop } from '../../bin/early-stop.mjs';
-import { createOutput, type Output } from './output.ts';
+import { createOutput, type Host, type Output } from './output.ts';
 import { reportError } from './report-error.ts';
 
 const DEFAULT_CONFIG = './rollcall.yaml';
@@ -14,10 +14,13 @@ interface GlobalOptions {
   readonly json?: boolean | undefined;
   /** False for `--no-color`. */
   readonly color?: boolean | undefined;
+  /** Of the program: no option of the command line. */
+  readonly host: Host;
 }
 
 /** What a verb receives. */
 export interface Verb<Flags = object> {
+  readonly host: Host;
   readonly output: Output;
   /** Aborted by SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
@@ -44,12 +47,13 @@ export function verbAction<Flags extends object>(
     // Commander passes the arguments, the options and, last, the command.
     const command = parameters.at(-1) as Command;
     const flags = command.optsWithGlobals<Flags & GlobalOptions>();
-    const { color, json = false, config: path = process.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG } = flags;
-    const { env, stderr } = process;
-    using stop = listenForStop();
-    const sources = { path, env, readFile: (each: string) => readFileSync(each, 'utf8') };
+    const { color, json = false, host } = flags;
+    const path = flags.config ?? (host.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG);
+    using stop = listenForStop(host);
+    const sources = { path, env: host.env, readFile: (each: string) => readFileSync(each, 'utf8') };
     const verb: Verb<Flags> = {
-      output: createOutput({ streams: process, env, json, color, nowMs: () => performance.now() }),
+      host,
+      output: createOutput({ host, json, color, nowMs: () => performance.now() }),
       signal: stop.signal,
       configPath: path,
       loadConfig: (how) => loadConfig({ ...sources, ...how }),
@@ -58,9 +62,9 @@ export function verbAction<Flags extends object>(
       flags,
     };
     try {
-      process.exitCode = (await body(verb)) ?? 0;
+      host.exitCode = (await body(verb)) ?? 0;
     } catch (error) {
-      process.exitCode = reportError(error, { stderr, env, color, stopped: stop.signal.aborted });
+      host.exitCode = reportError(error, { host, color, stopped: stop.signal.aborted });
     }
   };
 }
@@ -70,20 +74,20 @@ export function verbAction<Flags extends object>(
  * process and to the one that started it, which passes it on). From now on the listeners of
  * bin/early-stop.mjs, which end a process at once that has not begun its work, do nothing.
  */
-function listenForStop(): Disposable & { readonly signal: AbortSignal } {
+function listenForStop(host: Host): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const listener = (signal: NodeJS.Signals): void => {
     if (controller.signal.aborted && signal === 'SIGINT') process.exit(1);
     controller.abort();
-    if (process.stderr.isTTY) process.stderr.write('\nStopping; press Ctrl-C again to stop at once.\n');
+    if (host.stderr.isTTY) host.stderr.write('\nStopping; press Ctrl-C again to stop at once.\n');
   };
   const signals = ['SIGINT', 'SIGTERM'] as const;
-  for (const signal of signals) process.on(signal, listener);
+  for (const signal of signals) host.on(signal, listener);
   handOverStop();
   return {
     signal: controller.signal,
     [Symbol.dispose]() {
-      for (const signal of signals) process.off(signal, listener);
+      for (const signal of signals) host.off(signal, listener);
     },
   };
 }

@@ -53,18 +53,18 @@ export function createLogger(options: { level: LogLevel; destination: Destinatio
   );
 }
 
-/** Opens a file descriptor for logs: JSON lines, or on a terminal lines for people. */
-export function openLogDestination(options: {
-  fd: 1 | 2;
-  isTty: boolean;
-  hasColors: boolean;
-}): DestinationStream {
+/** A stream for logs: JSON lines, or on a terminal lines for people. */
+export function openLogDestination(
+  stream: DestinationStream & { readonly fd?: number | undefined; readonly isTTY?: boolean | undefined },
+  hasColors: boolean,
+): DestinationStream {
+  if (stream.fd === undefined) return stream;
   // Synchronous, so that no line is lost when the process ends; there are few lines.
-  const destination = pino.destination({ fd: options.fd, sync: true });
+  const destination = pino.destination({ fd: stream.fd, sync: true });
   // A reader that closes its end must not end the process.
   destination.on('error', () => {});
-  if (!options.isTty) return destination;
-  const colors = picocolors.createColors(options.hasColors);
+  if (stream.isTTY !== true) return destination;
+  const colors = picocolors.createColors(hasColors);
   return { write: (line) => void destination.write(readableLine(line, colors)) };
 }
 

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { openMirror } from '../support/mirror.ts';
-import { configFile } from './support/config-file.ts';
-import { startRollcall } from './support/rollcall.ts';
+import { rollcall, startOwner, startProcess, startRollcall } from './support/rollcall.ts';
+import { startTestTenant } from './support/test-tenant.ts';
 
 it('a command whose owner is killed asks the next owner, which continues afterwards', async () => {
   await using mirror = await openMirror({
@@ -11,13 +11,12 @@ it('a command whose owner is killed asks the next owner, which continues afterwa
     settings: { http: { port: 0 } },
   });
   await mirror.full();
-  using config = configFile(mirror.configText);
-  const first = startRollcall(config.path, ['run'], { longestMs: 180_000 });
+  const first = startProcess(mirror.configText, 'run');
   // Its own first sync is over, so it makes every later full sync for the command.
   await first.says('"rowsSeen"');
   mirror.hub.faults.set('latency=1000@users');
   mirror.hub.requests.clear();
-  const command = startRollcall(config.path, ['pull', '--full'], { longestMs: 180_000 });
+  const command = startRollcall(mirror.configText, 'pull', '--full');
   await command.says('asking the process that runs');
   // The owner handles the request: it reads all rows of the hub, not only changed ones.
   await vi.waitFor(
@@ -28,14 +27,23 @@ it('a command whose owner is killed asks the next owner, which continues afterwa
     { timeout: 30_000, interval: 50 },
   );
   first.kill('SIGKILL');
-  const second = startRollcall(config.path, ['run'], { longestMs: 180_000 });
+  const starting = startOwner(mirror.configText);
   mirror.hub.faults.clear();
   const { code, stderr } = await command.ended;
   expect(stderr).toContain("finding the tenant's present owner");
   expect(stderr.split('asking the process that runs').length - 1).toBe(2);
   expect(code).toBe(0);
-  await second.says('mirroring');
-  second.kill('SIGTERM');
-  const ended = await second.ended;
+  await using second = await starting;
+  const ended = await second.stop();
   expect([ended.code, ended.stdout.includes('OWNERSHIP_LOST')]).toEqual([0, false]);
+});
+
+it('a command refuses to take a tenant over from a process of this machine that it cannot ask', async () => {
+  await using tenant = await startTestTenant();
+  const config = tenant.configWith({ inMemory: true });
+  await using owner = startProcess(config, 'run');
+  await owner.says('"mirroring"');
+  const { code, stderr } = await rollcall(config, 'pull');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be asked: nothing was done')]);
+  expect((await owner.stop()).stdout).not.toContain('OWNERSHIP_LOST');
 });

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
-import { startRollcall, type Ended } from './support/rollcall.ts';
+import { spawnProgram, type Ended } from './support/rollcall.ts';
+import { startTestTenant, type TestTenant } from './support/test-tenant.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../../..');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-package-'));
@@ -33,23 +33,20 @@ function npm(...args: string[]): string {
 }
 
 const start = (...args: string[]) =>
-  startRollcall(config, args, {
-    program: [join(home, 'bin/rollcall')],
-    env: { PATH, HOME: home, HUB_ID: tenant.hub.clientId, HUB_SECRET: tenant.hub.clientSecret },
+  spawnProgram([join(home, 'bin/rollcall'), '--config', config, ...args], {
+    PATH,
+    HOME: home,
+    HUB_ID: tenant.hub.clientId,
+    HUB_SECRET: tenant.hub.clientSecret,
   });
 const rollcall = (...args: string[]): Promise<Ended> => start(...args).ended;
 
 describe('the npm package', () => {
   it('holds what runs, built, and nothing for development', () => {
     const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).trim().split('\n');
-    const wanted = [
-      'dist/main.js',
-      'dist/main.js.map',
-      'dist/telemetry/page/index.html',
-      'avro/users.avsc',
-      'docs/runbooks.md',
-    ];
-    expect(files).toEqual(expect.arrayContaining(wanted.map((file) => `package/${file}`)));
+    const wanted =
+      'dist/main.js dist/main.js.map dist/telemetry/page/index.html avro/users.avsc docs/runbooks.md';
+    expect(files).toEqual(expect.arrayContaining(wanted.split(' ').map((file) => `package/${file}`)));
     expect(
       files.filter((file) => /\.ts$|^package\/(src|test|scripts|reference-hub|helm)\//.test(file)),
     ).toEqual([]);
@@ -65,8 +62,7 @@ describe('the npm package', () => {
     const running = start('run');
     await running.says('"msg":"a sync ended"');
     expect(await rollcall('status')).toMatchObject({ stdout: expect.stringContaining('north') });
-    running.kill('SIGTERM');
-    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(await running.stop()).toMatchObject({ code: 0 });
   });
 
   it('prints commands as they work where it is installed, and what to do about an error', async () => {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Admin } from 'kafkajs';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { deleteTopicsOf, withAdmin } from '../pipeline/kafka-admin.ts';
-import { setTopicSettings } from '../pipeline/recreate-topic.ts';
+import { setTopicSettings, settingsOf } from '../pipeline/recreate-topic.ts';
 import {
   configTextOf,
   newTopicPrefix,
@@ -12,8 +12,7 @@ import {
 } from '../support/mirror.ts';
 import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
 import { readTopics } from '../support/topic-reader.ts';
-import { configFile } from './support/config-file.ts';
-import { rollcall, startRollcall } from './support/rollcall.ts';
+import { rollcall, startOwner } from './support/rollcall.ts';
 
 const ABSENCES = ['absence-versions', 'absences', 'absence-changes'] as const;
 const collections = ['orgs', 'users', ...ABSENCES];
@@ -26,10 +25,8 @@ beforeAll(async () => {
 });
 afterAll(() => hub.stop());
 
-type Break = (admin: Admin, topicOf: (suffix: string) => string) => Promise<unknown>;
-
-function addPartitions(...suffixes: string[]): Break {
-  return async (admin, topicOf) => {
+function addPartitions(...suffixes: string[]) {
+  return async (admin: Admin): Promise<void> => {
     const topicPartitions = suffixes.map((suffix) => ({ topic: topicOf(suffix), count: 6 }));
     await admin.createPartitions({ topicPartitions });
     await vi.waitFor(async () => {
@@ -42,168 +39,183 @@ function addPartitions(...suffixes: string[]): Break {
 interface Situation {
   readonly what: string;
   /** What somebody does to the topics while no process runs. */
-  readonly breaks: Break;
-  /** `kafka.partitions` afterwards; left out: as before. */
-  readonly partitions?: Readonly<Record<string, number>>;
-  /** Whether it can be set back. */
-  readonly isOfConfiguration?: true;
+  readonly breaks?: (admin: Admin) => Promise<unknown>;
+  /** The configured number for `users` afterwards; left out: as before. */
+  readonly users?: number;
   readonly says: string;
-  /** The commands of the remedy. */
-  readonly remedies: readonly string[];
-  /** The topics that the remedy begins anew. */
-  readonly anew: readonly string[];
+  /** Whether the remedy begins with `topics apply`. */
+  readonly applies?: true;
+  /** The topics that the remedy recreates. */
+  readonly recreates?: string;
 }
 
+const loseCleanup = () => setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete' });
+
 const SITUATIONS: readonly Situation[] = [
-  {
-    what: 'a setting',
-    breaks: (_, topicOf) => setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete' }),
-    says: 'cleanup.policy is delete',
-    remedies: ['rollcall topics apply'],
-    anew: [],
-  },
+  { what: 'a setting', breaks: loseCleanup, says: 'cleanup.policy is delete', applies: true },
   {
     what: 'a number of partitions',
     breaks: addPartitions('users', 'orgs'),
     says: 'it has 6 partitions, the configuration says 3',
-    remedies: ['rollcall topics recreate orgs users --tenant north --yes'],
-    anew: ['orgs', 'users'],
+    recreates: 'orgs users',
   },
   {
     what: 'a number of partitions, and the configuration in its wake',
     breaks: addPartitions('users'),
-    partitions: { default: 3, users: 6 },
+    users: 6,
     says: 'it has 6 partitions, its records were written to 3',
-    remedies: ['rollcall topics recreate users --tenant north --yes'],
-    anew: ['users'],
+    recreates: 'users',
   },
   {
     what: 'a configured number of partitions',
-    breaks: () => Promise.resolve(),
-    partitions: { default: 3, users: 5 },
-    isOfConfiguration: true,
+    users: 5,
     says: 'it has 3 partitions, the configuration says 5',
-    remedies: ['rollcall topics recreate users --tenant north --yes'],
-    anew: ['users'],
-  },
-  {
-    what: 'a configured number of partitions to a smaller one',
-    breaks: () => Promise.resolve(),
-    partitions: { default: 3, users: 2 },
-    isOfConfiguration: true,
-    says: 'it has 3 partitions, the configuration says 2',
-    remedies: ['rollcall topics recreate users --tenant north --yes'],
-    anew: ['users'],
+    recreates: 'users',
   },
   {
     what: 'a setting of one topic and the number of partitions of another',
-    breaks: async (admin, topicOf) => {
-      await addPartitions('absences')(admin, topicOf);
-      await setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete' });
+    breaks: async (admin) => {
+      await addPartitions('absences')(admin);
+      await loseCleanup();
     },
     says: 'absences: it has 6 partitions, the configuration says 3',
-    remedies: ['rollcall topics apply', 'rollcall topics recreate absence-versions --tenant north --yes'],
-    anew: ABSENCES,
+    applies: true,
+    recreates: 'absence-versions',
   },
   {
     what: 'the number of partitions of progress and rejects',
     breaks: addPartitions('progress', 'rejects'),
     says: 'progress: it has 6 partitions, the configuration says 1',
-    remedies: ['rollcall topics recreate rejects progress --tenant north --yes'],
-    anew: ['rejects'],
+    recreates: 'rejects progress',
   },
   {
     what: 'the number of partitions of the changelog of absences',
     breaks: addPartitions('absence-state'),
     says: 'absence-state: it has 6 partitions, the configuration says 3',
-    remedies: ['rollcall topics recreate absence-state --tenant north --yes'],
-    anew: [],
+    recreates: 'absence-state',
   },
 ];
+
+let topicPrefix: string;
+beforeEach(() => {
+  topicPrefix = newTopicPrefix();
+});
+afterEach(() => deleteTopicsOf(topicPrefix));
+const topicOf = (suffix: string): string => `${topicPrefix}.north.${suffix}`;
+
+const optionsFor = (users = 3, http = {}): MirrorOptions => {
+  const settings = { kafka: { partitions: { default: 3, users } }, ...http };
+  return { hub, topicPrefix, collections, settings };
+};
+const configFor = (users?: number): string =>
+  configTextOf(hub, topicPrefix, optionsFor(users, { http: { port: 0 } }));
 
 describe('somebody has changed', () => {
   it.each(SITUATIONS)(
     '$what: the start is refused, and its remedy restores a copy that is right',
-    async (situation) => {
-      const topicPrefix = newTopicPrefix();
-      const topicOf = (suffix: string): string => `${topicPrefix}.north.${suffix}`;
-      const { partitions } = situation;
-      const before: MirrorOptions = { hub, topicPrefix, collections };
-      const after = { ...before, settings: { kafka: partitions === undefined ? {} : { partitions } } };
-      try {
-        await loadOnce(before);
-        await withAdmin((admin) => situation.breaks(admin, topicOf));
-        using config = configFile(
-          configTextOf(hub, topicPrefix, { ...after, settings: { ...after.settings, http: { port: 0 } } }),
-        );
-        const refused = await rollcall(config.path, 'run');
-        expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(situation.says)]);
-        expect(commandsIn(refused.stderr)).toEqual(situation.remedies);
-        const known = await recordsOf(TOPICS.map(topicOf));
-        // the other remedy of a changed configuration
-        if (situation.isOfConfiguration === true) await loadOnce(before);
-        for (const command of commandsIn(refused.stderr)) {
-          const [, ...args] = command.split(' ');
-          const followed = await rollcall(config.path, ...args);
-          if (args[1] === 'recreate')
-            expect([followed.code, followed.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
-        }
-        await loadOnce(after);
-        await using mirror = await openMirror(after);
-        expect(await mirror.differences('users', 'absence-versions')).toEqual({});
-        for (const suffix of TOPICS) {
-          const topic = topicOf(suffix);
-          const records = await recordsOf([topic]);
-          expect([suffix, keysInTwoPartitions(records)]).toEqual([suffix, []]);
-          expect(records.length).toBeGreaterThan(0);
-          if (!situation.anew.includes(suffix))
-            expect(records.length).toBe(known.filter((record) => record.topic === topic).length);
-        }
-        const absences = await mirror.records('absences');
-        const changes = await mirror.records('absence-changes');
-        expect(chainProblems({ hub, absences, changes })).toEqual([]);
-        expect(loggedChanges(changes).filter(({ snapshot }) => !snapshot)).toEqual([]);
-      } finally {
-        await deleteTopicsOf(topicPrefix);
+    async ({ breaks, users, says, applies = false, recreates = '' }) => {
+      const remedies = applies ? ['rollcall topics apply'] : [];
+      if (recreates !== '') remedies.push(`rollcall topics recreate ${recreates} --tenant north --yes`);
+      const anew = recreates === 'absence-versions' ? ABSENCES : recreates.split(' ');
+      await loadOnce();
+      if (breaks !== undefined) await withAdmin(breaks);
+      const config = configFor(users);
+      const refused = await rollcall(config, 'run');
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(says)]);
+      expect(commandsIn(refused.stderr)).toEqual(remedies);
+      const known = await recordsOf(TOPICS);
+      // the other remedy of a changed configuration
+      if (breaks === undefined) await loadOnce();
+      for (const command of remedies) {
+        const [, ...args] = command.split(' ');
+        const followed = await rollcall(config, ...args);
+        if (args[1] === 'recreate')
+          expect([followed.code, followed.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
       }
+      await loadOnce(users);
+      await using mirror = await openMirror(optionsFor(users));
+      expect(await mirror.differences('users', 'absence-versions')).toEqual({});
+      for (const suffix of TOPICS) {
+        const records = await recordsOf([suffix]);
+        expect([suffix, keysInTwoPartitions(records)]).toEqual([suffix, []]);
+        expect(records.length).toBeGreaterThan(0);
+        if (!anew.some((each) => each === suffix))
+          expect(records.length).toBe(known.filter(({ topic }) => topic === topicOf(suffix)).length);
+      }
+      const absences = await mirror.records('absences');
+      const changes = await mirror.records('absence-changes');
+      expect(chainProblems({ hub, absences, changes })).toEqual([]);
+      expect(loggedChanges(changes).filter(({ snapshot }) => !snapshot)).toEqual([]);
     },
   );
 });
 
-describe('topics recreate', () => {
-  it('changes nothing without --yes, while a process owns the tenant, or for a topic that is not configured', async () => {
-    const topicPrefix = newTopicPrefix();
-    const options: MirrorOptions = {
-      hub,
-      topicPrefix,
-      collections: ['users'],
-      settings: { http: { port: 0 } },
-    };
-    try {
-      await loadOnce(options);
-      using config = configFile(configTextOf(hub, topicPrefix, options));
-      const recreate = (...args: string[]) => rollcall(config.path, 'topics', 'recreate', ...args);
-      const before = await recordsOf([`${topicPrefix}.north.users`]);
-      expect(await recreate('users')).toMatchObject({
-        code: 3,
-        stdout: expect.stringContaining('north.users'),
+describe('topics', () => {
+  it('list reports missing topics and creates none; apply creates them, and shows them', async () => {
+    const list = await rollcall(configFor(), 'topics', 'list');
+    expect([list.code, list.stdout]).toEqual([1, expect.stringContaining('8 of 8 missing or different')]);
+    expect((await rollcall(configFor(), 'topics', 'list', '--json')).json()).toContainEqual(
+      expect.objectContaining({ topic: topicOf('users'), exists: false }),
+    );
+    const applied = await rollcall(configFor(), 'topics', 'apply');
+    expect([applied.code, applied.stdout]).toEqual([0, expect.stringMatching(/✓ +\S+users +3 +equal/)]);
+    expect((await rollcall(configFor(), 'topics', 'list')).code).toBe(0);
+    // The contract has them all but the internal one.
+    const contract = await rollcall(configFor(), 'contract', '--json');
+    const told = Object.keys(contract.json<{ channels: object }>().channels);
+    const topics = await withAdmin((admin) => admin.listTopics());
+    expect([...told, topicOf('absence-state')].toSorted()).toEqual(
+      topics.filter((name) => name.startsWith(`${topicPrefix}.`)).toSorted(),
+    );
+  });
+
+  it('apply corrects settings that differ from the contract, leaves the others as they are, and changes no partition count', async () => {
+    await rollcall(configFor(), 'topics', 'apply');
+    await setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete', 'max.message.bytes': '2000000' });
+    for (const [verb, says] of [
+      ['topics list', 'cleanup.policy is delete'],
+      ['check', 'rollcall topics apply'],
+    ] as const)
+      expect(await rollcall(configFor(), ...verb.split(' '))).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining(says),
       });
-      expect(await recreate('orgs', '--yes')).toMatchObject({ code: 2 });
-      const running = startRollcall(config.path, ['run']);
-      await running.says('mirroring');
-      const refused = await recreate('users', '--yes');
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('runs tenant north')]);
-      running.kill('SIGTERM');
-      await running.ended;
-      expect(await recordsOf([`${topicPrefix}.north.users`])).toEqual(before);
-    } finally {
-      await deleteTopicsOf(topicPrefix);
-    }
+    const applied = await rollcall(configFor(), 'topics', 'apply');
+    expect([applied.code, applied.stdout]).toEqual([0, expect.stringMatching(/✓ +\S+users +3 +equal/)]);
+    // A broker returns the old settings for a moment.
+    await vi.waitFor(async () =>
+      expect(await withAdmin((admin) => settingsOf(admin, topicOf('users')))).toEqual(
+        expect.arrayContaining([
+          { name: 'cleanup.policy', value: 'compact' },
+          { name: 'max.message.bytes', value: '2000000' },
+        ]),
+      ),
+    );
+    const { code, stdout } = await rollcall(configFor(5), 'topics', 'apply');
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringContaining('it has 3 partitions, the configuration says 5'),
+    ]);
+    expect(stdout).toContain('kafka.partitions');
+  });
+
+  it('recreate changes nothing without --yes, while a process owns the tenant, or for a topic that is not configured', async () => {
+    await loadOnce();
+    const recreate = (...args: string[]) => rollcall(configFor(), 'topics', 'recreate', ...args);
+    const before = await recordsOf(['users']);
+    const asked = await recreate('users');
+    expect([asked.code, asked.stdout]).toEqual([3, expect.stringContaining('north.users')]);
+    expect((await recreate('courses', '--yes')).code).toBe(2);
+    await using owner = await startOwner(configFor());
+    const refused = await recreate('users', '--yes');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('runs tenant north')]);
+    await owner.stop();
+    expect(await recordsOf(['users'])).toEqual(before);
   });
 });
 
-async function loadOnce(options: MirrorOptions): Promise<void> {
-  await using mirror = await openMirror(options);
+async function loadOnce(users?: number): Promise<void> {
+  await using mirror = await openMirror(optionsFor(users));
   await mirror.full();
 }
 
@@ -212,8 +224,8 @@ function commandsIn(text: string): string[] {
   return [...text.matchAll(/"(rollcall [^"]+)"/g)].map(([, command = '']) => command);
 }
 
-async function recordsOf(topics: readonly string[]) {
-  const records = await readTopics(topics);
+async function recordsOf(suffixes: readonly string[]) {
+  const records = await readTopics(suffixes.map(topicOf));
   return records.map(({ topic, partition, key }) => ({ topic, partition, key }));
 }
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import { configFile } from '../cli/support/config-file.ts';
 import { rollcall, startRollcall } from '../cli/support/rollcall.ts';
 import { alteredHub, type AlteredPage } from '../support/altered-hub.ts';
 import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
@@ -256,30 +255,25 @@ describe('a short collection has two ways out', () => {
     alters.set('categories', first190);
     const came = `190 of ${hub.district.ids('categories').length} rows`;
     await using last = await openAgain({ pageSize: 300 });
-    using config = configFile(last.configText);
-    const run = startRollcall(config.path, ['run']);
-    try {
-      await run.says('categories');
-      const pull = await rollcall(config.path, 'pull', '--full', '--collection', 'categories');
-      expect(pull.code).toBe(1);
-      expect(pull.stderr).toContain('fewer rows of categories came than the hub counts; waiting');
-      expect(pull.stderr).toContain(`categories: ${came} came`);
-      expect(pull.stderr).toMatch(TWO_WAYS_OUT);
-      const check = await rollcall(config.path, 'check');
-      expect([check.code, check.stdout]).toEqual([1, expect.stringContaining(`${came} came`)]);
-      expect(check.stdout).toMatch(TWO_WAYS_OUT);
-      // It prints the heartbeat of the process that runs, which may be some seconds old.
-      await vi.waitFor(
-        async () => {
-          const status = await rollcall(config.path, 'status');
-          expect(status.stdout).toMatch(new RegExp(`✗ north .*categories: ${came}`));
-          expect(status.stdout).toMatch(TWO_WAYS_OUT);
-        },
-        { timeout: 30_000, interval: 500 },
-      );
-    } finally {
-      run.kill('SIGTERM');
-      await run.ended;
-    }
+    const config = last.configText;
+    await using run = startRollcall(config, 'run');
+    await run.says('categories');
+    const pull = await rollcall(config, 'pull', '--full', '--collection', 'categories');
+    expect(pull.code).toBe(1);
+    expect(pull.stderr).toContain('fewer rows of categories came than the hub counts; waiting');
+    expect(pull.stderr).toContain(`categories: ${came} came`);
+    expect(pull.stderr).toMatch(TWO_WAYS_OUT);
+    const check = await rollcall(config, 'check');
+    expect([check.code, check.stdout]).toEqual([1, expect.stringContaining(`${came} came`)]);
+    expect(check.stdout).toMatch(TWO_WAYS_OUT);
+    // It prints the heartbeat of the process that runs, which may be some seconds old.
+    await vi.waitFor(
+      async () => {
+        const status = await rollcall(config, 'status');
+        expect(status.stdout).toMatch(new RegExp(`✗ north .*categories: ${came}`));
+        expect(status.stdout).toMatch(TWO_WAYS_OUT);
+      },
+      { timeout: 30_000, interval: 500 },
+    );
   });
 });

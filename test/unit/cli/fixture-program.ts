@@ -19,7 +19,7 @@ const verbs: Verbs = {
   ),
   ...verb('options', (command) => {
     const leaf = new Command('leaf').action(
-      verbAction(async ({ output, configPath, flags }) => output.data({ ...flags, configPath })),
+      verbAction(async ({ output, configPath }) => output.data({ configPath })),
     );
     return command.addCommand(leaf);
   }),

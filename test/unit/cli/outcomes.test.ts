@@ -29,7 +29,7 @@ function noted(...outcomes: PullOutcome[]): string {
   let text = '';
   const stream = { write: (part: string) => void (text += part) };
   const streams = { stdout: stream, stderr: stream };
-  noteOutcomes(createOutput({ streams, env: {}, json: false, nowMs: () => 0 }), outcomes, false);
+  noteOutcomes(createOutput({ host: { ...streams, env: {} }, json: false, nowMs: () => 0 }), outcomes, false);
   return text;
 }
 

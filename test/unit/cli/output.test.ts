@@ -22,7 +22,7 @@ describe('colours', () => {
     ['a dumb terminal', terminal, { TERM: 'dumb' }, undefined, false],
     ['--no-color', terminal, {}, false, false],
   ])('follow the stream, the environment and the option: %s', (_name, where, env, color, expected) => {
-    expect(wantsColors(where, { env, color })).toBe(expected);
+    expect(wantsColors(where, env, color)).toBe(expected);
   });
 });
 
@@ -30,7 +30,7 @@ describe('output', () => {
   const outputWith = (json: boolean) => {
     const stdout = stream();
     const stderr = stream();
-    const output = createOutput({ streams: { stdout, stderr }, env: {}, json, nowMs: () => 0 });
+    const output = createOutput({ host: { stdout, stderr, env: {} }, json, nowMs: () => 0 });
     output.line('for people');
     output.table(['A'], [['1']]);
     output.data({ a: 1 });
@@ -64,7 +64,7 @@ it('progress is a line every few seconds', () => {
   const stderr = stream({ isTTY: true });
   const clock = { nowMs: 0 };
   const streams = { stdout: stream(), stderr };
-  const output = createOutput({ streams, env: {}, json: false, nowMs: () => clock.nowMs });
+  const output = createOutput({ host: { ...streams, env: {} }, json: false, nowMs: () => clock.nowMs });
   for (; clock.nowMs <= 4_000; clock.nowMs += 500) output.progress(`at ${clock.nowMs}`);
   expect(stderr.text()).toBe('at 0\nat 2000\nat 4000\n');
 });

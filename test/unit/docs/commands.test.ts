@@ -4,14 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { command as hub } from '../../../reference-hub/verb.ts';
 import { helpCommand, pageOn } from '../../../src/cli/help.ts';
+import { VERBS } from '../../../src/cli/verbs.ts';
 
 const cwd = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (path: string): string => readFileSync(`${cwd}${path}`, 'utf8');
 const GLOBAL_OPTIONS = ['--config', '--help', '--json', '--no-color', '--version'];
 
-const modules = [...read('src/main.ts').matchAll(/import\('\.(\/cli\/[\w-]+\.ts)'\)/g)];
-const loading = modules.map(([, path]) => import(`${cwd}src${path}`) as Promise<{ command: typeof hub }>);
-const loaded = (await Promise.all(loading)).map(({ command }) => command());
+const loaded = await Promise.all(Object.values(VERBS).map(async ([, load]) => (await load()).command()));
 const verbs = [...loaded, hub(), helpCommand(new Command())];
 const named = (commands: readonly Command[], name = ''): Command | undefined =>
   commands.find((each) => each.name() === name);

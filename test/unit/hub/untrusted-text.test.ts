@@ -76,7 +76,7 @@ async function everySink(error: unknown, events: readonly HubEvent[]): Promise<s
     log('north', event, true);
   }
   const stderr = { write: (text: string) => void lines.push(text), isTTY: false } as never;
-  reportError(error, { stderr, env: { ROLLCALL_DEBUG: '1' }, stopped: false });
+  reportError(error, { host: { stderr, env: { ROLLCALL_DEBUG: '1' } }, stopped: false });
   return [
     ...lines,
     JSON.stringify(error),

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { frame } from '../../../src/log/framing.ts';
+import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
 import { Registry } from '../../../src/log/registry.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 import { sendJson, serve, type ScriptedServer } from '../hub/support/scripted-hub.ts';
@@ -46,6 +47,7 @@ async function startRegistry() {
       const known = texts.indexOf((JSON.parse(body) as { schema: string }).schema) + 1;
       return known === 0 ? [404, {}] : [200, { id: known }];
     }
+    if (kind === 'mode') return [200, { mode: trouble.isReadOnly ? 'READONLY' : 'READWRITE' }];
     if (kind === 'config' && method === 'PUT') levels.add(name);
     if (kind === 'config')
       return levels.has(name) ? [200, { compatibilityLevel: 'FULL_TRANSITIVE' }] : [404, {}];
@@ -76,6 +78,7 @@ async function startRegistry() {
   open.push(server);
   const clock = { nowMs: 0 };
   return {
+    url: server.origin,
     registry: new Registry({ url: server.origin }, () => clock.nowMs),
     clock,
     trouble,
@@ -168,6 +171,27 @@ describe('a read-only registry', () => {
     const refused = { code: 'REGISTRY_REFUSED', message: expect.stringContaining('registry is read-only') };
     await expect(registry.register('p.t.progress-value', PROGRESS)).rejects.toMatchObject(refused);
     await expect(registry.removeSubject('p.t.orgs-value')).rejects.toMatchObject(refused);
+  });
+
+  it('is a finding of an inspection only where a schema must be registered', async () => {
+    const { registry, trouble, url } = await startRegistry();
+    await registry.register('p.t.orgs-value', ORGS);
+    const inspection = createRegistryInspection({ url });
+    const problems = async (name: string, schema: object) =>
+      (await inspection.subject(name, schema, new AbortController().signal)).problems;
+    trouble.isReadOnly = true;
+    expect(await problems('p.t.orgs-value', ORGS)).toEqual([]);
+    // A schema, a schema and a level, and a level alone would have to be written.
+    for (const [name, schema] of [
+      ['p.t.orgs-value', PROGRESS],
+      ['p.t.progress-value', PROGRESS],
+      ['p.other.orgs-value', ORGS],
+    ] as const)
+      expect(await problems(name, schema)).toMatchObject([
+        { code: 'REGISTRY_REFUSED', remedy: expect.stringMatching(/^Set the mode that GET/) },
+      ]);
+    trouble.isReadOnly = false;
+    expect(await problems('p.t.progress-value', PROGRESS)).toEqual([]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { Partitioners } from 'kafkajs';
+import { expect } from 'vitest';
 import { plainKafka } from '../../pipeline/kafka-admin.ts';
 import { readStretches } from '../../../../src/log/kafka-reader.ts';
 import { endOffsets, type EndOffsets } from '../../support/topic-reader.ts';
@@ -53,4 +54,16 @@ export async function rawRecord(topic: string, key: string): Promise<Required<Pl
   const found = (await rawRecords(topic)).findLast((record) => record.key === key);
   if (found === undefined) throw new Error(`${topic} has no record of ${key}`);
   return found;
+}
+
+/** Writes to a registry as another program does. */
+export async function tellRegistry(url: string, method: 'POST' | 'PUT', body: object): Promise<void> {
+  const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
+  const answer = await fetch(url, { method, headers, body: JSON.stringify(body) });
+  expect(answer.status).toBe(200);
+}
+
+/** A schema of another program. */
+export function otherSchema(name = 'Other'): { schema: string } {
+  return { schema: JSON.stringify({ type: 'record', name, fields: [{ name: 'n', type: 'int' }] }) };
 }

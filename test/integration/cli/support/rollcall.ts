@@ -1,5 +1,12 @@
 import { spawn } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { vi } from 'vitest';
+import { runProgram } from '../../../../src/cli/program.ts';
+import { VERBS } from '../../../../src/cli/verbs.ts';
 
 const MAIN = fileURLToPath(new URL('../../../../src/main.ts', import.meta.url));
 const LONGEST_MS = 180_000;
@@ -8,83 +15,112 @@ export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
+  /** What `--json` printed. */
+  json<T>(): T;
 }
 
-export interface Running {
+/** A command line that runs. Disposing of it stops it. */
+export interface Running extends AsyncDisposable {
   /** Resolves once stderr or stdout holds the text. */
   says(text: string): Promise<void>;
-  /** Both streams so far. */
-  output(): string;
-  kill(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void;
+  /** Asks the status server of `run`. */
+  get(path: string): Promise<Response>;
+  kill(signal: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
+  /** Stops it as a service manager does. */
+  stop(): Promise<Ended>;
 }
 
-/** Starts the program as a user does, as a process of its own that outlives no test. */
-export function startRollcall(
-  configPath: string,
-  args: readonly string[],
-  {
-    longestMs = LONGEST_MS,
-    program = [process.execPath, MAIN],
-    env = {},
-  }: {
-    readonly longestMs?: number;
-    /** Another way to start it. */
-    readonly program?: readonly string[];
-    readonly env?: Readonly<Record<string, string>>;
-  } = {},
+/** Runs a command line in this process to its end, with a text as its configuration and nothing in its environment. */
+export function rollcall(config: string, ...args: readonly string[]): Promise<Ended> {
+  return startRollcall(config, ...args).ended;
+}
+
+/** Starts a command line in this process. Signals reach it alone; SIGKILL cannot. */
+export function startRollcall(config: string, ...args: readonly string[]): Running {
+  const said = { stdout: '', stderr: '' };
+  const into = (name: keyof typeof said) => ({ write: (text: string) => void (said[name] += text) });
+  const streams = { stdout: into('stdout'), stderr: into('stderr') };
+  const host = Object.assign(new EventEmitter(), { ...streams, env: {}, exitCode: undefined });
+  const file = configFile(config);
+  const code = runProgram(['--config', file.path, ...args], VERBS, host).finally(file.remove);
+  return running(said, code, (signal) => host.emit(signal, signal));
+}
+
+/** Starts `run` in this process, and waits until it owns the tenant. */
+export async function startOwner(config: string): Promise<Running> {
+  const owner = startRollcall(config, 'run');
+  await owner.says('"mirroring"');
+  return owner;
+}
+
+/** Starts the program as a process of its own, which can be killed. */
+export function startProcess(config: string, ...args: readonly string[]): Running {
+  const file = configFile(config);
+  const process = spawnProgram([globalThis.process.execPath, MAIN, '--config', file.path, ...args]);
+  void process.ended.finally(file.remove);
+  return process;
+}
+
+/** Starts a program, which outlives no test. */
+export function spawnProgram(
+  [command = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>> = {},
 ): Running {
-  const [command = '', ...first] = program;
-  const child = spawn(command, [...first, '--config', configPath, ...args], {
+  const child = spawn(command, args, {
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: longestMs,
+    timeout: LONGEST_MS,
     killSignal: 'SIGKILL',
   });
   // A test that fails before it ends the program does not wait for the time-out.
   const end = (): void => void child.kill('SIGKILL');
   process.once('exit', end);
-  child.once('close', () => process.off('exit', end));
-  let stdout = '';
-  let stderr = '';
-  let waiting: { text: string; resolve: () => void }[] = [];
-  const report = (): void => {
-    const met = waiting.filter(({ text }) => stdout.includes(text) || stderr.includes(text));
-    waiting = waiting.filter((each) => !met.includes(each));
-    for (const { resolve } of met) resolve();
-  };
-  child.stdout.on('data', (chunk: Buffer) => {
-    stdout += chunk.toString();
-    report();
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    stderr += chunk.toString();
-    report();
-  });
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (said.stderr += chunk.toString()));
+  const code = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
+    child.once('close', resolve);
   });
-  const endedSaying = async (text: string): Promise<void> => {
-    await ended;
-    if (!stdout.includes(text) && !stderr.includes(text))
-      throw new Error(`the program ended without saying "${text}": ${stderr}`);
+  return running(
+    said,
+    code.finally(() => process.off('exit', end)),
+    (signal) => child.kill(signal),
+  );
+}
+
+function configFile(text: string): { readonly path: string; readonly remove: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-verbs-'));
+  const path = join(folder, 'rollcall.yaml');
+  writeFileSync(path, text);
+  return { path, remove: () => rmSync(folder, { recursive: true }) };
+}
+
+function running(
+  said: { stdout: string; stderr: string },
+  code: Promise<number | null>,
+  kill: (signal: NodeJS.Signals) => unknown,
+): Running {
+  let isOver = false;
+  const ended = code.then((code) => {
+    isOver = true;
+    return { code, ...said, json: <T>() => JSON.parse(said.stdout || said.stderr) as T };
+  });
+  const stop = (): Promise<Ended> => {
+    if (!isOver) kill('SIGTERM');
+    return ended;
   };
   return {
     async says(text) {
-      const said = new Promise<void>((resolve) => {
-        waiting.push({ text, resolve });
-        report();
-      });
-      await Promise.race([said, endedSaying(text)]);
+      const has = (): boolean => said.stdout.includes(text) || said.stderr.includes(text);
+      await vi.waitUntil(() => has() || isOver, { timeout: LONGEST_MS, interval: 20 });
+      if (!has()) throw new Error(`the program ended without saying "${text}": ${said.stderr}`);
     },
-    output: () => stdout + stderr,
-    kill: (signal) => child.kill(signal),
+    get: (path) => fetch(`http://127.0.0.1:${/"port":(\d+)/.exec(said.stdout)?.[1] ?? ''}${path}`),
+    kill: (signal) => void kill(signal),
     ended,
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
   };
-}
-
-/** Runs the program to its end. */
-export function rollcall(configPath: string, ...args: readonly string[]): Promise<Ended> {
-  return startRollcall(configPath, args).ended;
 }

@@ -1,0 +1,24 @@
+import { rollcall } from './rollcall.ts';
+
+interface Difference {
+  readonly collection: string;
+  readonly key: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly isFirstMiss?: true;
+}
+
+/** `<state> <collection> <kind> <key>` of each difference that `verify` reports, sorted, and its exit code. */
+export async function verify(
+  config: string,
+  ...args: readonly string[]
+): Promise<{ code: number | null; found: string[] }> {
+  const ended = await rollcall(config, 'verify', '--json', ...args);
+  const { tenants } = ended.json<{ tenants: { collections: { differences: Difference[] }[] }[] }>();
+  const differences = tenants.flatMap(({ collections }) => collections.flatMap((each) => each.differences));
+  const found = differences.map(({ state, collection, kind, key, isFirstMiss }) => {
+    const how = isFirstMiss === true ? 'first-miss' : state;
+    return `${how} ${collection} ${kind} ${key}`;
+  });
+  return { code: ended.code, found: found.toSorted() };
+}
