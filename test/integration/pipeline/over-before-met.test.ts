@@ -28,6 +28,8 @@ beforeAll(async () => {
     hubSettings: { baseUrl: front.baseUrl },
   });
   await mirror.full();
+  // Tombstones that a chain awaited were asked for and published; two full lists in a row miss them.
+  await mirror.full();
 });
 afterAll(async () => {
   await mirror[Symbol.asyncDispose]();
