@@ -115,6 +115,9 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
   });
   const { district } = mirror.hub;
   const [student = ''] = district.ids('students');
+  // Within the window, so that the student is in the list of the absent.
+  const { from } = mirror.window();
+  district.registerAbsence({ student, fromTime: `${from}T08:00:00Z`, toTime: `${from}T09:00:00Z` });
   // It has no readable sourcedId, so the row is kept as a whole in rejects.
   district.put('enrollments', { sourcedId: 42, user: { sourcedId: student } }, { id: 'odd' });
   await mirror.full();
