@@ -100,7 +100,7 @@ async function createProgram(argv: readonly string[], verbs: Verbs, host: Host):
   }
   program.addCommand(helpCommand(program).summary('all about a verb, an error code, an alert, or a page'));
   teachOnMistakes(program, 'rollcall', host);
-  return program.setOptionValue('host', host);
+  return program.setOptionValue('#host', host);
 }
 
 /** The name of the verb on the command line, the only one whose code is loaded. */

@@ -14,8 +14,8 @@ interface GlobalOptions {
   readonly json?: boolean | undefined;
   /** False for `--no-color`. */
   readonly color?: boolean | undefined;
-  /** Of the program: no option of the command line. */
-  readonly host: Host;
+  /** Of the program: no option of the command line can have this name. */
+  readonly '#host': Host;
 }
 
 /** What a verb receives. */
@@ -47,7 +47,7 @@ export function verbAction<Flags extends object>(
     // Commander passes the arguments, the options and, last, the command.
     const command = parameters.at(-1) as Command;
     const flags = command.optsWithGlobals<Flags & GlobalOptions>();
-    const { color, json = false, host } = flags;
+    const { color, json = false, '#host': host } = flags;
     const path = flags.config ?? (host.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG);
     using stop = listenForStop(host);
     const sources = { path, env: host.env, readFile: (each: string) => readFileSync(each, 'utf8') };

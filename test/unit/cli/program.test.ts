@@ -80,6 +80,15 @@ describe('help', () => {
   });
 });
 
+it('the reference hub of a checkout listens where --host says', async () => {
+  const args = ['hub', '--json', '--host', '127.0.0.1', '--port', '0', '--students', '10'];
+  const { code, stdout } = await run(args, { script: MAIN, onReady: (child) => child.kill('SIGTERM') });
+  expect([code, JSON.parse(stdout)]).toMatchObject([
+    0,
+    { baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/north$/) },
+  ]);
+});
+
 describe('wrong use ends with 2 and points to the help', () => {
   it.each([
     [['lod'], /unknown command 'lod'[^]*load[^]*→ rollcall --help/],
