@@ -121,7 +121,7 @@ function problemsOfMisses(world: TenantWorld, collection: CollectionName, remova
   // No scan speaks for a class that is gone, or for an afterschool that is not named.
   if (collection === 'class-students' || !isNamed(world, by, { topic: collection, key })) return [];
   const [scope, id] = collection === 'afterschool-users' ? (splitCompositeKey(key) ?? ['', key]) : ['', key];
-  // A page whose process committed nothing after it was not taken in.
+  // A page after which its session committed nothing was not taken in.
   const isDecided = (shownMs: number): boolean =>
     shownMs <= atMs - DECIDED_BEFORE_MS &&
     broker.transactions
@@ -130,7 +130,8 @@ function problemsOfMisses(world: TenantWorld, collection: CollectionName, remova
         ({ progress, by: writer, committedAtMs }) =>
           progress.collection === collection &&
           committedAtMs > shownMs &&
-          (world.processStarts[writer - 1] ?? Infinity) <= shownMs,
+          (world.processStarts[writer - 1] ?? Infinity) <= shownMs &&
+          !(world.failures.get(writer) ?? []).some((each) => shownMs <= each && each < committedAtMs),
       );
   const shownMs = (client.shown.get(`${collection} ${scope} ${id}`) ?? []).findLast(isDecided) ?? 0;
   const scans = client.scans.filter(

@@ -81,6 +81,7 @@ class TenantHistory implements TenantWorld {
   readonly collections: readonly CollectionName[];
   readonly processes: SimulatedProcess[] = [];
   readonly processStarts: number[] = [];
+  readonly failures = new Map<number, number[]>();
   readonly approvals: Approval[] = [];
   readonly losses: { topic: TopicSuffix; transactions: number }[] = [];
   readonly problems: string[] = [];
@@ -461,6 +462,8 @@ class TenantHistory implements TenantWorld {
       emit: (event) => {
         this.#note(event);
         this.absences?.look(number, event);
+        if (event.type === 'session-failed')
+          this.failures.set(number, [...(this.failures.get(number) ?? []), this.at.time.now()]);
       },
     });
     if (parts.absences !== undefined && this.absences?.cameLate === true) this.#count('absences switched on');

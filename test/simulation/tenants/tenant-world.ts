@@ -90,6 +90,8 @@ export interface TenantWorld {
   readonly processes: readonly SimulatedProcess[];
   /** When each process began, by the clock of the history. */
   readonly processStarts: readonly number[];
+  /** When sessions of a process failed, by its number: what they had read is lost. */
+  readonly failures: ReadonlyMap<number, readonly number[]>;
   /** Deletions that people have approved. */
   readonly approvals: readonly Approval[];
   /** The afterschools that the configuration of a process names, by its number. */
