@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /** Schedules, whose last full sync was a day ago at 04:00 in Oslo, but for some minutes. */
-function timetable(): { at: (nowMs: number) => unknown; changes: ChangedScopes } {
+function timetable(isMappingNew = false): { at: (nowMs: number) => unknown; changes: ChangedScopes } {
   const changes = new ChangedScopes();
   let nowMs = 0;
   const own = {
@@ -21,7 +21,7 @@ function timetable(): { at: (nowMs: number) => unknown; changes: ChangedScopes }
     },
     writer: {
       progress: { watermarkMs: LAST_FULL_MS - 5 * MINUTE },
-      committed: { isMappingNew: false, completeSinceMs: LAST_FULL_MS },
+      committed: { isMappingNew, completeSinceMs: LAST_FULL_MS },
     },
     findings: new HubFindings(),
     missing: { owed: null },
@@ -43,6 +43,12 @@ describe('a collection whose changed scopes are known', () => {
     expect(at(LAST_FULL_MS + 10 * MINUTE)).toMatchObject({ kind: 'wait' });
     changes.note(['s1']);
     expect(at(LAST_FULL_MS + 10 * MINUTE)).toMatchObject({ kind: 'sync', mode: 'INCREMENTAL' });
+  });
+
+  it('has one full sync at the start if rows were published under another mapping', () => {
+    const { at, changes } = timetable(true);
+    changes.note(['s1']);
+    expect(at(LAST_FULL_MS + MINUTE)).toMatchObject({ kind: 'sync', mode: 'FULL' });
   });
 
   it('has no full sync before the daily one, however old its watermark is', () => {
