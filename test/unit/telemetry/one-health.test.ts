@@ -70,6 +70,17 @@ const requestFailed = (
 ) => hub({ type: 'request-failed', target, code, status: null, durationMs: 2 });
 
 describe('one health, asked in five ways', () => {
+  it('a tenant that needs a person has failed, for no other reason, until a session opens', async () => {
+    const world = wellWorld();
+    world.emit(requestStarted, requestFailed('HUB_UNREACHABLE'));
+    const error = new RollcallError('KAFKA_TOPIC_MISMATCH', 'Topics differ', { remedy: 'Mend them.' });
+    world.emit({ type: 'tenant-failed', error, retryInMs: MINUTE_MS });
+    await expectHealth(world, 'in-trouble', 'failed');
+    expect(world.board.tenants[0]?.status().headline).toBe('failed: KAFKA_TOPIC_MISMATCH: Topics differ');
+    world.isWell();
+    await expectHealth(world, 'well');
+  });
+
   it('a hub that refuses connections shows within 20 s, before the sync gives up', async () => {
     const world = wellWorld();
     await expectHealth(world, 'well');
