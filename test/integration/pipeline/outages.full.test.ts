@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { pino } from 'pino';
-import { createKafkaClient } from '../../../src/log/kafka-client.ts';
-import { KafkaPing } from '../../../src/log/kafka-client.ts';
-import { startStack } from '../../../stack/start-stack.ts';
+import { afterAll, beforeAll, beforeEach, expect, inject, it, vi } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
+import { rollcall, startRollcall } from '../cli/support/rollcall.ts';
 import { startFrailProxy } from '../state/frail-proxy.ts';
-import { differences } from '../support/hub-oracle.ts';
 import {
   configTextOf,
   newTopicPrefix,
@@ -13,182 +9,130 @@ import {
   startTestHub,
   type MirrorOptions,
 } from '../support/mirror.ts';
-import { readTopicsAt } from '../support/read-topics.ts';
-import { keysPublishedTwice } from './index-check.ts';
 import { deleteTopicsOf } from './kafka-admin.ts';
-import { startRollcall, type RollcallProcess } from './rollcall-process.ts';
 
-const OPTIONS = { collections: ['users', 'orgs'], tenant: { deltaEvery: '1s' } } as const;
+const COLLECTIONS = ['users', 'orgs'];
+const NOWHERE = '127.0.0.1:1';
+const SECRET = 'not-the-right-secret-at-all';
+const WITHIN = { timeout: 60_000, interval: 200 };
 
 let hub: ReferenceHub;
 let topicPrefix: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   hub = await startTestHub();
+});
+beforeEach(() => {
   topicPrefix = newTopicPrefix();
+  return () => deleteTopicsOf(topicPrefix);
 });
-afterEach(async () => {
-  await hub.stop();
-  await deleteTopicsOf(topicPrefix);
-});
+afterAll(() => hub.stop());
 
-async function becomesReady(child: RollcallProcess, withinMs = 60_000): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const readiness = await child.readiness();
-      if (readiness?.status !== 200)
-        throw new Error(`${readiness?.text}
-${child.output()}`);
-    },
-    { timeout: withinMs, interval: 200 },
-  );
-}
-
-async function saysWhyNotReady(child: RollcallProcess, part: string, withinMs = 60_000): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const readiness = await child.readiness();
-      expect(readiness?.text ?? child.output()).toContain(`"part":"${part}"`);
-      expect(readiness?.status).toBe(503);
-    },
-    { timeout: withinMs, interval: 200 },
-  );
-}
-
-/** Waits for the first complete sync of `users`. */
-async function loadsUsers(child: RollcallProcess): Promise<void> {
-  await vi.waitFor(
-    () => expect(child.output()).toMatch(/"collection":"users".*"outcome":"complete"/),
-    60_000,
-  );
-}
-
-async function stops(child: RollcallProcess): Promise<void> {
-  child.kill('SIGTERM');
-  await child.endsWith(0);
-  expect(child.output()).not.toMatch(/^\s+at /m);
-}
-
-describe('a part that is away when the process starts', () => {
-  const via = (address: string, proxied: string): string => {
-    const url = new URL(address);
-    url.host = new URL(proxied).host;
-    return url.href.replace(/\/$/, '');
-  };
-
-  const PARTS: Record<string, { target: () => string; options: (proxied: string) => MirrorOptions }> = {
-    kafka: {
-      target: () => `kafka://${inject('stack').kafkaBrokers[0]}`,
-      options: (proxied) => ({ settings: { kafka: { brokers: [new URL(proxied).host] } } }),
-    },
-    registry: {
-      target: () => inject('stack').registryUrl,
-      options: (proxied) => ({ settings: { registry: { url: via(inject('stack').registryUrl, proxied) } } }),
-    },
-    redis: {
-      target: () => inject('stack').redisUrl,
-      options: (proxied) => ({
-        settings: { redis: { url: via(inject('stack').redisUrl, proxied), keyPrefix: topicPrefix } },
-      }),
-    },
-    hub: {
-      target: () => hub.baseUrl,
-      options: (proxied) => ({
-        hubSettings: { baseUrl: via(hub.baseUrl, proxied), tokenUrl: via(hub.tokenUrl, proxied) },
-      }),
-    },
-  };
-
-  it.each(Object.keys(PARTS))(
-    '%s: the process stays unready, says why, and begins once the part is back',
-    async (name) => {
-      const part = PARTS[name];
-      if (part === undefined) throw new Error(name);
-      const proxy = await startFrailProxy(part.target());
-      try {
-        proxy.cut();
-        const configText = configTextOf(hub, topicPrefix, { ...OPTIONS, ...part.options(proxy.url) });
-        await using child = await startRollcall(['run'], configText);
-        await saysWhyNotReady(child, name);
-        proxy.mend();
-        await becomesReady(child);
-        await loadsUsers(child);
-        await stops(child);
-      } finally {
-        await proxy.close();
-      }
-      await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
-      expect(await mirror.differences('users')).toEqual({});
-      expect(await keysPublishedTwice(mirror, 'users')).toEqual([]);
-    },
-  );
-
-  it('Redis away later: the process continues once it is back, and publishes nothing twice', async () => {
-    const proxy = await startFrailProxy(inject('stack').redisUrl);
-    const redis = { url: via(inject('stack').redisUrl, proxy.url), keyPrefix: topicPrefix };
-    try {
-      await using child = await startRollcall(
-        ['run'],
-        configTextOf(hub, topicPrefix, { ...OPTIONS, settings: { redis } }),
-      );
-      await becomesReady(child);
-      await loadsUsers(child);
-      const [id = ''] = hub.district.ids('users');
-      proxy.cut();
-      hub.district.patch('users', id, { givenName: 'Somebody Else' });
-      await saysWhyNotReady(child, 'redis');
-      proxy.mend();
-      await becomesReady(child);
-      await child.says('"rowsUpdated":1');
-      await stops(child);
-      await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
-      expect(await mirror.differences()).toEqual({});
-      expect(await keysPublishedTwice(mirror, 'users')).toEqual([id]);
-    } finally {
-      await proxy.close();
-    }
+function configOf({ settings, ...options }: MirrorOptions): string {
+  const http = { port: 0 };
+  return configTextOf(hub, topicPrefix, {
+    collections: COLLECTIONS,
+    ...options,
+    settings: { http, ...settings },
   });
+}
+
+it('parts that are away when a process starts: it stays unready, says why, and begins once they are back', async () => {
+  const { kafkaBrokers, registryUrl, redisUrl } = inject('stack');
+  const via = (address: string, proxied: string): string =>
+    Object.assign(new URL(address), { host: new URL(proxied).host }).href.replace(/\/$/, '');
+  const proxies = {
+    kafka: await startFrailProxy(`kafka://${kafkaBrokers[0]}`),
+    redis: await startFrailProxy(redisUrl),
+    registry: await startFrailProxy(registryUrl),
+    hub: await startFrailProxy(hub.baseUrl),
+  };
+  for (const proxy of Object.values(proxies)) proxy.cut();
+  const config = configOf({
+    hubSettings: {
+      baseUrl: via(hub.baseUrl, proxies.hub.url),
+      tokenUrl: via(hub.tokenUrl, proxies.hub.url),
+    },
+    settings: {
+      kafka: { brokers: [new URL(proxies.kafka.url).host] },
+      registry: { url: via(registryUrl, proxies.registry.url) },
+      redis: { url: via(redisUrl, proxies.redis.url), keyPrefix: topicPrefix },
+    },
+  });
+  try {
+    await using run = startRollcall(config, 'run');
+    await run.says('"port"');
+    for (const [part, proxy] of Object.entries(proxies)) {
+      await vi.waitFor(async () => {
+        const answer = await run.get('/readyz');
+        expect([answer.status, await answer.text()]).toEqual([
+          503,
+          expect.stringContaining(`"part":"${part}"`),
+        ]);
+      }, WITHIN);
+      proxy.mend();
+    }
+    await vi.waitFor(async () => expect((await run.get('/readyz')).status).toBe(200), WITHIN);
+    expect((await run.stop()).code).toBe(0);
+  } finally {
+    for (const proxy of Object.values(proxies)) await proxy.close();
+  }
+  await using mirror = await openMirror({ collections: COLLECTIONS, hub, topicPrefix });
+  expect(await mirror.differences()).toEqual({});
 });
 
-it('Kafka killed under a running process: a ping fails until Kafka is back; the process continues then, and nothing is lost or published twice', async (context) => {
-  const shared = inject('stack');
-  vi.stubEnv('ROLLCALL_KAFKA_BROKERS', undefined);
-  vi.stubEnv('ROLLCALL_REGISTRY_URL', shared.registryUrl);
-  vi.stubEnv('ROLLCALL_REDIS_URL', shared.redisUrl);
-  const starting = startStack({ print: () => undefined, prefer: 'testcontainers' });
-  await using own = await starting.finally(() => vi.unstubAllEnvs());
-  const { kafka } = own.processes;
-  if (kafka === undefined)
-    return context.skip('Kafka runs in Docker here, where it cannot be killed and come back');
-  const options = { ...OPTIONS, settings: { kafka: { brokers: own.kafkaBrokers } } };
-  await using child = await startRollcall(['run'], configTextOf(hub, topicPrefix, options));
-  await becomesReady(child);
-  await loadsUsers(child);
-  await using pulse = new KafkaPing(
-    createKafkaClient(
-      { brokers: own.kafkaBrokers, clientId: 'pulse', tls: false, sasl: undefined, sessionMs: 10_000 },
-      pino({ level: 'silent' }),
-    ),
-  );
-  await expect(pulse.ping()).resolves.toBeUndefined();
-  const [id = '', another = ''] = hub.district.ids('users');
-  kafka.kill('SIGKILL');
-  await expect(pulse.ping()).rejects.toMatchObject({ code: 'KAFKA_UNREACHABLE' });
-  hub.district.patch('users', id, { givenName: 'Somebody Else' });
-  await saysWhyNotReady(child, 'kafka');
-  await kafka.restart();
-  await expect(pulse.ping()).resolves.toBeUndefined();
-  await becomesReady(child, 90_000);
-  hub.district.patch('users', another, { givenName: 'Somebody New' });
-  await vi.waitFor(
-    async () => {
-      const records = await readTopicsAt(own, [`${topicPrefix}.north.users`]);
-      expect(differences({ hub, collection: 'users', records })).toEqual([]);
-      expect(records.filter(({ key }) => key === id)).toHaveLength(2);
-      const keys = records.map(({ key }) => key).filter((key) => key !== id && key !== another);
-      expect(new Set(keys).size).toBe(keys.length);
-    },
-    { timeout: 60_000, interval: 500 },
-  );
-  await stops(child);
-});
+interface Mistake {
+  readonly what: string;
+  readonly options: () => MirrorOptions;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+it.each<Mistake>([
+  {
+    what: 'no hub',
+    options: () => ({ hubSettings: { baseUrl: `http://${NOWHERE}/north` } }),
+    message: `http://${NOWHERE}/north`,
+    remedy: 'hub.baseUrl',
+  },
+  {
+    what: 'a wrong base URL',
+    options: () => ({ hubSettings: { baseUrl: hub.baseUrl.replace(/north$/, 'south') } }),
+    message: '/south/ims/oneroster/rostering/v1p2/',
+    remedy: 'check hub.baseUrl',
+  },
+  {
+    what: 'a wrong secret of the hub',
+    options: () => ({ hubSettings: { clientSecret: SECRET } }),
+    message: 'answered invalid_client (HTTP 401)',
+    remedy: 'Check hub.clientId and hub.clientSecret',
+  },
+  {
+    what: 'no Kafka',
+    options: () => ({ settings: { kafka: { brokers: [NOWHERE] } } }),
+    message: `ECONNREFUSED ${NOWHERE}`,
+    remedy: 'Check kafka.brokers',
+  },
+  {
+    what: 'a wrong path of the registry',
+    options: () => ({ settings: { registry: { url: `${inject('stack').registryUrl}/elsewhere` } } }),
+    message: 'it may not be a schema registry',
+    remedy: 'Check registry.url',
+  },
+  {
+    what: 'a wrong password of Redis',
+    options: () => ({
+      settings: { redis: { url: inject('stack').redisUrl, username: 'rollcall-nobody', password: SECRET } },
+    }),
+    message: 'refuses the user name or password',
+    remedy: 'redis.username and redis.password',
+  },
+])(
+  '$what is reported with a remedy, without a secret and without a stack trace',
+  async ({ options, message, remedy }) => {
+    const { code, stderr } = await rollcall(configOf(options()), 'pull');
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect(stderr).toContain(remedy);
+    for (const betrayed of [/^\s+at /m, SECRET, hub.clientSecret]) expect(stderr).not.toMatch(betrayed);
+  },
+);

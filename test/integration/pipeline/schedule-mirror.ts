@@ -7,9 +7,8 @@ import { dayAfter, osloDate, scheduleDifferences, type Days } from '../support/s
 export const DAY_MS = 86_400_000;
 export interface ScheduleOptions extends MirrorOptions {
   readonly students: 'absent' | 'all' | readonly string[];
-  readonly daysBack?: number | undefined;
-  readonly daysAhead?: number | undefined;
-  readonly fields?: Record<string, string> | undefined;
+  readonly daysBack?: number;
+  readonly daysAhead?: number;
 }
 
 export interface ScheduleMirror extends Mirror {
@@ -18,8 +17,8 @@ export interface ScheduleMirror extends Mirror {
   window(): Days;
   /** The differences between `schedules` and the hub. */
   scheduleDifferences(students: Iterable<string>, becameEmpty?: readonly string[]): Promise<string[]>;
-  /** How often the hub was asked for each student since the last call. */
-  asked(): Map<string, number>;
+  /** For which students the hub was asked since the last call, in order of ids; twice for two requests. */
+  asked(): string[];
 }
 
 /** A window that reaches into a term from any day of a year. */
@@ -27,7 +26,7 @@ export const ALWAYS_WITH_LESSONS = { daysBack: 35, daysAhead: 35 };
 
 /** A mirror of schedules and of the collections that select their students, on a Tuesday in term. */
 export async function openScheduleMirror(options: ScheduleOptions): Promise<ScheduleMirror> {
-  const { students, daysBack = 1, daysAhead = 3, fields, ...rest } = options;
+  const { students, daysBack = 1, daysAhead = 3, ...rest } = options;
   const originMs = Date.now();
   let skippedMs = 0;
   const now = (): number => TERM_MORNING_MS + skippedMs + Date.now() - originMs;
@@ -35,7 +34,7 @@ export async function openScheduleMirror(options: ScheduleOptions): Promise<Sche
     collections: collectionsFor(students),
     ...rest,
     tenant: {
-      schedules: { students, daysBack, daysAhead, ...(fields === undefined ? {} : { fields }) },
+      schedules: { students, daysBack, daysAhead },
       fullPull: {
         at: halfADayAfter(options.hubOptions?.startMs ?? TERM_MORNING_MS),
         timeZone: 'Europe/Oslo',
@@ -67,14 +66,9 @@ export async function openScheduleMirror(options: ScheduleOptions): Promise<Sche
         becameEmpty,
       }),
     asked: () => {
-      const counts = new Map<string, number>();
-      for (const { target, url } of mirror.hub.requests.all()) {
-        if (target !== 'schedules') continue;
-        const student = new URL(url, 'http://hub').searchParams.get('student') ?? '';
-        counts.set(student, (counts.get(student) ?? 0) + 1);
-      }
+      const requests = mirror.hub.requests.all().filter(({ target }) => target === 'schedules');
       mirror.hub.requests.clear();
-      return counts;
+      return requests.map(({ url }) => new URL(url, 'http://hub').searchParams.get('student') ?? '').sort();
     },
   });
 }
@@ -91,20 +85,4 @@ function absencesAt({ absences }: Tenant, now: () => number): Partial<Tenant> {
   return absences === undefined
     ? {}
     : { absences: { ...absences, absentSinceMs: () => now() - 40 * DAY_MS } };
-}
-
-/** Runs the collections of the tenant as `run` does during the work. Fails when one of them fails. */
-export async function living<T>(mirror: Mirror, work: () => Promise<T>): Promise<T> {
-  const stop = new AbortController();
-  const loops = [...mirror.session.runners.values()].map(async (runner) => runner.loop(stop.signal));
-  const broken = Promise.all(loops).then((): never => {
-    throw new Error('the loops ended');
-  });
-  broken.catch(() => undefined);
-  try {
-    return await Promise.race([work(), broken]);
-  } finally {
-    stop.abort(new Error('the test is over'));
-    await Promise.allSettled(loops);
-  }
 }

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { Kafka, logLevel } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { inject } from 'vitest';
 import { ConfigFile } from '../../../src/config/config-file.ts';
 import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
+import type { SyncMode } from '../../../src/model/progress.ts';
+import { deleteTopicsOf } from '../pipeline/kafka-admin.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
 import type { StartedTenant } from '../../../src/session/tenant.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import { openSession, type TenantSession } from '../../../src/session/open-session.ts';
-import { syncOnce } from './sync-once.ts';
+import { syncOnce, type SyncOutcome } from './sync-once.ts';
 import {
   startReferenceHub,
   type ReferenceHub,
@@ -44,50 +45,6 @@ export interface MirrorOptions {
   readonly parts?: ((parts: Tenant) => Partial<Tenant>) | undefined;
   /** For a second mirror of the same tenant. */
   readonly topicPrefix?: string | undefined;
-}
-
-export interface Outcome {
-  readonly collection: CollectionName;
-  readonly result: SyncResult | null;
-  readonly error: unknown;
-}
-
-/** A tenant that is mirrored in this process, from a reference hub into the real Kafka, registry and Redis. */
-export interface Mirror extends AsyncDisposable {
-  readonly hub: ReferenceHub;
-  readonly topicPrefix: string;
-  readonly tenantId: string;
-  /** The configuration as text (JSON, which is YAML too), for a process of its own. */
-  readonly configText: string;
-  readonly assembly: Assembly;
-  readonly session: TenantSession;
-  /** The parts of the session, for a `TenantRun` of the test itself. */
-  readonly parts: Tenant;
-  /** All events since the start, except `sync-page`. */
-  readonly events: PipelineEvent[];
-  /** Lines of the log at level debug. */
-  readonly logLines: string[];
-  metricsText(): Promise<string>;
-  /** What `/status.json`, `/readyz` and the heartbeat show; the page shows the first. */
-  statusText(): string;
-  /** One sync of each named collection (all by default). Throws the first error. */
-  full(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
-  /** A full sync of these that no confirming one follows. Rejects if one fails. */
-  fullUnconfirmed(...collections: CollectionName[]): Promise<void>;
-  delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
-  /** The same, with each collection's error. */
-  attempt(mode: 'FULL' | 'INCREMENTAL', ...collections: CollectionName[]): Promise<readonly Outcome[]>;
-  /** Closes everything and begins again, as a restarted process does. Events and log go on. */
-  restart(): Promise<void>;
-  topic(suffix: string): string;
-  /** Ends of all topics of the tenant except `progress` (which is included on request). */
-  ends(options?: { progress?: boolean }): Promise<EndOffsets>;
-  records(suffix: string): Promise<TopicRecord[]>;
-  /** All records after `ends()`, in all topics except `progress`. */
-  since(ends: EndOffsets): Promise<TopicRecord[]>;
-  view(suffix: string): Promise<Map<string, TopicRecord>>;
-  /** By collection, the differences between its topic and the hub; empty when all are equal. Default: all collections. */
-  differences(...collections: CollectionName[]): Promise<Record<string, string[]>>;
 }
 
 /** Tuesday in term: no test may depend on when it runs. */
@@ -139,114 +96,107 @@ export function configTextOf(
   });
 }
 
+export type Mirror = RunningMirror & AsyncDisposable;
+
 export async function openMirror(options: MirrorOptions = {}): Promise<Mirror> {
   const hub = options.hub ?? (await startTestHub(options.hubOptions));
-  const topicPrefix = options.topicPrefix ?? newTopicPrefix();
-  const configText = configTextOf(hub, topicPrefix, options);
-  const mirror = new RunningMirror({
-    hub,
-    topicPrefix,
-    configText,
-    afterschoolIds: options.afterschools ?? [],
-    parts: options.parts ?? (() => ({})),
-  });
+  const mirror = new RunningMirror(hub, options);
+  const end = async (): Promise<void> => {
+    await mirror.close();
+    if (options.topicPrefix === undefined) await deleteTopicsOf(mirror.topicPrefix);
+    if (options.hub === undefined) await hub.stop();
+  };
   try {
     await mirror.open();
   } catch (error) {
-    await mirror.close();
-    if (options.hub === undefined) await hub.stop();
+    await end();
     throw error;
   }
-  return Object.assign(mirror, {
-    async [Symbol.asyncDispose]() {
-      await mirror.close();
-      if (options.topicPrefix === undefined) await deleteTopics(topicPrefix);
-      if (options.hub === undefined) await hub.stop();
-    },
-  });
+  return Object.assign(mirror, { [Symbol.asyncDispose]: end });
 }
 
-class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
+/** A tenant that is mirrored in this process, from a reference hub into the real Kafka, registry and Redis. */
+class RunningMirror {
   readonly hub: ReferenceHub;
   readonly topicPrefix: string;
   readonly tenantId = 'north';
+  /** The configuration as text (JSON, which is YAML too), for a process of its own. */
   readonly configText: string;
+  /** All events since the start, except `sync-page`. */
   readonly events: PipelineEvent[] = [];
+  /** Lines of the log at level debug. */
   readonly logLines: string[] = [];
-  readonly #afterschoolIds: readonly string[];
-  readonly #partsOver: (parts: Tenant) => Partial<Tenant>;
+  readonly #options: MirrorOptions;
   readonly #metrics = new Registry();
-  #board: Board | null = null;
-  #count: ReturnType<typeof createMetrics> | null = null;
+  readonly #file: ConfigFile;
+  readonly #board: Board;
+  readonly #count: ReturnType<typeof createMetrics>;
   readonly #logger = createLogger({
     level: 'debug',
     destination: { write: (line: string) => this.logLines.push(line) },
   });
   readonly #log = createEventLog(this.#logger);
   #stop = new AbortController();
-  #assembly: Assembly | null = null;
-  #tenant: StartedTenant | null = null;
-  #session: TenantSession | null = null;
+  #opened: {
+    readonly assembly: Assembly;
+    readonly tenant: StartedTenant;
+    session?: TenantSession;
+  } | null = null;
 
-  constructor(parts: {
-    hub: ReferenceHub;
-    topicPrefix: string;
-    configText: string;
-    afterschoolIds: readonly string[];
-    parts: (parts: Tenant) => Partial<Tenant>;
-  }) {
-    this.hub = parts.hub;
-    this.topicPrefix = parts.topicPrefix;
-    this.configText = parts.configText;
-    this.#afterschoolIds = parts.afterschoolIds;
-    this.#partsOver = parts.parts;
+  constructor(hub: ReferenceHub, options: MirrorOptions) {
+    this.hub = hub;
+    this.topicPrefix = options.topicPrefix ?? newTopicPrefix();
+    this.configText = configTextOf(hub, this.topicPrefix, options);
+    this.#options = options;
+    this.#file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
+    this.#board = new Board(this.#file, { version: '0', now: () => Date.now() });
+    this.#board.hold([this.tenantId]);
+    this.#count = createMetrics(this.#metrics, this.#board, { process: false });
+  }
+
+  get #open() {
+    if (this.#opened === null) throw new Error('the mirror is closed');
+    return this.#opened;
   }
 
   get assembly(): Assembly {
-    if (this.#assembly === null) throw new Error('the mirror is closed');
-    return this.#assembly;
+    return this.#open.assembly;
   }
 
   get session(): TenantSession {
-    if (this.#session === null) throw new Error('the mirror is closed');
-    return this.#session;
+    const { session } = this.#open;
+    if (session === undefined) throw new Error('the mirror has no session');
+    return session;
   }
 
+  /** The parts of the session, for a `TenantRun` of the test itself. */
   get parts(): Tenant {
-    if (this.#tenant === null) throw new Error('the mirror is closed');
-    return { ...this.#tenant, ...this.#partsOver(this.#tenant) };
+    const { tenant } = this.#open;
+    return { ...tenant, ...this.#options.parts?.(tenant) };
   }
 
   async open(): Promise<void> {
     this.#stop = new AbortController();
-    const file = new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
-    if (this.#board === null) {
-      this.#board = new Board(file, { version: '0', now: () => Date.now() });
-      this.#board.hold([this.tenantId]);
-      this.#count = createMetrics(this.#metrics, this.#board, { process: false });
-    }
-    const board = this.#board;
-    this.#assembly = assemble(file.config, {
+    const assembly = assemble(this.#file.config, {
       logger: this.#logger,
       emit: (tenant, event) => {
         if (event.type !== 'sync-page') this.events.push(event);
-        this.#count?.(tenant, event);
-        this.#log(tenant, event, board.note(tenant, event));
+        this.#count(tenant, event);
+        this.#log(tenant, event, this.#board.note(tenant, event));
       },
     });
-    this.#tenant = this.#assembly.tenant(this.tenantId);
-    this.#session = await openSession(this.parts, this.#stop.signal);
+    this.#opened = { assembly, tenant: assembly.tenant(this.tenantId) };
+    this.#opened.session = await openSession(this.parts, this.#stop.signal);
   }
 
   async close(): Promise<void> {
     this.#stop.abort();
-    await this.#tenant?.[Symbol.asyncDispose]();
-    await this.#assembly?.[Symbol.asyncDispose]();
-    this.#tenant = null;
-    this.#assembly = null;
-    this.#session = null;
+    await this.#opened?.tenant[Symbol.asyncDispose]();
+    await this.#opened?.assembly[Symbol.asyncDispose]();
+    this.#opened = null;
   }
 
+  /** Closes everything and begins again, as a restarted process does. Events and log go on. */
   async restart(): Promise<void> {
     await this.close();
     await this.open();
@@ -256,58 +206,53 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
     return this.#metrics.metrics();
   }
 
+  /** What `/status.json`, `/readyz` and the heartbeat show; the page shows the first. */
   statusText(): string {
-    const board = this.#board;
-    const statuses = board?.tenants.map((each) => each.status());
-    return `${JSON.stringify([statuses, board?.reasons()])}${board?.heartbeatOf(this.tenantId)['health']}`;
+    const statuses = this.#board.tenants.map((each) => each.status());
+    const { health } = this.#board.heartbeatOf(this.tenantId);
+    return `${JSON.stringify([statuses, this.#board.reasons()])}${health}`;
   }
 
-  attempt(mode: 'FULL' | 'INCREMENTAL', ...collections: CollectionName[]): Promise<readonly Outcome[]> {
+  /** One sync of each named collection (all by default), with each one's error. */
+  attempt(mode: SyncMode, ...collections: CollectionName[]): Promise<readonly SyncOutcome[]> {
     const chosen = collections.length > 0 ? collections : this.#collections();
     return syncOnce(this.session, { collections: chosen, mode, signal: this.#stop.signal });
   }
 
+  /** The same by full syncs. Throws the first error. */
   full(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {
-    return this.#sync('FULL', collections);
+    return resultsOf(this.attempt('FULL', ...collections));
   }
 
+  /** A full sync of these that no confirming one follows. Rejects if one fails. */
   async fullUnconfirmed(...collections: CollectionName[]): Promise<void> {
     const options = { collections, mode: 'FULL', signal: this.#stop.signal, confirms: false } as const;
-    for (const { result, error } of await syncOnce(this.session, options)) if (result === null) throw error;
+    await resultsOf(syncOnce(this.session, options));
   }
 
   delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {
-    return this.#sync('INCREMENTAL', collections);
-  }
-
-  async #sync(
-    mode: 'FULL' | 'INCREMENTAL',
-    collections: CollectionName[],
-  ): Promise<Map<CollectionName, SyncResult>> {
-    const results = new Map<CollectionName, SyncResult>();
-    for (const { collection, result, error } of await this.attempt(mode, ...collections)) {
-      if (result === null) throw error;
-      results.set(collection, result);
-    }
-    return results;
+    return resultsOf(this.attempt('INCREMENTAL', ...collections));
   }
 
   topic(suffix: string): string {
     return `${this.topicPrefix}.${this.tenantId}.${suffix}`;
   }
 
+  /** Ends of all topics of the tenant except `progress` (which is included on request). */
   ends(options: { progress?: boolean } = {}): Promise<EndOffsets> {
-    const suffixes = [...this.#dataTopics(), ...(options.progress === true ? ['progress'] : [])];
-    return endOffsets(suffixes.map((suffix) => this.topic(suffix)));
+    return endOffsets([
+      ...this.#dataTopics(),
+      ...(options.progress === true ? [this.topic('progress')] : []),
+    ]);
   }
 
   records(suffix: string): Promise<TopicRecord[]> {
     return readTopics([this.topic(suffix)]);
   }
 
+  /** All records after `ends()`, in all topics except `progress`. */
   async since(ends: EndOffsets): Promise<TopicRecord[]> {
-    const topics = this.#dataTopics().map((suffix) => this.topic(suffix));
-    const now = await endOffsets(topics);
+    const now = await endOffsets(this.#dataTopics());
     const grown = Object.keys(now).filter((name) => (now[name] ?? 0) > (ends[name] ?? 0));
     const records = await readTopics([...new Set(grown.map((name) => name.slice(0, name.lastIndexOf('/'))))]);
     return records.filter(({ topic, partition, offset }) => offset >= (ends[`${topic}/${partition}`] ?? 0));
@@ -317,46 +262,42 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
     return compactedView(await this.records(suffix));
   }
 
+  /** By collection, the differences between its topic and the hub; empty when all are equal. Default: all collections. */
   async differences(...collections: CollectionName[]): Promise<Record<string, string[]>> {
     // The hub does not say whose schedules are wanted: they have tests of their own.
     const all = this.#collections().filter((name) => name !== 'schedules');
     const chosen = collections.length > 0 ? collections : all;
-    const records = await readTopics(chosen.map((collection) => this.topic(collection)));
-    const found: Record<string, string[]> = {};
-    for (const collection of chosen) {
-      const topic = this.topic(collection);
-      const different = differences({
-        hub: this.hub,
-        collection,
-        records: records.filter((record) => record.topic === topic),
-        afterschoolIds: this.#afterschoolIds,
-      });
-      if (different.length > 0) found[collection] = different;
-    }
-    return found;
+    const records = Map.groupBy(
+      await readTopics(chosen.map((collection) => this.topic(collection))),
+      ({ topic }) => topic,
+    );
+    const { hub } = this;
+    const { afterschools: afterschoolIds = [] } = this.#options;
+    const found = chosen.map((collection): [string, string[]] => {
+      const own = records.get(this.topic(collection)) ?? [];
+      return [collection, differences({ hub, collection, records: own, afterschoolIds })];
+    });
+    return Object.fromEntries(found.filter(([, different]) => different.length > 0));
   }
 
-  /** All collections, including derived ones. */
+  /** Those of all collections, including derived ones. The changelog is internal. */
   #dataTopics(): string[] {
-    const { topics } = this.assembly.tenant(this.tenantId);
-    // The changelog is internal.
-    return topics
+    return this.#open.tenant.topics
       .map(({ suffix }) => suffix)
-      .filter((suffix) => suffix !== 'progress' && suffix !== STATE_TOPIC);
+      .filter((suffix) => suffix !== 'progress' && suffix !== STATE_TOPIC)
+      .map((suffix) => this.topic(suffix));
   }
 
   #collections(): CollectionName[] {
-    return this.parts.collections.map(({ name }) => name);
+    return this.#open.tenant.collections.map(({ name }) => name);
   }
 }
 
-async function deleteTopics(topicPrefix: string): Promise<void> {
-  const admin = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  try {
-    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${topicPrefix}.`));
-    if (topics.length > 0) await admin.deleteTopics({ topics });
-  } finally {
-    await admin.disconnect();
+async function resultsOf(syncs: Promise<readonly SyncOutcome[]>): Promise<Map<CollectionName, SyncResult>> {
+  const results = new Map<CollectionName, SyncResult>();
+  for (const { collection, result, error } of await syncs) {
+    if (result === null) throw error;
+    results.set(collection, result);
   }
+  return results;
 }

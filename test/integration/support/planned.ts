@@ -1,38 +1,7 @@
-import { PLANNED_KINDS } from '../../../src/plan/recording-log.ts';
-import type { Emit } from '../../../src/core/pipeline-events.ts';
-import { planTenant, type CollectionPlan } from '../../../src/plan/plan-tenant.ts';
-import type { Assembly } from '../../../src/session/assemble.ts';
-import type { CollectionName } from '../../../src/model/collections.ts';
 import type { TopicRecord } from './topic-reader.ts';
 
-/** `<collection> <kind> <key>`, sorted; a key that would get two records stands there twice. */
-export type Lines = readonly string[];
-
-/** Makes a plan with all keys; nothing can be withheld from the output. */
-export function planAll(
-  assembly: Assembly,
-  options: { readonly collections?: readonly CollectionName[]; readonly emit?: Emit } = {},
-): Promise<readonly CollectionPlan[]> {
-  return planTenant(assembly, {
-    tenantId: 'north',
-    collections: options.collections ?? [],
-    keepsKeys: true,
-    emit: options.emit ?? (() => undefined),
-    onRead: () => undefined,
-    signal: new AbortController().signal,
-  });
-}
-
-export function plannedLines(plan: readonly CollectionPlan[]): Lines {
-  return plan
-    .flatMap(({ collection, keys }) =>
-      PLANNED_KINDS.flatMap((kind) => keys[kind].map((key) => `${collection} ${kind} ${key}`)),
-    )
-    .toSorted();
-}
-
-/** The same for the records in the topics, by their headers and keys alone. */
-export function publishedLines(records: readonly TopicRecord[]): Lines {
+/** `<collection> <kind> <key>` of records, by their headers and keys alone, sorted; a key with two records stands there twice. */
+export function publishedLines(records: readonly TopicRecord[]): readonly string[] {
   return records.map(lineOf).toSorted();
 }
 

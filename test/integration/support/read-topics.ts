@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
-import { Kafka, logLevel, type Admin, type KafkaMessage } from 'kafkajs';
-import { highWatermarks } from './high-watermarks.ts';
+import { Kafka, logLevel, type KafkaMessage } from 'kafkajs';
+import { endsOf, uncommittedAdmin } from './high-watermarks.ts';
 
 /** Where the topics and their schemas are. */
 export interface Servers {
@@ -46,39 +46,28 @@ function consumerKafka(servers: Servers): Kafka {
  */
 export async function endOffsetsAt(servers: Servers, topics: readonly string[]): Promise<EndOffsets> {
   const admin = consumerKafka(servers).admin();
-  await admin.connect();
+  const uncommitted = uncommittedAdmin(consumerKafka(servers));
+  await Promise.all([admin.connect(), uncommitted.connect()]);
   try {
     const existing = new Set(await admin.listTopics());
     const wanted = topics.filter((name) => existing.has(name));
     const giveUpAtMs = performance.now() + OPEN_TRANSACTION_AFTER_MS;
     for (;;) {
       const isOver = performance.now() > giveUpAtMs;
-      const committed = await committedEnds(admin, wanted).catch((error: { retriable?: boolean }) => {
+      try {
+        const committed = await endsOf(admin, wanted);
+        const written = await endsOf(uncommitted, wanted);
+        if (isOver || Object.entries(committed).every(([name, end]) => end === written[name]))
+          return committed;
+      } catch (error) {
         // The broker does not lead a topic yet that somebody has just created.
-        if (error.retriable !== true || isOver) throw error;
-        return null;
-      });
-      if (committed === null) {
+        if ((error as { retriable?: boolean }).retriable !== true || isOver) throw error;
         await delay(RETRY_AFTER_MS);
-        continue;
       }
-      const written = await highWatermarks(servers.kafkaBrokers, Object.keys(committed));
-      const isResolved = Object.entries(committed).every(([name, end]) => end === (written[name] ?? end));
-      if (isResolved || isOver) return committed;
     }
   } finally {
-    await admin.disconnect();
+    await Promise.all([admin.disconnect(), uncommitted.disconnect()]);
   }
-}
-
-async function committedEnds(admin: Admin, topics: readonly string[]): Promise<Record<string, number>> {
-  const ends: Record<string, number> = {};
-  for (const topic of topics) {
-    for (const { partition, high } of await admin.fetchTopicOffsets(topic)) {
-      ends[`${topic}/${partition}`] = Number(high);
-    }
-  }
-  return ends;
 }
 
 /** All committed records from the beginning to the present end, by topic, partition and offset. */
