@@ -26,7 +26,8 @@ export async function startLocalKafka({
   const [port, controllerPort] = [await freePort(), await freePort()];
   const properties = join(folder, 'server.properties');
   await mkdir(folder, { recursive: true });
-  await writeFile(properties, serverProperties({ port, controllerPort, dataFolder: join(folder, 'data') }));
+  const settings = brokerSettings({ port, controllerPort, dataFolder: join(folder, 'data') });
+  await writeFile(properties, propertiesText(settings));
 
   const archive = startArchive({ java, folder: part, name: 'kafka' });
   const common = [...archive.flags, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', join(part, '*')];
@@ -52,9 +53,9 @@ export async function startLocalKafka({
 }
 
 /** The settings that a single broker for development needs; all others are Kafka's defaults. */
-function serverProperties(options: { port: number; controllerPort: number; dataFolder: string }): string {
+export function brokerSettings(options: { port: number; controllerPort: number; dataFolder: string }) {
   const { port, controllerPort, dataFolder } = options;
-  const settings = {
+  return {
     'process.roles': 'broker,controller',
     'node.id': 1,
     'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}`,
@@ -78,6 +79,10 @@ function serverProperties(options: { port: number; controllerPort: number; dataF
     'broker.heartbeat.interval.ms': 1000,
     'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
   };
+}
+
+/** The text of `server.properties`. */
+export function propertiesText(settings: Readonly<Record<string, string | number | boolean>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');

@@ -16,7 +16,11 @@ function hidingWhatIsOver(baseUrl: string) {
     const [[envelope, rows] = ['', []]] = Object.entries((await answer.json()) as Record<string, Row[]>);
     const shown = query.has('filter') ? rows : rows.filter((row) => !isOver(row));
     const total = Number(answer.headers.get('x-total-count')) - rows.length + shown.length;
-    const headers = { date: answer.headers.get('date') ?? '', 'x-total-count': String(total) };
+    const headers = {
+      date: answer.headers.get('date') ?? '',
+      link: `<${url.href}>; rel="first"`,
+      'x-total-count': String(total),
+    };
     sendJson(response, { [envelope]: shown }, { status: answer.status, headers });
   });
 }

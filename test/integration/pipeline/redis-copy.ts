@@ -8,20 +8,15 @@ export interface RedisCopy {
 }
 
 /** Copies the tenant's keys, so that they can be put back later as a restore from a backup does. */
-export async function copyRedis(mirror: Mirror): Promise<RedisCopy> {
+export async function copyRedis({ topicPrefix }: Mirror): Promise<RedisCopy> {
   await using redis = connect();
   const values = new Map<string, Buffer>();
-  for (const key of await keysOf(redis.client, mirror)) {
+  for (const key of await redis.client.keys(`*${topicPrefix}*`)) {
     const value = await redis.client.dumpBuffer(key);
     if (value !== null) values.set(key, value);
   }
   expect(values.size).toBeGreaterThan(0);
-  const flush = async (): Promise<void> => {
-    await using other = connect();
-    const keys = await keysOf(other.client, mirror);
-    expect(keys.length).toBeGreaterThan(0);
-    await other.client.del(...keys);
-  };
+  const flush = (): Promise<void> => flushRedis(topicPrefix);
   return {
     flush,
     async restore() {
@@ -55,7 +50,7 @@ export async function redisTexts(mirror: Mirror): Promise<{ key: string; bytes: 
     zset: (key) => client.zrangeBuffer(key, '0', '-1'),
   };
   return await Promise.all(
-    (await keysOf(client, mirror)).map(async (key) => {
+    (await client.keys(`*${mirror.topicPrefix}*`)).map(async (key) => {
       const type = await client.type(key);
       const read = readers[type];
       // It may have expired meanwhile.
@@ -82,11 +77,6 @@ function connect(): AsyncDisposable & { client: Redis } {
       await client.quit();
     },
   };
-}
-
-async function keysOf(redis: Redis, mirror: Mirror): Promise<string[]> {
-  const found = await redis.keys(`*${mirror.topicPrefix}*`);
-  return found.filter((key) => key.includes(':north:'));
 }
 
 /** How each collection was caught up at the last start. */

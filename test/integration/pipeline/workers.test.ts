@@ -88,7 +88,7 @@ async function expectEveryTopicEqualsHub(name: string): Promise<void> {
 describe('workers with the same configuration', () => {
   it('share the tenants; one that joins gets its part and moves no other tenant, and the page of each shows all', async () => {
     await Promise.all([startWorker(), startWorker()]);
-    const before = await shared(60_000);
+    const before = await shared(120_000);
     await startWorker();
     const after = await shared(30_000);
     for (const at of [0, 1]) expect(before[at]).toEqual(expect.arrayContaining(after[at] ?? []));

@@ -4,6 +4,7 @@ import { formatKafka, type FormatKafkaOptions } from '../../../stack/format-kafk
 import { freePort } from '../../../stack/free-port.ts';
 import { startArchive } from '../../../stack/java-archive.ts';
 import { findJava } from '../../../stack/java-tools.ts';
+import { brokerSettings, propertiesText } from '../../../stack/local-kafka.ts';
 import { fetchParts } from '../../../stack/local-parts.ts';
 import { startLocalService, type LocalService } from '../../../stack/local-service.ts';
 import { isKafkaReady } from '../../../stack/readiness.ts';
@@ -44,7 +45,9 @@ export async function startLocalBroker(options: {
   const java = await findJava();
   const { kafka } = await fetchParts(['kafka'], { print: () => undefined });
   const properties = join(folder, 'server.properties');
-  const settings = { ...(await basics(folder, listeners)), ...options.settings };
+  const controllerPort = await freePort();
+  const basics = brokerSettings({ port: listeners[0].port, controllerPort, dataFolder: dataOf(folder) });
+  const settings = { ...basics, ...listening(listeners, controllerPort), ...options.settings };
   await writeFile(properties, propertiesText(settings));
   const archive = startArchive({ java, folder: kafka, name: 'kafka' });
   const flags = [
@@ -75,36 +78,17 @@ export function dataOf(folder: string): string {
   return join(folder, 'data');
 }
 
-async function basics(folder: string, listeners: readonly [Listener, ...Listener[]]): Promise<Settings> {
-  const controller = `127.0.0.1:${await freePort()}`;
+/** Where the broker listens, and where it says that it does. */
+function listening(listeners: readonly [Listener, ...Listener[]], controllerPort: number): Settings {
   const at = listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
   const advertised = listeners.map(
     ({ name, port, advertisedPort = port }) => `${name}://127.0.0.1:${advertisedPort}`,
   );
   const protocols = listeners.map(({ name, protocol }) => `${name}:${protocol}`);
   return {
-    'process.roles': 'broker,controller',
-    'node.id': 1,
-    'controller.quorum.bootstrap.servers': controller,
-    'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': listeners[0].name,
-    listeners: [...at, `CONTROLLER://${controller}`].join(','),
+    listeners: [...at, `CONTROLLER://127.0.0.1:${controllerPort}`].join(','),
     'advertised.listeners': advertised.join(','),
     'listener.security.protocol.map': [...protocols, 'CONTROLLER:PLAINTEXT'].join(','),
-    'log.dirs': dataOf(folder),
-    'auto.create.topics.enable': false,
-    'group.initial.rebalance.delay.ms': 0,
-    'offsets.topic.replication.factor': 1,
-    'offsets.topic.num.partitions': 1,
-    'transaction.state.log.replication.factor': 1,
-    'transaction.state.log.min.isr': 1,
-    'transaction.state.log.num.partitions': 1,
-    'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
   };
-}
-
-function propertiesText(settings: Settings): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('');
 }

@@ -1,13 +1,14 @@
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
+import { parentsFirst } from '../../../src/timetable/collection-runner.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 
 /**
  * Runs one sync of each collection, and the one that confirms what it missed, without waiting for its time; those that need another collection's rows come last.
  * Returns the results in the order of the collections; a failed one has its error.
  */
-export async function syncOnce(
+export function syncOnce(
   session: TenantSession,
   options: {
     collections: readonly CollectionName[];
@@ -18,7 +19,7 @@ export async function syncOnce(
     signal: AbortSignal;
   },
 ): Promise<readonly SyncOutcome[]> {
-  const sync = async (collection: CollectionName): Promise<SyncOutcome> => {
+  return parentsFirst(session.runners, options.collections, async (collection) => {
     try {
       const runner = session.runners.get(collection);
       if (runner === undefined) throw new Error(`${collection} is not mirrored`);
@@ -30,13 +31,7 @@ export async function syncOnce(
     } catch (error) {
       return { collection, result: null, error };
     }
-  };
-  const isLate = (collection: CollectionName): boolean =>
-    session.runners.get(collection)?.hasParents === true;
-  const first = await Promise.all(options.collections.filter((each) => !isLate(each)).map(sync));
-  const late = await Promise.all(options.collections.filter(isLate).map(sync));
-  const outcomes = new Map([...first, ...late].map((each) => [each.collection, each]));
-  return options.collections.flatMap((collection) => outcomes.get(collection) ?? []);
+  });
 }
 
 /** The result of the confirming sync, with the numbers of both. */
