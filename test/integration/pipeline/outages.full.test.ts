@@ -90,22 +90,10 @@ interface Mistake {
 
 it.each<Mistake>([
   {
-    what: 'no hub',
-    options: () => ({ hubSettings: { baseUrl: `http://${NOWHERE}/north` } }),
-    message: `http://${NOWHERE}/north`,
-    remedy: 'hub.baseUrl',
-  },
-  {
     what: 'a wrong base URL',
     options: () => ({ hubSettings: { baseUrl: hub.baseUrl.replace(/north$/, 'south') } }),
     message: '/south/ims/oneroster/rostering/v1p2/',
     remedy: 'check hub.baseUrl',
-  },
-  {
-    what: 'a wrong secret of the hub',
-    options: () => ({ hubSettings: { clientSecret: SECRET } }),
-    message: 'answered invalid_client (HTTP 401)',
-    remedy: 'Check hub.clientId and hub.clientSecret',
   },
   {
     what: 'no Kafka',

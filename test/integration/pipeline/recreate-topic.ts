@@ -40,8 +40,8 @@ export async function setTopicSettings(
   entries: Readonly<Record<string, string>>,
 ): Promise<void> {
   await withAdmin(async (admin) => {
-    const others = (await settingsOf(admin, topic)).filter(({ name }) => !(name in entries));
     const own = Object.entries(entries).map(([name, value]) => ({ name, value }));
+    const others = (await settingsOf(admin, topic)).filter(({ name }) => !(name in entries));
     await admin.alterConfigs({
       validateOnly: false,
       resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries: [...others, ...own] }],
@@ -55,20 +55,10 @@ export async function setTopicSettings(
 
 /** Deletes records before an offset (`-1`: all); Kafka does so only while the topic is not merely compacted. */
 export async function truncateTopic(topic: string, offset = '-1'): Promise<void> {
+  await setTopicSettings(topic, { 'cleanup.policy': 'delete' });
   await withAdmin(async (admin) => {
-    const settings = await settingsOf(admin, topic);
-    const alter = (configEntries: { name: string; value: string }[]) =>
-      admin.alterConfigs({
-        validateOnly: false,
-        resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],
-      });
-    const others = settings.filter(({ name }) => name !== 'cleanup.policy');
-    await alter([...others, { name: 'cleanup.policy', value: 'delete' }]);
-    const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition }) => ({
-      partition,
-      offset,
-    }));
+    const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition }) => ({ partition, offset }));
     await vi.waitFor(() => admin.deleteTopicRecords({ topic, partitions }), 20_000);
-    await alter(settings);
   });
+  await setTopicSettings(topic, { 'cleanup.policy': 'compact' });
 }
