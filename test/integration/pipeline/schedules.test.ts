@@ -35,6 +35,9 @@ function changeDay(
 }
 
 describe('schedules of all students', () => {
+  const dayOfEach = (students: readonly string[], date: string, what: string): string[] =>
+    students.map((each) => `${dayKey(each, date)} ${what}`).toSorted();
+
   it('equal the hub from the first load on; a restart, a re-stamp or a lost index publishes nothing, and a window that moves removes the days that it leaves', async () => {
     await using mirror = await openScheduleMirror({
       students: 'all',
@@ -42,8 +45,6 @@ describe('schedules of all students', () => {
     });
     const { district, faults } = mirror.hub;
     const students = district.ids('students');
-    const dayOfEach = (date: string, what: string) =>
-      students.map((each) => `${dayKey(each, date)} ${what}`).toSorted();
     const full = async () => (await mirror.full('schedules')).get('schedules');
 
     const outcomes = await mirror.attempt('FULL');
@@ -75,15 +76,13 @@ describe('schedules of all students', () => {
     mirror.advanceDays(1);
     expect(await full()).toMatchObject({ kind: 'complete', withheld: 0, stats: { rowsRemoved: 10 } });
     // The day that entered the window is a Saturday.
-    expect(brief(await mirror.since(before))).toEqual(dayOfEach(MONDAY, 'deleted'));
+    expect(brief(await mirror.since(before))).toEqual(dayOfEach(students, MONDAY, 'deleted'));
   });
 
   it('have changed days published, emptied ones after a second answer, many of them only with an approval, and unreadable ones rejected', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     const { district, faults } = mirror.hub;
     const students = district.ids('students');
-    const dayOfEach = (date: string, what: string) =>
-      students.map((each) => `${dayKey(each, date)} ${what}`).toSorted();
     const full = async () => (await mirror.full('schedules')).get('schedules');
     await mirror.full();
 
@@ -93,9 +92,7 @@ describe('schedules of all students', () => {
     changeDay(mirror, TUESDAY, { first: { rooms: ['Gymsalen'] } });
     const tooLarge = changeDay(mirror, WEDNESDAY, { first: { note: 'x'.repeat(460_000) } });
     expect(await full()).toMatchObject({ kind: 'complete' });
-    expect(brief(await mirror.since(before))).toEqual(
-      others.map((each) => `${dayKey(each, TUESDAY)} updated 6`).toSorted(),
-    );
+    expect(brief(await mirror.since(before))).toEqual(dayOfEach(others, TUESDAY, 'updated 6'));
     const rejects = await mirror.view('rejects');
     expect([...rejects.keys()].toSorted()).toEqual(
       [`${refused}%7C*`, ...others.map((each) => `${each}%7C${WEDNESDAY}`)]
@@ -111,13 +108,13 @@ describe('schedules of all students', () => {
     before = await mirror.ends();
     changeDay(mirror, TUESDAY, 'no lessons');
     await full();
-    expect(brief(await mirror.since(before))).toEqual(dayOfEach(TUESDAY, 'updated 0'));
+    expect(brief(await mirror.since(before))).toEqual(dayOfEach(students, TUESDAY, 'updated 0'));
     const emptied = students.map((each) => dayKey(each, TUESDAY));
     const giveBack = [WEDNESDAY, THURSDAY].map((date) => changeDay(mirror, date, 'no lessons'));
     changeDay(mirror, FRIDAY, { first: { cancelled: true } });
     before = await mirror.ends();
     for (const round of [1, 2]) expect([round, await full()]).toMatchObject([round, { withheld: 20 }]);
-    expect(brief(await mirror.since(before))).toEqual(dayOfEach(FRIDAY, 'updated 6'));
+    expect(brief(await mirror.since(before))).toEqual(dayOfEach(students, FRIDAY, 'updated 6'));
     // Schedules hold back no other collection.
     district.remove('users', refused);
     expect((await mirror.full('students')).get('students')).toMatchObject({
@@ -148,7 +145,6 @@ describe('schedules of absent students', () => {
 
   it('are those of exactly the students who are absent in the window, also after absences changed, a restart or a lost index', async () => {
     await using mirror = await openScheduleMirror(DAYS);
-    const absentNow = () => absentStudents(mirror.hub, mirror.window());
     const [late = '', early = '', later = '', earlier = '', student = '', longAgo = ''] = present(mirror);
     // The window is from Monday the 9th to Friday the 13th; Oslo is an hour ahead.
     register(mirror, earlier, ['2026-03-08T22:00:00Z', '2026-03-08T22:59:00Z']);
@@ -156,7 +152,7 @@ describe('schedules of absent students', () => {
     register(mirror, late, ['2026-03-13T22:30:00Z', '2026-03-16T12:00:00Z']);
     register(mirror, later, ['2026-03-13T23:30:00Z', '2026-03-16T12:00:00Z']);
     await mirror.full();
-    const absent = [...absentNow()].toSorted();
+    const absent = [...absentStudents(mirror.hub, mirror.window())].toSorted();
     expect(absent).toEqual(expect.arrayContaining([early, late]));
     for (const outside of [earlier, later]) expect(absent).not.toContain(outside);
     expect(mirror.asked()).toEqual(absent);
