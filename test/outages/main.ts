@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -6,73 +6,80 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { startReferenceHub, type ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { StackError } from '../../stack/errors.ts';
 import { freePort } from '../../stack/free-port.ts';
 import { startStack, type Stack } from '../../stack/start-stack.ts';
 import { startProxy, type Proxy } from '../faults/support/proxy.ts';
-import { isAllWell, observe, type Observed } from './observe.ts';
-import { outagesOf, type Outage } from './outages.ts';
-import { startPrometheus } from './prometheus.ts';
-import { tableOf, wrongIn, type Row } from './table.ts';
+import { observe, startPrometheus, type Observed, type Said } from './observe.ts';
 
 /*
  * Takes one part after the other away from a real `rollcall run`, and prints minute by minute what everything says that
- * operators look at. Exit 1 when a place says *well* a minute after an outage began, 2 on bad use.
+ * operators look at: `npm run check:outages`, for some outages alone with their names, such as "hub away". Exit 1 when a place
+ * says *well* a minute after an outage began. Needs Prometheus 2.42 or later in the PATH; starts everything else itself.
  */
 
-const USAGE = `npm run check:outages [-- options]
-  --minutes N     how long each outage lasts (default 2)
-  --only <name>   only this outage, such as "hub away"; may be given more than once
-
-Needs Prometheus 2.42 or later in the PATH; starts everything else itself.
-`;
 const PROGRAM = fileURLToPath(new URL('../../bin/rollcall.mjs', import.meta.url));
 const MINUTE_MS = 60_000;
+/** How long each outage lasts. */
+const MINUTES = 2;
 const LOOK_AGAIN_MS = 5_000;
 /** The first load, and the recovery from an outage: an alert looks back over fifteen minutes. */
 const WELL_WITHIN_MS = 20 * MINUTE_MS;
 const TOKEN_LIFETIME_MS = 10 * MINUTE_MS;
+/** Longer than the hub's client waits for an answer to begin. */
+const SLOW_MS = 15_000;
+
+/** Something that an operator may meet. */
+interface Outage {
+  readonly name: string;
+  readonly begin: () => Promise<void> | void;
+  readonly end: () => Promise<void> | void;
+}
+
+interface Parts {
+  readonly hub: ReferenceHub;
+  /** Between Rollcall and the hub. */
+  readonly toHub: Proxy;
+  readonly stack: Stack;
+  /** The file with the hub's client secret. */
+  readonly secretFile: string;
+}
 
 const print = (line: string): void => void process.stderr.write(`outages: ${line}\n`);
 
-function readOptions(): { minutes: number; only: readonly string[] } {
-  const { values } = parseArgs({
-    options: {
-      minutes: { type: 'string', default: '2' },
-      only: { type: 'string', multiple: true, default: [] },
-    },
-  });
-  const minutes = Number(values.minutes);
-  if (!Number.isSafeInteger(minutes) || minutes < 1)
-    throw new TypeError('--minutes takes a whole number from 1');
-  return { minutes, only: values.only };
+/** Every outage, in its order. Throws `StackError` unless the services run as processes that may be killed. */
+function outagesOf({ hub, toHub, stack, secretFile }: Parts): readonly Outage[] {
+  const wrongSecret = async (): Promise<void> => {
+    await writeFile(secretFile, 'wrong');
+    hub.tokens.revokeAll();
+  };
+  return [
+    { name: 'hub away', begin: () => toHub.begin('cut'), end: () => toHub.mend() },
+    { name: 'hub slow', begin: () => toHub.begin('slow', SLOW_MS), end: () => toHub.mend() },
+    { name: 'wrong secret', begin: wrongSecret, end: () => writeFile(secretFile, hub.clientSecret) },
+    ...(['kafka', 'redis', 'registry'] as const).flatMap((name): readonly Outage[] => {
+      const service = stack.processes[name];
+      if (service === undefined)
+        throw new StackError(
+          `${name} runs as ${stack.kind[name]}, so it cannot be taken away: unset its variable`,
+        );
+      return [
+        { name: `${name} away`, begin: () => service.kill('SIGKILL'), end: () => service.restart() },
+        { name: `${name} frozen`, begin: () => service.kill('SIGSTOP'), end: () => service.kill('SIGCONT') },
+      ];
+    }),
+  ];
 }
 
-function configOf(parts: {
-  stack: Stack;
-  hub: ReferenceHub;
-  toHub: Proxy;
-  port: number;
-  secretFile: string;
-}): string {
-  const { stack, hub, toHub, port, secretFile } = parts;
+function configOf({ hub, toHub, stack, secretFile }: Parts, port: number): string {
   const via = (url: string): string => url.replace(new URL(url).host, toHub.address);
+  const { clientId, baseUrl, tokenUrl } = hub;
+  const clientSecret = `\${file:${secretFile}}`;
+  const connection = { baseUrl: via(baseUrl), tokenUrl: via(tokenUrl), clientId, clientSecret };
   return JSON.stringify({
-    tenants: [
-      {
-        id: 'north',
-        // An outage of the hub shows when something is asked of it, and not sooner.
-        deltaEvery: '20s',
-        hub: {
-          baseUrl: via(hub.baseUrl),
-          tokenUrl: via(hub.tokenUrl),
-          clientId: hub.clientId,
-          clientSecret: `\${file:${secretFile}}`,
-        },
-      },
-    ],
+    // An outage of the hub shows when something is asked of it, and not sooner.
+    tenants: [{ id: 'north', deltaEvery: '20s', hub: connection }],
     kafka: { brokers: stack.kafkaBrokers, replicationFactor: 1, topicPrefix: 'outages' },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: 'outages' },
@@ -80,76 +87,73 @@ function configOf(parts: {
   });
 }
 
-function startRun(configPath: string, logFile: string): ChildProcess {
-  const log = openSync(logFile, 'w');
-  const child = spawn(process.execPath, [PROGRAM, 'run', '--config', configPath], {
-    stdio: ['ignore', log, log],
-  });
-  process.once('exit', () => child.kill('SIGKILL'));
-  return child;
-}
-
-/** Waits until every place says *well*; returns the row, and after how long. Throws when that takes too long. */
-async function untilWell(observed: Observed, outage: string): Promise<Row> {
-  const endMs = Date.now() + WELL_WITHIN_MS;
-  for (;;) {
-    const observation = await observe(observed);
-    const row = { outage, minute: null, observation };
-    if (isAllWell(observation)) return row;
-    if (Date.now() > endMs) throw new StackError(`not everything says well:\n${tableOf([row])}`);
-    await sleep(LOOK_AGAIN_MS);
+/** Waits until every place says *well*. Throws when that takes too long. */
+async function untilWell(observed: Observed): Promise<void> {
+  for (const endMs = Date.now() + WELL_WITHIN_MS; ; await sleep(LOOK_AGAIN_MS)) {
+    const said = await observe(observed);
+    if (said.every(({ isWell }) => isWell)) return;
+    if (Date.now() > endMs) throw new StackError(`not everything says well: ${rowOf('', said)}`);
   }
 }
 
-async function watch(outage: Outage, observed: Observed, minutes: number): Promise<readonly Row[]> {
-  const rows: Row[] = [await untilWell(observed, outage.name)];
+/** Prints what each place says at each full minute; returns where one said *well*. */
+async function watch(outage: Outage, observed: Observed): Promise<readonly string[]> {
+  await untilWell(observed);
   print(`${outage.name} begins`);
+  const wrong: string[] = [];
   const beganMs = Date.now();
   await outage.begin();
   try {
-    for (let minute = 1; minute <= minutes; minute += 1) {
-      // Each look begins at the full minute, whatever the one before took.
+    for (let minute = 1; minute <= MINUTES; minute += 1) {
       await sleep(beganMs + minute * MINUTE_MS - Date.now());
-      const row = { outage: outage.name, minute, observation: await observe(observed) };
-      rows.push(row);
-      print(tableOf([row]).split('\n').at(-1) ?? '');
+      const said = await observe(observed);
+      process.stdout.write(`${rowOf(`${outage.name} | ${minute}`, said)}\n`);
+      const well = said.filter(({ isWell }) => isWell);
+      wrong.push(
+        ...well.map(({ place, text }) => `${outage.name}, minute ${minute}: ${place} says well: ${text}`),
+      );
     }
   } finally {
     await outage.end();
   }
-  return rows;
+  return wrong;
 }
 
-async function main(): Promise<number> {
-  const { minutes, only } = readOptions();
+/** A row of a Markdown table. */
+function rowOf(name: string, said: readonly Said[]): string {
+  return `| ${[name, ...said.map(({ text }) => text.replaceAll('|', '\\|').trim())].join(' | ')} |`;
+}
+
+async function main(only: readonly string[]): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-outages-'));
   await using stack = await startStack({ print });
   const port = await freePort();
-  const prometheus = await startPrometheus(join(folder, 'prometheus'), `127.0.0.1:${port}`);
+  const { service, prometheusUrl } = await startPrometheus(join(folder, 'prometheus'), `127.0.0.1:${port}`);
   // a district at rest: students who leave would be withheld deletions, and nothing would be well
   const hub = await startReferenceHub({ students: 40, tokenLifetimeMs: TOKEN_LIFETIME_MS });
-  await using toHub = await startProxy({ target: new URL(hub.baseUrl).host });
-  const secretFile = join(folder, 'secret');
-  await writeFile(secretFile, hub.clientSecret);
+  await using toHub = await startProxy(new URL(hub.baseUrl).host);
+  const parts = { hub, toHub, stack, secretFile: join(folder, 'secret') };
+  await writeFile(parts.secretFile, hub.clientSecret);
   const configPath = join(folder, 'rollcall.yaml');
-  await writeFile(configPath, configOf({ stack, hub, toHub, port, secretFile }));
-  const all = outagesOf({ hub, toHub, stack, secretFile });
-  const outages = all.filter(({ name }) => only.length === 0 || only.includes(name));
-  const child = startRun(configPath, join(folder, 'rollcall.log'));
+  await writeFile(configPath, configOf(parts, port));
+  const log = openSync(join(folder, 'rollcall.log'), 'w');
+  const child = spawn(process.execPath, [PROGRAM, 'run', '--config', configPath], {
+    stdio: ['ignore', log, log],
+  });
+  process.once('exit', () => child.kill('SIGKILL'));
   const ended = once(child, 'exit');
-  const rows: Row[] = [];
+  const wrong: string[] = [];
   try {
-    const observed = { configPath, url: `http://127.0.0.1:${port}`, prometheus };
-    for (const outage of outages) rows.push(...(await watch(outage, observed, minutes)));
-    if (outages.length > 0) await untilWell(observed, 'none');
+    const observed = { configPath, url: `http://127.0.0.1:${port}`, prometheusUrl };
+    const outages = outagesOf(parts).filter(({ name }) => only.length === 0 || only.includes(name));
+    for (const outage of outages) wrong.push(...(await watch(outage, observed)));
+    await untilWell(observed);
   } finally {
-    process.stdout.write(`${tableOf(rows)}\n`);
     child.kill('SIGTERM');
     await ended;
-    await prometheus.service.stop();
+    await service.stop();
     await hub.stop();
   }
-  const wrong = wrongIn(rows);
   for (const each of wrong) print(`✗ ${each}`);
   if (wrong.length > 0) return 1;
   await rm(folder, { recursive: true, force: true });
@@ -158,9 +162,9 @@ async function main(): Promise<number> {
 }
 
 try {
-  process.exitCode = await main();
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof StackError) && !(error instanceof TypeError)) throw error;
-  process.stderr.write(`✗ ${error.message}\n${error instanceof TypeError ? USAGE : ''}`);
-  process.exitCode = error instanceof TypeError ? 2 : 1;
+  if (!(error instanceof StackError)) throw error;
+  process.stderr.write(`✗ ${error.message}\n`);
+  process.exitCode = 1;
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DERIVED_COLLECTIONS } from '../../../src/model/collections.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import { openMirror, startTestHub, type Mirror } from '../../integration/support/mirror.ts';
 import type { TopicRecord } from '../../integration/support/read-topics.ts';
@@ -10,9 +11,8 @@ import {
   type CheckedTenant,
   type Evidence,
 } from './checker.ts';
-import { startChurn } from './churn.ts';
+import { Churn, CHURNED } from './churn.ts';
 import { indexProblems } from './index-problems.ts';
-import { CHURNED_OPTIONS } from './tenants.ts';
 
 type Records = readonly TopicRecord[];
 
@@ -23,8 +23,13 @@ let happened: Readonly<Record<string, number>>;
 
 beforeAll(async () => {
   const hub = await startTestHub();
-  mirror = await openMirror({ hub, ...CHURNED_OPTIONS });
-  const churn = startChurn({ hub, seed: 7 });
+  mirror = await openMirror({
+    hub,
+    collections: [...CHURNED, ...DERIVED_COLLECTIONS],
+    hubSettings: { pageSize: 50 },
+    settings: { deletions: { withholdAbove: { rows: 1_000_000, ratio: 1 } } },
+  });
+  const churn = new Churn(hub, { seed: 7, collections: CHURNED });
   tenant = { hub, history: churn.history, topicPrefix: mirror.topicPrefix };
   await mirror.full();
   for (let round = 0; round < 4; round += 1) {
@@ -35,7 +40,7 @@ beforeAll(async () => {
   }
   await mirror.full();
   sound = await readEvidence(tenant);
-  happened = churn.happened();
+  happened = hub.living.happened();
 });
 
 afterAll(async () => {

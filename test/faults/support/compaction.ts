@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import kafkajs, { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
+import kafkajs, { Kafka, logLevel } from 'kafkajs';
 import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
+import { withAdminOf } from './kafka.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes } = kafkajs;
@@ -18,6 +19,23 @@ const EAGER = {
 const ROLL_EVERY_MS = 300;
 const TRIES = 100;
 
+type Settings = Readonly<Record<string, string>>;
+
+/** Replaces the settings of a topic; returns those that it had. */
+export async function alterTopic(
+  brokers: string[],
+  name: string,
+  change: (settings: Settings) => Settings,
+): Promise<Settings> {
+  return withAdminOf(brokers, async (admin) => {
+    const before = Object.fromEntries((await settingsOf(admin, name)).map((each) => [each.name, each.value]));
+    const configEntries = Object.entries(change(before)).map(([key, value]) => ({ name: key, value }));
+    const resources = [{ type: ConfigResourceTypes.TOPIC, name, configEntries }];
+    await admin.alterConfigs({ validateOnly: false, resources });
+    return before;
+  });
+}
+
 /**
  * Lets the broker compact a topic until the condition holds; then restores its settings. A segment ends only when
  * something is appended: here the aborted transactions of another producer, which no reader sees.
@@ -29,83 +47,33 @@ export async function compactUntil(
   topic: string,
   isDone: () => Promise<boolean>,
 ): Promise<void> {
-  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
-  const admin = kafka.admin();
-  const stranger = strangerOf(kafka);
-  await Promise.all([admin.connect(), stranger.connect()]);
-  try {
-    const settings = await settingsOf(admin, topic);
-    const others = settings.filter(({ name }) => !(name in EAGER));
-    await alter(admin, topic, [
-      ...others,
-      ...Object.entries(EAGER).map(([name, value]) => ({ name, value })),
-    ]);
-    await rollUntil({ admin, stranger, topic, isDone });
-    await alter(admin, topic, settings);
-  } finally {
-    await Promise.all([admin.disconnect(), stranger.disconnect()]);
+  const before = await alterTopic(brokers, topic, (settings) => ({ ...settings, ...EAGER }));
+  for (let tries = 0; !(await isDone()); tries += 1) {
+    if (tries === TRIES) throw new Error(`${topic} was not compacted as wanted`);
+    await appendAborted(brokers, [topic]);
+    // The age of a segment counts from its first record.
+    await delay(ROLL_EVERY_MS);
   }
+  await alterTopic(brokers, topic, () => before);
 }
 
 /** Appends to every partition of topics, and aborts that transaction. */
 export async function appendAborted(brokers: string[], topics: readonly string[]): Promise<void> {
-  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
-  const admin = kafka.admin();
-  const stranger = strangerOf(kafka);
-  await Promise.all([admin.connect(), stranger.connect()]);
-  try {
-    for (const topic of topics) await abortIn({ admin, stranger, topic });
-  } finally {
-    await Promise.all([admin.disconnect(), stranger.disconnect()]);
-  }
-}
-
-function strangerOf(kafka: Kafka): Producer {
-  return kafka.producer({
+  const stranger = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer({
     transactionalId: `stranger-${process.pid}-${performance.now()}`,
     idempotent: true,
     maxInFlightRequests: 1,
   });
-}
-
-async function alter(
-  admin: Admin,
-  topic: string,
-  configEntries: { name: string; value: string }[],
-): Promise<void> {
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],
-  });
-}
-
-async function rollUntil(options: {
-  admin: Admin;
-  stranger: Producer;
-  topic: string;
-  isDone: () => Promise<boolean>;
-}): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    await abortIn(options);
-    // The age of a segment counts from its first record.
-    await delay(ROLL_EVERY_MS);
-    if (await options.isDone()) return;
+  await stranger.connect();
+  try {
+    for (const topic of topics) {
+      const partitions = await withAdminOf(brokers, (admin) => admin.fetchTopicOffsets(topic));
+      const messages = partitions.map(({ partition }) => ({ key: 'aborted', value: 'aborted', partition }));
+      const transaction = await stranger.transaction();
+      await transaction.send({ topic, messages });
+      await transaction.abort();
+    }
+  } finally {
+    await stranger.disconnect();
   }
-  throw new Error(`${options.topic} was not compacted as wanted`);
-}
-
-async function abortIn({
-  admin,
-  stranger,
-  topic,
-}: {
-  admin: Admin;
-  stranger: Producer;
-  topic: string;
-}): Promise<void> {
-  const partitions = await admin.fetchTopicOffsets(topic);
-  const transaction = await stranger.transaction();
-  const messages = partitions.map(({ partition }) => ({ key: 'aborted', value: 'aborted', partition }));
-  await transaction.send({ topic, messages });
-  await transaction.abort();
 }

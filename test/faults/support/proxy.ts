@@ -3,54 +3,27 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../../stack/free-port.ts';
 
-/** Sees the data of one connection, and may delay it: a chunk is forwarded when the promise resolves. */
-export interface ProxyTap {
-  up(chunk: Buffer): Promise<Buffer>;
-  down(chunk: Buffer): Promise<Buffer>;
-}
+/**
+ * `cut`: connections break, and no new one is accepted. `stall`: all data is held back silently. `slow`: each chunk takes a
+ * while. `half-open`: nothing more arrives on the present connections, not even an end, as after a firewall forgot them; new
+ * ones work. `reset`: connections break by RST (RFC 9293, 3.10.7.4); new ones work.
+ */
+export const TROUBLES = ['cut', 'stall', 'slow', 'half-open', 'reset'] as const;
 
-export interface ProxyOptions {
-  /** `host:port` */
-  readonly target: string;
-  /** Of 127.0.0.1; default: a free one. */
-  readonly port?: number | undefined;
-  /** Called for each connection. */
-  readonly tap?: (() => ProxyTap) | undefined;
-}
+export type Trouble = (typeof TROUBLES)[number];
 
-export interface Slowness {
-  /** In each direction, for each connection. */
-  readonly bytesPerSecond?: number | undefined;
-  /** The delay of each chunk. */
-  readonly latencyMs?: number | undefined;
-}
+/** API keys of requests (Kafka protocol guide, "Protocol API Keys"). */
+export const KAFKA_API = { produce: 0, initProducerId: 22, endTxn: 26 } as const;
 
-/** A proxy for TCP connections that simulates the troubles of networks. */
-export interface Proxy extends AsyncDisposable {
-  readonly port: number;
-  /** `127.0.0.1:port` */
-  readonly address: string;
-  /** The number of present connections. */
-  readonly connections: number;
-  /** The number of chunks that wait because the proxy is stalled or slow. */
-  readonly held: number;
-  /** Breaks all connections and accepts no new one. */
-  cut(): void;
-  /** Breaks all connections by RST (RFC 9293, 3.10.7.4); new ones are accepted. */
-  reset(): void;
-  /** Silently holds back all data, which arrives once the proxy is mended. */
-  stall(): void;
-  /** Forgets the present connections, as a firewall does: nothing more arrives on them, not even an end; new ones work. */
-  halfOpen(): void;
-  slow(slowness: Slowness): void;
-  /** Ends `cut`, `stall` and `slow`. */
-  mend(): void;
-}
+export type KafkaApi = keyof typeof KAFKA_API;
 
-export async function startProxy(options: ProxyOptions): Promise<Proxy> {
-  const proxy = new RunningProxy(options, options.port ?? (await freePort()));
-  await proxy.listen();
-  return proxy;
+/** `sent`: the request has not reached the broker yet. `answered`: the broker has acted on it, and the client does not know. */
+export const WHENS = ['sent', 'answered'] as const;
+
+interface Waiting {
+  readonly apiKey: number;
+  readonly when: (typeof WHENS)[number];
+  readonly act: () => Promise<void>;
 }
 
 interface Connection {
@@ -61,76 +34,78 @@ interface Connection {
 
 /** A side that has sent everything may still receive. */
 const HALVES = { allowHalfOpen: true };
-const PIECES_PER_SECOND = 10;
-const NO_TAP: ProxyTap = { up: (chunk) => Promise.resolve(chunk), down: (chunk) => Promise.resolve(chunk) };
+const SLOW_MS = 20;
+const LENGTH_BYTES = 4;
 
-class RunningProxy implements Proxy {
-  readonly port: number;
-  readonly #options: ProxyOptions;
+/** A proxy for TCP connections that makes the troubles of networks, and that can act amid the requests of Kafka's clients. */
+export class Proxy implements AsyncDisposable {
+  /** `127.0.0.1:port` */
+  readonly address: string;
+  readonly #target: URL;
+  readonly #speaksKafka: boolean;
   readonly #connections = new Set<Connection>();
-  #held = 0;
+  readonly #waiting = new Set<Waiting>();
+  readonly #rewrites = new Map<number, (request: Buffer) => void>();
   readonly #server = createServer(HALVES, (client) => this.#accept(client));
+  #held = 0;
   #isCut = false;
-  #slowness: Slowness = {};
+  #latencyMs = 0;
   #stalled: PromiseWithResolvers<void> | null = null;
 
-  constructor(options: ProxyOptions, port: number) {
-    this.#options = options;
-    this.port = port;
+  constructor(target: string, { port, speaksKafka }: { port: number; speaksKafka: boolean }) {
+    this.#target = new URL(`tcp://${target}`);
+    this.#speaksKafka = speaksKafka;
+    this.address = `127.0.0.1:${port}`;
   }
 
-  get address(): string {
-    return `127.0.0.1:${this.port}`;
-  }
-
-  get connections(): number {
-    return this.#connections.size;
-  }
-
+  /** The number of chunks that wait because the proxy is stalled or slow. */
   get held(): number {
     return this.#held;
   }
 
   async listen(): Promise<void> {
-    this.#server.listen(this.port, '127.0.0.1');
+    const { port } = new URL(`tcp://${this.address}`);
+    this.#server.listen(Number(port), '127.0.0.1');
     await once(this.#server, 'listening');
   }
 
-  cut(): void {
-    this.#isCut = true;
-    this.reset();
-  }
-
-  reset(): void {
-    for (const { client, upstream } of this.#connections) {
-      client.resetAndDestroy();
-      upstream.resetAndDestroy();
+  begin(trouble: Trouble, latencyMs = SLOW_MS): void {
+    if (trouble === 'cut') this.#isCut = true;
+    if (trouble === 'stall') this.#stalled ??= Promise.withResolvers();
+    if (trouble === 'slow') this.#latencyMs = latencyMs;
+    for (const connection of this.#connections) {
+      if (trouble === 'half-open') connection.isForgotten = true;
+      if (trouble !== 'cut' && trouble !== 'reset') continue;
+      connection.client.resetAndDestroy();
+      connection.upstream.resetAndDestroy();
     }
   }
 
-  stall(): void {
-    this.#stalled ??= Promise.withResolvers();
-  }
-
-  halfOpen(): void {
-    for (const connection of this.#connections) connection.isForgotten = true;
-  }
-
-  slow(slowness: Slowness): void {
-    this.#slowness = slowness;
-  }
-
+  /** Ends `cut`, `stall` and `slow`; what was held back arrives. */
   mend(): void {
     this.#isCut = false;
-    this.#slowness = {};
+    this.#latencyMs = 0;
     this.#stalled?.resolve();
     this.#stalled = null;
+  }
+
+  /** Runs `act` once, at the next such request to Kafka, which goes on only after it has ended. Resolves then. */
+  at(api: KafkaApi, when: Waiting['when'], act: () => unknown): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const acted = async (): Promise<void> => void (await act());
+      this.#waiting.add({ apiKey: KAFKA_API[api], when, act: () => acted().then(resolve, reject) });
+    });
+  }
+
+  /** Changes each such request before it reaches Kafka; the frame must keep its length. */
+  rewrite(api: KafkaApi, change: (request: Buffer) => void): void {
+    this.#rewrites.set(KAFKA_API[api], change);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
-    this.cut();
+    this.begin('cut');
     this.mend();
     await closed;
   }
@@ -141,36 +116,57 @@ class RunningProxy implements Proxy {
       client.resetAndDestroy();
       return;
     }
-    const target = new URL(`tcp://${this.#options.target}`);
-    const upstream = connect({ ...HALVES, port: Number(target.port), host: target.hostname });
+    const upstream = connect({ ...HALVES, port: Number(this.#target.port), host: this.#target.hostname });
     upstream.on('error', () => undefined);
     const connection: Connection = { client, upstream, isForgotten: false };
     this.#connections.add(connection);
-    const tap = this.#options.tap?.() ?? NO_TAP;
-    void this.#relay(connection, client, upstream, (chunk) => tap.up(chunk));
-    void this.#relay(connection, upstream, client, (chunk) => tap.down(chunk));
+    const answered = new Map<number, Waiting>();
+    const isAnswered = async (frame: Buffer): Promise<void> => {
+      const id = frame.readInt32BE(LENGTH_BYTES);
+      const met = answered.get(id);
+      answered.delete(id);
+      await met?.act();
+    };
+    const isSent = (frame: Buffer): Promise<void> => this.#send(frame, answered);
+    void this.#relay(connection, { from: client, to: upstream, see: isSent });
+    void this.#relay(connection, { from: upstream, to: client, see: isAnswered });
     // Forgotten connections stay open, whatever their ends do, until they are broken.
     const closed = [client, upstream].map(
-      (socket) => new Promise<void>((resolve) => void socket.once('close', () => resolve())),
+      (socket) => new Promise((resolve) => socket.once('close', resolve)),
     );
     void Promise.all(closed).then(() => this.#connections.delete(connection));
+  }
+
+  /** A request begins with its length, its API key, a version and its correlation id. */
+  async #send(frame: Buffer, answered: Map<number, Waiting>): Promise<void> {
+    const apiKey = frame.readInt16BE(LENGTH_BYTES);
+    this.#rewrites.get(apiKey)?.(frame);
+    const met = [...this.#waiting].find((each) => each.apiKey === apiKey);
+    if (met === undefined) return;
+    this.#waiting.delete(met);
+    if (met.when === 'sent') await met.act();
+    else answered.set(frame.readInt32BE(LENGTH_BYTES + 4), met);
   }
 
   /** Never rejects. */
   async #relay(
     connection: Connection,
-    from: Socket,
-    to: Socket,
-    attempt: (chunk: Buffer) => Promise<Buffer>,
+    { from, to, see }: { from: Socket; to: Socket; see: (frame: Buffer) => Promise<void> },
   ): Promise<void> {
+    let rest: Buffer = Buffer.alloc(0);
     try {
       for await (const chunk of from.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        for (const piece of this.#pieces(chunk)) {
-          this.#held += 1;
-          await this.#takeTime(piece.length);
-          this.#held -= 1;
-          const seen = await attempt(piece);
-          if (seen.length > 0 && !connection.isForgotten && to.writable) to.write(seen);
+        this.#held += 1;
+        await this.#stalled?.promise;
+        if (this.#latencyMs > 0) await delay(this.#latencyMs);
+        await this.#stalled?.promise;
+        this.#held -= 1;
+        rest = Buffer.concat([rest, chunk]);
+        for (let end = this.#unitIn(rest); end <= rest.length && end > 0; end = this.#unitIn(rest)) {
+          const unit = rest.subarray(0, end);
+          rest = rest.subarray(end);
+          if (this.#speaksKafka) await see(unit);
+          if (!connection.isForgotten && to.writable) to.write(unit);
         }
       }
     } catch {
@@ -183,20 +179,19 @@ class RunningProxy implements Proxy {
     if (from.errored !== null) to.destroy();
   }
 
-  /** A slow line delivers bit by bit; it does not wait and then deliver everything at once. */
-  #pieces(chunk: Buffer): Buffer[] {
-    const { bytesPerSecond } = this.#slowness;
-    if (bytesPerSecond === undefined) return [chunk];
-    const size = Math.max(1, Math.floor(bytesPerSecond / PIECES_PER_SECOND));
-    const count = Math.ceil(chunk.length / size);
-    return Array.from({ length: count }, (_, at) => chunk.subarray(at * size, (at + 1) * size));
+  /** How many bytes are passed on at once: a request or an answer of Kafka, or all. */
+  #unitIn(bytes: Buffer): number {
+    if (!this.#speaksKafka) return bytes.length;
+    return bytes.length < LENGTH_BYTES ? Infinity : LENGTH_BYTES + bytes.readInt32BE();
   }
+}
 
-  async #takeTime(bytes: number): Promise<void> {
-    await this.#stalled?.promise;
-    const { bytesPerSecond, latencyMs = 0 } = this.#slowness;
-    const waitMs = latencyMs + (bytesPerSecond === undefined ? 0 : (bytes / bytesPerSecond) * 1000);
-    if (waitMs > 0) await delay(waitMs);
-    await this.#stalled?.promise;
-  }
+/** `target`: `host:port`; `speaksKafka`: `at` and `rewrite` work. */
+export async function startProxy(
+  target: string,
+  { port, speaksKafka = false }: { port?: number; speaksKafka?: boolean } = {},
+): Promise<Proxy> {
+  const proxy = new Proxy(target, { port: port ?? (await freePort()), speaksKafka });
+  await proxy.listen();
+  return proxy;
 }

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
+import { copyRedis, flushRedis } from '../../integration/pipeline/redis-copy.ts';
+import type { Mirror } from '../../integration/support/mirror.ts';
+import { readTopicsAt, type TopicRecord } from '../../integration/support/read-topics.ts';
+import { ROUNDS } from '../../run/rounds.ts';
+import { appendAborted, compactUntil, EAGER_CLEANER } from '../support/compaction.ts';
+import { startOwnKafka, type OwnKafka } from '../support/kafka.ts';
+import { CLOCK_MAIN, machineClock } from '../support/machine-clock.ts';
+import { troubledTenant, type TroubledTenant } from '../support/tenant.ts';
+
+const WEEK_MS = 7 * 24 * 3_600_000;
+/** A compacted topic no longer shows what was published; every other topic must. */
+const COMPACTED = { lost: ['orgs'], clocksAgree: false };
+
+let kafka: OwnKafka;
+beforeAll(async () => {
+  // The reader of the tests needs it as much as Rollcall's does.
+  patchKafkaJs();
+  kafka = await startOwnKafka(EAGER_CLEANER);
+});
+afterAll(() => kafka?.[Symbol.asyncDispose]());
+
+/** So many partitions that an org has one to itself. */
+function tenantOfOrgs(seed: number): Promise<TroubledTenant> {
+  const kafkaSettings = { partitions: { default: 3, orgs: 12 } };
+  return troubledTenant({ seed, kafka, kafkaSettings, rows: ['orgs', 'users'] });
+}
+
+function orgRecords(tenant: TroubledTenant): Promise<TopicRecord[]> {
+  return readTopicsAt(tenant.servers, [tenant.topic('orgs')]);
+}
+
+/** An org leaves the hub, its tombstone is published, and compaction removes every trace of it. */
+async function leaveNoTrace(tenant: TroubledTenant, id: string): Promise<() => void> {
+  const row = tenant.hub.district.get('orgs', id) ?? {};
+  await tenant.start();
+  await tenant.heals(COMPACTED);
+  tenant.hub.district.remove('orgs', id);
+  tenant.history.note();
+  await tenant.heals(COMPACTED);
+  await tenant.endsWell(COMPACTED);
+  const recordsOfIt = async () => (await orgRecords(tenant)).filter(({ key }) => key === id);
+  expect((await recordsOfIt()).at(-1)?.value).toBeNull();
+  await compactUntil(kafka.brokers, tenant.topic('orgs'), async () => (await recordsOfIt()).length === 0);
+  return () => {
+    tenant.hub.district.put('orgs', row);
+    tenant.history.note();
+  };
+}
+
+async function expectPublishedAgain(tenant: TroubledTenant, id: string): Promise<void> {
+  await tenant.nextHeals(COMPACTED);
+  const published = (await orgRecords(tenant)).filter(({ key }) => key === id);
+  expect(published.map(({ value }) => value?.['sourcedId'])).toEqual([id]);
+}
+
+describe.each(ROUNDS)('round %i', (round) => {
+  it('an index older than tombstones that compaction removed is rebuilt, and a row that left and came back is published', async () => {
+    await using tenant = await tenantOfOrgs(round);
+    await using clock = await machineClock(-WEEK_MS);
+    await tenant.start(CLOCK_MAIN, clock.file);
+    await tenant.heals({ clocksAgree: false });
+    await tenant.endsWell({ clocksAgree: false });
+    const backup = await copyRedis({ topicPrefix: tenant.topicPrefix } as Mirror);
+    const [id = ''] = tenant.hub.district.ids('orgs');
+    const comeBack = await leaveNoTrace(tenant, id);
+    await backup.restore();
+    comeBack();
+    await expectPublishedAgain(tenant, id);
+    expect(tenant.child.output()).toContain('the index is older than the removals that the log keeps');
+  });
+
+  it('a partition whose end is compacted away is read to its end, with an index and without one', async () => {
+    await using tenant = await tenantOfOrgs(round);
+    await tenant.nextHeals();
+    const byPartition = Map.groupBy(await orgRecords(tenant), ({ partition }) => partition);
+    const [id = ''] = [...byPartition.values()].flatMap((records) =>
+      records.length === 1 ? [records[0]?.key] : [],
+    );
+    const comeBack = await leaveNoTrace(tenant, id);
+    await tenant.nextHeals(COMPACTED);
+    await flushRedis(tenant.topicPrefix);
+    await tenant.nextHeals(COMPACTED);
+    comeBack();
+    await expectPublishedAgain(tenant, id);
+  });
+
+  it('partitions that end in an aborted transaction are read to their end, with an index, without one, and by a running process', async () => {
+    await using tenant = await troubledTenant({ seed: round, kafka });
+    await tenant.nextHeals();
+    for (const lose of [false, true]) {
+      await appendAborted(kafka.brokers, tenant.topics);
+      if (lose) await flushRedis(tenant.topicPrefix);
+      await tenant.nextHeals();
+    }
+    const child = await tenant.start();
+    await tenant.heals();
+    await appendAborted(kafka.brokers, tenant.topics);
+    tenant.churn.step(20);
+    await tenant.heals();
+    child.kill('SIGKILL');
+    await child.endsWith('SIGKILL');
+    await appendAborted(kafka.brokers, tenant.topics);
+    await tenant.nextHeals();
+  });
+});

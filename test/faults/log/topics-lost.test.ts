@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { withAdmin } from '../../integration/pipeline/kafka-admin.ts';
+import { recreateTopic, truncateTopic } from '../../integration/pipeline/recreate-topic.ts';
+import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
+import { readTopics } from '../../integration/support/topic-reader.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
+import { healed } from '../support/checker.ts';
+import { troubledTenant } from '../support/tenant.ts';
+
+const WAYS: Readonly<Record<string, (topic: string) => Promise<void>>> = {
+  'deleted and recreated': recreateTopic,
+  emptied: (topic) => truncateTopic(topic),
+  'cut off at the front': async (topic) => {
+    const offsets = await withAdmin((admin) => admin.fetchTopicOffsets(topic));
+    await truncateTopic(topic, String(Math.min(...offsets.map(({ high }) => Math.ceil(Number(high) / 2)))));
+  },
+};
+
+type Loss = readonly [topic: string, how: string];
+
+/** Rows, rejects, progress. Where `absences` or `absence-changes` is lost, a person decides. */
+const KINDS = ['users', 'rejects', 'progress'];
+const IN_TURN = KINDS.map((topic, at): Loss => [topic, Object.keys(WAYS)[at] ?? '']);
+/** Rejects have too few records to be cut in the middle. */
+const ALONE = [...KINDS, 'absence-versions']
+  .flatMap((topic) => Object.keys(WAYS).map((how): Loss => [topic, how]))
+  .filter((loss) => loss.join(' ') !== 'rejects cut off at the front');
+const RUNNING = (IS_FULL ? ALONE.map((loss) => [loss]) : [IN_TURN]).map((losses) => ({
+  losses,
+  process: 'running',
+}));
+const STOPPED = IS_FULL ? ALONE.map((loss) => ({ losses: [loss], process: 'stopped' })) : [];
+
+/** Rollcall checks its topics once a minute when nothing else makes it do so. */
+const NOTICED_WITHIN_MS = 80_000;
+
+describe.each(ROUNDS)('round %i', (seed) => {
+  it.each([...RUNNING, ...STOPPED])(
+    'a topic that lost its records under a $process process ($losses) is filled again, and nothing else is published twice',
+    async ({ losses, process }) => {
+      await using tenant = await troubledTenant({ seed, besides: ['orgs'] });
+      // An unreadable row, so that the rejects have something to lose. Its collection is not compared.
+      tenant.hub.district.put('orgs', { sourcedId: 42 }, { id: 'odd' });
+      const lost: string[] = [];
+      await tenant.start();
+      await tenant.heals();
+      for (const [topic, how] of losses) {
+        tenant.churn.step(20);
+        await tenant.heals({ lost });
+        if (process === 'stopped') await tenant.endsWell({ lost });
+        await WAYS[how]?.(tenant.topic(topic));
+        // Versions that are published again show their absences again.
+        lost.push(topic, ...(topic === 'absence-versions' ? ['absences'] : []));
+        if (process === 'stopped') {
+          // Without an index only the log itself shows the loss.
+          if (seed % 2 === 0) await flushRedis(tenant.topicPrefix);
+          await tenant.start();
+        }
+        await tenant.heals({ lost });
+      }
+      await tenant.endsWell({ lost });
+      const rejects = await readTopics([tenant.topic('rejects')]);
+      expect(rejects.filter(({ value }) => value?.['collection'] === 'orgs')).toHaveLength(1);
+    },
+  );
+});
+
+it.runIf(IS_FULL)(
+  'a topic that is lost while the hub does not change and no command asks is noticed and filled again',
+  async () => {
+    await using tenant = await troubledTenant({ seed: 1 });
+    await tenant.start();
+    await tenant.heals();
+    await recreateTopic(tenant.topic('results'));
+    await healed(tenant, NOTICED_WITHIN_MS);
+    await tenant.endsWell({ lost: ['results'] });
+  },
+);

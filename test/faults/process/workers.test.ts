@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import type { RollcallProcess } from '../../integration/pipeline/rollcall-process.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
+import { startOwnKafka, withAdminOf } from '../support/kafka.ts';
+import { troubledTenant } from '../support/tenant.ts';
+import { Workers } from '../support/workers.ts';
+
+describe.each(ROUNDS)('round %i', (seed) => {
+  it('of three that start at once for one tenant one mirrors, the next takes over when it ends or is killed, and nothing is lost or published twice', async () => {
+    await using tenant = await troubledTenant({ seed });
+    const waiting = new Set<RollcallProcess>();
+    const owner = (): Promise<RollcallProcess> =>
+      vi.waitUntil(() => [...waiting].find((each) => each.output().includes('the tenant is owned')), {
+        timeout: 60_000,
+        interval: 100,
+      });
+    {
+      using _ = tenant.churn.live();
+      for (let count = 0; count < 3; count += 1) waiting.add(await tenant.start());
+      for (const [signal, end] of [
+        ['SIGTERM', 0],
+        ['SIGKILL', 'SIGKILL'],
+      ] as const) {
+        const mirroring = await owner();
+        waiting.delete(mirroring);
+        mirroring.kill(signal);
+        await mirroring.endsWith(end);
+      }
+    }
+    tenant.child = await owner();
+    await tenant.heals();
+    await tenant.endsWell();
+  });
+});
+
+const TENANTS = 200;
+const SESSION_MS = 6_000;
+const ASLEEP_MS = 120_000;
+const STORM = [true, false, true, true, false, true, false, true, false, false];
+
+describe.runIf(IS_FULL)('processes that share tenants', () => {
+  it(`move only those of ${TENANTS} tenants that must, within the time promised, when one joins, is killed, sleeps, wakes, ends or is replaced`, async () => {
+    await using workers = await Workers.start({ tenants: TENANTS, deltaEvery: '20s', sessionMs: SESSION_MS });
+    const joins = async (): Promise<void> =>
+      expect(await workers.moved(() => workers.start())).toBe(Math.floor(TENANTS / workers.living.length));
+    const [some, third] = [[66, 67], Math.floor(TENANTS / 3)];
+    expect(await workers.moved(() => workers.start())).toBe(TENANTS);
+    await joins();
+    await joins();
+    expect(some).toContain(await workers.moved(async () => workers.takeOldest().kill('SIGKILL'), 1));
+    await joins();
+    const sleeping = workers.takeOldest();
+    const asleep = async (): Promise<void> => {
+      sleeping.kill('SIGSTOP');
+      await delay(ASLEEP_MS);
+    };
+    expect(some).toContain(await workers.moved(asleep, 1));
+    const wakes = async (): Promise<void> => {
+      workers.living.push(sleeping);
+      sleeping.kill('SIGCONT');
+    };
+    expect(await workers.moved(wakes)).toBe(third);
+    expect(sleeping.output()).toContain('Kafka has not confirmed the membership of this process');
+    expect(some).toContain(await workers.moved(() => workers.end()));
+    await joins();
+    vi.stubEnv('ROLLCALL_REVISION', 'two');
+    let moved = 0;
+    for (let left = workers.living.length; left > 0; left -= 1)
+      moved += await workers.moved(async () => {
+        const successor = await workers.start();
+        await successor.says('no tenant is assigned to this process');
+        await workers.end();
+      });
+    expect(moved).toBe(TENANTS);
+    // One that ends before it is told its part is missed only after a session.
+    await workers.moved(async () => {
+      const ending: Promise<void>[] = [];
+      for (const isJoin of STORM) {
+        if (isJoin) await workers.start();
+        else ending.push(workers.end());
+        await delay(1_000);
+      }
+      await Promise.all(ending);
+    }, 2);
+    await workers.expectAllWell();
+  });
+
+  it('keep their tenants when the broker that coordinates them is killed, and go on, with nothing lost or published twice', async () => {
+    const replicas = { 'offsets.topic.replication.factor': 2, 'transaction.state.log.replication.factor': 3 };
+    await using kafka = await startOwnKafka({ ...replicas, 'transaction.state.log.min.isr': 2 }, 3);
+    await using workers = await Workers.start({ tenants: 12, deltaEvery: '1s', sessionMs: 10_000, kafka });
+    await workers.moved(() => workers.start());
+    const topic = '__consumer_offsets';
+    const coordinator = (): Promise<number> =>
+      withAdminOf(kafka.brokers, async (admin) => {
+        const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+        return topics[0]?.partitions[0]?.leader ?? 1;
+      });
+    // The first broker is the controller, and stays.
+    await withAdminOf(kafka.brokers, (admin) =>
+      admin.alterPartitionReassignments({
+        topics: [{ topic, partitionAssignment: [{ partition: 0, replicas: [2, 3] }] }],
+      }),
+    );
+    await vi.waitFor(async () => expect(await coordinator()).not.toBe(1), 60_000);
+    await workers.moved(() => workers.start());
+    await workers.moved(() => workers.start());
+    const killed = await coordinator();
+    const service = kafka.services[killed - 1];
+    const isKilled = async (): Promise<void> => {
+      service?.kill('SIGKILL');
+      await vi.waitFor(async () => expect([1, killed]).not.toContain(await coordinator()), 60_000);
+      await workers.expectEqual();
+    };
+    expect(await workers.moved(isKilled)).toBe(0);
+    await service?.restart();
+    // A join shows that the group goes on.
+    expect(await workers.moved(() => workers.start())).toBe(3);
+    await workers.expectAllWell();
+  });
+});

@@ -1,0 +1,176 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createRandom } from '../../../reference-hub/random.ts';
+import { findInPath } from '../../../stack/java-tools.ts';
+import { runCommand } from '../../../stack/run-command.ts';
+import { highWatermarks } from '../../integration/support/high-watermarks.ts';
+import { openMirror } from '../../integration/support/mirror.ts';
+import { endOffsetsAt } from '../../integration/support/read-topics.ts';
+import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
+import { allProblems, readEvidence } from '../support/checker.ts';
+import { networkFault, strikeEach, type Fault } from '../support/faults.ts';
+import { startOwnKafka, type OwnKafka } from '../support/kafka.ts';
+import { TROUBLES, WHENS } from '../support/proxy.ts';
+import { troubledTenant, type TroubledTenant } from '../support/tenant.ts';
+
+const APIS = ['produce', 'endTxn'] as const;
+/** Whether the broker has acted on a send or a commit; its answer is lost either way. */
+const ALL_MOMENTS = APIS.flatMap((api) => WHENS.map((when) => ({ api, when })));
+const MOMENTS = IS_FULL ? ALL_MOMENTS : ALL_MOMENTS.slice(-1);
+/** Longer than Rollcall waits for an answer: the broker acts on the request after Rollcall has given it up. */
+const HELD_MS = 20_000;
+const ASKED_MS = 60_000;
+const GRANTED_MS = 4_000;
+const WEATHER_MS = 120_000;
+const LONGEST_TROUBLE_MS = 3_000;
+const PRLIMIT = findInPath('prlimit');
+
+let kafka: OwnKafka;
+beforeAll(async () => {
+  kafka = await startOwnKafka();
+});
+afterAll(() => kafka?.[Symbol.asyncDispose]());
+
+/** Asks the broker for a shorter time-out than Rollcall does, so that no test has to wait for a minute. */
+function shortenTimeout(request: Buffer): void {
+  const asked = Buffer.alloc(4);
+  asked.writeInt32BE(ASKED_MS);
+  const at = request.indexOf(asked);
+  if (at === -1) throw new Error('the request holds no time-out of the expected length');
+  request.writeInt32BE(GRANTED_MS, at);
+}
+
+/** Waits until the broker has aborted the hanging transaction: then nothing lies beyond the last stable offset. */
+async function aborted({ servers, topics }: TroubledTenant): Promise<void> {
+  const startedAtMs = performance.now();
+  await vi.waitFor(
+    async () => {
+      const committed = await endOffsetsAt(servers, topics);
+      expect(await highWatermarks(kafka.brokers, Object.keys(committed))).toEqual(committed);
+    },
+    { timeout: 60_000, interval: 100 },
+  );
+  // Otherwise no transaction hung.
+  expect(performance.now() - startedAtMs).toBeGreaterThan(GRANTED_MS / 2);
+}
+
+const FAULTS: readonly Fault[] = [
+  {
+    name: 'kill -9 of the broker amid a send or a commit',
+    isBrief: true,
+    async strike(tenant) {
+      for (const { api, when } of MOMENTS) {
+        await kafka.proxy.at(api, when, () => {
+          kafka.services[0].kill('SIGKILL');
+          kafka.proxy.begin('reset');
+        });
+        await tenant.notReady('kafka');
+        await kafka.services[0].restart();
+        await tenant.ready();
+      }
+    },
+  },
+  {
+    name: 'kill -9 of Rollcall amid a send or a commit',
+    isBrief: true,
+    async strike(tenant) {
+      for (const { api, when } of MOMENTS) {
+        const { child } = tenant;
+        await kafka.proxy.at(api, when, () => child.kill('SIGKILL'));
+        await child.endsWith('SIGKILL');
+        await tenant.start();
+        await tenant.ready();
+      }
+    },
+  },
+  {
+    name: 'a send and a commit during which the broker hung',
+    async strike(tenant) {
+      for (const api of APIS) {
+        await kafka.proxy.at(api, 'sent', () => kafka.services[0].kill('SIGSTOP'));
+        const held = delay(HELD_MS);
+        await tenant.notReady('kafka');
+        await held;
+        kafka.services[0].kill('SIGCONT');
+        await tenant.ready();
+      }
+    },
+  },
+  {
+    name: 'transactions that outlived their time-out, one delayed in its commit and one of a stopped process,',
+    async strike(tenant) {
+      kafka.proxy.rewrite('initProducerId', shortenTimeout);
+      tenant.child.kill('SIGTERM');
+      await tenant.child.endsWith(0);
+      const child = await tenant.start();
+      await tenant.ready();
+      await kafka.proxy.at('endTxn', 'sent', () => aborted(tenant));
+      await child.says('KAFKA_OUTCOME_UNKNOWN');
+      await tenant.ready();
+      await kafka.proxy.at('produce', 'answered', () => child.kill('SIGSTOP'));
+      await aborted(tenant);
+      child.kill('SIGCONT');
+      kafka.proxy.rewrite('initProducerId', () => undefined);
+    },
+  },
+  {
+    name: 'a full disk of the broker',
+    async strike(tenant) {
+      if (PRLIMIT === undefined) return;
+      // No file of the broker may grow beyond the largest file of a topic (setrlimit(2), RLIMIT_FSIZE), until it restarts.
+      const [service] = kafka.services;
+      const limit = ['--pid', String(service.pid), `--fsize=${await kafka.largestLogBytes()}`];
+      expect(await runCommand(PRLIMIT, limit)).toEqual({ code: 0, output: '' });
+      await tenant.notReady('kafka');
+      expect(await readFile(service.logFile, 'utf8')).toContain('File too large');
+      await service.restart();
+    },
+  },
+  networkFault('kafka', () => kafka.proxy),
+  {
+    name: 'trouble at random with the connections to hub, Kafka, registry and Redis',
+    async strike({ proxies }) {
+      const random = createRandom(Date.now());
+      for (const endAtMs = Date.now() + WEATHER_MS; Date.now() < endAtMs;) {
+        const proxy = random.pick([...Object.values(proxies), kafka.proxy]);
+        proxy.begin(random.pick(TROUBLES));
+        await delay(random.below(LONGEST_TROUBLE_MS));
+        proxy.mend();
+        await delay(random.below(LONGEST_TROUBLE_MS / 2));
+      }
+    },
+  },
+];
+
+strikeEach(FAULTS, (strike) => strike({ kafka }));
+
+describe.each(ROUNDS)('round %i', (seed) => {
+  it.each(MOMENTS)(
+    'a process that is stopped when $api is $when and woken after another one has taken over commits nothing more, and goes on without the tenant',
+    async ({ api, when }) => {
+      // So long that only Kafka tells the woken process.
+      await using tenant = await troubledTenant({ seed, kafka, kafkaSettings: { session: '5m' } });
+      const older = await tenant.start();
+      await tenant.begun();
+      {
+        using _ = tenant.churn.live();
+        await kafka.proxy.at(api, when, () => older.kill('SIGSTOP'));
+      }
+      const { hub, topicPrefix } = tenant;
+      await using newer = await openMirror({ ...tenant.mirrored, hub, topicPrefix });
+      await newer.full();
+      const sizes = async (): Promise<Record<string, number>> =>
+        Object.fromEntries([...(await readEvidence(tenant))].map(([name, { length }]) => [name, length]));
+      const before = await sizes();
+      older.kill('SIGCONT');
+      await older.says('Another process has taken over tenant north');
+      expect(await sizes()).toEqual(before);
+      tenant.churn.step(20);
+      await newer.full();
+      older.kill('SIGTERM');
+      await older.endsWith(0);
+      expect(await allProblems(tenant)).toEqual([]);
+    },
+  );
+});
