@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { KAFKA_API, startProxy, type Proxy, type Trouble } from './proxy.ts';
 
-const SLOW_MS = 400;
+const LOOK_AFTER_MS = 200;
+const SLOW_MS = 2_000;
 
 /** What the server received; it answers each chunk with itself. */
 let received: string;
@@ -54,8 +56,8 @@ it.each<[Trouble, Record<'old' | 'new' | 'oldMended', string>]>([
     before.socket.write('b');
     const meanwhile = open();
     meanwhile.socket.write('c');
-    await new Promise((resolve) => setTimeout(resolve, SLOW_MS / 2));
-    expect([before.heard(), meanwhile.heard()]).toEqual([what.old, what.new]);
+    await delay(LOOK_AFTER_MS);
+    await vi.waitFor(() => expect([before.heard(), meanwhile.heard()]).toEqual([what.old, what.new]));
     proxy.mend();
     const after = open();
     after.socket.write('d');
