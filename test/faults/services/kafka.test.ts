@@ -164,7 +164,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
         Object.fromEntries([...(await readEvidence(tenant))].map(([name, { length }]) => [name, length]));
       const before = await sizes();
       older.kill('SIGCONT');
-      await older.says('Another process has taken over tenant north');
+      await older.says('Another process has taken over tenant north', 60_000);
       expect(await sizes()).toEqual(before);
       tenant.churn.step(20);
       await newer.full();
