@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { withAdmin } from '../../integration/pipeline/kafka-admin.ts';
-import { recreateTopic, truncateTopic } from '../../integration/pipeline/recreate-topic.ts';
+import { deleteTopic, recreateTopic, truncateTopic } from '../../integration/pipeline/recreate-topic.ts';
 import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { readTopics } from '../../integration/support/topic-reader.ts';
 import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
@@ -14,6 +14,7 @@ const WAYS: Readonly<Record<string, (topic: string) => Promise<void>>> = {
     const offsets = await withAdmin((admin) => admin.fetchTopicOffsets(topic));
     await truncateTopic(topic, String(Math.min(...offsets.map(({ high }) => Math.ceil(Number(high) / 2)))));
   },
+  deleted: deleteTopic,
 };
 
 type Loss = readonly [topic: string, how: string];

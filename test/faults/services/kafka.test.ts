@@ -150,7 +150,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
     'a process that is stopped when $api is $when and woken after another one has taken over commits nothing more, and goes on without the tenant',
     async ({ api, when }) => {
       // So long that only Kafka tells the woken process.
-      await using tenant = await troubledTenant({ seed, kafka, kafkaSettings: { session: '5m' } });
+      await using tenant = await troubledTenant({ seed, kafka, kafkaSettings: { session: '1m' } });
       const older = await tenant.start();
       await tenant.begun();
       {
