@@ -1,345 +1,251 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { collectionNamed } from '../../../src/model/collections.ts';
 import { modelHub } from './support/model-hub.ts';
-import { answer, inTurn, readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
+import {
+  answer,
+  exchange,
+  goneOrigin,
+  inTurn,
+  LAST_PAGE,
+  PAGE,
+  readAll,
+  serve,
+  testHub,
+  type Script,
+} from './support/scripted-hub.ts';
 
-const page: Script = (_, response) =>
-  sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
+const says = (text: string): string => expect.stringContaining(text) as string;
+const once = { retry: { maxAttempts: 1 } };
+const twice = { retry: { maxAttempts: 2 } };
 
-/** Makes a script that fails once and then answers. */
-const failing = (failure: Script): Script => inTurn(failure, page);
-
-describe('transient failures', () => {
-  const broken: Script = (_, r) => {
-    r.writeHead(200, { 'content-length': '1000' });
-    r.write('{"users":[');
-    setTimeout(() => r.destroy(), 5);
+const encoded =
+  (status: number, encoding: string, body: Buffer, headers = LAST_PAGE): Script =>
+  (_, response) => {
+    response.writeHead(status, { 'content-encoding': encoding, 'retry-after': '7', ...headers }).end(body);
   };
-  const damaged: Script = (_, r) => {
-    r.writeHead(200, { 'content-encoding': 'gzip' });
-    r.end(gzipSync('{"users":[]}').subarray(0, 15));
+const reset: Script = (_, response) => void response.destroy();
+const broken: Script = (_, response) => {
+  response.writeHead(200, { 'content-length': '1000' });
+  response.write('{"users":[', () => response.destroy());
+};
+const endless: Script = (_, response) => {
+  const pour = (): void => {
+    while (!response.destroyed && response.write('x'.repeat(10_000)));
   };
-  const cases: readonly (readonly [string, Script])[] = [
+  response.on('drain', pour);
+  pour();
+};
+const BIG = JSON.stringify({ users: [{ sourcedId: 'a', text: 'x'.repeat(3_000_000) }] });
+const DAMAGED = gzipSync('{"users":[]}').subarray(0, 15);
+
+describe('a failure that may pass', () => {
+  it.each<[string, Script]>([
     ['a 500', answer(500)],
-    ['a 503', answer(503)],
     ['a 429 in HTML', answer(429, '<h1>slow down</h1>', { 'content-type': 'text/html' })],
     ['a 408', answer(408)],
-    ['a connection reset before the answer', (_, r) => void r.destroy()],
+    ['a connection reset before the answer', reset],
     ['a connection broken in the body', broken],
     ['truncated JSON', answer(200, '{"users":[{"sourcedId":"a"')],
-    ['an error page with 200', answer(200, '<!DOCTYPE html><p>oops')],
-    ['damaged gzip', damaged],
+    ['damaged gzip', encoded(200, 'gzip', DAMAGED)],
     ['a stalled answer', () => undefined],
-  ];
-
-  it.each(cases)('%s is retried', async (_, failure) => {
-    await using test = await testHub(failing(failure), {
-      timeouts: { headersMs: 2_000, requestMs: 10_000 },
-    });
-    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
-    expect(test.data()).toHaveLength(2);
-    expect(test.sleeps).toHaveLength(1);
-    expect(test.events.map(({ type }) => type)).toContain('request-retried');
+  ])('is retried: %s', async (_, failure) => {
+    const timeouts = { headersMs: 2_000, requestMs: 10_000 };
+    const { ids, requests, sleeps } = await exchange([failure, PAGE], { timeouts });
+    expect({ ids, requests, sleeps }).toEqual({ ids: ['a'], requests: 2, sleeps: [0] });
   });
 
-  it('the number of attempts is bounded, and their jitter has a growing ceiling', async () => {
-    await using test = await testHub(answer(500), {
-      random: () => 0.999999,
-      retry: { maxAttempts: 5, firstMs: 100, longestMs: 500 },
+  it('is retried a bounded number of times, after random pauses with a growing ceiling', async () => {
+    const retry = { maxAttempts: 5, firstMs: 100, longestMs: 500 };
+    expect(await exchange([answer(500)], { random: () => 0.999999, retry })).toMatchObject({
+      error: { code: 'HUB_UNAVAILABLE', reaction: 'retry' },
+      requests: 5,
+      sleeps: [99, 199, 399, 499],
     });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
-      code: 'HUB_UNAVAILABLE',
-      reaction: 'retry',
-    });
-    expect(test.data()).toHaveLength(5);
-    expect(test.sleeps).toEqual([99, 199, 399, 499]);
   });
 
   it.each([
-    ['in seconds is the shortest wait', '7', 7_000],
-    ['as a date is the shortest wait', 'Sun, 06 Nov 1994 08:49:37 GMT', 37_000],
-    ['of a year is cut to five minutes', '31536000', 300_000],
-    ['that is unreadable is ignored', '-5', 0],
-  ])('a Retry-After %s', async (_, value, waitMs) => {
-    const now = (): number => Date.UTC(1994, 10, 6, 8, 49, 0);
-    await using test = await testHub(failing(answer(503, {}, { 'retry-after': value })), { now });
-    await readAll(test.hub, 'users');
-    expect(test.sleeps).toEqual([waitMs]);
+    ['in seconds is the shortest pause', 503, '7', 7_000],
+    ['as a date is the shortest pause', 503, 'Sun, 06 Nov 1994 08:49:37 GMT', 37_000],
+    ['of a year is cut to five minutes', 503, '31536000', 300_000],
+    ['that is unreadable is ignored', 503, '-5', 0],
+    ['makes a 401 one that passes', 401, '3', 3_000],
+    ['makes a 403 one that passes', 403, '3', 3_000],
+  ])('with a Retry-After: one that %s', async (_, status, value, pauseMs) => {
+    const busy = answer(status, {}, { 'retry-after': value });
+    expect(await exchange([busy, PAGE])).toMatchObject({ ids: ['a'], sleeps: [pauseMs], tokens: [{}] });
   });
 
-  it('waiting ends when the signal does', async () => {
+  it('is not waited for when the signal aborts', async () => {
     const stop = new AbortController();
-    await using test = await testHub(answer(503, {}, { 'retry-after': '60' }), {
+    const { error } = await exchange([answer(503, {}, { 'retry-after': '60' })], {
+      reads: [{ options: { signal: stop.signal } }],
       sleep: undefined,
-      onEvent: ({ type }) => {
-        if (type === 'request-retried') stop.abort(new Error('stopping'));
-      },
+      onEvent: ({ type }) => type === 'request-retried' && stop.abort(new Error('stopping')),
     });
-    await expect(readAll(test.hub, 'users', { signal: stop.signal })).rejects.toThrow('stopping');
+    expect(error).toEqual(new Error('stopping'));
   });
 });
 
-describe('permanent failures', () => {
-  it.each([
-    [404, 'HUB_NOT_OFFERED', /baseUrl/],
-    [400, 'HUB_REQUEST_REFUSED', /hub\./],
-    [422, 'HUB_REQUEST_REFUSED', /hub\./],
-    [302, 'HUB_REQUEST_REFUSED', /hub\.baseUrl.*target of the redirect/],
-  ])('%i fails at once, as %s', async (code, expected, remedy) => {
-    await using test = await testHub(answer(code, {}, { location: 'https://elsewhere.example/x?secret=1' }));
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
-      code: expected,
-      remedy: expect.stringMatching(remedy) as string,
+describe('a failure that does not pass', () => {
+  it.each<[string, Script, string, RegExp]>([
+    ['404', answer(404), 'HUB_NOT_OFFERED', /baseUrl/],
+    ['400', answer(400), 'HUB_REQUEST_REFUSED', /hub\.pageSize/],
+    ['422', answer(422), 'HUB_REQUEST_REFUSED', /hub\.pageSize/],
+    ['302', answer(302, {}, { location: '/x?secret=1' }), 'HUB_REQUEST_REFUSED', /target of the redirect/],
+    ['another encoding than gzip', encoded(404, 'br', DAMAGED), 'HUB_NOT_OFFERED', /./],
+    ['a 404 in damaged gzip', encoded(404, 'gzip', DAMAGED), 'HUB_NOT_OFFERED', /./],
+  ])('is not retried, and has its remedy: %s', async (_, refusal, code, remedy) => {
+    const { error, requests } = await exchange([refusal]);
+    expect(error).toMatchObject({ code, remedy: expect.stringMatching(remedy) as string });
+    expect(requests).toBe(1);
+  });
+
+  it('shows neither query nor filter, token or parent', async () => {
+    const { error, events } = await exchange([answer(500)], {
+      ...once,
+      reads: [{ of: 'afterschool-users', options: { parentId: 'child-7', modifiedAfterMs: 0 } }],
     });
-    expect(test.data()).toHaveLength(1);
-    expect(test.sleeps).toEqual([]);
-  });
-
-  it('a redirect is not followed, so the token goes nowhere else', async () => {
-    await using other = await serve(page);
-    await using test = await testHub(answer(307, {}, { location: `${other.origin}/tenant/users` }));
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
-    expect(other.asked).toEqual([]);
-  });
-
-  const codes = {
-    imsx_CodeMinor: { imsx_codeMinorField: [{ imsx_codeMinorFieldValue: 'invalid_filter_field' }] },
-  };
-  const failure = { imsx_codeMajor: 'failure' };
-  it.each([
-    ['bare', { ...failure, ...codes }],
-    ['wrapped', { imsx_StatusInfo: { ...failure, ...codes } }],
-    ['flat', { ...failure, imsx_codeMinor: 'invalid_filter_field' }],
-  ])('the error shows the standard’s codes, %s', async (_, body) => {
-    await using test = await testHub(answer(400, body));
-    await expect(readAll(test.hub, 'users')).rejects.toThrow(/failure invalid_filter_field/);
-  });
-
-  it('no error shows query, filter, token or parent', async () => {
-    for (const code of [400, 403, 404, 500]) {
-      await using test = await testHub(answer(code), { retry: { maxAttempts: 1 } });
-      const read = readAll(test.hub, 'afterschool-users', { parentId: 'child-7', modifiedAfterMs: 0 });
-      const error = (await read.catch((failure: unknown) => failure)) as Error;
-      expect(`${error.message} ${JSON.stringify(error)} ${JSON.stringify(test.events)}`).not.toMatch(
-        /\?|dateLast|token-1|child-7/,
-      );
-      expect(error.message).toContain('/afterschools/{id}/users');
-    }
+    expect(error).toMatchObject({ message: says('/afterschools/{id}/users') });
+    const shown = `${String(error)} ${JSON.stringify([error, events])}`;
+    expect(shown).not.toMatch(/\?|dateLast|token-1|child-7/);
   });
 
   it.each([
-    ['refuses connections', (port: string) => `http://127.0.0.1:${port}/tenant`, /refused/],
-    ['does not exist', () => 'http://no-such-host.invalid/x', /host name cannot be resolved/],
-    ['speaks http, not https', () => null, /TLS failed/],
-  ])('a hub that %s is an error that says so, with its address and what to check', async (_, at, why) => {
-    await using other = await serve(page);
-    const gone = await serve(page);
-    await gone[Symbol.asyncDispose]();
-    const baseUrl = at(new URL(gone.origin).port) ?? other.origin.replace('http:', 'https:');
-    await using test = await testHub(page, { baseUrl, retry: { maxAttempts: 2 } });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
-      code: 'HUB_UNREACHABLE',
-      message: expect.stringMatching(new RegExp(`${baseUrl}/ims.*${why.source}`)) as string,
-      remedy: expect.stringContaining('hub.baseUrl') as string,
-    });
-    // TLS that fails will fail again.
-    expect(test.sleeps).toHaveLength(baseUrl.startsWith('https') ? 0 : 1);
+    ['refuses connections', goneOrigin, 'refused', 1],
+    ['does not exist', () => 'http://no-such-host.invalid', 'host name cannot be resolved', 1],
+    // It will fail again.
+    ['speaks http, not https', (origin: string) => origin.replace('http:', 'https:'), 'TLS failed', 0],
+  ])('is that of a hub that %s, and shows its address', async (_, at, why, retries) => {
+    await using other = await serve(PAGE);
+    const baseUrl = await at(other.origin);
+    const { error, sleeps } = await exchange([PAGE], { ...twice, baseUrl });
+    const remedy = says('hub.baseUrl');
+    expect(error).toMatchObject({ code: 'HUB_UNREACHABLE', message: says(`${baseUrl}/ims`), remedy });
+    expect(error).toMatchObject({ message: says(why) });
+    expect(sleeps).toHaveLength(retries);
   });
 });
 
-describe('answers that are too large', () => {
-  const big = JSON.stringify({ users: [{ sourcedId: 'a', text: 'x'.repeat(3_000_000) }] });
-  const limits = { maxResponseBytes: 1_000_000, retry: { maxAttempts: 2 } };
-
-  const endless: Script = (_, response) => {
-    const pour = (): void => {
-      while (!response.destroyed && response.write('x'.repeat(10_000)));
-    };
-    response.on('drain', pour);
-    pour();
-  };
-  const zipped =
-    (body: string): Script =>
-    (_, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip', link: '<x>; rel="first"' });
-      response.end(gzipSync(body));
-    };
-
+describe('an answer', () => {
   it.each([
-    ['is huge', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, big)],
-    ['is endless', endless],
-    ['is a gzip bomb', zipped(big)],
-  ] as const)('an answer that %s is cut off', async (_, script) => {
-    await using test = await testHub(script, limits);
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_RESPONSE_TOO_LARGE' });
+    ['huge', answer(200, BIG)],
+    ['endless', endless],
+    ['a gzip bomb', encoded(200, 'gzip', gzipSync(BIG))],
+  ])('that is %s is cut off', async (_, script) => {
+    const { error } = await exchange([script], { ...twice, maxResponseBytes: 1_000_000 });
+    expect(error).toMatchObject({ code: 'HUB_RESPONSE_TOO_LARGE' });
   });
 
-  it('gzip is read', async () => {
-    await using test = await testHub(zipped('{"users":[{"sourcedId":"a"}]}'));
-    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+  it('in gzip is read', async () => {
+    const page = encoded(200, 'gzip', gzipSync('{"users":[{"sourcedId":"a"}]}'));
+    expect((await exchange([page])).ids).toEqual(['a']);
   });
 
-  it.each([
-    ['is long', 'gzip', gzipSync('<html>' + 'a line of it\n'.repeat(20_000))],
-    ['is damaged', 'gzip', gzipSync('<html>Down').subarray(0, 15)],
-    ['is encoded in another way', 'br', Buffer.from('anything')],
-  ])(
-    'an error keeps its status, and its page the size, where its compressed page %s',
-    async (_, encoding, body) => {
-      for (const [code, expected] of [
-        [503, 'HUB_UNAVAILABLE'],
-        [404, 'HUB_NOT_OFFERED'],
-      ] as const) {
-        const script: Script = (__, response) => {
-          response.writeHead(code, { 'content-encoding': encoding, 'retry-after': '7' }).end(body);
-        };
-        await using test = await testHub(script, { retry: { maxAttempts: 2 }, pageSize: 400 });
-        await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: expected, status: code });
-        expect(test.sleeps).toEqual(code === 404 ? [] : [7000]);
-        expect(new Set(test.data().map(({ query }) => query.get('limit')))).toEqual(new Set(['400']));
-      }
-    },
-  );
+  it('that is an error and cannot be read has its status, and leaves the page its size', async () => {
+    const long = gzipSync('<html>' + 'a line of it\n'.repeat(20_000));
+    expect(await exchange([encoded(503, 'gzip', long)], { ...twice, pageSize: 400 })).toMatchObject({
+      error: { code: 'HUB_UNAVAILABLE', status: 503 },
+      limits: [400, 400],
+      sleeps: [7000],
+    });
+  });
 
-  it.each([
-    ['too large', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, big)],
-    ['a time-out', () => undefined],
-    ['a 504', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, {}, { status: 504 })],
-  ] as const)('%s halves the page size for this and later scans', async (_, failure) => {
-    const ids = Array.from({ length: 300 }, (_, n) => String(1000 + n));
+  // After a page that was too large, a single row shows whether the hub honours the limit; the pages after it grow.
+  it.each<[string, Script, readonly number[]]>([
+    ['too large', answer(200, BIG), [400, 1, 2, 4, 8, 16, 32, 64, 128, 200, 100]],
+    ['a time-out', () => undefined, [400, 200, 100, 100, 100]],
+    ['a 504', answer(504), [400, 200, 100, 100, 100]],
+  ])('that is %s halves the page size for this and later scans', async (_, failure, limits) => {
+    const ids = Array.from({ length: 300 }, (__, n) => String(1000 + n));
     const model = modelHub({ ids, cursor: 'honours', idFilter: 'honours', links: 'right', total: 'right' });
-    await using test = await testHub(
-      (request, response) =>
-        Number(request.query.get('limit')) > 130 ? failure(request, response) : model(request, response),
-      { pageSize: 400, maxResponseBytes: 1_000_000, timeouts: { headersMs: 1_000, requestMs: 10_000 } },
-    );
-    expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
-    // After a page that was too large, a single row shows whether the hub honours the limit; the pages after it grow.
-    const limits =
-      _ === 'too large' ? [400, 1, 2, 4, 8, 16, 32, 64, 128, 200, 100] : [400, 200, 100, 100, 100];
-    expect(test.data().map(({ query }) => Number(query.get('limit')))).toEqual(limits);
-    const before = test.data().length;
-    await readAll(test.hub, 'users');
-    expect(test.data()[before]?.query.get('limit')).toBe('100');
-    expect(test.events.filter(({ type }) => type === 'hub-differs')).toHaveLength(2);
+    const hub: Script = (request, response) =>
+      Number(request.query.get('limit')) > 130 ? failure(request, response) : model(request, response);
+    const seen = await exchange([hub], {
+      pageSize: 400,
+      maxResponseBytes: 1_000_000,
+      timeouts: { headersMs: 1_000, requestMs: 10_000 },
+      reads: [{}, {}],
+    });
+    expect(seen.outcomes[0]?.ids).toEqual(ids);
+    expect(seen.limits).toEqual([...limits, 100, 100, 100]);
+    expect(seen.events.filter(({ type }) => type === 'hub-differs')).toHaveLength(2);
   });
 
-  it('the page size is not halved below 50', async () => {
-    await using test = await testHub(answer(504), { pageSize: 120 });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
-    expect(new Set(test.data().map(({ query }) => query.get('limit')))).toEqual(new Set(['120', '60', '50']));
+  it('that comes too late does not make pages smaller than 50 rows', async () => {
+    const { limits } = await exchange([answer(504)], { pageSize: 120 });
+    expect(limits).toEqual([120, 60, ...Array<number>(5).fill(50)]);
   });
 });
 
 describe('the circuit breaker', () => {
-  it('opens after several failures, sends nothing while it is open, and closes after one good request', async () => {
-    let healthy = false;
-    await using test = await testHub(
-      (request, response) => (healthy ? page(request, response) : answer(500)(request, response)),
-      { breaker: { failures: 4, openMs: 150 }, retry: { maxAttempts: 4 } },
-    );
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
-    await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({
+  it.each([
+    ['fail', answer(500), 4],
+    ['are not answered', reset, 4],
+    ['reach nobody', PAGE, 0],
+  ])('opens when several requests in a row %s, and then sends none', async (_, script, sent) => {
+    const settings = sent === 0 ? { baseUrl: await goneOrigin() } : {};
+    const breaker = { failures: 4, openMs: 60_000 };
+    const reads = [{}, {}, { of: 'orgs' as const }];
+    const { error, events, requests } = await exchange([script], { breaker, ...twice, reads, ...settings });
+    expect(error).toMatchObject({
       code: 'HUB_CIRCUIT_OPEN',
       reaction: 'retry',
       remedy: expect.stringMatching(/^Rollcall sends nothing to it for \d+ s\. /) as string,
     });
-    expect(test.data()).toHaveLength(4);
-    healthy = true;
-    await expect
-      .poll(async () => (await readAll(test.hub, 'users').catch(() => null))?.ids, {
-        timeout: 2000,
-        interval: 20,
-      })
-      .toEqual(['a']);
-    expect(test.events.map(({ type }) => type)).toEqual(
-      expect.arrayContaining(['circuit-opened', 'circuit-closed']),
-    );
+    expect(requests).toBe(sent);
+    expect(events.filter(({ type }) => type === 'circuit-opened')).toHaveLength(1);
   });
 
-  it('stays closed after refusals and 429', async () => {
-    let asked = 0;
-    await using test = await testHub(
-      (request, response) => {
-        asked += 1;
-        return answer(asked % 2 === 0 ? 429 : 404)(request, response);
-      },
-      { breaker: { failures: 2, openMs: 60_000 }, retry: { maxAttempts: 1 } },
-    );
-    for (let poll = 0; poll < 8; poll += 1) {
-      await expect(readAll(test.hub, 'users')).rejects.not.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
-    }
-    expect(test.data()).toHaveLength(8);
+  it('closes after one good request', async () => {
+    const breaker = { failures: 2, openMs: 50 };
+    await using test = await testHub(inTurn(answer(500), answer(500), PAGE), { breaker, ...twice });
+    const read = () => readAll(test.hub, 'users').catch(() => null);
+    expect(await read()).toBeNull();
+    await expect.poll(read, { interval: 20 }).toMatchObject({ ids: ['a'] });
+    expect(test.events).toContainEqual({ type: 'circuit-closed' });
+  });
+
+  it.each([404, 429, 401, 403])('stays closed after %i, with a Retry-After too', async (status) => {
+    const breaker = { failures: 1, openMs: 60_000 };
+    const scripts = [answer(status), answer(status, {}, { 'retry-after': '1' })];
+    const { requests } = await exchange(scripts, { breaker, ...once, reads: [{}, {}, {}] });
+    expect(requests).toBe(3);
   });
 });
 
 describe('a hub that answers 404 where a filter selects nothing', () => {
+  const incremental = { reads: [{ options: { modifiedAfterMs: 0 } }] };
+  const nothing = answer(404, { imsx_codeMajor: 'failure', imsx_codeMinor: 'unknownobject' });
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
-  const nothing = { imsx_codeMajor: 'failure', imsx_codeMinor: 'unknownobject' };
-
-  /** `offered`: whether it lists the collection without a filter. */
-  function strictHub({
-    offered = true,
-    cursor = 'honours' as const,
-  }: { offered?: boolean; cursor?: 'honours' | 'ignores' } = {}): Script {
-    const listed = modelHub({ ids, cursor, idFilter: 'honours', links: 'none', total: 'none' });
-    return (request, response) => {
-      const filter = request.query.get('filter') ?? '';
-      const after = /sourcedId>'(.)'/.exec(filter)?.[1];
-      const selectsNothing =
-        /dateLastModified>|sourcedId='z'/.test(filter) || (after !== undefined && after >= 'f');
-      if (!offered || selectsNothing) return sendJson(response, nothing, { status: 404 });
-      const one = /sourcedId='(.)'/.exec(filter)?.[1];
-      if (one !== undefined) return sendJson(response, { users: [{ sourcedId: one }] });
-      return listed(request, response);
-    };
-  }
+  const listed = modelHub({ ids, cursor: 'ignores', idFilter: 'honours', links: 'none', total: 'none' });
+  const strict: Script = (request, response) =>
+    (/dateLastModified>|sourcedId>'[fz]'/.test(request.query.get('filter') ?? '') ? nothing : listed)(
+      request,
+      response,
+    );
 
   it('has no changes for an incremental sync, and its clock is read', async () => {
-    await using test = await testHub(strictHub());
-    const { ids: found, end, pages } = await readAll(test.hub, 'users', { modifiedAfterMs: 0 });
-    expect(found).toEqual([]);
-    expect(end).toMatchObject({ reason: 'no-rows', rows: 0 });
-    expect(pages[0]?.hubTimeMs).not.toBeNull();
-    expect(test.data()).toHaveLength(2);
-    expect(test.data()[1]?.url.search).toBe('?limit=1');
+    const { asked, ...seen } = await exchange([strict], incremental);
+    expect(seen).toMatchObject({ ids: [], end: { reason: 'no-rows', rows: 0 } });
+    expect(seen.pages).toMatchObject([{ hubTimeMs: expect.any(Number) as number }]);
+    expect(asked.map(({ url }) => url.search.replace(/filter=[^&]+/, 'filter'))).toEqual([
+      '?limit=3&filter',
+      '?limit=1',
+    ]);
   });
 
   it('has no more rows where a scan pages by filter', async () => {
-    await using test = await testHub(strictHub({ cursor: 'ignores' }), { paging: 'sourced-id-filter' });
-    const { ids: found, end } = await readAll(test.hub, 'users');
-    expect(found).toEqual(ids);
-    expect(end).toMatchObject({ reason: 'empty-page', rows: 6 });
-  });
-
-  it('does not show the row that was asked for by its id', async () => {
-    await using test = await testHub(strictHub());
-    const find = {
-      collection: collectionNamed('users'),
-      ids: ['a', 'z'],
-      signal: new AbortController().signal,
-    };
-    expect(await test.hub.findRows({ ...find, readVersion: () => 0 })).toHaveLength(1);
+    const seen = await exchange([strict], { paging: 'sourced-id-filter' });
+    expect(seen).toMatchObject({ ids, end: { reason: 'empty-page', rows: 6 } });
   });
 
   it('does not offer the collection if the answer without the filter is 404, too', async () => {
-    await using test = await testHub(strictHub({ offered: false }));
-    await expect(readAll(test.hub, 'users', { modifiedAfterMs: 0 })).rejects.toMatchObject({
-      code: 'HUB_NOT_OFFERED',
-    });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_NOT_OFFERED' });
+    const seen = await exchange([nothing], incremental);
+    expect(seen).toMatchObject({ error: { code: 'HUB_NOT_OFFERED' }, limits: [3, 1] });
   });
 
-  it('is asked once more where the answer without the filter fails', async () => {
-    let asked = 0;
-    const hub = strictHub();
-    await using test = await testHub((request, response) => {
-      asked += 1;
-      return asked === 2 ? sendJson(response, {}, { status: 503 }) : hub(request, response);
-    });
-    const { end } = await readAll(test.hub, 'users', { modifiedAfterMs: 0 });
-    expect(end).toMatchObject({ reason: 'no-rows' });
-    expect(test.data()).toHaveLength(4);
+  it('is asked again where the answer without the filter fails', async () => {
+    const seen = await exchange([nothing, answer(503), nothing, PAGE], incremental);
+    expect(seen).toMatchObject({ end: { reason: 'no-rows' }, limits: [3, 1, 3, 1] });
   });
 });

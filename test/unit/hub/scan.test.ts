@@ -3,7 +3,17 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { modelHub, type Behaviour } from './support/model-hub.ts';
-import { readAll, sendJson, serve, testHub } from './support/scripted-hub.ts';
+import {
+  answer,
+  exchange,
+  LAST_PAGE,
+  PAGE,
+  readAll,
+  sendJson,
+  START_MS,
+  testHub,
+  type Script,
+} from './support/scripted-hub.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const STANDARD: Behaviour = {
@@ -13,242 +23,172 @@ const STANDARD: Behaviour = {
   links: 'right',
   total: 'right',
 };
-
-/** On the only page. */
-const LAST = { headers: { link: '<x>; rel="first"' } };
-
+const hub = (differs: Partial<Behaviour> = {}): Script => modelHub({ ...STANDARD, ...differs });
 const rowsOf = (...ids: string[]) => ({ users: ids.map((sourcedId) => ({ sourcedId })) });
+const USERS = '/tenant/ims/oneroster/rostering/v1p2/users';
+const incremental = { options: { modifiedAfterMs: Date.UTC(2026, 0, 2, 3, 4, 5) } };
+const CHANGED = 'filter=dateLastModified%3E%272026-01-02T03%3A04%3A05.000Z%27';
+
+/** What was asked for, without the path. */
+const queriesOf = ({ asked }: Awaited<ReturnType<typeof exchange>>): string[] =>
+  asked.map(({ url }) => url.search);
 
 describe('a scan', () => {
   it('reads a hub as the spec describes it', async () => {
-    await using test = await testHub(modelHub(STANDARD));
-    const { ids, end, pages } = await readAll(test.hub, 'users');
-    expect(ids).toEqual(IDS);
-    expect(end).toEqual({
+    const seen = await exchange([hub()]);
+    expect(seen.ids).toEqual(IDS);
+    expect(seen.end).toEqual({
       reason: 'no-next-link',
       paging: 'keyset',
       rows: 8,
       totalAtStart: 8,
       totalAtEnd: 8,
     });
-    expect(pages).toHaveLength(3);
+    expect(queriesOf(seen)).toEqual(['?limit=3', '?limit=3&afterSourcedId=c', '?limit=3&afterSourcedId=f']);
+    for (const asked of seen.asked)
+      expect(asked).toMatchObject({ path: USERS, authorization: 'Bearer token-1' });
     const usual = new Set(['request-started', 'request-done', 'token-obtained', 'paging-decided']);
-    expect(test.events.filter(({ type }) => !usual.has(type))).toEqual([]);
+    expect(seen.events.filter(({ type }) => !usual.has(type))).toEqual([]);
   });
 
-  it('sends only limit with the first request, and the token with each', async () => {
-    await using test = await testHub(modelHub(STANDARD));
-    await readAll(test.hub, 'users');
-    const [first, second] = test.data();
-    expect(first?.path).toBe('/tenant/ims/oneroster/rostering/v1p2/users');
-    expect(first?.url.search).toBe('?limit=3');
-    expect(second?.query.get('afterSourcedId')).toBe('c');
-    expect(test.data().map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer token-1'));
-  });
+  it.each(['honours', 'ignores'] as const)(
+    'keeps the meaning of a plus or a quote in an id: the hub %s the cursor',
+    async (cursor) => {
+      const ids = ['a+b', "a'c", 'a|d', 'a&e=1', 'a%f', 'aøg', 'a h'].sort();
+      const seen = await exchange([hub({ ids, cursor, links: 'none' })], { pageSize: 2 });
+      expect(new Set(seen.ids)).toEqual(new Set(ids));
+      expect(seen.end?.paging).toBe(cursor === 'honours' ? 'keyset' : 'sourced-id-filter');
+      for (const query of queriesOf(seen)) expect(query).not.toMatch(/[+ >]/);
+    },
+  );
 
-  it('keeps the filter of an incremental sync on every page, with milliseconds and Z', async () => {
-    await using test = await testHub(modelHub({ ...STANDARD, links: 'none' }));
-    await readAll(test.hub, 'users', { modifiedAfterMs: Date.UTC(2026, 0, 2, 3, 4, 5) });
-    const filters = test.data().map(({ query }) => query.get('filter'));
-    expect(new Set(filters)).toEqual(new Set(["dateLastModified>'2026-01-02T03:04:05.000Z'"]));
-    expect(test.data()[0]?.url.search).not.toMatch(/[+ >]/);
-  });
-
-  it('keeps the meaning of a plus or a quote in an id', async () => {
-    const ids = ['a+b', "a'c", 'a|d', 'a&e=1', 'a%f', 'aøg', 'a h'].sort();
-    for (const cursor of ['honours', 'ignores'] as const) {
-      await using test = await testHub(modelHub({ ...STANDARD, ids, cursor, links: 'none' }), {
-        pageSize: 2,
-      });
-      const scan = await readAll(test.hub, 'users');
-      expect(new Set(scan.ids)).toEqual(new Set(ids));
-      expect(scan.end.paging).toBe(cursor === 'honours' ? 'keyset' : 'sourced-id-filter');
-    }
-  });
-
-  it('gives the hub’s time if it is one, the size and the read version of each page', async () => {
-    for (const [date, hubTimeMs] of [
-      ['Sun, 06 Nov 1994 08:49:37 GMT', Date.UTC(1994, 10, 6, 8, 49, 37)],
-      ['17', null],
-    ] as const) {
-      await using test = await testHub((_, response) =>
-        sendJson(response, rowsOf('a'), { headers: { ...LAST.headers, date } }),
-      );
-      const { pages } = await readAll(test.hub, 'users', { readVersion: () => 7 });
-      expect(pages[0]).toMatchObject({ hubTimeMs, readVersion: 7, total: null });
-      expect(pages[0]?.bytes).toBeGreaterThan(10);
-    }
-  });
+  it.each([
+    ['Sun, 06 Nov 1994 08:49:00 GMT', START_MS],
+    ['17', null],
+  ])(
+    'gives the hub’s time if it is one, the size and the read version of each page: %s',
+    async (date, hubTimeMs) => {
+      const page = answer(200, rowsOf('a'), { ...LAST_PAGE, date });
+      const { pages } = await exchange([page], { reads: [{ options: { readVersion: () => 7 } }] });
+      expect(pages).toMatchObject([{ hubTimeMs, readVersion: 7, total: null, bytes: 29 }]);
+    },
+  );
 
   it('puts the parent’s id into the path of a nested collection, encoded, never leading elsewhere, and pages by offset', async () => {
-    await using test = await testHub(modelHub({ ...STANDARD, links: 'none' }));
-    const { end, ids } = await readAll(test.hub, 'class-students', { parentId: 'x/../ø' });
-    expect(ids).toEqual(IDS);
-    expect(end.paging).toBe('offset');
-    const [first, second] = test.data();
-    expect(first?.path).toBe('/tenant/ims/oneroster/rostering/v1p2/classes/x%2F..%2F%C3%B8/students');
-    expect(second?.url.search).toBe('?limit=3&offset=3');
-    const asked = test.data().length;
-    await expect(readAll(test.hub, 'class-students', { parentId: '..' })).rejects.toThrow(/parent/);
-    expect(test.data()).toHaveLength(asked);
+    const of = 'class-students';
+    const seen = await exchange([hub({ links: 'none' })], {
+      reads: [{ of, options: { parentId: 'x/../ø' } }],
+    });
+    expect([seen.ids, seen.end?.paging]).toEqual([IDS, 'offset']);
+    expect(seen.asked[0]?.path).toBe('/tenant/ims/oneroster/rostering/v1p2/classes/x%2F..%2F%C3%B8/students');
+    expect(queriesOf(seen)).toEqual(['?limit=3&offset=0', '?limit=3&offset=3', '?limit=3&offset=6']);
+    const { error, requests } = await exchange([hub()], { reads: [{ of, options: { parentId: '..' } }] });
+    expect([String(error), requests]).toEqual([expect.stringContaining('parent'), 0]);
+  });
+
+  it('keeps the digits of a number that a double cannot hold', async () => {
+    const body = '{"users":[{"sourcedId":"a","n":12345678901234567890}]}';
+    const { pages } = await exchange([answer(200, body, LAST_PAGE)]);
+    expect(JSON.stringify(pages?.[0]?.rows)).toContain('12345678901234567890');
   });
 });
 
-describe('a scan of a hub that differs', () => {
-  it('refuses a Link to another origin and sends no token there', async () => {
-    await using other = await serve((_, response) => sendJson(response, rowsOf('stolen')));
-    await using test = await testHub(({ query }, response) => {
-      const last = query.get('afterSourcedId') === 'b';
-      const next = last ? '<x>; rel="first"' : `<${other.origin}/tenant/users?afterSourcedId=b>; rel="next"`;
-      sendJson(response, last ? rowsOf('c') : rowsOf('a', 'b'), { headers: { link: next } });
+describe('the way of paging', () => {
+  const noCursor = { cursor: 'ignores', links: 'none' } as const;
+  const nothing = { cursor: 'refuses', idFilter: 'refuses', sort: 'refuses', links: 'none' } as const;
+
+  it('is a filter on sourcedId where afterSourcedId is ignored, beside that of an incremental sync, and is remembered for a day', async () => {
+    const DAY_MS = 86_400_000;
+    const reads = [{}, {}, incremental, { atMs: DAY_MS }];
+    const seen = await exchange([hub({ ...noCursor, total: 'none' })], { reads });
+    expect(seen.outcomes.map(({ ids }) => new Set(ids))).toEqual(reads.map(() => new Set(IDS)));
+    const sorted = '&sort=sourcedId&orderBy=asc';
+    const scan = ['c', 'f'].map((id) => `?limit=3&filter=sourcedId%3E%27${id}%27${sorted}`);
+    const clauses = ['', '%20AND%20sourcedId%3E%27c%27', '%20AND%20sourcedId%3E%27f%27'];
+    const first = ['?limit=3', '?limit=3&afterSourcedId=c', `?limit=3${sorted}`, ...scan];
+    const changes = clauses.map((clause) => `?limit=3&${CHANGED}${clause}${sorted}`);
+    expect(queriesOf(seen)).toEqual([...first, ...first.slice(2), ...changes, ...first]);
+    const decided = { type: 'paging-decided', collection: 'users', paging: 'sourced-id-filter' };
+    expect(seen.events).toContainEqual({ ...decided, why: 'a page repeats itself' });
+  });
+
+  it.each<[string, Partial<Behaviour>]>([
+    ['neither cursor nor filter', nothing],
+    [
+      'a filter whose sort is ignored',
+      { ...noCursor, idFilter: 'ignores-sort', natural: ['g', 'c', 'a', 'h', 'b', 'f', 'd', 'e'] },
+    ],
+  ])('is limit and offset where the hub has %s, and no row is skipped', async (_, differs) => {
+    const seen = await exchange([hub(differs)]);
+    expect([new Set(seen.ids), seen.end?.paging]).toEqual([new Set(IDS), 'offset']);
+  });
+
+  it('that the hub changes in the middle of a scan fails it, and the next one finds out how', async () => {
+    const scripts = [hub({ links: 'none' }), hub({ links: 'none' }), hub(noCursor)];
+    const { outcomes } = await exchange(scripts, { reads: [{}, {}] });
+    const message = expect.stringContaining('by keyset') as string;
+    expect(outcomes).toMatchObject([
+      { error: { code: 'HUB_PAGING_BROKEN', message } },
+      { end: { paging: 'sourced-id-filter' } },
+    ]);
+  });
+
+  it('is found out separately for incremental scans, because their filter has one more clause', async () => {
+    const script: Script = (request, response) =>
+      (request.query.get('filter')?.includes(' AND ') ? answer(400) : hub(noCursor))(request, response);
+    const { outcomes } = await exchange([script], { reads: [{}, incremental, {}] });
+    const modes = ['sourced-id-filter', 'offset', 'sourced-id-filter'];
+    expect(outcomes.map(({ ids, end }) => [new Set(ids), end?.paging])).toEqual(
+      modes.map((mode) => [new Set(IDS), mode]),
+    );
+  });
+
+  it('that is prescribed and does not work fails', async () => {
+    const { error } = await exchange([hub(noCursor)], { paging: 'keyset' });
+    const remedy = expect.stringContaining('hub.paging') as string;
+    expect(error).toMatchObject({ code: 'HUB_PAGING_BROKEN', remedy });
+  });
+
+  it('is with fewer rows where the hub clamps the limit, which is reported once', async () => {
+    const seen = await exchange([hub({ clamp: 2, links: 'none', total: 'none' })], {
+      pageSize: 5000,
+      reads: [{}, {}],
     });
-    const { ids } = await readAll(test.hub, 'users');
-    await readAll(test.hub, 'users');
-    expect(ids).toEqual(['a', 'b', 'c']);
-    expect(other.asked).toEqual([]);
-    const how = 'a link leads out of it, and is not followed';
-    const refused = test.events.filter((event) => event.type === 'hub-differs' && event.how === how);
-    expect(refused).toEqual([{ type: 'hub-differs', collection: 'users', how }]);
+    expect(seen.outcomes).toMatchObject([{ ids: IDS, end: { reason: 'empty-page' } }, { ids: IDS }]);
+    const how = 'it gives 2 rows for a limit of 5000';
+    expect(seen.events.filter(({ type }) => type === 'hub-differs')).toEqual([
+      { type: 'hub-differs', collection: 'users', how },
+    ]);
+    expect(seen.limits.slice(-4)).toEqual([2, 2, 2, 2]);
   });
 
   it.each([
-    ['drops the filter', '/tenant/ims/oneroster/rostering/v1p2/users', true],
-    ['leads to another collection', '/tenant/ims/oneroster/rostering/v1p2/orgs', false],
-    ['leads out of the tenant', '/other/ims/oneroster/rostering/v1p2/users', false],
-    ['cannot be parsed', 'http://[', false],
-  ])('does not follow a Link that %s', async (_, to, delta) => {
-    const next = `${to}?limit=3&afterSourcedId=b`;
-    await using test = await testHub(({ query }, response) => {
-      const last = query.get('afterSourcedId') === 'b';
-      const link = last ? '<x>; rel="first"' : `<${next}>; rel="next"`;
-      sendJson(response, last ? rowsOf('c') : rowsOf('a', 'b'), { headers: { link } });
-    });
-    const { ids } = await readAll(test.hub, 'users', delta ? { modifiedAfterMs: 0 } : {});
-    expect(ids).toEqual(['a', 'b', 'c']);
-    expect(test.data()[1]?.path).toBe('/tenant/ims/oneroster/rostering/v1p2/users');
-    expect(test.data()[1]?.query.has('filter')).toBe(delta);
-  });
-
-  it('pages by a filter on sourcedId where afterSourcedId is ignored, beside that of an incremental sync, and remembers that', async () => {
-    await using test = await testHub(
-      modelHub({ ...STANDARD, cursor: 'ignores', links: 'none', total: 'none' }),
+    ['to another origin', 'http://elsewhere.example/tenant/users', 1],
+    ['out of the tenant', `/other${USERS.slice(7)}`, 1],
+    ['to another collection', USERS.replace('users', 'orgs'), 0],
+    ['nowhere', 'http://[', 0],
+  ])('never follows a Link %s, and keeps the filter', async (_, to, reports) => {
+    const link = `<${to}?limit=3&afterSourcedId=b>; rel="next"`;
+    const first = answer(200, rowsOf('a', 'b'), { link });
+    const last = answer(200, rowsOf('c'), LAST_PAGE);
+    const seen = await exchange([first, last, first, last], { reads: [incremental, incremental] });
+    expect(seen.outcomes).toMatchObject([{ ids: ['a', 'b', 'c'] }, { ids: ['a', 'b', 'c'] }]);
+    expect(seen.asked[1]?.path).toBe(USERS);
+    expect(queriesOf(seen)[1]).toBe(`?limit=3&${CHANGED}&afterSourcedId=b`);
+    const how = 'a link leads out of it, and is not followed';
+    expect(seen.events.filter((event) => event.type === 'hub-differs' && event.how === how)).toHaveLength(
+      reports,
     );
-    const { ids, end } = await readAll(test.hub, 'users');
-    expect(new Set(ids)).toEqual(new Set(IDS));
-    expect(end.paging).toBe('sourced-id-filter');
-    expect(test.events).toContainEqual({
-      type: 'paging-decided',
-      collection: 'users',
-      paging: 'sourced-id-filter',
-      why: 'a page repeats itself',
-    });
-    const before = test.data().length;
-    await readAll(test.hub, 'users');
-    const republication = test.data().slice(before);
-    expect(republication.some(({ query }) => query.has('afterSourcedId'))).toBe(false);
-    await readAll(test.hub, 'users', { modifiedAfterMs: 0 });
-    expect(test.data().map(({ query }) => query.get('filter'))).toContain(
-      "dateLastModified>'1970-01-01T00:00:00.000Z' AND sourcedId>'c'",
-    );
-    expect(
-      republication.every(({ query }) => query.get('sort') === 'sourcedId' && query.get('orderBy') === 'asc'),
-    ).toBe(true);
   });
+});
 
-  it('fails a scan in the middle of which the hub pages otherwise, and the next one finds out how', async () => {
-    const now: { cursor: Behaviour['cursor'] } = { cursor: 'honours' };
-    await using test = await testHub(async (request, response) => {
-      if (request.query.get('afterSourcedId') === 'f') now.cursor = 'ignores';
-      await modelHub({ ...STANDARD, cursor: now.cursor, links: 'none' })(request, response);
-    });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
-      code: 'HUB_PAGING_BROKEN',
-      message: expect.stringContaining('by keyset') as string,
-    });
-    expect((await readAll(test.hub, 'users')).end.paging).toBe('sourced-id-filter');
-  });
-
-  it('finds out how to page separately for incremental scans, because their filter has one more clause', async () => {
-    const model = modelHub({ ...STANDARD, cursor: 'ignores', links: 'none' });
-    await using test = await testHub((request, response) => {
-      if (request.query.get('filter')?.includes(' AND ') !== true) return model(request, response);
-      return sendJson(response, {}, { status: 400 });
-    });
-    for (const [read, paging] of [
-      [{}, 'sourced-id-filter'],
-      [{ modifiedAfterMs: 0 }, 'offset'],
-      [{}, 'sourced-id-filter'],
-    ] as const) {
-      const { ids, end } = await readAll(test.hub, 'users', read);
-      expect([new Set(ids), end.paging]).toEqual([new Set(IDS), paging]);
-    }
-  });
-
-  it('pages by offset if the hub supports neither cursor nor filter', async () => {
-    const hub = modelHub({
-      ...STANDARD,
-      cursor: 'refuses',
-      idFilter: 'refuses',
-      sort: 'refuses',
-      links: 'none',
-    });
-    await using test = await testHub(hub);
-    const { ids, end } = await readAll(test.hub, 'users');
-    expect(new Set(ids)).toEqual(new Set(IDS));
-    expect(end.paging).toBe('offset');
-    expect(test.data().at(-1)?.query.has('sort')).toBe(false);
-  });
-
-  it('skips no row where the sort is ignored and the filter is not', async () => {
-    const natural = ['g', 'c', 'a', 'h', 'b', 'f', 'd', 'e'];
-    for (const total of ['right', 'none'] as const) {
-      const behaviour: Behaviour = {
-        ...STANDARD,
-        cursor: 'ignores',
-        idFilter: 'ignores-sort',
-        natural,
-        links: 'none',
-      };
-      await using test = await testHub(modelHub({ ...behaviour, total }));
-      expect(new Set((await readAll(test.hub, 'users')).ids)).toEqual(new Set(IDS));
-    }
-  });
-
-  it('fails with a prescribed way of paging that does not work', async () => {
-    await using test = await testHub(modelHub({ ...STANDARD, cursor: 'ignores', links: 'none' }), {
-      paging: 'keyset',
-    });
-    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
-      code: 'HUB_PAGING_BROKEN',
-      remedy: expect.stringContaining('hub.paging') as string,
-    });
-  });
-
-  it('loses no row by a clamped limit, reports it once and requests it from then on', async () => {
-    await using test = await testHub(modelHub({ ...STANDARD, clamp: 2, links: 'none', total: 'none' }), {
-      pageSize: 5000,
-    });
-    const { ids, end } = await readAll(test.hub, 'users');
-    await readAll(test.hub, 'users');
-    expect(ids).toEqual(IDS);
-    expect(end.reason).toBe('empty-page');
-    expect(test.events.filter(({ type }) => type === 'hub-differs')).toEqual([
-      { type: 'hub-differs', collection: 'users', how: 'it gives 2 rows for a limit of 5000' },
+describe('the end of a scan', () => {
+  it.each([204, 200])('has no rows, and one page with the hub’s time: %i', async (status) => {
+    const { pages, end } = await exchange([answer(status, status === 204 ? '' : rowsOf())]);
+    expect([pages, end]).toMatchObject([
+      [{ hubTimeMs: expect.any(Number) as number }],
+      { reason: 'no-rows' },
     ]);
-    expect(test.data().at(-1)?.query.get('limit')).toBe('2');
-  });
-
-  it('takes 204 and an empty list for no rows, and yields one page with the hub’s time', async () => {
-    for (const status of [204, 200]) {
-      await using test = await testHub((_, response) => {
-        response.writeHead(status);
-        response.end(status === 204 ? undefined : '{"users":[]}');
-      });
-      const { end, pages } = await readAll(test.hub, 'users');
-      expect(end.reason).toBe('no-rows');
-      expect(pages).toHaveLength(1);
-      expect(pages[0]?.hubTimeMs).toBeTypeOf('number');
-    }
   });
 
   it.each([
@@ -258,105 +198,70 @@ describe('a scan of a hub that differs', () => {
     '',
     '{"imsx_codeMajor":"failure","errors":["x"]}',
     '{"a":[],"b":[]}',
-  ])('does not take a body without the list for an empty collection: %s', async (body) => {
-    await using test = await testHub((_, response) => response.end(body) && undefined);
-    expect((await readAll(test.hub, 'users')).end.reason).toBe('missing-list');
-  });
+  ])('is not that of an empty collection where a body lacks the list: %s', async (body) =>
+    expect((await exchange([answer(200, body)])).end?.reason).toBe('missing-list'),
+  );
 
   it.each(['{"people":[{"sourcedId":"a"}]}', '[{"sourcedId":"a"}]'])(
-    'finds the list under another name: %s',
+    'comes after the rows of a list under another name: %s',
     async (body) => {
-      await using test = await testHub((_, response) => sendJson(response, body, LAST));
-      expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+      expect((await exchange([answer(200, body, LAST_PAGE)])).ids).toEqual(['a']);
     },
   );
 
-  it.each(['{"users":{}}', '{"users":7}', '"users"', '7'])(
-    'fails where the list is no list: %s',
-    async (body) => {
-      await using test = await testHub((_, response) => sendJson(response, body));
-      await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_BODY_INVALID' });
-    },
-  );
+  it.each(['{"users":{}}', '"users"', '7'])('is an error where the list is no list: %s', async (body) => {
+    expect((await exchange([answer(200, body)])).error).toMatchObject({ code: 'HUB_BODY_INVALID' });
+  });
 
   it.each([
-    ['more rows than asked for', 'abcde', { link: '<x>; rel="first"' }],
-    ['more rows than asked for, without Link', 'abcde', {}],
+    ['more rows than asked for', 'abcde', LAST_PAGE],
     ['fewer rows than asked for', 'ab', {}],
   ])('is complete where the hub does not page and counts just what it gives: %s', async (_, all, headers) => {
     const ids = all.split('');
-    const total = { 'x-total-count': String(ids.length) };
-    await using test = await testHub((__, response) =>
-      sendJson(response, rowsOf(...ids), { headers: { ...headers, ...total } }),
+    const total = ids.length;
+    const seen = await exchange(
+      [answer(200, rowsOf(...ids), { ...headers, 'x-total-count': String(total) })],
+      { reads: [{}, {}] },
     );
-    const { end, ids: read } = await readAll(test.hub, 'users');
-    expect(new Set(read)).toEqual(new Set(ids));
-    expect(end).toMatchObject({ reason: 'total-reached', totalAtStart: ids.length, totalAtEnd: ids.length });
-    const before = test.data().length;
-    expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
-    expect(test.data().length - before).toBe(2);
+    const end = { reason: 'total-reached', totalAtStart: total, totalAtEnd: total };
+    expect(seen.outcomes).toMatchObject([{ end }, { ids, end }]);
+    expect(queriesOf(seen).slice(-2)).toEqual([
+      '?limit=3&offset=0&sort=sourcedId&orderBy=asc',
+      `?limit=3&offset=${total}&sort=sourcedId&orderBy=asc`,
+    ]);
   });
 
   it.each(['filter', 'offset'])(
-    'reads all pages that are longer than requested and count only themselves, by %s',
+    'comes after all pages that are longer than requested and count only themselves, by %s',
     async (parameter) => {
-      await using test = await testHub(({ query }, response) => {
-        const value = query.get(parameter) ?? '';
-        const after = /sourcedId>'(.*)'/.exec(value)?.[1];
-        const rest = IDS.slice(parameter === 'offset' ? Number(value) : IDS.indexOf(after ?? '') + 1);
-        const rows = rest.slice(0, 4);
-        sendJson(response, rowsOf(...rows), { headers: { 'x-total-count': String(rows.length) } });
-      });
-      expect(new Set((await readAll(test.hub, 'users')).ids)).toEqual(new Set(IDS));
+      const { ids } = await exchange([
+        ({ query }, response) => {
+          const value = query.get(parameter) ?? '';
+          const after = /sourcedId>'(.*)'/.exec(value)?.[1] ?? '';
+          const rest = IDS.slice(parameter === 'offset' ? Number(value) : IDS.indexOf(after) + 1);
+          const rows = rest.slice(0, 4);
+          sendJson(response, rowsOf(...rows), { headers: { 'x-total-count': String(rows.length) } });
+        },
+      ]);
+      expect(new Set(ids)).toEqual(new Set(IDS));
     },
   );
 
-  it('continues from the last row with an id', async () => {
-    await using test = await testHub(({ query }, response) => {
-      const cursor = query.get('afterSourcedId');
-      if (cursor === null) sendJson(response, { users: [{ sourcedId: 'a' }, { sourcedId: 5 }, null] });
-      else sendJson(response, cursor === 'a' ? rowsOf('b') : rowsOf());
-    });
-    const { ids, end } = await readAll(test.hub, 'users');
-    expect(ids).toContain('b');
-    expect(end.rows).toBe(4);
-  });
-
-  it('reads all pages of rows without ids', async () => {
-    const rows = Array.from({ length: 8 }, (_, n) => ({ n }));
-    await using test = await testHub(({ query }, response) => {
-      const offset = Number(query.get('offset') ?? 0);
-      sendJson(response, { users: rows.slice(offset, offset + 3) });
-    });
-    const { pages, end } = await readAll(test.hub, 'users');
-    expect(end).toMatchObject({ paging: 'offset', reason: 'short-page' });
-    expect(new Set(pages.flatMap((page) => page.rows.map((row) => (row as { n: number }).n))).size).toBe(8);
-  });
-
-  it('keeps the digits of a number that a double cannot hold', async () => {
-    const body = '{"users":[{"sourcedId":"a","n":12345678901234567890}]}';
-    await using test = await testHub((_, response) => sendJson(response, body, LAST));
-    const { pages } = await readAll(test.hub, 'users');
-    expect(JSON.stringify(pages[0]?.rows)).toContain('12345678901234567890');
+  it('comes after the rows that follow the last one with an id', async () => {
+    const first = answer(200, { users: [{ sourcedId: 'a' }, { sourcedId: 5 }, null] });
+    const seen = await exchange([first, answer(200, rowsOf('b')), answer(200, rowsOf())]);
+    expect(seen).toMatchObject({ ids: ['a', '5', 'undefined', 'b'], end: { rows: 4 } });
+    expect(queriesOf(seen)[1]).toBe('?limit=3&afterSourcedId=a');
   });
 });
 
 describe('reading ahead', () => {
   const signal = new AbortController().signal;
   const users = { collection: collectionNamed('users'), readVersion: () => 0, signal };
+  const long = hub({ ids: 'abcdefghijklmnop'.split('') });
 
   it('is one page ahead of the consumer, and no further', async () => {
-    await using test = await testHub(modelHub({ ...STANDARD, ids: 'abcdefghijklmnop'.split('') }));
-    const scan = test.hub.readPages(users);
-    await scan.next();
-    await expect.poll(() => test.data().length).toBe(2);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(test.data().length).toBe(2);
-    await scan.return({} as never);
-  });
-
-  it('sends the request for the next page before a page is delivered', async () => {
-    await using test = await testHub(modelHub({ ...STANDARD, ids: 'abcdefghijklmnop'.split('') }));
+    await using test = await testHub(long);
     let sent = 0;
     const count = (message: unknown): void => {
       const { request } = message as { request: { method: string; origin: string } };
@@ -365,21 +270,27 @@ describe('reading ahead', () => {
     subscribe('undici:client:sendHeaders', count);
     try {
       let pages = 0;
-      const ahead: number[] = [];
+      const ahead: number[][] = [];
       for await (const page of test.hub.readPages(users)) {
         pages += 1;
-        if (page.rows.length === 3) ahead.push(sent - pages);
+        const atOnce = sent - pages;
+        // The answer to the request ahead.
+        await expect
+          .poll(() => test.events.filter(({ type }) => type === 'request-done').length)
+          .toBe(Math.min(pages + 1, 6));
+        if (page.rows.length === 3) ahead.push([atOnce, sent - pages]);
       }
-      expect(ahead).toEqual([1, 1, 1, 1, 1]);
+      // It has left before the page is delivered, and no other one follows.
+      expect(ahead.flat()).toEqual(Array(10).fill(1));
     } finally {
       unsubscribe('undici:client:sendHeaders', count);
     }
   });
 
-  it('cancels its request when the scan is abandoned', async () => {
-    let closed = false;
-    await using test = await testHub(({ query }, response) => {
-      if (query.has('afterSourcedId')) response.on('close', () => (closed = true));
+  it('is cancelled when the scan is abandoned', async () => {
+    const closed = Promise.withResolvers<void>();
+    await using test = await testHub((request, response) => {
+      if (request.query.has('afterSourcedId')) response.on('close', closed.resolve);
       else sendJson(response, rowsOf('a', 'b', 'c'));
     });
     for await (const page of test.hub.readPages(users)) {
@@ -387,14 +298,14 @@ describe('reading ahead', () => {
       await expect.poll(() => test.data().length).toBe(2);
       break;
     }
-    await expect.poll(() => closed).toBe(true);
+    await closed.promise;
   });
 
   it('fails only after the page before the failure was delivered', async () => {
-    await using test = await testHub(({ query }, response) => {
-      if (query.has('afterSourcedId')) sendJson(response, {}, { status: 418 });
-      else sendJson(response, rowsOf('a', 'b', 'c'));
-    });
+    const first = answer(200, rowsOf('a', 'b', 'c'));
+    await using test = await testHub((request, response) =>
+      (request.query.has('afterSourcedId') ? answer(418) : first)(request, response),
+    );
     const scan = test.hub.readPages(users);
     expect((await scan.next()).done).toBe(false);
     await expect.poll(() => test.events.map(({ type }) => type)).toContain('request-failed');
@@ -404,18 +315,19 @@ describe('reading ahead', () => {
   it('never sends more requests at a time than allowed, over all scans', async () => {
     let running = 0;
     let most = 0;
-    const model = modelHub(STANDARD);
-    const hub = await testHub(
+    const full = Promise.withResolvers<void>();
+    await using test = await testHub(
       async (request, response) => {
         running += 1;
         most = Math.max(most, running);
+        if (running === 2) full.resolve();
+        await full.promise;
         await new Promise((resolve) => setTimeout(resolve, 5));
         running -= 1;
-        await model(request, response);
+        return PAGE(request, response);
       },
       { maxConcurrentRequests: 2 },
     );
-    await using test = hub;
     await Promise.all(Array.from({ length: 6 }, () => readAll(test.hub, 'users')));
     expect(most).toBe(2);
   });

@@ -140,7 +140,7 @@ export async function testHub(
   };
 }
 
-export interface WholeWalk {
+interface WholeWalk {
   readonly pages: HubPage[];
   readonly end: ScanEnd;
   /** The `sourcedId`s in the order of their arrival. */
@@ -170,4 +170,61 @@ export async function readAll(
     }
     pages.push(next.value);
   }
+}
+
+interface Read {
+  /** Users, if left out. */
+  readonly of?: CollectionName;
+  /** Since the begin, by the client's clock; sleeps take time too. */
+  readonly atMs?: number;
+  readonly options?: Partial<ReadOptions>;
+}
+
+/** Has a client read from a hub that answers in turn; tells what came of the last read and of each, and what was asked. */
+export async function exchange(
+  scripts: readonly Script[],
+  options: NonNullable<Parameters<typeof testHub>[1]> & { readonly reads?: readonly Read[] } = {},
+) {
+  const { reads = [{}], ...settings } = options;
+  let nowMs = START_MS;
+  const sleeps: number[] = [];
+  const tools = {
+    now: () => nowMs,
+    sleep: async (ms: number) => {
+      sleeps.push(ms);
+      nowMs += ms;
+    },
+  };
+  await using test = await testHub(inTurn(...scripts), { ...tools, ...settings });
+  const outcomes: (Partial<WholeWalk> & { readonly error?: unknown })[] = [];
+  for (const { of = 'users', atMs = nowMs - START_MS, options: read } of reads) {
+    nowMs = START_MS + atMs;
+    outcomes.push(await readAll(test.hub, of, read).catch((error: unknown) => ({ error })));
+  }
+  const asked = test.data();
+  return {
+    ...outcomes.at(-1),
+    outcomes,
+    asked,
+    requests: asked.length,
+    limits: asked.map(({ query }) => Number(query.get('limit'))),
+    tokens: test.tokens(),
+    sleeps,
+    events: test.events,
+  };
+}
+
+/** When an {@link exchange} begins, ms since the epoch. */
+export const START_MS = Date.UTC(1994, 10, 6, 8, 49, 0);
+
+/** For a list of one page. */
+export const LAST_PAGE = { link: '<x>; rel="first"' };
+
+/** The only page, with one row. */
+export const PAGE = answer(200, { users: [{ sourcedId: 'a' }] }, LAST_PAGE);
+
+/** An address where nobody listens. */
+export async function goneOrigin(): Promise<string> {
+  await using gone = await serve(() => undefined);
+  return gone.origin;
 }
