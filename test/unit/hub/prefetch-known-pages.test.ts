@@ -68,28 +68,42 @@ async function school(settings: Partial<HubSettings> = {}) {
       signal: new AbortController().signal,
       pages,
     });
+  /** Reads everything; `onPage` is called for each page. Returns the pages and how many requests they took. */
+  const scan = async (onPage: (page: HubPage, at: number) => void = () => undefined) => {
+    const before = test.data().length;
+    const found: HubPage[] = [];
+    const read = open();
+    let step = await read.next();
+    for (; step.done !== true; step = await read.next()) {
+      onPage(step.value, found.length);
+      found.push(step.value);
+      const print = step.value.print?.() ?? null;
+      if (print !== null) pages.remember(print, print.ids);
+    }
+    const rows = found.flatMap((page) => page.rows as { sourcedId: string; name: string }[]);
+    return {
+      found,
+      ids: rows.map(({ sourcedId }) => sourcedId),
+      names: rows.map(({ name }) => name),
+      versions: found.map(({ readVersion }) => readVersion),
+      end: step.value,
+      requests: test.data().length - before,
+    };
+  };
   return {
     ids,
     names,
     state,
     open,
-    /** Reads everything; `onPage` is called for each page. Returns the pages and how many requests they took. */
-    async scan(onPage: (page: HubPage, at: number) => void | Promise<void> = () => undefined) {
-      const before = test.data().length;
-      const found: HubPage[] = [];
-      const read = open();
-      let step = await read.next();
-      for (; step.done !== true; step = await read.next()) {
-        await onPage(step.value, found.length);
-        found.push(step.value);
-        const print = step.value.print?.() ?? null;
-        if (print !== null) pages.remember(print, print.ids);
-      }
-      const idsRead = found.flatMap(({ rows }) =>
-        rows.map((row) => (row as { sourcedId: string }).sourcedId),
-      );
-      const versions = found.map(({ readVersion }) => readVersion);
-      return { found, ids: idsRead, versions, end: step.value, requests: test.data().length - before };
+    scan,
+    /** The hub holds its answers back. */
+    heldScan(onPage?: Parameters<typeof scan>[0]) {
+      state.holds = true;
+      return scan(onPage);
+    },
+    refuseOnce(cursor: string): void {
+      let refusals = 1;
+      state.refuses = (after) => after === cursor && refusals-- > 0;
     },
     answer: (count = Infinity) => held.splice(0, count).forEach((release) => release()),
     /** Holds answers back until so many requests are under way. */
@@ -107,24 +121,37 @@ async function school(settings: Partial<HubSettings> = {}) {
   };
 }
 
+const allBut = (...unknown: number[]): boolean[] =>
+  Array.from({ length: PAGES }, (_, at) => !unknown.includes(at));
+
+/** Whether each page with rows was recognised. */
+function knownOf(pages: readonly HubPage[]): boolean[] {
+  return pages.filter(({ rows }) => rows.length > 0).map(({ known }) => known !== undefined);
+}
+
+type School = Awaited<ReturnType<typeof school>>;
+
 describe('a full scan that knows the pages of the last one', () => {
-  it('has as many page requests under way as `maxConcurrentRequests` allows, and requests no page twice', async () => {
+  it('has as many requests under way as the limits of requests and bytes allow, and requests no page twice', async () => {
     await using test = await school();
+    const freeBytes = WAITING_ANSWERS.left;
     expect(await test.scan()).toMatchObject({ ids: test.ids, requests: PAGES });
     expect(test.state.mostOnWay).toBe(1);
-    test.state.holds = true;
-    const scanned = test.scan();
+    const scanned = test.heldScan();
     await test.heldUntil(4);
+    const takenBytes = freeBytes - WAITING_ANSWERS.left;
+    WAITING_ANSWERS.left = 0;
     test.release();
     expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES });
-    expect(test.state.mostOnWay).toBe(4);
+    expect([test.state.mostOnWay, WAITING_ANSWERS.left]).toEqual([4, takenBytes]);
+    WAITING_ANSWERS.left = freeBytes;
+    expect(takenBytes).toBeGreaterThan(0);
   });
 
   it('leaves the next free place to a request that waits for one', async () => {
     await using test = await school({ maxConcurrentRequests: 2 });
     await test.scan();
-    test.state.holds = true;
-    const scanned = test.scan();
+    const scanned = test.heldScan();
     await test.heldUntil(2);
     const other = test.open().next();
     await nextTurn();
@@ -135,24 +162,41 @@ describe('a full scan that knows the pages of the last one', () => {
     expect(await scanned).toMatchObject({ ids: test.ids });
   });
 
-  it('returns and requests the same as one that parses every page, also after a re-stamp', async () => {
-    await using test = await school();
-    const first = await test.scan();
-    test.state.stamp = '2026-02-02T00:00:00Z';
-    const second = await test.scan();
-    expect(first.end).toMatchObject({ rows: test.ids.length, paging: 'keyset', totalAtEnd: test.ids.length });
-    expect([knownOf(first.found), knownOf(second.found)]).toEqual([
-      Array(PAGES).fill(false),
-      Array(PAGES).fill(true),
-    ]);
-    expect({ ...second, found: null }).toEqual({ ...first, found: null });
-  });
+  const insert = ({ ids }: School) => void ids.splice(7, 0, 'id-06b');
+  it.each<[string, (test: School) => void, boolean[], number]>([
+    ['nothing but their times', ({ state }) => void (state.stamp = '2026-02-02T00:00:00Z'), allBut(), PAGES],
+    ['a row', ({ names }) => void names.set('id-04', 'other'), allBut(1), PAGES],
+    ['a missing row', ({ ids }) => void ids.splice(7, 1), allBut(2, 3), PAGES + 1],
+    [
+      'a new row, which the rest of its page follows alone',
+      insert,
+      [true, true, false, false, ...allBut(0, 1, 2).slice(3)],
+      PAGES + 2,
+    ],
+  ])(
+    'reads only those anew in which there is %s, with links and without',
+    async (_, change, known, requests) => {
+      for (const style of ['links', 'no links'] as const) {
+        await using test = await school();
+        test.state.style = style;
+        const first = await test.scan();
+        expect(knownOf(first.found)).toEqual(Array(PAGES).fill(false));
+        change(test);
+        const { found, end, ...second } = await test.scan();
+        const total = test.ids.length;
+        expect(end).toMatchObject({ rows: total, paging: 'keyset', totalAtStart: total, totalAtEnd: total });
+        expect([second.ids, knownOf(found)]).toEqual([test.ids, known]);
+        // Without links an empty page shows the end.
+        expect(second.requests).toBeLessThanOrEqual(requests + Number(style === 'no links'));
+        expect(knownOf((await test.scan()).found)).not.toContain(false);
+      }
+    },
+  );
 
   it('tells no total where the configuration ignores totals, and has all rows', async () => {
     await using test = await school({ totals: 'ignored' });
     const told = { ids: test.ids, end: { rows: test.ids.length, totalAtStart: null, totalAtEnd: null } };
-    expect(await test.scan()).toMatchObject(told);
-    expect(await test.scan()).toMatchObject(told);
+    expect([await test.scan(), await test.scan()]).toMatchObject([told, told]);
   });
 
   it('goes on as with a parsed page where the page before it has its last row alone', async () => {
@@ -171,45 +215,6 @@ describe('a full scan that knows the pages of the last one', () => {
     await expect(test.scan()).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
   });
 
-  it('goes on with the waiting pages after one with another content', async () => {
-    await using test = await school();
-    await test.scan();
-    test.names.set('id-04', 'other');
-    const { found, ids, requests } = await test.scan();
-    expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES });
-    expect(knownOf(found)).toEqual(allBut(1));
-  });
-
-  it.each(['links', 'no links'] as const)(
-    'reads only two pages anew after a removed row (%s)',
-    async (style) => {
-      await using test = await school();
-      test.state.style = style;
-      await test.scan();
-      test.ids.splice(7, 1);
-      const { found, ids } = await test.scan();
-      expect(ids).toEqual(test.ids);
-      expect(knownOf(found)).toEqual(allBut(2, 3));
-      expect(knownOf((await test.scan()).found)).toEqual(allBut());
-    },
-  );
-
-  it.each(['links', 'no links'] as const)(
-    'asks for the rest of its page alone after an inserted row (%s)',
-    async (style) => {
-      await using test = await school();
-      test.state.style = style;
-      await test.scan();
-      test.ids.splice(7, 0, 'id-06b');
-      test.state.limits = [];
-      const { found, ids } = await test.scan();
-      expect(ids).toEqual(test.ids);
-      expect(knownOf(found)).toEqual([true, true, false, false, true, true, true, true, true]);
-      expect(test.state.limits.toSorted((a, b) => a - b).slice(0, 2)).toEqual([1, 3]);
-      expect(knownOf((await test.scan()).found)).toEqual(Array.from({ length: PAGES + 1 }, () => true));
-    },
-  );
-
   it('joins short pages, so that rows inserted into one page again and again do not make ever shorter ones', async () => {
     await using test = await school();
     await test.scan();
@@ -218,34 +223,27 @@ describe('a full scan that knows the pages of the last one', () => {
       test.ids.sort();
       expect(await test.scan()).toMatchObject({ ids: test.ids });
     }
-    const { found } = await test.scan();
-    expect(knownOf(found)).not.toContain(false);
-    expect(found.length).toBeLessThanOrEqual(PAGES + 3);
+    expect((await test.scan()).found.length).toBeLessThanOrEqual(PAGES + 3);
   });
 
   it('cancels of the waiting pages only the one that begins elsewhere', async () => {
     await using test = await school();
     await test.scan();
     test.ids.splice(1, 1);
-    test.state.holds = true;
-    const scanned = test.scan();
+    const scanned = test.heldScan();
     await test.heldUntil(4);
     test.answer(1);
     await vi.waitFor(() => expect(test.state.cancelled).toBe(1));
     test.release();
-    const { found, ids, requests } = await scanned;
-    expect(ids).toEqual(test.ids);
-    expect(requests).toBe(PAGES + 1);
-    expect(knownOf(found)).toEqual(allBut(0, 1));
+    expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES + 1 });
     expect(test.state.cancelled).toBe(1);
   });
 
   it('asks for a usual page when the rest of one fails, and for pages as large as before', async () => {
     await using test = await school();
     await test.scan();
-    test.ids.splice(7, 0, 'id-06b');
-    let refusals = 1;
-    test.state.refuses = (after) => after === 'id-07' && refusals-- > 0;
+    insert(test);
+    test.refuseOnce('id-07');
     test.state.limits = [];
     expect(await test.scan()).toMatchObject({ ids: test.ids });
     expect(new Set(test.state.limits)).toEqual(new Set([1, 3]));
@@ -254,7 +252,7 @@ describe('a full scan that knows the pages of the last one', () => {
   it('stays in its paging mode where the hub refuses the limit of the rest of a page', async () => {
     await using test = await school();
     await test.scan();
-    test.ids.splice(7, 0, 'id-06b');
+    insert(test);
     test.state.leastLimit = 2;
     expect(await test.scan()).toMatchObject({ ids: test.ids });
     expect(test.data().filter(({ query }) => query.get('limit') !== '3')).toHaveLength(1);
@@ -264,18 +262,15 @@ describe('a full scan that knows the pages of the last one', () => {
   it('asks in its turn for a page that failed before its turn, and for all further ones', async () => {
     await using test = await school();
     await test.scan();
-    let refusals = 1;
-    test.state.refuses = (after) => after === 'id-08' && refusals-- > 0;
-    test.state.holds = true;
+    test.refuseOnce('id-08');
     let atOnceLater = 0;
-    const scanned = test.scan((_page, at) => {
+    const scanned = test.heldScan((_page, at) => {
       if (at === 4) test.state.mostOnWay = 0;
       atOnceLater = test.state.mostOnWay;
     });
     await test.heldUntil(4);
     test.release();
-    const { ids, requests } = await scanned;
-    expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES + 1 });
+    expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES + 1 });
     expect(atOnceLater).toBe(1);
   });
 
@@ -291,22 +286,12 @@ describe('a full scan that knows the pages of the last one', () => {
     await abandoned.return(undefined as never);
     test.release();
     await vi.waitFor(() => expect(test.state.onWay).toBe(0));
-    test.state.mostOnWay = 0;
-    test.state.holds = true;
-    const scanned = test.scan();
+    const scanned = test.heldScan();
     await test.heldUntil(4);
     test.release();
     expect(await scanned).toMatchObject({ ids: test.ids });
   });
 });
-
-const allBut = (...unknown: number[]): boolean[] =>
-  Array.from({ length: PAGES }, (_, at) => !unknown.includes(at));
-
-/** Whether each page with rows was recognised. */
-function knownOf(pages: readonly HubPage[]): boolean[] {
-  return pages.filter(({ rows }) => rows.length > 0).map(({ known }) => known !== undefined);
-}
 
 const changes = fc.record({
   /** What happens to a row before a scan, and which cursors the hub refuses once meanwhile. */
@@ -329,11 +314,10 @@ describe('random changes and failures between scans that know pages', () => {
           for (const [what, at] of rows) change(test, what, at);
           const refusals = new Set(refused.map((at) => test.ids[at] ?? ''));
           test.state.refuses = (after) => refusals.delete(after);
-          const { found, ids, versions } = await test.scan(() => {
+          const { ids, names, versions } = await test.scan(() => {
             if (publishes) test.state.version += 1;
           });
           expect(ids).toEqual(test.ids);
-          const names = found.flatMap((page) => page.rows.map((row) => (row as { name: string }).name));
           expect(names).toEqual(test.ids.map((id) => test.names.get(id) ?? 'n'));
           expect(versions).toEqual(versions.toSorted((a, b) => a - b));
         }
@@ -346,24 +330,9 @@ describe('random changes and failures between scans that know pages', () => {
   });
 });
 
-function change(test: Awaited<ReturnType<typeof school>>, what: string, at: number): void {
+function change(test: School, what: string, at: number): void {
   const id = test.ids[at % test.ids.length] ?? '';
   if (what === 'rename') test.names.set(id, `${test.names.get(id) ?? 'n'}+`);
   else if (what === 'remove') test.ids.splice(test.ids.indexOf(id), 1);
   else if (!test.ids.includes(`${id}-b`)) test.ids.splice(test.ids.indexOf(id) + 1, 0, `${id}-b`);
 }
-
-describe('the bytes that waiting answers may take', () => {
-  it('are shared, and come back', async () => {
-    const all = WAITING_ANSWERS.left;
-    await using test = await school();
-    await test.scan();
-    test.state.holds = true;
-    const scanned = test.scan();
-    await test.heldUntil(4);
-    expect(WAITING_ANSWERS.left).toBeLessThan(all);
-    test.release();
-    await scanned;
-    expect(WAITING_ANSWERS.left).toBe(all);
-  });
-});
