@@ -1,17 +1,12 @@
 import type { OwnerHeartbeat, ReadHeartbeats } from '../../../src/core/health/tenant-facts.ts';
 import { RollcallError } from '../../../src/errors.ts';
-import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
+import { MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
 import type { Coordination, OwnerRequest, RequestAnswer } from '../../../src/state/coordination.ts';
 
-interface Expiring<T> {
-  readonly value: T;
-  readonly untilMs: number;
-}
-
 class TenantEntry {
-  heartbeat: Expiring<OwnerHeartbeat> | null = null;
+  heartbeat: { readonly value: OwnerHeartbeat; readonly untilMs: number } | null = null;
   requests: OwnerRequest[] = [];
-  readonly answers = new Map<string, Expiring<RequestAnswer>>();
+  readonly answers = new Map<string, RequestAnswer>();
 }
 
 /** A double of the coordination through Redis, for owner and command in one process; the contract compares them. */
@@ -69,16 +64,11 @@ export class MemoryCoordination implements Coordination {
   }
 
   async answer(tenantId: string, requestId: string, answer: RequestAnswer): Promise<void> {
-    const { answers } = this.#entry(tenantId);
-    const nowMs = this.#now();
-    for (const [id, { untilMs }] of answers) if (untilMs <= nowMs) answers.delete(id);
-    const value = JSON.parse(JSON.stringify(answer)) as RequestAnswer;
-    answers.set(requestId, { value, untilMs: nowMs + ANSWER_KEPT_MS });
+    this.#entry(tenantId).answers.set(requestId, JSON.parse(JSON.stringify(answer)) as RequestAnswer);
   }
 
   async answerTo(tenantId: string, requestId: string): Promise<RequestAnswer | null> {
-    const found = this.#entry(tenantId).answers.get(requestId);
-    return found !== undefined && found.untilMs > this.#now() ? found.value : null;
+    return this.#entry(tenantId).answers.get(requestId) ?? null;
   }
 
   #entry(tenantId: string): TenantEntry {

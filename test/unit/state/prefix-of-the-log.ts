@@ -17,14 +17,15 @@ import type {
  * them.
  */
 
-type Step =
-  | {
-      readonly kind: 'publish' | 'publish and crash before the index';
-      readonly changes: readonly IndexChange[];
-    }
-  | { readonly kind: 'late write'; readonly behind: number; readonly changes: readonly IndexChange[] }
-  | { readonly kind: 'rebuild' | 'resume'; readonly pieces: number; readonly crash: boolean }
-  | { readonly kind: 'write to an older replay'; readonly changes: readonly IndexChange[] };
+interface Step {
+  readonly kind: (typeof KINDS)[number];
+  readonly changes: readonly IndexChange[];
+  /** How many transactions too late a write is. */
+  readonly behind: number;
+  /** A replay writes so many pieces, and may end after the first. */
+  readonly pieces: number;
+  readonly crash: boolean;
+}
 
 interface Logged {
   readonly position: IndexPosition;
@@ -33,32 +34,33 @@ interface Logged {
 
 const KEYS = ['a', 'b', 'å|%', '__proto__', '', '🎒', '\u0000\r\n', '1'];
 
+const KINDS = [
+  'publish',
+  'publish',
+  'publish',
+  'publish',
+  'publish and crash before the index',
+  'late write',
+  'rebuild',
+  'resume',
+  'write to an older replay',
+] as const;
+
 function stepsIn(areas: readonly IndexArea[]): fc.Arbitrary<Step[]> {
-  const changes = fc.array(
-    fc.record<IndexChange>({
-      area: fc.constantFrom(...areas),
-      key: fc.constantFrom(...KEYS),
-      value: fc.option(
-        fc.uint8Array({ maxLength: 80 }).map((bytes) => Buffer.from(bytes)),
-        { nil: null },
-      ),
-    }),
-    { maxLength: 3 * areas.length },
-  );
-  return fc.array<Step>(
-    fc.oneof(
-      { weight: 4, arbitrary: fc.record({ kind: fc.constant('publish' as const), changes }) },
-      fc.record({ kind: fc.constant('publish and crash before the index' as const), changes }),
-      fc.record({ kind: fc.constant('late write' as const), behind: fc.nat(4), changes }),
-      fc.record({
-        kind: fc.constantFrom('rebuild' as const, 'resume' as const),
-        pieces: fc.integer({ min: 1, max: 4 }),
-        crash: fc.boolean(),
-      }),
-      fc.record({ kind: fc.constant('write to an older replay' as const), changes }),
-    ),
-    { maxLength: 25 },
-  );
+  const bytes = fc.uint8Array({ maxLength: 80 }).map((some) => Buffer.from(some));
+  const change = fc.record<IndexChange>({
+    area: fc.constantFrom(...areas),
+    key: fc.constantFrom(...KEYS),
+    value: fc.option(bytes, { nil: null }),
+  });
+  const step = fc.record<Step>({
+    kind: fc.constantFrom(...KINDS),
+    changes: fc.array(change, { maxLength: 3 * areas.length }),
+    behind: fc.nat(4),
+    pieces: fc.integer({ min: 1, max: 4 }),
+    crash: fc.boolean(),
+  });
+  return fc.array(step, { maxLength: 25 });
 }
 
 export async function checkPrefixOfTheLog(options: {
@@ -79,124 +81,104 @@ export async function checkPrefixOfTheLog(options: {
 }
 
 class World {
-  readonly #tenantId = `t-${randomUUID()}`;
   readonly #log: Logged[] = [];
   /** The number of the log's transactions that the index must reflect; null when it must be unknown. */
   #reflected: number | null = 0;
   /** All replays so far; only the last one may still write, and only while the index is unknown. */
   readonly #replays: IndexReplay[] = [];
-  readonly #store: StateStore;
-  readonly #collection: CollectionName;
+  readonly #areas: readonly IndexArea[];
+  /** Returns a new handle without any memory, as after a start. */
+  readonly #open: () => CollectionIndex;
 
   constructor(store: StateStore, collection: CollectionName) {
-    this.#store = store;
-    this.#collection = collection;
-  }
-
-  /** A new handle without any memory, as after a start. */
-  get #index(): CollectionIndex {
-    return this.#store.tenant(this.#tenantId).collection(this.#collection);
+    const tenantId = `t-${randomUUID()}`;
+    this.#areas = areasOf(collection);
+    this.#open = () => store.tenant(tenantId).collection(collection);
   }
 
   async take(step: Step): Promise<void> {
-    switch (step.kind) {
-      case 'publish':
-        return this.#publish(step.changes);
-      case 'publish and crash before the index':
-        this.#append(step.changes);
-        return;
-      case 'late write': {
-        const at = this.#log.length - 1 - step.behind;
-        const previous = this.#log[at]?.position.transactionId ?? 'never there';
-        if (this.#reflected === at + 1) return;
-        await assert.rejects(this.#index.apply(previous, newPosition(99), step.changes), {
-          code: 'INDEX_DIVERGED',
-        });
-        return;
-      }
-      case 'rebuild':
-        return this.#replay(0, await this.#index.rebuild(), step);
-      case 'resume': {
-        const from = await this.#index.position();
-        if (from === null) return;
-        return this.#replay(from.sequence, await this.#index.resume(from), step);
-      }
-      case 'write to an older replay':
-        for (const replay of this.#reflected === null ? this.#replays.slice(0, -1) : this.#replays) {
-          await assert.rejects(replay.write(step.changes), { code: 'INDEX_DIVERGED' });
-          await assert.rejects(replay.finish(newPosition(99)), { code: 'INDEX_DIVERGED' });
-        }
-        return;
+    const { kind, changes } = step;
+    const index = this.#open();
+    const previous = this.#log.at(-1)?.position.transactionId ?? null;
+    if (kind === 'publish and crash before the index') this.#append(changes);
+    if (kind === 'publish') {
+      const isCurrent = this.#reflected === this.#log.length || previous === null;
+      const writing = index.apply(previous, this.#append(changes), changes);
+      await (isCurrent ? writing : expectDiverged(writing));
+      if (isCurrent) this.#reflected = this.#log.length;
     }
+    if (kind === 'late write') {
+      const at = this.#log.length - 1 - step.behind;
+      const older = this.#log[at]?.position.transactionId ?? 'never there';
+      if (this.#reflected !== at + 1) await expectDiverged(index.apply(older, newPosition(99), changes));
+    }
+    const from = await index.position();
+    if (kind === 'rebuild') await this.#replay(0, await index.rebuild(), step);
+    if (kind === 'resume' && from !== null) await this.#replay(from.sequence, await index.resume(from), step);
+    if (kind === 'write to an older replay')
+      for (const replay of this.#reflected === null ? this.#replays.slice(0, -1) : this.#replays) {
+        await expectDiverged(replay.write(changes));
+        await expectDiverged(replay.finish(newPosition(99)));
+      }
   }
 
   async check(): Promise<void> {
-    const index = this.#index;
-    const last = this.#log.at((this.#reflected ?? 0) - 1)?.position ?? null;
-    const isKnown = this.#reflected !== null && this.#reflected > 0;
-    assert.deepEqual(await index.position(), isKnown ? last : null);
-    if (this.#reflected === null) {
-      const newest = this.#log.at(-1)?.position.transactionId ?? 'never there';
-      await assert.rejects(index.lookup('rows', KEYS, newest), { code: 'INDEX_DIVERGED' });
-      return;
+    const index = this.#open();
+    const reflected = this.#reflected;
+    const last = this.#log.at((reflected ?? 0) - 1)?.position ?? null;
+    const position = reflected === null || reflected === 0 ? null : last;
+    assert.deepEqual(await index.position(), position);
+    const newest = this.#log.at(-1)?.position ?? newPosition(1);
+    const others = [newPosition(newest.sequence), ...(reflected === null ? [newest] : [])];
+    for (const { transactionId, ...rest } of others) {
+      await expectDiverged(index.lookup('rows', [], transactionId));
+      await expectDiverged(index.apply(transactionId, newPosition(99), []));
+      await expectDiverged(index.resume({ ...rest, transactionId }));
     }
-    for (const area of areasOf(this.#collection)) {
-      const wanted = this.#contents(area, this.#reflected);
-      const found = await index.lookup(area, KEYS, isKnown ? (last?.transactionId ?? null) : null);
-      assert.deepEqual(
-        found,
-        KEYS.map((key) => wanted.get(key) ?? null),
-      );
-      assert.deepEqual(await index.count(area), wanted.size);
+    if (reflected === null) return;
+    const lookup = (area: IndexArea) => index.lookup(area, KEYS, position?.transactionId ?? null);
+    await this.#checkContents({ lookup, entries: (area) => index.entries(area) }, reflected);
+    for (const area of this.#areas) {
+      const entries = await allEntries(index, area);
       const keys = new Set<string>();
       for await (const batch of index.keys(area)) for (const key of batch) keys.add(key);
-      assert.deepEqual(keys, new Set(wanted.keys()));
-      assert.deepEqual(await allEntries(index, area), wanted);
+      assert.deepEqual(keys, new Set(entries.keys()));
+      assert.equal(await index.count(area), entries.size);
     }
   }
 
-  async #publish(changes: readonly IndexChange[]): Promise<void> {
-    const previous = this.#log.at(-1)?.position.transactionId ?? null;
-    const wasCurrent = this.#reflected === this.#log.length || previous === null;
-    const position = this.#append(changes);
-    const writing = this.#index.apply(previous, position, changes);
-    if (!wasCurrent) {
-      await assert.rejects(writing, { code: 'INDEX_DIVERGED' });
-      return;
-    }
-    await writing;
-    this.#reflected = this.#log.length;
-  }
-
-  async #replay(
-    from: number,
-    replay: IndexReplay,
-    step: { readonly pieces: number; readonly crash: boolean },
-  ): Promise<void> {
+  async #replay(from: number, replay: IndexReplay, { pieces, crash }: Step): Promise<void> {
     this.#replays.push(replay);
-    const before = this.#log.slice(0, from).flatMap((logged) => logged.changes);
-    const rest = this.#log.slice(from).flatMap((logged) => logged.changes);
-    const size = Math.max(1, Math.ceil(rest.length / step.pieces));
     this.#reflected = null;
-    for (let at = 0; at < rest.length; at += size) {
-      await replay.write(rest.slice(at, at + size));
-      await this.#checkReplay(replay, before.concat(rest.slice(0, at + size)));
-      if (step.crash) return;
+    const size = Math.ceil((this.#log.length - from) / pieces);
+    for (let at = from; at < this.#log.length; at += size) {
+      const some = this.#log.slice(at, at + size);
+      await replay.write(some.flatMap(({ changes }) => changes));
+      const lookup = (area: IndexArea) => replay.lookup(area, KEYS);
+      await this.#checkContents({ lookup, entries: (area) => replay.entries(area) }, at + some.length);
+      if (crash) return;
     }
     const last = this.#log.at(-1)?.position;
-    if (step.crash || last === undefined) return;
+    if (crash || last === undefined) return;
     await replay.finish(last);
     this.#reflected = this.#log.length;
   }
 
-  async #checkReplay(replay: IndexReplay, written: readonly IndexChange[]): Promise<void> {
-    for (const area of areasOf(this.#collection)) {
-      const wanted = contentsOf(area, written);
-      assert.deepEqual(
-        await replay.lookup(area, KEYS),
-        KEYS.map((key) => wanted.get(key) ?? null),
-      );
-      assert.deepEqual(await allEntries(replay, area), wanted);
+  /** What is read must be the first transactions of the log. */
+  async #checkContents(
+    read: { lookup: (area: IndexArea) => Promise<unknown>; entries: IndexReplay['entries'] },
+    transactions: number,
+  ): Promise<void> {
+    for (const area of this.#areas) {
+      const wanted = new Map<string, Buffer>();
+      for (const change of this.#log.slice(0, transactions).flatMap(({ changes }) => changes)) {
+        if (change.area !== area) continue;
+        if (change.value === null) wanted.delete(change.key);
+        else wanted.set(change.key, change.value);
+      }
+      const values = KEYS.map((key) => wanted.get(key) ?? null);
+      assert.deepEqual(await read.lookup(area), values);
+      assert.deepEqual(await allEntries(read, area), wanted);
     }
   }
 
@@ -205,23 +187,10 @@ class World {
     this.#log.push({ position, changes });
     return position;
   }
-
-  #contents(area: IndexArea, count: number): Map<string, Buffer> {
-    return contentsOf(
-      area,
-      this.#log.slice(0, count).flatMap((logged) => logged.changes),
-    );
-  }
 }
 
-function contentsOf(area: IndexArea, changes: readonly IndexChange[]): Map<string, Buffer> {
-  const contents = new Map<string, Buffer>();
-  for (const change of changes) {
-    if (change.area !== area) continue;
-    if (change.value === null) contents.delete(change.key);
-    else contents.set(change.key, change.value);
-  }
-  return contents;
+async function expectDiverged(work: Promise<unknown>): Promise<void> {
+  await assert.rejects(work, { code: 'INDEX_DIVERGED' });
 }
 
 export async function allEntries(
