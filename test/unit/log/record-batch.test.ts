@@ -1,121 +1,124 @@
 import { createRequire } from 'node:module';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import type { KafkaMessage } from 'kafkajs';
 import * as fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import lz4 from 'lz4js';
+import snappy from 'snappyjs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { FetchedRecord, headerOf, MAX_DECOMPRESSED_BYTES } from '../../../src/log/fetched-batch.ts';
 import { frame } from '../../../src/log/framing.ts';
 import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
 import { maxRecordBytes, RecordBatch, type BatchRecord } from '../../../src/log/record-batch.ts';
 
-type Request = (options: object) => { encode: () => Promise<{ buffer: Buffer }>; apiVersion: number };
-
+interface Message {
+  readonly headers: unknown;
+  readonly offset: string;
+  readonly isControlRecord: boolean;
+}
+interface FetchedBatch {
+  isEmptyDueToFiltering(): boolean;
+  lastOffset(): string;
+  readonly messages: readonly Message[];
+}
 /** What kafkajs sends: a request after its head and length. */
 interface Sent {
   readonly buffer: Buffer;
   size(): number;
 }
+type Request = (options: object) => { encode: () => Promise<{ buffer: Buffer }>; apiVersion: number };
+type DecodeBatch = (decoder: object) => Promise<{ records: readonly Message[] }>;
 
-const require = createRequire(import.meta.url);
-const V3 = 'kafkajs/src/protocol/requests/produce/v3/request';
-const encodeByKafkaJs = require(V3) as Request;
-const createRequest = require('kafkajs/src/protocol/request') as (options: object) => Promise<Sent>;
+const inKafkaJs = createRequire(import.meta.url);
+const DECODER = inKafkaJs.resolve('kafkajs/src/protocol/recordBatch/v0/decoder');
+const decodeByKafkaJs = inKafkaJs(DECODER) as DecodeBatch;
+patchKafkaJs();
+patchKafkaJs();
+const decodePatched = inKafkaJs(DECODER) as DecodeBatch;
+const Decoder = inKafkaJs('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
+const decodeMessages = inKafkaJs('kafkajs/src/protocol/requests/fetch/v4/decodeMessages') as (
+  decoder: object,
+) => Promise<Message[]>;
+const Batch = inKafkaJs('kafkajs/src/consumer/batch') as new (
+  topic: string,
+  fetchedOffset: string,
+  data: object,
+) => FetchedBatch;
+const createRequest = inKafkaJs('kafkajs/src/protocol/request') as (options: object) => Promise<Sent>;
+
 const NOW_MS = 1_763_856_000_123;
-const RECORD_OWNER = {
-  transactionalId: 'rollcall.north',
-  producerId: '4611686018427387904',
-  producerEpoch: 7,
-};
-const BATCH_OWNER = { producerId: 4_611_686_018_427_387_904n, producerEpoch: 7, isTransactional: true };
+const PRODUCER = { producerId: 4_611_686_018_427_387_904n, producerEpoch: 7 };
+const OWNER = { ...PRODUCER, isTransactional: true, firstSequence: 0 };
 
-const text = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 80 }),
-  fc.string({ unit: 'grapheme-ascii', maxLength: 200 }),
-  fc.stringMatching(/^[0-9a-f-]{36}$/u),
+/** kafkajs takes a name that every object inherits (`valueOf`) for a header that came before. */
+const text = fc
+  .oneof(
+    fc.string({ unit: 'binary', maxLength: 80 }),
+    fc.string({ unit: 'grapheme-ascii', maxLength: 200 }),
+    fc.constantFrom('ce_id', 'ce_type', '1'),
+  )
+  .filter((name) => !(name in {}));
+const sizes = fc.oneof(
+  { weight: 5, arbitrary: fc.nat(200) },
+  fc.constantFrom(0, 57, 58, 8_000, 8_180, 8_192, 70_000),
 );
-const sizes = fc.oneof(fc.nat(200), fc.constantFrom(0, 57, 58, 8_000, 8_180, 8_192, 70_000));
 const record: fc.Arbitrary<BatchRecord> = fc.record({
   key: text,
   body: fc.option(sizes.map((size) => Buffer.alloc(size, size))),
   schemaId: fc.option(fc.nat()),
   headers: fc.dictionary(text, text, { maxKeys: 9 }),
 });
+const records = (maxLength: number) => fc.array(record, { minLength: 1, maxLength });
 
-function batchOf(records: readonly BatchRecord[]): RecordBatch {
+function batchOf(all: readonly BatchRecord[]): RecordBatch {
   const batch = new RecordBatch();
-  for (const each of records) batch.append(each);
+  for (const each of all) batch.append(each);
   return batch;
 }
 
-function messageOf({ key, body, schemaId, headers }: BatchRecord): object {
-  const value = body === null || schemaId === null ? body : frame(schemaId, body);
-  return { key, value, headers, timestamp: NOW_MS };
-}
-
-describe('RecordBatch', () => {
-  it('is byte for byte what kafkajs encodes', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(record, { minLength: 1, maxLength: 130 }),
-        fc.nat(),
-        async (records, first) => {
-          const partition = { partition: 0, firstSequence: first, messages: records.map(messageOf) };
-          const topicData = [{ topic: 't', partitions: [partition] }];
-          const { buffer } = await encodeByKafkaJs({
-            acks: -1,
-            timeout: 5,
-            ...RECORD_OWNER,
-            topicData,
-          }).encode();
-          const sealed = batchOf(records).seal({ ...BATCH_OWNER, firstSequence: first }, NOW_MS);
-          expect(sealed.equals(buffer.subarray(buffer.length - sealed.length))).toBe(true);
-        },
-      ),
-    );
-  });
-
+describe('a record batch', () => {
   it('holds what was appended before and after it was sealed', () => {
     const [first, second] = [
       { key: 'a', body: Buffer.from('1'), schemaId: 1, headers: {} },
       { key: 'b', body: null, schemaId: 1, headers: { ce_id: 'x' } },
     ];
     const batch = batchOf([first]);
-    batch.seal({ ...BATCH_OWNER, firstSequence: 0 }, NOW_MS - 1);
+    batch.seal(OWNER, NOW_MS - 1);
     batch.append(second);
-    const owner = { ...BATCH_OWNER, firstSequence: 4 };
+    const owner = { ...OWNER, firstSequence: 4 };
     expect(batch.seal(owner, NOW_MS)).toEqual(batchOf([first, second]).seal(owner, NOW_MS));
     expect(batch).toHaveLength(2);
   });
 
   it('leaves its memory to a later batch, which holds nothing of it', () => {
-    const owner = { ...BATCH_OWNER, firstSequence: 0 };
-    const records = fc.array(record, { minLength: 1, maxLength: 30 });
     fc.assert(
-      fc.property(records, records, (earlier, later) => {
-        const alone = Buffer.from(batchOf(later).seal(owner, NOW_MS));
+      fc.property(records(30), records(30), (earlier, later) => {
+        const alone = Buffer.from(batchOf(later).seal(OWNER, NOW_MS));
         const sent = batchOf(earlier);
-        const { buffer } = sent.seal(owner, NOW_MS);
+        const { buffer } = sent.seal(OWNER, NOW_MS);
         sent.release();
         const next = new RecordBatch();
-        expect(next.seal(owner, NOW_MS).buffer).toBe(buffer);
+        expect(next.seal(OWNER, NOW_MS).buffer).toBe(buffer);
         for (const each of later) next.append(each);
-        expect(next.seal(owner, NOW_MS).equals(alone)).toBe(true);
+        expect(next.seal(OWNER, NOW_MS).equals(alone)).toBe(true);
       }),
     );
   });
 
-  it('keeps the memory of a few batches at most, and none of a batch of one large record', () => {
-    const owner = { ...BATCH_OWNER, firstSequence: 0 };
+  it('keeps the memory of eight batches at most, and none of a batch of one large record', () => {
     const large = { key: 'a', body: Buffer.alloc(5_000_000), schemaId: null, headers: {} };
-    const batches = Array.from({ length: 30 }, () => batchOf([large]));
-    const memory = new Set(batches.map((batch) => batch.seal(owner, NOW_MS).buffer));
-    for (const batch of batches) batch.release();
-    expect(memory.has(new RecordBatch().seal(owner, NOW_MS).buffer)).toBe(false);
-    const small = Array.from({ length: 30 }, () => new RecordBatch());
-    const released = new Set(small.map((batch) => batch.seal(owner, NOW_MS).buffer));
-    for (const batch of small) batch.release();
-    const later = Array.from({ length: 30 }, () => new RecordBatch().seal(owner, NOW_MS).buffer);
-    expect(later.filter((buffer) => released.has(buffer))).toHaveLength(8);
+    for (const [all, kept] of [
+      [[large], 0],
+      [[], 8],
+    ] as const) {
+      const batches = Array.from({ length: 30 }, () => batchOf(all));
+      const memory = new Set(batches.map((batch) => batch.seal(OWNER, NOW_MS).buffer));
+      for (const batch of batches) batch.release();
+      const later = Array.from({ length: 30 }, () => new RecordBatch().seal(OWNER, NOW_MS).buffer);
+      expect(later.filter((buffer) => memory.has(buffer))).toHaveLength(kept);
+    }
   });
 
-  it('a record is never larger than its bound', () => {
+  it('has no record that is larger than its bound', () => {
     fc.assert(
       fc.property(record, (each) => {
         const { byteLength } = new RecordBatch();
@@ -126,72 +129,191 @@ describe('RecordBatch', () => {
   });
 });
 
-function sentFor(request: object): Promise<Sent> {
-  return createRequest({ correlationId: 7, clientId: 'rollcall', request });
-}
+describe('a request', () => {
+  beforeEach(() => void vi.spyOn(Date, 'now').mockReturnValue(NOW_MS));
+  afterEach(() => void vi.restoreAllMocks());
 
-describe('sendEncodedBatches', () => {
-  beforeAll(patchKafkaJs);
-
-  const request = (topicData: object, version: number): ReturnType<Request> =>
-    (require(`kafkajs/src/protocol/requests/produce/v${version}/request`) as Request)({
+  const sentFor = (request: object) => createRequest({ correlationId: 7, clientId: 'rollcall', request });
+  const messageOf = ({ key, body, schemaId, headers }: BatchRecord): object => {
+    const value = body === null || schemaId === null ? body : frame(schemaId, body);
+    return { key, value, headers, timestamp: NOW_MS };
+  };
+  /** `toMessages`: what a partition's records are given as. */
+  function produce(version: number, all: BatchRecord[][], toMessages: (some: BatchRecord[]) => unknown) {
+    const partitions = all.map((some, partition) => ({
+      partition,
+      firstSequence: partition * 3,
+      messages: toMessages(some),
+    }));
+    return (inKafkaJs(`kafkajs/src/protocol/requests/produce/v${version}/request`) as Request)({
       acks: -1,
       timeout: 30_000,
-      ...RECORD_OWNER,
-      topicData,
+      transactionalId: 'rollcall.north',
+      producerId: String(PRODUCER.producerId),
+      producerEpoch: PRODUCER.producerEpoch,
+      topicData: ['rollcall.north.users', 'rollcall.north.rejects'].map((topic) => ({ topic, partitions })),
     });
-  const topicsOf = (
-    toMessages: (records: readonly BatchRecord[]) => unknown,
-    all: BatchRecord[][],
-  ): object[] =>
-    ['rollcall.north.users', 'rollcall.north.rejects'].map((topic) => ({
-      topic,
-      partitions: all.map((records, partition) => ({
-        partition,
-        firstSequence: partition * 3,
-        messages: toMessages(records),
-      })),
-    }));
+  }
 
   it.each([3, 5, 7])(
-    'version %s of a request with encoded batches is the one with the messages',
+    'of version %s with batches is byte for byte that of kafkajs with messages',
     async (version) => {
-      const now = Date.now;
-      Date.now = () => NOW_MS;
-      try {
-        await fc.assert(
-          fc.asyncProperty(
-            fc.array(fc.array(record, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
-            async (all) => {
-              const ours = request(topicsOf(batchOf, all), version);
-              const theirs = request(
-                topicsOf((records) => records.map(messageOf), all),
-                version,
-              );
-              expect(ours.apiVersion).toBe(version);
-              expect((await ours.encode()).buffer.equals((await theirs.encode()).buffer)).toBe(true);
-              const [sent, wanted] = await Promise.all([sentFor(ours), sentFor(theirs)]);
-              expect(sent.size()).toBe(wanted.size());
-              expect(sent.buffer.equals(wanted.buffer)).toBe(true);
-              // kafkajs asks for the bytes to log their number, and again to send them.
-              expect(sent.buffer.buffer).toBe(sent.buffer.buffer);
-              expect(sent.buffer.equals(wanted.buffer)).toBe(true);
-            },
-          ),
-          { numRuns: 30 },
-        );
-      } finally {
-        Date.now = now;
-      }
+      await fc.assert(
+        fc.asyncProperty(fc.array(records(70), { minLength: 1, maxLength: 2 }), async (all) => {
+          const ours = produce(version, all, batchOf);
+          const theirs = produce(version, all, (some) => some.map(messageOf));
+          expect(ours.apiVersion).toBe(version);
+          const [sent, wanted] = await Promise.all([sentFor(ours), sentFor(theirs)]);
+          expect([sent.size(), sent.buffer.equals(wanted.buffer)]).toEqual([wanted.size(), true]);
+          // kafkajs asks for the bytes to log their number, and again to send them.
+          expect(sent.buffer.buffer).toBe(sent.buffer.buffer);
+          expect(sent.buffer.equals(wanted.buffer)).toBe(true);
+        }),
+        { numRuns: 30 },
+      );
     },
   );
 
-  it('a request of kafkajs with head and length has the length that it says, whatever it holds', async () => {
-    const metadata = (require('kafkajs/src/protocol/requests/metadata/v5/request') as Request)({
-      topics: ['rollcall.north.users'],
-    });
-    const { buffer } = await sentFor(metadata);
+  it('of another kind has the length that it says', async () => {
+    const metadata = inKafkaJs('kafkajs/src/protocol/requests/metadata/v5/request') as Request;
+    const { buffer } = await sentFor(metadata({ topics: ['rollcall.north.users'] }));
     expect(buffer.readInt32BE()).toBe(buffer.length - 4);
     expect(buffer.includes('rollcall.north.users')).toBe(true);
+  });
+
+  it('has bodies in the Confluent wire format, which do not change with the buffer of the body', () => {
+    const body = Buffer.from('body');
+    const framed = frame(0x01020304, body);
+    body.fill(0);
+    expect(framed.toString('hex')).toBe(`0001020304${Buffer.from('body').toString('hex')}`);
+  });
+});
+
+const AT_OFFSET = 0;
+const AT_ATTRIBUTES = 21;
+const AT_LAST_DELTA = 23;
+const AT_MAX_TIMESTAMP = 35;
+
+/** As Java's client frames it: snappy-java's head, then blocks after their lengths. */
+function compressSnappy(bytes: Buffer<ArrayBuffer>): Buffer {
+  const parts = [Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1])];
+  for (let at = 0; at < bytes.length; at += 32_768) {
+    const block = snappy.compress(bytes.subarray(at, at + 32_768));
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(block.length);
+    parts.push(length, block);
+  }
+  return Buffer.concat(parts);
+}
+
+type Compress = (bytes: Buffer<ArrayBuffer>) => Buffer;
+const CODECS: readonly (readonly [string, number, Compress])[] = [
+  ['gzip', 1, gzipSync],
+  ['snappy', 2, compressSnappy],
+  ['lz4', 3, (bytes) => Buffer.from(lz4.compress(bytes))],
+  ['zstd', 4, zstdCompressSync],
+];
+
+/** The batch as a broker stores it in a topic with this codec. */
+function compressed(bytes: Buffer, codec: number, compress: Compress): Buffer {
+  const batch = Buffer.concat([bytes.subarray(0, 61), compress(Buffer.from(bytes.subarray(61)))]);
+  batch.writeInt32BE(batch.length - 12, 8);
+  batch.writeInt16BE(batch.readInt16BE(AT_ATTRIBUTES) | codec, AT_ATTRIBUTES);
+  return batch;
+}
+
+/** A batch as a broker stores it: with an offset, maybe with its own time, maybe as a control batch. */
+const stored = fc
+  .record({
+    all: records(70),
+    producerId: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
+    producerEpoch: fc.nat(0x7fff),
+    firstSequence: fc.nat(),
+    isTransactional: fc.boolean(),
+    nowMs: fc.nat({ max: 2 ** 42 }),
+    offset: fc.bigInt({ min: 0n, max: 2n ** 50n }),
+    flags: fc.constantFrom(0, 0x08, 0x20),
+  })
+  .map(({ all, nowMs, offset, flags, ...owner }) => {
+    const bytes = Buffer.from(batchOf(all).seal(owner, nowMs));
+    bytes.writeBigInt64BE(offset, AT_OFFSET);
+    bytes.writeInt16BE(bytes.readInt16BE(AT_ATTRIBUTES) | flags, AT_ATTRIBUTES);
+    bytes.writeBigInt64BE(BigInt(nowMs) + 5n, AT_MAX_TIMESTAMP);
+    return bytes;
+  });
+
+describe('a fetched batch', () => {
+  /** With the headers, which a fetched record decodes only when asked. */
+  const plain = ({ records: all, ...batch }: { records: readonly Message[] }): object => ({
+    ...batch,
+    records: all.map((each) => ({ ...each, headers: each.headers })),
+  });
+
+  it('is decoded as kafkajs decodes it, and gives each header by its name', async () => {
+    const batches = fc.array(stored, { minLength: 1, maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(batches, fc.nat(40), async (all, cutOff) => {
+        const bytes = Buffer.concat(all);
+        const some = bytes.subarray(0, bytes.length - cutOff);
+        const [ours, theirs] = [new Decoder(some), new Decoder(some)];
+        for (const _ of all) {
+          const expected = await decodeByKafkaJs(theirs).catch((error: Error) => error.name);
+          const decoded = await decodePatched(ours).catch((error: Error) => error.name);
+          if (typeof decoded === 'string' || typeof expected === 'string') {
+            expect(decoded).toEqual(expected);
+            return;
+          }
+          expect(decoded.records.every((each) => each instanceof FetchedRecord)).toBe(true);
+          expect(plain(decoded)).toEqual(expected);
+          for (const each of decoded.records as unknown as KafkaMessage[]) {
+            for (const [name, value] of Object.entries(each.headers ?? {}))
+              if (/^[ -~]*$/.test(name)) expect(headerOf(each, name)).toEqual(value);
+            expect(headerOf(each, 'no such header')).toBeUndefined();
+          }
+        }
+      }),
+    );
+  });
+
+  it.each(CODECS)('compressed with %s is decoded as one that is not', async (_, codec, compress) => {
+    await fc.assert(
+      fc.asyncProperty(stored, async (bytes) => {
+        const decoded = await decodePatched(new Decoder(compressed(bytes, codec, compress)));
+        expect(plain(decoded)).toEqual(plain(await decodePatched(new Decoder(bytes))));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it.each(CODECS)('that %s would make longer than 100 MiB is refused', async (_, codec, compress) => {
+    const one = batchOf([{ key: 'k', body: null, schemaId: null, headers: {} }]).seal(OWNER, 0);
+    const long = Buffer.concat([one, Buffer.alloc(MAX_DECOMPRESSED_BYTES)]);
+    const decoding = decodePatched(new Decoder(compressed(long, codec, compress)));
+    await expect(decoding).rejects.toMatchObject({ code: 'KAFKA_REFUSED' });
+  });
+
+  /** A batch at offset 10, of which compaction has left the first records. */
+  function thinnedOut(left: number, lastDelta: number, offset = 10n): Buffer {
+    const key = { key: 'k', body: null, schemaId: null, headers: {} };
+    const bytes = Buffer.from(batchOf(Array.from({ length: left }, () => key)).seal(OWNER, 0));
+    bytes.writeBigInt64BE(offset, AT_OFFSET);
+    bytes.writeInt32BE(lastDelta, AT_LAST_DELTA);
+    return bytes;
+  }
+
+  it.each([
+    ['without any record is passed, and not fetched again', [thinnedOut(0, 4)], [], '14'],
+    ['without its last records is passed in one step', [thinnedOut(2, 4)], ['10', '11'], '14'],
+    ['that is empty lets the next one be read', [thinnedOut(0, 4), thinnedOut(1, 0, 15n)], ['15'], '15'],
+    ['that is complete stays as it is', [thinnedOut(2, 1)], ['10', '11'], '11'],
+  ])('%s', async (_, batches, offsets, last) => {
+    const size = Buffer.alloc(4);
+    size.writeInt32BE(Buffer.concat(batches).length);
+    const messages = await decodeMessages(new Decoder(Buffer.concat([size, ...batches])));
+    const batch = new Batch('topic', '10', { partition: 0, highWatermark: '100', messages });
+    expect(batch.isEmptyDueToFiltering()).toBe(offsets.length === 0);
+    expect(batch.messages.map(({ offset }) => offset)).toEqual(offsets);
+    expect(batch.messages.some(({ isControlRecord }) => isControlRecord)).toBe(false);
+    expect(batch.lastOffset()).toBe(last);
   });
 });
