@@ -92,6 +92,7 @@ describe('an error of the hub itself', () => {
     );
     await expect(find(test, [...MANY, 'y'])).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
     expect(test.data().length).toBeLessThan(8);
+    expect(test.events).not.toContainEqual(expect.objectContaining({ code: 'HUB_TIMEOUT' }));
   });
 
   it.each([

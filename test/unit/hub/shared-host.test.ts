@@ -23,7 +23,7 @@ describe('tenants at one host', () => {
   it('wait for their turn outside the time limit of a request, its events and the circuit breaker', async () => {
     const host = { all: new Semaphore(1), core: new Semaphore(1) };
     const release = await host.all.acquire(new AbortController().signal);
-    const limits = { requestTimeoutMs: 200 };
+    const limits = { requestTimeoutMs: 1_000 };
     await using test = await testHub(empty, { host, ...limits });
     const read = readAll(test.hub, 'users');
     const other = await exchange([() => undefined], { ...limits, retry: { maxAttempts: 1 } });

@@ -138,16 +138,6 @@ describe('the lease of a worker', () => {
     expect(told).toEqual([JOINED]);
   });
 
-  it('is not renewed by an answer that came as late as it lasts', async () => {
-    const { coordinator, told } = await joinedWorker();
-    const late = Promise.withResolvers<void>();
-    coordinator.heartbeat.mockReturnValueOnce(late.promise).mockImplementation(never);
-    await vi.advanceTimersByTimeAsync(2_000 + SESSION_MS);
-    late.resolve();
-    await vi.advanceTimersByTimeAsync(SESSION_MS);
-    expect(told).toEqual([JOINED, LOST]);
-  });
-
   it('lasts two sessions from the last answer while the others rejoin, however often it tries, and then it claims nothing', async () => {
     const { coordinator, told, claims } = await joinedWorker();
     coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
@@ -160,21 +150,6 @@ describe('the lease of a worker', () => {
     expect(told).toEqual([JOINED, LOST]);
     await vi.advanceTimersByTimeAsync(3_000);
     expect(claims().at(-1)).toEqual(['me', []]);
-  });
-
-  it('is over in time also where a rebalance had made it longer', async () => {
-    const { coordinator, told } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
-    const joined = Promise.withResolvers<Joined>();
-    coordinator.joinGroup.mockReturnValueOnce(joined.promise);
-    await vi.advanceTimersByTimeAsync(9_000);
-    joined.resolve(AGAIN);
-    await vi.advanceTimersByTimeAsync(0);
-    coordinator.heartbeat.mockImplementation(never);
-    await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
-    expect(told).toEqual([JOINED, JOINED]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(told).toEqual([JOINED, JOINED, LOST]);
   });
 
   it('of one that was alone is over, too, once another one joins and it cannot', async () => {
@@ -190,25 +165,6 @@ describe('the lease of a worker', () => {
 });
 
 describe('a worker', () => {
-  it('that the coordinator does not know any more stops its tenants, and joins as a new member without a claim', async () => {
-    const { coordinator, told, claims } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValueOnce(failure('UNKNOWN_MEMBER_ID'));
-    await vi.advanceTimersByTimeAsync(2_100);
-    expect(told).toEqual([JOINED, LOST, JOINED]);
-    expect(claims().flat(2)).toEqual(['', '']);
-  });
-
-  it('keeps its tenants, its id and its claims through a rebalance', async () => {
-    const { coordinator, told, claims } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
-    await vi.advanceTimersByTimeAsync(2_100);
-    expect(told).toEqual([JOINED, JOINED]);
-    expect(claims()).toEqual([
-      ['', []],
-      ['me', ['t0', 't1']],
-    ]);
-  });
-
   it('without the right to the group says so, and joins once it is granted', async () => {
     const { coordinator, cluster, told } = worker();
     const hidden = Object.assign(new Error('none'), { name: 'KafkaJSGroupCoordinatorNotFound' });
