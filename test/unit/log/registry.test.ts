@@ -39,24 +39,20 @@ async function startRegistry() {
   };
   let underWay = 0;
   let most = 0;
+  const idOf = (body: string) => texts.indexOf((JSON.parse(body) as { schema: string }).schema) + 1;
   const answerTo = (method: string, path: string, body: string): [number, unknown] => {
     const [, kind, name = '', rest] = path.split('/');
     const isLookUp = method === 'POST' && kind === 'subjects' && rest === undefined;
     if (trouble.isReadOnly && method !== 'GET' && !isLookUp) return [422, { error_code: 42_205 }];
-    if (isLookUp) {
-      const known = texts.indexOf((JSON.parse(body) as { schema: string }).schema) + 1;
-      return known === 0 ? [404, {}] : [200, { id: known }];
-    }
+    if (isLookUp) return idOf(body) === 0 ? [404, {}] : [200, { id: idOf(body) }];
     if (kind === 'mode') return [200, { mode: trouble.isReadOnly ? 'READONLY' : 'READWRITE' }];
     if (kind === 'config' && method === 'PUT') levels.add(name);
     if (kind === 'config')
       return levels.has(name) ? [200, { compatibilityLevel: 'FULL_TRANSITIVE' }] : [404, {}];
     if (kind === 'subjects' && method === 'GET') return [200, []];
     if (kind === 'subjects') {
-      const { schema } = JSON.parse(body) as { schema: string };
-      if (!texts.includes(schema)) texts.push(schema);
-      const id = texts.indexOf(schema) + 1;
-      return [200, { id: name === trouble.wrongIdFor ? id + 1 : id }];
+      if (idOf(body) === 0) texts.push((JSON.parse(body) as { schema: string }).schema);
+      return [200, { id: idOf(body) + Number(name === trouble.wrongIdFor) }];
     }
     const id = Number(rest);
     const schema = trouble.lostIds.has(id) ? undefined : (trouble.underIds.get(id) ?? texts[id - 1]);
@@ -70,21 +66,16 @@ async function startRegistry() {
     const [known, answer] = answerTo(method, url.pathname, body);
     await nextTurn();
     underWay -= 1;
-    if (trouble.cutOff > 0) {
-      trouble.cutOff -= 1;
+    if (trouble.cutOff-- > 0)
       response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy());
-    } else sendJson(response, status === undefined ? answer : null, { status: status ?? known });
+    else sendJson(response, status === undefined ? answer : null, { status: status ?? known });
   });
   open.push(server);
   const clock = { nowMs: 0 };
-  return {
-    url: server.origin,
-    registry: new Registry({ url: server.origin }, () => clock.nowMs),
-    clock,
-    trouble,
-    requests,
-    mostAtOnce: () => most,
-  };
+  const registry = new Registry({ url: server.origin }, () => clock.nowMs);
+  const register = (subject: string, schema: object = ORGS) =>
+    registry.register(`p.${subject}-value`, schema as typeof ORGS);
+  return { url: server.origin, registry, register, clock, trouble, requests, mostAtOnce: () => most };
 }
 
 const OWNER = { collection: '@owner', owner: 'a process', ownedSince: 1 };
@@ -92,180 +83,144 @@ const nothing = Object.fromEntries(
   PROGRESS.fields.map(({ name }) => [name, name === 'offsets' ? {} : null] as const),
 );
 const BODY = createValueCodec<object>(PROGRESS).toBuffer({ ...nothing, ...OWNER });
+const RECORD = frame(7, BODY);
+const refused = { code: 'REGISTRY_REFUSED' };
+const says = (text: string): string => expect.stringContaining(text) as string;
 
 describe('registering', () => {
-  it('many subjects of one schema cost two requests each, and the schema of their id is requested once', async () => {
-    const { registry, requests } = await startRegistry();
-    const subjects = Array.from({ length: 10 }, (_, tenant) => `p.t${tenant}.orgs-value`);
-    for (const subject of subjects) expect(await registry.register(subject, ORGS)).toBe(1);
-    requests.length = 0;
-    for (const subject of subjects) expect(await registry.register(subject, ORGS)).toBe(1);
-    expect(requests).toEqual(
-      subjects.flatMap((each) => [`GET /config/${each}`, `POST /subjects/${each}/versions`]),
+  it('many subjects of one schema costs two requests each, and asks once for the schema of their id', async () => {
+    const { registry, register, requests } = await startRegistry();
+    const subjects = Array.from({ length: 10 }, (_, tenant) => `t${tenant}.orgs`);
+    for (const subject of subjects) expect(await register(subject)).toBe(1);
+    // A level before the schema, so that the registry compares it.
+    const first = [
+      'GET /config/p.t0.orgs-value',
+      'PUT /config/p.t0.orgs-value',
+      'POST /subjects/p.t0.orgs-value/versions',
+    ];
+    expect(requests.splice(0).slice(0, 3)).toEqual(first);
+    for (const subject of subjects) expect(await register(subject)).toBe(1);
+    expect(requests.splice(0)).toEqual(
+      subjects.flatMap((each) => [`GET /config/p.${each}-value`, `POST /subjects/p.${each}-value/versions`]),
     );
+    await registry.ping();
+    expect(requests).toEqual(['GET /subjects', 'GET /schemas/ids/1']);
   });
 
-  it('a subject without a level gets it before its schema, so that the registry compares the schema', async () => {
-    const { registry, requests } = await startRegistry();
-    await registry.register('p.t.orgs-value', ORGS);
-    expect(requests.slice(0, 3)).toEqual([
-      'GET /config/p.t.orgs-value',
-      'PUT /config/p.t.orgs-value',
-      'POST /subjects/p.t.orgs-value/versions',
-    ]);
-  });
-
-  it('any number of concurrent subjects uses a few connections', async () => {
-    const { registry, mostAtOnce } = await startRegistry();
-    await Promise.all(
-      Array.from({ length: 60 }, (_, tenant) => registry.register(`p.t${tenant}.orgs-value`, ORGS)),
-    );
+  it('any number of subjects at a time uses a few connections', async () => {
+    const { register, mostAtOnce } = await startRegistry();
+    await Promise.all(Array.from({ length: 60 }, (_, tenant) => register(`t${tenant}.orgs`)));
     expect(mostAtOnce()).toBeLessThanOrEqual(8);
   });
 
-  it('an id under which the registry holds another schema is refused until the registry is correct again', async () => {
-    const { registry, trouble } = await startRegistry();
-    await registry.register('p.t.orgs-value', ORGS);
-    await registry.register('p.t.progress-value', PROGRESS);
-    trouble.wrongIdFor = 'p.u.orgs-value';
-    await expect(registry.register('p.u.orgs-value', ORGS)).rejects.toMatchObject({
-      code: 'REGISTRY_REFUSED',
-      message: expect.stringContaining('returned id 2 for the schema of p.u.orgs-value'),
-    });
-    trouble.wrongIdFor = '';
-    expect(await registry.register('p.u.orgs-value', ORGS)).toBe(1);
-  });
-
-  it('an id under which the registry holds nothing is refused, even right after the registration', async () => {
-    const { registry, trouble } = await startRegistry();
+  it('is refused while the registry returns the id of another schema or of none', async () => {
+    const { register, trouble } = await startRegistry();
     trouble.wrongIdFor = 'p.t.orgs-value';
-    await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
-      code: 'REGISTRY_REFUSED',
-    });
+    await expect(register('t.orgs')).rejects.toMatchObject(refused);
+    await register('t.progress', PROGRESS);
+    const message = says('returned id 2 for the schema of p.t.orgs-value');
+    await expect(register('t.orgs')).rejects.toMatchObject({ ...refused, message });
+    trouble.wrongIdFor = '';
+    expect(await register('t.orgs')).toBe(1);
   });
 
   it.each([
     ['a transient failure', { statuses: [503, 500] }, { statuses: [503, 503, 503] }, 'answer'],
     ['an answer that is cut off', { cutOff: 2 }, { cutOff: 3 }, 'is unreachable'],
   ])(
-    'a registry with %s is asked again, and is unreachable in the end',
+    'is tried again after %s, and the registry is unreachable in the end',
     async (_, passing, lasting, message) => {
-      const { registry, trouble } = await startRegistry();
+      const { register, trouble } = await startRegistry();
       Object.assign(trouble, passing);
-      expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
+      expect(await register('t.orgs')).toBe(1);
       Object.assign(trouble, lasting);
-      await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
+      await expect(register('t.orgs')).rejects.toMatchObject({
         code: 'REGISTRY_UNREACHABLE',
-        message: expect.stringContaining(message) as string,
+        message: says(message),
       });
     },
   );
 });
 
-describe('a read-only registry', () => {
-  it('gives the id of a schema that the subject has, and is named where one must be registered', async () => {
-    const { registry, trouble } = await startRegistry();
-    await registry.register('p.t.orgs-value', ORGS);
-    trouble.isReadOnly = true;
-    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
-    const refused = { code: 'REGISTRY_REFUSED', message: expect.stringContaining('registry is read-only') };
-    await expect(registry.register('p.t.progress-value', PROGRESS)).rejects.toMatchObject(refused);
-    await expect(registry.removeSubject('p.t.orgs-value')).rejects.toMatchObject(refused);
-  });
-
-  it('is a finding of an inspection only where a schema must be registered', async () => {
-    const { registry, trouble, url } = await startRegistry();
-    await registry.register('p.t.orgs-value', ORGS);
-    const inspection = createRegistryInspection({ url });
-    const problems = async (name: string, schema: object) =>
-      (await inspection.subject(name, schema, new AbortController().signal)).problems;
-    trouble.isReadOnly = true;
-    expect(await problems('p.t.orgs-value', ORGS)).toEqual([]);
-    // A schema, a schema and a level, and a level alone would have to be written.
-    for (const [name, schema] of [
-      ['p.t.orgs-value', PROGRESS],
-      ['p.t.progress-value', PROGRESS],
-      ['p.other.orgs-value', ORGS],
-    ] as const)
-      expect(await problems(name, schema)).toMatchObject([
-        { code: 'REGISTRY_REFUSED', remedy: expect.stringMatching(/^Set the mode that GET/) },
-      ]);
-    trouble.isReadOnly = false;
-    expect(await problems('p.t.progress-value', PROGRESS)).toEqual([]);
-  });
+it('a read-only registry gives the id of a schema that the subject has, and is named where one must be registered', async () => {
+  const { registry, register, trouble, url } = await startRegistry();
+  await register('t.orgs');
+  const inspection = createRegistryInspection({ url });
+  const problems = async (name: string, schema: object) =>
+    (await inspection.subject(`p.${name}-value`, schema, new AbortController().signal)).problems;
+  trouble.isReadOnly = true;
+  expect(await register('t.orgs')).toBe(1);
+  expect(await problems('t.orgs', ORGS)).toEqual([]);
+  const readOnly = { ...refused, message: says('registry is read-only') };
+  await expect(register('t.progress', PROGRESS)).rejects.toMatchObject(readOnly);
+  await expect(registry.removeSubject('p.t.orgs-value')).rejects.toMatchObject(readOnly);
+  // A schema, a schema and a level, and a level alone would have to be written.
+  for (const [name, schema] of [
+    ['t.orgs', PROGRESS],
+    ['t.progress', PROGRESS],
+    ['other.orgs', ORGS],
+  ] as const)
+    expect(await problems(name, schema)).toMatchObject([
+      { ...refused, remedy: expect.stringMatching(/^Set the mode that GET/) },
+    ]);
+  trouble.isReadOnly = false;
+  expect(await problems('t.progress', PROGRESS)).toEqual([]);
 });
 
-describe('asking whether the schemas in use are there', () => {
-  it.each([
-    ['none', { lostIds: new Set([1]) }],
-    ['another', { underIds: new Map([[1, JSON.stringify(PROGRESS)]]) }],
-  ])('an id that has %s is lost by name until it is registered again', async (_, loss) => {
-    const { registry, trouble } = await startRegistry();
-    await registry.register('p.t.orgs-value', ORGS);
-    await registry.register('p.t.progress-value', PROGRESS);
-    await registry.ping();
-    Object.assign(trouble, loss);
-    const lost = { code: 'SCHEMA_LOST', message: expect.stringMatching(/the schema of p\.t\.orgs-value$/) };
-    await expect(registry.ping()).rejects.toMatchObject(lost);
-    expect([registry.isLost(1), registry.isLost(2)]).toEqual([true, false]);
-    Object.assign(trouble, { lostIds: new Set(), underIds: new Map() });
-    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
-    expect(registry.isLost(1)).toBe(false);
-    await registry.ping();
-  });
-
-  it('costs one request for each id, however many subjects have it', async () => {
-    const { registry, requests } = await startRegistry();
-    for (let tenant = 0; tenant < 10; tenant += 1) await registry.register(`p.t${tenant}.orgs-value`, ORGS);
-    requests.length = 0;
-    await registry.ping();
-    expect(requests).toEqual(['GET /subjects', 'GET /schemas/ids/1']);
-  });
+it.each([
+  ['none', { lostIds: new Set([1]) }],
+  ['another', { underIds: new Map([[1, JSON.stringify(PROGRESS)]]) }],
+])('a schema in use whose id has %s is lost by name until it is registered again', async (_, loss) => {
+  const { registry, register, trouble } = await startRegistry();
+  await register('t.orgs');
+  await register('t.progress', PROGRESS);
+  await registry.ping();
+  Object.assign(trouble, loss);
+  const message = expect.stringMatching(/the schema of p\.t\.orgs-value$/) as string;
+  await expect(registry.ping()).rejects.toMatchObject({ code: 'SCHEMA_LOST', message });
+  expect([registry.isLost(1), registry.isLost(2)]).toEqual([true, false]);
+  Object.assign(trouble, { lostIds: new Set(), underIds: new Map() });
+  expect(await register('t.orgs')).toBe(1);
+  expect(registry.isLost(1)).toBe(false);
+  await registry.ping();
 });
 
-describe('decoding', () => {
+describe('a record', () => {
   it.each([
-    ['belongs to another schema', (id: number) => new Map([[id, JSON.stringify(ORGS)]])],
-    ['the registry does not know', () => new Map()],
-    ['belongs to no schema', (id: number) => new Map([[id, 'no JSON']])],
+    ['of another schema', JSON.stringify(ORGS), undefined],
+    ['that the registry does not know', undefined, undefined],
+    ['of no schema', 'no JSON', undefined],
+    ['of a schema that is not Avro', JSON.stringify(PROGRESS), 'JSON'],
   ])(
-    'decodes a record under an id that %s with the schema of its topic, at the cost of one request',
-    async (_, under) => {
+    'under an id %s is decoded with the schema of its topic, at the cost of one request',
+    async (_, under, schemaType) => {
       const { registry, requests, trouble } = await startRegistry();
-      trouble.underIds = under(7);
-      for (let record = 0; record < 5; record += 1) {
-        expect(await registry.decode(frame(7, BODY), ['progress'])).toMatchObject(OWNER);
-      }
+      if (under !== undefined) trouble.underIds.set(7, under);
+      trouble.schemaType = schemaType;
+      await expect(registry.decode(RECORD)).rejects.toMatchObject({
+        ...refused,
+        message: says(schemaType === undefined ? 'schema' : 'has no Avro schema with the id'),
+      });
+      for (let record = 0; record < 5; record += 1)
+        expect(await registry.decode(RECORD, ['progress'])).toMatchObject(OWNER);
       expect(requests).toEqual(['GET /schemas/ids/7']);
     },
   );
 
-  it.each(['JSON', 'PROTOBUF', 'ANOTHER'])(
-    'takes a schema of type %s under an id for none, and for no failure of the registry',
-    async (schemaType) => {
-      const { registry, trouble } = await startRegistry();
-      trouble.underIds = new Map([[7, JSON.stringify(PROGRESS)]]);
-      trouble.schemaType = schemaType;
-      const refusal = { message: expect.stringContaining('has no Avro schema with the id') as string };
-      await expect(registry.decode(frame(7, BODY))).rejects.toMatchObject(refusal);
-      expect(await registry.decode(frame(7, BODY), ['progress'])).toMatchObject(OWNER);
-    },
-  );
-
-  it('refuses a record that neither its id nor its topic can decode, without its content', async () => {
+  it('that neither its id nor its topic can decode is refused without its content', async () => {
     const { registry } = await startRegistry();
     const failure = await registry.decode(frame(7, Buffer.from('Kari Nordmann')), ['progress']).catch(String);
     expect(failure).toContain('has no Avro schema with the id');
     expect(failure).not.toContain('Kari');
   });
 
-  it('requests a schema again later that did not fit', async () => {
+  it('whose schema did not fit is decoded with another one that is requested later', async () => {
     const { registry, clock, trouble } = await startRegistry();
-    trouble.underIds = new Map([[7, JSON.stringify(ORGS)]]);
-    await expect(registry.decode(frame(7, BODY))).rejects.toMatchObject({ code: 'REGISTRY_REFUSED' });
-    trouble.underIds = new Map([[7, JSON.stringify(PROGRESS)]]);
+    trouble.underIds.set(7, JSON.stringify(ORGS));
+    await expect(registry.decode(RECORD)).rejects.toMatchObject(refused);
+    trouble.underIds.set(7, JSON.stringify(PROGRESS));
     clock.nowMs = ASK_AGAIN_AFTER_MS;
-    await expect(registry.decode(frame(7, BODY))).rejects.toMatchObject({ code: 'REGISTRY_REFUSED' });
-    expect(await registry.decode(frame(7, BODY))).toMatchObject(OWNER);
+    await expect(registry.decode(RECORD)).rejects.toMatchObject(refused);
+    expect(await registry.decode(RECORD)).toMatchObject(OWNER);
   });
 });
