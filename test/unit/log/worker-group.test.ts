@@ -165,6 +165,14 @@ describe('the lease of a worker', () => {
 });
 
 describe('a worker', () => {
+  it('that the coordinator does not know any more stops its tenants, and joins as a new member without a claim', async () => {
+    const { coordinator, told, claims } = await joinedWorker();
+    coordinator.heartbeat.mockRejectedValueOnce(failure('UNKNOWN_MEMBER_ID'));
+    await vi.advanceTimersByTimeAsync(2_100);
+    expect(told).toEqual([JOINED, LOST, JOINED]);
+    expect(claims().flat(2)).toEqual(['', '']);
+  });
+
   it('without the right to the group says so, and joins once it is granted', async () => {
     const { coordinator, cluster, told } = worker();
     const hidden = Object.assign(new Error('none'), { name: 'KafkaJSGroupCoordinatorNotFound' });

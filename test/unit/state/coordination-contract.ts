@@ -29,17 +29,17 @@ export function describeCoordination({
       return { coordination: store.coordination, tenantId: `t-${randomUUID()}` };
     }
 
-    function sign(owner: string, ownedSinceMs = 1_700_000_000_000) {
-      return { owner, ownedSinceMs, info: { version: '7', health: '{}' } };
-    }
+    const facts = { version: '7', health: '{}' };
+    const sign = (owner: string, ownedSinceMs = 1_700_000_000_000) => ({ owner, ownedSinceMs, info: facts });
+    const request = (parameters: Record<string, unknown> = {}) => ({
+      id: randomUUID(),
+      kind: 'pull',
+      parameters,
+    });
 
     /** The heartbeat, with the facts of `sign`. */
     async function livingOwner(coordination: Coordination, tenantId: string) {
       return (await coordination.livingOwners([tenantId], ['version', 'health']))[0];
-    }
-
-    function request(parameters: Record<string, unknown> = {}) {
-      return { id: randomUUID(), kind: 'pull', parameters };
     }
 
     /** Serves as the owner `me` until disposed of, and asks as a command does. */
@@ -63,31 +63,33 @@ export function describeCoordination({
 
     it('the heartbeat of an older owner does not replace that of a newer one', async () => {
       const { coordination, tenantId } = await setUp();
+      const announce = (owner: string, sinceMs: number) =>
+        coordination.announce(tenantId, sign(owner, sinceMs), 60_000);
       expect(await livingOwner(coordination, tenantId)).toBeNull();
-      expect(await coordination.announce(tenantId, sign('old', 1_000), 60_000)).toBe(true);
-      expect(await coordination.announce(tenantId, sign('new', 2_000), 60_000)).toBe(true);
-      expect(await coordination.announce(tenantId, sign('old', 1_000), 60_000)).toBe(false);
-      expect(await livingOwner(coordination, tenantId)).toEqual(sign('new', 2_000));
+      expect([await announce('old', 1_000), await announce('new', 2_000)]).toEqual([true, true]);
+      expect(await announce('old', 1_000)).toBe(false);
       await coordination.withdraw(tenantId, 'old');
       expect(await livingOwner(coordination, tenantId)).toEqual(sign('new', 2_000));
-      expect(await coordination.announce(tenantId, sign('new', 2_000), 60_000)).toBe(true);
+      expect(await announce('new', 2_000)).toBe(true);
       await coordination.withdraw(tenantId, 'new');
       expect(await livingOwner(coordination, tenantId)).toBeNull();
     });
 
     it('the heartbeats of many tenants are read at once, in their order, with the facts that are asked for', async () => {
       const { coordination, tenantId } = await setUp();
-      const ids = Array.from({ length: 500 }, (_, at) => `${tenantId}-${at}`);
-      const mirrored = ids.filter((_, at) => at % 2 === 0);
-      await Promise.all(mirrored.map((id) => coordination.announce(id, sign(`owner of ${id}`), 60_000)));
-      expect(await coordination.livingOwners(ids, ['version', 'unknown'])).toEqual(
-        ids.map((id, at) => (at % 2 === 0 ? { ...sign(`owner of ${id}`), info: { version: '7' } } : null)),
+      const owners = Array.from({ length: 500 }, (_, at) => (at % 2 === 0 ? sign(`owner ${at}`) : null));
+      const ids = owners.map((_, at) => `${tenantId}-${at}`);
+      const [first = '', second = ''] = ids;
+      const announced = owners.map(
+        (owner, at) => owner && coordination.announce(ids[at] ?? '', owner, 60_000),
       );
-      const [first = ''] = ids;
-      await coordination.announce(first, { ...sign(`owner of ${first}`), info: {} }, 60_000);
-      expect(await coordination.livingOwners([first], ['version'])).toEqual([
-        { ...sign(`owner of ${first}`), info: {} },
-      ]);
+      await Promise.all(announced);
+      expect(await coordination.livingOwners(ids, ['version', 'unknown'])).toEqual(
+        owners.map((owner) => owner && { ...owner, info: { version: '7' } }),
+      );
+      const silent = { ...sign('owner 0'), info: {} };
+      await coordination.announce(first, silent, 60_000);
+      expect(await coordination.livingOwners([second, first], ['version'])).toEqual([null, silent]);
     });
 
     it('an owner without a heartbeat stops being the live one', async () => {
@@ -101,30 +103,21 @@ export function describeCoordination({
       const { coordination, tenantId } = await setUp();
       const first = request({ collections: ['users'], full: true, __proto__x: 'å' });
       const [gaveUp, second] = [request(), request()];
-      await coordination.leave(tenantId, first);
-      await coordination.leave(tenantId, gaveUp);
-      await coordination.leave(tenantId, second);
+      for (const each of [first, gaveUp, second]) await coordination.leave(tenantId, each);
       await coordination.cancel(tenantId, gaveUp);
       expect(await coordination.take(`${tenantId}-other`, 'me')).toBeNull();
       expect(await coordination.answerTo(tenantId, first.id)).toBeNull();
       expect(await coordination.take(tenantId, 'me')).toEqual(first);
-      expect(await coordination.answerTo(tenantId, first.id)).toEqual({
-        state: 'taken',
-        owner: 'me',
-        progress: null,
-      });
+      const taken = { state: 'taken', owner: 'me', progress: null };
+      expect(await coordination.answerTo(tenantId, first.id)).toEqual(taken);
       expect(await coordination.take(tenantId, 'me')).toEqual(second);
       expect(await coordination.take(tenantId, 'me')).toBeNull();
     });
 
     it('the number of waiting requests is bounded', async () => {
       const { coordination, tenantId } = await setUp();
-      for (let at = 0; at < MOST_REQUESTS_WAITING; at += 1) {
-        await coordination.leave(tenantId, request());
-      }
-      await expect(coordination.leave(tenantId, request())).rejects.toMatchObject({
-        code: 'INDEX_REFUSED',
-      });
+      for (let at = 0; at < MOST_REQUESTS_WAITING; at += 1) await coordination.leave(tenantId, request());
+      await expect(coordination.leave(tenantId, request())).rejects.toMatchObject({ code: 'INDEX_REFUSED' });
       await coordination.take(tenantId, 'me');
       await coordination.leave(tenantId, request());
     });
@@ -134,19 +127,16 @@ export function describeCoordination({
       await using owner = await serving(async ({ parameters }, report) => {
         await report({ rowsSeen: 1 });
         await vi.waitFor(() => expect(seen).toEqual([{ rowsSeen: 1 }]));
-        return { collections: parameters['collections'] };
+        return parameters;
       });
-      const sent = request({ collections: ['users'] });
-      expect(await owner.ask(sent, (progress) => seen.push(progress))).toEqual({
-        state: 'done',
-        result: { collections: ['users'] },
-      });
+      const outcome = await owner.ask(request({ full: true }), (progress) => seen.push(progress));
+      expect(outcome).toEqual({ state: 'done', result: { full: true } });
     });
 
     it('a failure is answered with its remedy, an unknown one without its text; the owner continues, and work beside it reports nothing after the answer', async () => {
-      const remedy = 'Ask for rights.';
+      const known = { code: 'HUB_FORBIDDEN', message: 'the hub refuses', remedy: 'Ask for rights.' } as const;
       const failures = [
-        new RollcallError('HUB_FORBIDDEN', 'the hub refuses', { remedy }),
+        new RollcallError(known.code, known.message, known),
         new Error('a name out of a row'),
       ];
       const reports: ((progress: unknown) => Promise<void>)[] = [];
@@ -156,48 +146,42 @@ export function describeCoordination({
       });
       const { coordination, tenantId } = owner;
       const sent = request();
-      const known = { state: 'failed', code: 'HUB_FORBIDDEN', message: 'the hub refuses', remedy };
-      expect(await owner.ask(sent)).toEqual(known);
+      expect(await owner.ask(sent)).toEqual({ state: 'failed', ...known });
       const surprise = await owner.ask(request());
       expect(surprise).toMatchObject({ state: 'failed', code: 'INTERNAL' });
       expect(JSON.stringify(surprise)).not.toContain('name out of a row');
-      await coordination.answer(tenantId, sent.id, { owner: 'me', state: 'done', result: 'as it was' });
       await reports[0]?.({ done: 1 });
-      expect(await coordination.answerTo(tenantId, sent.id)).toMatchObject({ state: 'done' });
+      expect(await coordination.answerTo(tenantId, sent.id)).toMatchObject({ state: 'failed' });
     });
 
     it('a command does not wait for an owner that is absent, has ended or was taken over from, and leaves no request when it gives up', async () => {
       const { coordination, tenantId } = await setUp();
-      const { signal } = new AbortController();
-      const options = {
-        coordination,
-        tenantId,
-        signal,
-        sleep,
-        now: () => performance.now(),
-        pollIntervalMs: 5,
+      const ask = (options: { readonly takeWithinMs?: number; readonly signal?: AbortSignal } = {}) => {
+        const common = { coordination, tenantId, sleep, now: () => performance.now(), pollIntervalMs: 5 };
+        const asked = askOwner({
+          ...common,
+          request: request(),
+          signal: new AbortController().signal,
+          ...options,
+        });
+        return asked.catch((error: unknown) => error);
       };
       const lost = expect.objectContaining({ code: 'OWNERSHIP_LOST' });
-      await expect(askOwner({ ...options, request: request() })).rejects.toEqual(lost);
+      expect(await ask()).toEqual(lost);
 
       await coordination.announce(tenantId, sign('first'), 60_000);
-      const error = (thrown: unknown) => thrown;
-      const takenFromFirst = askOwner({ ...options, request: request() }).catch(error);
+      const takenFromFirst = ask();
       await vi.waitFor(async () => expect(await coordination.take(tenantId, 'first')).not.toBeNull());
       await coordination.announce(tenantId, sign('second', 1_700_000_000_001), 60_000);
       expect(await takenFromFirst).toEqual(lost);
 
-      const silent = askOwner({ ...options, request: request() }).catch(error);
+      const silent = ask();
       await coordination.withdraw(tenantId, 'second');
       expect(await silent).toEqual(lost);
 
       await coordination.announce(tenantId, sign('busy'), 60_000);
-      await expect(askOwner({ ...options, request: request(), takeWithinMs: 20 })).rejects.toMatchObject({
-        code: 'OWNER_BUSY',
-      });
-      expect(await coordination.take(tenantId, 'busy')).toBeNull();
-      const interrupted = { ...options, signal: AbortSignal.timeout(30), request: request() };
-      await expect(askOwner(interrupted)).rejects.toMatchObject({ name: 'AbortError' });
+      expect(await ask({ takeWithinMs: 20 })).toMatchObject({ code: 'OWNER_BUSY' });
+      expect(await ask({ signal: AbortSignal.timeout(30) })).toMatchObject({ name: 'AbortError' });
       expect(await coordination.take(tenantId, 'busy')).toBeNull();
     });
   });
