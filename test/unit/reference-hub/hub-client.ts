@@ -4,104 +4,93 @@ import { startReferenceHub } from '../../../reference-hub/start-reference-hub.ts
 export const ROSTERING = '/ims/oneroster/rostering/v1p2';
 export const GRADEBOOK = '/ims/oneroster/gradebook/v1p2';
 export const ABSENCES = '/ims/oneroster/absences/v1p0/absences/detail';
+export const USERS = `${ROSTERING}/users`;
+export const SCHEDULES = '/api/core/schedules';
 
 /** It is noon on a Friday in November. */
 export const NOON = Date.UTC(2026, 10, 20, 11, 0, 0);
 
+export type Row = Record<string, unknown>;
+export type Parameters = Readonly<Record<string, string | number>>;
+
+/** Headers are null where they are missing. */
 export interface Answer {
   readonly status: number;
-  readonly headers: Headers;
   readonly text: string;
-  readonly links: Record<string, string>;
-  /** The parsed body; undefined if it is no JSON. */
-  readonly body: Record<string, unknown> | undefined;
-  /** The ids of the rows of the only list in the body. */
-  readonly ids: string[];
-  readonly rows: Record<string, unknown>[];
+  /** Of the only list in the body, or of the body. */
+  readonly rows: readonly Row[];
+  readonly ids: readonly string[];
+  /** By relation. */
+  readonly links: Readonly<Record<string, string>>;
+  readonly link: string | null;
+  readonly total: string | null;
+  readonly date: string | null;
+  readonly type: string | null;
+  readonly retryAfter: string | null;
 }
 
 /** A hub for one test, and the plainest possible client. */
 export interface TestHub extends AsyncDisposable {
   readonly hub: ReferenceHub;
-  get(path: string, parameters?: Record<string, string | number>): Promise<Answer>;
+  get(path: string, parameters?: Parameters): Promise<Answer>;
   getUrl(url: string): Promise<Answer>;
   newToken(): Promise<void>;
-  control(path: string, body?: object): Promise<Answer>;
 }
 
 export async function startTestHub(options: ReferenceHubOptions = {}): Promise<TestHub> {
   const hub = await startReferenceHub({ students: 60, seed: 7, startMs: NOON, ...options });
   let token = '';
   const newToken = async (): Promise<void> => {
-    const form = new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: hub.clientId,
-      client_secret: hub.clientSecret,
-    });
-    const response = await fetch(hub.tokenUrl, { method: 'POST', body: form });
-    token = String(((await response.json()) as Record<string, unknown>)['access_token']);
+    const { clientId, clientSecret } = hub;
+    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+    const response = await fetch(hub.tokenUrl, { method: 'POST', body: new URLSearchParams(form) });
+    token = String(((await response.json()) as Row)['access_token']);
   };
   await newToken();
   const getUrl = async (url: string): Promise<Answer> =>
     answerOf(await fetch(url, { headers: { authorization: `Bearer ${token}` } }));
-  return {
-    hub,
-    newToken,
-    getUrl,
-    get: (path, parameters = {}) => {
-      const query = new URLSearchParams(
-        Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)]),
-      );
-      return getUrl(`${hub.baseUrl}${path}?${query.toString()}`);
-    },
-    control: async (path, body) =>
-      answerOf(
-        await fetch(
-          `${hub.controlUrl}/${path}`,
-          body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) },
-        ),
-      ),
-    [Symbol.asyncDispose]: () => hub.stop(),
-  };
+  const get: TestHub['get'] = (path, parameters = {}) =>
+    getUrl(`${hub.baseUrl}${path}?${new URLSearchParams(parameters as Record<string, string>).toString()}`);
+  return { hub, newToken, getUrl, get, [Symbol.asyncDispose]: () => hub.stop() };
 }
 
-/** Follows rel="next" until it is absent (spec 4.3 rule 8). */
+/** The ids of a page and of those to which rel="next" leads until it is absent (spec 4.3 rule 8). */
 export async function scan(test: TestHub, first: Answer): Promise<string[]> {
-  const ids = [...first.ids];
-  for (let next = first.links['next']; next !== undefined;) {
-    const page = await test.getUrl(next);
-    ids.push(...page.ids);
-    next = page.links['next'];
-  }
-  return ids;
+  const { next } = first.links;
+  return next === undefined ? [...first.ids] : [...first.ids, ...(await scan(test, await test.getUrl(next)))];
 }
 
 async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text();
+  const { headers, status } = response;
   const body = parsed(text);
-  const list = body === undefined ? undefined : Object.values(body).find((value) => Array.isArray(value));
-  const rows = (list ?? (Array.isArray(body) ? body : [])) as Record<string, unknown>[];
-  const links = Object.fromEntries(
-    [...(response.headers.get('link') ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, url, relation]) => [
-      relation ?? '',
-      url ?? '',
-    ]),
-  );
+  const list = Array.isArray(body) ? body : Object.values(body ?? {}).find((value) => Array.isArray(value));
+  const rows = (list ?? []) as Row[];
+  const link = headers.get('link');
   return {
-    status: response.status,
-    headers: response.headers,
+    status,
     text,
-    links,
-    body,
     rows,
-    ids: rows.map((row: Record<string, unknown> | null) => String(row?.['sourcedId'])),
+    ids: rows.map((row: Row | null) => String(row?.['sourcedId'])),
+    links: Object.fromEntries(
+      Array.from((link ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g), ([, url = '', relation = '']) => [
+        relation,
+        url,
+      ]),
+    ),
+    link,
+    total: headers.get('x-total-count'),
+    date: headers.get('date'),
+    type: headers.get('content-type'),
+    retryAfter: headers.get('retry-after'),
   };
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+/** Null if it is no JSON. */
+function parsed(text: string): Row | unknown[] | null {
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    return JSON.parse(text) as Row | unknown[];
   } catch {
-    return undefined;
+    return null;
   }
 }
