@@ -1,33 +1,33 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, expect, it } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { newTopicPrefix, openMirror, type Mirror } from '../support/mirror.ts';
 import { idOf } from '../support/rows.ts';
 import {
   absentAtHub,
-  inPython,
-  inTypeScript,
   prints,
   startTable,
-  tables,
+  TABLE_COMMANDS,
   type AbsentNow,
-  type TableCommand,
+  type Language,
 } from './absent-table.ts';
-import { startExample, type ExampleProcess } from './example-process.ts';
-import { buildPython } from './python.ts';
+import { buildPython, exampleFile, startProgram, type ExampleProcess } from './example-process.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+const MORNING = { fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T10:00:00Z' };
 /** Minutes. */
-const NEVER_OLD = '99999999';
+const NEVER_OLD = ['--old-after', '99999999'];
+const LANGUAGES = Object.keys(TABLE_COMMANDS) as Language[];
 
-function tableOf(mirror: Mirror, command: TableCommand, ...args: string[]): ExampleProcess {
-  return startTable(command, `${mirror.topicPrefix}.${mirror.tenantId}`, ...args);
-}
+beforeAll(buildPython, 600_000);
+
+const tableOf = (mirror: Mirror, language: Language, ...args: string[]): ExampleProcess =>
+  startTable(language, `${mirror.topicPrefix}.${mirror.tenantId}`, ...args);
 
 /** What a program prints that reads everything anew. */
-async function printed(mirror: Mirror, command: TableCommand, ...args: string[]): Promise<AbsentNow> {
-  await using example = tableOf(mirror, command, '--once', '--json', ...args);
+async function printed(mirror: Mirror, language: Language, ...args: string[]): Promise<AbsentNow> {
+  await using example = tableOf(mirror, language, '--once', '--json', ...args);
   expect(await example.ended).toBe(0);
   const [only, ...others] = prints(example);
   expect(others).toEqual([]);
@@ -43,162 +43,136 @@ async function lastFull(mirror: Mirror): Promise<string> {
 }
 
 async function expectTable(example: ExampleProcess, hub: ReferenceHub): Promise<void> {
-  const expected = absentAtHub(hub);
-  const wanted = JSON.stringify(expected);
-  await example.until(`a last line with ${wanted}`, () => JSON.stringify(tables(example).at(-1)) === wanted);
+  const wanted = JSON.stringify(absentAtHub(hub));
+  const last = () => JSON.stringify(prints(example).at(-1)?.absent);
+  await example.until(`a last line with ${wanted}`, () => last() === wanted);
 }
 
 /** One student stays away longer, one arrives late, and one was not absent after all. */
-function liveOn(hub: ReferenceHub): void {
-  const { district, clock, living } = hub;
+function liveOn({ district, clock, living }: ReferenceHub): void {
   clock.advance(MINUTE_MS);
   living.step(20);
   const student = district.ids('students')[3] ?? '';
-  const absence = { student, fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T10:00:00Z' };
-  const stays = district.registerAbsence(absence);
-  district.replaceAbsence(stays, { changes: { toTime: '2026-03-10T12:00:00Z' } });
-  const comes = district.registerAbsence(absence);
-  district.replaceAbsence(comes, { changes: { toTime: '2026-03-10T08:10:00Z' } });
+  const absence = { student, ...MORNING };
+  for (const toTime of ['2026-03-10T12:00:00Z', '2026-03-10T08:10:00Z'])
+    district.replaceAbsence(district.registerAbsence(absence), { changes: { toTime } });
   district.deleteAbsence(district.registerAbsence(absence));
 }
 
-describe('examples/absent-now.ts', () => {
-  it('started before Rollcall, it says what it waits for, and prints nothing but its table', async () => {
-    const topicPrefix = newTopicPrefix();
-    await using example = startExample(
-      'absent-now.ts',
-      ['--topics', `${topicPrefix}.north`, '--once', '--json'],
-      {
-        launcher: 'npm',
-      },
-    );
-    await example.until('what it waits for', () => example.said().includes('Waiting for'));
-    expect(example.said().trim()).toBe(
-      `Waiting for ${topicPrefix}.north.absences and ${topicPrefix}.north.progress: "rollcall run" creates them.`,
-    );
-    await using mirror = await openMirror({ collections: COLLECTIONS, topicPrefix });
-    await mirror.full();
-    expect(await example.ended).toBe(0);
-    expect(tables(example)).toHaveLength(1);
-    expect(example.said()).not.toMatch(/Warning|ERROR/);
+it('examples/absent-now.ts waits for the topics, and says for which; examples/python/absent_now.py ends with the one that is missing', async () => {
+  const topicPrefix = newTopicPrefix();
+  const topics = `${topicPrefix}.north`;
+  await using inPython = startTable('Python', topics);
+  // As `npm run example` starts it.
+  const setup = fileURLToPath(new URL('../../../scripts/with-setup.mjs', import.meta.url));
+  const args = [setup, exampleFile('absent-now.ts'), '--topics', topics, '--once', '--json'];
+  await using example = startProgram({ command: process.execPath, args });
+  await example.until('what it waits for', () => example.said().includes('Waiting for'));
+  expect(example.said().trim()).toBe(
+    `Waiting for ${topics}.absences and ${topics}.progress: "rollcall run" creates them.`,
+  );
+  expect(await inPython.ended).toBe(1);
+  expect(inPython.said().trim()).toMatch(new RegExp(`^${topics}.progress does not exist: .*start Rollcall`));
+  await using mirror = await openMirror({ collections: COLLECTIONS, topicPrefix });
+  await mirror.full();
+  expect(await example.ended).toBe(0);
+  expect(prints(example)).toHaveLength(1);
+  expect(example.said()).not.toMatch(/Warning|ERROR/);
+});
+
+it('each shows its table only once it is complete; then it equals the changing hub, also after the reader was killed, and where "no value" is a time of the year 1', async () => {
+  await using mirror = await openMirror({
+    collections: COLLECTIONS,
+    hubSettings: { pageSize: 50, paging: 'keyset' },
   });
-});
-
-it('examples/python/absent_now.py, started before Rollcall, names the topic that is missing, and ends', async () => {
-  await buildPython();
-  const topics = `${newTopicPrefix()}.north`;
-  await using example = startTable(inPython, topics);
-  expect(await example.ended).toBe(1);
-  expect(example.said().trim()).toMatch(new RegExp(`^${topics}.progress does not exist: .*start Rollcall`));
-});
-
-const PROGRAMS = [
-  ['examples/absent-now.ts', inTypeScript],
-  ['examples/python/absent_now.py', inPython],
-] as const;
-
-describe.each(PROGRAMS)('%s', (_name, command) => {
-  beforeAll(buildPython, 600_000);
-
-  it('the table is shown only once it is complete', async () => {
-    await using mirror = await openMirror({
-      collections: COLLECTIONS,
-      hubSettings: { pageSize: 50, paging: 'keyset' },
-    });
-    const { faults } = mirror.hub;
-    faults.set('ignore-after@absence-versions');
-    await mirror.attempt('FULL');
-    expect((await mirror.view('absences')).size).toBeGreaterThan(10);
-    await using example = tableOf(mirror, command, '--json');
+  const { hub } = mirror;
+  hub.faults.set('ignore-after@absence-versions');
+  await mirror.attempt('FULL');
+  expect((await mirror.view('absences')).size).toBeGreaterThan(10);
+  await using readers = new AsyncDisposableStack();
+  const examples = LANGUAGES.map((language) => readers.use(tableOf(mirror, language, '--json')));
+  for (const example of examples)
     await example.until('that it waits', () => example.said().includes('has not read all absences'));
-    faults.clear();
-    await mirror.full();
-    await example.until('a table', () => example.lines().length > 0);
-    expect(tables(example)).toEqual([absentAtHub(mirror.hub)]);
+  hub.faults.clear();
+  const endless = hub.district.registerAbsence({
+    ...MORNING,
+    student: hub.district.ids('students')[0] ?? '',
+    toTime: '9999-12-31T23:59:59.999Z',
   });
-
-  it('the table equals the changing hub, also after the reader was killed', async () => {
-    await using mirror = await openMirror({ collections: COLLECTIONS });
-    const { hub } = mirror;
-    await mirror.full();
-    await using example = tableOf(mirror, command, '--json');
+  await mirror.full();
+  for (const example of examples) {
     await expectTable(example, hub);
-    for (let round = 0; round < 3; round += 1) {
-      liveOn(hub);
-      await mirror.delta();
-      await expectTable(example, hub);
-    }
-    expect(absentAtHub(hub).length).toBeGreaterThan(2);
-    await example.kill('SIGKILL');
+    expect(prints(example)).toHaveLength(1);
+  }
+  for (let round = 0; round < 3; round += 1) {
     liveOn(hub);
     await mirror.delta();
-    await using next = tableOf(mirror, command, '--once', '--json');
-    expect(await next.ended).toBe(0);
-    expect(tables(next)).toEqual([absentAtHub(hub)]);
-  });
+    for (const example of examples) await expectTable(example, hub);
+  }
+  expect(absentAtHub(hub).length).toBeGreaterThan(2);
+  for (const example of examples) await example.kill('SIGKILL');
+  liveOn(hub);
+  await mirror.delta();
+  for (const language of LANGUAGES)
+    expect((await printed(mirror, language)).absent).toEqual(absentAtHub(hub));
 
-  it('the table has an absence of a hub whose "no value" is a time of the year 0 or 1', async () => {
-    await using mirror = await openMirror({ collections: COLLECTIONS });
-    const { district } = mirror.hub;
-    const absenceId = district.registerAbsence({
-      student: district.ids('students')[0] ?? '',
-      fromTime: '2026-03-10T08:00:00Z',
-      toTime: '9999-12-31T23:59:59.999Z',
-    });
-    const noTime = '0001-01-01T00:00:00+01:00';
-    district.patch(
-      'absences',
-      absenceId,
-      { deletedTime: noTime, dateLastModified: noTime },
-      { stamp: false },
-    );
-    await mirror.full();
-    const { absent } = await printed(mirror, command);
-    expect(absent).toContainEqual(expect.objectContaining({ absenceId, to: '9999-12-31T23:59:59.999Z' }));
-  });
+  const noTime = '0001-01-01T00:00:00+01:00';
+  hub.district.patch(
+    'absences',
+    endless,
+    { deletedTime: noTime, dateLastModified: noTime },
+    { stamp: false },
+  );
+  await mirror.full();
+  const shown = expect.objectContaining({ absenceId: endless, to: '9999-12-31T23:59:59.999Z' }) as object;
+  for (const language of LANGUAGES) expect((await printed(mirror, language)).absent).toContainEqual(shown);
+});
 
-  it('a pupil who left the hub is shown until the next full sync, with the time of the last one, which is called old when it is', async () => {
-    await using mirror = await openMirror({
-      collections: COLLECTIONS,
-      settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
-    });
-    const { district, clock } = mirror.hub;
-    const [leaver = '', other = ''] = district.ids('students');
-    const register = (student: string): string =>
-      district.registerAbsence({
-        student,
-        fromTime: '2026-03-10T08:00:00Z',
-        toTime: '2026-03-10T10:00:00Z',
-      });
-    register(leaver);
-    await mirror.full();
-    const first = await printed(mirror, command, '--old-after', NEVER_OLD);
-    expect(first).toMatchObject({ old: false, completeAsOf: await lastFull(mirror) });
-    expect(first.absent.map(({ student }) => student)).toContain(leaver);
-    const isLeavers = (row: object): boolean =>
-      (row as { student?: { sourcedId?: string } }).student?.sourcedId === leaver;
-    for (const row of district.snapshot('absence-versions').filter(isLeavers)) {
-      district.remove('absences', idOf(row));
-    }
-    clock.advance(3 * HOUR_MS);
-    register(other);
-    await mirror.delta();
-    const later = await printed(mirror, command, '--old-after', NEVER_OLD);
+it('in each, a pupil who left the hub is shown until the next full sync, with the time of the last one, which is called old when it is', async () => {
+  await using mirror = await openMirror({
+    collections: COLLECTIONS,
+    settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+  });
+  const { district, clock } = mirror.hub;
+  const [leaver = '', other = ''] = district.ids('students');
+  district.registerAbsence({ student: leaver, ...MORNING });
+  await mirror.full();
+  const firstFull = await lastFull(mirror);
+  const ofLeaver = expect.objectContaining({ student: leaver }) as object;
+  const firsts = new Map<Language, AbsentNow>();
+  for (const language of LANGUAGES) {
+    const first = await printed(mirror, language, ...NEVER_OLD);
+    expect(first).toMatchObject({ old: false, completeAsOf: firstFull });
+    expect(first.absent).toContainEqual(ofLeaver);
+    firsts.set(language, first);
+  }
+  const isLeavers = (row: object): boolean =>
+    (row as { student?: { sourcedId?: string } }).student?.sourcedId === leaver;
+  for (const row of district.snapshot('absence-versions').filter(isLeavers))
+    district.remove('absences', idOf(row));
+  clock.advance(180 * MINUTE_MS);
+  district.registerAbsence({ student: other, ...MORNING });
+  await mirror.delta();
+  for (const [language, first] of firsts) {
+    const later = await printed(mirror, language, ...NEVER_OLD);
     expect(later.absent).toHaveLength(first.absent.length + 1);
     expect(later.absent).toEqual(expect.arrayContaining([...first.absent]));
-    expect(later.completeAsOf).toBe(first.completeAsOf);
+    expect(later.completeAsOf).toBe(firstFull);
     expect(Date.parse(later.watermark ?? '')).toBeGreaterThan(Date.parse(first.watermark ?? ''));
     // By the clock of this machine the hub's day is long over.
-    expect((await printed(mirror, command)).old).toBe(true);
-    await using forPeople = tableOf(mirror, command, '--once');
+    await using forPeople = tableOf(mirror, language, '--once');
     expect(await forPeople.ended).toBe(0);
-    expect(forPeople.said()).toMatch(new RegExp(`${first.completeAsOf} may be shown still[^]*OLD: `));
-
-    await mirror.full();
-    const last = await printed(mirror, command, '--old-after', NEVER_OLD);
-    expect(last.absent).toEqual(absentAtHub(mirror.hub));
-    expect(last.absent.map(({ student }) => student)).not.toContain(leaver);
-    expect(last.completeAsOf).toBe(await lastFull(mirror));
-    expect(Date.parse(last.completeAsOf)).toBeGreaterThan(Date.parse(first.completeAsOf));
-  });
+    expect(forPeople.said()).toMatch(new RegExp(`${firstFull} may be shown still[^]*OLD: `));
+  }
+  await mirror.full();
+  expect(await lastFull(mirror)).not.toBe(firstFull);
+  for (const language of LANGUAGES) {
+    const last = await printed(mirror, language);
+    expect(last).toMatchObject({
+      old: true,
+      absent: absentAtHub(mirror.hub),
+      completeAsOf: await lastFull(mirror),
+    });
+    expect(last.absent).not.toContainEqual(ofLeaver);
+  }
 });

@@ -1,8 +1,7 @@
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { TERM_MORNING_MS } from '../support/mirror.ts';
 import { idOf } from '../support/rows.ts';
-import { exampleFile, startProgram, type ExampleProcess, type Program } from './example-process.ts';
-import { PYTHON } from './python.ts';
+import { exampleFile, PYTHON, startProgram, type ExampleProcess } from './example-process.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -50,25 +49,14 @@ export function prints(example: ExampleProcess): AbsentNow[] {
   return example.lines().map((line) => JSON.parse(line) as AbsentNow);
 }
 
-export function tables(example: ExampleProcess): object[] {
-  return prints(example).map(({ absent }) => absent);
-}
-
-export type TableCommand = Omit<Program, 'env'>;
-
-export const inTypeScript: TableCommand = {
-  name: 'absent-now.ts',
-  command: process.execPath,
-  args: [exampleFile('absent-now.ts')],
-};
-
-export const inPython: TableCommand = {
-  name: 'absent_now.py',
-  command: PYTHON,
-  args: [exampleFile('python/absent_now.py')],
-};
+export const TABLE_COMMANDS = {
+  TypeScript: [process.execPath, exampleFile('absent-now.ts')],
+  Python: [PYTHON, exampleFile('python/absent_now.py')],
+} as const;
+export type Language = keyof typeof TABLE_COMMANDS;
 
 /** `topics`: `<prefix>.<tenant>`. */
-export function startTable(command: TableCommand, topics: string, ...args: string[]): ExampleProcess {
-  return startProgram({ ...command, args: [...command.args, '--topics', topics, '--at', AT, ...args] });
+export function startTable(language: Language, topics: string, ...args: string[]): ExampleProcess {
+  const [command, file] = TABLE_COMMANDS[language];
+  return startProgram({ command, args: [file, '--topics', topics, '--at', AT, ...args] });
 }

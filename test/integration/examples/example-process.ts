@@ -1,8 +1,16 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
+import { withPidLock } from '../../../scripts/pid-lock.mjs';
+import { findMaven } from '../../../stack/java-tools.ts';
+import { runCommand } from '../../../stack/run-command.ts';
+
+const GIVE_UP_AFTER_MS = 180_000;
 
 /** A program of examples/, run as its header says. Disposing of it kills it. */
 export interface ExampleProcess extends AsyncDisposable {
@@ -14,38 +22,21 @@ export interface ExampleProcess extends AsyncDisposable {
   until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
   /** Resolves with its exit code, null where a signal ended it, once all output was read. */
   readonly ended: Promise<number | null>;
-  kill(signal: NodeJS.Signals): Promise<void>;
+  kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-const GIVE_UP_AFTER_MS = 180_000;
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
 
 /** Path of a file of examples/. */
 export function exampleFile(name: string): string {
   return fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
 }
 
-/**
- * A program in TypeScript; with `launcher: 'npm'` as `npm run example` starts it, and otherwise without a process between,
- * which a test can kill.
- */
-export function startExample(
-  name: string,
-  args: readonly string[],
-  { launcher }: { launcher?: 'npm' } = {},
-): ExampleProcess {
-  const setup = fileURLToPath(new URL('../../../scripts/with-setup.mjs', import.meta.url));
-  const before = launcher === 'npm' ? [setup] : [];
-  return startProgram({ name, command: process.execPath, args: [...before, exampleFile(name), ...args] });
-}
-
-export interface Program {
-  readonly name: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>> | undefined;
-}
-
-export function startProgram({ name, command, args, env }: Program): ExampleProcess {
+export function startProgram({ command, args, env }: Program): ExampleProcess {
   const { kafkaBrokers, registryUrl } = inject('stack');
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -75,6 +66,10 @@ export function startProgram({ name, command, args, env }: Program): ExampleProc
     return code as number | null;
   });
   const said = (): string => `${output}\n${errors}`;
+  const kill = (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal);
+    return ended;
+  };
   return {
     lines: () => output.split('\n').slice(0, -1),
     said,
@@ -84,18 +79,42 @@ export function startProgram({ name, command, args, env }: Program): ExampleProc
         // This is read first, so that the last output still counts.
         const isOver = hasEnded || performance.now() > giveUpAtMs;
         if (await isSo()) return;
-        if (isOver) throw new Error(`${name} ended or took too long before: ${what}. It said:\n${said()}`);
+        if (isOver)
+          throw new Error(`${args.join(' ')} ended or took too long before: ${what}. It said:\n${said()}`);
         await delay(50);
       }
     },
     ended,
-    async kill(signal) {
-      child.kill(signal);
-      await ended;
-    },
+    kill,
     async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
-      await ended;
+      await kill('SIGKILL');
     },
   };
+}
+
+const requirements = exampleFile('python/requirements.txt');
+const version = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
+const environment = fileURLToPath(new URL(`../../../node_modules/.cache/python-${version}`, import.meta.url));
+/** The interpreter with the libraries of examples/python, once {@link buildPython} has installed them. */
+export const PYTHON = join(environment, 'bin', 'python');
+
+/** Installs what requirements.txt names, once for each content of it and for all test files that run at a time. */
+export async function buildPython(): Promise<void> {
+  await withPidLock(`${environment}.lock`, async () => {
+    const isMade = join(environment, 'complete');
+    if (existsSync(isMade)) return;
+    await succeed('python3', ['-m', 'venv', environment]);
+    await succeed(PYTHON, ['-m', 'pip', 'install', '--quiet', '-r', requirements]);
+    writeFileSync(isMade, '');
+  });
+}
+
+/** Builds a project in Java and runs its own tests, as a user would: the libraries come from Maven Central. */
+export async function buildJava(project: string): Promise<void> {
+  await succeed(findMaven(), ['-B', '-q', '-f', exampleFile(`${project}/pom.xml`), 'package']);
+}
+
+async function succeed(command: string, args: readonly string[]): Promise<void> {
+  const { code, output } = await runCommand(command, args);
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} failed:\n${output}`);
 }

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 
 import avro from 'avsc';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import type { AvroField, AvroSchema } from '../../../src/model/avro-schema.ts';
@@ -26,34 +26,25 @@ function fieldsIn(schema: AvroSchema): AvroField[] {
   return [...fields, ...inner.flatMap((type) => (type === undefined ? [] : fieldsIn(type)))];
 }
 
-describe('the schema files', () => {
-  it('each file belongs to a topic', () => {
-    const used = new Set([...FILES.values()].map(({ schema }) => schema.name));
-    expect(readdirSync(new URL('../../../avro/', import.meta.url))).toHaveLength(used.size);
-  });
+it('each schema file belongs to a topic', () => {
+  const used = new Set([...FILES.values()].map(({ schema }) => schema.name));
+  expect(readdirSync(new URL('../../../avro/', import.meta.url))).toHaveLength(used.size);
+});
 
-  it('each name has one shape', () => {
-    const shapes = new Map<string, string>();
-    for (const { text } of FILES.values()) {
-      avro.Type.forSchema(
-        JSON.parse(text) as avro.Schema,
-        {
-          strictDefaults: true,
-          typeHook: (schema: unknown) => {
-            const definition = schema as { name?: string };
-            if (definition.name === undefined) return undefined;
-            const shape = JSON.stringify(schema, (key, value: unknown) =>
-              key === 'doc' ? undefined : withoutBodies(value, definition),
-            );
-            expect(shapes.get(definition.name) ?? shape).toBe(shape);
-            shapes.set(definition.name, shape);
-            return undefined;
-          },
-        } as never,
-      );
-    }
-    expect(shapes.size).toBeGreaterThan(16);
-  });
+it('each name has one shape in all schema files', () => {
+  const shapes = new Map<string, string>();
+  const typeHook = (schema: unknown): undefined => {
+    const definition = schema as { name?: string };
+    if (definition.name === undefined) return;
+    const shape = JSON.stringify(schema, (key, value: unknown) =>
+      key === 'doc' ? undefined : withoutBodies(value, definition),
+    );
+    expect(shapes.get(definition.name) ?? shape).toBe(shape);
+    shapes.set(definition.name, shape);
+  };
+  for (const { text } of FILES.values())
+    avro.Type.forSchema(JSON.parse(text) as avro.Schema, { strictDefaults: true, typeHook } as never);
+  expect(shapes.size).toBeGreaterThan(16);
 });
 
 /** Replaces a nested definition by its name, because files spell it out in different places. */
@@ -62,38 +53,31 @@ function withoutBodies(value: unknown, root: object): unknown {
   return (value as { name?: string }).name;
 }
 
-describe.each(SUFFIXES)('%s', (suffix) => {
-  it('can be registered by itself, and its defaults fit', () => {
+it.each(SUFFIXES)(
+  '%s can be registered by itself; a later version may drop each field but ids and the like, and there is no enum, to which none could add',
+  (suffix) => {
     const { text } = fileOf(suffix);
-    const type = avro.Type.forSchema(JSON.parse(text) as avro.Schema);
-    expect(type.name).toMatch(/^rollcall\.[A-Z]\w+$/);
-    expect(() => type.createResolver(avro.Type.forSchema(JSON.parse(text) as avro.Schema))).not.toThrow();
-  });
-
-  it('has no field without a default but ids and the like, so that a later version may drop it', () => {
-    const all = fieldsIn(JSON.parse(fileOf(suffix).text) as AvroSchema);
+    const parse = () => avro.Type.forSchema(JSON.parse(text) as avro.Schema);
+    expect(parse().name).toMatch(/^rollcall\.[A-Z]\w+$/);
+    expect(() => parse().createResolver(parse())).not.toThrow();
+    const all = fieldsIn(JSON.parse(text) as AvroSchema);
     const required = all.flatMap(({ name, default: fallback }) => (fallback === undefined ? name : []));
     const ids = 'sourcedId collection classId absenceId version student date syncId startedAt rows';
     const named = new Set(`${ids} rowsRejected rowsWithheld`.split(' '));
     expect(required.filter((name) => !named.has(name))).toEqual([]);
-  });
+    expect(text).not.toContain('"enum"');
+  },
+);
 
-  it('has no enum, since no later version could add a symbol to one', () => {
-    expect(fileOf(suffix).text).not.toContain('"enum"');
-  });
-});
-
-describe.each(ROW_COLLECTIONS)('rows of %s', (collection) => {
-  it('begin with id, status and modification time, and end with a place for unknown fields', () => {
+it.each(ROW_COLLECTIONS)(
+  'rows of %s begin with id, status and modification time, and end with a place for unknown fields',
+  (collection) => {
     const { fields } = fileOf(collection);
     expect(fields.slice(0, 3).map(({ name }) => name)).toEqual(['sourcedId', 'status', 'dateLastModified']);
-    expect(fields.at(-1)).toMatchObject({
-      name: 'additionalFields',
-      type: { type: 'map', values: 'string' },
-      default: {},
-    });
-  });
-});
+    const type = { type: 'map', values: 'string' };
+    expect(fields.at(-1)).toMatchObject({ name: 'additionalFields', type, default: {} });
+  },
+);
 
 it('a value that does not fit its schema is not encoded, and one cut short is not decoded', () => {
   const codec = createValueCodec(FILES.get('progress')?.schema ?? 'null');

@@ -47,10 +47,6 @@ describe("the chart's values", () => {
     expect(readFileSync(README_FILE, 'utf8')).toBe(readmeWithValues(readValuesSchema()));
   });
 
-  it('there are examples of values to try', () => {
-    expect(CI_FILES).toContain('full-values.yaml');
-  });
-
   it.each(CI_FILES)('%s deploys a configuration that the program accepts', (name) => {
     const config = load(renderedConfig(readValues(`ci/${name}`)));
     expect(config.http.host).toBe('0.0.0.0');

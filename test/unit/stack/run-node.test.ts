@@ -1,55 +1,41 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { isAlive, temporaryFolder } from './temporary-folder.ts';
 
 const folder = temporaryFolder();
-
 const withSetup = join(import.meta.dirname, '../../../scripts/with-setup.mjs');
 
-/** Runs a TypeScript program through with-setup as the scripts of package.json do. */
-async function start(program: string, ...args: string[]): Promise<ChildProcess & { stdout: Readable }> {
+/** Runs a program through with-setup as the scripts of package.json do: it prints its pid and arguments, and ends by SIGTERM with 7. */
+async function start() {
   const script = join(folder(), 'program.ts');
-  await writeFile(script, program);
-  return spawn(process.execPath, [withSetup, script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await writeFile(
+    script,
+    `process.on('SIGTERM', () => process.exit(7));
+     setInterval(() => undefined, 1000);
+     console.log(JSON.stringify([process.pid, ...process.argv.slice(2)]));`,
+  );
+  const run = spawn(process.execPath, [withSetup, script, '--for', '60s'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(run.stdout, 'data')) as [Buffer];
+  const [pid, ...args] = JSON.parse(line.toString()) as [number, ...string[]];
+  return { run, pid, args };
 }
 
-/** This program prints its pid, stays until SIGTERM, and then exits with 7. */
-const waiting = `
-  process.on('SIGTERM', () => process.exit(7));
-  setInterval(() => undefined, 1000);
-  console.log(process.pid);
-`;
+it('with-setup passes arguments, SIGTERM and the exit code on', async () => {
+  const { run, args } = await start();
+  run.kill('SIGTERM');
+  expect([args, await once(run, 'exit')]).toEqual([
+    ['--for', '60s'],
+    [7, null],
+  ]);
+});
 
-describe('with-setup', () => {
-  it('passes arguments and the exit code on', async () => {
-    const run = await start(
-      'console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 3;',
-      '--for',
-      '60s',
-    );
-    const output = run.stdout.toArray();
-    expect(await once(run, 'exit')).toEqual([3, null]);
-    expect(Buffer.concat((await output) as Buffer[]).toString()).toBe('["--for","60s"]\n');
-  });
-
-  it('passes SIGTERM on', async () => {
-    const run = await start(waiting);
-    await once(run.stdout, 'data');
-    run.kill('SIGTERM');
-    expect(await once(run, 'exit')).toEqual([7, null]);
-  });
-
-  it('ends the program when the wrapper is killed with SIGKILL', async () => {
-    const run = await start(waiting);
-    const [line] = (await once(run.stdout, 'data')) as [Buffer];
-    const pid = Number(line.toString());
-    run.kill('SIGKILL');
-    while (isAlive(pid)) await sleep(20);
-    expect(isAlive(pid)).toBe(false);
-  });
+it('with-setup that is killed with SIGKILL leaves no program behind', async () => {
+  const { run, pid } = await start();
+  run.kill('SIGKILL');
+  await vi.waitUntil(() => !isAlive(pid), 30_000);
 });

@@ -3,64 +3,40 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { startSupervised } from '../../../stack/supervised-process.ts';
 import { isAlive, temporaryFolder } from './temporary-folder.ts';
 
 const folder = temporaryFolder();
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(20);
-}
-
 const startHere = (command: string, ...args: string[]) =>
   startSupervised({ command, args, logFile: join(folder(), 'log'), cwd: folder() });
 
-describe('startSupervised', () => {
-  it('a parent killed with SIGKILL leaves no child and no folder behind', async () => {
-    const module = join(import.meta.dirname, '../../../stack/supervised-process.ts');
-    const program = `
-      import { removeWhenGone, startSupervised } from ${JSON.stringify(module)};
-      removeWhenGone(${JSON.stringify(folder())});
-      const command = { command: 'sleep', args: ['600'], logFile: ${JSON.stringify(join(folder(), 'log'))}, cwd: ${JSON.stringify(folder())} };
-      const child = await startSupervised(command);
-      process.kill(child.pid, 'SIGSTOP');
-      console.log(child.pid);
-    `;
-    const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
-    const pid = Number(line.toString());
-    expect(isAlive(pid)).toBe(true);
+it('a parent killed with SIGKILL leaves no child and no folder behind', async () => {
+  const module = join(import.meta.dirname, '../../../stack/supervised-process.ts');
+  const program = `
+    import { removeWhenGone, startSupervised } from ${JSON.stringify(module)};
+    const folder = ${JSON.stringify(folder())};
+    removeWhenGone(folder);
+    const child = await startSupervised({ command: 'sleep', args: ['600'], logFile: folder + '/log', cwd: folder });
+    process.kill(child.pid, 'SIGSTOP');
+    console.log(child.pid);
+  `;
+  const args = ['--input-type=module', '-e', program];
+  const parent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+  const pid = Number(line.toString());
+  expect(isAlive(pid)).toBe(true);
+  parent.kill('SIGKILL');
+  await vi.waitUntil(() => !isAlive(pid) && !existsSync(folder()), 30_000);
+});
 
-    parent.kill('SIGKILL');
-    await until(() => !isAlive(pid) && !existsSync(folder()));
-  });
-
-  it('the end of the command and its exit code are reported', async () => {
-    const child = await startHere('/bin/sh', '-c', 'echo said; exit 7');
-    expect(await child.exited).toBe(7);
-    expect(child.isRunning()).toBe(false);
-    expect(await readFile(join(folder(), 'log'), 'utf8')).toBe('said\n');
-  });
-
-  it('a signal reaches the command itself', async () => {
-    const child = await startHere('sleep', '600');
-    child.kill('SIGTERM');
-    expect(await child.exited).toBe(128 + 15);
-    expect(isAlive(child.pid)).toBe(false);
-  });
-
-  it('a signal to a command that has ended throws nothing', async () => {
-    const child = await startHere('true');
-    await child.exited;
-    expect(() => child.kill('SIGKILL')).not.toThrow();
-  });
-
-  it('a command that does not exist ends with 127', async () => {
-    const child = await startHere('/nowhere/redis-server');
-    expect(await child.exited).toBe(127);
-  });
+it('the exit code of a command, its output and its end by a signal are reported, and a later signal throws nothing', async () => {
+  const child = await startHere('/bin/sh', '-c', 'echo said; exit 7');
+  expect([await child.exited, child.isRunning()]).toEqual([7, false]);
+  expect(await readFile(join(folder(), 'log'), 'utf8')).toBe('said\n');
+  expect(() => child.kill('SIGKILL')).not.toThrow();
+  expect(await (await startHere('/nowhere/redis-server')).exited).toBe(127);
+  const sleeping = await startHere('sleep', '600');
+  sleeping.kill('SIGTERM');
+  expect([await sleeping.exited, isAlive(sleeping.pid)]).toEqual([128 + 15, false]);
 });

@@ -1,12 +1,11 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kafka, logLevel } from 'kafkajs';
 import { inject } from 'vitest';
-import type { Mirror } from '../../support/mirror.ts';
-import { startProgram, type ExampleProcess } from '../example-process.ts';
-import type { ReactorCommand } from './reactor-commands.ts';
+import type { Mirror } from '../support/mirror.ts';
+import { exampleFile, PYTHON, startProgram, type ExampleProcess, type Program } from './example-process.ts';
 
 interface Reaction {
   readonly ceId: string;
@@ -14,41 +13,83 @@ interface Reaction {
   readonly action: string;
 }
 
+/** Where a reactor reads, and where it keeps its effects and positions. */
+interface Place {
+  /** `<prefix>.<tenant>`. */
+  readonly topics: string;
+  readonly file: string;
+  readonly groupId: string;
+}
+
+/** Hours. The days of the district are long past by the clock of this machine. */
+const NEVER_TOO_LATE = '10000000';
+const flags = ({ topics, file, groupId }: Place): string[] => [
+  ...['--topics', topics, '--db', file, '--group', groupId, '--too-late-after', NEVER_TOO_LATE],
+];
+
+const COMMANDS = {
+  TypeScript: (place) => ({
+    command: process.execPath,
+    args: [exampleFile('react-once/react-once.ts'), ...flags(place)],
+  }),
+  Python: (place) => ({ command: PYTHON, args: [exampleFile('python/react_once.py'), ...flags(place)] }),
+  Java: ({ topics, file, groupId }) => {
+    const { kafkaBrokers, registryUrl } = inject('stack');
+    const settings = readFileSync(exampleFile('java/consumer.properties'), 'utf8')
+      .replace('localhost:9092', kafkaBrokers.join(','))
+      .replace('http://localhost:8081', new URL(registryUrl).origin);
+    writeFileSync(`${file}.properties`, settings);
+    const jar = exampleFile('java/target/react-once.jar');
+    return {
+      command: 'java',
+      args: ['-Xmx128m', '-jar', jar, `${file}.properties`, file, groupId],
+      env: { ROLLCALL_TOPICS: topics, TOO_LATE_AFTER_HOURS: NEVER_TOO_LATE },
+    };
+  },
+} satisfies Record<string, (place: Place) => Program>;
+
 const BUSY_MS = 5_000;
 const BROKEN = 'broken between effect and position';
 
 /** One consumer group with one file, over several runs of the program. */
 export class Reactor implements AsyncDisposable {
   readonly #mirror: Mirror;
-  readonly #command: ReactorCommand;
+  readonly language: keyof typeof COMMANDS;
   readonly #directory = mkdtempSync(join(tmpdir(), 'rollcall-test-'));
   readonly #groupId: string;
   readonly #admin;
   #process: ExampleProcess | null = null;
 
-  constructor(mirror: Mirror, command: ReactorCommand) {
+  constructor(mirror: Mirror, language: keyof typeof COMMANDS) {
     this.#mirror = mirror;
-    this.#command = command;
-    this.#groupId = `${mirror.topicPrefix}-react`;
+    this.language = language;
+    this.#groupId = `${mirror.topicPrefix}-react-${language}`;
     this.#admin = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING }).admin();
   }
 
   start(): ExampleProcess {
     const { topicPrefix, tenantId } = this.#mirror;
     const topics = `${topicPrefix}.${tenantId}`;
-    this.#process = startProgram(this.#command({ topics, file: this.#file, groupId: this.#groupId }));
+    this.#process = startProgram(
+      COMMANDS[this.language]({ topics, file: this.#file, groupId: this.#groupId }),
+    );
+    return this.#process;
+  }
+
+  get process(): ExampleProcess {
+    if (this.#process === null) throw new Error('it was not started');
     return this.#process;
   }
 
   /** Waits until the program has begun to treat events as news. */
   async begun(): Promise<void> {
-    await this.#process?.until('that it has begun', () => this.#hasBegun());
+    await this.process.until('that it has begun', () => this.#hasBegun());
   }
 
   /** Waits until the program has stored positions behind all present events. */
   async readAll(): Promise<void> {
     const records = await this.#mirror.records('absence-changes');
-    await this.#process?.until('that all is read', () => {
+    await this.process.until('that all is read', () => {
       if (!this.#hasBegun()) return false;
       const positions = new Map(
         this.#query('select partition, next from positions').map((row) => [
@@ -68,7 +109,7 @@ export class Reactor implements AsyncDisposable {
 
   /** Waits until the program has failed so. */
   async broke(): Promise<void> {
-    await this.#process?.until('that it fails', () => this.#process?.said().includes(BROKEN) === true);
+    await this.process.until('that it fails', () => this.process.said().includes(BROKEN));
   }
 
   mend(): void {

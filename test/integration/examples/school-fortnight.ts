@@ -1,9 +1,9 @@
-import type { Reference } from '../../../../examples/absence-lessons/absence-lessons.ts';
-import { openScheduleMirror, DAY_MS, type ScheduleMirror } from '../../pipeline/schedule-mirror.ts';
-import { TERM_MORNING_MS } from '../../support/mirror.ts';
-import { only } from '../../support/only.ts';
-import { textIn } from '../../support/rows.ts';
-import { absentStudents, osloDate } from '../../support/schedule-oracle.ts';
+import type { Reference } from '../../../examples/absence-lessons/absence-lessons.ts';
+import { openScheduleMirror, DAY_MS, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
+import { TERM_MORNING_MS } from '../support/mirror.ts';
+import { only } from '../support/only.ts';
+import { textIn } from '../support/rows.ts';
+import { absentStudents, osloDate } from '../support/schedule-oracle.ts';
 
 interface SchoolLesson {
   readonly id: string;

@@ -4,8 +4,8 @@ import {
   type Absence,
   type Days,
   type Lesson,
-} from '../../../../examples/absence-lessons/absence-lessons.ts';
-import { compactedView, type TopicRecord } from '../../support/read-topics.ts';
+} from '../../../examples/absence-lessons/absence-lessons.ts';
+import { compactedView, type TopicRecord } from '../support/read-topics.ts';
 
 export type Values = ReadonlyMap<string, TopicRecord>;
 

@@ -1,0 +1,157 @@
+import { expect, it } from 'vitest';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+import { buildJava, buildPython } from './example-process.ts';
+import { Reactor } from './reactor.ts';
+
+const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
+const LENIENT = { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } };
+const MINUTE_MS = 60_000;
+
+/** Expects one reaction to each event that is news, in the order of its absence, and no other reaction. */
+async function expectEachOnce(mirror: Mirror, reactor: Reactor, startedAtMs = 0): Promise<number> {
+  const events = (await mirror.records('absence-changes')).filter(
+    ({ value, publishedAtMs }) =>
+      value !== null && value['snapshot'] === false && publishedAtMs >= startedAtMs,
+  );
+  const wanted = Map.groupBy(events, ({ key }) => key);
+  const found = Map.groupBy(reactor.reactions(), ({ absenceId }) => absenceId);
+  const told = Object.fromEntries([...found].map(([key, all]) => [key, all.map(({ ceId }) => ceId)]));
+  expect([reactor.language, told]).toEqual([
+    reactor.language,
+    Object.fromEntries([...wanted].map(([key, all]) => [key, all.map(({ headers }) => headers['ce_id'])])),
+  ]);
+  return events.length;
+}
+
+it('in examples/react-once.ts, each operation and cause gets the reaction that docs/consuming.md advises, and earlier absences get none', async () => {
+  await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
+  const { district, clock } = mirror.hub;
+  await using reactor = new Reactor(mirror, 'TypeScript');
+  const tick = async (sync: () => Promise<unknown> = () => mirror.delta()): Promise<void> => {
+    clock.advance(MINUTE_MS);
+    await sync();
+  };
+  const student = district.ids('students')[0] ?? '';
+  const register = (toTime = '2026-03-10T09:00:00Z'): string =>
+    district.registerAbsence({ student, fromTime: '2026-03-10T08:00:00Z', toTime });
+  await mirror.full();
+  register();
+  await tick();
+  const startedAtMs = Date.now();
+  reactor.start();
+  await reactor.readAll();
+  expect(reactor.reactions()).toEqual([]);
+
+  const longer = { changes: { toTime: '2026-03-10T10:00:00Z' } };
+
+  const ordinary = register();
+  await tick();
+  const corrected = district.replaceAbsence(ordinary, longer);
+  const same = district.replaceAbsence(corrected, { changes: { status: 'active' } });
+  await tick();
+  district.deleteAbsence(same);
+  await tick();
+  district.patch('absences', same, { deletedTime: '' });
+  await tick();
+
+  const [purged, tail, rest] = [register(), register(), register()];
+  // Of two published absences, the one that a version of the other replaces ends in it.
+  await tick();
+  const lost = district.replaceAbsence(tail, longer);
+  const other = register('2026-03-10T11:00:00Z');
+  await tick();
+  const record = district.get('absences', purged) ?? {};
+  district.purgeAbsence(purged);
+  district.remove('absences', lost);
+  district.patch('absences', other, { replaces: { sourcedId: rest, type: 'absence' } });
+  await tick(() => mirror.full());
+  await tick(() => mirror.full());
+  district.put('absences', record);
+  await tick();
+
+  await reactor.readAll();
+  // Created, replaced with other times, replaced with the same times, deleted, restored.
+  expect(reactor.actionsOn(ordinary)).toEqual(['tell', 'correct', 'nothing', 'withdraw', 'tell']);
+  // Created, the whole chain vanished, back under the same id as a new absence.
+  expect(reactor.actionsOn(purged)).toEqual(['tell', 'ask', 'nothing']);
+  // Created, replaced, the tail vanished.
+  expect(reactor.actionsOn(tail)).toEqual(['tell', 'correct', 'ask']);
+  // One absence that continues as another.
+  expect(reactor.actionsOn(rest)).toEqual(['tell', 'nothing']);
+  expect(reactor.actionsOn(other)).toEqual(['tell']);
+  expect(await expectEachOnce(mirror, reactor, startedAtMs)).toBe(14);
+});
+it('in TypeScript, Python and Java each event gets exactly one reaction, even if the program fails between effect and position, is killed, and events are delivered again; an absence whose "no value" is a time of the year 1 is told, and not withdrawn', async () => {
+  await buildPython();
+  await buildJava('java');
+  await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
+  const { district, living, clock } = mirror.hub;
+  await using all = new AsyncDisposableStack();
+  const reactors = (['TypeScript', 'Python', 'Java'] as const).map((language) =>
+    all.use(new Reactor(mirror, language)),
+  );
+  const each = <T>(work: (reactor: Reactor) => Promise<T>): Promise<T[]> => Promise.all(reactors.map(work));
+  const liveOn = async (): Promise<void> => {
+    clock.advance(MINUTE_MS);
+    living.step(40);
+    await mirror.delta();
+  };
+  await each(async (reactor) => {
+    reactor.start();
+    await reactor.begun();
+  });
+  await mirror.full();
+  await each(async (reactor) => {
+    await reactor.readAll();
+    expect(reactor.reactions()).toEqual([]);
+    reactor.breakBetween();
+  });
+  await liveOn();
+  await each(async (reactor) => {
+    await reactor.broke();
+    await reactor.process.kill('SIGKILL');
+    expect(reactor.reactions()).toEqual([]);
+    reactor.mend();
+    reactor.start();
+    await reactor.readAll();
+    await expectEachOnce(mirror, reactor);
+  });
+  // The counts come before any change, as a program may handle all changes as soon as they are published.
+  const amid = each(async (reactor) => {
+    const before = reactor.reactions().length;
+    await reactor.process.until('that it is amid the changes', () => reactor.reactions().length > before);
+    await reactor.process.kill('SIGKILL');
+  });
+  await liveOn();
+  await liveOn();
+  await amid;
+  await each(async (reactor) => reactor.start());
+  clock.advance(MINUTE_MS);
+  const absenceId = district.registerAbsence({
+    student: district.ids('students')[0] ?? '',
+    fromTime: '2026-03-10T08:00:00Z',
+    toTime: '9999-12-31T23:59:59.999Z',
+  });
+  const noTime = '0001-01-01T00:00:00+01:00';
+  district.patch('absences', absenceId, { deletedTime: noTime, dateLastModified: noTime }, { stamp: false });
+  await mirror.full();
+  const counts = await each(async (reactor) => {
+    await reactor.readAll();
+    expect(reactor.actionsOn(absenceId)).toEqual(['tell']);
+    const told = await expectEachOnce(mirror, reactor);
+    await reactor.process.kill('SIGTERM');
+    await reactor.forgetOffsets();
+    return told;
+  });
+  const told = counts[0] ?? 0;
+  expect(told).toBeGreaterThan(30);
+  await liveOn();
+  await each(async (reactor) => {
+    const again = reactor.start();
+    await reactor.readAll();
+    expect(await expectEachOnce(mirror, reactor)).toBeGreaterThan(told);
+    // The reactions of this run are new, too.
+    const said = again.lines().map((line) => line.split(' ').at(-1));
+    expect([new Set(said).size, said.length < told]).toEqual([said.length, true]);
+  });
+});
