@@ -4,7 +4,7 @@ import { ROSTERING, USERS, startTestHub } from './hub-client.ts';
 
 const test = await startTestHub({ students: 30 });
 afterAll(() => test[Symbol.asyncDispose]());
-const { district, clock } = test.hub;
+const { clock } = test.hub;
 
 async function ask(path: string, body?: object): Promise<{ status: number; body: unknown }> {
   const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
@@ -58,19 +58,6 @@ describe('the control API of the reference hub', () => {
     await ask('revoke-tokens', {});
     expect((await test.get(USERS)).status).toBe(401);
     await test.newToken();
-  });
-
-  it('lets members of an afterschool programme come, and go with their user', async () => {
-    const [afterschool = ''] = district.afterschoolIds();
-    const members = async () => (await test.get(`${ROSTERING}/afterschools/${afterschool}/users`)).ids;
-    const before = await members();
-    const user = district.ids('students').find((id) => !before.includes(id))!;
-    expect(await call(['joinAfterschool', afterschool, user])).toEqual({ results: [true] });
-    expect(await members()).toEqual([...before, user].toSorted());
-    const rows = district.snapshot(`afterschool-users/${afterschool}`);
-    expect(rows.map((row) => row['sourcedId'])).toEqual([...before, user].toSorted());
-    district.remove('users', user);
-    expect(await members()).toEqual(before);
   });
 
   it.each([

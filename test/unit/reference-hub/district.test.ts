@@ -138,14 +138,4 @@ describe('lessons of the reference hub (spec 4.4)', () => {
       expect(found.map((lesson) => idOf(lesson.class))).toEqual([idOf(absence['classesAffected'])]);
     }
   });
-
-  it('can be changed, hidden and restored', async () => {
-    const [lesson] = await lessonsOf(other, WEEK);
-    district.changeLesson(lesson!.id, { cancelled: true, rooms: ['Gymsalen'] });
-    expect((await lessonsOf(other, WEEK))[0]).toEqual({ ...lesson, cancelled: true, rooms: ['Gymsalen'] });
-    district.changeLesson(lesson!.id, null);
-    expect(await lessonsOf(other, WEEK)).toHaveLength(29);
-    district.changeLesson(lesson!.id, undefined);
-    expect((await lessonsOf(other, WEEK))[0]).toEqual(lesson);
-  });
 });

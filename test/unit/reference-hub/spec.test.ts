@@ -72,6 +72,7 @@ describe('the reference hub gives the rows that the spec says', () => {
     ],
     ['4.3.5: a cursor beyond the end', USERS, { afterSourcedId: 'zzz' }, [], { first: 0 }],
     ['4.3.8: no next where nothing follows', USERS, { limit: all.length }, all, { first: 0 }],
+    ['4.3.8: a last page that is full', USERS, { limit: all.length, offset: 0 }, all, { first: 0, last: 0 }],
     [
       '4.3.8: links of offset pages',
       USERS,
@@ -107,6 +108,7 @@ describe('the reference hub gives the rows that the spec says', () => {
     const page = await test.get(path, parameters);
     expect(page).toMatchObject({ status: 200, ids });
     if (places !== undefined) expect(placesOf(page)).toEqual(places);
+    if (parameters['sort'] === 'nonsense') expect(page.link).not.toMatch(/sort=|orderBy=|offset=[1-9]/);
   });
 
   it.each<[rule: string, path: string, Parameters, ids: readonly string[], total: number]>([
