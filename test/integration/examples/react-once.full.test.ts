@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { buildJava, buildPython } from './example-process.ts';
 import { Reactor } from './reactor.ts';
@@ -6,6 +6,11 @@ import { Reactor } from './reactor.ts';
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
 const LENIENT = { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } };
 const MINUTE_MS = 60_000;
+
+beforeAll(async () => {
+  await buildPython();
+  await buildJava('java');
+}, 600_000);
 
 /** Expects one reaction to each event that is news, in the order of its absence, and no other reaction. */
 async function expectEachOnce(mirror: Mirror, reactor: Reactor, startedAtMs = 0): Promise<number> {
@@ -82,8 +87,6 @@ it('in examples/react-once.ts, each operation and cause gets the reaction that d
   expect(await expectEachOnce(mirror, reactor, startedAtMs)).toBe(14);
 });
 it('in TypeScript, Python and Java each event gets exactly one reaction, even if the program fails between effect and position, is killed, and events are delivered again; an absence whose "no value" is a time of the year 1 is told, and not withdrawn', async () => {
-  await buildPython();
-  await buildJava('java');
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
   const { district, living, clock } = mirror.hub;
   await using all = new AsyncDisposableStack();

@@ -23,9 +23,8 @@ interface Place {
 
 /** Hours. The days of the district are long past by the clock of this machine. */
 const NEVER_TOO_LATE = '10000000';
-const flags = ({ topics, file, groupId }: Place): string[] => [
-  ...['--topics', topics, '--db', file, '--group', groupId, '--too-late-after', NEVER_TOO_LATE],
-];
+const flags = ({ topics, file, groupId }: Place): string[] =>
+  ['--topics', topics, '--db', file, '--group', groupId].concat('--too-late-after', NEVER_TOO_LATE);
 
 const COMMANDS = {
   TypeScript: (place) => ({

@@ -2,7 +2,6 @@ import type { Reference } from '../../../examples/absence-lessons/absence-lesson
 import { openScheduleMirror, DAY_MS, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { TERM_MORNING_MS } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
-import { textIn } from '../support/rows.ts';
 import { absentStudents, osloDate } from '../support/schedule-oracle.ts';
 
 interface SchoolLesson {
@@ -50,9 +49,9 @@ export function nextDay(mirror: ScheduleMirror): void {
 export async function liveDay(mirror: ScheduleMirror, { changes }: { changes: number }): Promise<void> {
   const { clock, living } = mirror.hub;
   living.step(changes);
-  const registered = registerEdges(mirror);
+  const correct = registerEdges(mirror);
   await mirror.delta();
-  correct(mirror, registered);
+  correct();
   changeLessons(mirror);
   living.step(changes);
   clock.advance(60_000);
@@ -70,32 +69,27 @@ function lessonsOn(mirror: ScheduleMirror, student: string, date: string): Schoo
   return mirror.hub.district.lessons({ student, from: date, to: date }) as unknown as SchoolLesson[];
 }
 
-/** A student who is at school today, another one each day. */
+/** A student who is at school today, another one each day; none on a day off. */
 function studentOfDay(mirror: ScheduleMirror): { student: string; lessons: SchoolLesson[] } | undefined {
   const students = mirror.hub.district.ids('students');
   const date = today(mirror);
   const first = Math.floor(Date.parse(date) / DAY_MS) % students.length;
-  for (const student of [...students.slice(first), ...students.slice(0, first)]) {
-    const lessons = lessonsOn(mirror, student, date);
-    if (lessons.length > 3) return { student, lessons };
-  }
-  return undefined;
+  return [...students.slice(first), ...students.slice(0, first)]
+    .map((student) => ({ student, lessons: lessonsOn(mirror, student, date) }))
+    .find(({ lessons }) => lessons.length > 3);
 }
 
 function at(text: string, hours: number): string {
   return new Date(Date.parse(text) + hours * HOUR_MS).toISOString();
 }
 
-interface Registered {
-  readonly stays: string;
-  readonly withdrawn: string;
-}
-
-function registerEdges(mirror: ScheduleMirror): Registered | undefined {
+/** Registers every kind of absence that the rule has a word for; returns what corrects one and withdraws another. */
+function registerEdges(mirror: ScheduleMirror): () => void {
   const { district } = mirror.hub;
   const found = studentOfDay(mirror);
   const [first, second, third] = found?.lessons ?? [];
-  if (found === undefined || first === undefined || second === undefined || third === undefined) return;
+  if (found === undefined || first === undefined || second === undefined || third === undefined)
+    return () => undefined;
   const { student } = found;
   const register = (fromTime: string, toTime: string, classId?: string): string =>
     district.registerAbsence({ student, fromTime, toTime, ...(classId === undefined ? {} : { classId }) });
@@ -111,17 +105,13 @@ function registerEdges(mirror: ScheduleMirror): Registered | undefined {
   // Without a real end.
   register(third.start, '9999-12-31T23:59:59.000Z');
   // A class that is taught twice.
-  district.changeLesson(third.id, { class: { sourcedId: first.class.sourcedId } });
-  return { stays: register(first.start, third.end), withdrawn: register(first.start, first.end) };
-}
-
-function correct(mirror: ScheduleMirror, registered: Registered | undefined): void {
-  if (registered === undefined) return;
-  const { district } = mirror.hub;
-  const { stays, withdrawn } = registered;
-  const from = textIn(district.get('absences', stays) ?? {}, 'fromTime');
-  district.replaceAbsence(stays, { changes: { toTime: at(from, 0.5) } });
-  district.deleteAbsence(withdrawn);
+  district.changeLesson(third.id, { class: { sourcedId: classId } });
+  const stays = register(first.start, third.end);
+  const withdrawn = register(first.start, first.end);
+  return () => {
+    district.replaceAbsence(stays, { changes: { toTime: at(first.start, 0.5) } });
+    district.deleteAbsence(withdrawn);
+  };
 }
 
 /** Of the absent, a lesson ends early, another is hidden, and the day's last one becomes a lesson of the night. */
@@ -134,14 +124,15 @@ function changeLessons(mirror: ScheduleMirror): void {
     const [first, second] = lessons;
     const last = lessons.at(-1);
     if (first === undefined || second === undefined || last === undefined) continue;
-    if (place % 4 === 0) district.changeLesson(first.id, { title: `Moved on ${date}`, end: first.start });
-    if (place % 4 === 1) district.changeLesson(second.id, null);
-    if (place % 4 === 2) {
-      // From half past eleven at night, by the clock, until one and a half hours later.
-      const start = at(`${date}T00:00:00Z`, 21.5);
-      district.changeLesson(last.id, { start, end: at(start, 1.5) });
-    }
-    if (place % 4 === 3) district.changeLesson(second.id, undefined);
+    // From half past eleven at night, by the clock, until one and a half hours later.
+    const night = at(`${date}T00:00:00Z`, 21.5);
+    const changes = [
+      () => district.changeLesson(first.id, { title: `Moved on ${date}`, end: first.start }),
+      () => district.changeLesson(second.id, null),
+      () => district.changeLesson(last.id, { start: night, end: at(night, 1.5) }),
+      () => district.changeLesson(second.id, undefined),
+    ];
+    changes[place % changes.length]?.();
   }
   const classes = district.ids('classes');
   const renamed = classes[Math.floor(Date.parse(date) / DAY_MS) % classes.length] ?? '';
