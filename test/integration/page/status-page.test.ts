@@ -1,126 +1,236 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  chromiumPath,
-  launchChromium,
-  screenshot,
-  violationsOn,
-  type Browser,
-  type Page,
-} from './browser.mjs';
-import { INVENTED_COLLECTIONS, startInventedPage } from './invented-board.ts';
+import type { Page } from 'playwright-core';
+import { Registry } from 'prom-client';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { unchangedRows } from '../../../src/core/row-changes.ts';
+import { newSyncStats } from '../../../src/core/sync-stats.ts';
+import { type CollectionName } from '../../../src/model/collections.ts';
+import type { Board } from '../../../src/telemetry/board.ts';
+import { startStatusServer } from '../../../src/telemetry/http-server.ts';
+import { IS_FULL } from '../../run/rounds.ts';
+import { boardOf, caughtUp, loaded } from '../../unit/telemetry/support/board-of.ts';
+import { fiveProcesses } from '../../unit/telemetry/support/five-processes.ts';
+import { launchChromium, violationsOn } from './browser.ts';
 
-const EXECUTABLE = await chromiumPath();
 // In CI a browser is installed; a developer's machine may have none.
-describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
-  let browser: Browser;
-  let shown: Awaited<ReturnType<typeof startInventedPage>>;
-  const messages: string[] = [];
-  const requests: string[] = [];
-  beforeAll(async () => {
-    browser = await launchChromium();
-    shown = await startInventedPage();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await shown?.[Symbol.asyncDispose]();
-  });
+const browser = await launchChromium();
+const servers: { close(): Promise<void> }[] = [];
+const pages: Page[] = [];
+const messages: string[] = [];
+const requests: string[] = [];
+afterEach(async () => {
+  // Each asks every three seconds.
+  for (const page of pages.splice(0)) await page.close();
+});
+afterAll(async () => {
+  await browser?.close();
+  for (const server of servers) await server.close();
+});
 
-  async function open(options: { width?: number; colorScheme?: 'light' | 'dark' } = {}): Promise<Page> {
-    const { width = 1280, colorScheme = 'light' } = options;
-    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-    page.on('console', (message) => messages.push(message.text()));
-    page.on('pageerror', (error) => messages.push(error.message));
-    page.on('request', (request) => requests.push(request.url()));
-    await page.goto(shown.url);
-    await page.waitForSelector('tbody tr');
-    return page;
+async function serve(board: Board): Promise<string> {
+  const server = await startStatusServer({ host: '127.0.0.1', port: 0, board, metrics: new Registry() });
+  servers.push(server);
+  return `http://127.0.0.1:${server.port}/`;
+}
+
+async function open(
+  url: string,
+  { width = 1280, colorScheme = 'light' }: { width?: number; colorScheme?: 'light' | 'dark' } = {},
+): Promise<Page> {
+  if (browser === undefined) throw new Error('no Chromium');
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+  pages.push(page);
+  page.on('console', (message) => messages.push(message.text()));
+  page.on('pageerror', (error) => messages.push(error.message));
+  page.on('request', (request) => requests.push(request.url()));
+  await page.goto(url);
+  await page.waitForSelector('details');
+  return page;
+}
+
+/** The progress of a collection whose missing rows the guard holds. */
+function withheld(collection: CollectionName, rowsWithheld: number) {
+  const deletions = { settledBy: 'p', day: '', removed: 0, heldSinceMs: 1, why: null, approval: null };
+  return { ...loaded(collection, Date.now()), rowsWithheld, deletions };
+}
+
+async function expectSound(page: Page, width: number): Promise<void> {
+  expect(await violationsOn(page)).toEqual([]);
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+}
+
+describe.skipIf(browser === undefined)('the status page of one tenant, in Chromium', async () => {
+  const COLLECTIONS = ['users', 'enrollments', 'absence-versions', 'absences', 'absence-changes'] as const;
+  const { board, emit } = boardOf(Date.now(), COLLECTIONS);
+  const known = (collection: CollectionName) => ({
+    ...loaded(collection, Date.now()),
+    mode: 'FULL' as const,
+    totalAtEnd: 21_430,
+  });
+  emit({ type: 'owned', owner: 'rollcall-0-1-6afb2b0e' });
+  for (const collection of ['users', 'enrollments', 'absence-versions'] as const) {
+    const derived = collection === 'absence-versions' ? COLLECTIONS.slice(3).map(known) : [];
+    emit({ ...caughtUp(collection, known(collection)), rows: 21_430, derived } as Parameters<typeof emit>[0]);
   }
+  const url = await serve(board);
 
   it('shows every collection with its rows, and says that all is well', async () => {
-    const page = await open();
+    const page = await open(url);
+    await page.waitForSelector('tbody tr');
     expect(await page.textContent('#overall')).toBe('✓ all well');
     const cells = await page.evaluate<string[][]>(
-      '[...document.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent))',
+      '[...document.querySelectorAll("tbody tr")].map((row) => [...row.children].slice(0, 3).map((cell) => cell.textContent))',
     );
-    const users = cells.find(([name]) => name === 'users');
-    expect(users?.slice(0, 3)).toEqual(['users', '21,430', '21,430']);
-    const names = cells.map(([name = '']) => name.replace('↳ ', ''));
-    expect(names.toSorted()).toEqual([...INVENTED_COLLECTIONS].toSorted());
-    expect(cells.map(([name]) => name)).toContain('↳ absence-changes');
-    await screenshot(page, 'well');
+    expect(cells[0]).toEqual(['users', '21,430', '21,430']);
+    expect(cells.map(([name]) => name)).toEqual(COLLECTIONS.map((name, at) => (at < 3 ? name : `↳ ${name}`)));
   });
 
   it('shows a sync, a decision with its commands and a trouble without a reload, and keeps the focus', async () => {
-    const page = await open();
+    const page = await open(url);
+    await page.waitForSelector('.scroll');
     await page.focus('.scroll');
-    shown.runsFullSync('users', 9_800);
-    shown.holds('enrollments', 312);
-    shown.board.report('hub', { why: 'no answer', remedy: 'See rollcall check.' });
+    const stats = newSyncStats({ syncId: 'f', mode: 'FULL', startedAtMs: Date.now() });
+    Object.assign(stats, { rowsSeen: 9_800, totalAtStart: 21_430 });
+    emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
+    emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_800) });
+    emit(caughtUp('enrollments', withheld('enrollments', 312)));
+    board.report('hub', { why: 'no answer', remedy: 'See rollcall check.' });
     await page.waitForSelector('progress');
     expect(await page.evaluate('document.activeElement.className')).toBe('scroll');
     expect(await page.textContent('#decisions')).toBe('✗ A decision is needed');
-    expect(
-      await page.evaluate('document.querySelector("main").firstElementChild.getAttribute("aria-labelledby")'),
-    ).toBe('decisions');
+    const first = 'document.querySelector("main").firstElementChild.getAttribute("aria-labelledby")';
+    expect(await page.evaluate(first)).toBe('decisions');
     expect(await page.textContent('.commands')).toContain('rollcall deletes approve <digest> --tenant north');
     expect(await page.textContent('.warn-edge')).toContain('north · hub');
     expect(await page.textContent('td progress + span')).toMatch(/46 %, \d+ (?:s|min) left/);
-    await screenshot(page, 'decision');
   });
 
   it.each([
     ['light', 1280],
-    ['dark', 1280],
-    ['light', 390],
+    ['dark', 390],
   ] as const)(
     'axe finds nothing to blame in %s at a width of %d, and nothing is cut off',
     async (colorScheme, width) => {
-      const page = await open({ colorScheme, width });
+      const page = await open(url, { colorScheme, width });
       await page.waitForSelector('#decisions');
-      expect(await violationsOn(page)).toEqual([]);
-      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-      await screenshot(page, `${colorScheme}-${width}`);
+      await expectSound(page, width);
     },
   );
 
-  it('shows text from outside as text', async () => {
+  it('shows text from outside as text, asks no other host, and breaks no rule of its own policy', async () => {
     const why = '<img src=x onerror="document.title=1"><script>alert(1)</script>';
-    shown.board.report('kafka', { why, remedy: 'none' });
-    const page = await open();
+    board.report('kafka', { why, remedy: 'none' });
+    const page = await open(url);
     await page.waitForFunction('document.querySelector(".warn-edge")?.textContent.includes("<img src=x")');
     expect(await page.evaluate('document.querySelectorAll("main img, main script").length')).toBe(0);
-    shown.board.report('kafka', null);
-  });
-
-  it('asks no other host, and breaks no rule of its own policy', async () => {
     expect(requests.length).toBeGreaterThan(10);
-    expect(requests.filter((url) => !url.startsWith(shown.url))).toEqual([]);
-    expect(messages).toEqual([]);
-    const { headers } = await fetch(shown.url);
-    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
-    expect(headers.get('content-security-policy')).not.toContain('unsafe');
+    expect([requests.filter((asked) => !asked.startsWith(url)), messages]).toEqual([[], []]);
+    const policy = (await fetch(url)).headers.get('content-security-policy');
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self';(?!.*unsafe)/);
   });
 
   it('can be used by keyboard alone: every control is reached by Tab, and Enter folds a tenant', async () => {
-    const page = await open();
+    const page = await open(url);
     await page.waitForSelector('.commands button');
     const reached = new Set<string>();
     for (let at = 0; at < 12; at += 1) {
       await page.keyboard.press('Tab');
-      reached.add(await page.evaluate<string>('document.activeElement.tagName'));
-      if ((await page.evaluate('document.activeElement.tagName')) === 'SUMMARY') {
-        await page.keyboard.press('Enter');
-        expect(await page.evaluate('document.querySelector("details").open')).toBe(false);
-        await page.keyboard.press('Enter');
-      }
+      const tag = await page.evaluate<string>('document.activeElement.tagName');
+      reached.add(tag);
+      if (tag !== 'SUMMARY') continue;
+      await page.keyboard.press('Enter');
+      expect(await page.evaluate('document.querySelector("details").open')).toBe(false);
+      await page.keyboard.press('Enter');
     }
     for (const control of ['BUTTON', 'SUMMARY', 'A']) expect(reached).toContain(control);
   });
 
   it('says that Rollcall does not answer, once it does not', async () => {
-    const page = await open();
-    await shown[Symbol.asyncDispose]();
+    const page = await open(url);
+    await servers[0]?.close();
     await page.waitForSelector('[role=alert]');
     expect(await page.textContent('#overall')).toBe('✗ no answer');
   });
 });
+
+describe.skipIf(browser === undefined || !IS_FULL)(
+  'the page of one of five processes with 500 tenants, in Chromium',
+  async () => {
+    const world = await fiveProcesses(Date.now());
+    const note = (process: number, tenant: string, event: Parameters<Board['note']>[1]): void =>
+      void world.boards[process]?.board.note(tenant, event);
+    note(4, 't499', caughtUp('users', withheld('users', 7)));
+    note(0, 't250', caughtUp('users', withheld('users', 7)));
+    for (const id of ['t301', 't306', 't311']) note(1, id, caughtUp('results', null));
+    await world.announce();
+    const url = await serve(world.board);
+    const shown = (page: Page): Promise<string[]> =>
+      page.evaluate('[...document.querySelectorAll("main > details")].map(({ dataset }) => dataset.key)');
+    const typeInto = async (page: Page, keys: string): Promise<void> => {
+      await page.focus('[name=tenant]');
+      for (const key of keys) await page.keyboard.press(key);
+    };
+
+    it('has a line for each tenant, those first that need attention, and a summary; none is open', async () => {
+      const page = await open(url);
+      const ids = await shown(page);
+      expect([ids.length, ...ids.slice(0, 6)]).toEqual([500, 't250', 't499', 't301', 't306', 't311', 't000']);
+      expect(await page.textContent('#summary')).toBe('500 tenants: 2 needing a person, 3 loading, 495 well');
+      expect(await page.textContent('#meta')).toContain('100 of 500 tenants here');
+      expect(await page.textContent('[data-key=t499] summary')).toMatch(
+        /^t499✗ needs a decision: 7 deletions are withheld in userspod-4-1-0000a499 · \d+ s$/,
+      );
+      expect(await page.evaluate('document.querySelectorAll("details[open], table").length')).toBe(0);
+    });
+
+    it('opens a tenant on demand, and keeps it open while others come before it; of another process it has no collections', async () => {
+      const page = await open(url);
+      await page.click('[data-key=t250] summary');
+      await page.waitForSelector('[data-key=t250] tbody tr');
+      await page.click('[data-key=t250] summary');
+      await page.click('[data-key=t499] summary');
+      expect(await page.textContent('[data-key=t499] > p')).toBe(
+        'Its collections: on the page of its owner, or by "rollcall status --tenant t499".',
+      );
+      const commands = await page.textContent('[data-key=t499] .commands');
+      expect(commands).toContain('rollcall deletes list --tenant t499');
+      note(0, 't100', caughtUp('users', withheld('users', 7)));
+      await page.waitForSelector('main > [data-key=t100]:first-child');
+      expect(await page.evaluate('document.querySelector("[data-key=t499]").open')).toBe(true);
+      expect(await page.evaluate('document.querySelectorAll("details[open]").length')).toBe(1);
+    });
+
+    it('filters by id and by what needs attention, keeps both in the address, and across what comes later', async () => {
+      const page = await open(url);
+      await typeInto(page, '30');
+      expect(await shown(page)).toEqual(expect.arrayContaining(['t301', 't306', 't030']));
+      await page.click('[name=wrong]');
+      expect(await shown(page)).toEqual(['t301', 't306']);
+      expect(await page.evaluate('location.search')).toBe('?tenant=30&wrong=1');
+      // Few tenants are open, with what to do on top.
+      const linked = await open(`${url}?tenant=30&wrong=1`);
+      await linked.waitForSelector('[data-key=t301][open] > p');
+      expect(await linked.textContent('.warn-edge')).toContain('t301 · load');
+      note(0, 't230', caughtUp('results', null));
+      await linked.waitForSelector('[data-key=t230]');
+      expect(await shown(linked)).toEqual(['t230', 't301', 't306']);
+      await typeInto(linked, 'x');
+      expect(await linked.textContent('main')).toContain('No tenant to show.');
+    });
+
+    it('shows its own tenants while Redis is away, and says of how many it knows nothing', async () => {
+      world.board.report('redis', { why: 'it does not answer', remedy: 'See its log.' });
+      const page = await open(url);
+      expect(await shown(page)).toHaveLength(100);
+      expect(await page.textContent('#summary')).toContain('; of 400 more nothing is known without Redis');
+      world.board.report('redis', null);
+      await page.waitForSelector('[data-key=t499]');
+    });
+
+    it('axe finds nothing to blame on a narrow screen, and nothing is cut off', async () => {
+      const page = await open(`${url}?tenant=t25`, { width: 390 });
+      await page.click('[data-key=t250] summary');
+      await page.waitForSelector('[data-key=t250] tbody tr');
+      await expectSound(page, 390);
+    });
+  },
+);
