@@ -23,22 +23,21 @@ export async function makeCertificates(folder: string): Promise<Certificates> {
   await mkdir(folder, { recursive: true });
   const at = (name: string): string => join(folder, name);
   const request = ['req', '-x509', '-newkey', 'rsa:2048', '-noenc', '-days', '2'];
-  const extensions = ['-addext', 'basicConstraints=critical,CA:TRUE'];
-  await openssl([
-    ...request,
-    '-keyout',
-    at('ca.key'),
-    '-out',
-    at('ca.pem'),
-    '-subj',
-    '/CN=test',
-    ...extensions,
-  ]);
+  const authority = ['-keyout', at('ca.key'), '-out', at('ca.pem'), '-subj', '/CN=test'];
+  await openssl([...request, ...authority, '-addext', 'basicConstraints=critical,CA:TRUE']);
   const certify = async (name: string, extension: string): Promise<Certified> => {
     const [key, cert, both] = [at(`${name}.key`), at(`${name}.pem`), at(`${name}-both.pem`)];
-    const authority = ['-CA', at('ca.pem'), '-CAkey', at('ca.key')];
-    const own = ['-addext', 'basicConstraints=CA:FALSE', '-addext', extension];
-    await openssl([...request, '-keyout', key, '-out', cert, '-subj', `/CN=${name}`, ...authority, ...own]);
+    const own = [
+      '-CA',
+      at('ca.pem'),
+      '-CAkey',
+      at('ca.key'),
+      '-addext',
+      'basicConstraints=CA:FALSE',
+      '-addext',
+      extension,
+    ];
+    await openssl([...request, '-keyout', key, '-out', cert, '-subj', `/CN=${name}`, ...own]);
     await writeFile(both, `${await readFile(key, 'utf8')}${await readFile(cert, 'utf8')}`);
     return { key, cert, both };
   };

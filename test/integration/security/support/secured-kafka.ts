@@ -4,7 +4,7 @@ import { startLocalBroker } from '../../support/local-broker.ts';
 import type { Certificates } from './certificates.ts';
 
 /** A broker that lets in only clients with credentials, over TLS, and gives them only the rights that they are granted. */
-export interface SecuredKafka {
+export interface SecuredKafka extends AsyncDisposable {
   /** SASL_SSL, with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512: user `rollcall`. */
   readonly sasl: string;
   /** TLS with certificates of clients: user `rollcall`. */
@@ -13,7 +13,6 @@ export interface SecuredKafka {
   readonly admin: string;
   /** Replaces the password for SCRAM-SHA-512. */
   setPassword(password: string): Promise<void>;
-  stop(): Promise<void>;
 }
 
 const SCRAM = ['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
@@ -49,7 +48,7 @@ export async function startSecuredKafka(options: {
       const { code, output } = await runCommand(java.path, [...java.flags, ...tool, ...alter, added]);
       if (code !== 0) throw new Error(`the password could not be set: ${output}`);
     },
-    stop: () => service.stop(),
+    [Symbol.asyncDispose]: () => service.stop(),
   };
 }
 
