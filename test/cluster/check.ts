@@ -6,11 +6,10 @@ import { freePort } from '../../stack/free-port.ts';
 import { startStack } from '../../stack/start-stack.ts';
 import { checkAccepted } from './accepted.ts';
 import { startControlPlane, type Programs } from './control-plane.ts';
-import { createFindings } from './findings.ts';
 import { helmFor } from './helm.ts';
 import { checkLifecycle } from './lifecycle.ts';
 import { startPlayedNode } from './node.ts';
-import { fullValues, preparePlatform, storeSecrets } from './world.ts';
+import { fullValues, preparePlatform, storeSecrets, type Expect } from './world.ts';
 
 export interface CheckOptions {
   readonly programs: Programs & { readonly helm: string };
@@ -29,7 +28,11 @@ const STUDENTS = 40;
 /** Checks the chart against a real API server; resolves with what is not as it should be. Throws `StackError`. */
 export async function checkChart(options: CheckOptions): Promise<readonly string[]> {
   const { programs, crdFolder, print, isShort, isKept } = options;
-  const found = createFindings(print);
+  const problems: string[] = [];
+  const expect: Expect = (isTrue, what, why = '') => {
+    print(`${isTrue ? 'ok    ' : 'FAILED'} ${what}${isTrue || why === '' ? '' : `: ${why.trim()}`}`);
+    if (!isTrue) problems.push(what);
+  };
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-cluster-'));
   try {
     print('starting etcd, kube-apiserver, kube-controller-manager and kube-scheduler');
@@ -37,8 +40,8 @@ export async function checkChart(options: CheckOptions): Promise<readonly string
     const { api } = plane;
     await preparePlatform(api, crdFolder, NAMESPACE);
     const helm = helmFor(programs.helm, plane.kubeconfig, NAMESPACE, folder);
-    await checkAccepted(api, helm, NAMESPACE, found);
-    if (isShort) return found.problems;
+    await checkAccepted(api, helm, NAMESPACE, expect);
+    if (isShort) return problems;
     await using stack = await startStack({ print });
     const hub = await startReferenceHub({ students: STUDENTS });
     await using _ = { [Symbol.asyncDispose]: () => hub.stop() };
@@ -48,9 +51,9 @@ export async function checkChart(options: CheckOptions): Promise<readonly string
     await using node = await startPlayedNode(api, pods, plane.certificate);
     const port = await freePort();
     const values = (session: string) => fullValues({ stack, hub, port, session });
-    const life = { api, helm, node, found, namespace: NAMESPACE, folder, print, values };
+    const life = { api, helm, node, expect, namespace: NAMESPACE, folder, print, values };
     await Promise.race([checkLifecycle(life), node.failed]);
-    return found.problems;
+    return problems;
   } finally {
     if (isKept) print(`logs: ${folder}`);
     else await rm(folder, { recursive: true, force: true });

@@ -69,24 +69,14 @@ interface Part {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  readonly health: (signal: AbortSignal) => Promise<boolean>;
+  readonly isReady: (signal: AbortSignal) => Promise<boolean>;
 }
 
-async function startPart({ name, command, args, health }: Part, parent: string): Promise<LocalService> {
-  const folder = join(parent, name);
+async function startPart(part: Part, parent: string): Promise<LocalService> {
+  const folder = join(parent, part.name);
   await mkdir(folder, { recursive: true });
-  return startLocalService(
-    {
-      name,
-      command,
-      args,
-      folder,
-      isReady: health,
-      readyTimeoutMs: READY_WITHIN_MS,
-      stopTimeoutMs: STOP_WITHIN_MS,
-    },
-    new AbortController().signal,
-  );
+  const times = { readyTimeoutMs: READY_WITHIN_MS, stopTimeoutMs: STOP_WITHIN_MS };
+  return startLocalService({ ...part, ...times, folder }, new AbortController().signal);
 }
 
 async function etcdPart(command: string, data: string): Promise<Part & { readonly url: string }> {
@@ -101,8 +91,8 @@ async function etcdPart(command: string, data: string): Promise<Part & { readonl
     `--initial-cluster=default=${peers}`,
     '--unsafe-no-fsync',
   ];
-  const health = async (signal: AbortSignal) => (await fetch(`${url}/health`, { signal })).ok;
-  return { name: 'etcd', command, args, health, url };
+  const isReady = async (signal: AbortSignal) => (await fetch(`${url}/health`, { signal })).ok;
+  return { name: 'etcd', command, args, isReady, url };
 }
 
 interface Access {
@@ -145,11 +135,11 @@ function apiServerPart(command: string, etcd: string, access: Access): Part {
     `--service-account-key-file=${access.key}`,
     `--service-account-signing-key-file=${access.key}`,
   ];
-  const health = async () => {
+  const isReady = async () => {
     await using api = createApi(access.url, access.token, await readFile(access.caFile, 'utf8'));
     return (await api.send('GET', '/readyz')).status === 200;
   };
-  return { name: 'kube-apiserver', command, args, health };
+  return { name: 'kube-apiserver', command, args, isReady };
 }
 
 function kubeconfigOf({ url, token, caFile }: Access): string {
@@ -191,9 +181,9 @@ async function withHealth(
     `--cert-dir=${join(access.folder, name)}`,
     ...more,
   ];
-  const health = async () => {
+  const isReady = async () => {
     await using api = createApi(`https://127.0.0.1:${port}`, '', undefined);
     return (await api.send('GET', '/healthz')).status === 200;
   };
-  return { name, command, args, health };
+  return { name, command, args, isReady };
 }

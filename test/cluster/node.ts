@@ -24,9 +24,7 @@ export interface PodRun {
   readonly beganMs: number;
   endedMs?: number;
   exitCode?: number;
-  /** When it was told to end, and within which time it had to. */
   toldToEndMs?: number;
-  graceSeconds?: number;
   isReady: boolean;
   log(): Promise<string>;
 }
@@ -141,7 +139,6 @@ async function look(api: Api, pod: Pod, running: Running): Promise<void> {
   if (deletionTimestamp !== undefined) {
     if (running.toldToEndMs === undefined) {
       running.toldToEndMs = Date.now();
-      running.graceSeconds = deletionGracePeriodSeconds;
       running.process.process.kill('SIGTERM');
     } else if (Date.now() - running.toldToEndMs > deletionGracePeriodSeconds * 1000) {
       running.process.process.kill('SIGKILL');
@@ -164,57 +161,47 @@ async function answers(port: number, probe: Probe | undefined): Promise<boolean>
   );
 }
 
-/** Of the Pod and of its container. A process that is to run forever and ended is not started again, but may be waited for. */
-function stateOf(
-  pod: Pod,
-  { exitCode, beganMs }: Running,
-  finishedAt: string,
-): { phase: string; state: object } {
-  const startedAt = new Date(beganMs).toISOString();
-  if (exitCode === undefined) return { phase: 'Running', state: { running: { startedAt } } };
-  const isToRun = pod.spec.restartPolicy !== 'Never' && pod.metadata.deletionTimestamp === undefined;
-  if (isToRun) return { phase: 'Running', state: { waiting: { reason: 'CrashLoopBackOff' } } };
-  const isGood = exitCode === 0;
-  const reason = isGood ? 'Completed' : 'Error';
-  return {
-    phase: isGood ? 'Succeeded' : 'Failed',
-    state: { terminated: { exitCode, startedAt, finishedAt, reason } },
-  };
-}
-
-async function report(api: Api, pod: Pod, running: Running): Promise<void> {
-  const { exitCode, isReady } = running;
+/** Reports phase, readiness and the container's state. A process that is to run forever and ended is not started again, but may be waited for. */
+async function report(api: Api, pod: Pod, { exitCode, isReady, beganMs, ip }: Running): Promise<void> {
   const now = new Date().toISOString();
-  const { phase, state } = stateOf(pod, running, now);
+  const startedAt = new Date(beganMs).toISOString();
+  const isToRun = pod.spec.restartPolicy !== 'Never' && pod.metadata.deletionTimestamp === undefined;
+  const ended = {
+    phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+    reason: exitCode === 0 ? 'Completed' : 'Error',
+  };
+  const hasEnded = exitCode !== undefined && !isToRun;
+  const waiting =
+    exitCode === undefined ? { running: { startedAt } } : { waiting: { reason: 'CrashLoopBackOff' } };
+  const terminated = { exitCode, startedAt, finishedAt: now, reason: ended.reason };
   const condition = (type: string, isTrue: boolean) => ({
     type,
     status: isTrue ? 'True' : 'False',
     lastTransitionTime: now,
   });
   const [container] = pod.spec.containers;
+  const status = {
+    name: container?.name,
+    image: container?.image,
+    imageID: '',
+    restartCount: 0,
+    started: exitCode === undefined,
+    ready: isReady,
+    state: hasEnded ? { terminated } : waiting,
+  };
   await api.must('PATCH', `${podPath(pod)}/status`, {
     status: {
-      phase,
-      startTime: new Date(running.beganMs).toISOString(),
-      podIP: running.ip,
-      podIPs: [{ ip: running.ip }],
+      phase: hasEnded ? ended.phase : 'Running',
+      startTime: startedAt,
+      podIP: ip,
+      podIPs: [{ ip }],
       conditions: [
         condition('PodScheduled', true),
         condition('Initialized', true),
         condition('ContainersReady', isReady),
         condition('Ready', isReady),
       ],
-      containerStatuses: [
-        {
-          name: container?.name,
-          image: container?.image,
-          imageID: '',
-          restartCount: 0,
-          started: exitCode === undefined,
-          ready: isReady,
-          state,
-        },
-      ],
+      containerStatuses: [status],
     },
   });
 }

@@ -12,6 +12,9 @@ const CRDS = ['monitoring.coreos.com_podmonitors.yaml', 'monitoring.coreos.com_p
 const LOOK_AGAIN_MS = 200;
 const WITHIN_MS = 60_000;
 
+/** Notes and prints whether something is as it should be; `why` is printed if it is not. */
+export type Expect = (isTrue: boolean, what: string, why?: string) => void;
+
 /** Waits until `isTrue`, and returns whether it was in time. */
 export async function until(isTrue: () => Promise<boolean>, withinMs = WITHIN_MS): Promise<boolean> {
   const endMs = Date.now() + withinMs;
