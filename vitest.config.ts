@@ -44,7 +44,7 @@ export default defineConfig({
       {
         test: {
           name: 'simulation',
-          include: ['test/simulation/**/*.test.ts'],
+          include: ['test/simulation/**/*.test.ts', 'test/oracle/**/*.test.ts'],
           ...forAll,
           testTimeout: 300_000,
         },

@@ -1,12 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
-import { chainProblems } from '../test/integration/support/chain-oracle.ts';
-import { differences } from '../test/integration/support/hub-oracle.ts';
-import {
-  absentStudents,
-  scheduleDifferences,
-  type Days,
-} from '../test/integration/support/schedule-oracle.ts';
+import { chainProblems } from '../test/oracle/absences.ts';
+import { differences } from '../test/oracle/rows.ts';
+import { absentStudents, scheduleDifferences, type Days } from '../test/oracle/schedules.ts';
 import {
   compactedView,
   readTopicsAt,

@@ -1,6 +1,6 @@
 import { createRandom } from '../../../reference-hub/random.ts';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
-import { recordHistory, type HubHistory, type Row } from './hub-history.ts';
+import { recordHistory, type HubHistory, type Row } from '../../oracle/history.ts';
 
 export const CHURNED = ['users', 'enrollments', 'results', 'absence-versions'];
 

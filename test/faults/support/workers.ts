@@ -2,7 +2,7 @@ import { expect, inject, vi } from 'vitest';
 import { startRollcall, type RollcallProcess } from '../../integration/pipeline/rollcall-process.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../../integration/support/mirror.ts';
 import { allProblems, healed, type CheckedTenant } from './checker.ts';
-import { recordHistory } from './hub-history.ts';
+import { recordHistory } from '../../oracle/history.ts';
 import { deleteTopicsAt, type OwnKafka } from './kafka.ts';
 
 export interface WorkersOptions {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loggedChanges } from '../support/chain-oracle.ts';
+import { loggedChanges } from '../../oracle/absences.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { rollcall } from './support/rollcall.ts';
 

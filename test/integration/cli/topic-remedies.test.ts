@@ -10,7 +10,7 @@ import {
   startTestHub,
   type MirrorOptions,
 } from '../support/mirror.ts';
-import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
+import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
 import { readTopics } from '../support/topic-reader.ts';
 import { rollcall, startOwner } from './support/rollcall.ts';
 

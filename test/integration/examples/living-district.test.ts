@@ -3,7 +3,7 @@ import { inject, expect, it } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { deleteTopicsOf } from '../pipeline/kafka-admin.ts';
 import { startRollcall } from '../pipeline/rollcall-process.ts';
-import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
+import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../support/mirror.ts';
 import { readTopicsAt } from '../support/read-topics.ts';
 import { absentAtHub, prints, startTable } from './absent-table.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { appendAborted } from '../../faults/support/compaction.ts';
-import { chainProblems, loggedChanges, type LoggedChange } from '../support/chain-oracle.ts';
+import { chainProblems, loggedChanges, type LoggedChange } from '../../oracle/absences.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { copyRedis } from './redis-copy.ts';
 

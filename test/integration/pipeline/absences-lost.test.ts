@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { frame } from '../../../src/log/framing.ts';
 import { REBUILD } from '../../../src/owner/rebuild.ts';
-import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
+import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { plainKafka } from './kafka-admin.ts';
 import { deleteTopic, recreateTopic, truncateTopic } from './recreate-topic.ts';

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import type { TenantStatus } from '../../../src/core/health/tenant-status.ts';
-import { differences } from '../support/hub-oracle.ts';
+import { differences } from '../../oracle/rows.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../support/mirror.ts';
 import { readTopics } from '../support/topic-reader.ts';
 import { deleteTopicsOf } from './kafka-admin.ts';

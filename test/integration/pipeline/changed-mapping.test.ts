@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { loggedChanges } from '../support/chain-oracle.ts';
+import { loggedChanges } from '../../oracle/absences.ts';
 import { openMirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { sendJson, serve } from '../../unit/hub/support/scripted-hub.ts';
-import { loggedChanges } from '../support/chain-oracle.ts';
+import { loggedChanges } from '../../oracle/absences.ts';
 import { openMirror, startTestHub } from '../support/mirror.ts';
 
 const TWELVE_HOURS_MS = 43_200_000;

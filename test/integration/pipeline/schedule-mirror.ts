@@ -2,7 +2,7 @@ import type { Tenant } from '../../../src/table/tenant.ts';
 import { halfADayAfter } from '../support/half-a-day.ts';
 import { openMirror, TERM_MORNING_MS, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
-import { dayAfter, osloDate, scheduleDifferences, type Days } from '../support/schedule-oracle.ts';
+import { dayAfter, osloDate, scheduleDifferences, type Days } from '../../oracle/schedules.ts';
 
 export const DAY_MS = 86_400_000;
 export interface ScheduleOptions extends MirrorOptions {

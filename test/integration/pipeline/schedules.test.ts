@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { TenantRun } from '../../../src/worker/worker.ts';
 import { textIn } from '../support/rows.ts';
-import { absentStudents, dayKey } from '../support/schedule-oracle.ts';
+import { absentStudents, dayKey } from '../../oracle/schedules.ts';
 import type { TopicRecord } from '../support/topic-reader.ts';
 import { openScheduleMirror, type ScheduleMirror } from './schedule-mirror.ts';
 

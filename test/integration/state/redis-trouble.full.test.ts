@@ -293,10 +293,10 @@ describe('trouble with Redis', () => {
   });
 
   it('a Redis that cannot be reached, breaks its connections or forgets them is reported as unreachable, and used once it can be reached', async () => {
-    await using proxy = await startProxy({ target: server.address });
+    await using proxy = await startProxy(new URL(server.url).host);
     const store = newStore({ url: `redis://${proxy.address}`, commandTimeoutMs: 1_000 });
-    for (const break_ of [() => proxy.cut(), () => proxy.cut(), () => proxy.halfOpen()]) {
-      break_();
+    for (const trouble of ['cut', 'cut', 'half-open'] as const) {
+      proxy.begin(trouble);
       await expect(store.ready()).rejects.toMatchObject(unreachable);
       proxy.mend();
       await vi.waitFor(() => store.ready(), 10_000);
@@ -310,13 +310,13 @@ describe('trouble with Redis', () => {
   });
 
   it('a write that arrives after it was given up changes nothing', async () => {
-    await using proxy = await startProxy({ target: server.address });
+    await using proxy = await startProxy(new URL(server.url).host);
     const slow = newStore({ url: `redis://${proxy.address}`, commandTimeoutMs: 1_000 })
       .tenant('north')
       .collection('users');
     const other = newStore().tenant('north').collection('users');
     await slow.apply(null, positionAt(1), [set('a')]);
-    proxy.stall();
+    proxy.begin('stall');
     await expect(slow.apply('tx-1', positionAt(2), [set('late')])).rejects.toMatchObject(unreachable);
     const replay = await other.resume(positionAt(1));
     const change = set('b');

@@ -22,7 +22,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { createEventLog } from '../../../src/telemetry/log-events.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { halfADayAfter } from './half-a-day.ts';
-import { differences } from './hub-oracle.ts';
+import { differences } from '../../oracle/rows.ts';
 import { compactedView, endOffsets, readTopics, type EndOffsets, type TopicRecord } from './topic-reader.ts';
 
 type Json = Record<string, unknown>;

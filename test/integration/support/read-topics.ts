@@ -2,26 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel, type KafkaMessage } from 'kafkajs';
+import type { TopicRecord } from '../../oracle/rows.ts';
 import { endsOf, uncommittedAdmin } from './high-watermarks.ts';
+
+export { compactedView, type TopicRecord } from '../../oracle/rows.ts';
 
 /** Where the topics and their schemas are. */
 export interface Servers {
   readonly kafkaBrokers: string[];
   /** Base of a Confluent-compatible API. */
   readonly registryUrl: string;
-}
-
-/** A record as any consumer sees it: decoded through the registry, without any code of Rollcall. */
-export interface TopicRecord {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-  /** ms since the epoch */
-  readonly publishedAtMs: number;
-  readonly key: string;
-  /** Null for a removal. */
-  readonly value: Readonly<Record<string, unknown>> | null;
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Next offset by `<topic>/<partition>`; transaction markers count. */
@@ -149,14 +139,4 @@ async function decodeAll(
   return records.toSorted(
     (a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition || a.offset - b.offset,
   );
-}
-
-/** The records of one topic that compaction would keep: the last of each key, without tombstones. */
-export function compactedView(records: readonly TopicRecord[]): Map<string, TopicRecord> {
-  const view = new Map<string, TopicRecord>();
-  for (const record of records) {
-    if (record.value === null) view.delete(record.key);
-    else view.set(record.key, record);
-  }
-  return view;
 }

@@ -1,8 +1,8 @@
-import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
-import { compactedView, type TopicRecord } from './read-topics.ts';
-import { textIn } from './rows.ts';
-
-type Row = Readonly<Record<string, unknown>>;
+import { isDeepStrictEqual } from 'node:util';
+import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
+import { textIn } from '../integration/support/rows.ts';
+import type { Row } from './history.ts';
+import { compactedView, type TopicRecord } from './rows.ts';
 
 /** Days by the clock in Oslo, both included. */
 export interface Days {
@@ -124,16 +124,9 @@ function isoDate(value: unknown): string {
 }
 
 function sameText(one: unknown, other: unknown): boolean {
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+  return isDeepStrictEqual(plain(one), plain(other));
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([name, member]) => [name, sorted(member)]),
-  );
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value ?? null));
 }
