@@ -239,16 +239,6 @@ describe('a full scan that knows the pages of the last one', () => {
     expect(test.state.cancelled).toBe(1);
   });
 
-  it('asks for a usual page when the rest of one fails, and for pages as large as before', async () => {
-    await using test = await school();
-    await test.scan();
-    insert(test);
-    test.refuseOnce('id-07');
-    test.state.limits = [];
-    expect(await test.scan()).toMatchObject({ ids: test.ids });
-    expect(new Set(test.state.limits)).toEqual(new Set([1, 3]));
-  });
-
   it('stays in its paging mode where the hub refuses the limit of the rest of a page', async () => {
     await using test = await school();
     await test.scan();

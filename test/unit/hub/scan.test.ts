@@ -51,17 +51,6 @@ describe('a scan', () => {
     expect(seen.events.filter(({ type }) => !usual.has(type))).toEqual([]);
   });
 
-  it.each(['honours', 'ignores'] as const)(
-    'keeps the meaning of a plus or a quote in an id: the hub %s the cursor',
-    async (cursor) => {
-      const ids = ['a+b', "a'c", 'a|d', 'a&e=1', 'a%f', 'aøg', 'a h'].sort();
-      const seen = await exchange([hub({ ids, cursor, links: 'none' })], { pageSize: 2 });
-      expect(new Set(seen.ids)).toEqual(new Set(ids));
-      expect(seen.end?.paging).toBe(cursor === 'honours' ? 'keyset' : 'sourced-id-filter');
-      for (const query of queriesOf(seen)) expect(query).not.toMatch(/[+ >]/);
-    },
-  );
-
   it.each([
     ['Sun, 06 Nov 1994 08:49:00 GMT', START_MS],
     ['17', null],

@@ -33,7 +33,7 @@ it.each([
   ['max.compaction.lag.ms', '9223372036854775807', false],
   ['segment.ms', undefined, false],
 ])('whether %s of %s satisfies the contract: %s', (name, actual, satisfied) => {
-  const [setting] = topicSettings('users').filter((each) => each.name === name);
+  const setting = topicSettings('users').find((each) => each.name === name);
   if (setting === undefined) throw new Error(`no setting ${name}`);
   expect(settingSatisfied(setting, actual)).toBe(satisfied);
 });

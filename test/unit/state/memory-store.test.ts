@@ -1,38 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import { askOwner } from '../../../src/state/ask-owner.ts';
 import { areasOf, type CollectionIndex, type IndexReplay } from '../../../src/state/index-store.ts';
 import { MemoryIndex } from '../../../src/state/memory-index.ts';
 import { createMemoryStore, MemoryState } from '../../../src/state/memory-state.ts';
-import { describeCoordination } from './coordination-contract.ts';
 import { allKeys, describeStateStore, positionAt, set } from './index-store-contract.ts';
-import { MemoryCoordination } from './memory-coordination.ts';
 import { checkPrefixOfTheLog } from './prefix-of-the-log.ts';
 
 const store = createMemoryStore();
 
 describeStateStore({ name: 'memory', open: async () => store, propertyRuns: 300 });
-describeCoordination({
-  name: 'double',
-  open: async () => ({ ...createMemoryStore(), coordination: new MemoryCoordination() }),
-});
-
-it('a command waits ten minutes for an owner that lives and does not begin', async () => {
-  let nowMs = 0;
-  const coordination = new MemoryCoordination(() => nowMs);
-  await coordination.announce('north', { owner: 'o', ownedSinceMs: 1, info: {} }, 1e12);
-  const asked = askOwner({
-    coordination,
-    tenantId: 'north',
-    request: { id: 'r', kind: 'pull', parameters: {} },
-    signal: new AbortController().signal,
-    now: () => nowMs,
-    sleep: async (ms) => void (nowMs += ms),
-  });
-  await expect(asked).rejects.toMatchObject({ code: 'OWNER_BUSY' });
-  expect(nowMs).toBeGreaterThan(600_000);
-});
-
 /** An index for tests: before a write, what there is becomes the index below a new overlay. */
 class LayeredIndex {
   readonly #name: CollectionName;
