@@ -214,7 +214,7 @@ describe('the oracle', () => {
     ['x2 is deleted', () => replaced(5, ...LAST.filter(([topic]) => topic !== 'absences'))],
     ["does not show the version's record", () => withValue('absences', 1, { fromTime: 2 })],
     ['shows nothing, not y1', () => added(5, ['absences', 'y1', null])],
-    ['comes after 1', () => withValue('progress', -3, { sequence: 9 })],
+    ['comes after 2', () => withValue('progress', -3, { sequence: 9 })],
     ['goes back in', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
     ['takes its watermark back', () => withValue('progress', -1, { watermark: 0 })],
     ['has an id again', () => withValue('progress', 4, { transactionId: 'transaction 0' })],

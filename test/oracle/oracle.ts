@@ -88,6 +88,12 @@ export function notAsTheHub(
     : [...problems, ...problemsOfAgreement(log), ...problemsOfShown(log, trueChains(mirrored))];
 }
 
+/** What is missing in the events of the chains that the hub has at rest, or is not as it has them. */
+export function chainsNotAsTheHub(mirrored: Mirrored): string[] {
+  const log = absencesIn(mirrored.evidence);
+  return log === null ? [] : problemsOfChains(log, trueChains(mirrored));
+}
+
 function trueChains({ history, evidence, chains }: Mirrored): TrueChains {
   const states = history.of('absence-versions');
   const sound = chains ?? chainsOf(states);

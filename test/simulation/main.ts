@@ -21,16 +21,9 @@ const LINE_EVERY_MS = 10_000;
 const PROBLEMS_SHOWN = 8;
 const LONGEST_PROBLEM = 100;
 
-interface Options {
-  readonly minutes: number;
-  /** Null: as many as the minutes allow. */
-  readonly histories: number | null;
-  readonly kinds: readonly string[];
-  readonly seed: number | null;
-  readonly mutate: boolean;
-}
+type Options = ReturnType<typeof readOptions>;
 
-function readOptions(): Options {
+function readOptions() {
   const { values } = parseArgs({
     options: {
       minutes: { type: 'string', default: '10' },
@@ -40,21 +33,17 @@ function readOptions(): Options {
       mutate: { type: 'boolean', default: false },
     },
   });
-  const unknown = values.kind.filter((kind) => KINDS.every(({ name }) => name !== kind));
-  if (unknown.length > 0) throw new Error(`unknown kind: ${unknown.join(', ')}`);
-  const number = (name: 'minutes' | 'histories' | 'seed'): number | null => {
-    const value = Number(values[name]);
-    if (value >= 0 || values[name] === undefined) return values[name] === undefined ? null : value;
-    throw new Error(`--${name} is not a number`);
-  };
-  const isOne = values.kind.length === 1 && values.seed !== undefined;
-  return {
-    minutes: number('minutes') ?? 0,
-    histories: number('histories') ?? (isOne ? 1 : null),
-    kinds: values.kind,
-    seed: number('seed'),
-    mutate: values.mutate,
-  };
+  const { kind: kinds, seed, mutate } = values;
+  const isOne = kinds.length === 1 && seed !== undefined;
+  const histories = values.histories ?? (isOne ? '1' : undefined);
+  const numbers = [values.minutes, histories, seed].map((text) => (text === undefined ? null : Number(text)));
+  const [minutes = null, most = null, firstSeed = null] = numbers;
+  if (
+    numbers.some((each) => Number.isNaN(each)) ||
+    kinds.some((kind) => !KINDS.some(({ name }) => name === kind))
+  )
+    throw new Error('an unknown kind, or no number');
+  return { minutes: minutes ?? 0, histories: most, kinds, seed: firstSeed, mutate };
 }
 
 /** Progress goes to standard error, so that a program can read the outcome. */

@@ -50,7 +50,11 @@ function notAsTheHub({ hub, history }: CheckedTenant, evidence: Evidence): strin
     const rows = hub.district.snapshot(collection);
     return [collection, new Map(rows.map((row): [string, Row] => [idOf(row), row]))] as const;
   });
-  return oracle.notAsTheHub({ history, evidence }, new Map(wanted)).slice(0, MOST_TOLD);
+  const mirrored = { history, evidence };
+  return [...oracle.notAsTheHub(mirrored, new Map(wanted)), ...oracle.chainsNotAsTheHub(mirrored)].slice(
+    0,
+    MOST_TOLD,
+  );
 }
 
 /** Waits until the topics equal the hub, which is at rest; throws the remaining differences. Returns all records. */

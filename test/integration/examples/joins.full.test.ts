@@ -244,7 +244,7 @@ async function liveOn(mirror: ScheduleMirror, part: number): Promise<void> {
   await mirror.delta();
   for (const correct of corrections) correct();
   for (const student of chosen) {
-    const [first, second, third, fourth] = lessonsToday(student) as SchoolLesson[];
+    const [first, second, third, fourth] = lessonsToday(student);
     // A class that is taught twice; a lesson from half past eleven at night, by the clock, over midnight.
     district.changeLesson(first!.id, { title: 'Moved', end: at(first!.start, 0.2) });
     district.changeLesson(second!.id, null);
