@@ -14,6 +14,7 @@ import type { SyncTimetable } from '../../../src/timetable/sync-timetable.ts';
 import { madeCollection } from '../pipeline/support/made-collection.ts';
 
 const { signal } = new AbortController();
+const AWAY = new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
 
 /** Sleeps until the signal aborts, however long it is to sleep. */
 const sleep = (_ms: number, aborted: AbortSignal): Promise<void> =>
@@ -58,58 +59,39 @@ describe('an incremental sync', () => {
   };
 
   it('with an oversized delta becomes a full one', async () => {
-    const oversized = {
-      kind: 'becomes-full',
-      because: 'oversized',
-      stats: statsOf('INCREMENTAL', 3),
-    } as const;
+    const stats = statsOf('INCREMENTAL', 3);
+    const oversized = { kind: 'becomes-full', because: 'oversized', stats } as const;
     const { syncs, modes } = await alone(oversized, complete('FULL', 4));
     expect((await syncs.withFollowUps('INCREMENTAL', { signal })).stats.rowsCreated).toBe(4);
     expect(modes).toEqual(['INCREMENTAL', 'FULL']);
   });
 
-  it('is replaced by a full one each time once the hub refuses the filter', async () => {
+  it('is replaced by a full one each time once the hub refuses the filter, and by none at another failure', async () => {
     const { syncs, modes } = await alone(new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '' }));
     await syncs.withFollowUps('INCREMENTAL', { signal });
     await syncs.withFollowUps('INCREMENTAL', { signal });
     expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
-  });
-
-  it('with another failure throws it, and no full one runs', async () => {
-    const failure = new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
-    const { syncs, modes } = await alone(failure);
-    await expect(syncs.withFollowUps('INCREMENTAL', { signal })).rejects.toBe(failure);
-    expect(modes).toEqual(['INCREMENTAL']);
+    const other = await alone(AWAY);
+    await expect(other.syncs.withFollowUps('INCREMENTAL', { signal })).rejects.toBe(AWAY);
+    expect(other.modes).toEqual(['INCREMENTAL']);
   });
 
   it('that is short becomes a full one; if that is complete, the totals of filtered lists count no more', async () => {
-    const scan: ScanEvidence = {
-      scope: '',
-      ending: 'proper',
-      byOffset: false,
-      isComposed: false,
-      distinctRows: 2,
-      rowsWithoutId: 0,
-      totalAtStart: 3,
-      totalAtEnd: 3,
-    };
+    const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;
+    const scan: ScanEvidence = { ...way, distinctRows: 2, rowsWithoutId: 0, totalAtStart: 3, totalAtEnd: 3 };
     const short = { kind: 'becomes-full', because: 'short', stats: statsOf('INCREMENTAL') } as const;
     const { syncs, modes, findings } = await alone(short);
-    expect(findings.isShortIncremental(scan)).toBe(true);
+    const isShort = (given: Partial<ScanEvidence> = {}) => findings.isShortIncremental({ ...scan, ...given });
+    expect(isShort()).toBe(true);
     await syncs.withFollowUps('INCREMENTAL', { signal });
-    expect(modes).toEqual(['INCREMENTAL', 'FULL']);
-    expect(findings.isShortIncremental(scan)).toBe(false);
+    expect([modes, isShort()]).toEqual([['INCREMENTAL', 'FULL'], false]);
     // Until the next daily sync; a confirming one changes nothing.
-    findings.noteFullSync({ isInconclusive: false, scans: [], isConfirming: true });
-    expect(findings.isShortIncremental(scan)).toBe(false);
-    findings.noteFullSync({
-      isInconclusive: false,
-      scans: [{ ...scan, totalAtEnd: 40 }],
-      isConfirming: false,
-    });
-    expect(findings.isShortIncremental(scan)).toBe(true);
+    const full = { isInconclusive: false, scans: [{ ...scan, totalAtEnd: 40 }] };
+    findings.noteFullSync({ ...full, scans: [], isConfirming: true });
+    expect(isShort()).toBe(false);
+    findings.noteFullSync({ ...full, isConfirming: false });
     // A total that equals the unfiltered one says nothing.
-    expect(findings.isShortIncremental({ ...scan, totalAtStart: 40, totalAtEnd: 40 })).toBe(false);
+    expect([isShort(), isShort({ totalAtStart: 40, totalAtEnd: 40 })]).toEqual([true, false]);
   });
 });
 
@@ -173,70 +155,53 @@ async function failingRunner(failure: Error, tenant: Partial<Tenant> = {}, now =
   return { runner: new CollectionRunner(own), events };
 }
 
-describe('the loop of a collection whose full sync waits', () => {
-  it('serves a request at once, ends with its signal, and leaves no place behind', async () => {
-    const { permits, release, fullSyncs } = await takenTurn();
-    const failure = new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
-    const { runner, events } = await failingRunner(failure, { fullSyncs }, Date.now);
-    const stop = new AbortController();
-    const loop = runner.loop(stop.signal);
-    const types = () => events.map(({ type }) => type);
-    await vi.waitFor(() => expect(types()).toEqual(['full-sync-waits']), 10_000);
-    await expect(runner.request('FULL')).rejects.toBe(failure);
-    expect(types()).toEqual(['full-sync-waits', 'sync-started', 'sync-failed']);
-    stop.abort(new Error('stopping'));
-    await loop;
-    release();
-    expect(permits.tryAcquire()).toBeTypeOf('function');
-  });
+it('the loop of a collection whose full sync waits serves a request at once, ends with its signal, and leaves no place behind', async () => {
+  const { permits, release, fullSyncs } = await takenTurn();
+  const { runner, events } = await failingRunner(AWAY, { fullSyncs }, Date.now);
+  const stop = new AbortController();
+  const loop = runner.loop(stop.signal);
+  const types = () => events.map(({ type }) => type);
+  await vi.waitFor(() => expect(types()).toEqual(['full-sync-waits']), 10_000);
+  await expect(runner.request('FULL')).rejects.toBe(AWAY);
+  expect(types()).toEqual(['full-sync-waits', 'sync-started', 'sync-failed']);
+  stop.abort(new Error('stopping'));
+  await loop;
+  release();
+  expect(permits.tryAcquire()).toBeTypeOf('function');
 });
 
-describe('the next attempt of a failed sync', () => {
-  it.each([
-    [undefined, 2_000],
-    [500, 2_000],
-    [15_000, 15_000],
-    [31_536_000_000, 600_000],
-  ])(
-    'is not before the hub accepts requests again (%s ms), but after ten minutes at most: %i ms',
-    async (retryAfterMs, retryInMs) => {
-      const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
-      const { runner, events } = await failingRunner(error);
-      await expect(runner.once('FULL', { signal })).rejects.toBe(error);
-      expect(events).toContainEqual(expect.objectContaining({ type: 'sync-failed', retryInMs }));
-    },
-  );
-});
+it.each([
+  [undefined, 2_000],
+  [500, 2_000],
+  [15_000, 15_000],
+  [31_536_000_000, 600_000],
+])(
+  'the next attempt is not before the hub accepts requests again (%s ms), but after ten minutes at most: %i ms',
+  async (retryAfterMs, retryInMs) => {
+    const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
+    const { runner, events } = await failingRunner(error);
+    await expect(runner.once('FULL', { signal })).rejects.toBe(error);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'sync-failed', retryInMs }));
+  },
+);
 
-describe('the requests for syncs that wait', () => {
-  it('are taken in the order in which they came, and resolve with the result of the sync', async () => {
-    const requests = new SyncRequests(sleep);
-    const first = requests.add('FULL', {});
-    void requests.add('INCREMENTAL', {});
-    const result = { kind: 'complete' } as SyncResult;
-    const taken = requests.takeFirst();
-    taken?.done.resolve(result);
-    expect(taken?.mode).toBe('FULL');
-    expect(await first).toBe(result);
-    expect(requests.takeFirst()?.mode).toBe('INCREMENTAL');
-    expect(requests.takeFirst()).toBeUndefined();
-  });
-
-  it('are rejected with the error that ends the runner, and so is a request that comes after the end', async () => {
-    const requests = new SyncRequests(sleep);
-    const end = new Error('the log failed');
-    const waiting = requests.add('FULL', {});
-    requests.end(end);
-    await expect(waiting).rejects.toBe(end);
-    await expect(requests.add('FULL', {})).rejects.toBe(end);
-  });
-
-  it('end the rest of a loop, whether they come before it or during it', async () => {
-    const requests = new SyncRequests(sleep);
-    for (let times = 0; times < 2; times += 1) {
-      const rest = requests.rest(3_600_000, signal);
-      requests.add('FULL', {}).catch(() => undefined);
-      await expect(rest).resolves.toBeUndefined();
-    }
-  });
+it('requests that wait are taken in the order in which they came, end a rest, and resolve or are rejected with what came of them', async () => {
+  const requests = new SyncRequests(sleep);
+  const first = requests.add('FULL', {});
+  const second = requests.add('INCREMENTAL', {});
+  await requests.rest(3_600_000, signal);
+  const result = { kind: 'complete' } as SyncResult;
+  requests.takeFirst()?.done.resolve(result);
+  expect([await first, requests.takeFirst()?.mode, requests.takeFirst()]).toEqual([
+    result,
+    'INCREMENTAL',
+    undefined,
+  ]);
+  const rest = requests.rest(3_600_000, signal);
+  const third = requests.add('FULL', {});
+  await rest;
+  const end = new Error('the log failed');
+  requests.end(end);
+  for (const waiting of [third, requests.add('FULL', {})]) await expect(waiting).rejects.toBe(end);
+  void second;
 });

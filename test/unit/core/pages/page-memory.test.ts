@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PageMemory, type RememberedPage } from '../../../../src/core/pages/page-memory.ts';
 import { digestOf } from '../../../../src/core/pages/page-print.ts';
 import { SeenKeys } from '../../../../src/core/seen-keys.ts';
@@ -30,94 +30,70 @@ function recognised(memory: PageMemory, cursor: string | null = null, ids = PAGE
   return page;
 }
 
-describe('a remembered page', () => {
-  test('is recognised after a re-stamp, not with another content or at another cursor, and is current', () => {
-    const memory = memoryWith();
-    const page = recognised(memory);
-    expect(page).toMatchObject({ rows: 3, firstId: 'a', lastId: 'c' });
-    expect(memory.isCurrent(page)).toBe(true);
-    expect(memory.recognise(null, textOf(['a', 'b', 'd']))).toBeNull();
-    expect(memory.recognise('0', textOf(PAGE))).toBeNull();
-  });
+test('a remembered page is recognised after a re-stamp, not with another content or at another cursor', () => {
+  const memory = memoryWith();
+  const page = recognised(memory);
+  expect(page).toMatchObject({ rows: 3, firstId: 'a', lastId: 'c' });
+  expect(memory.isCurrent(page)).toBe(true);
+  expect(memory.recognise(null, textOf(['a', 'b', 'd']))).toBeNull();
+  expect(memory.recognise('0', textOf(PAGE))).toBeNull();
+});
 
-  test('is not current once any key of it has changed, until it is remembered again', () => {
-    for (const key of [...PAGE, 'd']) {
-      const memory = memoryWith();
-      memory.noteChanged(key);
-      expect(memory.isCurrent(recognised(memory))).toBe(key === 'd');
-      remember(memory, null, PAGE);
-      expect(memory.isCurrent(recognised(memory))).toBe(true);
-    }
-  });
-
-  test('is not current after it was replaced, or everything was forgotten', () => {
+test('it is not current once any key of it has changed, until it is remembered again, nor after everything was forgotten', () => {
+  for (const key of [...PAGE, 'd']) {
     const memory = memoryWith();
+    memory.noteChanged(key);
     const before = recognised(memory);
+    expect(memory.isCurrent(before)).toBe(key === 'd');
     remember(memory, null, PAGE);
     expect(memory.isCurrent(before)).toBe(false);
     const now = recognised(memory);
+    expect(memory.isCurrent(now)).toBe(true);
     memory.forget();
     expect(memory.isCurrent(now)).toBe(false);
-  });
-
-  test('is dropped by a complete full sync that did not meet it, and kept by one that did, with its changes', () => {
-    const memory = memoryWith();
-    remember(memory, 'c', ['d']);
-    const begun = memory.beginFull();
-    memory.confirm(recognised(memory));
-    memory.noteChanged('b');
-    memory.endFull(begun);
-    expect(memory.isCurrent(recognised(memory))).toBe(false);
-    expect(memory.recognise('c', textOf(['d']))).toBeNull();
-  });
+  }
 });
 
-describe('the memory of pages', () => {
-  test('drops everything when more keys change than it remembers', () => {
-    const memory = memoryWith(PAGE, { bytes: 10_000, changes: 2 });
-    for (const key of ['x', 'y', 'z']) memory.noteChanged(key);
-    expect(memory.recognise(null, textOf(PAGE))).toBeNull();
-  });
+test('it is dropped by a complete full sync that did not meet it, and kept by one that did, with its changes', () => {
+  const memory = memoryWith();
+  remember(memory, 'c', ['d']);
+  const begun = memory.beginFull();
+  memory.confirm(recognised(memory));
+  memory.noteChanged('b');
+  memory.endFull(begun);
+  expect(memory.isCurrent(recognised(memory))).toBe(false);
+  expect(memory.recognise('c', textOf(['d']))).toBeNull();
+});
 
-  test('takes no more than its bound, over any number of full syncs', () => {
-    const memory = memoryWith(PAGE, { bytes: 2 * 900 + 4 * 8, changes: 2 });
-    remember(memory, 'c', ['d', 'e']);
-    expect(memory.recognise('c', textOf(['d', 'e']))).toBeNull();
-    for (let times = 0; times < 5; times += 1) remember(memory, null, PAGE);
-    remember(memory, 'c', ['d']);
-    expect(memory.recognise('c', textOf(['d']))).not.toBeNull();
-  });
+test('the memory drops everything when more keys change than it remembers, and takes no more than its bound', () => {
+  const memory = memoryWith(PAGE, { bytes: 2 * 900 + 4 * 8, changes: 2 });
+  remember(memory, 'c', ['d', 'e']);
+  expect(memory.recognise('c', textOf(['d', 'e']))).toBeNull();
+  for (let times = 0; times < 5; times += 1) remember(memory, null, PAGE);
+  remember(memory, 'c', ['d']);
+  expect(memory.recognise('c', textOf(['d']))).not.toBeNull();
+  for (const key of ['x', 'y', 'z']) memory.noteChanged(key);
+  expect(memory.recognise(null, textOf(PAGE))).toBeNull();
+});
 
-  test('counts what a page takes beside its rows: of pages of one row it holds few', () => {
-    const memory = memoryWith(['0'], { bytes: 100_000, changes: 2 });
-    for (let row = 0; row < 1_000; row += 1) remember(memory, String(row), [String(row + 1)]);
-    const cursors = Array.from({ length: 1_000 }, (_, row) => row);
-    const held = cursors.filter((row) => memory.recognise(String(row), textOf([String(row + 1)])) !== null);
-    expect(held.length).toBeGreaterThan(90);
-    expect(held.length).toBeLessThan(120);
-  });
+test('the memory begins again with other fingerprints after some full syncs', () => {
+  const memory = memoryWith();
+  const { seed } = memory;
+  for (let syncs = 1; syncs < 7; syncs += 1) memory.beginFull();
+  expect([memory.seed, memory.recognise(null, textOf(PAGE)) === null]).toEqual([seed, false]);
+  memory.beginFull();
+  expect(memory.seed).not.toBe(seed);
+  expect(memory.recognise(null, textOf(PAGE))).toBeNull();
+});
 
-  test('begins again with other fingerprints after some full syncs', () => {
-    const memory = memoryWith();
-    const { seed } = memory;
-    for (let syncs = 1; syncs < 7; syncs += 1) memory.beginFull();
-    expect(memory.seed).toBe(seed);
-    expect(memory.recognise(null, textOf(PAGE))).not.toBeNull();
-    memory.beginFull();
-    expect(memory.seed).not.toBe(seed);
-    expect(memory.recognise(null, textOf(PAGE))).toBeNull();
-  });
-
-  test('its fingerprints are those of the keys that a sync has seen', () => {
-    const memory = memoryWith();
-    const { keys } = recognised(memory);
-    const seen = new SeenKeys(memory.seed);
-    expect(seen.fits(keys)).toBe(true);
-    expect(seen.hasAny(keys)).toBe(false);
-    seen.addAll(keys);
-    expect(seen.size).toBe(3);
-    for (const key of PAGE) expect(seen.has(key) && keys.lookup().has(key)).toBe(true);
-    expect(seen.has('d') || keys.lookup().has('d')).toBe(false);
-    expect(new SeenKeys(memory.seed + 1).fits(keys)).toBe(false);
-  });
+test('its fingerprints are those of the keys that a sync has seen', () => {
+  const memory = memoryWith();
+  const { keys } = recognised(memory);
+  const seen = new SeenKeys(memory.seed);
+  expect([seen.fits(keys), seen.hasAny(keys)]).toEqual([true, false]);
+  seen.addAll(keys);
+  expect([seen.size, seen.hasAny(keys)]).toEqual([3, true]);
+  for (const key of PAGE) expect(seen.has(key) && keys.lookup().has(key)).toBe(true);
+  expect(seen.has('d') || keys.lookup().has('d')).toBe(false);
+  expect(new SeenKeys(memory.seed + 1).fits(keys)).toBe(false);
 });
