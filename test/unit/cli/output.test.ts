@@ -1,70 +1,85 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { noteOutcomes } from '../../../src/cli/outcomes.ts';
 import { createOutput, formatTable, wantsColors } from '../../../src/cli/output.ts';
+import type { PullOutcome } from '../../../src/owner/pull.ts';
 
-function stream(options: { isTTY?: boolean } = {}) {
-  let text = '';
-  return {
-    ...options,
-    write(part: string) {
-      text += part;
-    },
-    text: () => text,
-  };
+/** What an output prints, with a clock that the test moves. */
+function printing(json = false) {
+  const said = { stdout: '', stderr: '' };
+  const clock = { nowMs: 0 };
+  const into = (name: keyof typeof said) => ({ write: (text: string) => void (said[name] += text) });
+  const host = { stdout: into('stdout'), stderr: into('stderr'), env: {} };
+  return { said, clock, output: createOutput({ host, json, nowMs: () => clock.nowMs }) };
 }
 
-describe('colours', () => {
-  const terminal = stream({ isTTY: true });
-  it.each([
-    ['a terminal', terminal, {}, undefined, true],
-    ['a pipe', stream(), {}, undefined, false],
-    ['NO_COLOR', terminal, { NO_COLOR: '1' }, undefined, false],
-    ['NO_COLOR empty, which does not count', terminal, { NO_COLOR: '' }, undefined, true],
-    ['a dumb terminal', terminal, { TERM: 'dumb' }, undefined, false],
-    ['--no-color', terminal, {}, false, false],
-  ])('follow the stream, the environment and the option: %s', (_name, where, env, color, expected) => {
-    expect(wantsColors(where, env, color)).toBe(expected);
-  });
+it.each([
+  ['on a terminal', true, {}, undefined, true],
+  ['not in a pipe', undefined, {}, undefined, false],
+  ['not with NO_COLOR', true, { NO_COLOR: '1' }, undefined, false],
+  ['with an empty NO_COLOR, which does not count', true, { NO_COLOR: '' }, undefined, true],
+  ['not on a dumb terminal', true, { TERM: 'dumb' }, undefined, false],
+  ['not with --no-color', true, {}, false, false],
+])('colours are used %s', (_, isTTY, env, color, expected) => {
+  expect(wantsColors({ isTTY, write: () => {} }, env, color)).toBe(expected);
 });
 
-describe('output', () => {
-  const outputWith = (json: boolean) => {
-    const stdout = stream();
-    const stderr = stream();
-    const output = createOutput({ host: { stdout, stderr, env: {} }, json, nowMs: () => 0 });
-    output.line('for people');
-    output.table(['A'], [['1']]);
-    output.data({ a: 1 });
-    output.note('remark');
-    return { stdout: stdout.text(), stderr: stderr.text() };
-  };
-
-  it('with --json stdout has only JSON', () => {
-    expect(outputWith(true)).toEqual({ stdout: '{"a":1}\n', stderr: 'remark\n' });
-  });
-
-  it('without --json stdout has no JSON', () => {
-    expect(outputWith(false)).toEqual({ stdout: 'for people\nA\n1\n', stderr: 'remark\n' });
-  });
+it.each([
+  [true, '{"a":1}\n'],
+  [false, 'for people\nA\n1\n'],
+])('with --json (%s) stdout has only JSON, and without it none', (json, stdout) => {
+  const { output, said } = printing(json);
+  output.line('for people');
+  output.table(['A'], [['1']]);
+  output.data({ a: 1 });
+  output.note('remark');
+  expect(said).toEqual({ stdout, stderr: 'remark\n' });
 });
 
-describe('tables', () => {
-  it('align a column of numbers right, and colours in a cell do not shift the next columns', () => {
-    const lines = formatTable(
-      ['name', 'rows', ''],
-      [
-        ['\u001B[32musers\u001B[39m', '7', 'x'],
-        ['classes', '1200', ''],
-      ],
-    );
-    expect(lines).toEqual(['name     rows', '\u001B[32musers\u001B[39m       7  x', 'classes  1200']);
-  });
+it('tables align a column of numbers right, and colours in a cell do not shift the next columns', () => {
+  const rows = [
+    ['\u001B[32musers\u001B[39m', '7', 'x'],
+    ['classes', '1200', ''],
+  ];
+  const lines = ['name     rows', '\u001B[32musers\u001B[39m       7  x', 'classes  1200'];
+  expect(formatTable(['name', 'rows', ''], rows)).toEqual(lines);
 });
 
 it('progress is a line every few seconds', () => {
-  const stderr = stream({ isTTY: true });
-  const clock = { nowMs: 0 };
-  const streams = { stdout: stream(), stderr };
-  const output = createOutput({ host: { ...streams, env: {} }, json: false, nowMs: () => clock.nowMs });
+  const { output, said, clock } = printing();
   for (; clock.nowMs <= 4_000; clock.nowMs += 500) output.progress(`at ${clock.nowMs}`);
-  expect(stderr.text()).toBe('at 0\nat 2000\nat 4000\n');
+  expect(said.stderr).toBe('at 0\nat 2000\nat 4000\n');
+});
+
+const FAILED = { outcome: 'failed', why: 'HTTP 500', remedy: 'Look.' } as const;
+const REASONS = [
+  { reason: '`sourcedId` is missing', rows: 1200 },
+  { reason: 'the row is not an object', rows: 2 },
+];
+it.each<[what: string, said: string, outcomes: Partial<PullOutcome>[]]>([
+  [
+    'one cause once, with its remedy, and with every collection that has it and no other',
+    '✗ users, classes: HTTP 500\n→ Look.\n',
+    [FAILED, { collection: 'orgs' }, { collection: 'classes', ...FAILED }],
+  ],
+  [
+    'the commonest reasons of rejects with their numbers of rows',
+    '! users: rows that cannot be read, 1,203 new in rejects (1,200: `sourcedId` is missing; 2: the row is not an object)\n',
+    [{ rejected: 1203, rejectReasons: REASONS }, { collection: 'orgs' }],
+  ],
+])('pull reports %s', (_, said, outcomes) => {
+  const printed = printing();
+  const fine = {
+    collection: 'users',
+    outcome: 'complete',
+    rejected: 0,
+    rejectReasons: [],
+    why: null,
+    remedy: null,
+  };
+  noteOutcomes(
+    printed.output,
+    outcomes.map((each) => ({ ...fine, ...each }) as PullOutcome),
+    false,
+  );
+  expect(printed.said.stderr).toBe(said);
 });

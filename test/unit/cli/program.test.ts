@@ -1,198 +1,178 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { EventEmitter } from 'node:events';
 import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
-import { yamlWith } from '../config/config-text.ts';
+import { Command } from 'commander';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { earlyExitCode } from '../../../bin/early-stop.mjs';
+import { choose, chooseTenants } from '../../../src/cli/choose.ts';
+import { exitCode } from '../../../src/cli/exit-code.ts';
+import { runProgram, type Verbs } from '../../../src/cli/program.ts';
+import { verbAction, type Verb } from '../../../src/cli/verb-action.ts';
+import { RollcallError } from '../../../src/errors.ts';
+import { load, yamlWith } from '../config/config-text.ts';
 
-const FIXTURE = fileURLToPath(new URL('fixture-program.ts', import.meta.url));
-const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const CHECKOUT = join(import.meta.dirname, '../../..');
+afterEach(() => void vi.unstubAllEnvs());
 
-interface Ended {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
+function verb(
+  name: string,
+  body: (verb: Verb) => Promise<number | void>,
+  arrange = (it: Command) => it,
+): Verbs {
+  const command = () => arrange(new Command(name).description(`All about ${name}.`)).action(verbAction(body));
+  return { [name]: [`verb ${name}`, async () => ({ command })] };
 }
 
-/** Runs a program and calls `onReady` with its process once it has written a line. */
-function run(
+const throws = (error: Error) => async (): Promise<never> => {
+  throw error;
+};
+const shows = async ({ output, configPath, args }: Verb) => output.data({ configPath, args });
+const VERBS: Verbs = {
+  ...verb(
+    'load',
+    async ({ loadConfig }) => void loadConfig(),
+    (it) => it.argument('[name]'),
+  ),
+  ...verb('options', shows, (it) => it.addCommand(new Command('leaf').action(verbAction(shows)))),
+  ...verb('person', async () => 3),
+  ...verb(
+    'fail',
+    throws(new RollcallError('KAFKA_UNREACHABLE', 'No broker answers', { remedy: 'Start Kafka.' })),
+  ),
+  ...verb('bug', throws(new SyntaxError('Unexpected token, "{"name":"Kari Nordmann"} is not valid JSON'))),
+  ...verb('wait', async ({ signal, output }) => {
+    output.line('ready');
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    signal.throwIfAborted();
+  }),
+  broken: ['must not be loaded', throws(new Error('was loaded'))],
+};
+
+/** Runs a command line in this process. `onReady` is called when it has written a line. */
+async function run(
   args: readonly string[],
-  options: {
-    script?: string;
-    env?: Record<string, string>;
-    onReady?: (child: ReturnType<typeof spawn>) => void;
-  } = {},
-): Promise<Ended> {
-  const child = spawn(process.execPath, [options.script ?? FIXTURE, ...args], {
-    cwd: folder,
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-      ROLLCALL_COMMAND: 'rollcall',
-      ...options.env,
+  env: NodeJS.ProcessEnv = {},
+  onReady?: (host: EventEmitter) => void,
+) {
+  const said = { stdout: '', stderr: '' };
+  const into = (name: keyof typeof said) => ({
+    write: (text: string) => {
+      said[name] += text;
+      if (name === 'stdout') queueMicrotask(() => onReady?.(host));
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // This ends a process that would outlive its test.
-    timeout: 60_000,
-    killSignal: 'SIGKILL',
   });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.once('data', () => options.onReady?.(child));
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
-  });
+  const streams = { stdout: into('stdout'), stderr: into('stderr') };
+  const host = Object.assign(new EventEmitter(), { ...streams, env, exitCode: undefined });
+  const code = await runProgram(args, VERBS, host);
+  expect([host.listenerCount('SIGTERM'), host.listenerCount('SIGINT')]).toEqual([0, 0]);
+  return { code, ...said };
 }
 
-describe('help', () => {
-  it('says what the program does, how it ends and how to begin, without loading a verb', async () => {
-    const { code, stdout } = await run(['--help']);
-    expect(code).toBe(0);
-    for (const word of [
-      'Mirrors an Education Data Hub',
-      'Exit codes:',
-      'Examples:',
-      'verb load',
-      '--config',
-    ]) {
-      expect(stdout).toContain(word);
+it('help says what the program does, how it ends and how to begin, without loading a verb; of one verb, in both spellings', async () => {
+  const { code, stdout } = await run(['--help']);
+  expect(code).toBe(0);
+  for (const word of ['Mirrors an Education', 'Exit codes:', 'Examples:', 'verb load', '--config'])
+    expect(stdout).toContain(word);
+  const [first, second] = [await run(['load', '--help']), await run(['help', 'load'])];
+  expect(first.stdout).toContain('All about load.');
+  expect(second.stdout).toBe(first.stdout);
+  expect((await run(['--version'])).stdout).toMatch(
+    /^rollcall \d+\.\d+\.\d+ \(Node \d+\.\d+\.\d+, \S+ \S+\)\n$/,
+  );
+});
+
+it.each([
+  [['lod'], /unknown command 'lod'[^]*load[^]*→ rollcall --help/],
+  [['load', '--bogus'], /unknown option '--bogus'[^]*→ rollcall load --help/],
+  [['load', 'a', 'b'], /too many arguments[^]*→ rollcall load --help/],
+])('wrong use ends with 2 and points to the help: %j', async (args, expected) => {
+  expect(await run(args)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(expected) });
+});
+
+describe('an error', () => {
+  it('that is known shows what happened and what to do, by the command as it works here', async () => {
+    const seen = '✗ No broker answers\n→ Start Kafka.\n  see rollcall help KAFKA_UNREACHABLE\n';
+    expect(await run(['fail'])).toMatchObject({ code: 1, stderr: seen });
+    for (const command of ['kubectl exec -n a deployment/b -- rollcall', '']) {
+      vi.stubEnv('ROLLCALL_COMMAND', command);
+      const path = command === '' ? `./${relative(process.cwd(), join(CHECKOUT, 'rollcall'))}` : command;
+      expect((await run(['fail'])).stderr).toContain(`see ${path} help KAFKA_UNREACHABLE`);
     }
   });
 
-  it('for one verb comes from that verb, in both spellings', async () => {
-    const [first, second] = await Promise.all([run(['load', '--help']), run(['help', 'load'])]);
-    expect(first.stdout).toContain('All about load.');
-    expect(second.stdout).toBe(first.stdout);
-  });
-
-  it('--version of the real program names the versions of Rollcall and of Node', async () => {
-    expect(await run(['--version'], { script: MAIN })).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^rollcall \d+\.\d+\.\d+ \(Node \d+\.\d+\.\d+, \S+ \S+\)\n$/),
-    });
-  });
-});
-
-it('the reference hub of a checkout listens where --host says', async () => {
-  const args = ['hub', '--json', '--host', '127.0.0.1', '--port', '0', '--students', '10'];
-  const { code, stdout } = await run(args, { script: MAIN, onReady: (child) => child.kill('SIGTERM') });
-  expect([code, JSON.parse(stdout)]).toMatchObject([
-    0,
-    { baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/north$/) },
-  ]);
-});
-
-describe('wrong use ends with 2 and points to the help', () => {
-  it.each([
-    [['lod'], /unknown command 'lod'[^]*load[^]*→ rollcall --help/],
-    [['load', '--bogus'], /unknown option '--bogus'[^]*→ rollcall load --help/],
-    [['load', 'a', 'b'], /too many arguments[^]*→ rollcall load --help/],
-    [['load', '--config'], /argument missing/],
-    [[], /Usage:/],
-  ])('%j', async (args, expected) => {
-    const { code, stdout, stderr } = await run(args);
-    expect(code).toBe(2);
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(expected);
-    expect(stderr).not.toMatch(/^\s+at /m);
-  });
-});
-
-describe('errors', () => {
-  it('a known error shows what happened and what to do, without a stack trace', async () => {
-    const stderr = '✗ No broker answers\n→ Start Kafka.\n  see rollcall help KAFKA_UNREACHABLE\n';
-    expect(await run(['fail'])).toMatchObject({ code: 1, stderr });
-  });
-
-  it.each([
-    [
-      'by the path of a checkout',
-      '',
-      relative(folder, fileURLToPath(new URL('../../../rollcall', import.meta.url))),
-    ],
-    ['through kubectl where the Pod says so', 'kubectl exec -n a deployment/b -- rollcall', ''],
-  ])('names a command %s', async (_, command, path) => {
-    const { stderr } = await run(['fail'], { env: { ROLLCALL_COMMAND: command } });
-    expect(stderr).toContain(`see ${command}${path} help KAFKA_UNREACHABLE`);
-  });
-
-  it('an unknown error is one line that quotes no data, and complete in debug mode', async () => {
-    const [quiet, loud] = await Promise.all([run(['bug']), run(['bug'], { env: { ROLLCALL_DEBUG: '1' } })]);
-    expect(quiet.code).toBe(1);
+  it('that is unknown is one line that quotes no data, and complete in debug mode', async () => {
+    const quiet = await run(['bug']);
     expect(quiet.stderr).toMatch(/^✗ Something unforeseen[^\n]*\n→ ROLLCALL_DEBUG=1[^\n]*\n$/);
-    expect(quiet.stderr).not.toContain('Kari');
-    expect(loud.stderr).toMatch(/^\s+at /m);
-  });
-
-  it("a verb that needs a person's decision ends with 3", async () => {
-    expect((await run(['person'])).code).toBe(3);
+    expect([quiet.code, quiet.stderr]).toEqual([1, expect.not.stringContaining('Kari')]);
+    expect((await run(['bug'], { ROLLCALL_DEBUG: '1' })).stderr).toMatch(/^\s+at /m);
   });
 });
 
-describe('configuration', () => {
-  it('a missing file ends with 2, and the file is found by option before variable', async () => {
-    const env = { ROLLCALL_CONFIG: 'from-variable.yaml' };
-    const [variable, option] = await Promise.all([
-      run(['load'], { env }),
-      run(['--config', 'from-option.yaml', 'load'], { env }),
+describe('the exit code', () => {
+  it("is 2 for wrong use or a wrong configuration, 3 for a person's decision, 1 for a failure even then", async () => {
+    expect((await run(['person'])).code).toBe(3);
+    expect((await run(['load', '--config', '/nowhere.yaml'])).code).toBe(2);
+    expect([{}, { needsPerson: true }, { hasFailed: true, needsPerson: true }].map(exitCode)).toEqual([
+      0, 3, 1,
     ]);
-    expect(variable).toMatchObject({ code: 2, stderr: expect.stringContaining('at from-variable.yaml') });
-    expect(option).toMatchObject({ code: 2, stderr: expect.stringContaining('at from-option.yaml') });
-  });
-
-  it('is loaded from ./rollcall.yaml, and printed without secrets', async () => {
-    writeFileSync(join(folder, 'rollcall.yaml'), yamlWith());
-    const { code, stdout } = await run(['load', 'name', '--json', '--tenant', 'north'], {
-      env: { HUB_SECRET: 'S3CRET' },
-    });
-    expect(code).toBe(0);
-    expect(stdout).not.toContain('S3CRET');
-    expect(JSON.parse(stdout)).toMatchObject({ args: ['name'], tenant: 'north', path: './rollcall.yaml' });
   });
 
   it.each([
-    [['--config', 'a', '--json', 'options', 'leaf'], 'a'],
-    [['options', 'leaf', '--config', 'b', '--json'], 'b'],
-    [['--config', 'a', 'options', '--config', 'b', 'leaf', '--config', 'c', '--json'], 'c'],
-  ])('global options apply wherever they are: %j', async (args, expected) => {
-    const { stdout } = await run(args, { env: { ROLLCALL_CONFIG: 'variable' } });
-    expect(JSON.parse(stdout)).toMatchObject({ configPath: expected });
+    [['run'], 0],
+    [['--config', 'pull', 'run'], 0],
+    [['-c', 'x.yaml', '--json', 'tail', 'users'], 0],
+    [['--config', 'run', 'pull', '--full'], 1],
+    [['help', 'run'], 1],
+    [[], 1],
+  ])('is, before anything has begun, that of the verb in %j', (argv, expected) => {
+    expect(earlyExitCode(argv)).toBe(expected);
   });
 });
 
-describe('signals', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('%s lets the verb end by itself', async (signal) => {
-    const ended = await run(['wait'], { onReady: (child) => child.kill(signal) });
-    expect(ended).toMatchObject({ code: 0, signal: null, stdout: 'ready\nstopped\n', stderr: '' });
-  });
+it.each([
+  [['options', 'leaf', '--json'], {}, './rollcall.yaml'],
+  [['options', 'leaf', '--json'], { ROLLCALL_CONFIG: 'variable' }, 'variable'],
+  [['--config', 'a', '--json', 'options', 'leaf'], { ROLLCALL_CONFIG: 'variable' }, 'a'],
+  [['--config', 'a', 'options', '--config', 'b', 'leaf', '--config', 'c', '--json'], {}, 'c'],
+])(
+  'global options apply wherever they are, and before the variable: %j %j',
+  async (args, env, configPath) => {
+    expect(JSON.parse((await run(args, env)).stdout)).toEqual({ configPath, args: [] });
+  },
+);
 
-  it('a second SIGTERM is none, as where a supervisor signals a whole group of processes', async () => {
-    const onReady = (child: ReturnType<typeof spawn>) => {
-      for (const signal of ['SIGTERM', 'SIGTERM'] as const) child.kill(signal);
-    };
-    expect(await run(['wait'], { onReady })).toMatchObject({ code: 0, signal: null });
-  });
+describe('a signal', () => {
+  it.each(['SIGTERM', 'SIGINT'])(
+    '%s lets the verb end by itself; a second SIGTERM is none',
+    async (signal) => {
+      const ended = await run(['wait'], {}, (host) => {
+        for (const each of [signal, 'SIGTERM']) host.emit(each, each);
+      });
+      expect(ended).toEqual({ code: 1, stdout: 'ready\n', stderr: '✗ stopped before it was done\n' });
+    },
+  );
 
-  it('Ctrl-C after a signal ends a verb that does not listen', async () => {
-    const ended = await run(['hang'], {
-      onReady: (child) => {
-        child.kill('SIGTERM');
-        const again = setInterval(() => child.kill('SIGINT'), 50);
-        child.once('exit', () => clearInterval(again));
-      },
+  it('is followed by the end at once, where it is Ctrl-C after another one', async () => {
+    const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+    await run(['wait'], {}, (host) => {
+      for (const each of ['SIGINT', 'SIGTERM', 'SIGINT']) host.emit(each, each);
     });
-    expect(ended).toMatchObject({ code: 1, signal: null });
+    expect(exit.mock.calls).toEqual([[1]]);
+    exit.mockRestore();
   });
+});
 
-  it('a reader that goes away ends the program without complaint', async () => {
-    const ended = await run(['chatter'], { onReady: (child) => child.stdout?.destroy() });
-    expect(ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+describe('names on the command line', () => {
+  const config = load(yamlWith());
+
+  it('that are left out mean every tenant', () =>
+    expect(chooseTenants(config, undefined)).toBe(config.tenants));
+
+  it.each([
+    ['an unknown tenant', () => chooseTenants(config, 'nroth'), 'There are: north'],
+    ['an unknown collection', () => choose(config, { collection: ['lineitems'] }), 'line-items'],
+    ["one of Rollcall's own topics", () => choose(config, { collection: ['rejects'] }), 'users'],
+  ])('of %s are refused with those that there are', (_, attempt, known) => {
+    const remedy = expect.stringContaining(known) as string;
+    expect(attempt).toThrow(expect.objectContaining({ code: 'USAGE_INVALID', remedy }) as Error);
   });
 });

@@ -58,32 +58,23 @@ function watched() {
   };
 }
 
-describe('a running process', () => {
-  it('takes up a changed configuration within seconds', () => {
-    using process = watched();
-    process.write(configOf(['north', 'east']));
-    vi.advanceTimersByTime(TAKEN_UP_AFTER_MS - 1);
-    expect(process.onChanged).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(1);
-    expect(process.onChanged.mock.calls).toEqual([[{ added: ['east'], changed: [], removed: ['south'] }]]);
-    expect(process.lines.join('')).toContain('"added":["east"],"changed":[],"removed":["south"]');
-    vi.advanceTimersByTime(60_000);
-    expect(process.onChanged).toHaveBeenCalledOnce();
-  });
+const taken = () => vi.advanceTimersByTimeAsync(TAKEN_UP_AFTER_MS);
 
-  it('takes up no half of a file that is being written, nor of one that the configuration names', () => {
+describe('a running process', () => {
+  it('takes up a changed configuration within seconds, once, and no half of a file that is being written, nor of one that it names', () => {
     using process = watched();
     process.write(configOf(['north']));
     process.writeSecret('t');
     vi.advanceTimersByTime(RECHECK_AFTER_MS);
-    process.write(configOf(['north', 'south', 'east']));
+    process.write(configOf(['north', 'east']));
     vi.advanceTimersByTime(RECHECK_AFTER_MS);
     process.writeSecret('two');
-    vi.advanceTimersByTime(RECHECK_AFTER_MS);
+    vi.advanceTimersByTime(TAKEN_UP_AFTER_MS - 1);
     expect([process.secret(), process.onChanged.mock.calls]).toEqual(['one', []]);
-    vi.advanceTimersByTime(RECHECK_AFTER_MS);
+    vi.advanceTimersByTime(60_000);
     expect(process.secret()).toBe('two');
-    expect(process.onChanged.mock.calls).toMatchObject([[{ added: ['east'], removed: [] }]]);
+    expect(process.onChanged.mock.calls).toMatchObject([[{ added: ['east'], removed: ['south'] }]]);
+    expect(process.lines.join('')).toContain('"added":["east"],"changed":[],"removed":["south"]');
   });
 
   it('takes it up at once at SIGHUP, until it ends', () => {
@@ -99,71 +90,53 @@ describe('a running process', () => {
     expect(watching.onChanged).toHaveBeenCalledOnce();
   });
 
-  it('shows a removed tenant nowhere: not on the board, in no gauge and in no counter, also when it ends its last sync later', async () => {
+  it('shows a removed tenant nowhere, also when it ends its last sync later, a changed one as one that begins, and the others as they are', async () => {
     using process = watched();
+    const [north] = process.board.tenants;
     expect(await process.metrics.metrics()).toContain('tenant="south"');
     process.write(configOf(['north']));
-    await vi.advanceTimersByTimeAsync(TAKEN_UP_AFTER_MS);
+    await taken();
     process.count('south', caughtUp('users', null));
-    expect(process.shown()).toEqual(['north']);
-    expect(process.board.configured).toEqual(['north']);
+    expect([process.board.configured, process.board.tenants]).toEqual([['north'], [north]]);
     const text = await process.metrics.metrics();
     expect(text).not.toContain('tenant="south"');
     expect(text).toContain('rollcall_hub_requests_total{tenant="north",outcome="ok"} 1');
     expect(text).toContain('rollcall_owner{tenant="north"} 0');
-  });
-
-  it('shows a changed tenant as one that begins, and the others as they are', () => {
-    using process = watched();
-    const [north, south] = process.board.tenants;
-    const text = JSON.parse(configOf(['north', 'south'])) as { tenants: [object, object] };
-    Object.assign(text.tenants[1], { collections: ['orgs'] });
-    process.write(JSON.stringify(text));
-    vi.advanceTimersByTime(TAKEN_UP_AFTER_MS);
-    expect(process.board.tenants[0]).toBe(north);
-    expect(process.board.tenants[1]).not.toBe(south);
-    expect(process.board.tenants[1]?.status().collections.map(({ collection }) => collection)).toEqual([
-      'orgs',
-    ]);
+    process.write(configOf(['north']).replace('users', 'orgs'));
+    await taken();
+    const shown = process.board.tenants.map((each) =>
+      each.status().collections.map(({ collection }) => collection),
+    );
+    expect(shown).toEqual([['orgs']]);
   });
 });
 
-describe('a configuration on disk that is not valid', () => {
-  it('is logged once, and shown by page, heartbeat and metrics until it is mended, while the tenants stay as they are', async () => {
-    using process = watched();
-    const before = process.board.reasons();
-    const valid = 'rollcall_configuration_valid';
-    expect(await process.metrics.metrics()).toContain(`${valid} 1`);
-    process.write('{ "tenants": [] }');
-    await vi.advanceTimersByTimeAsync(10 * RECHECK_AFTER_MS);
-    const logged = process.lines.filter((line) => line.includes('is not valid'));
-    expect(logged).toHaveLength(1);
-    expect(logged[0]).toContain('line 1: tenants names no tenant');
-    const note = { why: expect.stringContaining('tenants names no tenant') as string };
-    expect(await process.board.json()).toMatchObject({ configuration: { isValid: false, note } });
-    expect(process.board.heartbeatOf('north')['note']).toContain('tenants names no tenant');
-    expect(await process.metrics.metrics()).toContain(`${valid} 0`);
-    expect([process.shown(), process.board.reasons()]).toEqual([['north', 'south'], before]);
-    process.write(configOf(['north', 'south']));
-    await vi.advanceTimersByTimeAsync(TAKEN_UP_AFTER_MS);
-    expect(await process.board.json()).toMatchObject({ configuration: { isValid: true, note: null } });
-    expect(process.board.heartbeatOf('north')['note']).toBe('null');
-    expect(await process.metrics.metrics()).toContain(`${valid} 1`);
-    expect(process.lines.at(-1)).toContain('the configuration has been read again');
-    const since = /^rollcall_configuration_timestamp_seconds (.+)$/m.exec(await process.metrics.metrics());
-    expect(Number(since?.[1])).toBe(Date.now() / 1000);
-  });
-
-  it('is told from one that waits for a restart, which is valid', async () => {
-    using process = watched();
-    process.write(configOf(['north', 'south', 'east'], { http: { port: 1 } }));
-    await vi.advanceTimersByTimeAsync(TAKEN_UP_AFTER_MS);
-    expect(process.onChanged).toHaveBeenCalledOnce();
-    expect(process.lines.join('')).toContain('"added":["east"]');
-    expect(process.lines.join('')).toContain('another http.port');
-    expect(await process.board.json()).toMatchObject({
-      configuration: { isValid: true, note: { remedy: expect.stringContaining('Restart') as string } },
-    });
-    expect(await process.metrics.metrics()).toContain('rollcall_configuration_valid 1');
-  });
+it('a configuration on disk that is not valid is logged once, and shown by page, heartbeat and metrics until it is mended, while the tenants stay as they are', async () => {
+  using process = watched();
+  const before = process.board.reasons();
+  const expectShown = async (isValid: boolean, note: object | null, said: string) => {
+    expect(await process.board.json()).toMatchObject({ configuration: { isValid, note } });
+    expect(process.board.heartbeatOf('north')['note']).toContain(said);
+    expect(await process.metrics.metrics()).toContain(`rollcall_configuration_valid ${isValid ? 1 : 0}`);
+  };
+  await expectShown(true, null, 'null');
+  process.write('{ "tenants": [] }');
+  await vi.advanceTimersByTimeAsync(10 * RECHECK_AFTER_MS);
+  const logged = process.lines.filter((line) => line.includes('is not valid'));
+  expect(logged).toEqual([expect.stringContaining('line 1: tenants names no tenant')]);
+  const why = expect.stringContaining('tenants names no tenant') as string;
+  await expectShown(false, { why }, 'tenants names no tenant');
+  expect([process.shown(), process.board.reasons()]).toEqual([['north', 'south'], before]);
+  process.write(configOf(['north', 'south']));
+  await taken();
+  await expectShown(true, null, 'null');
+  expect(process.lines.at(-1)).toContain('the configuration has been read again');
+  const since = /^rollcall_configuration_timestamp_seconds (.+)$/m.exec(await process.metrics.metrics());
+  expect(Number(since?.[1])).toBe(Date.now() / 1000);
+  // One that waits for a restart is valid.
+  process.write(configOf(['north', 'south', 'east'], { http: { port: 1 } }));
+  await taken();
+  const remedy = expect.stringContaining('Restart') as string;
+  await expectShown(true, { remedy }, 'Restart');
+  expect(process.lines.join('')).toMatch(/"added":\["east"\][^]*another http.port/);
 });
