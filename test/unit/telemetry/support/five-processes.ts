@@ -5,8 +5,6 @@ import type { ReadHeartbeats } from '../../../../src/core/health/tenant-facts.ts
 import { MemoryCoordination } from '../../state/memory-coordination.ts';
 import { caughtUp, configOf, loaded } from './board-of.ts';
 
-export const TENANTS = Array.from({ length: 500 }, (_, at) => `t${String(at).padStart(3, '0')}`);
-
 interface Shown {
   readonly summary: string;
   readonly needsPerson: boolean;
@@ -24,11 +22,12 @@ interface Shown {
 const ownerOf = (process: number, tenant: string): string => `pod-${process}-1-0000a${tenant.slice(1)}`;
 
 /** Five processes that share the tenants, each in fifths; the board of each one reads what the others announce. */
-export async function fiveProcesses(startMs: number) {
+export async function fiveProcesses(startMs: number, count = 20) {
+  const tenants = Array.from({ length: count }, (_, at) => `t${String(at).padStart(3, '0')}`);
   let nowMs = startMs;
   const now = (): number => nowMs;
   const coordination = new MemoryCoordination(now);
-  const configuration = configOf(TENANTS, COLLECTIONS);
+  const configuration = configOf(tenants, COLLECTIONS);
   const reads: { readonly ids: number; readonly facts: readonly string[] | undefined }[] = [];
   let answer: ReadHeartbeats = (ids, facts) => coordination.livingOwners(ids, facts);
   const read: ReadHeartbeats = (ids, facts) => {
@@ -37,7 +36,7 @@ export async function fiveProcesses(startMs: number) {
   };
   const boards = [0, 1, 2, 3, 4].map((at) => {
     const board = new Board(configuration, { version: '1.2.3', now, read });
-    const own = TENANTS.filter((_, index) => index % 5 === at);
+    const own = tenants.filter((_, index) => index % 5 === at);
     board.hold(own);
     for (const id of own) {
       board.note(id, { type: 'owned', owner: ownerOf(at, id) });
@@ -58,6 +57,7 @@ export async function fiveProcesses(startMs: number) {
   return {
     board: first.board,
     boards,
+    tenants,
     configuration,
     coordination,
     reads,
