@@ -122,22 +122,17 @@ describe('deltaOverlap', () => {
     expect(made.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
   });
 
-  it('is not blamed where no incremental sync brought a row: a filter that selects nothing is', async () => {
+  it.each([
+    [
+      'is not blamed where no incremental sync brought a row: a filter that selects nothing is',
+      false,
+      2,
+      true,
+    ],
+    ['that is too small shows at the next full sync', true, 1, null],
+  ])('%s', async (_, filterSelects, rowsLate, isFilterMute) => {
     const made = await loaded();
-    made.filterSelects = false;
-    const parts = await made.session(5 * MINUTE);
-    await runSync(parts, 'FULL', { signal });
-    for (let minute = 1; minute <= 60; minute += 1) {
-      made.nowMs += MINUTE;
-      if (minute % 10 === 0) made.put(`new${minute}`, 'new');
-      await runSync(parts, 'INCREMENTAL', { signal });
-    }
-    const result = await runSync(parts, 'FULL', { signal });
-    expect(result).toMatchObject({ stats: { rowsLate: 5, isFilterMute: true } });
-  });
-
-  it('that is too small shows at the next full sync', async () => {
-    const made = await loaded();
+    made.filterSelects = filterSelects;
     const parts = await made.session(5 * MINUTE);
     await runSync(parts, 'FULL', { signal });
     for (let minute = 1; minute <= 60; minute += 1) {
@@ -153,7 +148,7 @@ describe('deltaOverlap', () => {
     const result = await runSync(parts, 'FULL', { signal });
     expect(result).toMatchObject({
       kind: 'complete',
-      stats: { rowsCreated: 1, rowsUpdated: 2, rowsLate: 1, isFilterMute: null },
+      stats: { rowsCreated: rowsLate, rowsUpdated: 2, rowsLate, isFilterMute },
     });
     // A second full sync at once has nothing to judge by.
     expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ stats: { rowsLate: null } });

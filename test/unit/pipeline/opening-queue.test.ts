@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RollcallError } from '../../../src/errors.ts';
+import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import type { ConfigChange } from '../../../src/config/config-file.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
@@ -16,8 +16,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Runs a worker of 24 tenants without collections; each opening ends when the test says so. */
-function worker(prepare: (tenantId: string) => Promise<void>) {
+/** Runs a worker of tenants without collections; each opening ends when the test says so. */
+function worker(prepare: (tenantId: string) => Promise<void>, ids: readonly string[] = TENANTS) {
   const memory = createMemoryStore();
   /** Tenants that another process owns now. */
   const others = new Set<string>();
@@ -29,7 +29,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
   const stopped: string[] = [];
   /** At each leave of the group, which tenants had stopped. */
   const left: (readonly string[])[] = [];
-  const config = { kafka: { sessionMs: 10_000 }, tenants: TENANTS.map((id) => ({ id })) };
+  const config = { kafka: { sessionMs: 10_000 }, tenants: ids.map((id) => ({ id })) };
   const rejoin = vi.fn<() => void>();
   const followed: string[] = [];
   let onChanged: (change: ConfigChange) => void = () => undefined;
@@ -85,7 +85,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
     },
     join: (events) => {
       group = events;
-      assign(TENANTS);
+      assign(ids);
       return { rejoin, leave: async () => void left.push([...stopped]) };
     },
   });
@@ -136,6 +136,12 @@ function heldOpenings() {
   };
 }
 
+const passes = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const opens = () => Promise.resolve();
+const trouble = (code: ErrorCode): RollcallError =>
+  new RollcallError(code, 'it does not fit', { remedy: 'Mend it.' });
+const without = (...ids: string[]): string[] => TENANTS.filter((tenantId) => !ids.includes(tenantId));
+
 describe('a start with many tenants', () => {
   it('opens ten tenants at a time, and serves the first before the last is opened', async () => {
     const { begun, open, prepare } = heldOpenings();
@@ -151,24 +157,17 @@ describe('a start with many tenants', () => {
     expect([most, begun.length]).toEqual([AT_ONCE, TENANTS.length]);
   });
 
-  it('serves the others while openings hang', async () => {
-    const hanging = new Set(TENANTS.slice(0, AT_ONCE));
-    const { served, failures } = worker((tenantId) =>
-      hanging.has(tenantId) ? new Promise(() => undefined) : Promise.resolve(),
-    );
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(served).toEqual(TENANTS.slice(AT_ONCE));
-    expect(failures).toEqual([]);
-  });
-
-  it('gives the place of a tenant that failed to others while it waits for its next attempt', async () => {
-    const trouble = new RollcallError('KAFKA_UNREACHABLE', 'no broker', { remedy: 'Wait.' });
-    const { served, failures } = worker((tenantId) =>
-      tenantId === 't3' || tenantId === 't7' ? Promise.resolve() : Promise.reject(trouble),
-    );
-    await vi.advanceTimersByTimeAsync(400);
-    expect(served).toEqual(['t3', 't7']);
-    expect(new Set(failures).size).toBe(TENANTS.length - 2);
+  it('serves the others while openings hang, or fail and wait for their next attempt', async () => {
+    const { served, failures } = worker((tenantId) => {
+      const number = TENANTS.indexOf(tenantId);
+      if (number < AT_ONCE) return new Promise(() => undefined);
+      return number % 2 === 0 ? Promise.resolve() : Promise.reject(trouble('KAFKA_UNREACHABLE'));
+    });
+    await passes(29_000);
+    expect([served, failures]).toEqual([[], []]);
+    await passes(1_400);
+    expect(served).toEqual(TENANTS.slice(AT_ONCE).filter((_, number) => number % 2 === 0));
+    expect(new Set(failures).size).toBe((TENANTS.length - AT_ONCE) / 2);
   });
 
   it('stops at once while tenants wait for their turn', async () => {
@@ -182,8 +181,8 @@ describe('a start with many tenants', () => {
 });
 
 describe('a tenant that needs a person', () => {
-  const trouble = (code: 'KAFKA_TOPIC_MISMATCH' | 'OWNERSHIP_LOST'): RollcallError =>
-    new RollcallError(code, 'it does not fit', { remedy: 'Mend it.' });
+  const FEW = ['t1', 't2', 't3', 't4'];
+  const others = ['t1', 't2', 't4'];
 
   it('fails alone, and is tried again every five minutes until it opens', async () => {
     let attempts = 0;
@@ -191,161 +190,133 @@ describe('a tenant that needs a person', () => {
       if (tenantId !== 't3') return Promise.resolve();
       attempts += 1;
       return attempts < 3 ? Promise.reject(trouble('KAFKA_TOPIC_MISMATCH')) : Promise.resolve();
-    });
-    await vi.advanceTimersByTimeAsync(299_000);
-    expect(served).toEqual(TENANTS.filter((tenantId) => tenantId !== 't3'));
-    expect(attempts).toBe(1);
-    await vi.advanceTimersByTimeAsync(2_000);
+    }, FEW);
+    await passes(299_000);
+    expect([served, attempts]).toEqual([others, 1]);
+    await passes(2_000);
     expect(attempts).toBe(2);
-    await vi.advanceTimersByTimeAsync(300_000);
-    expect(served.at(-1)).toBe('t3');
-    expect(served).toHaveLength(TENANTS.length);
+    await passes(300_000);
+    expect(served).toEqual([...others, 't3']);
   });
 
   it('is taken back from a process that took it over when that one has ended, after seconds and not in turns', async () => {
     let attempts = 0;
-    const { served, stopped, others } = worker((tenantId) => {
+    const made = worker((tenantId) => {
       if (tenantId !== 't3') return Promise.resolve();
       attempts += 1;
       return Promise.reject(trouble('OWNERSHIP_LOST'));
-    });
-    others.add('t3');
-    await vi.advanceTimersByTimeAsync(50_000);
-    expect([attempts, served.length]).toEqual([1, TENANTS.length - 1]);
+    }, FEW);
+    const { served, stopped } = made;
+    made.others.add('t3');
+    await passes(50_000);
     // Each attempt is a tenure of its own, with another tenant object.
-    expect(stopped).toEqual(['t3']);
-    others.delete('t3');
-    await vi.advanceTimersByTimeAsync(10_000);
+    expect([attempts, stopped, served]).toEqual([1, ['t3'], others]);
+    made.others.delete('t3');
+    await passes(10_000);
     expect(attempts).toBeGreaterThan(1);
-    await vi.advanceTimersByTimeAsync(300_000);
+    await passes(300_000);
     expect(attempts).toBeLessThan(12);
-    expect(served.length).toBe(TENANTS.length - 1);
   });
 
   it('ends the process once every other one has failed as well', async () => {
     const last = Promise.withResolvers<void>();
-    const { running, ended } = worker((tenantId) => {
-      if (tenantId === 't3') return last.promise;
-      return Promise.reject(trouble('KAFKA_TOPIC_MISMATCH'));
-    });
-    await vi.advanceTimersByTimeAsync(1_000);
+    const failing = () => Promise.reject<void>(trouble('KAFKA_TOPIC_MISMATCH'));
+    const { running, ended } = worker((tenantId) => (tenantId === 't3' ? last.promise : failing()), FEW);
+    await passes(1_000);
     expect(ended).not.toHaveBeenCalled();
     last.reject(trouble('KAFKA_TOPIC_MISMATCH'));
     await expect(running).rejects.toMatchObject({ code: 'KAFKA_TOPIC_MISMATCH' });
   });
 
   it('ends no process that has only some of the tenants, or that another process has superseded', async () => {
-    const { assign, ended } = worker((tenantId) =>
-      Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH')),
+    const { assign, ended } = worker(
+      (tenantId) => Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH')),
+      FEW,
     );
-    await vi.advanceTimersByTimeAsync(10_000);
+    await passes(10_000);
     assign(['t1', 't2']);
-    await vi.advanceTimersByTimeAsync(301_000);
+    await passes(301_000);
     expect(ended).not.toHaveBeenCalled();
   });
 });
 
 describe('a tenant that is assigned to this process', () => {
-  const opens = () => Promise.resolve();
-
-  it('is mirrored until it is assigned to another one, and from the next assignment on again', async () => {
-    const { served, stopped, assign } = worker(opens);
-    await vi.advanceTimersByTimeAsync(1_000);
-    const rest = TENANTS.filter((tenantId) => tenantId !== 't3');
-    assign(rest);
-    await vi.advanceTimersByTimeAsync(0);
+  it('is mirrored until it is assigned to another one or the membership is lost, and from the next assignment on again', async () => {
+    const { served, failures, stopped, assign, lose } = worker(opens);
+    await passes(1_000);
+    assign(without('t3'));
+    await passes(0);
     expect(stopped).toEqual(['t3']);
     assign(TENANTS);
-    await vi.advanceTimersByTimeAsync(100);
+    await passes(100);
     expect(served).toEqual([...TENANTS, 't3']);
-  });
-
-  it('that another worker held begins after that one has had time to end, the others at once', async () => {
-    const { served, assign } = worker(opens);
+    lose();
+    await passes(0);
+    expect([stopped.toSorted(), failures]).toEqual([[...TENANTS, 't3'].toSorted(), TENANTS]);
     assign([]);
-    await vi.advanceTimersByTimeAsync(1_000);
     served.length = 0;
+    // What another worker held until now begins after that one has had time to end, the others at once.
     assign(['t1', 't2'], ['t2']);
-    await vi.advanceTimersByTimeAsync(499);
+    await passes(499);
     expect(served).toEqual(['t1']);
-    await vi.advanceTimersByTimeAsync(501);
+    await passes(501);
     expect(served).toEqual(['t1', 't2']);
   });
 
-  it('stops when the process lost its membership, shows why, and goes on with the next assignment', async () => {
-    const { served, failures, stopped, assign, lose } = worker(opens);
-    await vi.advanceTimersByTimeAsync(1_000);
-    lose();
-    await vi.advanceTimersByTimeAsync(0);
-    expect([stopped.toSorted(), failures]).toEqual([TENANTS.toSorted(), TENANTS]);
-    assign(TENANTS);
-    await vi.advanceTimersByTimeAsync(100);
-    expect(served).toEqual([...TENANTS, ...TENANTS]);
-  });
-
-  it('begins anew when its configuration has changed, and no other one does', async () => {
-    const { served, stopped, configure, rejoin } = worker(opens);
-    await vi.advanceTimersByTimeAsync(1_000);
+  it('begins anew when its configuration has changed, and no other one, nor one that is assigned elsewhere', async () => {
+    const { served, stopped, assign, configure, rejoin } = worker(opens);
+    await passes(1_000);
     configure(TENANTS, ['t3', 't5']);
-    await vi.advanceTimersByTimeAsync(100);
-    expect(stopped).toEqual(['t3', 't5']);
-    expect(served).toEqual([...TENANTS, 't3', 't5']);
+    await passes(100);
+    expect([stopped, served]).toEqual([
+      ['t3', 't5'],
+      [...TENANTS, 't3', 't5'],
+    ]);
     expect(rejoin).not.toHaveBeenCalled();
-  });
-
-  it('does not begin because its configuration has changed, if it is assigned to another process', async () => {
-    const { served, assign, configure } = worker(opens);
-    await vi.advanceTimersByTimeAsync(1_000);
     assign(['t1']);
     configure(TENANTS, ['t3']);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(served).toEqual(TENANTS);
+    await passes(1_000);
+    expect(served).toHaveLength(TENANTS.length + 2);
   });
 
   it('ends at once when the configuration does not name it any more, and begins when it does again and is assigned', async () => {
     const { served, stopped, assign, configure, rejoin } = worker(opens);
-    await vi.advanceTimersByTimeAsync(1_000);
-    const rest = TENANTS.filter((tenantId) => tenantId !== 't3');
-    configure([...rest, 'new']);
-    await vi.advanceTimersByTimeAsync(100);
+    await passes(1_000);
+    configure([...without('t3'), 'new']);
+    await passes(100);
     expect([stopped, rejoin.mock.calls.length, served.length]).toEqual([['t3'], 1, TENANTS.length]);
-    assign([...rest, 'new']);
-    await vi.advanceTimersByTimeAsync(100);
-    expect(served).toEqual([...TENANTS, 'new']);
-    configure([...TENANTS, 'new']);
-    assign([...TENANTS, 'new']);
-    await vi.advanceTimersByTimeAsync(100);
-    expect(served).toEqual([...TENANTS, 'new', 't3']);
-    expect(stopped).toEqual(['t3']);
+    for (const ids of [
+      [...without('t3'), 'new'],
+      [...TENANTS, 'new'],
+    ]) {
+      configure(ids);
+      assign(ids);
+      await passes(100);
+    }
+    expect([served, stopped]).toEqual([[...TENANTS, 'new', 't3'], ['t3']]);
   });
 
   it('that is changed and removed while it still ends its last transaction is not begun', async () => {
     const { begun, open, prepare } = heldOpenings();
     const { configure, ended } = worker(prepare);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await passes(1_000);
     const [first = ''] = begun;
     configure(TENANTS, [first]);
-    configure(TENANTS.filter((tenantId) => tenantId !== first));
+    configure(without(first));
     open.get(first)?.resolve();
-    await vi.advanceTimersByTimeAsync(1_000);
+    await passes(1_000);
     expect(ended).not.toHaveBeenCalled();
     expect(begun.filter((tenantId) => tenantId === first)).toHaveLength(1);
     for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
   });
 
-  it('is not changed any more when the process is ending', async () => {
-    const { followed, served, configure, stop } = worker(opens);
+  it('has stopped before the process leaves the group, and is not changed any more when the process is ending', async () => {
+    const { followed, left, served, configure, stop } = worker(opens);
     await vi.waitFor(() => expect(served).toEqual(TENANTS));
     const stopping = stop();
     configure(TENANTS, ['t3']);
     await stopping;
     expect([served, followed]).toEqual([TENANTS, ['no more']]);
-  });
-
-  it('has stopped before the process leaves the group', async () => {
-    const { left, served, stop } = worker(opens);
-    await vi.waitFor(() => expect(served).toEqual(TENANTS));
-    await stop();
     expect(left.map((each) => each.toSorted())).toEqual([TENANTS.toSorted()]);
   });
 });
