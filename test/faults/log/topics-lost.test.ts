@@ -46,9 +46,8 @@ describe.each(ROUNDS)('round %i', (seed) => {
       await tenant.start();
       await tenant.heals();
       for (const [topic, how] of losses) {
-        tenant.churn.step(20);
-        await tenant.heals({ lost });
         if (process === 'stopped') await tenant.endsWell({ lost });
+        tenant.churn.step(20);
         await WAYS[how]?.(tenant.topic(topic));
         // Versions that are published again show their absences again.
         lost.push(topic, ...(topic === 'absence-versions' ? ['absences'] : []));

@@ -5,7 +5,7 @@ import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { IS_FULL } from '../../run/rounds.ts';
 import { troubledTenant, type TroubledTenant } from '../support/tenant.ts';
 
-const KILLS = IS_FULL ? 100 : 6;
+const KILLS = IS_FULL ? 100 : 4;
 /** Everything is checked this often, so that a violation shows near the kill that led to it. */
 const CHECKED_AFTER_KILLS = IS_FULL ? 10 : KILLS;
 const LONGEST_LIFE_MS = 2_500;

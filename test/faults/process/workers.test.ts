@@ -12,7 +12,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
     const waiting = new Set<RollcallProcess>();
     const owner = (): Promise<RollcallProcess> =>
       vi.waitUntil(() => [...waiting].find((each) => each.output().includes('the tenant is owned')), {
-        timeout: 60_000,
+        timeout: 180_000,
         interval: 100,
       });
     {

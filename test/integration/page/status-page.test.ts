@@ -155,7 +155,7 @@ describe.skipIf(browser === undefined)('the status page of one tenant, in Chromi
 describe.skipIf(browser === undefined || !IS_FULL)(
   'the page of one of five processes with 500 tenants, in Chromium',
   async () => {
-    const world = await fiveProcesses(Date.now());
+    const world = await fiveProcesses(Date.now(), 500);
     const note = (process: number, tenant: string, event: Parameters<Board['note']>[1]): void =>
       void world.boards[process]?.board.note(tenant, event);
     note(4, 't499', caughtUp('users', withheld('users', 7)));

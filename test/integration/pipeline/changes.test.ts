@@ -87,7 +87,7 @@ describe('changes', () => {
     requests.clear();
     district.remove('users', gone);
     const sync = mirror.full('users');
-    await vi.waitFor(() => expect(requests.counts()['users']).toEqual({ 200: 1 }), {
+    await vi.waitFor(() => expect(requests.counts()['users']).toHaveProperty('200'), {
       timeout: 10_000,
       interval: 5,
     });
