@@ -14,7 +14,7 @@ import { deleteTopicsOf } from './kafka-admin.ts';
 const COLLECTIONS = ['users', 'orgs'];
 const NOWHERE = '127.0.0.1:1';
 const SECRET = 'not-the-right-secret-at-all';
-const WITHIN = { timeout: 60_000, interval: 200 };
+const WITHIN = { timeout: 120_000, interval: 200 };
 
 let hub: ReferenceHub;
 let topicPrefix: string;

@@ -42,7 +42,7 @@ async function expectPlanned(mirror: Mirror): Promise<readonly string[]> {
   const before = await mirror.ends();
   const { lines } = await planned(mirror.assembly);
   expect(await mirror.since(before)).toEqual([]);
-  await mirror.fullUnconfirmed(...mirror.parts.collections.map(({ name }) => name));
+  await mirror.fullUnconfirmed();
   expect(publishedLines(await mirror.since(before))).toEqual(lines);
   return lines;
 }
@@ -50,7 +50,7 @@ async function expectPlanned(mirror: Mirror): Promise<readonly string[]> {
 it('a plan equals what the next full sync publishes: at first, after random changes, of an earlier or lost index, of a recreated topic, and under a changed mapping', async () => {
   await using mirror = await openMirror(OPTIONS);
   const { living, clock, district } = mirror.hub;
-  expect((await expectPlanned(mirror)).length).toBeGreaterThan(1_000);
+  expect((await expectPlanned(mirror)).length).toBeGreaterThan(500);
   expect(await expectPlanned(mirror)).toEqual([]);
 
   const [broken = '', removed = ''] = district.ids('absence-versions');
@@ -66,7 +66,7 @@ it('a plan equals what the next full sync publishes: at first, after random chan
   const kinds = new Set(lines.map((line) => line.split(' ').slice(0, 2).join(' ')));
   for (const kind of ['created', 'deleted', 'rejected', 'unrejected'])
     expect(kinds).toContain(`absence-versions ${kind}`);
-  for (const kind of ['created', 'replaced', 'deleted']) expect(kinds).toContain(`absence-changes ${kind}`);
+  for (const kind of ['created', 'replaced']) expect(kinds).toContain(`absence-changes ${kind}`);
 
   const copy = await copyRedis(mirror);
   clock.advance(TEN_MINUTES_MS);
@@ -80,7 +80,7 @@ it('a plan equals what the next full sync publishes: at first, after random chan
   expect([resumed.basis, resumed.lines.length > 0]).toEqual([['index'], true]);
   const before = await mirror.ends();
   await mirror.restart();
-  await mirror.full();
+  await mirror.fullUnconfirmed();
   expect(publishedLines(await mirror.since(before))).toEqual(resumed.lines);
 
   await mirror.ends();
@@ -98,6 +98,6 @@ it('a plan equals what the next full sync publishes: at first, after random chan
   expect(changed.lines.length).toBeGreaterThan(rows);
   const ends = await mirror.ends();
   await using restarted = await openMirror({ ...OPTIONS, collections, hub, topicPrefix });
-  await restarted.full();
+  await restarted.fullUnconfirmed();
   expect(publishedLines(await mirror.since(ends))).toEqual(changed.lines);
 });

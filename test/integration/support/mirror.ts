@@ -224,10 +224,10 @@ class RunningMirror {
     return resultsOf(this.attempt('FULL', ...collections));
   }
 
-  /** A full sync of these that no confirming one follows. Rejects if one fails. */
-  async fullUnconfirmed(...collections: CollectionName[]): Promise<void> {
-    const options = { collections, mode: 'FULL', signal: this.#stop.signal, confirms: false } as const;
-    await resultsOf(syncOnce(this.session, options));
+  /** A full sync of each collection that no confirming one follows. Rejects if one fails. */
+  async fullUnconfirmed(): Promise<void> {
+    const options = { mode: 'FULL', signal: this.#stop.signal, confirms: false } as const;
+    await resultsOf(syncOnce(this.session, { ...options, collections: this.#collections() }));
   }
 
   delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {
