@@ -92,7 +92,7 @@ async function untilWell(observed: Observed): Promise<void> {
   for (const endMs = Date.now() + WELL_WITHIN_MS; ; await sleep(LOOK_AGAIN_MS)) {
     const said = await observe(observed);
     if (said.every(({ isWell }) => isWell)) return;
-    if (Date.now() > endMs) throw new StackError(`not everything says well: ${rowOf('', said)}`);
+    if (Date.now() > endMs) throw new StackError(`not everything says well: ${textOf(said)}`);
   }
 }
 
@@ -107,7 +107,7 @@ async function watch(outage: Outage, observed: Observed): Promise<readonly strin
     for (let minute = 1; minute <= MINUTES; minute += 1) {
       await sleep(beganMs + minute * MINUTE_MS - Date.now());
       const said = await observe(observed);
-      process.stdout.write(`${rowOf(`${outage.name} | ${minute}`, said)}\n`);
+      process.stdout.write(`${outage.name}, minute ${minute}: ${textOf(said)}\n`);
       const well = said.filter(({ isWell }) => isWell);
       wrong.push(
         ...well.map(({ place, text }) => `${outage.name}, minute ${minute}: ${place} says well: ${text}`),
@@ -119,9 +119,8 @@ async function watch(outage: Outage, observed: Observed): Promise<readonly strin
   return wrong;
 }
 
-/** A row of a Markdown table. */
-function rowOf(name: string, said: readonly Said[]): string {
-  return `| ${[name, ...said.map(({ text }) => text.replaceAll('|', '\\|').trim())].join(' | ')} |`;
+function textOf(said: readonly Said[]): string {
+  return said.map(({ place, text }) => `${place}: ${text}`).join(' | ');
 }
 
 async function main(only: readonly string[]): Promise<number> {

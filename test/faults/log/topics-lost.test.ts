@@ -47,8 +47,8 @@ describe.each(ROUNDS)('round %i', (seed) => {
       await tenant.heals();
       for (const [topic, how] of losses) {
         if (process === 'stopped') await tenant.endsWell({ lost });
-        tenant.churn.step(20);
         await WAYS[how]?.(tenant.topic(topic));
+        tenant.churn.step(20);
         // Versions that are published again show their absences again.
         lost.push(topic, ...(topic === 'absence-versions' ? ['absences'] : []));
         if (process === 'stopped') {

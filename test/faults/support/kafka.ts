@@ -23,8 +23,8 @@ export interface OwnKafka extends AsyncDisposable {
     main: string,
     args: readonly string[],
   ): Promise<{ readonly code: number | null; readonly output: string }>;
-  /** Size of the largest file of records of any topic except Kafka's own, bytes. */
-  largestLogBytes(): Promise<number>;
+  /** Size of the largest file of records of topics with that prefix, bytes. */
+  largestLogBytes(topicPrefix: string): Promise<number>;
   /** Topics with a text in their files of records on disk, including those that are about to be deleted. */
   topicsHolding(text: string): Promise<string[]>;
 }
@@ -87,9 +87,9 @@ export async function startOwnKafka(
     proxy,
     tool: tool as OwnKafka['tool'],
     services: services as [LocalService, ...LocalService[]],
-    async largestLogBytes() {
-      const sizes = (await logFiles(data)).map(async (name) => (await stat(name)).size);
-      return Math.max(...(await Promise.all(sizes)));
+    async largestLogBytes(topicPrefix) {
+      const own = (await logFiles(data)).filter((name) => name.includes(topicPrefix));
+      return Math.max(...(await Promise.all(own.map(async (name) => (await stat(name)).size))));
     },
     async topicsHolding(text) {
       const topics = new Set<string>();
