@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PublishedAbsences } from '../../../src/audit/published-absences.ts';
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
@@ -7,63 +7,50 @@ function version(sourcedId: string, student: string | null): AbsenceVersionValue
   return { sourcedId, student: student === null ? null : { sourcedId: student } };
 }
 
-function event(step: number, student: string | null, snapshot = false): AbsenceChangeValue {
-  return {
-    absenceId: 'a',
-    step,
-    operation: step === 1 ? 'CREATED' : 'REPLACED',
-    version: version(`v${step}`, student),
-    snapshot,
-    ...({ previousVersion: null, cause: 'HUB', mergedInto: null, detectedAt: 0 } as const),
-  };
+function event(step: number, student: string | null, snapshot: boolean): AbsenceChangeValue {
+  const rest = { previousVersion: null, cause: 'HUB', mergedInto: null, detectedAt: 0 } as const;
+  const operation = step === 1 ? 'CREATED' : 'REPLACED';
+  return { absenceId: 'a', step, operation, version: version(`v${step}`, student), snapshot, ...rest };
 }
 
-/** The kinds of problems after these events of one absence; null: the key was nulled. */
-function problemsAfter(...events: (AbsenceChangeValue | 'unreadable' | null)[]): readonly string[] {
+/**
+ * The kinds of problems after events of one absence: `3s` is step 3 of the student s, `-` one without a student, `!` of a
+ * snapshot; `=s`: a version of s is shown, and no longer at `gone`; `~`: under another mapping; `null` and `?`: the key was
+ * nulled, an event cannot be read.
+ */
+function problemsAfter(events: string): string {
   const published = new PublishedAbsences();
-  for (const each of events)
-    if (each === null) published.forget('absence-changes', 'a');
-    else published.takeEvent('a', each === 'unreadable' ? null : each, null);
-  return published.problems().map(({ kind }) => kind);
+  for (const word of events.split(' ')) {
+    const [, sign, student = '', snapshot, other] = /^(\d|=)?(\w+|-|\?)(!?)(~?)$/.exec(word) ?? [];
+    const mapping = other === '~' ? 'mapping' : null;
+    const by = student === '-' ? null : student;
+    if (student === 'null') published.forget('absence-changes', 'a');
+    else if (student === 'gone') published.forget('absences', 'a');
+    else if (student === '?') published.takeEvent('a', null, null);
+    else if (sign === '=') published.takeShown('a', version('v', by), mapping);
+    else published.takeEvent('a', event(Number(sign), by, snapshot === '!'), mapping);
+  }
+  return published
+    .problems()
+    .map(({ collection, kind }) => `${kind} in ${collection}`)
+    .join(' ');
 }
 
-const [other, none, again, news] = [
-  event(3, 'other'),
-  event(2, null),
-  event(1, 's', true),
-  event(1, 'other'),
-];
-const [one, two, three, four] = [event(1, 's'), event(2, 's'), event(3, 's'), event(4, 's')];
+const GAP = 'gap in absence-changes';
+const TWO = 'two-students in absence-changes';
 
-describe('absences', () => {
-  it.each<[string, Parameters<typeof problemsAfter>, string[]]>([
-    ['may begin anywhere, since compaction removes old steps', [three, four], []],
-    ['after that have no gap', [one, three, four], ['gap']],
-    ['may have a step twice as a snapshot', [one, again, two], []],
-    ['may not have a step twice otherwise', [one, one], ['gap']],
-    ['begin anew after the key was nulled', [one, three, null, news], []],
-    ['are unknown after an event that cannot be read', [one, 'unreadable', three], []],
-    ['are of one student', [one, event(2, 'other')], ['two-students']],
-    ['are of one student, also beyond a record without any', [one, none, other], ['two-students']],
-    ['may have a record without a student', [one, none, three], []],
-  ])('%s', (_name, events, problems) => {
-    expect(problemsAfter(...events)).toEqual(problems);
-  });
-
-  it('that show a version of another student than their events are reported', () => {
-    const published = new PublishedAbsences();
-    published.takeEvent('a', event(1, 's'), null);
-    published.takeShown('a', version('v1', 'other'), null);
-    expect(published.problems()).toEqual([{ collection: 'absences', key: 'a', kind: 'two-students' }]);
-    published.forget('absences', 'a');
-    expect(published.problems()).toEqual([]);
-  });
-
-  it('whose student has another pseudonym under another mapping are of one student', () => {
-    const published = new PublishedAbsences();
-    published.takeEvent('a', event(1, 's'), null);
-    published.takeEvent('a', event(2, 'pseudonym'), 'mapping');
-    published.takeShown('a', version('v2', 'pseudonym'), 'mapping');
-    expect(published.problems()).toEqual([]);
-  });
+it.each([
+  ['may begin anywhere, since compaction removes old steps', '3s 4s', ''],
+  ['have no gap after that', '1s 3s 4s', GAP],
+  ['may have a step twice as a snapshot', '1s 1s! 2s', ''],
+  ['may not have a step twice otherwise', '1s 1s', GAP],
+  ['begin anew after the key was nulled', '1s 3s null 1other', ''],
+  ['are unknown after an event that cannot be read', '1s ? 3s', ''],
+  ['are of one student, also beyond a record without any', '1s 2- 3other', TWO],
+  ['may have a record without a student', '1s 2- 3s', ''],
+  ['show a version of the same student', '1s =other', 'two-students in absences'],
+  ['show none of another one once it is gone', '1s =other gone', ''],
+  ['are of one student who has another pseudonym under another mapping', '1s 2pseudonym~ =pseudonym~', ''],
+])('published absences %s: %s: %s', (_name, events, problems) => {
+  expect(problemsAfter(events)).toBe(problems);
 });

@@ -79,6 +79,7 @@ describe('a problem', () => {
 
   it.each([
     ['a quote that does not end', 'a: "b\nc', /line \d+: .*missing char.*column \d+/],
+    ['a tab', 'a:\n\tb: 1', /line 2: .*tab.*column 1/],
     ['nothing', '', /is empty/],
     ['a list', '- a', /must be a map/],
     ['a very deep file', '['.repeat(20_000), /rollcall\.yaml/],

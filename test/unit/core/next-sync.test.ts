@@ -5,6 +5,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const NOW_MS = Date.parse('2026-03-04T12:00:00Z');
 const DUE_MS = Date.parse('2026-03-04T03:00:00Z');
+const AHEAD_MS = NOW_MS + 30 * HOUR_MS;
 
 type Facts = Parameters<typeof nextSync>[0];
 const before = { watermarkMs: NOW_MS - 6 * MINUTE_MS, lastFullAtMs: DUE_MS + MINUTE_MS };
@@ -16,8 +17,9 @@ const never = { watermarkMs: null, lastFullAtMs: null, lastSyncAtMs: null };
 const due = { lastFullAtMs: DUE_MS - 1 };
 const failing = { ...due, fullNotBeforeMs: NOW_MS + 5 * MINUTE_MS };
 const owed = { lastSyncAtMs: NOW_MS, confirmAtMs: NOW_MS + 30_000 };
+const owedNow = { ...owed, confirmAtMs: NOW_MS };
 const unfiltered = { hasIncremental: false, lastSyncAtMs: null };
-const tooLate = NOW_MS - 24 * HOUR_MS - 1;
+const often = { ...unfiltered, fullEveryMs: MINUTE_MS, lastSyncAtMs: NOW_MS - HOUR_MS };
 
 it.each<[string, Partial<Facts>, 'FULL' | 'INCREMENTAL' | 'CONFIRMING' | number]>([
   ['is full at the first start', never, 'FULL'],
@@ -25,38 +27,32 @@ it.each<[string, Partial<Facts>, 'FULL' | 'INCREMENTAL' | 'CONFIRMING' | number]
   ['is the daily full one that was missed while Rollcall was down', due, 'FULL'],
   ['is not the daily full one that began in time', { lastFullAtMs: DUE_MS }, 'INCREMENTAL'],
   ['waits until the interval has passed', { lastSyncAtMs: NOW_MS - MINUTE_MS + 1 }, 1],
-  ['is incremental exactly when it has', { lastSyncAtMs: NOW_MS - MINUTE_MS }, 'INCREMENTAL'],
-  ['is incremental after a start', { lastSyncAtMs: null }, 'INCREMENTAL'],
-  ['is full where an incremental one would reach back more than a day', { watermarkMs: tooLate }, 'FULL'],
-  ["is full where it would by the hub's clock", { hubNowMs: NOW_MS + 24 * HOUR_MS }, 'FULL'],
+  ['is incremental exactly when it has, and after a start', { lastSyncAtMs: null }, 'INCREMENTAL'],
   [
-    'waits without a filter: each deltaEvery it is only looked whether a full one is due',
-    unfiltered,
-    MINUTE_MS,
+    'is full where an incremental one reached back too far',
+    { watermarkMs: NOW_MS - 24 * HOUR_MS - 1 },
+    'FULL',
   ],
+  ["is full where it would by the hub's clock", { hubNowMs: NOW_MS + 24 * HOUR_MS }, 'FULL'],
+  ['waits without a filter, to look each deltaEvery whether a full one is due', unfiltered, MINUTE_MS],
   ['is full without a filter when that is due', { ...unfiltered, ...due }, 'FULL'],
   ['is incremental while a full one has to wait', failing, 'INCREMENTAL'],
   ['waits after that', { ...failing, lastSyncAtMs: NOW_MS }, MINUTE_MS],
   ['is full when it has waited', { ...failing, nowMs: failing.fullNotBeforeMs }, 'FULL'],
   ['waits after a first full one that proved nothing', { ...never, fullNotBeforeMs: NOW_MS + 1_500 }, 1_500],
   ['waits after an incremental one that failed', { incrementalNotBeforeMs: NOW_MS + 10_000 }, 10_000],
-  ['is not delayed by a clock that was set back', { lastSyncAtMs: NOW_MS + 30 * HOUR_MS }, 'INCREMENTAL'],
-  ['is full if that clock was of the last full one', { lastFullAtMs: NOW_MS + 30 * HOUR_MS }, 'FULL'],
+  ['is not delayed by a clock that was set back', { lastSyncAtMs: AHEAD_MS }, 'INCREMENTAL'],
+  ['is full if that clock was of the last full one', { lastFullAtMs: AHEAD_MS }, 'FULL'],
   ['is incremental where a hub’s clock is ahead', { lastFullAtMs: NOW_MS + HOUR_MS }, 'INCREMENTAL'],
   ['waits to confirm what a full one missed', owed, 30_000],
   ['confirms it once that is due', { ...owed, nowMs: NOW_MS + 30_000 }, 'CONFIRMING'],
   ['confirms it after a restart', { ...owed, confirmAtMs: NOW_MS - HOUR_MS }, 'CONFIRMING'],
-  ['is the daily full one instead', { ...owed, ...due, confirmAtMs: NOW_MS }, 'FULL'],
-  ['waits to confirm after a failure', { ...owed, confirmAtMs: NOW_MS, fullNotBeforeMs: NOW_MS + 9 }, 9],
-  ['confirms after the clock was set back', { ...owed, confirmAtMs: NOW_MS + 30 * HOUR_MS }, 'CONFIRMING'],
+  ['is the daily full one instead', { ...owedNow, ...due }, 'FULL'],
+  ['waits to confirm after a failure', { ...owedNow, fullNotBeforeMs: NOW_MS + 9 }, 9],
+  ['confirms after the clock was set back', { ...owed, confirmAtMs: AHEAD_MS }, 'CONFIRMING'],
   [
-    'waits for the time at which a failed full one may be tried again',
-    {
-      ...unfiltered,
-      fullEveryMs: MINUTE_MS,
-      lastSyncAtMs: NOW_MS - HOUR_MS,
-      fullNotBeforeMs: NOW_MS + 30_000,
-    },
+    'waits until a failed full one may be tried again',
+    { ...often, fullNotBeforeMs: NOW_MS + 30_000 },
     30_000,
   ],
 ])('the next sync %s', (_name, facts, expected) => {

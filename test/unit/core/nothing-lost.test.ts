@@ -75,7 +75,7 @@ describe('every collection', () => {
         expect(again.hash.equals(reading.hash)).toBe(true);
         expect(isDeepStrictEqual(codec.fromBuffer(reader.encode(again.value)), read)).toBe(true);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });
