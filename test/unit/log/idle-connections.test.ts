@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { letIdleConnectionsSleep } from '../../../src/log/kafkajs-patches.ts';
 
 interface Queue {
-  throttledUntil: number;
   push(request: object): void;
   fulfillRequest(answer: object): void;
   maybeThrottle(ms: number): void;

@@ -128,16 +128,6 @@ describe('the lease of a worker', () => {
     expect(cluster.findGroupCoordinator.mock.calls.length).toBeGreaterThan(2);
   });
 
-  it('is not over for a process that was busy, if an answer has come meanwhile', async () => {
-    const { coordinator, told } = await joinedWorker();
-    const late = Promise.withResolvers<void>();
-    coordinator.heartbeat.mockReturnValueOnce(late.promise);
-    await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
-    late.resolve();
-    await vi.advanceTimersByTimeAsync(SESSION_MS);
-    expect(told).toEqual([JOINED]);
-  });
-
   it('lasts two sessions from the last answer while the others rejoin, however often it tries, and then it claims nothing', async () => {
     const { coordinator, told, claims } = await joinedWorker();
     coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
