@@ -14,7 +14,6 @@ export const MAPPING_HEADER = 'ce_mapping';
 
 /**
  * Rollcall's own attribute of the record of `absence-changes` in `progress`: `over` once all absences are published.
- * A process that cannot decode the value still learns from it that later events are not part of the first load.
  */
 export const FIRST_LOAD_HEADER = 'ce_firstload';
 

@@ -9,7 +9,7 @@ import { firstCatch } from './run/played.ts';
 
 const FIXED_SEEDS = { groups: 20, others: 8 };
 const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
-const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 60_000;
+const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 300_000;
 /** The others show later; `npm run test:simulation -- --mutate` tries them all. */
 const MISTAKE_SEEDS = 60;
 const SHOW_LATE = new Set([

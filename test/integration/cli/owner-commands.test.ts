@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { ALWAYS_WITH_LESSONS, openScheduleMirror, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
-import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
+import { openMirror, type Mirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { idOf } from '../support/rows.ts';
 import { compactedView, type EndOffsets } from '../support/topic-reader.ts';
@@ -92,146 +92,118 @@ async function spoilIndex(): Promise<string[]> {
   return corrupt;
 }
 
-const BY = [{ by: 'the command itself' }, { by: 'the process that runs' }];
-
-/** Sets up that commands are carried out by themselves, or by a process that runs. */
-function carriedOut(by: string) {
-  const isAsked = by === 'the process that runs';
-  let owner: Running | null = null;
-  beforeAll(async () => {
-    if (isAsked) owner = await startOwner(config);
-  });
-  afterAll(async () => {
-    if (owner !== null) expect((await owner.stop()).code).toBe(0);
-  });
-  async function command(...args: string[]): Promise<Ended> {
-    const ended = await rollcall(config, ...args, '--json');
-    expect(ended.stderr.includes('asking the process that runs')).toBe(isAsked);
-    return ended;
-  }
-  return { isAsked, command };
+/** Runs a command with `--json`, by itself or by the process that runs. */
+async function command(isAsked: boolean, ...args: string[]): Promise<Ended> {
+  const ended = await rollcall(config, ...args, '--json');
+  expect(ended.stderr.includes('asking the process that runs')).toBe(isAsked);
+  return ended;
+}
+async function republish(
+  isAsked: boolean,
+  ...args: string[]
+): Promise<[code: number | null, tenant: unknown]> {
+  const ended = await command(isAsked, 'republish', ...args);
+  return [ended.code, ended.json<{ tenants: unknown[] }>().tenants[0]];
 }
 
-describe.each(BY)('done by $by', ({ by }) => {
-  const { isAsked, command } = carriedOut(by);
-  async function republish(...args: string[]): Promise<[code: number | null, tenant: unknown]> {
-    const ended = await command('republish', ...args);
-    return [ended.code, ended.json<{ tenants: unknown[] }>().tenants[0]];
+/** Expects that since `ends` exactly these keys were published, each once and with the content that it had. */
+async function expectAgain(collection: string, ends: EndOffsets, keys: Iterable<string>): Promise<void> {
+  const after = await mirror.since(ends);
+  const before = compactedView(
+    (await mirror.records(collection)).filter(
+      ({ topic, partition, offset }) => offset < (ends[`${topic}/${partition}`] ?? 0),
+    ),
+  );
+  expect(after.map(({ topic, key }) => `${topic} ${key}`).toSorted()).toEqual(
+    [...keys].map((key) => `${mirror.topic(collection)} ${key}`).toSorted(),
+  );
+  for (const { key, value, headers } of after) {
+    const earlier = before.get(key);
+    expect(headers['ce_id']).not.toBe(earlier?.headers['ce_id']);
+    if (collection === 'absence-changes') {
+      expect(value).toEqual({ ...earlier?.value, snapshot: true });
+      continue;
+    }
+    expect(headers['content-hash']).toBe(earlier?.headers['content-hash']);
+    expect(headers['ce_type']).toBe(`rollcall.${collection}.updated`);
+    expect(value).toEqual(earlier?.value);
   }
+}
 
+describe('by the command itself', () => {
   it('state rebuild makes a corrupt index equal to the topics again, publishes nothing, and syncs go on from it', async () => {
     const ends = await mirror.ends();
     const corrupt = await spoilIndex();
-    if (!isAsked) {
-      const { found } = await verify(config);
-      const wrong = found.filter((each) => each.startsWith('wrong'));
-      expect(wrong.length).toBeGreaterThanOrEqual(10);
-      expect(corrupt).toEqual(expect.arrayContaining(found.map((each) => each.split(' ').at(-1))));
-    }
-    const rebuilt = await command('state', 'rebuild');
-    expect([rebuilt.code, rebuilt.json()]).toMatchObject([
-      0,
-      {
-        collections: expect.arrayContaining([
-          { tenant: 'north', collection: 'users', rows: users.length, rejects: 0 },
-        ]) as unknown,
-      },
-    ]);
+    const { found } = await verify(config);
+    expect(found.filter((each) => each.startsWith('wrong')).length).toBeGreaterThanOrEqual(10);
+    expect(corrupt).toEqual(expect.arrayContaining(found.map((each) => each.split(' ').at(-1))));
+    const rebuilt = await command(false, 'state', 'rebuild');
+    const collections = expect.arrayContaining([
+      { tenant: 'north', collection: 'users', rows: users.length, rejects: 0 },
+    ]) as unknown;
+    expect([rebuilt.code, rebuilt.json()]).toMatchObject([0, { collections }]);
     expect(await verify(config)).toEqual({ code: 0, found: [] });
-    expect((await command('pull', '--full')).code).toBe(0);
+    expect((await command(false, 'pull', '--full')).code).toBe(0);
     expect(await mirror.since(ends)).toEqual([]);
-    mirror.hub.district.patch('users', users[0] ?? '', { givenName: by });
-    await command('pull');
+    mirror.hub.district.patch('users', users[0] ?? '', { givenName: 'Other' });
+    await command(false, 'pull');
     expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([users[0]]);
   });
 
-  /** Expects that since `ends` exactly these keys were published, each once and with the content that it had. */
-  async function expectAgain(collection: string, ends: EndOffsets, keys: Iterable<string>): Promise<void> {
-    const after = await mirror.since(ends);
-    const before = compactedView(
-      (await mirror.records(collection)).filter(
-        ({ topic, partition, offset }) => offset < (ends[`${topic}/${partition}`] ?? 0),
-      ),
-    );
-    expect(after.map(({ topic, key }) => `${topic} ${key}`).toSorted()).toEqual(
-      [...keys].map((key) => `${mirror.topic(collection)} ${key}`).toSorted(),
-    );
-    for (const { key, value, headers } of after) {
-      const earlier = before.get(key);
-      expect(headers['content-hash']).toBe(earlier?.headers['content-hash']);
-      expect(headers['ce_type']).toBe(`rollcall.${collection}.updated`);
-      expect(headers['ce_id']).not.toBe(earlier?.headers['ce_id']);
-      expect(value).toEqual(earlier?.value);
-    }
-  }
+  it('republish publishes the named keys once more, and names those that the hub does not have', async () => {
+    const ends = await mirror.ends();
+    const named = [users[0] ?? '', users[2] ?? ''];
+    const published = await republish(false, 'users', '--key', ...named, 'nobody');
+    expect(published).toMatchObject([1, { published: 2, missing: ['nobody'] }]);
+    await expectAgain('users', ends, named);
+  });
 
-  it.each(WAYS)(
-    'republish of %s publishes each key once more, or the named one, and nothing to any other topic',
+  it('republish of a collection that lost most of its rows withholds their removal and exits with 3', async () => {
+    const gone = mirror.hub.district.snapshot('categories').slice(1);
+    for (const row of gone) mirror.hub.district.remove('categories', idOf(row));
+    const ended = await command(false, 'republish', 'categories');
+    const tenants = [{ published: 1, withheld: gone.length }];
+    expect([ended.code, ended.json()]).toMatchObject([3, { tenants }]);
+    expect(ended.stderr).toContain('rollcall deletes list');
+    for (const row of gone) mirror.hub.district.put('categories', row);
+    expect((await command(false, 'pull', '--full')).code).toBe(0);
+  });
+
+  it('verify --repair publishes nothing where nothing differs', async () => {
+    const ends = await mirror.ends({ progress: true });
+    const ended = await rollcall(config, 'verify', '--repair');
+    expect([ended.code, ended.stdout]).toEqual([0, expect.not.stringContaining('A full sync has left')]);
+    expect(await mirror.ends({ progress: true })).toEqual(ends);
+  });
+});
+
+describe('by the process that runs', () => {
+  let owner: Running;
+  beforeAll(async () => {
+    owner = await startOwner(config);
+  });
+  afterAll(async () => expect((await owner.stop()).code).toBe(0));
+
+  it.each([...WAYS, 'absence-changes'])(
+    'republish of %s publishes each key once more, events as snapshots, and nothing to any other topic',
     async (collection) => {
-      const { size } = await mirror.view(collection);
       const keys = [...(await mirror.view(collection)).keys()];
-      expect(size).toBeGreaterThan(5);
+      expect(keys.length).toBeGreaterThan(5);
       const ends = await mirror.ends();
-      expect(await republish(collection)).toMatchObject([0, { published: size, missing: [] }]);
+      expect(await republish(true, collection)).toMatchObject([0, { published: keys.length, missing: [] }]);
       await expectAgain(collection, ends, keys);
-      const [one = '', two = ''] = keys;
-      const endsOfAll = await mirror.ends();
-      const named = await republish(collection, '--key', one, two);
-      expect(named).toMatchObject([0, { published: 2, missing: [] }]);
-      await expectAgain(collection, endsOfAll, [one, two]);
     },
   );
 
-  it('republish of absence-changes publishes the last event of each absence again: the same step, as a snapshot', async () => {
-    const before = await mirror.view('absence-changes');
-    const ends = await mirror.ends();
-    const published = await republish('absence-changes');
-    expect(published).toMatchObject([0, { published: before.size, missing: [] }]);
-    const after = await mirror.since(ends);
-    expect(after.map(({ topic, key }) => `${topic} ${key}`).toSorted()).toEqual(
-      [...before.keys()].map((key) => `${mirror.topic('absence-changes')} ${key}`).toSorted(),
-    );
-    for (const { key, value } of after) expect(value).toEqual({ ...before.get(key)?.value, snapshot: true });
-  });
-});
-
-describe('republish', () => {
-  it('publishes nothing for a key that the hub does not have, and says so', async () => {
-    const ends = await mirror.ends();
-    const ended = await rollcall(config, 'republish', '--json', 'users', '--key', 'nobody');
-    expect([ended.code, ended.json()]).toMatchObject([
-      1,
-      { tenants: [{ published: 0, missing: ['nobody'] }] },
-    ]);
-    expect(ended.stderr).toContain('not found: nobody');
-    expect(await mirror.since(ends)).toEqual([]);
-  });
-
-  it('of a collection that lost most of its rows withholds their removal and exits with 3', async () => {
-    const gone = mirror.hub.district.snapshot('categories').slice(1);
-    for (const row of gone) mirror.hub.district.remove('categories', idOf(row));
-    const ended = await rollcall(config, 'republish', '--json', 'categories');
-    expect([ended.code, ended.json()]).toMatchObject([
-      3,
-      { tenants: [{ published: 1, withheld: gone.length }] },
-    ]);
-    expect(ended.stderr).toContain('rollcall deletes list');
-    for (const row of gone) mirror.hub.district.put('categories', row);
-    expect((await rollcall(config, 'pull', '--full')).code).toBe(0);
-  });
-});
-
-describe.each(BY)('verify --repair by $by', ({ by }) => {
-  const { isAsked, command } = carriedOut(by);
-
-  it('publishes exactly one record for each key that differs, of which verify names the kind', async () => {
+  it('state rebuild makes a corrupt index equal to the topics again, and verify --repair publishes exactly one record for each key that differs', async () => {
+    await spoilIndex();
+    expect((await command(true, 'state', 'rebuild')).code).toBe(0);
     const { kinds, keys } = await harm();
     expect(await verify(config)).toEqual({ code: 1, found: kinds });
     const ends = await mirror.ends();
-    expect((await command('verify', '--repair')).code).toBe(0);
-    // What the hub never had goes with a second full sync; a running process makes it by itself.
-    if (!isAsked) await command('pull', '--full', '--collection', 'users');
-    await vi.waitFor(async () => expect(await verify(config)).toEqual({ code: 0, found: [] }));
+    expect((await command(true, 'verify', '--repair')).code).toBe(0);
+    // What the hub never had goes with a second full sync, which the process makes by itself.
+    await vi.waitFor(async () => expect(await verify(config)).toEqual({ code: 0, found: [] }), 120_000);
     const published: string[] = [];
     for (const name of MIRRORED)
       for (const { key } of await rawRecords(mirror.topic(name), ends)) published.push(`${name} ${key}`);
@@ -240,92 +212,55 @@ describe.each(BY)('verify --repair by $by', ({ by }) => {
   });
 });
 
-describe('verify --repair', () => {
-  it('publishes nothing where nothing differs', async () => {
-    const ends = await mirror.ends({ progress: true });
-    const ended = await rollcall(config, 'verify', '--repair');
-    expect([ended.code, ended.stdout]).toEqual([0, expect.not.stringContaining('A full sync has left')]);
-    expect(await mirror.ends({ progress: true })).toEqual(ends);
-  });
-
-  it('withholds a mass deletion that a full sync would withhold', async () => {
-    const record = await rawRecord(mirror.topic('users'), users[0] ?? '');
-    const invented = Array.from({ length: users.length * 2 }, (_, at) => ({
-      ...record,
-      key: `nobody-${at}`,
-    }));
-    await plant(mirror.topic('users'), invented);
-    expect(await verify(config, '--repair')).toEqual({
-      code: 3,
-      found: invented.map(({ key }) => `withheld users left-over ${key}`).toSorted(),
-    });
+it('verify --repair withholds a mass deletion that a full sync would withhold', async () => {
+  const record = await rawRecord(mirror.topic('users'), users[0] ?? '');
+  const invented = Array.from({ length: users.length * 2 }, (_, at) => ({ ...record, key: `nobody-${at}` }));
+  await plant(mirror.topic('users'), invented);
+  expect(await verify(config, '--repair')).toEqual({
+    code: 3,
+    found: invented.map(({ key }) => `withheld users left-over ${key}`).toSorted(),
   });
 });
 
-describe('beside an owner and a hub that changes', () => {
-  /** Changes the hub all the time while the work is done, and expects that the owner then ends in peace. */
-  async function whileTheHubChanges(
-    options: MirrorOptions,
-    work: (living: Mirror) => Promise<void>,
-    afterwards: (living: Mirror) => Promise<void> = () => Promise.resolve(),
-  ): Promise<void> {
-    await using living = await openMirror({
-      ...options,
-      hubOptions: { students: 30, startMs: Date.now(), ...options.hubOptions },
-      tenant: { deltaEvery: '1s' },
-      settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } }, http: { port: 0 } },
-    });
-    await living.full();
-    await using owner = await startOwner(living.configText);
-    const changing = setInterval(() => living.hub.living.step(1), 10);
-    await work(living).finally(() => clearInterval(changing));
-    await afterwards(living);
-    // It was asked, and not fenced.
-    const { code, stdout } = await owner.stop();
-    expect([code, stdout.includes('OWNERSHIP_LOST')]).toEqual([0, false]);
-    const happened = Object.values(living.hub.living.happened()).reduce((sum, count) => sum + count, 0);
-    expect(happened).toBeGreaterThan(50);
+it('beside an owner and a hub that changes and fails, verify reports no false difference and a true one, and state rebuild loses no change and publishes none twice', async () => {
+  await using living = await openMirror({
+    collections: ['orgs', 'users', 'students', 'classes', 'class-students', 'results', ...ABSENCES],
+    hubOptions: { students: 30, startMs: Date.now() },
+    tenant: { deltaEvery: '1s' },
+    settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } }, http: { port: 0 } },
+  });
+  const { configText: text, hub } = living;
+  const sureIn = async () => (await verify(text)).found.filter((each) => /^(wrong|withheld)/.test(each));
+  await living.full();
+  await using owner = await startOwner(text);
+  const changing = setInterval(() => hub.living.step(1), 10);
+  try {
+    const [removed = ''] = hub.district.ids('orgs').map(String);
+    const pulled = rollcall(text, 'pull', '--full');
+    const rebuilt = await rollcall(text, 'state', 'rebuild');
+    expect([rebuilt.code, rebuilt.stderr]).toEqual([0, expect.stringContaining('asking the process')]);
+    expect((await pulled).code).toBe(0);
+    await plant(living.topic('orgs'), [{ key: removed, value: null }]);
+    expect(await sureIn()).toEqual([`wrong orgs missing ${removed}`]);
+    for (const fault of ['error-rate=0.02', 'reset=0.01']) hub.faults.set(fault);
+    expect(await sureIn()).toEqual([`wrong orgs missing ${removed}`]);
+  } finally {
+    clearInterval(changing);
+    hub.faults.clear();
   }
-
-  it.each([
-    { how: 'by keyset', faults: [] },
-    { how: 'by offset, without queries by id', faults: ['ignore-after', 'one-clause', 'refuse-lone-sort'] },
-    { how: 'while requests fail', faults: ['error-rate=0.02', 'reset=0.01'] },
-  ])('verify reports no false difference and still reports a true one ($how)', async ({ faults }) => {
-    const collections = ['orgs', 'users', 'results', ...ABSENCES];
-    await whileTheHubChanges({ collections, hubOptions: { faults } }, async (living) => {
-      const [removed = ''] = living.hub.district.ids('orgs').map(String);
-      await plant(living.topic('orgs'), [{ key: removed, value: null }]);
-      const { found } = await verify(living.configText);
-      const sure = found.filter((each) => /^(wrong|withheld)/.test(each));
-      expect(sure).toEqual([`wrong orgs missing ${removed}`]);
-    });
-  });
-
-  it('state rebuild loses no change and publishes none twice', async () => {
-    const collections = ['users', 'students', 'classes', 'class-students', 'results', ...ABSENCES];
-    await whileTheHubChanges(
-      { collections },
-      async ({ configText }) => {
-        for (let round = 1; round <= 2; round += 1) {
-          const pulled = rollcall(configText, 'pull', '--full');
-          const rebuilt = await rollcall(configText, 'state', 'rebuild');
-          expect([rebuilt.code, rebuilt.stderr]).toEqual([0, expect.stringContaining('asking the process')]);
-          expect((await pulled).code).toBe(0);
-        }
-      },
-      async (living) => {
-        expect((await rollcall(living.configText, 'pull', '--full')).code).toBe(0);
-        expect(await verify(living.configText)).toEqual({ code: 0, found: [] });
-        for (const name of ['users', 'class-students', 'results', 'absence-versions', 'absences']) {
-          const last = new Map<string, string | undefined>();
-          for (const { key, headers, value } of await living.records(name)) {
-            const hash = value === null ? 'gone' : headers['content-hash'];
-            expect([name, key, hash]).not.toEqual([name, key, last.get(key) ?? 'gone']);
-            last.set(key, hash);
-          }
-        }
-      },
-    );
-  });
+  for (const words of ['verify --repair', 'pull --full'])
+    expect([words, (await rollcall(text, ...words.split(' '))).code]).toEqual([words, 0]);
+  expect(await verify(text)).toEqual({ code: 0, found: [] });
+  for (const name of ['users', 'class-students', 'results', 'absence-versions', 'absences']) {
+    const last = new Map<string, string | undefined>();
+    for (const { key, headers, value } of await living.records(name)) {
+      const hash = value === null ? 'gone' : headers['content-hash'];
+      expect([name, key, hash]).not.toEqual([name, key, last.get(key) ?? 'gone']);
+      last.set(key, hash);
+    }
+  }
+  // It was asked, and not fenced.
+  const { code, stdout } = await owner.stop();
+  expect([code, stdout.includes('OWNERSHIP_LOST')]).toEqual([0, false]);
+  expect(Object.values(hub.living.happened()).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(50);
 });

@@ -1,19 +1,79 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { withAdmin } from '../pipeline/kafka-admin.ts';
 import type { MirrorOptions } from '../support/mirror.ts';
-import { rollcall, startRollcall } from './support/rollcall.ts';
+import { publishedLines } from '../support/planned.ts';
+import { endOffsets, readTopics } from '../support/topic-reader.ts';
+import { otherSchema, tellRegistry } from './support/plant.ts';
+import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
 import { COLLECTIONS, startTestTenant, type TestTenant } from './support/test-tenant.ts';
 
 const NOBODY = '127.0.0.1:1';
-const withoutRedis = { settings: { redis: { url: `redis://${NOBODY}` } } };
+const { registryUrl, redisUrl } = inject('stack');
 
+/* One tenant for all: not mirrored yet, then filled, then with changes at the hub. */
 let tenant: TestTenant;
 beforeAll(async () => {
   tenant = await startTestTenant();
-  await tenant.full(...COLLECTIONS);
 });
 afterAll(() => tenant[Symbol.asyncDispose]());
 
+const say = (words: string, options: MirrorOptions = {}) =>
+  rollcall(tenant.configWith(options), ...words.split(' '));
+const idsOf = (name: (typeof COLLECTIONS)[number]): string[] =>
+  tenant.hub.district.ids(name).map(String).toSorted();
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
+
+/** All that an installation has in Kafka, registry and Redis, as far as a reader could have changed it. */
+async function holdings(): Promise<object> {
+  const { topicPrefix } = tenant;
+  const isOwn = (name: string): boolean => name.startsWith(`${topicPrefix}.`);
+  const topics = (await withAdmin((admin) => admin.listTopics())).filter(isOwn).toSorted();
+  const subjects = (await (await fetch(`${registryUrl}/subjects`)).json()) as string[];
+  const redis = new Redis(redisUrl);
+  const values: Record<string, string> = {};
+  for (const key of (await redis.keys(`*${topicPrefix}*`)).toSorted()) {
+    // Only heartbeats expire.
+    if ((await redis.pttl(key)) >= 0) continue;
+    const value = (await redis.dumpBuffer(key)) ?? '';
+    values[key] = createHash('sha256').update(value).digest('hex');
+  }
+  redis.disconnect();
+  return { ends: await endOffsets(topics), subjects: subjects.filter(isOwn).toSorted(), values };
+}
+
+interface Planned {
+  readonly collection: string;
+  readonly withheld: number;
+  readonly whyWithheld: string | null;
+  readonly keys?: Readonly<Record<string, readonly string[]>>;
+}
+
+async function plan() {
+  const ended = await say('plan --keys --json');
+  const planned = ended.json<{ tenants: [{ collections: Planned[] }] }>().tenants[0].collections;
+  const planLines = planned.flatMap(({ collection, keys = {} }) =>
+    Object.entries(keys).flatMap(([kind, some]) => some.map((key) => `${collection} ${kind} ${key}`)),
+  );
+  return { code: ended.code, planned, lines: planLines.toSorted() };
+}
+
+it('before the first run check reports no failure, plan shows what the first pull publishes, and neither creates anything', async () => {
+  const check = await say('check');
+  expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/✓ \d+ checks, nothing failed\n$/)]);
+  expect(check.stdout).toContain('0 as in the contract, 5 to be created at the start');
+  const planned = await plan();
+  expect(await holdings()).toEqual({ ends: {}, subjects: [], values: {} });
+  const { groups } = await withAdmin((admin) => admin.listGroups());
+  expect(groups.filter(({ groupId }) => groupId.startsWith(tenant.topicPrefix))).toEqual([]);
+  expect((await say('pull --full')).code).toBe(0);
+  expect([planned.code, planned.lines]).toEqual([
+    0,
+    publishedLines(await readTopics([...COLLECTIONS, 'rejects'].map(tenant.topic))),
+  ]);
+  expect(planned.lines.length).toBeGreaterThan(100);
+});
 
 interface Tailed {
   readonly key: string;
@@ -21,20 +81,56 @@ interface Tailed {
   readonly value?: { readonly sourcedId: string } | null;
 }
 
-const records = (text: string): Tailed[] => lines(text).map((line) => JSON.parse(line) as Tailed);
+describe('of a filled tenant that no process mirrors', () => {
+  const records = (text: string): Tailed[] => lines(text).map((line) => JSON.parse(line) as Tailed);
+  const users = () => idsOf('users').length;
 
-describe('tail', () => {
-  it('prints every existing record with its value, one JSON line each, and ends at the end of the topic', async () => {
-    const ids = tenant.hub.district.ids('users');
-    const ended = await rollcall(tenant.config, 'tail', 'users', '--to-end', '--values');
-    expect([ended.code, ended.stderr]).toEqual([0, `${ids.length} records\n`]);
-    const found = records(ended.stdout);
-    expect(found.map(({ key }) => key).toSorted()).toEqual([...ids].toSorted());
+  it('every verb that only reads needs no credential of the hub, sends it no request, and changes nothing', async () => {
+    const before = await holdings();
+    tenant.hub.requests.clear();
+    const read = (words: string) => say(words, { hubSettings: { clientSecret: '${HUB_SECRET}' } });
+    const none = /no deletion is withheld/;
+    for (const [words, code, says] of [
+      ['status', 1, /no process mirrors the tenant/],
+      ['topics list', 0, /users +3 +equal/],
+      ['deletes list', 0, none],
+      [
+        'state show --collection users orgs',
+        0,
+        /^tenant +collection +index at +log at +rows +rejects\n(north +(orgs|users) +(\d+ \S{8}) +\3 +\d+ +\d+\n){2}$/,
+      ],
+    ] as const)
+      expect([words, await read(words)]).toEqual([
+        words,
+        expect.objectContaining({ code, stdout: expect.stringMatching(says) as string }),
+      ]);
+    const status = (await read('status --json')).json<{
+      tenants: [{ collections: { collection: string; rows: number }[] }];
+    }>();
+    expect(status.tenants[0]).toMatchObject({ state: 'in-trouble', isOwnerAlive: false });
+    const counted = status.tenants[0].collections.map(({ collection, rows }) => [collection, rows]);
+    expect(counted).toEqual(COLLECTIONS.map((name) => [name, idsOf(name).length]));
+    const state = (await read('state show --collection users --json')).json<{
+      collections: [{ index: object; log: object }];
+    }>();
+    expect(state.collections).toMatchObject([
+      { tenant: 'north', collection: 'users', rows: users(), rejects: 0 },
+    ]);
+    expect(state.collections[0].log).toEqual(state.collections[0].index);
+    const tail = await read('tail users --to-end --values');
+    expect([tail.code, tail.stderr]).toEqual([0, `${users()} records\n`]);
+    const found = records(tail.stdout);
+    expect(found.map(({ key }) => key).toSorted()).toEqual(idsOf('users'));
     for (const { key, value } of found) expect(value?.sourcedId).toBe(key);
+    expect(tenant.hub.requests.all()).toEqual([]);
+    const pull = await read('pull');
+    expect([pull.code, pull.stderr]).toEqual([2, expect.stringContaining('HUB_SECRET')]);
+    expect((await say('plan')).stdout).toContain('would publish nothing.');
+    expect(await holdings()).toEqual(before);
   });
 
-  it('shows all records after its start and no earlier ones, none of their content, and exits with 0 on Ctrl-C', async () => {
-    const ids = tenant.hub.district.ids('orgs').slice(0, 2);
+  it('tail shows all records after its start and no earlier ones, none of their content, and exits with 0 on Ctrl-C', async () => {
+    const ids = idsOf('orgs').slice(0, 2);
     const tail = startRollcall(tenant.config, 'tail', 'orgs');
     await tail.says('listening to');
     for (const id of ids) tenant.hub.district.patch('orgs', id, { name: 'Oppdiktet skole' });
@@ -46,12 +142,11 @@ describe('tail', () => {
     const found = records(stdout).map(
       ({ key, headers, value }) => `${key} ${headers['ce_type']} ${typeof value}`,
     );
-    expect(found.toSorted()).toEqual(ids.map((id) => `${id} rollcall.orgs.updated undefined`).toSorted());
+    expect(found.toSorted()).toEqual(ids.map((id) => `${id} rollcall.orgs.updated undefined`));
     expect([code, stdout]).toEqual([0, expect.not.stringContaining('Oppdiktet')]);
   });
-});
 
-describe('what a verb cannot do', () => {
+  const withoutRedis = { settings: { redis: { url: `redis://${NOBODY}` } } };
   const noKafka = { settings: { kafka: { brokers: [NOBODY] } } };
   const noRegistry = { settings: { registry: { url: `http://${NOBODY}` } } };
   it.concurrent.each<[words: string, code: number, remedy: string, options: MirrorOptions]>([
@@ -59,73 +154,138 @@ describe('what a verb cannot do', () => {
     ['tail classes', 1, 'rollcall topics apply', {}],
     ['tail users --to-end --values', 1, 'registry.url', noRegistry],
     ['state show', 1, 'redis.url', withoutRedis],
+    ['verify', 1, 'redis.url', withoutRedis],
     ['status', 1, 'kafka.brokers', noKafka],
     ['tail users', 1, 'kafka.brokers', noKafka],
-    ['state show', 1, 'kafka.brokers', noKafka],
-    ['topics list', 1, 'kafka.brokers', noKafka],
     ['topics apply', 1, 'kafka.brokers', noKafka],
-    ['plan', 1, 'kafka.brokers', noKafka],
-  ])('"%s" exits with %i and names a remedy, %s', async (words, code, remedy, options) => {
-    const ended = await rollcall(tenant.configWith(options), ...words.split(' '));
-    expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(remedy) });
-    expect(ended.stderr).not.toMatch(/^\s+at /m);
-  });
-});
+    ['plan', 1, '✗ orgs, courses, users: ', { hubSettings: { clientSecret: 'wrong' } }],
+    ['deletes list', 2, 'Add redis.url', { inMemory: true }],
+    ['deletes approve 0123456789ab', 2, 'Add redis.url', { inMemory: true }],
+  ])(
+    '"%s" exits with %i where it cannot do its work, and names a remedy: %s',
+    async (words, code, remedy, options) => {
+      const ended = await say(words, options);
+      expect(ended).toMatchObject({ code, stderr: expect.stringContaining(remedy) });
+      expect(ended.stderr).not.toMatch(/^\s+at /m);
+    },
+  );
 
-describe('status', () => {
-  it('shows the rows of the hub after a full sync, and sends the hub no request', async () => {
-    tenant.hub.requests.clear();
-    const ended = await rollcall(tenant.config, 'status', '--json');
-    expect(tenant.hub.requests.all()).toEqual([]);
-    expect(ended.code).toBe(1);
-    const [north] = ended.json<{ tenants: { collections: { collection: string; rows: number }[] }[] }>()
-      .tenants;
-    expect(north).toMatchObject({ state: 'in-trouble', isOwnerAlive: false });
-    expect(north?.collections.map(({ collection, rows }) => [collection, rows])).toEqual(
-      COLLECTIONS.map((name) => [name, tenant.hub.district.ids(name).length]),
-    );
-  });
-
-  it('shows the rows even while Redis is away, says so and not that all is well, and exits with 1', async () => {
-    const { code, stdout } = await rollcall(tenant.configWith(withoutRedis), 'status');
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/^✗ \S+  redis: /m);
-    expect(stdout).toMatch(new RegExp(`^ *users +${tenant.hub.district.ids('users').length} `, 'm'));
+  it('status shows the rows even while Redis is away, says so and not that all is well', async () => {
+    const { code, stdout } = await say('status', withoutRedis);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^✗ \S+  redis: /m)]);
+    expect(stdout).toMatch(new RegExp(`^ *users +${users()} `, 'm'));
     expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
   });
 });
 
-describe('verbs that only read', () => {
-  it('need no credential of the hub, and others name the variable that is missing', async () => {
-    const config = tenant.configWith({ hubSettings: { clientSecret: '${HUB_SECRET}' } });
-    const show = 'state show --collection users orgs';
-    // No process mirrors the tenant.
-    for (const [code, words] of [
-      [1, 'status'],
-      [0, 'tail orgs users --to-end'],
-      [0, 'topics list'],
-      [0, show],
-      [0, 'deletes list'],
-    ] as const)
-      expect([words, (await rollcall(config, ...words.split(' '))).code]).toEqual([words, code]);
-    const pull = await rollcall(config, 'pull');
-    expect([pull.code, pull.stderr]).toEqual([2, expect.stringContaining('HUB_SECRET')]);
+describe('check of what was never mirrored', () => {
+  let other: TestTenant;
+  beforeAll(async () => {
+    other = await startTestTenant();
+  });
+  afterAll(() => other[Symbol.asyncDispose]());
+
+  it.each<[string, () => MirrorOptions, Readonly<Record<string, string>>]>([
+    [
+      'each part that is away',
+      () => ({
+        hubSettings: { baseUrl: `http://${NOBODY}/north`, tokenUrl: `http://${NOBODY}/token` },
+        settings: {
+          kafka: { brokers: [NOBODY] },
+          registry: { url: `http://${NOBODY}` },
+          redis: { url: `redis://${NOBODY}` },
+        },
+      }),
+      {
+        Kafka: 'kafka.brokers',
+        'Schema registry': 'registry.url',
+        Redis: 'redis.url',
+        'Hub of north': 'hub.tokenUrl',
+      },
+    ],
+    [
+      'wrong credentials and not the secret, a registry address that leads elsewhere, and too few brokers',
+      () => ({
+        hubSettings: { clientSecret: 'S3CRET-and-wrong' },
+        settings: { registry: { url: other.hub.controlUrl }, kafka: { replicationFactor: 7 } },
+      }),
+      {
+        Kafka: 'kafka.replicationFactor',
+        'Schema registry': 'registry.url',
+        'Hub of north': 'hub.clientSecret',
+      },
+    ],
+  ])('reports %s, with the setting to look at', async (_, options, failures) => {
+    const ended = await rollcall(other.configWith(options()), 'check', '--json');
+    expect([ended.code, ended.stderr]).toEqual([1, '']);
+    expect(ended.stdout).not.toContain('S3CRET');
+    const { findings } = ended.json<{ findings: { section: string; level: string; remedy?: string }[] }>();
+    const failed = findings.filter(({ level }) => level === 'failure');
+    expect(failed.map(({ section, remedy }) => [section.split('  ')[0], remedy])).toEqual(
+      Object.entries(failures).map(([section, remedy]) => [section, expect.stringContaining(remedy)]),
+    );
+  });
+
+  it("reports another program's schema and a changed compatibility level, with the subject and the remedy", async () => {
+    const [wrong, weakened] = [`${other.topic('users')}-value`, `${other.topic('orgs')}-value`];
+    for (const [subject, compatibility] of [
+      [wrong, 'FULL_TRANSITIVE'],
+      [weakened, 'NONE'],
+    ]) {
+      await tellRegistry(`${registryUrl}/subjects/${subject}/versions`, 'POST', otherSchema());
+      await tellRegistry(`${registryUrl}/config/${subject}`, 'PUT', { compatibility });
+    }
+    const { code, stdout } = await rollcall(other.config, 'check');
+    expect(code).toBe(1);
+    expect(stdout).toContain(`The schema of ${wrong} does not fit the versions already registered`);
+    expect(stdout).toContain(`${weakened} has compatibility NONE`);
+    expect(stdout).toContain(`PUT ${registryUrl}/config/${weakened}`);
   });
 });
 
-describe('state show', () => {
-  it('shows that index and log have come to the same transaction, and how many rows the index has', async () => {
-    const ended = await rollcall(tenant.config, 'state', 'show', '--collection', 'users', '--json');
-    expect(ended.code).toBe(0);
-    const { collections } = ended.json<{ collections: { index: object; log: object }[] }>();
-    const rows = tenant.hub.district.ids('users').length;
-    expect(collections).toMatchObject([{ tenant: 'north', collection: 'users', rows, rejects: 0 }]);
-    expect(collections[0]?.index).toMatchObject({ sequence: 1 });
-    expect(collections[0]?.log).toEqual(collections[0]?.index);
-    // For people, one table with a line for each tenant and collection.
-    const [titles, ...table] = lines((await rollcall(tenant.config, 'state', 'show')).stdout);
-    expect(titles).toMatch(/^tenant +collection +index at +log at +rows +rejects$/);
-    expect(table).toHaveLength(COLLECTIONS.length);
-    for (const row of table) expect(row).toMatch(/^north +\S+ +(\d+ \S{8}) +\1 +\d+ +\d+$/);
+describe('plan', () => {
+  it('shows counts to people, keys on request, names rows missing for the first time, and changes nothing, also beside an owner', async () => {
+    const { district } = tenant.hub;
+    await using owner = await startOwner(tenant.configWith({ tenant: { deltaEvery: '1h' } }));
+    // After this, no sync of the owner's own is due for an hour.
+    expect((await say('pull')).code).toBe(0);
+    const gone = String(idsOf('users')[0]);
+    district.put('orgs', { sourcedId: 'new-org', name: 'New' });
+    district.remove('users', gone);
+    const before = await holdings();
+    const beside = await plan();
+    const ended = await owner.stop();
+    expect([ended.code, ended.stdout.includes('OWNERSHIP_LOST')]).toEqual([0, false]);
+    expect(await plan()).toEqual(beside);
+    expect(beside.planned).toContainEqual(
+      expect.objectContaining({ collection: 'users', missing: 1, deleted: 0, keys: { missing: [gone] } }),
+    );
+    const shown = await say('plan');
+    expect([shown.code, shown.stderr]).toEqual([0, expect.not.stringContaining('new-org')]);
+    expect(shown.stdout).toMatch(/orgs +1 created +\d+ +0 +0\n/);
+    expect(shown.stdout).toMatch(/missing for the first time[^]*users +nothing +\d+ +1 /);
+    expect(shown.stdout).toContain('"rollcall pull --full"');
+    expect(shown.stdout).not.toContain('new-org');
+    expect((await say('plan --collection orgs --keys')).stdout).toMatch(/orgs +created +new-org/);
+    expect(await holdings()).toEqual(before);
+    expect((await say('pull --full')).code).toBe(0);
+  });
+
+  it('shows deletions that the guard would withhold and why, and exits with 3, as pull then does', async () => {
+    const gone = idsOf('courses').slice(1);
+    for (const id of gone) tenant.hub.district.remove('courses', id);
+    const { code, planned } = await plan();
+    const courses = planned.find(({ collection }) => collection === 'courses');
+    expect([code, courses]).toMatchObject([3, { withheld: gone.length, deleted: 0 }]);
+    expect(courses?.whyWithheld).toMatch(/\d+ of \d+/);
+    expect(courses?.keys?.['withheld']?.toSorted()).toEqual(gone);
+    const shown = await say('plan');
+    expect(shown.code).toBe(3);
+    expect(shown.stderr).toContain(`courses: ${gone.length} deletions would be withheld: `);
+    expect(shown.stdout).toContain('"rollcall deletes list"');
+    const pull = await say('pull --full --json');
+    const [pulled] = pull.json<{ tenants: [{ collections: Planned[] }] }>().tenants;
+    const withheld = (some: readonly Planned[]) => some.map((each) => [each.collection, each.withheld]);
+    expect([pull.code, withheld(pulled.collections)]).toEqual([3, withheld(planned)]);
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import type { Admin } from 'kafkajs';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { deleteTopicsOf, withAdmin } from '../pipeline/kafka-admin.ts';
@@ -42,57 +42,45 @@ interface Situation {
   readonly breaks?: (admin: Admin) => Promise<unknown>;
   /** The configured number for `users` afterwards; left out: as before. */
   readonly users?: number;
-  readonly says: string;
+  readonly says: readonly string[];
   /** Whether the remedy begins with `topics apply`. */
   readonly applies?: true;
   /** The topics that the remedy recreates. */
   readonly recreates?: string;
 }
 
-const loseCleanup = () => setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete' });
-
 const SITUATIONS: readonly Situation[] = [
-  { what: 'a setting', breaks: loseCleanup, says: 'cleanup.policy is delete', applies: true },
-  {
-    what: 'a number of partitions',
-    breaks: addPartitions('users', 'orgs'),
-    says: 'it has 6 partitions, the configuration says 3',
-    recreates: 'orgs users',
-  },
-  {
-    what: 'a number of partitions, and the configuration in its wake',
-    breaks: addPartitions('users'),
-    users: 6,
-    says: 'it has 6 partitions, its records were written to 3',
-    recreates: 'users',
-  },
-  {
-    what: 'a configured number of partitions',
-    users: 5,
-    says: 'it has 3 partitions, the configuration says 5',
-    recreates: 'users',
-  },
   {
     what: 'a setting of one topic and the number of partitions of another',
     breaks: async (admin) => {
       await addPartitions('absences')(admin);
-      await loseCleanup();
+      await setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete' });
     },
-    says: 'absences: it has 6 partitions, the configuration says 3',
+    says: ['users: cleanup.policy is delete', 'absences: it has 6 partitions, the configuration says 3'],
     applies: true,
     recreates: 'absence-versions',
   },
   {
-    what: 'the number of partitions of progress and rejects',
-    breaks: addPartitions('progress', 'rejects'),
-    says: 'progress: it has 6 partitions, the configuration says 1',
-    recreates: 'rejects progress',
+    what: "the numbers of partitions of rows and of Rollcall's own topics",
+    breaks: addPartitions('orgs', 'progress', 'rejects'),
+    says: ['progress: it has 6 partitions, the configuration says 1', 'orgs: it has 6 partitions'],
+    recreates: 'orgs rejects progress',
   },
   {
-    what: 'the number of partitions of the changelog of absences',
-    breaks: addPartitions('absence-state'),
-    says: 'absence-state: it has 6 partitions, the configuration says 3',
-    recreates: 'absence-state',
+    what: 'a number of partitions, and the configuration in its wake, and that of the changelog of absences',
+    breaks: addPartitions('users', 'absence-state'),
+    users: 6,
+    says: [
+      'users: it has 6 partitions, its records were written to 3',
+      'absence-state: it has 6 partitions, the configuration says 3',
+    ],
+    recreates: 'users absence-state',
+  },
+  {
+    what: 'a configured number of partitions',
+    users: 5,
+    says: ['it has 3 partitions, the configuration says 5'],
+    recreates: 'users',
   },
 ];
 
@@ -110,108 +98,91 @@ const optionsFor = (users = 3, http = {}): MirrorOptions => {
 const configFor = (users?: number): string =>
   configTextOf(hub, topicPrefix, optionsFor(users, { http: { port: 0 } }));
 
-describe('somebody has changed', () => {
-  it.each(SITUATIONS)(
-    '$what: the start is refused, and its remedy restores a copy that is right',
-    async ({ breaks, users, says, applies = false, recreates = '' }) => {
-      const remedies = applies ? ['rollcall topics apply'] : [];
-      if (recreates !== '') remedies.push(`rollcall topics recreate ${recreates} --tenant north --yes`);
-      const anew = recreates === 'absence-versions' ? ABSENCES : recreates.split(' ');
-      await loadOnce();
-      if (breaks !== undefined) await withAdmin(breaks);
-      const config = configFor(users);
-      const refused = await rollcall(config, 'run');
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(says)]);
-      expect(commandsIn(refused.stderr)).toEqual(remedies);
-      const known = await recordsOf(TOPICS);
-      // the other remedy of a changed configuration
-      if (breaks === undefined) await loadOnce();
-      for (const command of remedies) {
-        const [, ...args] = command.split(' ');
-        const followed = await rollcall(config, ...args);
-        if (args[1] === 'recreate')
-          expect([followed.code, followed.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
-      }
-      await loadOnce(users);
-      await using mirror = await openMirror(optionsFor(users));
-      expect(await mirror.differences('users', 'absence-versions')).toEqual({});
-      for (const suffix of TOPICS) {
-        const records = await recordsOf([suffix]);
-        expect([suffix, keysInTwoPartitions(records)]).toEqual([suffix, []]);
-        expect(records.length).toBeGreaterThan(0);
-        if (!anew.some((each) => each === suffix))
-          expect(records.length).toBe(known.filter(({ topic }) => topic === topicOf(suffix)).length);
-      }
-      const absences = await mirror.records('absences');
-      const changes = await mirror.records('absence-changes');
-      expect(chainProblems({ hub, absences, changes })).toEqual([]);
-      expect(loggedChanges(changes).filter(({ snapshot }) => !snapshot)).toEqual([]);
-    },
-  );
-});
-
-describe('topics', () => {
-  it('list reports missing topics and creates none; apply creates them, and shows them', async () => {
-    const list = await rollcall(configFor(), 'topics', 'list');
-    expect([list.code, list.stdout]).toEqual([1, expect.stringContaining('8 of 8 missing or different')]);
-    expect((await rollcall(configFor(), 'topics', 'list', '--json')).json()).toContainEqual(
-      expect.objectContaining({ topic: topicOf('users'), exists: false }),
-    );
-    const applied = await rollcall(configFor(), 'topics', 'apply');
-    expect([applied.code, applied.stdout]).toEqual([0, expect.stringMatching(/✓ +\S+users +3 +equal/)]);
-    expect((await rollcall(configFor(), 'topics', 'list')).code).toBe(0);
-    // The contract has them all but the internal one.
-    const contract = await rollcall(configFor(), 'contract', '--json');
-    const told = Object.keys(contract.json<{ channels: object }>().channels);
-    const topics = await withAdmin((admin) => admin.listTopics());
-    expect([...told, topicOf('absence-state')].toSorted()).toEqual(
-      topics.filter((name) => name.startsWith(`${topicPrefix}.`)).toSorted(),
-    );
-  });
-
-  it('apply corrects settings that differ from the contract, leaves the others as they are, and changes no partition count', async () => {
-    await rollcall(configFor(), 'topics', 'apply');
-    await setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete', 'max.message.bytes': '2000000' });
-    for (const [verb, says] of [
-      ['topics list', 'cleanup.policy is delete'],
-      ['check', 'rollcall topics apply'],
-    ] as const)
-      expect(await rollcall(configFor(), ...verb.split(' '))).toMatchObject({
-        code: 1,
-        stdout: expect.stringContaining(says),
-      });
-    const applied = await rollcall(configFor(), 'topics', 'apply');
-    expect([applied.code, applied.stdout]).toEqual([0, expect.stringMatching(/✓ +\S+users +3 +equal/)]);
-    // A broker returns the old settings for a moment.
-    await vi.waitFor(async () =>
-      expect(await withAdmin((admin) => settingsOf(admin, topicOf('users')))).toEqual(
-        expect.arrayContaining([
-          { name: 'cleanup.policy', value: 'compact' },
-          { name: 'max.message.bytes', value: '2000000' },
-        ]),
-      ),
-    );
-    const { code, stdout } = await rollcall(configFor(5), 'topics', 'apply');
-    expect([code, stdout]).toEqual([
-      1,
-      expect.stringContaining('it has 3 partitions, the configuration says 5'),
-    ]);
-    expect(stdout).toContain('kafka.partitions');
-  });
-
-  it('recreate changes nothing without --yes, while a process owns the tenant, or for a topic that is not configured', async () => {
+it.each(SITUATIONS)(
+  'somebody has changed $what: the start is refused, and its remedy restores a copy that is right',
+  async ({ breaks, users, says, applies = false, recreates = '' }) => {
+    const remedies = applies ? ['rollcall topics apply'] : [];
+    if (recreates !== '') remedies.push(`rollcall topics recreate ${recreates} --tenant north --yes`);
+    const anew = recreates === 'absence-versions' ? ABSENCES : recreates.split(' ');
     await loadOnce();
-    const recreate = (...args: string[]) => rollcall(configFor(), 'topics', 'recreate', ...args);
-    const before = await recordsOf(['users']);
-    const asked = await recreate('users');
-    expect([asked.code, asked.stdout]).toEqual([3, expect.stringContaining('north.users')]);
-    expect((await recreate('courses', '--yes')).code).toBe(2);
-    await using owner = await startOwner(configFor());
-    const refused = await recreate('users', '--yes');
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('runs tenant north')]);
-    await owner.stop();
-    expect(await recordsOf(['users'])).toEqual(before);
-  });
+    if (breaks !== undefined) await withAdmin(breaks);
+    const config = configFor(users);
+    const refused = await rollcall(config, 'run');
+    expect(refused.code).toBe(1);
+    for (const each of says) expect(refused.stderr).toContain(each);
+    expect(commandsIn(refused.stderr)).toEqual(remedies);
+    const known = await recordsOf(TOPICS);
+    // the other remedy of a changed configuration
+    if (breaks === undefined) await loadOnce();
+    for (const command of remedies) {
+      const [, ...args] = command.split(' ');
+      const followed = await rollcall(config, ...args);
+      if (args[1] === 'recreate')
+        expect([followed.code, followed.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
+    }
+    await loadOnce(users);
+    await using mirror = await openMirror(optionsFor(users));
+    expect(await mirror.differences('users', 'absence-versions')).toEqual({});
+    for (const suffix of TOPICS) {
+      const records = await recordsOf([suffix]);
+      expect([suffix, keysInTwoPartitions(records)]).toEqual([suffix, []]);
+      expect(records.length).toBeGreaterThan(0);
+      if (!anew.some((each) => each === suffix))
+        expect(records.length).toBe(known.filter(({ topic }) => topic === topicOf(suffix)).length);
+    }
+    const absences = await mirror.records('absences');
+    const changes = await mirror.records('absence-changes');
+    expect(chainProblems({ hub, absences, changes })).toEqual([]);
+    expect(loggedChanges(changes).filter(({ snapshot }) => !snapshot)).toEqual([]);
+  },
+);
+
+it('topics list reports what is missing or differs, apply creates and corrects it, and recreate needs --yes and no owner', async () => {
+  const topics = (words: string, users?: number) => rollcall(configFor(users), 'topics', ...words.split(' '));
+  const list = await topics('list');
+  expect([list.code, list.stdout]).toEqual([1, expect.stringContaining('8 of 8 missing or different')]);
+  const missing = expect.objectContaining({ topic: topicOf('users'), exists: false }) as unknown;
+  expect((await topics('list --json')).json()).toContainEqual(missing);
+  const fits = [0, expect.stringMatching(/✓ +\S+users +3 +equal/)];
+  const created = await topics('apply');
+  expect([created.code, created.stdout]).toEqual(fits);
+  // The contract has them all but the internal one.
+  const contract = await rollcall(configFor(), 'contract', '--json');
+  const told = Object.keys(contract.json<{ channels: object }>().channels);
+  const all = await withAdmin((admin) => admin.listTopics());
+  expect([...told, topicOf('absence-state')].toSorted()).toEqual(
+    all.filter((name) => name.startsWith(`${topicPrefix}.`)).toSorted(),
+  );
+  await setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete', 'max.message.bytes': '2000000' });
+  const differs = { code: 1, stdout: expect.stringContaining('cleanup.policy is delete') as string };
+  expect(await topics('list')).toMatchObject(differs);
+  const check = await rollcall(configFor(), 'check');
+  expect([check.code, check.stdout]).toEqual([1, expect.stringContaining('rollcall topics apply')]);
+  const applied = await topics('apply');
+  expect([applied.code, applied.stdout]).toEqual(fits);
+  // A broker returns the old settings for a moment.
+  const settings = ['compact', '2000000'].map((value) => expect.objectContaining({ value }) as unknown);
+  await vi.waitFor(async () =>
+    expect(await withAdmin((admin) => settingsOf(admin, topicOf('users')))).toEqual(
+      expect.arrayContaining(settings),
+    ),
+  );
+  const other = await topics('apply', 5);
+  expect([other.code, other.stdout]).toEqual([
+    1,
+    expect.stringContaining('has 3 partitions, the configuration says 5'),
+  ]);
+  expect(other.stdout).toContain('kafka.partitions');
+  await loadOnce();
+  const before = await recordsOf(['users']);
+  const asked = await topics('recreate users');
+  expect([asked.code, asked.stdout]).toEqual([3, expect.stringContaining('north.users')]);
+  expect((await topics('recreate courses --yes')).code).toBe(2);
+  await using owner = await startOwner(configFor());
+  const refused = await topics('recreate users --yes');
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('runs tenant north')]);
+  await owner.stop();
+  expect(await recordsOf(['users'])).toEqual(before);
 });
 
 async function loadOnce(users?: number): Promise<void> {

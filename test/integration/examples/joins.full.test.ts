@@ -274,7 +274,7 @@ it(
       daysAhead: 7,
       collections: only(Object.fromEntries(names.map((name) => [name, {}]))),
       settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
-      hubOptions: { students: 50, startMs: BEGIN_MS },
+      hubOptions: { students: 120, startMs: BEGIN_MS },
     });
     mirror.advanceDays((BEGIN_MS - TERM_MORNING_MS) / DAY_MS);
     await using joins = new Joins(mirror);

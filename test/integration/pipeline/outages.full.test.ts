@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, inject, it, vi } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { rollcall, startRollcall } from '../cli/support/rollcall.ts';
-import { startFrailProxy } from '../state/frail-proxy.ts';
+import { startProxy, type Proxy } from '../../faults/support/proxy.ts';
 import {
   configTextOf,
   newTopicPrefix,
@@ -39,44 +39,39 @@ function configOf({ settings, ...options }: MirrorOptions): string {
 
 it('parts that are away when a process starts: it stays unready, says why, and begins once they are back', async () => {
   const { kafkaBrokers, registryUrl, redisUrl } = inject('stack');
-  const via = (address: string, proxied: string): string =>
-    Object.assign(new URL(address), { host: new URL(proxied).host }).href.replace(/\/$/, '');
-  const proxies = {
-    kafka: await startFrailProxy(`kafka://${kafkaBrokers[0]}`),
-    redis: await startFrailProxy(redisUrl),
-    registry: await startFrailProxy(registryUrl),
-    hub: await startFrailProxy(hub.baseUrl),
-  };
-  for (const proxy of Object.values(proxies)) proxy.cut();
+  const via = (address: string, proxy: Proxy): string =>
+    Object.assign(new URL(address), { host: proxy.address }).href.replace(/\/$/, '');
+  await using kafka = await startProxy(kafkaBrokers[0] ?? '');
+  await using redis = await startProxy(new URL(redisUrl).host);
+  await using registry = await startProxy(new URL(registryUrl).host);
+  await using hubProxy = await startProxy(new URL(hub.baseUrl).host);
+  const proxies = { kafka, redis, registry, hub: hubProxy };
+  for (const proxy of Object.values(proxies)) proxy.begin('cut');
   const config = configOf({
     hubSettings: {
-      baseUrl: via(hub.baseUrl, proxies.hub.url),
-      tokenUrl: via(hub.tokenUrl, proxies.hub.url),
+      baseUrl: via(hub.baseUrl, hubProxy),
+      tokenUrl: via(hub.tokenUrl, hubProxy),
     },
     settings: {
-      kafka: { brokers: [new URL(proxies.kafka.url).host] },
-      registry: { url: via(registryUrl, proxies.registry.url) },
-      redis: { url: via(redisUrl, proxies.redis.url), keyPrefix: topicPrefix },
+      kafka: { brokers: [kafka.address] },
+      registry: { url: via(registryUrl, registry) },
+      redis: { url: via(redisUrl, redis), keyPrefix: topicPrefix },
     },
   });
-  try {
-    await using run = startRollcall(config, 'run');
-    await run.says('"port"');
-    for (const [part, proxy] of Object.entries(proxies)) {
-      await vi.waitFor(async () => {
-        const answer = await run.get('/readyz');
-        expect([answer.status, await answer.text()]).toEqual([
-          503,
-          expect.stringContaining(`"part":"${part}"`),
-        ]);
-      }, WITHIN);
-      proxy.mend();
-    }
-    await vi.waitFor(async () => expect((await run.get('/readyz')).status).toBe(200), WITHIN);
-    expect((await run.stop()).code).toBe(0);
-  } finally {
-    for (const proxy of Object.values(proxies)) await proxy.close();
+  await using run = startRollcall(config, 'run');
+  await run.says('"port"');
+  for (const [part, proxy] of Object.entries(proxies)) {
+    await vi.waitFor(async () => {
+      const answer = await run.get('/readyz');
+      expect([answer.status, await answer.text()]).toEqual([
+        503,
+        expect.stringContaining(`"part":"${part}"`),
+      ]);
+    }, WITHIN);
+    proxy.mend();
   }
+  await vi.waitFor(async () => expect((await run.get('/readyz')).status).toBe(200), WITHIN);
+  expect((await run.stop()).code).toBe(0);
   await using mirror = await openMirror({ collections: COLLECTIONS, hub, topicPrefix });
   expect(await mirror.differences()).toEqual({});
 });

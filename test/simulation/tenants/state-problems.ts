@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../../../src/model/keys.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
@@ -68,7 +69,14 @@ export function problemsOfLog(world: TenantWorld): string[] {
         topic === 'absences' && changed.has(`${transaction} ${String(value?.['sourcedId'])}`),
     }),
   });
+  for (const collection of world.collections) {
+    const first = evidence.get('progress')?.find(({ key }) => key === collection)?.value?.['sequence'] ?? 1;
+    if (first !== 1) problems.push(`progress ${collection} does not begin with 1`);
+  }
   if (absences === null) return problems;
+  for (const { key, body, headers, transaction } of world.broker.recordsOf('absence-changes'))
+    if (body !== null && headers['content-hash'] !== hash('sha256', body, 'hex').slice(0, 32))
+      problems.push(`not the hash of the event: ${key} in transaction ${transaction}`);
   return [...problems, ...problemsOfMapping(absences), ...problemsOfCounts(evidenceOf(world.broker))];
 }
 

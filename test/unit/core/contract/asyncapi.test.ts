@@ -24,7 +24,7 @@ it('the AsyncAPI document is valid for every topic, and would not be with a sche
   const parser = new Parser();
   parser.registerSchemaParser(AvroSchemaParser());
   // The rest recommends a version of AsyncAPI that fewer tools know.
-  const isSerious = (severity: number) => severity <= Number(DiagnosticSeverity.Warning);
+  const isSerious = (severity: DiagnosticSeverity) => severity <= DiagnosticSeverity.Warning;
   const problemsOf = async (text: string) => {
     const { diagnostics } = await parser.parse(text);
     return diagnostics

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { rollcall, startOwner, startProcess, startRollcall } from './support/rollcall.ts';
+import { COLLECTIONS, startTestTenant, type TestTenant } from './support/test-tenant.ts';
+
+const WITHIN = { timeout: 120_000, interval: 200 } as const;
+
+/* One tenant for all: not mirrored yet, then filled, then with deletions that need a decision. */
+let tenant: TestTenant;
+beforeAll(async () => {
+  tenant = await startTestTenant();
+  const { district } = tenant.hub;
+  const [school = ''] = district.ids('orgs');
+  district.patch('orgs', school, { name: 'Oppdiktet skole' });
+  const org = { href: '', sourcedId: school, type: 'org' };
+  for (let at = 10; at < 70; at += 1)
+    district.put('courses', { sourcedId: `course-${at}`, title: `Course ${at}`, org });
+});
+afterAll(() => tenant[Symbol.asyncDispose]());
+
+const say = (words: string, config = tenant.config) => rollcall(config, ...words.split(' '));
+/** Waits until status exits like this and says so. */
+const shows = (code: number, text: string, config = tenant.config) =>
+  vi.waitFor(async () => {
+    const ended = await say('status', config);
+    expect([ended.code, ended.stdout]).toEqual([code, expect.stringContaining(text)]);
+    return ended;
+  }, WITHIN);
+
+interface Listed {
+  readonly digest: string;
+  readonly rows: number;
+  readonly collections: readonly { readonly keys: readonly string[]; readonly schools: readonly object[] }[];
+}
+const listed = async () => (await say('deletes list --json')).json<{ tenants: [Listed] }>().tenants[0];
+
+it('status says that no process mirrors the tenant before the first run, and within a minute of a kill', async () => {
+  const config = tenant.configWith({ settings: { kafka: { session: '6s' } } });
+  await shows(1, 'no process mirrors the tenant', config);
+  await using run = startProcess(config, 'run');
+  await shows(0, 'all well', config);
+  run.kill('SIGKILL');
+  await run.ended;
+  await shows(1, '✗ north  owner: no process mirrors the tenant', config);
+});
+
+it('a full sync whose lists were all empty: pull, status and /status.json say that a person must decide, and no row is named or removed', async () => {
+  await tenant.full(...COLLECTIONS);
+  tenant.hub.faults.set('empty-list');
+  const pull = await say('pull --full');
+  expect([pull.code, pull.stderr]).toEqual([3, expect.stringContaining('deletes list')]);
+  // Without Redis only the topic shows it.
+  for (const inMemory of [false, true]) await shows(3, 'needs a decision: ', tenant.configWith({ inMemory }));
+  expect((await say('status')).stdout).toMatch(/: \d+ deletions are withheld in .*courses/);
+  const { collections } = await listed();
+  expect(collections.flatMap(({ schools }) => schools).length).toBeGreaterThan(0);
+  const keys = collections.flatMap((each) => each.keys);
+  expect(keys).toHaveLength(COLLECTIONS.flatMap((name) => tenant.hub.district.ids(name)).length);
+  await using run = await startOwner(tenant.config);
+  await vi.waitFor(async () => {
+    const text = await (await run.get('/status.json')).text();
+    expect(text).toContain('rollcall deletes approve <digest>');
+    expect(keys.filter((key) => text.includes(`"${key}"`))).toEqual([]);
+  }, WITHIN);
+  await run.stop();
+  tenant.hub.faults.clear();
+  expect((await say('pull --full')).code).toBe(0);
+  expect((await say('deletes list')).code).toBe(0);
+});
+
+it('deletes list shows which deletions are withheld; approve removes nothing without their digest, and everything with it', async () => {
+  const gone = [...tenant.hub.district.ids('courses')].sort().slice(0, -20);
+  for (const id of gone) tenant.hub.district.remove('courses', id);
+  await tenant.full('courses');
+  const ended = await say('deletes list --json');
+  expect([ended.code, ended.stderr]).toEqual([3, '']);
+  const held = [{ collection: 'courses', count: gone.length, keys: gone, isHeld: true }];
+  const ofTenant = { tenant: 'north', rows: gone.length, collections: held };
+  expect(ended.json()).toMatchObject({ waits: true, tenants: [ofTenant] });
+  const { stdout } = await say('deletes list --collection courses');
+  expect(stdout).toContain('half or more is missing');
+  expect([stdout.includes(gone[9] ?? ''), stdout.includes(gone[10] ?? '')]).toEqual([true, false]);
+  // What a person can judge: how many of which school, by its name.
+  const ofSchool = gone.filter((id) => id.startsWith('course-')).length;
+  expect(stdout).toMatch(new RegExp(`by school: .*Oppdiktet skole ${ofSchool}`));
+
+  const other = await say('deletes approve 0123456789ab');
+  expect([other.code, other.stderr]).toEqual([
+    3,
+    expect.stringContaining('0123456789ab is not the list any more'),
+  ]);
+  // Without a digest nobody can have looked at the list.
+  expect((await say('deletes approve')).code).toBe(2);
+  const { digest, rows } = await listed();
+  const reason = 'the school has closed';
+  const approved = await rollcall(tenant.config, 'deletes', 'approve', digest, '--json', '--reason', reason);
+  const done = { digest, isSame: true, waiting: 0 };
+  const collections = [{ collection: 'courses', outcome: 'done', removed: rows, back: 0 }];
+  expect([approved.code, approved.json()]).toMatchObject([0, { ...done, collections }]);
+  expect((await say('deletes list')).code).toBe(0);
+  const approvals = [{ collection: 'courses', digest, reason, removed: rows }];
+  expect((await say('deletes history --json')).json()).toMatchObject({ approvals });
+  expect((await say('deletes history')).stdout).toContain(reason);
+});
+
+it('deletes approve is handled by the running process, which continues', async () => {
+  for (const id of [...tenant.hub.district.ids('courses')].slice(0, 12))
+    tenant.hub.district.remove('courses', id);
+  await tenant.full('courses');
+  await using owner = await startOwner(tenant.config);
+  const approved = await say(`deletes approve ${(await listed()).digest}`);
+  expect([approved.code, approved.stderr]).toEqual([
+    0,
+    expect.stringContaining('asking the process that runs'),
+  ]);
+  expect(approved.stdout).toMatch(/courses\s+removed\s+12\s+12\s+0/);
+  expect((await owner.stop()).code).toBe(0);
+});
+
+it('a hub without absences is mirrored: pull exits with 0 each time and says what is not offered, as does status', async () => {
+  await using other = await startTestTenant();
+  other.hub.faults.set('not-offered@absence-versions');
+  const collections = ['orgs', 'students', 'absence-versions', 'absences', 'absence-changes', 'schedules'];
+  const config = other.configWith({ collections });
+  for (let times = 0; times < 2; times += 1) {
+    const pull = await say('pull --full', config);
+    expect([pull.code, pull.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
+    expect(pull.stdout).toMatch(/schedules +not-offered/);
+  }
+  await using _ = startRollcall(config, 'run');
+  const says = 'all well; the hub does not offer absence-versions, schedules';
+  expect((await shows(0, says, config)).stdout).toMatch(/absence-changes .* not offered/);
+});
