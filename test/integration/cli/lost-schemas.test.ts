@@ -47,9 +47,9 @@ it('a registry that lost its schemas, while Rollcall runs or before a start, get
   const config = tenant.configWith({ collections: MIRRORED, settings: { registry: { url: registryUrl } } });
 
   /** Restarts the registry, which keeps its schemas in memory, and lets other programs' schemas take the first ids. */
-  async function loseSchemas(): Promise<void> {
+  async function loseSchemas(others: number): Promise<void> {
     await processes.registry?.restart();
-    for (let at = 0; at < 30; at += 1)
+    for (let at = 0; at < others; at += 1)
       await tellRegistry(`${registryUrl}/subjects/other-${at}/versions`, 'POST', otherSchema(`Other${at}`));
   }
   /** The names of the schemas under which the last records of all keys stand, as the registry gives them to a consumer. */
@@ -82,7 +82,7 @@ it('a registry that lost its schemas, while Rollcall runs or before a start, get
 
   const run = startRollcall(config, 'run');
   await isWell();
-  await loseSchemas();
+  await loseSchemas(30);
   // It is not ready only until it has registered them again, so what it logged of that is looked for.
   await run.says(`under the id of the schema of ${tenant.topicPrefix}.north.`);
   await vi.waitFor(async () => {
@@ -99,7 +99,7 @@ it('a registry that lost its schemas, while Rollcall runs or before a start, get
   await isWell();
   expect((await run.stop()).code).toBe(0);
 
-  await loseSchemas();
+  await loseSchemas(60);
   expect((await rollcall(config, 'pull')).code).toBe(0);
   expect((await status()).decisions[0]?.commands).toHaveLength(4);
   await followRemedies();

@@ -107,6 +107,14 @@ describe('registering', () => {
     expect(requests).toEqual(['GET /subjects', 'GET /schemas/ids/1']);
   });
 
+  it('an id that the registry did not know, or that had another schema, is taken once it is given to the schema', async () => {
+    const { registry, register, trouble } = await startRegistry();
+    trouble.underIds.set(2, JSON.stringify(PROGRESS));
+    for (const id of [1, 2]) await registry.decode(frame(id, BODY)).catch(() => undefined);
+    trouble.underIds.clear();
+    expect([await register('orgs'), await register('users', PROGRESS)]).toEqual([1, 2]);
+  });
+
   it('any number of subjects at a time uses a few connections', async () => {
     const { register, mostAtOnce } = await startRegistry();
     await Promise.all(Array.from({ length: 60 }, (_, tenant) => register(`t${tenant}.orgs`)));
