@@ -65,6 +65,7 @@ export function problemsOfProgress(evidence: Evidence, options: ProgressOptions 
       const id = `${isDerivedCollection(key) ? key : ''} ${logged.transactionId}`;
       const found = [
         ...problemsAfter(all[at - 1], logged, options),
+        ...(isTakenBack(all.slice(0, at), logged, options) ? ['takes its watermark back'] : []),
         ...(lost.length > 0 ? [] : problemsBeside(source.get(logged.transactionId), logged)),
         ...(ids.has(id) ? ['has an id again'] : []),
       ];
@@ -93,23 +94,32 @@ function progressIn(evidence: Evidence): Map<string, LoggedProgress[]> {
 function problemsAfter(
   before: LoggedProgress | undefined,
   logged: LoggedProgress,
-  { clocksAgree = true, lost = [] }: ProgressOptions,
+  { lost = [] }: ProgressOptions,
 ): string[] {
   if (before === undefined) return [];
-  const { collection, sequence, mode } = logged;
+  const { collection, sequence } = logged;
   const problems = sequence === before.sequence + 1 ? [] : [`comes after ${before.sequence}`];
   for (const [name, offset] of lost.includes(collection) ? [] : Object.entries(before.offsets)) {
     // A changelog that was lost begins again at 0; whether it is complete, its replay shows.
     const isLost = [...lost, 'absence-state'].some((topic) => name.includes(`.${topic}/`));
     if ((logged.offsets[name] ?? -1) < offset && !isLost) problems.push(`goes back in ${name}`);
   }
-  // A full sync may have begun before incremental syncs that ended during it: the next incremental sync reads their rows once more.
-  // With its records a source loses its watermark, and what is derived from it loses its own.
-  const mayLose = logged.watermark === null && lost.includes(sourceOf(collection as CollectionName));
-  const isTakenBack = before.watermark !== null && (logged.watermark ?? 0) < before.watermark;
-  if (isTakenBack && !mayLose && !lost.includes(collection) && clocksAgree && mode === 'INCREMENTAL')
-    problems.push('takes its watermark back');
   return problems;
+}
+
+/** Syncs of both modes run at once, and each leaves the watermark of its own begin: what one knew is read once more by the other. */
+function isTakenBack(
+  earlier: readonly LoggedProgress[],
+  { collection, mode, watermark }: LoggedProgress,
+  { clocksAgree = true, lost = [] }: ProgressOptions,
+): boolean {
+  // With its records or rejects a source loses its watermark, and what is derived from it loses its own.
+  const sources = [sourceOf(collection as CollectionName), 'rejects'];
+  const mayLose =
+    lost.includes(collection) || (watermark === null && sources.some((topic) => lost.includes(topic)));
+  if (mayLose || !clocksAgree || mode !== 'INCREMENTAL') return false;
+  const before = earlier.findLast((each) => each.mode === mode && each.complete);
+  return (watermark ?? 0) < (before?.watermark ?? 0);
 }
 
 /** What is derived is committed with its source. */
