@@ -233,7 +233,7 @@ it('beside an owner and a hub that changes and fails, verify reports no false di
   const sureIn = async () => (await verify(text)).found.filter((each) => /^(wrong|withheld)/.test(each));
   await living.full();
   await using owner = await startOwner(text);
-  const changing = setInterval(() => hub.living.step(1), 10);
+  const changing = setInterval(() => hub.living.step(1), 50);
   try {
     const [removed = ''] = hub.district.ids('orgs').map(String);
     const pulled = rollcall(text, 'pull', '--full');

@@ -13,6 +13,8 @@ const TEN_MINUTES_MS = 600_000;
 const OPTIONS = {
   collections: { 'class-students': { enabled: true } },
   afterschools: ['afterschool-1'],
+  // Those of absent students need the field that the changed mapping takes out.
+  tenant: { schedules: { students: 'all' } },
   hubOptions: { students: 12, seed: 11 },
   settings: {
     deletions: { withholdAbove: { rows: 10_000, ratio: 1 } },
