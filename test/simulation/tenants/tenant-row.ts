@@ -26,15 +26,8 @@ function hashOf({ version, isReadable }: TenantRow): Buffer {
   return hash;
 }
 
-/** A row without its stamp. */
-export function contentOf({
-  sourcedId,
-  version,
-  isReadable,
-  school,
-  name,
-}: TenantRow): Omit<TenantRow, 'modifiedAtMs'> {
-  return { sourcedId, version, isReadable, school, name };
+export function hashTextOf(row: TenantRow): string {
+  return hashOf(row).toString('hex');
 }
 
 export const tenantReader: RowReader = {
@@ -42,22 +35,13 @@ export const tenantReader: RowReader = {
     const value = row as TenantRow;
     const { sourcedId, modifiedAtMs, isReadable } = value;
     return isReadable
-      ? { kind: 'row', sourcedId, value: contentOf(value), hash: hashOf(value), modifiedAtMs }
+      ? { kind: 'row', sourcedId, value, hash: hashOf(value), modifiedAtMs }
       : tenantReader.reject(row, 'a field could not be read');
   },
   reject(row, reason) {
-    const value = row as TenantRow;
-    const { sourcedId, modifiedAtMs } = value;
-    const text = JSON.stringify(contentOf(value));
-    return {
-      kind: 'reject',
-      sourcedId,
-      rejectId: sourcedId,
-      reason,
-      text,
-      modifiedAtMs,
-      hash: hashOf(value),
-    };
+    const { sourcedId, modifiedAtMs } = row as TenantRow;
+    const hash = hashOf(row as TenantRow);
+    return { kind: 'reject', sourcedId, rejectId: sourcedId, reason, text: null, modifiedAtMs, hash };
   },
   encode: (value) => Buffer.from(JSON.stringify(value)),
 };
