@@ -128,6 +128,8 @@ async function startOf(
     knownRows: await index.count('rows'),
     knownRejects: await index.count('rejects'),
   };
+  // A count does not show whether Redis lost the index meanwhile; and where no row is known, none is looked up.
+  if (position !== null) await index.lookup('rows', [], position.transactionId);
   await report(tenant, recovery, start);
   return start;
 }
