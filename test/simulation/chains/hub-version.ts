@@ -1,6 +1,3 @@
-import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
-import { studentBehind } from './mappings.ts';
-
 /** A version of an absence as the simulated hub holds it (spec 2.2). */
 export interface HubVersion {
   readonly id: string;
@@ -22,7 +19,9 @@ export interface HubVersion {
 
 /** The row as the hub returns it. */
 export function jsonOf(version: HubVersion): Record<string, unknown> {
-  const { deletedAtMs } = version;
+  const { deletedAtMs, replaces, replacedBy, minutes } = version;
+  // Spec 2.2: "absent or empty otherwise".
+  const notDeleted = minutes % 2 === 0 ? {} : { deletedTime: '' };
   return {
     sourcedId: version.id,
     status: 'active',
@@ -30,17 +29,12 @@ export function jsonOf(version: HubVersion): Record<string, unknown> {
     fromTime: version.isReadable ? timeText(version.fromMs) : 'yesterday',
     toTime: timeText(version.toMs),
     absenceDurationUnit: 'Minutes',
-    absenceDurationValue: version.minutes,
+    absenceDurationValue: minutes,
     student: reference('user', version.studentId),
     school: [reference('org', 'school 1')],
-    replaces: version.replaces === null ? null : reference('absence', version.replaces),
-    replacedBy: version.replacedBy === null ? null : reference('absence', version.replacedBy),
-    // Spec 2.2: "absent or empty otherwise".
-    ...(deletedAtMs === null
-      ? version.minutes % 2 === 0
-        ? {}
-        : { deletedTime: '' }
-      : { deletedTime: timeText(deletedAtMs) }),
+    replaces: replaces && reference('absence', replaces),
+    replacedBy: replacedBy && reference('absence', replacedBy),
+    ...(deletedAtMs === null ? notDeleted : { deletedTime: timeText(deletedAtMs) }),
   };
 }
 
@@ -50,29 +44,4 @@ function reference(type: string, sourcedId: string): Record<string, string> {
 
 function timeText(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-/** The whole content in one text: the same for the hub's record and for the published one, whatever the stamp. */
-export function contentOf(version: HubVersion): string {
-  const { id, studentId, replaces, replacedBy, deletedAtMs, fromMs, toMs, minutes } = version;
-  return JSON.stringify([id, studentId, replaces, replacedBy, deletedAtMs, fromMs, toMs, minutes]);
-}
-
-/**
- * Like {@link contentOf}, for a decoded value of `absence-versions`, `absences` or inside `absence-changes`, whatever mapping
- * it was published under.
- */
-export function contentOfValue(
-  value: AbsenceVersionValue & { absenceDurationValue?: number | null },
-): string {
-  return JSON.stringify([
-    value.sourcedId,
-    value.student == null ? null : studentBehind(value.student.sourcedId),
-    value.replaces?.sourcedId ?? null,
-    value.replacedBy?.sourcedId ?? null,
-    value.deletedTime ?? null,
-    value.fromTime ?? null,
-    value.toTime ?? null,
-    value.absenceDurationValue ?? null,
-  ]);
 }

@@ -1,156 +1,136 @@
-import { isShown, type AbsenceEntry } from '../../../src/core/absences/absence-entry.ts';
-import { absentEntryOf, decodeAbsent, type AbsentEntry } from '../../../src/core/absences/current-absence.ts';
+import { isShown } from '../../../src/core/absences/absence-entry.ts';
+import { absentEntryOf, decodeAbsent } from '../../../src/core/absences/current-absence.ts';
+import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { decodeEntry, decodePointer } from '../../../src/core/absences/entry-codec.ts';
-import { areasOf } from '../../../src/state/index-store.ts';
-import type { Progress } from '../../../src/model/progress.ts';
-import type { MirroredAbsences } from './mirrored-absences.ts';
+import { areasOf, type IndexArea } from '../../../src/state/index-store.ts';
+import { firstLoadEnd, loggedChanges } from '../../oracle/absences.ts';
+import { unequal, type Evidence } from '../../oracle/progress.ts';
+import { compactedView } from '../../oracle/rows.ts';
+import { decodeBody } from '../tenants/evidence.ts';
+import type { TenantRedis } from '../tenants/tenant-redis.ts';
 import { studentBehind } from './mappings.ts';
-import { viewOf, type PublishedLog } from './published-log.ts';
+import type { MirroredAbsences } from './mirrored-absences.ts';
 
 const VERSIONS = 'absence-versions';
 const AREAS = areasOf(VERSIONS);
 const DAY_MS = 24 * 3_600_000;
 
-/** Invariant 1: an index at the end of the log agrees with the topics, and no absence is open. */
-export function differencesFromIndex(world: MirroredAbsences, log: PublishedLog): string[] {
-  const index = world.redis.contents(VERSIONS);
-  const rebuilt = world.rebuilt.contents(VERSIONS);
+type Contents = Record<IndexArea, Map<string, Buffer>>;
+
+/** Invariant 1: the entries of absences at the end of the log agree with the topics, and no absence is open. */
+export async function problemsOfEntries(world: MirroredAbsences, evidence: Evidence): Promise<string[]> {
+  const [index, rebuilt] = [await contentsOf(world.redis), await contentsOf(world.rebuilt)];
+  const hex = (values: Map<string, Buffer>) =>
+    new Map([...values].map(([key, value]) => [key, value.toString('hex')]));
   return [
-    ...problemsOfIndex(world, log).map((why) => `the index: ${why}`),
+    ...disagreements(world, index, evidence).map((why) => `the index: ${why}`),
     ...AREAS.flatMap((area) =>
-      compare(
-        area,
-        [...rebuilt[area]].map(([key, value]) => [key, value.toString('hex')]),
-        [...index[area]].map(([key, value]) => [key, value.toString('hex')]),
-      ).map((why) => `the rebuilt index is not the index: ${why}`),
+      unequal(hex(rebuilt[area]), hex(index[area])).map(
+        (why) => `the rebuilt index is not the index: ${area} ${why}`,
+      ),
     ),
   ];
 }
 
-function problemsOfIndex(world: MirroredAbsences, log: PublishedLog): string[] {
-  const contents = world.redis.contents(VERSIONS);
-  const versions = viewOf(log.versions);
-  const absences = viewOf(log.absences);
-  const changes = viewOf(log.changes);
-  const derivedUpTo = world.broker.transactions.findIndex(({ derived }) => derived.some(endsFirstLoad));
-  const rejects = world.broker.viewOf('rejects');
-  const sinceMs = world.absentSinceMs();
+async function contentsOf(redis: TenantRedis): Promise<Contents> {
+  const contents = AREAS.map(async (area) => [area, await redis.contents(VERSIONS, area)] as const);
+  return Object.fromEntries(await Promise.all(contents)) as Contents;
+}
+
+function disagreements(world: MirroredAbsences, contents: Contents, evidence: Evidence): string[] {
+  const view = (topic: string) => [...compactedView(evidence.get(topic) ?? [])];
   const entries = [...contents.absences].map(([key, bytes]) => [key, decodeEntry(key, bytes)] as const);
+  const changes = view('absence-changes').flatMap(([key, record]) =>
+    loggedChanges([record]).map((change) => ({ key, change, detectedAt: record.value?.['detectedAt'] })),
+  );
+  const rejects = new Set(view('rejects').map(([key]) => key));
+  const derivedUpTo = firstLoadEnd(evidence.get('progress') ?? [])?.transaction ?? -1;
   const present = new Set(
     entries.flatMap(([, { members }]) =>
       members.flatMap(({ id, state }) => (state === 'present' ? [id] : [])),
     ),
   );
-  return [
-    ...compare(
-      'rows',
-      [...contents.rows].map(([key, hash]) => [key, hash.toString('hex')]),
-      [...versions].map(([key, { headers }]) => [key, headers['content-hash'] ?? '']),
-    ),
-    ...compare(
-      'rejects',
-      [...contents.rejects].map(([key, hash]) => [`absence-versions|${key}`, hash.toString('hex')]),
-      [...rejects].map(([key, { headers }]) => [key, headers['content-hash'] ?? '']),
-    ),
-    ...compare(
-      'absence-changes',
+  const sinceMs = world.absentSinceMs();
+  type Pairs = readonly (readonly [string, string])[];
+  const areas: Record<string, [found: Pairs, said: Pairs]> = {
+    'absence-changes': [
       entries.flatMap(([key, { published }]) =>
         published === null || published.step === 0
           ? []
-          : [[key, `step ${published.step} ${published.versionId}${published.isDeleted ? ' deleted' : ''}`]],
+          : [[key, `${published.step} ${published.versionId} ${published.isDeleted}`]],
       ),
-      [...changes].flatMap(([key, { value }]) =>
-        value === null
-          ? []
-          : [
-              [
-                key,
-                `step ${value.step} ${value.version.sourcedId}${value.operation === 'DELETED' ? ' deleted' : ''}`,
-              ],
-            ],
-      ),
-    ),
-    ...compare(
-      'absences',
+      changes.map(({ key, change: { step, versionId, operation } }) => [
+        key,
+        `${step} ${versionId} ${operation === 'DELETED'}`,
+      ]),
+    ],
+    absences: [
       entries.flatMap(([key, entry]) => (isShown(entry) ? [[key, entry.published?.versionId ?? '']] : [])),
-      [...absences].map(([key, { value }]) => [key, value?.sourcedId ?? '']),
-    ),
-    ...compare(
-      'ended',
+      view('absences').map(([key, { value }]) => [key, String(value?.['sourcedId'])]),
+    ],
+    ended: [
       [...contents.ended].map(([key, day]) => [key, String(day.readInt32BE())]),
-      [...changes].flatMap(([key, { value }]) =>
-        value?.operation === 'DELETED' ? [[key, String(Math.floor(value.detectedAt / DAY_MS))] as const] : [],
-      ),
-    ),
-    ...compare(
-      'forgotten',
+      changes
+        .filter(({ change }) => change.operation === 'DELETED')
+        .map(({ key, detectedAt }) => [key, String(Math.floor(Number(detectedAt) / DAY_MS))]),
+    ],
+    forgotten: [
       [...contents.forgotten.keys()].map((key) => [key, 'forgotten']),
       entries.flatMap(([key, { published }]) => (published?.step === 0 ? [[key, 'forgotten']] : [])),
-    ),
-    ...compare(
-      'absent',
-      [...contents.absent].flatMap(([key, bytes]) => {
-        const entry = decodeAbsent(bytes);
-        return sinceMs < Infinity && isPseudonym(entry) ? [] : [[key, JSON.stringify(entry)] as const];
+    ],
+    absent: [
+      [...contents.absent].flatMap(([key, bytes]) => absentText(key, decodeAbsent(bytes), sinceMs)),
+      absencesPublished(world).flatMap(([key, value]) => {
+        const entry = absentEntryOf(value);
+        return entry === null || entry.toMs < sinceMs ? [] : absentText(key, entry, 0);
       }),
-      [...absences].flatMap(([key, { published }]) => {
-        const entry = published === null ? null : absentEntryOf(published);
-        return entry === null || entry.toMs < sinceMs || isPseudonym(entry)
-          ? []
-          : [[key, JSON.stringify(entry)] as const];
-      }),
-    ),
-    ...compare(
-      'versions at the hub',
+    ],
+    'versions at the hub': [
       [...present].map((id) => [id, 'present']),
       // What became unreadable before absences were switched on keeps its record; what the full sync missed that derived them
       // first joins its absence with its next change.
-      [...versions].flatMap(([key, { transaction }]) =>
-        (rejects.has(`absence-versions|${key}`) || transaction <= derivedUpTo) && !present.has(key)
+      view(VERSIONS).flatMap(([key, { transaction = 0 }]) =>
+        (rejects.has(`${VERSIONS}|${key}`) || transaction <= derivedUpTo) && !present.has(key)
           ? []
-          : [[key, 'present'] as const],
+          : [[key, 'present']],
       ),
-    ),
-    ...compare(
-      'pointers',
+    ],
+    pointers: [
       [...contents.pointers].map(([key, bytes]) => [key, decodePointer(bytes)]),
       entries.flatMap(([key, { members }]) =>
         members.flatMap(({ id }) => (id === key ? [] : [[id, key] as const])),
       ),
-    ),
-    ...entries.flatMap(([key, entry]) => problemsOfList(world, key, entry)),
-    ...[...contents.open.keys()].map((key) => `open: ${key}`),
-    ...[...contents.bodies.keys()].map((key) => `a record is kept: ${key}`),
-  ];
+    ],
+    open: [[...contents.open.keys()].map((key) => [key, 'open']), []],
+    bodies: [[...contents.bodies.keys()].map((key) => [key, 'a record is kept']), []],
+    'of another chain': [
+      entries.flatMap(([key, { members }]) => {
+        const chain = world.hub.chainOf(key);
+        const isStrange = (id: string): boolean => chain?.versions.includes(id) !== true;
+        return chain === undefined || chain.isTainted
+          ? []
+          : members.filter(({ id }) => isStrange(id)).map(({ id }) => [id, key] as const);
+      }),
+      [],
+    ],
+  };
+  return Object.entries(areas).flatMap(([area, [found, said]]) =>
+    unequal(new Map(found), new Map(said)).map((why) => `${area} ${why}`),
+  );
 }
 
 /** What an earlier mapping masked and no row has brought again may be missing: a pseudonym is nobody's own id. */
-function isPseudonym({ studentId }: AbsentEntry): boolean {
-  return studentBehind(studentId) !== studentId;
+function absentText(
+  key: string,
+  entry: ReturnType<typeof decodeAbsent>,
+  sinceMs: number,
+): (readonly [string, string])[] {
+  const isPseudonym = studentBehind(entry.studentId) !== entry.studentId;
+  return sinceMs < Infinity && isPseudonym ? [] : [[key, JSON.stringify(entry)]];
 }
 
-function endsFirstLoad({ collection, complete, mode }: Progress): boolean {
-  return collection === 'absence-changes' && complete && mode === 'FULL';
-}
-
-/** An absence of a sound chain has versions of that chain only. */
-function problemsOfList({ hub }: MirroredAbsences, key: string, { members }: AbsenceEntry): string[] {
-  const chain = hub.chainOf(key);
-  if (chain === undefined || chain.isTainted) return [];
-  const strange = members.flatMap(({ id }) => (chain.versions.includes(id) ? [] : [id]));
-  return strange.length === 0 ? [] : [`${key} has ${strange.join(' ')}, of another chain`];
-}
-
-function compare(
-  area: string,
-  found: readonly (readonly [string, string])[],
-  wanted: readonly (readonly [string, string])[],
-): string[] {
-  const [left, right] = [new Map(found), new Map(wanted)];
-  const problems: string[] = [];
-  for (const key of new Set([...left.keys(), ...right.keys()])) {
-    const [one, other] = [left.get(key) ?? 'nothing', right.get(key) ?? 'nothing'];
-    if (one !== other) problems.push(`${area} ${key}: ${one}, in the topics ${other}`);
-  }
-  return problems;
+function absencesPublished({ broker }: MirroredAbsences): [string, AbsenceVersionValue][] {
+  return [...broker.viewOf('absences')].flatMap(([key, { body }]) =>
+    body === null ? [] : [[key, decodeBody('absences', body) as unknown as AbsenceVersionValue]],
+  );
 }

@@ -1,39 +1,29 @@
-import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { STATE_TOPIC } from '../../../src/model/collections.ts';
-import type { MirroredAbsences } from './mirrored-absences.ts';
+import type { Row } from '../../oracle/history.ts';
+import { decodeBody } from '../tenants/evidence.ts';
 import { hidesStudent, holdsStudent, studentBehind } from './mappings.ts';
-import type { PublishedLog } from './published-log.ts';
+import type { MirroredAbsences } from './mirrored-absences.ts';
 
 /** Invariant 12: everything that a process published has passed the mapping that it was started with. */
-export function problemsOfMapping(
-  { mappings, broker, copiedStudents }: MirroredAbsences,
-  log: PublishedLog,
-): string[] {
-  const problems = copiedStudents.map(
-    (entry) => `the mapping in force shows no student: ${entry} of a rebuilt index`,
+export function problemsOfMapping({ mappings, broker, copiedStudents }: MirroredAbsences): string[] {
+  const topics = ['absence-versions', 'absences', 'absence-changes', STATE_TOPIC] as const;
+  const shown = topics.flatMap((topic) =>
+    broker.recordsOf(topic).flatMap(({ key, body, transaction }) => {
+      const mapping = mappings[broker.transactions[transaction]?.by ?? 0];
+      if (mapping === undefined || body === null) return [];
+      const value = topic === STATE_TOPIC ? {} : decodeBody(topic, body);
+      const fields = [value, value['version'], value['previousVersion']].flatMap((each) => {
+        const row = (each ?? {}) as Row;
+        const student = (row['student'] as Row | null | undefined)?.['sourcedId'] as string | undefined;
+        const isRaw = student !== undefined && studentBehind(student) === student;
+        const dropped = mapping.drop.filter((name) => (row[name] ?? null) !== null);
+        return dropped.concat(hidesStudent(mapping) && isRaw ? ['student'] : []);
+      });
+      if (topic === STATE_TOPIC && hidesStudent(mapping) && holdsStudent(body)) fields.push('student');
+      return fields.map((name) => `${name}: ${topic} ${key} in transaction ${transaction}`);
+    }),
   );
-  const attempt = (value: AbsenceVersionValue | null, where: { key: string; transaction: number }): void => {
-    const mapping = mappings[broker.transactions[where.transaction]?.by ?? 0];
-    if (mapping === undefined || value === null) return;
-    const fields = value as unknown as Readonly<Record<string, unknown>>;
-    const shown = mapping.drop.filter((name) => (fields[name] ?? null) !== null);
-    const student = value.student?.sourcedId;
-    const isRaw = student !== undefined && studentBehind(student) === student;
-    if (hidesStudent(mapping) && isRaw) shown.push('student');
-    for (const name of shown)
-      problems.push(
-        `the mapping in force shows no ${name}: ${where.key} in transaction ${where.transaction}`,
-      );
-  };
-  for (const record of [...log.versions, ...log.absences]) attempt(record.published, record);
-  for (const { published, key, transaction } of log.changes) {
-    for (const value of [published?.version, published?.previousVersion])
-      attempt(value ?? null, { key, transaction });
-  }
-  for (const { key, body, transaction } of broker.recordsOf(STATE_TOPIC)) {
-    const mapping = mappings[broker.transactions[transaction]?.by ?? 0];
-    if (mapping !== undefined && hidesStudent(mapping) && body !== null && holdsStudent(body))
-      problems.push(`the mapping in force shows no student: ${key} in transaction ${transaction}`);
-  }
-  return problems;
+  return [...shown, ...copiedStudents.map((entry) => `student: ${entry} of a rebuilt index`)].map(
+    (what) => `the mapping in force shows no ${what}`,
+  );
 }

@@ -1,48 +1,56 @@
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
+import { areasOf } from '../../../src/state/index-store.ts';
 import type { TenantAbsences } from '../../../src/table/tenant.ts';
+import type { StateHistory } from '../../oracle/history.ts';
+import { differenceFrom, type TopicRecord } from '../../oracle/rows.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import type { Broker } from '../tenants/broker.ts';
+import { unmasked } from '../tenants/evidence.ts';
 import { TenantRedis } from '../tenants/tenant-redis.ts';
 import { changeCodec, decodeFramed, encodeEvent, versionCodec } from './chain-codecs.ts';
 import { ChainLife, type ChainsKind } from './chain-life.ts';
-import { contentOfValue } from './hub-version.ts';
+import { jsonOf } from './hub-version.ts';
 import { hidesStudent, holdsStudent, MAPPINGS, PLAIN, type Mapping } from './mappings.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const ABSENT_DAYS = 3;
 /** Until then, at most, absences are switched off. */
 const WITHOUT_FOR_MS = 1_500;
-
-/** Where the absences of a history are kept. */
-interface Storage {
-  readonly broker: Broker;
-  readonly redis: TenantRedis;
-}
+/** Fields that some mapping drops. */
+export const DROPPED = ['school'];
 
 /** The absences of a history: what the hub has, and how each process is configured. */
-export class MirroredAbsences implements Storage {
+export class MirroredAbsences {
   readonly hub: ChainLife;
   readonly broker: Broker;
   readonly redis: TenantRedis;
   /** An index that is made from the topics alone at the end. */
   readonly rebuilt: TenantRedis;
-  readonly forgetAfterMs: number;
   /** By the number of the process. */
   readonly mappings: Mapping[] = [];
   /** Entries with a student's own id that a process copied although its mapping hides it. */
   readonly copiedStudents: string[] = [];
   readonly #at: Surroundings;
+  readonly #forgetAfterMs: number;
   readonly #withoutUntilMs: number;
   readonly #changesMapping: boolean;
 
-  constructor(at: Surroundings, kind: ChainsKind, { broker, redis }: Storage) {
+  constructor(
+    at: Surroundings,
+    kind: ChainsKind,
+    { broker, redis, history }: { broker: Broker; redis: TenantRedis; history: StateHistory },
+  ) {
     const { random, time } = at;
     this.#at = at;
     this.broker = broker;
     this.redis = redis;
-    this.forgetAfterMs = random.pick([1, 3, 30]) * DAY_MS;
-    const published = (id: string): string | undefined => this.#published(id);
-    this.hub = new ChainLife(at, { kind, hasUuids: random.chance(0.5), published });
+    this.#forgetAfterMs = random.pick([1, 3, 30]) * DAY_MS;
+    this.hub = new ChainLife(at, kind, history, (row) => {
+      const body = broker.recordsOf('absence-versions').findLast(({ key }) => key === row.id)?.body;
+      if (body == null) return false;
+      const value = unmasked(versionCodec.fromBuffer(body) as object as TopicRecord['value'] & object);
+      return differenceFrom(jsonOf(row), { value }, DROPPED) === null;
+    });
     this.rebuilt = new TenantRedis(at);
     this.#withoutUntilMs = random.chance(0.3) ? time.now() + random.below(WITHOUT_FOR_MS) : 0;
     this.#changesMapping = random.chance(0.4);
@@ -82,22 +90,20 @@ export class MirroredAbsences implements Storage {
       decode: decodeFramed,
       reader: mapping.reader,
       absentSinceMs: () => this.absentSinceMs(mapping),
-      forgetAfterMs: this.forgetAfterMs,
+      forgetAfterMs: this.#forgetAfterMs,
       onStudents: () => undefined,
     };
   }
 
   /** Looks for students in an index that a recovery has just filled. */
-  look(process: number, event: PipelineEvent): void {
+  async look(process: number, event: PipelineEvent): Promise<void> {
     if (event.type !== 'caught-up' || event.how !== 'rebuilt' || !hidesStudent(this.mappingOf(process)))
       return;
-    for (const [area, entries] of Object.entries(this.redis.contents('absence-versions')))
-      for (const [key, bytes] of entries) if (holdsStudent(bytes)) this.copiedStudents.push(`${area} ${key}`);
-  }
-
-  #published(id: string): string | undefined {
-    const records = this.broker.recordsOf('absence-versions');
-    const body = records.findLast(({ key }) => key === id)?.body ?? null;
-    return body === null ? undefined : contentOfValue(versionCodec.fromBuffer(body));
+    // Redis may have fallen back since.
+    const at = await this.redis.memory.collection('absence-versions').position();
+    if (at?.transactionId !== event.progress?.transactionId) return;
+    for (const area of areasOf('absence-versions'))
+      for (const [key, bytes] of await this.redis.contents('absence-versions', area))
+        if (holdsStudent(bytes)) this.copiedStudents.push(`${area} ${key}`);
   }
 }

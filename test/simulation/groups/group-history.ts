@@ -1,7 +1,7 @@
 import { seededRandom } from '../parts/seeded-random.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
 import { resultOf, type Played } from '../run/played.ts';
-import { GroupCoordinator } from './group-coordinator.ts';
+import { GroupCoordinator, type SyncRequest } from './group-coordinator.ts';
 import {
   count,
   GroupWorker,
@@ -10,7 +10,6 @@ import {
   type GroupMistake,
   type GroupWorld,
 } from './group-worker.ts';
-import { noteUnfairShares } from './share-problems.ts';
 import { TenantWriters } from './tenant-writers.ts';
 
 const MOST_WORKERS = 4;
@@ -49,11 +48,11 @@ class GroupHistory {
     const coordinator = new GroupCoordinator(time, random.pick(INITIAL_DELAYS_MS));
     const tenants = Array.from({ length: 4 + random.below(9) }, (_, at) => `t${at}`);
     const isUnfenced = mistake.isUnfenced === true;
-    const writers = new TenantWriters({ time, random, problems, isUnfenced });
+    const writers = new TenantWriters(time, random, problems, isUnfenced);
     const mended = Promise.withResolvers<void>();
     const happened = new Map<string, number>();
     this.world = { time, random, coordinator, writers, tenants, mistake, mended, problems, happened };
-    coordinator.onShared = (metadata, shares) => noteUnfairShares(problems, { tenants, metadata, shares });
+    coordinator.onShared = (metadata, shares) => noteUnfairShares(problems, tenants, metadata, shares);
   }
 
   get #staying(): GroupWorker[] {
@@ -226,4 +225,40 @@ class GroupHistory {
     await time.until(WRITES_WITHIN_MS, areWritten);
     if (!areWritten()) problems.add('the owner of a tenant writes nothing');
   }
+}
+
+/** Each tenant goes to exactly one member, and no more of them move than an even share needs. */
+function noteUnfairShares(
+  problems: Set<string>,
+  tenants: readonly string[],
+  metadata: ReadonlyMap<string, Buffer>,
+  shares: SyncRequest['groupAssignment'],
+): void {
+  const given = new Map(
+    shares.map(({ memberId, memberAssignment }) => [
+      memberId,
+      (JSON.parse(String(memberAssignment)) as { tenants: string[] }).tenants,
+    ]),
+  );
+  const all = [...given.values()].flat();
+  if (all.length !== tenants.length || tenants.some((tenant) => !all.includes(tenant)))
+    problems.add('an assignment has not every tenant exactly once');
+  if ([...given.keys()].some((id) => !metadata.has(id)) || given.size !== metadata.size)
+    problems.add('an assignment is not for the members of its generation');
+  const claims = [...metadata].map(
+    ([id, bytes]) => [id, (JSON.parse(String(bytes)) as { holds: string[] }).holds] as const,
+  );
+  // Of two that claim a tenant one loses it, whoever is right.
+  if (new Set(claims.flatMap(([, holds]) => holds)).size < claims.flatMap(([, holds]) => holds).length)
+    return;
+  const moved = claims.flatMap(([id, holds]) =>
+    holds.filter((tenant) => given.get(id)?.includes(tenant) !== true),
+  );
+  const each = Math.floor(tenants.length / claims.length);
+  const larger = tenants.length % claims.length;
+  const needed = claims
+    .map(([, { length }]) => length)
+    .sort((one, other) => other - one)
+    .reduce((sum, length, at) => sum + Math.max(0, length - each - (at < larger ? 1 : 0)), 0);
+  if (moved.length > needed) problems.add('an assignment moves more tenants than needed');
 }

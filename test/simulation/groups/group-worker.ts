@@ -182,12 +182,8 @@ export class GroupWorker {
       if (this.#places.has(tenant)) continue;
       const ending = new AbortController();
       this.#places.set(tenant, ending);
-      void this.#world.writers.write({
-        tenant,
-        worker: this,
-        pauseMs: moved.includes(tenant) ? AFTER_ANOTHER_MS : 0,
-        signal: ending.signal,
-      });
+      const pauseMs = moved.includes(tenant) ? AFTER_ANOTHER_MS : 0;
+      void this.#world.writers.write(tenant, this, pauseMs, ending.signal);
     }
   }
 

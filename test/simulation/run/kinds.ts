@@ -1,6 +1,7 @@
 import { playGroup } from '../groups/group-history.ts';
 import { GROUP_MISTAKES } from '../groups/group-mistakes.ts';
-import { TENANT_MISTAKES } from '../tenants/tenant-mistakes.ts';
+import { CHAIN_MISTAKES } from '../mistakes/chain-mistakes.ts';
+import { TENANT_MISTAKES } from '../mistakes/tenant-mistakes.ts';
 import { TENANT_KINDS } from '../tenants/tenant-world.ts';
 import { playTenant } from '../tenants/tenant-history.ts';
 import type { Kind, Mutation } from './played.ts';
@@ -18,16 +19,13 @@ export const KINDS: readonly Kind[] = [
 ];
 
 export const MUTATIONS: readonly Mutation[] = [
-  ...TENANT_MISTAKES.map((mistake) => ({
-    name: mistake.name,
-    kind: mistake.kind,
-    finds: mistake.finds,
-    play: (seed: number) => playTenant({ seed, kind: TENANT_KINDS[mistake.kind], mistake }),
-  })),
-  ...GROUP_MISTAKES.map((mistake) => ({
-    name: mistake.name,
-    kind: GROUPS,
-    finds: mistake.finds,
-    play: (seed: number) => playGroup(seed, mistake),
-  })),
+  ...[...TENANT_MISTAKES, ...CHAIN_MISTAKES].map((mistake) => {
+    const { name, kind, finds } = mistake;
+    const play = (seed: number) => playTenant({ seed, kind: TENANT_KINDS[kind], mistake });
+    return { name, kind, finds, play };
+  }),
+  ...GROUP_MISTAKES.map((mistake) => {
+    const { name, finds } = mistake;
+    return { name, kind: GROUPS, finds, play: (seed: number) => playGroup(seed, mistake) };
+  }),
 ];

@@ -38,13 +38,13 @@ export async function resultOf(
   return { problems: [...history.problems, ...ended], happened: history.happened };
 }
 
-/** Plays histories with a planted mistake, from seed 1 on, until the checks find what they must. */
+/** The first history of the seeds from 1 on in which the mistake is found, and its problem; null: in none of them. */
 export async function firstCatch(
-  mutation: Mutation,
+  { finds, play }: Mutation,
   most: number,
 ): Promise<{ histories: number; problem: string | null }> {
   for (let seed = 1; seed <= most; seed += 1) {
-    const problem = (await mutation.play(seed)).problems.find((each) => each.includes(mutation.finds));
+    const problem = (await play(seed)).problems.find((each) => each.includes(finds));
     if (problem !== undefined) return { histories: seed, problem };
   }
   return { histories: most, problem: null };

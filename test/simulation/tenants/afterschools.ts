@@ -1,75 +1,45 @@
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
 import type { SeededRandom } from '../parts/seeded-random.ts';
-import { AFTERSCHOOLS, type RowCollection } from './tenant-hub.ts';
+import { AFTERSCHOOLS } from './tenant-hub.ts';
 import type { TenantWorld } from './tenant-world.ts';
-import type { TenantRow } from './tenant-row.ts';
+
+/* Afterschools that enter the configuration, leave it and come back (invariant 3). */
 
 export const AFTERSCHOOL_USERS = 'afterschool-users';
 
 /** How often a process starts with other afterschools than the one before. */
 const CHANGES_OFTEN = 0.3;
 
-/** The afterschools that the configuration of each process names: they come, leave and come back between two starts. */
-export class ConfiguredAfterschools {
-  readonly #random: SeededRandom;
-  /** By the number of the process, from 1. */
-  readonly #named: (readonly string[])[] = [AFTERSCHOOLS];
-
-  constructor(random: SeededRandom) {
-    this.#random = random;
-  }
-
-  of(process: number): readonly string[] {
-    return this.#named[Math.min(process, this.#named.length - 1)] ?? [];
-  }
-
-  /** Chooses those of the next process; `must`: they differ from those of the one before. Returns whether they differ. */
-  choose(must = false): boolean {
-    const before = this.#named.at(-1) ?? AFTERSCHOOLS;
-    const isOther = must || this.#random.chance(CHANGES_OFTEN);
-    const next = isOther ? this.#others(before) : before;
-    this.#named.push(next);
-    return isOther;
-  }
-
-  /** At least one: without any the collection would be switched off. */
-  #others(before: readonly string[]): readonly string[] {
-    const choices = Array.from({ length: 2 ** AFTERSCHOOLS.length - 1 }, (_, at) =>
-      AFTERSCHOOLS.filter((_id, position) => (((at + 1) >> position) & 1) === 1),
-    );
-    return this.#random.pick(choices.filter((each) => each.join() !== before.join()));
-  }
+/** Those of the next process, at least one: without any the collection would be switched off. */
+export function nextAfterschools(
+  before: readonly string[],
+  random: SeededRandom,
+  must: boolean,
+): readonly string[] {
+  if (!must && !random.chance(CHANGES_OFTEN)) return before;
+  const choices = Array.from({ length: 2 ** AFTERSCHOOLS.length - 1 }, (_, at) =>
+    AFTERSCHOOLS.filter((_id, position) => (((at + 1) >> position) & 1) === 1),
+  );
+  return random.pick(choices.filter((each) => each.join() !== before.join()));
 }
 
 /** The afterschool of a key; of `rejects`, that of the row that could not be read. Null: of no afterschool. */
-export function afterschoolOf(topic: TopicSuffix, key: string): string | null {
+export function afterschoolOf(topic: string, key: string): string | null {
   if (topic === AFTERSCHOOL_USERS) return splitCompositeKey(key)?.[0] ?? null;
   if (topic !== 'rejects') return null;
   const [collection, row = ''] = splitCompositeKey(key) ?? [];
   return collection === AFTERSCHOOL_USERS ? (splitCompositeKey(row)?.[0] ?? null) : null;
 }
 
-/** Whether the configuration of a process names the afterschool of a record, if the record has one. */
+/** Whether the configuration of a process (default: the newest) names the afterschool of a record, if it has one. */
 export function isNamed(
   world: TenantWorld,
-  process: number,
-  { topic, key }: { topic: TopicSuffix; key: string },
+  { topic, key }: { readonly topic: string; readonly key: string },
+  process = world.processes.length,
 ): boolean {
   const afterschool = afterschoolOf(topic, key);
   return afterschool === null || world.afterschoolsOf(process).includes(afterschool);
-}
-
-/** Whether the configuration of the newest process names the afterschool. */
-export function isNamedNow(world: TenantWorld, topic: TopicSuffix, key: string): boolean {
-  return isNamed(world, world.processes.length, { topic, key });
-}
-
-/** The rows that the hub shows to the newest process, by record key. */
-export function shownNow(world: TenantWorld, collection: RowCollection): ReadonlyMap<string, TenantRow> {
-  const rows = world.hub.shown(collection);
-  if (collection !== AFTERSCHOOL_USERS) return rows;
-  return new Map([...rows].filter(([key]) => isNamedNow(world, collection, key)));
 }
 
 /** Named afterschools without a known row: the process must load them at its start. */
@@ -85,13 +55,36 @@ export function unknownYet(world: TenantWorld, process: number): readonly string
 export function isReadWhole(world: TenantWorld, collection: CollectionName, key: string): boolean {
   if (collection !== AFTERSCHOOL_USERS) return true;
   const ofCollection = world.broker.transactions.filter(({ progress }) => progress.collection === collection);
+  const isNamedBy = ({ by }: { by: number }) => isNamed(world, { topic: collection, key }, by);
   const whole = ofCollection.findLastIndex(
-    ({ progress, by }, at) =>
-      progress.lastCompleteFull !== null &&
-      progress.lastCompleteFull.syncId !== ofCollection[at - 1]?.progress.lastCompleteFull?.syncId &&
-      isNamed(world, by, { topic: collection, key }),
+    (each, at) =>
+      each.progress.lastCompleteFull !== null &&
+      each.progress.lastCompleteFull.syncId !== ofCollection[at - 1]?.progress.lastCompleteFull?.syncId &&
+      isNamedBy(each),
   );
-  return (
-    whole >= 0 && ofCollection.slice(whole).every(({ by }) => isNamed(world, by, { topic: collection, key }))
+  return whole >= 0 && ofCollection.slice(whole).every(isNamedBy);
+}
+
+/** A process publishes no rows of afterschools that its configuration does not name. */
+export function problemsOfUnnamed(world: TenantWorld): string[] {
+  return ([AFTERSCHOOL_USERS, 'rejects'] as const).flatMap((topic) =>
+    world.broker.recordsOf(topic).flatMap((record) => {
+      const by = world.broker.transactions[record.transaction]?.by ?? 0;
+      return record.body === null || isNamed(world, record, by)
+        ? []
+        : [`published although the configuration does not name its afterschool: ${topic} ${record.key}`];
+    }),
+  );
+}
+
+/** When other afterschools are named while the hub is at rest, those that stay named publish nothing. */
+export function problemsOfOthersNamed(world: TenantWorld, transactions: number): string[] {
+  const process = world.processes.length;
+  return [...world.broker.history.keys()].flatMap((topic: TopicSuffix) =>
+    world.broker
+      .recordsOf(topic)
+      .filter(({ transaction }) => transaction >= transactions)
+      .filter((record) => isNamed(world, record, process - 1) && isNamed(world, record, process))
+      .map(({ key }) => `nothing had changed but the configuration, yet published: ${topic} ${key}`),
   );
 }

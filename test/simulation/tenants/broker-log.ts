@@ -12,6 +12,7 @@ import { partitionName, topicName } from '../../../src/model/topic-names.ts';
 import type {
   Committed,
   LoggedRecord,
+  LogReading,
   Ownership,
   TenantLog,
   TopicRange,
@@ -19,7 +20,14 @@ import type {
 } from '../../../src/log/log.ts';
 import { frame } from '../../../src/log/framing.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
-import { idsSinceLoss, newestProgress, partitionIndexOf, type Broker, type ProducerState } from './broker.ts';
+import {
+  idsSinceLoss,
+  newestProgress,
+  partitionIndexOf,
+  type Broker,
+  type ProducerState,
+  type Written,
+} from './broker.ts';
 import type { Entry } from './partition.ts';
 
 export const SCOPE = { topicPrefix: 'p', tenantId: 't' };
@@ -33,8 +41,8 @@ export interface BrokerLogOptions {
   readonly broker: Broker;
   readonly process: number;
   readonly happened: (what: string) => void;
-  /** A mistake: after a failed send the producer continues, with its sequence numbers rolled back. */
-  readonly reusesProducer?: boolean | undefined;
+  /** `reused`: after a failed send the producer continues, with its sequence numbers rolled back. */
+  readonly mistake?: 'reused' | 'forgets ownership' | undefined;
 }
 
 /**
@@ -64,13 +72,14 @@ export class BrokerLog implements TenantLog {
     if (this.#ownedBefore && broker.isSuperseded(process)) throw simulatedError('OWNERSHIP_LOST');
     signal.throwIfAborted();
     if (strikes(at, 0.03)) throw simulatedError('KAFKA_UNREACHABLE');
-    const kept = this.#options.reusesProducer === true && this.#isOwn(former) ? former : null;
+    const isKept = this.#options.mistake === 'reused' && former !== null && broker.isCurrent(former);
+    const kept = isKept ? former : null;
     const producer = kept ?? broker.initProducer();
     if (kept === null) this.#sequences = new Map();
     await dawdle(at, 3);
     if (!broker.isCurrent(producer)) throw simulatedError('KAFKA_UNREACHABLE');
-    broker.noteOwner(process);
-    this.#ownedBefore = true;
+    broker.owners.push(process);
+    this.#ownedBefore = this.#options.mistake !== 'forgets ownership';
     this.#producer = producer;
     const { transactions } = broker;
     const ownership = {
@@ -98,13 +107,8 @@ export class BrokerLog implements TenantLog {
       await at.time.sleep(50 + at.random.below(250));
     }
     const { derived: follows = [] } = transaction;
-    const progress = withOffsets(
-      transaction.progress,
-      offsetsWithout(
-        offsets,
-        follows.map(({ collection }) => collection),
-      ),
-    );
+    const followers = follows.map(({ collection }) => collection);
+    const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
     const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
     const complete = { ...transaction, progress, derived };
     if (strikes(at, 0.02)) {
@@ -131,11 +135,11 @@ export class BrokerLog implements TenantLog {
     const written = broker.send(process, producer, { records, transaction, sequences });
     if (written === null) throw this.#unknown('fenced');
     if (strikes(at, 0.03)) throw this.#unknown('sent, but its answer was lost');
-    for (const { topic, partition, base, count } of written) {
-      const short = `${topic}/${partition}`;
-      this.#sequences.set(short, (this.#sequences.get(short) ?? 0) + count);
+    for (const each of written) {
+      this.#countSent(each);
+      const { topic, partition, base, count } = each;
       const name = partitionName(topicName(SCOPE, topic), partition);
-      if (base <= (offsets[name] ?? -1) && this.#options.reusesProducer !== true) {
+      if (base <= (offsets[name] ?? -1) && this.#options.mistake !== 'reused') {
         this.#lostTopics.add(topic);
         throw this.#unknown('a topic was recreated');
       }
@@ -161,11 +165,7 @@ export class BrokerLog implements TenantLog {
     });
   }
 
-  async read(options: {
-    from: readonly { topic: TopicSuffix; after: Offsets }[];
-    onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
-    signal: AbortSignal;
-  }): Promise<void> {
+  async read(options: LogReading): Promise<void> {
     const { at, broker } = this.#options;
     const topics = options.from.map(({ topic }) => topic);
     await this.#inTurn(() => this.#markEnds(topics));
@@ -218,16 +218,15 @@ export class BrokerLog implements TenantLog {
     const records = topics.flatMap((topic) =>
       SEAL_KEYS.map((key) => ({ topic, key, body: null, headers: {} })),
     );
-    const written = broker.send(process, producer, {
-      records,
-      transaction: null,
-      sequences: this.#sequences,
-    });
-    for (const { topic, partition, count } of written ?? []) {
-      const short = `${topic}/${partition}`;
-      this.#sequences.set(short, (this.#sequences.get(short) ?? 0) + count);
-    }
+    const sequences = this.#sequences;
+    const written = broker.send(process, producer, { records, transaction: null, sequences });
+    for (const each of written ?? []) this.#countSent(each);
     if (written === null || !broker.abort(producer)) throw this.#unknown('fenced');
+  }
+
+  #countSent({ topic, partition, count }: Written[number]): void {
+    const name = `${topic}/${partition}`;
+    this.#sequences.set(name, (this.#sequences.get(name) ?? 0) + count);
   }
 
   /** The producer does one thing at a time. */
@@ -235,10 +234,6 @@ export class BrokerLog implements TenantLog {
     const turn = this.#turn.then(task);
     this.#turn = turn.catch(() => undefined);
     return turn;
-  }
-
-  #isOwn(producer: ProducerState | null): boolean {
-    return producer !== null && this.#options.broker.isCurrent(producer);
   }
 
   #requireProducer(): ProducerState {
@@ -249,7 +244,7 @@ export class BrokerLog implements TenantLog {
 
   #unknown(why: string): Error {
     this.#happened(why);
-    if (this.#options.reusesProducer !== true) this.#producer = null;
+    if (this.#options.mistake !== 'reused') this.#producer = null;
     return simulatedError('KAFKA_OUTCOME_UNKNOWN');
   }
 
@@ -260,17 +255,11 @@ export class BrokerLog implements TenantLog {
 
 /** One for each partition. */
 const SEAL_KEYS = [
-  '@seal-0',
-  '@seal-1',
-  '@seal-2',
-  '@seal-3',
-  '@seal-4',
-  '@seal-5',
-  '@seal-6',
-  '@seal-7',
-].filter(
-  (key, at, keys) => keys.findIndex((each) => partitionIndexOf(each) === partitionIndexOf(key)) === at,
-);
+  ...Map.groupBy(
+    Array.from({ length: 8 }, (_, number) => `@seal-${number}`),
+    partitionIndexOf,
+  ).values(),
+].flatMap(([key]) => key ?? []);
 
 function toLogged(topic: TopicSuffix, partition: number, { offset, record }: Entry): LoggedRecord {
   const contentHash = record.headers['content-hash'];

@@ -16,8 +16,6 @@ export interface CommittedRecord extends OutgoingRecord {
   readonly committedAtMs: number;
   /** Position of its transaction among all. */
   readonly transaction: number;
-  /** How often the topic had been recreated by then. */
-  readonly era: number;
 }
 
 export interface CommittedTransaction {
@@ -32,8 +30,7 @@ export interface CommittedTransaction {
 
 /** A producer as the broker knows it. Sequence numbers distinguish a repeated batch from a new one (KIP-98). */
 export interface ProducerState {
-  readonly epoch: number;
-  readonly sequences: Map<string, { next: number; base: number; count: number; offset: number }>;
+  readonly sequences: Map<string, { base: number; count: number; offset: number }>;
 }
 
 interface OpenTransaction {
@@ -66,9 +63,8 @@ export class Broker {
   readonly history = new Map<TopicSuffix, CommittedRecord[]>();
   readonly #at: Surroundings;
   readonly #topics = new Map<TopicSuffix, Partition[]>();
-  readonly #eras = new Map<TopicSuffix, number>();
   readonly #happened: (what: string) => void;
-  #producer: ProducerState = { epoch: 0, sequences: new Map() };
+  #producer: ProducerState = { sequences: new Map() };
   #open: OpenTransaction | null = null;
 
   constructor(at: Surroundings, happened: (what: string) => void) {
@@ -93,11 +89,8 @@ export class Broker {
   create(topics: readonly TopicSuffix[]): void {
     for (const topic of topics) {
       if (this.#topics.has(topic)) continue;
-      this.#eras.set(topic, (this.#eras.get(topic) ?? -1) + 1);
-      this.#topics.set(
-        topic,
-        Array.from({ length: PARTITIONS }, () => new Partition()),
-      );
+      const partitions = Array.from({ length: PARTITIONS }, () => new Partition());
+      this.#topics.set(topic, partitions);
     }
   }
 
@@ -132,7 +125,7 @@ export class Broker {
   initProducer(): ProducerState {
     this.#settle();
     this.#writeMarkers();
-    this.#producer = { epoch: this.#producer.epoch + 1, sequences: new Map() };
+    this.#producer = { sequences: new Map() };
     return this.#producer;
   }
 
@@ -156,16 +149,15 @@ export class Broker {
   ): Written | null {
     if (!this.isCurrent(producer)) return null;
     const nowMs = this.#at.time.now();
-    const open = this.#open ?? {
-      by,
-      beganAtMs: nowMs,
-      entries: [],
-      transaction: sent.transaction,
-      isCommitting: false,
-    };
+    const { transaction } = sent;
+    const open = this.#open ?? { by, beganAtMs: nowMs, entries: [], transaction, isCommitting: false };
     this.#open = open;
     this.#writeMarkers();
-    return [...groupByPartition(sent.records)].map(([name, { topic, partition, records }]) => {
+    const nameOf = ({ topic, key }: OutgoingRecord) => `${topic}/${partitionIndexOf(key)}`;
+    return [...Map.groupBy(sent.records, nameOf)].map(([name, records]) => {
+      const [first] = records as [OutgoingRecord];
+      const { topic } = first;
+      const partition = partitionIndexOf(first.key);
       const last = producer.sequences.get(name);
       const base = sent.sequences.get(name) ?? 0;
       if (last !== undefined && last.base === base && last.count === records.length) {
@@ -179,7 +171,7 @@ export class Broker {
         if (target !== undefined && entry !== undefined)
           open.entries.push({ topic, partition, target, entry });
       }
-      producer.sequences.set(name, { next: base + records.length, base, count: records.length, offset });
+      producer.sequences.set(name, { base, count: records.length, offset });
       return { topic, partition, base: offset, count: records.length };
     });
   }
@@ -205,22 +197,12 @@ export class Broker {
     return true;
   }
 
-  /** Whether a transaction is neither committed nor aborted. */
-  get hasOpen(): boolean {
-    this.#expire();
-    return this.#open !== null;
-  }
-
-  noteOwner(process: number): void {
-    this.owners.push(process);
-  }
-
   #expire(): void {
     if (this.#open === null || this.#open.isCommitting) return;
     if (this.#at.time.now() - this.#open.beganAtMs <= TRANSACTION_TIMEOUT_MS) return;
     this.#happened('kafka: a transaction timed out');
     this.#abort();
-    this.#producer = { epoch: this.#producer.epoch + 1, sequences: new Map() };
+    this.#producer = { sequences: new Map() };
   }
 
   #settle(): void {
@@ -247,15 +229,8 @@ export class Broker {
       if (this.#topics.get(topic)?.[partition] !== target || entry.offset < target.low) continue;
       const records = this.history.get(topic) ?? [];
       this.history.set(topic, records);
-      const era = this.#eras.get(topic) ?? 0;
-      records.push({
-        ...entry.record,
-        partition,
-        offset: entry.offset,
-        committedAtMs,
-        transaction: number,
-        era,
-      });
+      const { record, offset } = entry;
+      records.push({ ...record, partition, offset, committedAtMs, transaction: number });
     }
     this.#mark(open);
     const { progress, derived = [] } = open.transaction ?? { progress: null };
@@ -288,20 +263,6 @@ export function partitionIndexOf(key: string): number {
   return hash('sha256', key, 'buffer').readUInt8() % PARTITIONS;
 }
 
-function groupByPartition(
-  records: readonly OutgoingRecord[],
-): Map<string, { topic: TopicSuffix; partition: number; records: OutgoingRecord[] }> {
-  const groups = new Map<string, { topic: TopicSuffix; partition: number; records: OutgoingRecord[] }>();
-  for (const record of records) {
-    const partition = partitionIndexOf(record.key);
-    const name = `${record.topic}/${partition}`;
-    const group = groups.get(name) ?? { topic: record.topic, partition, records: [] };
-    groups.set(name, group);
-    group.records.push(record);
-  }
-  return groups;
-}
-
 export function newestProgress(transactions: readonly CommittedTransaction[]): Map<CollectionName, Progress> {
   return new Map(
     transactions.flatMap(({ progress, derived }) =>
@@ -319,11 +280,8 @@ export function idsSinceLoss(
   for (const progress of transactions.flatMap((each) => [each.progress, ...each.derived])) {
     const { collection, transactionId } = progress;
     const before = last.get(collection);
-    const isReset = before === undefined || outdatesIndex(before, progress);
-    ids.set(
-      collection,
-      (isReset ? new Set<string>() : (ids.get(collection) ?? new Set<string>())).add(transactionId),
-    );
+    const known = before === undefined || outdatesIndex(before, progress) ? undefined : ids.get(collection);
+    ids.set(collection, (known ?? new Set<string>()).add(transactionId));
     last.set(collection, progress);
   }
   return ids;

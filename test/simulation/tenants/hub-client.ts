@@ -4,8 +4,9 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 import { asListed } from '../parts/listed-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
-import { jsonOf } from '../chains/hub-version.ts';
-import type { TenantHub } from './tenant-hub.ts';
+import { jsonOf, type HubVersion } from '../chains/hub-version.ts';
+import type { RowCollection, TenantHub } from './tenant-hub.ts';
+import type { TenantRow } from './tenant-row.ts';
 import { withTwins, type ListedRow } from './twins.ts';
 
 const PAGE_ROWS = 5;
@@ -23,15 +24,7 @@ export interface HubManner {
 }
 
 /** How one scan goes wrong. */
-export type Lie =
-  | 'cut short'
-  | 'empty'
-  | 'no list'
-  | 'wrong total'
-  | 'no total'
-  | 'same page'
-  | 'row skipped';
-export const LIES: readonly Lie[] = [
+export const LIES = [
   'cut short',
   'empty',
   'no list',
@@ -39,7 +32,8 @@ export const LIES: readonly Lie[] = [
   'no total',
   'same page',
   'row skipped',
-];
+] as const;
+type Lie = (typeof LIES)[number];
 
 /** A full scan as the client saw it, for the checks. */
 export interface FullScan {
@@ -54,17 +48,27 @@ export interface FullScan {
   readonly ids: ReadonlySet<string>;
 }
 
-interface Walk {
+type Listing = Pick<ReadOptions, 'parentId' | 'modifiedAfterMs'> & {
+  readonly collection: { readonly name: CollectionName };
+};
+
+/** A scan that goes on. */
+class Walk {
   readonly lie: Lie | null;
-  readonly ids: Set<string>;
-  rows: number;
+  readonly ids = new Set<string>();
+  rows = 0;
   /** The number of rows after which it is cut short. */
-  cutAfter: number;
-  /** Where the next page begins, by offset. */
-  offset: number;
-  totalAtStart: number | null;
+  cutAfter = 0;
+  /** Where the next page begins, by offset and by id. */
+  offset = 0;
+  after = '';
+  totalAtStart: number | null = null;
   /** Second contents under ids of the page before. */
-  twins: readonly ListedRow[];
+  twins: readonly ListedRow[] = [];
+
+  constructor(lie: Lie | null) {
+    this.lie = lie;
+  }
 }
 
 /**
@@ -101,38 +105,23 @@ export class HubClient implements Hub {
   }
 
   async *readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
-    const scan: Walk = {
-      lie: this.#nextLie(options),
-      ids: new Set(),
-      rows: 0,
-      cutAfter: 0,
-      offset: 0,
-      totalAtStart: null,
-      twins: [],
-    };
-    let after = '';
-    for (let first = true; ; first = false) {
-      const { page, count, rest, last } = await this.#request(options, scan, after);
-      if (first) scan.totalAtStart = page?.total ?? null;
-      if (page === null) return this.#end(scan, 'missing-list', options);
-      if (count === 0 && !first) return this.#end(scan, 'empty-page', options);
-      scan.rows += count;
-      if (count === 0) this.#noteEmpty(options);
-      this.#noteShown(options, scan, page);
+    const walk = new Walk(this.#nextLie(options));
+    for (let isFirst = true; ; isFirst = false) {
+      const { page, count, rest } = await this.#counted(() => this.#request(options, walk));
+      if (isFirst) walk.totalAtStart = page?.total ?? null;
+      if (page === null) return this.#end(walk, 'missing-list', options);
+      if (count === 0 && !isFirst) return this.#end(walk, 'empty-page', options);
+      walk.rows += count;
+      this.#note(options, walk, page);
       yield page;
-      if (count === 0) return this.#end(scan, 'no-rows', options);
-      if (scan.lie === 'same page') return this.#end(scan, 'repeated-page', options);
-      const isCut = scan.lie === 'cut short' && scan.rows > scan.cutAfter;
-      if (rest <= PAGE_ROWS || isCut) return this.#end(scan, 'no-next-link', options);
-      after = last;
+      if (count === 0) return this.#end(walk, 'no-rows', options);
+      if (walk.lie === 'same page') return this.#end(walk, 'repeated-page', options);
+      const isCut = walk.lie === 'cut short' && walk.rows > walk.cutAfter;
+      if (rest <= PAGE_ROWS || isCut) return this.#end(walk, 'no-next-link', options);
     }
   }
 
-  findRows(options: {
-    collection: { name: CollectionName };
-    ids: readonly string[];
-    readVersion: () => number;
-  }): Promise<FoundRow[]> {
+  findRows(options: Parameters<Hub['findRows']>[0]): Promise<FoundRow[]> {
     return this.#counted(async () => {
       const readVersion = options.readVersion();
       await dawdle(this.#at, 3);
@@ -140,25 +129,23 @@ export class HubClient implements Hub {
         for (const id of options.ids) this.#hub.absences?.unanswered.add(id);
         throw simulatedError('HUB_TIMEOUT');
       }
-      const listed = new Map(
-        this.#list({ collection: options.collection.name }).map((each) => [each.id, each]),
-      );
-      const rows = options.ids.flatMap((id) => {
-        const found = listed.get(id);
-        return found === undefined ? [] : [{ row: this.#handOut(found), isUtf8: true, readVersion }];
-      });
+      const all = this.#list({ collection: options.collection });
+      const found = all.filter(({ id }) => options.ids.includes(id));
+      const rows = found.map((each) => ({ row: this.#handOut(each), isUtf8: true, readVersion }));
       await dawdle(this.#at, 3);
       return rows;
     });
   }
 
-  #noteShown({ collection, parentId = '' }: ReadOptions, scan: Walk, { rows }: HubPage): void {
+  #note({ collection: { name }, parentId = '' }: ReadOptions, walk: Walk, { rows }: HubPage): void {
     for (const row of rows) {
       const id = (row as { sourcedId: string }).sourcedId;
-      scan.ids.add(id);
-      const key = `${collection.name} ${parentId} ${id}`;
+      walk.ids.add(id);
+      const key = `${name} ${parentId} ${id}`;
       this.shown.set(key, [...(this.shown.get(key) ?? []), this.#at.time.now()]);
     }
+    if (rows.length === 0 && name === 'class-students')
+      this.saidEmpty.set(parentId, (this.saidEmpty.get(parentId) ?? 0) + 1);
   }
 
   #nextLie({ collection }: ReadOptions): Lie | null {
@@ -171,126 +158,96 @@ export class HubClient implements Hub {
 
   async #request(
     options: ReadOptions,
-    scan: Walk,
-    after: string,
-  ): Promise<{ page: HubPage | null; count: number; rest: number; last: string }> {
-    return this.#counted(async () => {
-      const { random } = this.#at;
-      const readVersion = options.readVersion();
-      await dawdle(this.#at, 8);
-      options.signal.throwIfAborted();
-      if (strikes(this.#at, 0.03))
-        throw simulatedError(random.chance(0.8) ? 'HUB_UNAVAILABLE' : 'HUB_FORBIDDEN');
-      if (options.modifiedAfterMs !== undefined && strikes(this.#at, 0.01))
-        throw simulatedError('HUB_REQUEST_REFUSED');
-      const hubTimeMs = this.#manner.hasClock ? this.#hub.now() : null;
-      const all = this.#list({
-        collection: options.collection.name,
-        parentId: options.parentId,
-        modifiedAfterMs: options.modifiedAfterMs,
-      });
-      if (scan.rows === 0) scan.cutAfter = random.below(all.length + 1);
-      const isByOffset = this.#manner.paging === 'offset' || options.collection.name === 'class-students';
-      const rest = isByOffset ? all.slice(scan.offset) : all.filter(({ id }) => id > after);
-      const isSkipped = scan.lie === 'row skipped' && rest.length > 0;
-      if (isSkipped) rest.splice(random.below(Math.min(PAGE_ROWS, rest.length)), 1);
-      const isEmpty = scan.lie === 'empty' && scan.rows === 0;
-      const some = isEmpty ? [] : rest.slice(0, PAGE_ROWS);
-      scan.offset += some.length + (isSkipped ? 1 : 0);
-      const total = this.#total(scan, all.length);
-      // Some delays are so long that another sync passes meanwhile.
-      await dawdle(this.#at, random.chance(0.1) ? 80 : 8);
-      const last = some.at(-1)?.id ?? '';
-      if (scan.lie === 'no list') return { page: null, count: 0, rest: 0, last };
-      const listed = this.#manner.hasTwins ? withTwins(some, scan.twins) : { page: some, later: [] };
-      scan.twins = listed.later;
-      const rows = listed.page.map((each) => this.#handOut(each));
-      const pages = isByOffset || options.modifiedAfterMs !== undefined ? undefined : options.pages;
-      const answer = asListed(rows, after === '' ? null : after, { ...options, pages });
-      if (answer.known !== undefined) this.#happened('hub: a page was recognised');
-      return {
-        page: { ...answer, isUtf8: true, hubTimeMs, total, readVersion, bytes: 1 },
-        count: some.length,
-        rest: isEmpty ? 0 : rest.length,
-        last,
-      };
-    });
-  }
-
-  #total(scan: Walk, count: number): number | null {
-    if (!this.#manner.hasTotals || scan.lie === 'no total') return null;
-    if (scan.lie === 'empty') return 0;
-    return scan.lie === 'wrong total' ? this.#at.random.below(2 * count + 2) : count;
-  }
-
-  #end(scan: Walk, sign: ScanEnd['reason'], { collection, parentId, modifiedAfterMs }: ReadOptions): ScanEnd {
-    const isByOffset = this.#manner.paging === 'offset' || collection.name === 'class-students';
-    const count = this.#list({ collection: collection.name, parentId, modifiedAfterMs }).length;
-    const end: ScanEnd = {
-      reason: sign,
-      paging: isByOffset ? 'offset' : 'keyset',
-      rows: scan.rows,
-      totalAtStart: scan.totalAtStart,
-      totalAtEnd: this.#total(scan, count),
+    walk: Walk,
+  ): Promise<{ page: HubPage | null; count: number; rest: number }> {
+    const { random } = this.#at;
+    const readVersion = options.readVersion();
+    await dawdle(this.#at, 8);
+    options.signal.throwIfAborted();
+    if (strikes(this.#at, 0.03))
+      throw simulatedError(random.chance(0.8) ? 'HUB_UNAVAILABLE' : 'HUB_FORBIDDEN');
+    if (options.modifiedAfterMs !== undefined && strikes(this.#at, 0.01))
+      throw simulatedError('HUB_REQUEST_REFUSED');
+    const hubTimeMs = this.#manner.hasClock ? this.#hub.now() : null;
+    const all = this.#list(options);
+    const { lie, after } = walk;
+    if (walk.rows === 0) walk.cutAfter = random.below(all.length + 1);
+    const isByOffset = this.#isByOffset(options);
+    const rest = isByOffset ? all.slice(walk.offset) : all.filter(({ id }) => id > after);
+    const isSkipped = lie === 'row skipped' && rest.length > 0;
+    if (isSkipped) rest.splice(random.below(Math.min(PAGE_ROWS, rest.length)), 1);
+    if (lie === 'empty' && walk.rows === 0) rest.length = 0;
+    const some = rest.slice(0, PAGE_ROWS);
+    walk.offset += some.length + (isSkipped ? 1 : 0);
+    walk.after = some.at(-1)?.id ?? '';
+    const total = this.#total(walk, all.length);
+    // Some delays are so long that another sync passes meanwhile.
+    await dawdle(this.#at, random.chance(0.1) ? 80 : 8);
+    if (lie === 'no list') return { page: null, count: 0, rest: 0 };
+    const { page, later } = this.#manner.hasTwins
+      ? withTwins(some, walk.twins)
+      : { page: some, later: walk.twins };
+    walk.twins = later;
+    const rows = page.map((each) => this.#handOut(each));
+    const pages = isByOffset || options.modifiedAfterMs !== undefined ? undefined : options.pages;
+    const answer = asListed(rows, after === '' ? null : after, { ...options, pages });
+    if (answer.known !== undefined) this.#happened('hub: a page was recognised');
+    return {
+      page: { ...answer, isUtf8: true, hubTimeMs, total, readVersion, bytes: 1 },
+      count: some.length,
+      rest: rest.length,
     };
-    if (modifiedAfterMs === undefined) this.#noteScan(end, scan, { collection, parentId });
-    return end;
   }
 
-  #noteScan(
-    end: ScanEnd,
-    { ids }: Walk,
-    of: { collection: { name: CollectionName }; parentId?: string | undefined },
-  ): void {
-    const said = [end.totalAtStart, end.totalAtEnd].filter(
-      (total) => total !== null && total > 0,
-    ) as number[];
-    const isAgreed = said.length === 2 && ids.size >= Math.min(...said) && ids.size <= Math.max(...said);
-    this.scans.push({
-      collection: of.collection.name,
-      scope: of.parentId ?? '',
-      endedAtMs: this.#at.time.now(),
-      isConclusive:
-        end.reason !== 'missing-list' &&
-        end.reason !== 'repeated-page' &&
-        (said.length === 0 || ids.size >= Math.min(...said)),
-      isDoubtful: end.paging === 'offset' && !isAgreed,
-      ids,
-    });
+  #isByOffset({ collection }: Pick<ReadOptions, 'collection'>): boolean {
+    return this.#manner.paging === 'offset' || collection.name === 'class-students';
   }
 
-  #noteEmpty({ collection, parentId }: ReadOptions): void {
-    if (collection.name !== 'class-students' || parentId === undefined) return;
-    this.saidEmpty.set(parentId, (this.saidEmpty.get(parentId) ?? 0) + 1);
+  #total(walk: Walk, count: number): number | null {
+    if (!this.#manner.hasTotals || walk.lie === 'no total') return null;
+    if (walk.lie === 'empty') return 0;
+    return walk.lie === 'wrong total' ? this.#at.random.below(2 * count + 2) : count;
+  }
+
+  #end(walk: Walk, reason: ScanEnd['reason'], options: ReadOptions): ScanEnd {
+    const paging = this.#isByOffset(options) ? 'offset' : 'keyset';
+    const { rows, totalAtStart, ids } = walk;
+    const totalAtEnd = this.#total(walk, this.#list(options).length);
+    if (options.modifiedAfterMs === undefined) {
+      const said = [totalAtStart, totalAtEnd].filter((total) => total !== null && total > 0) as number[];
+      const isAgreed = said.length === 2 && ids.size >= Math.min(...said) && ids.size <= Math.max(...said);
+      const isWhole = said.length === 0 || ids.size >= Math.min(...said);
+      this.scans.push({
+        collection: options.collection.name,
+        scope: options.parentId ?? '',
+        endedAtMs: this.#at.time.now(),
+        isConclusive: reason !== 'missing-list' && reason !== 'repeated-page' && isWhole,
+        isDoubtful: paging === 'offset' && !isAgreed,
+        ids,
+      });
+    }
+    return { reason, paging, rows, totalAtStart, totalAtEnd };
   }
 
   /** Throws `HUB_NOT_OFFERED` for a parent that is not there. */
-  #list(of: {
-    collection: CollectionName;
-    parentId?: string | undefined;
-    modifiedAfterMs?: number | undefined;
-  }): ListedRow[] {
-    const { collection, parentId, modifiedAfterMs } = of;
-    if (collection === 'class-students') {
+  #list({ collection: { name }, parentId, modifiedAfterMs = -Infinity }: Listing): ListedRow[] {
+    if (name === 'class-students') {
       const students = this.#hub.studentsOf(parentId ?? '');
       if (students === null) throw simulatedError('HUB_NOT_OFFERED');
       return students.map((id) => ({ id, row: { sourcedId: id } }));
     }
-    if (collection === 'absence-versions') {
-      return [...(this.#hub.absences?.rows.values() ?? [])]
-        .filter((row) => modifiedAfterMs === undefined || row.modifiedAtMs > modifiedAfterMs)
-        .map((row) => ({ id: row.id, row }))
-        .sort((a, b) => (a.id < b.id ? -1 : 1));
-    }
-    const rows = this.#hub.shown(collection as 'users');
+    const rows: ReadonlyMap<string, TenantRow | HubVersion> =
+      name === 'absence-versions'
+        ? (this.#hub.absences?.rows ?? new Map<string, HubVersion>())
+        : this.#hub.shown(name as RowCollection);
     return [...rows]
+      .map(([key, row]) => ({ key, id: 'minutes' in row ? row.id : row.sourcedId, row }))
       .filter(
-        ([key, { sourcedId, modifiedAtMs }]) =>
-          (parentId === undefined || key === compositeKey(parentId, sourcedId)) &&
-          (modifiedAfterMs === undefined || modifiedAtMs > modifiedAfterMs),
+        ({ key, id, row }) =>
+          (parentId === undefined || key === compositeKey(parentId, id)) &&
+          row.modifiedAtMs > modifiedAfterMs,
       )
-      .map(([, row]) => ({ id: row.sourcedId, row }))
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
   }
 
   #handOut({ id, row }: ListedRow): unknown {

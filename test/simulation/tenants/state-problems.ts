@@ -1,55 +1,190 @@
-import type { ClassStudents } from '../../../src/core/class-students.ts';
+import { hash } from 'node:crypto';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { Progress } from '../../../src/model/progress.ts';
 import { compositeKey, splitCompositeKey } from '../../../src/model/keys.ts';
-import type { OutgoingRecord } from '../../../src/log/log.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
-import { isNamedNow, isReadWhole, shownNow } from './afterschools.ts';
+import { isGivenAway } from '../../oracle/absences.ts';
+import type { Row } from '../../oracle/history.ts';
+import { notAsTheHub, wronglyPublished, type Mirrored } from '../../oracle/oracle.ts';
+import { problemsOfCounts, problemsOfHashes } from '../../oracle/progress.ts';
+import { problemsOfEntries } from '../chains/index-problems.ts';
+import { problemsOfMapping } from '../chains/mapping-problems.ts';
+import { DROPPED } from '../chains/mirrored-absences.ts';
+import { AFTERSCHOOL_USERS, afterschoolOf, isNamed, isReadWhole } from './afterschools.ts';
+import { evidenceOf } from './evidence.ts';
+import { isApproved } from './removals.ts';
+import { ROW_COLLECTIONS } from './tenant-hub.ts';
 import type { TenantWorld } from './tenant-world.ts';
-import { ROW_COLLECTIONS, type RowCollection } from './tenant-hub.ts';
-import { hashTextOf } from './tenant-row.ts';
 
-/* Checks the final state of a history: invariants 1, 2, 5, and withheld deletions. */
+/* Asks the oracle about a history: invariants 1, 2, 4, 5, 6, 8, 11, 12, and withheld deletions. */
+
+const VERSIONS = 'absence-versions';
+
+/** Rejects of a record that was given to another student are its own matter (invariant 11). */
+function mirroredIn(world: TenantWorld, isAnswered = false): Mirrored {
+  const { hub, absences, collections, losses } = world;
+  const evidence = new Map(evidenceOf(world.broker, isAnswered || losses.length === 0 ? 'ever' : 'now'));
+  const isOwn = ({ key }: { key: string }) => !isGiven(world, splitCompositeKey(key) ?? []);
+  evidence.set('rejects', (evidence.get('rejects') ?? []).filter(isOwn));
+  const recorded = [...ROW_COLLECTIONS, VERSIONS, 'rejects'];
+  return {
+    evidence,
+    history: {
+      collections: recorded.filter((name) => name === 'rejects' || collections.some((each) => each === name)),
+      of: (collection) => hub.history.of(collection),
+    },
+    chains: absences?.hub.soundChains(isAnswered),
+  };
+}
+
+function isGiven({ hub }: TenantWorld, [collection, key = '']: readonly string[]): boolean {
+  return collection === VERSIONS && isGivenAway(hub.history.of(VERSIONS).get(key));
+}
+
+/** Checks every record ever committed. */
+export function problemsOfLog(world: TenantWorld): string[] {
+  const { manner, losses, absences } = world;
+  const mirrored = mirroredIn(world, true);
+  const { evidence } = mirrored;
+  const changed = new Set(evidence.get(VERSIONS)?.map(({ key, transaction }) => `${transaction} ${key}`));
+  const isHonest = manner.liesOften === 0 && manner.paging === 'keyset' && losses.length === 0;
+  const problems = wronglyPublished(mirrored, {
+    // An incremental sync that began before a full one, and ends after it, takes its watermark back: rows are read once more.
+    clocksAgree: false,
+    lost: losses.map(({ topic }) => topic),
+    orderOf: (topic) => ({
+      clocksAgree: true,
+      without: absences === null ? [] : DROPPED,
+      lostAt: losses
+        .filter((loss) => loss.topic === topic || (topic !== 'rejects' && loss.topic === 'rejects'))
+        .map(({ transactions }) => transactions),
+      // A person may approve what another tenant's empty hub, or one with too few rights, does not show.
+      isExcused: ({ key, publishedAtMs: atMs, transaction = 0 }) =>
+        topic === 'rejects' ||
+        !isHonest ||
+        isApproved(world, { collection: topic as CollectionName, key, atMs }) ||
+        !isNamed(world, { topic, key }, world.broker.transactions[transaction]?.by) ||
+        isGiven(world, [topic, key]),
+      // A version that is published under another mapping takes its absence along, which may show it so already.
+      isAlong: ({ transaction, value }) =>
+        topic === 'absences' && changed.has(`${transaction} ${String(value?.['sourcedId'])}`),
+    }),
+  });
+  for (const collection of world.collections) {
+    const first = evidence.get('progress')?.find(({ key }) => key === collection)?.value?.['sequence'] ?? 1;
+    if (first !== 1) problems.push(`progress ${collection} does not begin with 1`);
+  }
+  if (absences === null) return problems;
+  for (const { key, body, headers, transaction } of world.broker.recordsOf('absence-changes'))
+    if (body !== null && headers['content-hash'] !== hash('sha256', body, 'hex').slice(0, 32))
+      problems.push(`not the hash of the event: ${key} in transaction ${transaction}`);
+  return [...problems, ...problemsOfMapping(absences), ...problemsOfCounts(evidenceOf(world.broker))];
+}
+
+interface Compared {
+  /** Keys that must be as at the hub; default: all. */
+  readonly isWanted?: (collection: string, key: string) => boolean;
+  /** Keys that the topic may have although the hub does not. */
+  readonly mayStay?: (collection: string, key: string) => boolean;
+}
+
+/** Invariant 5. */
+function differencesFromHub(world: TenantWorld, { isWanted, mayStay }: Compared = {}): string[] {
+  const { hub, collections, broker, manner } = world;
+  const mirrored = mirroredIn(world);
+  const wanted = new Map<string, Map<string, Row>>();
+  const want = (topic: string, key: string, row: Row | null | undefined): void => {
+    const rows = wanted.get(topic) ?? new Map<string, Row>();
+    wanted.set(topic, rows);
+    if (row != null && isWanted?.(topic, key) !== false) rows.set(key, row);
+  };
+  const isUnreadable = (topic: string, key: string): boolean =>
+    hub.history.of('rejects').get(compositeKey(topic, key))?.at(-1)?.row != null;
+  const rejected = broker.viewOf('rejects');
+  for (const topic of mirrored.history.collections) {
+    for (const [key, states] of hub.history.of(topic)) {
+      const isOwn =
+        topic === 'rejects'
+          ? collections.some((name) => key.startsWith(`${name}|`)) &&
+            !isGiven(world, splitCompositeKey(key) ?? [])
+          : !isUnreadable(topic, key) &&
+            !(isGiven(world, [topic, key]) && rejected.has(compositeKey(topic, key)));
+      if (isOwn && isNamed(world, { topic, key })) want(topic, key, states.at(-1)?.row);
+    }
+  }
+  // A class that was never readable is not known, and Rollcall does not ask for its students.
+  if (collections.includes('class-students')) {
+    const known = broker.viewOf('classes');
+    for (const id of hub.shown('classes').keys())
+      want(
+        'class-students',
+        id,
+        known.has(id) ? { classId: id, students: [...new Set(hub.studentsOf(id))] } : null,
+      );
+  }
+  // If a scan can skip rows and has no total, a reject whose row it did not read may still be there.
+  const canClearRejects = manner.paging === 'keyset' || manner.hasTotals;
+  return notAsTheHub(mirrored, wanted, {
+    without: world.absences === null ? [] : DROPPED,
+    mayStay: (topic, key) =>
+      mayStay?.(topic, key) === true ||
+      isUnreadable(topic, key) ||
+      (topic === 'class-students' && hub.studentsOf(key) !== null) ||
+      (topic === 'rejects' && (!canClearRejects || !isNamed(world, { topic, key }))),
+  });
+}
 
 /** Invariant 2: once an incremental sync has read everything that changed, no change is missing. */
 export function problemsAfterDelta(world: TenantWorld): string[] {
   // The rows of a lost topic are no changes: the full sync publishes them again.
-  if (!world.canTrustDeltas || world.losses.length > 0) return [];
-  return rowCollections(world).flatMap((collection) => {
-    const view = world.broker.viewOf(collection);
-    return [...shownNow(world, collection)]
-      .filter(([key]) => world.hub.isAnnounced(collection, key) && isReadWhole(world, collection, key))
-      .filter(([key, row]) => row.isReadable && hashIn(view.get(key)) !== hashTextOf(row))
-      .map(([key]) => `the incremental sync missed a change: ${collection} ${key}`);
-  });
+  if (!world.canTrustDeltas || world.losses.length > 0 || world.absences !== null) return [];
+  const isWanted = (topic: string, key: string): boolean =>
+    ROW_COLLECTIONS.some((name) => name === topic) &&
+    world.hub.isAnnounced(topic, key) &&
+    isReadWhole(world, topic as CollectionName, key);
+  return differencesFromHub(world, { isWanted, mayStay: () => true }).map(
+    (why) => `the incremental sync missed a change: ${why}`,
+  );
+}
+
+/** Rows of these afterschools that are not published as the hub has them. */
+export function notLoaded(world: TenantWorld, afterschools: readonly string[]): readonly string[] {
+  if (afterschools.length === 0) return [];
+  const isWanted = (topic: string, key: string): boolean => {
+    const isOf = topic === AFTERSCHOOL_USERS || topic === 'rejects';
+    return isOf && afterschools.includes(afterschoolOf(topic, key) ?? '');
+  };
+  return differencesFromHub(world, { isWanted, mayStay: () => true });
 }
 
 /** Invariant 3: rows whose removal is withheld are still there. */
 export async function problemsOfWithheld(world: TenantWorld): Promise<string[]> {
-  const problems: string[] = [];
   const { collections } = await waitingIn(world);
-  for (const { collection, keys } of collections) {
-    const view = world.broker.viewOf(collection);
-    for (const key of keys)
-      if (!view.has(key) && world.losses.length === 0)
-        problems.push(`withheld, but gone from the topic: ${collection} ${key}`);
-  }
-  // While something is withheld, other vanished rows wait as well, and may not be listed yet.
-  const isHeld = collections.length > 0;
   const listed = new Set(
     collections.flatMap(({ collection, keys }) => keys.map((key) => `${collection} ${key}`)),
   );
+  const gone = collections.flatMap(({ collection, keys }) => {
+    const view = world.broker.viewOf(collection);
+    return keys.filter((key) => !view.has(key)).map((key) => `${collection} ${key}`);
+  });
+  const isListed = (topic: string, key: string): boolean => listed.has(`${topic} ${key}`);
+  // While something is withheld, other vanished rows wait as well, and may not be listed yet.
   const mayWait = (each: string): boolean => each.startsWith('left over') || each.includes('class-students');
-  return [...problems, ...differencesFromHub(world, listed).filter((each) => !isHeld || !mayWait(each))];
+  return [
+    ...(world.losses.length > 0 ? [] : gone.map((what) => `withheld, but gone from the topic: ${what}`)),
+    ...differencesFromHub(world, {
+      isWanted: (topic, key) => topic !== 'class-students' || !isListed(topic, key),
+      mayStay: isListed,
+    }).filter((each) => collections.length === 0 || !mayWait(each)),
+  ];
 }
 
 function waitingIn({ broker, redis, collections }: TenantWorld): ReturnType<typeof readWaiting> {
-  const last = (name: CollectionName): Progress | null =>
+  const last = (name: CollectionName) =>
     broker.transactions.findLast(({ progress }) => progress.collection === name)?.progress ?? null;
-  return readWaiting(redis.memory, new Map(collections.map((name) => [name, last(name)])));
+  return readWaiting(redis.memory.deletions, new Map(collections.map((name) => [name, last(name)])));
 }
 
-/** Invariants 1 and 5. */
+/** Invariants 1 and 5, when everything was approved. */
 export async function problemsOfEnd(world: TenantWorld): Promise<string[]> {
   const waiting = (await waitingIn(world)).collections.flatMap(({ collection, keys }) => {
     // The list of a class that exists, but could not be read since the topics were lost, can neither be read nor removed.
@@ -57,93 +192,20 @@ export async function problemsOfEnd(world: TenantWorld): Promise<string[]> {
     const what = `still withheld although everything was approved: ${collection}, ${canGo.length}`;
     return canGo.length > 0 ? [what] : [];
   });
-  return [...waiting, ...differencesFromHub(world, new Set()), ...differencesFromIndex(world)];
-}
-
-/** Invariant 5; `withheld`: `<collection> <key>` of rows that may be left over, or empty at the hub. */
-function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): string[] {
-  const problems: string[] = [];
-  const { hub, broker } = world;
-  const rejects = broker.viewOf('rejects');
-  for (const collection of rowCollections(world)) {
-    const view = broker.viewOf(collection);
-    const rows = shownNow(world, collection);
-    for (const [key, row] of rows) {
-      const rejectKey = compositeKey(collection, key);
-      const published = row.isReadable ? view.get(key) : rejects.get(rejectKey);
-      if (hashIn(published) !== hashTextOf(row)) problems.push(`differs from the hub: ${collection} ${key}`);
-      if (row.isReadable && rejects.has(rejectKey))
-        problems.push(`still among the rejects: ${collection} ${key}`);
-    }
-    for (const key of view.keys()) {
-      if (!rows.has(key) && !withheld.has(`${collection} ${key}`))
-        problems.push(`left over: ${collection} ${key}`);
-    }
-  }
-  // If a scan can skip rows and has no total, a reject whose row it did not read may still be there.
-  const canClearRejects = world.manner.paging === 'keyset' || world.manner.hasTotals;
-  for (const key of canClearRejects && world.absences === null ? rejects.keys() : []) {
-    if (!isNamedNow(world, 'rejects', key)) continue;
-    const [collection = '', row = ''] = splitCompositeKey(key) ?? [];
-    const isThere =
-      rowCollections(world).some((name) => name === collection) &&
-      hub.shown(collection as RowCollection).has(row);
-    if (!isThere) problems.push(`left over among the rejects: ${key}`);
-  }
-  return [...problems, ...differencesOfClasses(world, withheld)];
-}
-
-function differencesOfClasses(world: TenantWorld, withheld: ReadonlySet<string>): string[] {
-  if (!world.collections.includes('class-students')) return [];
-  const problems: string[] = [];
-  const view = world.broker.viewOf('class-students');
-  const known = world.broker.viewOf('classes');
-  for (const id of world.hub.shown('classes').keys()) {
-    // A class that was never readable is not known, and Rollcall does not ask for its students.
-    if (!known.has(id)) continue;
-    const body = view.get(id)?.body ?? null;
-    const published = body === null ? null : (JSON.parse(body.toString()) as ClassStudents).students;
-    const students = [...new Set(world.hub.studentsOf(id))].sort();
-    if (JSON.stringify(published) !== JSON.stringify(students) && !withheld.has(`class-students ${id}`))
-      problems.push(`differs from the hub: class-students ${id}`);
-  }
-  for (const id of view.keys()) {
-    if (!world.hub.shown('classes').has(id) && !withheld.has(`class-students ${id}`))
-      problems.push(`left over: class-students ${id}`);
-  }
-  return problems;
+  return [...waiting, ...differencesFromHub(world), ...(await problemsOfIndexes(world))];
 }
 
 /** Invariant 1. */
-export function differencesFromIndex(world: TenantWorld): string[] {
-  const problems: string[] = [];
-  const rejects = world.broker.viewOf('rejects');
-  for (const collection of world.collections) {
-    const own = [...rejects].flatMap(([key, record]) => {
-      const parts = splitCompositeKey(key);
-      return parts?.[0] === collection ? [[parts[1], record] as const] : [];
-    });
-    const areas = { rows: world.broker.viewOf(collection), rejects: new Map(own) };
-    for (const area of ['rows', 'rejects'] as const) {
-      const indexed = world.redis.contents(collection)[area];
-      const logged = areas[area];
-      if (indexed.size !== logged.size)
-        problems.push(
-          `the index differs from the log: ${collection} has ${indexed.size} ${area}, the topic ${logged.size}`,
-        );
-      for (const [key, hash] of indexed) {
-        if (hashIn(logged.get(key)) !== hash.toString('hex'))
-          problems.push(`the index differs from the log: ${collection} ${area} ${key}`);
-      }
-    }
-  }
-  return problems;
+async function problemsOfIndexes({ broker, redis, collections }: TenantWorld): Promise<string[]> {
+  const evidence = evidenceOf(broker, 'now');
+  const problems = collections.map((name) => problemsOfHashes(redis.memory.collection(name), name, evidence));
+  return (await Promise.all(problems)).flat();
 }
 
-function rowCollections({ collections }: TenantWorld): RowCollection[] {
-  return ROW_COLLECTIONS.filter((name) => collections.includes(name));
-}
-
-function hashIn(record: OutgoingRecord | undefined): string | null {
-  return record?.headers['content-hash'] ?? null;
+/** Invariants 1, 5 and 6 once absences are recovered from the topics alone. */
+export async function problemsOfAbsences(world: TenantWorld): Promise<string[]> {
+  const { absences } = world;
+  if (absences === null) return [];
+  const entries = await problemsOfEntries(absences, evidenceOf(world.broker));
+  return [...differencesFromHub(world), ...(await problemsOfIndexes(world)), ...entries];
 }

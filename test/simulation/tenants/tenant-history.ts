@@ -1,38 +1,41 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
-import {
-  DERIVED_COLLECTIONS,
-  STATE_TOPIC,
-  type CollectionName,
-  type TopicSuffix,
-} from '../../../src/model/collections.ts';
+import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
 import { recoverCollections } from '../../../src/recovery/recover-collections.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/sync/sync-result.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
-import { MirroredAbsences } from '../chains/mirrored-absences.ts';
+import type { MirroredAbsences } from '../chains/mirrored-absences.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
-import { problemsOfChains } from '../chains/chain-problems.ts';
+import { misusedHub, misusedLog, misusedState, type TenantMistake } from '../mistakes/misuse.ts';
 import { resultOf, type Played } from '../run/played.ts';
-import { notLoaded, problemsOfOthersNamed, problemsOfUnnamed } from './afterschool-problems.ts';
-import { AFTERSCHOOL_USERS, ConfiguredAfterschools, isNamed, unknownYet } from './afterschools.ts';
-import { Broker } from './broker.ts';
+import {
+  AFTERSCHOOL_USERS,
+  isNamed,
+  nextAfterschools,
+  problemsOfOthersNamed,
+  problemsOfUnnamed,
+  unknownYet,
+} from './afterschools.ts';
 import { BrokerLog } from './broker-log.ts';
-import { HubClient, LIES, type HubManner } from './hub-client.ts';
-import { leakedMarkers, unboundedWaits } from './event-checks.ts';
-import { TenantHub } from './tenant-hub.ts';
+import { HubClient } from './hub-client.ts';
+import { problemsOfRemovals } from './removals.ts';
 import { tenantParts } from './tenant-parts.ts';
 import { SimulatedProcess } from '../parts/simulated-process.ts';
-import { TenantRedis } from './tenant-redis.ts';
-import { withIndexes } from './misused-parts.ts';
-import { problemsOfEndedHolds, problemsOfRows } from './row-problems.ts';
-import { problemsAfterDelta, problemsOfEnd, problemsOfWithheld } from './state-problems.ts';
-import type { Approval, TenantHistoryOptions, TenantWorld } from './tenant-world.ts';
-import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
+import {
+  notLoaded,
+  problemsAfterDelta,
+  problemsOfAbsences,
+  problemsOfEnd,
+  problemsOfLog,
+  problemsOfWithheld,
+} from './state-problems.ts';
+import { TenantWorld, type TenantKind } from './tenant-world.ts';
+import { leakedMarkers, problemsOfQuiet, problemsOfWorld, unboundedWaits } from './world-problems.ts';
 
 /** 09:00 UTC; days end far from all times that a history leaps to. */
 const START_MS = Date.UTC(2026, 2, 2, 9);
@@ -51,11 +54,15 @@ const ROUNDS_OF_APPROVAL = 10;
 
 /*
  * Which invariant is checked where (docs/invariants.md):
- * 1 state-problems (the index), world-problems (progress) · 2 state-problems, after an incremental sync · 3 row-problems (removals,
- * limits of the guard, emptied values), state-problems (withheld), afterschool-problems · 4 row-problems · 5 state-problems
- * · 6, 11, 12 the checks of chains · 7 world-problems · 8 row-problems (nothing twice), world-problems (at rest) · 9 event-checks
- * · 10 event-checks, world-problems, and the limits of virtual time within which a history must end.
+ * 1, 2, 4, 5, 6, 8, 11, 12 state-problems, by the oracle · 3 removals, afterschools, state-problems (withheld) · 7 world-problems
+ * · 8 world-problems (at rest), afterschools · 9, 10 world-problems, and the limits of virtual time within which a history must end.
  */
+
+interface TenantHistoryOptions {
+  readonly seed: number;
+  readonly kind: TenantKind;
+  readonly mistake?: TenantMistake | undefined;
+}
 
 /** Plays the random history of a tenant by its seed; then nothing fails, and what it must hold is checked. */
 export function playTenant(options: TenantHistoryOptions): Promise<Played> {
@@ -72,75 +79,22 @@ export function playTenant(options: TenantHistoryOptions): Promise<Played> {
   );
 }
 
-class TenantHistory implements TenantWorld {
-  readonly at: Surroundings;
-  readonly hub: TenantHub;
-  readonly client: HubClient;
-  readonly broker: Broker;
-  readonly redis: TenantRedis;
-  readonly collections: readonly CollectionName[];
-  readonly processes: SimulatedProcess[] = [];
-  readonly processStarts: number[] = [];
-  readonly failures = new Map<number, number[]>();
-  readonly approvals: Approval[] = [];
-  readonly losses: { topic: TopicSuffix; transactions: number }[] = [];
-  readonly problems: string[] = [];
-  readonly happened = new Map<string, number>();
-  readonly fullStarts = new Map<CollectionName, number[]>();
-  readonly manner: HubManner;
-  readonly absences: MirroredAbsences | null = null;
-  canTrustDeltas = true;
-  quietSince = 0;
-  readonly #options: TenantHistoryOptions;
-  readonly #foreign: TenantHub;
-  readonly #hasClockTrouble: boolean;
+class TenantHistory extends TenantWorld {
+  readonly #mistake: TenantMistake;
   readonly #lives: Promise<void>[];
-  readonly #afterschools: ConfiguredAfterschools;
   #isSettled = false;
   #skewMs = 0;
   #ids = 0;
 
-  constructor(at: Surroundings, options: TenantHistoryOptions) {
-    const { random } = at;
-    this.at = at;
-    this.#options = options;
-    const { mirrors } = options.kind;
-    const isHonest = mirrors !== 'several';
-    this.manner = {
-      paging: isHonest || random.chance(0.75) ? 'keyset' : 'offset',
-      hasTotals: isHonest || random.chance(0.8),
-      hasClock: isHonest || random.chance(0.85),
-      hasTwins: random.chance(0.5),
-      liesOften: !isHonest && random.chance(0.6) ? 0.12 : 0,
-      lies: LIES,
-      ...options.mistake?.manner,
-    };
-    this.canTrustDeltas = this.manner.liesOften === 0 && this.manner.paging === 'keyset';
-    this.#hasClockTrouble = !isHonest && random.chance(0.2);
-    const happened = (what: string): void => this.#count(what);
-    this.hub = new TenantHub(at, 'o', happened);
-    this.#foreign = new TenantHub(at, 'f', () => undefined);
-    this.client = new HubClient(at, this.hub, this.manner, happened);
-    this.broker = new Broker(at, happened);
-    this.redis = new TenantRedis(at);
-    const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));
-    this.collections = isHonest ? ['users'] : ['users', 'classes', ...nested];
-    if (mirrors === 'sound' || mirrors === 'contradictory') {
-      this.collections = ['absence-versions'];
-      this.absences = new MirroredAbsences(at, mirrors, this);
-      this.hub.absences = this.absences.hub;
-    }
-    this.#afterschools = new ConfiguredAfterschools(random);
-    this.#lives = [this.hub.live(), this.#foreign.live()];
-  }
-
-  afterschoolsOf(process: number): readonly string[] {
-    return this.#afterschools.of(process);
+  constructor(at: Surroundings, { kind, mistake = {} }: TenantHistoryOptions) {
+    super(at, kind, mistake.manner ?? {});
+    this.#mistake = mistake;
+    this.#lives = [this.hub.live(), this.foreign.live()];
   }
 
   async restart(): Promise<void> {
     const { random, time } = this.at;
-    let leftMs = TROUBLED_MS[this.#options.kind.mirrors];
+    let leftMs = TROUBLED_MS[this.kind.mirrors];
     while (leftMs > 0) {
       const process = this.#start();
       const watchedMs = Math.min(leftMs, 100 + random.below(500));
@@ -157,7 +111,7 @@ class TenantHistory implements TenantWorld {
   /** Lets processes supersede each other for a time, until all have ended. */
   async takeOver(): Promise<void> {
     const { random, time } = this.at;
-    const untilMs = time.now() + TROUBLED_MS[this.#options.kind.mirrors];
+    const untilMs = time.now() + TROUBLED_MS[this.kind.mirrors];
     while (time.now() < untilMs) {
       const process = this.#start();
       await this.#watch(process, Math.min(untilMs - time.now(), 60 + random.below(300)));
@@ -188,7 +142,7 @@ class TenantHistory implements TenantWorld {
     const { time } = this.at;
     this.at.trouble = 0;
     this.hub.freeze();
-    this.#foreign.freeze();
+    this.foreign.freeze();
     this.hub.skewMs = 0;
     this.#skewMs = 0;
     await Promise.all(this.#lives);
@@ -203,25 +157,25 @@ class TenantHistory implements TenantWorld {
       await this.#pullAll(process);
     this.#find(await problemsOfWithheld(this));
     if (this.absences === null) await this.#approveAll(process);
-    this.#find([...(await problemsOfEnd(this)), ...problemsOfRows(this)]);
+    this.#find(await problemsOfEnd(this));
     this.quietSince = this.broker.transactions.length;
     this.hub.restampAll();
     await this.#pullAll(process, 'INCREMENTAL');
     await this.#pullAll(process);
     this.#find(problemsOfQuiet(this));
-    const isNaming = this.#options.mistake?.namesOthers ?? this.at.random.chance(0.4);
+    const isNaming = this.#mistake.namesOthers ?? this.at.random.chance(0.4);
     if (isNaming && this.collections.includes(AFTERSCHOOL_USERS)) await this.#nameOthers(process);
     else await this.#stop(process);
     if (this.absences !== null) await this.#reopen(this.absences);
     // An abandoned request may still be on its way.
     await time.sleep(LAST_ANSWER_WITHIN_MS);
     if (time.waiting > 0) this.#find([`code still waits although all processes have ended`]);
-    for (const { fate } of this.processes) this.#count(fate);
+    for (const { fate } of this.processes) this.count(fate);
     this.#find([
       ...problemsOfUnnamed(this),
-      ...problemsOfEndedHolds(this),
       ...problemsOfWorld(this),
-      ...(this.absences === null ? [] : problemsOfChains(this.absences)),
+      ...problemsOfLog(this),
+      ...(this.absences === null ? problemsOfRemovals(this) : await problemsOfAbsences(this)),
     ]);
   }
 
@@ -243,7 +197,7 @@ class TenantHistory implements TenantWorld {
   async #reopen(absences: MirroredAbsences): Promise<void> {
     const { random } = this.at;
     if (random.chance(0.4)) this.redis.flush();
-    else if (random.chance(0.3)) this.#befall('changelog lost', () => this.broker.delete(STATE_TOPIC));
+    else this.#perhaps(0.3, 'changelog lost', () => this.broker.delete(STATE_TOPIC));
     this.#isSettled = true;
     const process = await this.#open();
     this.hub.restampAll();
@@ -269,7 +223,7 @@ class TenantHistory implements TenantWorld {
     const next = await this.#open(true);
     for (let sync = 0; sync < 3; sync += 1) await this.#pull(next, { collection: AFTERSCHOOL_USERS });
     this.#find(problemsOfOthersNamed(this, transactions));
-    this.#find([...(await problemsOfWithheld(this)), ...problemsOfRows(this)]);
+    this.#find(await problemsOfWithheld(this));
     await this.#stop(next);
   }
 
@@ -292,7 +246,7 @@ class TenantHistory implements TenantWorld {
     } catch (error) {
       if (this.at.trouble > 0) throw error;
       if (isWrongTenant(error)) {
-        this.#count('people: accepted other rows');
+        this.count('people: accepted other rows');
         await process.runner(collection).request('FULL', { ...options, acceptNew: true });
         return;
       }
@@ -320,9 +274,9 @@ class TenantHistory implements TenantWorld {
     const { session } = process;
     if (session === null) return false;
     const progress = new Map([...session.runners].map(([name, runner]) => [name, runner.progress]));
-    const waiting = await readWaiting(this.redis.memory, progress);
+    const waiting = await readWaiting(this.redis.memory.deletions, progress);
     if (waiting.digest === null) return false;
-    this.#count('people: approved');
+    this.count('people: approved');
     const atMs = this.at.time.now();
     const person = { digest: waiting.digest, atMs, by: 'a person', from: 'a host', reason: null };
     for (const { collection, keys } of waiting.collections)
@@ -331,7 +285,7 @@ class TenantHistory implements TenantWorld {
       if (keys.length === 0) continue;
       const listed = new Set(keys);
       const given = { ...person, listed: keys.length };
-      const approved = { keys: this.#options.mistake?.approves?.(listed, this) ?? listed, given };
+      const approved = { keys: this.#mistake.approves?.(listed, this) ?? listed, given };
       await this.#pull(process, { collection, options: { approved } });
     }
     return true;
@@ -340,10 +294,12 @@ class TenantHistory implements TenantWorld {
   #start(whose: 'own' | 'any' = 'any', mustNameOthers = false): SimulatedProcess {
     const number = this.processes.length + 1;
     this.processStarts.push(this.at.time.now());
-    const isRenamed = this.#afterschools.choose(mustNameOthers);
-    if (isRenamed && this.collections.includes(AFTERSCHOOL_USERS))
-      this.#count('other afterschools configured');
-    if (this.absences?.configure(number, !this.#isSettled) === true) this.#count('mapping changed');
+    const before = this.afterschoolsOf(number - 1);
+    const afterschools = nextAfterschools(before, this.at.random, mustNameOthers);
+    this.afterschools.push(afterschools);
+    if (afterschools !== before && this.collections.includes(AFTERSCHOOL_USERS))
+      this.count('other afterschools configured');
+    if (this.absences?.configure(number, !this.#isSettled) === true) this.count('mapping changed');
     const process = new SimulatedProcess(number, this.#partsFor(number, whose));
     this.processes.push(process);
     return process;
@@ -366,115 +322,93 @@ class TenantHistory implements TenantWorld {
 
   /** Troubles while a process runs. */
   #troubleAmid(): void {
-    const { random } = this.at;
-    if (this.at.trouble === 0) return;
-    if (random.chance(0.02)) this.#befall('redis: fell back a moment', () => this.redis.failOver());
-    if (random.chance(0.01)) this.#befall('redis: away', () => this.redis.goAway(20 + random.below(150)));
-    if (random.chance(0.004)) this.#befall('redis: flushed', () => this.redis.flush());
-    if (this.#options.kind.troubles === 'lost-topics' && random.chance(0.02)) this.#loseTopic();
-    if (this.#hasClockTrouble && random.chance(0.03)) this.#jumpClocks();
+    const { random, trouble } = this.at;
+    if (trouble === 0) return;
+    const { redis } = this;
+    this.#perhaps(0.02, 'redis: fell back a moment', () => redis.failOver());
+    this.#perhaps(0.01, 'redis: away', () => redis.goAway(20 + random.below(150)));
+    this.#perhaps(0.004, 'redis: flushed', () => redis.flush());
+    if (this.kind.troubles === 'lost-topics' && random.chance(0.02)) this.#loseTopic();
+    if (this.hasClockTrouble) this.#perhaps(0.03, 'a clock jumped', () => this.#jumpClocks());
   }
 
   /** Troubles between two processes. */
   #disturb(): void {
     const { random } = this.at;
-    const what = random.next();
-    if (what < 0.15) this.#befall('redis: flushed', () => this.redis.flush());
-    else if (what < (this.#options.kind.troubles === 'lost-topics' ? 0.6 : 0.4))
-      this.#befall('redis: restored', () => this.redis.restore());
-    if (this.#options.kind.troubles === 'lost-topics' && random.chance(0.3)) this.#loseTopic();
+    const losesTopics = this.kind.troubles === 'lost-topics';
+    if (!this.#perhaps(0.15, 'redis: flushed', () => this.redis.flush()))
+      this.#perhaps(losesTopics ? 0.53 : 0.3, 'redis: restored', () => this.redis.restore());
+    if (losesTopics && random.chance(0.3)) this.#loseTopic();
+  }
+
+  #perhaps(probability: number, what: string, how: () => void): boolean {
+    if (!this.at.random.chance(probability)) return false;
+    this.count(what);
+    how();
+    return true;
   }
 
   #jumpClocks(): void {
     const { random } = this.at;
     this.canTrustDeltas = false;
-    this.#count('a clock jumped');
     const skewMs = random.chance(0.3) ? 0 : random.below(2 * MOST_SKEW_MS) - MOST_SKEW_MS;
     if (random.chance(0.5)) this.hub.skewMs = skewMs;
     else this.#skewMs = skewMs;
   }
 
   #loseTopic(): void {
+    const { broker } = this;
     const { random } = this.at;
-    const { topics } = this.broker;
-    if (topics.length === 0) return;
-    const topic = random.pick(topics);
-    const partitions = this.broker.partitionsOf(topic) ?? [];
-    const what = random.next();
-    this.losses.push({ topic, transactions: this.broker.transactions.length });
-    if (what < 0.35) {
-      this.#befall('kafka: a topic was deleted', () => this.broker.delete(topic));
-    } else if (what < 0.7) {
-      this.#befall('kafka: a topic was recreated', () => {
-        this.broker.delete(topic);
-        this.broker.create([topic]);
-      });
-    } else {
-      this.#befall('kafka: a partition was cut off', () => {
-        const partition = random.pick(partitions);
-        partition.cutTo(partition.low + 1 + random.below(partition.next - partition.low + 1));
-      });
+    if (broker.topics.length === 0) return;
+    const topic = random.pick(broker.topics);
+    this.losses.push({ topic, transactions: broker.transactions.length });
+    const what = random.pick(['deleted', 'recreated', 'cut off']);
+    this.count(`kafka: a topic was ${what}`);
+    const partition = random.pick(broker.partitionsOf(topic) ?? []);
+    if (what === 'cut off') {
+      partition.cutTo(partition.low + 1 + random.below(partition.next - partition.low + 1));
+      return;
     }
-  }
-
-  #befall(what: string, how: () => void): void {
-    this.#count(what);
-    how();
+    broker.delete(topic);
+    if (what === 'recreated') broker.create([topic]);
   }
 
   #partsFor(number: number, whose: 'own' | 'any'): Tenant {
-    const { at, broker, redis } = this;
-    const { mistake = {} } = this.#options;
-    const happened = (what: string): void => this.#count(what);
-    const isMisled =
-      whose === 'any' &&
-      this.#options.kind.mirrors === 'several' &&
-      this.#options.kind.troubles !== 'lost-topics' &&
-      at.trouble > 0 &&
-      this.#canDetectForeign(number) &&
-      at.random.chance(0.08);
+    const { at, broker, client } = this;
+    const mistake = this.#mistake;
+    const isMisled = whose === 'any' && this.#canDetectForeign(number) && at.random.chance(0.08);
     // The other hub has no changes of the tenant meanwhile: the next full sync brings them.
     if (isMisled) this.canTrustDeltas = false;
-    if (isMisled) this.#count("another tenant's hub");
+    if (isMisled) this.count("another tenant's hub");
     const hub: Hub = isMisled
-      ? new HubClient(at, this.#foreign, this.manner, () => undefined, this.client.scans)
-      : this.client;
-    const { reusesProducer, index } = mistake;
-    const state = index === undefined ? redis : withIndexes(redis, (each, name) => index(each, name, this));
-    const log = new BrokerLog({ at, broker, process: number, happened, reusesProducer });
-    const parts = tenantParts({
-      at,
-      hub: mistake.hub?.(hub, this) ?? hub,
-      log: mistake.log?.(log, this, number) ?? log,
-      state: mistake.state?.(state, this) ?? state,
-      collections: this.collections,
-      afterschoolIds: this.afterschoolsOf(number),
-      process: number,
-      absences: this.absences,
-      prepare: () =>
-        broker.create([
-          ...this.collections,
-          'rejects',
-          ...(this.absences === null ? [] : [...DERIVED_COLLECTIONS, STATE_TOPIC]),
-        ]),
+      ? new HubClient(at, this.foreign, this.manner, () => undefined, client.scans)
+      : client;
+    const happened = (what: string): void => this.count(what);
+    const log = new BrokerLog({ at, broker, process: number, happened, mistake: mistake.producer });
+    const parts = tenantParts(this, number, {
+      hub: misusedHub(hub, mistake, this),
+      log: misusedLog(log, mistake, this, number),
+      state: misusedState(this.redis, mistake, this),
       now: () => at.time.now() + this.#skewMs,
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
       emit: (event) => {
         this.#note(event);
-        this.absences?.look(number, event);
+        void this.absences?.look(number, event);
         if (event.type === 'session-failed')
-          this.failures.set(number, [...(this.failures.get(number) ?? []), this.at.time.now()]);
+          this.failures.set(number, [...(this.failures.get(number) ?? []), at.time.now()]);
       },
     });
-    if (parts.absences !== undefined && this.absences?.cameLate === true) this.#count('absences switched on');
+    if (parts.absences !== undefined && this.absences?.cameLate === true) this.count('absences switched on');
     return mistake.parts?.(parts, this) ?? parts;
   }
 
   /** With fewer rows the identity of the tenant cannot be verified. */
   #canDetectForeign(process: number): boolean {
+    const { mirrors, troubles } = this.kind;
+    if (mirrors !== 'several' || troubles === 'lost-topics' || this.at.trouble === 0) return false;
     return this.collections.every((topic) => {
       const wanted = [...this.broker.viewOf(topic).keys()].filter((key) =>
-        isNamed(this, process, { topic, key }),
+        isNamed(this, { topic, key }, process),
       );
       return wanted.length >= KNOWN_ROWS_AT_LEAST;
     });
@@ -487,25 +421,21 @@ class TenantHistory implements TenantWorld {
       this.fullStarts.set(event.collection, starts);
     }
     this.#find([...leakedMarkers(event), ...unboundedWaits(event)]);
-    if (event.type === 'caught-up') this.#count(event.how);
-    else if (event.type === 'deletion') this.#count(`deletions: ${event.event.kind}`);
-    else this.#count(event.type);
+    if (event.type === 'caught-up') this.count(event.how);
+    else if (event.type === 'deletion') this.count(`deletions: ${event.event.kind}`);
+    else this.count(event.type);
     if (event.type === 'absences-published')
-      for (const [what, times] of Object.entries(event.tally)) this.#count(what, times);
-    if (event.type === 'sync-failed' && isWrongTenant(event.error)) this.#count('foreign data refused');
+      for (const [what, times] of Object.entries(event.tally)) this.count(what, times);
+    if (event.type === 'sync-failed' && isWrongTenant(event.error)) this.count('foreign data refused');
     if (event.type !== 'sync-ended') return;
-    this.#count(`sync: ${event.outcome}`);
-    if (event.short !== null) this.#count('short');
-    this.#count('stale rows', event.stats.rowsStale);
-    this.#count('rows removed', event.stats.rowsRemoved);
+    this.count(`sync: ${event.outcome}`);
+    if (event.short !== null) this.count('short');
+    this.count('stale rows', event.stats.rowsStale);
+    this.count('rows removed', event.stats.rowsRemoved);
   }
 
   #find(problems: readonly string[]): void {
     this.problems.push(...problems);
-  }
-
-  #count(what: string, times = 1): void {
-    this.happened.set(what, (this.happened.get(what) ?? 0) + times);
   }
 }
 

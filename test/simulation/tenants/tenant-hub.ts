@@ -1,8 +1,8 @@
 import { compositeKey } from '../../../src/model/keys.ts';
-import type { CollectionName } from '../../../src/model/collections.ts';
+import { StateHistory } from '../../oracle/history.ts';
 import type { ChainLife } from '../chains/chain-life.ts';
 import { dawdle, type Surroundings } from '../parts/surroundings.ts';
-import { MARKER, tenantRow, type TenantRow } from './tenant-row.ts';
+import { contentOf, MARKER, tenantRow, type TenantRow } from './tenant-row.ts';
 
 /** Collections whose rows change by themselves. */
 export const ROW_COLLECTIONS = ['users', 'classes', 'afterschool-users'] as const;
@@ -27,6 +27,8 @@ export class TenantHub {
   skewMs = 0;
   /** Null: no process reads any. */
   absences: ChainLife | null = null;
+  /** What it showed: rows that can be read, by record key; those that cannot, as `rejects`. */
+  readonly history = new StateHistory();
   readonly #at: Surroundings;
   readonly #prefix: string;
   readonly #rows: Readonly<Record<RowCollection, Map<string, TenantRow>>> = {
@@ -35,7 +37,6 @@ export class TenantHub {
     'afterschool-users': new Map(),
   };
   readonly #students = new Map<string, readonly string[]>();
-  readonly #departures = new Map<string, number[]>();
   readonly #happened: (what: string) => void;
   /** Rows that are shown again with an old stamp, so that no incremental sync can find them. */
   readonly #unannounced = new Set<string>();
@@ -65,18 +66,13 @@ export class TenantHub {
   }
 
   /** Whether the stamp of the row shows its last visible change. */
-  isAnnounced(collection: RowCollection, key: string): boolean {
+  isAnnounced(collection: string, key: string): boolean {
     return !this.#unannounced.has(`${collection} ${key}`);
   }
 
   /** Null: no such class. */
   studentsOf(classId: string): readonly string[] | null {
     return this.shown('classes').has(classId) ? (this.#students.get(classId) ?? []) : null;
-  }
-
-  /** When a row left, or was hidden, ms since the epoch by the history's clock. */
-  departuresOf(collection: CollectionName, key: string): readonly number[] {
-    return this.#departures.get(`${collection} ${key}`) ?? [];
   }
 
   /** Changes the hub until {@link freeze}. */
@@ -92,7 +88,7 @@ export class TenantHub {
   /** Stops all changes, and shows all rows. */
   freeze(): void {
     this.#isStill = true;
-    this.#showAll();
+    this.#hide(null);
   }
 
   /** Some rows get new content, leave or come, and no time of modification shows it: only a full sync can. */
@@ -105,16 +101,14 @@ export class TenantHub {
         continue;
       }
       const [key, { sourcedId, school, isReadable, modifiedAtMs }] = random.pick([...rows]);
-      rows.set(key, { ...this.#newRow(sourcedId, school, isReadable), modifiedAtMs });
+      this.#set('users', key, { ...this.#newRow(sourcedId, school, isReadable), modifiedAtMs });
     }
   }
 
   restampAll(): void {
     this.absences?.restampAll();
-    for (const collection of ROW_COLLECTIONS) {
-      for (const [key, row] of this.#rows[collection])
-        this.#rows[collection].set(key, { ...row, modifiedAtMs: this.now() });
-    }
+    for (const rows of Object.values(this.#rows))
+      for (const [key, row] of rows) rows.set(key, { ...row, modifiedAtMs: this.now() });
     if (this.#hiddenSchool === null) this.#unannounced.clear();
   }
 
@@ -135,14 +129,14 @@ export class TenantHub {
     const rows = this.#rows[collection];
     if (rows.size === 0) return;
     const [key, row] = this.#at.random.pick([...rows]);
-    rows.set(key, this.#newRow(row.sourcedId, row.school, isReadable(row.isReadable)));
+    this.#set(collection, key, this.#newRow(row.sourcedId, row.school, isReadable(row.isReadable)));
     this.#unannounced.delete(`${collection} ${key}`);
   }
 
   #comeOrGo(collection: RowCollection, modifiedAtMs = this.now()): void {
     const number = RESIDENTS[collection] + this.#at.random.below(GUESTS[collection]);
     const key = this.#keyOf(collection, number);
-    if (this.#rows[collection].has(key)) this.#drop(collection, key);
+    if (this.#rows[collection].has(key)) this.#set(collection, key, null);
     else this.#put(collection, number, true, modifiedAtMs);
   }
 
@@ -170,54 +164,49 @@ export class TenantHub {
       return;
     }
     const share = random.chance(0.1) ? 1 : 0.5 + random.next() / 3;
-    for (const key of rows.keys()) if (random.chance(share)) this.#drop(collection, key);
+    for (const key of rows.keys()) if (random.chance(share)) this.#set(collection, key, null);
     this.#happened('hub: many rows left');
   }
 
   #toggleRights(): void {
-    if (this.#hiddenSchool !== null) {
-      this.#showAll();
-      return;
-    }
-    this.#hiddenSchool = this.#at.random.below(SCHOOLS);
-    this.#happened('hub: rights lost for a school');
+    if (this.#hiddenSchool === null) this.#happened('hub: rights lost for a school');
+    this.#hide(this.#hiddenSchool === null ? this.#at.random.below(SCHOOLS) : null);
+  }
+
+  #hide(hidden: number | null): void {
+    const before = this.#hiddenSchool;
+    this.#hiddenSchool = hidden;
     for (const collection of ROW_COLLECTIONS) {
-      for (const [key, { school }] of this.#rows[collection])
-        if (school === this.#hiddenSchool) this.#noteDeparture(collection, key);
-    }
-  }
-
-  #showAll(): void {
-    for (const collection of ROW_COLLECTIONS) {
-      for (const [key, { school }] of this.#rows[collection])
-        if (school === this.#hiddenSchool) this.#unannounced.add(`${collection} ${key}`);
-    }
-    this.#hiddenSchool = null;
-  }
-
-  #drop(collection: RowCollection, key: string): void {
-    this.#rows[collection].delete(key);
-    this.#noteDeparture(collection, key);
-  }
-
-  #noteDeparture(collection: RowCollection, key: string): void {
-    const both = collection === 'classes' ? (['classes', 'class-students'] as const) : [collection];
-    for (const name of both) {
-      this.#departures.set(`${name} ${key}`, [...this.departuresOf(name, key), this.#at.time.now()]);
+      for (const [key, { school }] of this.#rows[collection]) {
+        if (school === before) this.#unannounced.add(`${collection} ${key}`);
+        this.#note(collection, key);
+      }
     }
   }
 
   #put(collection: RowCollection, number: number, isReadable: boolean, modifiedAtMs = this.now()): void {
-    const row = {
-      ...this.#newRow(this.#idOf(collection, number), number % SCHOOLS, isReadable),
-      modifiedAtMs,
-    };
-    this.#rows[collection].set(this.#keyOf(collection, number), row);
+    const row = this.#newRow(this.#idOf(collection, number), number % SCHOOLS, isReadable);
+    this.#set(collection, this.#keyOf(collection, number), { ...row, modifiedAtMs });
     if (collection === 'classes' && !this.#students.has(row.sourcedId)) {
       this.#students.set(row.sourcedId, this.#somePeople(1 + this.#at.random.below(MOST_STUDENTS)));
     }
-    // A row of a hidden school is hidden from the start.
-    if (this.#hiddenSchool === row.school) this.#noteDeparture(collection, this.#keyOf(collection, number));
+  }
+
+  #set(collection: RowCollection, key: string, row: TenantRow | null): void {
+    if (row === null) this.#rows[collection].delete(key);
+    else this.#rows[collection].set(key, row);
+    this.#note(collection, key);
+  }
+
+  /** A row that cannot be read any more leaves its last record as it is. */
+  #note(collection: RowCollection, key: string): void {
+    const row = this.#rows[collection].get(key);
+    const isShown = row !== undefined && row.school !== this.#hiddenSchool;
+    const content = isShown ? { ...contentOf(row) } : null;
+    const isReject = isShown && !row.isReadable;
+    const nowMs = this.#at.time.now();
+    if (!isReject) this.history.put(collection, key, content, nowMs);
+    this.history.put('rejects', compositeKey(collection, key), isReject ? content : null, nowMs);
   }
 
   #newRow(sourcedId: string, school: number, isReadable: boolean): TenantRow {

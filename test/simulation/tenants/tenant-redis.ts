@@ -1,33 +1,23 @@
-import { areasOf } from '../../../src/state/index-store.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type {
   CollectionIndex,
   DeletionMemory,
   IndexArea,
-  IndexChange,
-  IndexEntry,
-  IndexPosition,
-  IndexReplay,
   TenantState,
 } from '../../../src/state/index-store.ts';
-import { MemoryDeletions } from '../../../src/state/memory-state.ts';
+import { MemoryState } from '../../../src/state/memory-state.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 
-interface IndexData {
-  readonly contents: Record<IndexArea, Map<string, Buffer>>;
-  position: IndexPosition | null;
-  replay: object | null;
+/** A call that changed something: of an index, of the memory of deletions, or of the replay that another call began. */
+interface Note {
+  readonly on: CollectionName | 'deletions' | Note;
+  readonly method: string;
+  readonly parameters: readonly unknown[];
 }
-
-interface Snapshot {
-  readonly indexes: ReadonlyMap<CollectionName, IndexData>;
-  readonly notes: readonly Note[];
-}
-
-type Note = { readonly method: string; readonly parameters: readonly unknown[] };
 
 const KEYS_AT_ONCE = 7;
 const SNAPSHOTS_KEPT = 60;
+const WRITES = new Set(['apply', 'rebuild', 'resume', 'write', 'finish', 'setMissing']);
 
 /**
  * The Redis of one tenant: indexes and the memory of deletions. Every call may fail before it does anything, and a write
@@ -36,46 +26,48 @@ const SNAPSHOTS_KEPT = 60;
  */
 export class TenantRedis implements TenantState {
   readonly #at: Surroundings;
-  readonly #snapshots: Snapshot[] = [];
-  #indexes = new Map<CollectionName, IndexData>();
-  /** All changes of the memory, from the beginning. */
-  #notes: readonly Note[] = [];
-  #memory = new MemoryDeletions();
+  readonly #snapshots: (readonly Note[])[] = [];
+  #state = new MemoryState('t');
+  /** All changes of the state, from the beginning. */
+  #notes: Note[] = [];
+  #replays = new Map<Note, object>();
   #awayUntilMs = 0;
   readonly deletions: DeletionMemory;
 
   constructor(at: Surroundings) {
     this.#at = at;
-    this.deletions = this.#frailDeletions();
+    this.deletions = this.#frail('deletions') as DeletionMemory;
   }
 
   /** Its content, read without any failure. */
-  get memory(): DeletionMemory {
-    return this.#memory;
+  get memory(): TenantState {
+    return this.#state;
   }
 
-  contents(collection: CollectionName): Readonly<Record<IndexArea, Map<string, Buffer>>> {
-    return this.#data(collection).contents;
+  collection(name: CollectionName): CollectionIndex {
+    return this.#frail(name) as CollectionIndex;
   }
 
-  positionOf(collection: CollectionName): IndexPosition | null {
-    return this.#data(collection).position;
+  async contents(collection: CollectionName, area: IndexArea): Promise<Map<string, Buffer>> {
+    const contents = new Map<string, Buffer>();
+    for await (const batch of this.#state.collection(collection).entries(area))
+      for (const [key, value] of batch) contents.set(key, value);
+    return contents;
   }
 
   flush(): void {
-    this.#indexes = new Map();
-    this.#remember([]);
+    void this.#become([]);
   }
 
   /** Restores any earlier state; does nothing while there is none. */
   restore(): void {
-    if (this.#snapshots.length > 0) this.#become(this.#at.random.pick(this.#snapshots));
+    if (this.#snapshots.length > 0) void this.#become(this.#at.random.pick(this.#snapshots));
   }
 
   /** A replica without the last writes takes over. */
   failOver(): void {
     const recent = this.#snapshots.slice(-3);
-    if (recent.length > 0) this.#become(this.#at.random.pick(recent));
+    if (recent.length > 0) void this.#become(this.#at.random.pick(recent));
   }
 
   goAway(ms: number): void {
@@ -86,131 +78,68 @@ export class TenantRedis implements TenantState {
     throw new Error('no collection is purged in these histories');
   }
 
-  collection(name: CollectionName): CollectionIndex {
-    const data = (): IndexData => this.#data(name);
-    const entries = (area: IndexArea): AsyncGenerator<readonly IndexEntry[]> => this.#entries(name, area);
-    return {
-      position: async () => {
-        this.#mayFail();
-        return data().position;
-      },
-      lookup: async (area, keys, expected) => {
-        await dawdle(this.#at, 2);
-        this.#mayFail();
-        requireAt(data(), expected);
-        const values = data().contents[area];
-        return keys.map((key) => values.get(key) ?? null);
-      },
-      apply: async (previous, position, changes) => {
-        await dawdle(this.#at, 2);
-        this.#mayFail();
-        requireAt(data(), previous);
-        change(data(), changes);
-        data().position = position;
-        this.#snapshot();
-        this.#mayFail();
-      },
-      count: async (area) => {
-        this.#mayFail();
-        return data().contents[area].size;
-      },
-      async *keys(area) {
-        for await (const batch of entries(area)) yield batch.map(([key]) => key);
-      },
-      entries,
-      rebuild: async () => {
-        this.#mayFail();
-        this.#indexes.set(name, emptyIndex());
-        return this.#beginReplay(name);
-      },
-      resume: async (from) => {
-        this.#mayFail();
-        requireAt(data(), from.transactionId);
-        return this.#beginReplay(name);
-      },
-    };
+  /** All methods, which may fail, with a note of each change. */
+  #frail(on: Note['on']): object {
+    const frail = (method: string) =>
+      method === 'keys' || method === 'entries'
+        ? (area: IndexArea) => this.#batches(on, method, area)
+        : (...parameters: unknown[]) => this.#call({ on, method, parameters });
+    return new Proxy({}, { get: (_, name) => (name === 'then' ? undefined : frail(String(name))) });
   }
 
-  #beginReplay(name: CollectionName): IndexReplay {
-    const token = {};
-    const data = (): IndexData => this.#data(name);
-    data().replay = token;
-    data().position = null;
-    const requireCurrent = (): void => {
-      this.#mayFail();
-      if (data().replay !== token) throw simulatedError('INDEX_DIVERGED');
-    };
-    return {
-      write: async (changes) => {
-        requireCurrent();
-        change(data(), changes);
-      },
-      lookup: async (area, keys) => {
-        this.#mayFail();
-        return keys.map((key) => data().contents[area].get(key) ?? null);
-      },
-      entries: (area) => this.#entries(name, area),
-      finish: async (position) => {
-        requireCurrent();
-        data().position = position;
-        data().replay = null;
-      },
-    };
+  async #call(note: Note): Promise<unknown> {
+    await dawdle(this.#at, note.method === 'position' ? 0 : 2);
+    this.#mayFail();
+    const isWrite = WRITES.has(note.method);
+    const result = await call(this.#targetOf(note.on), note);
+    if (!isWrite) return result;
+    this.#notes.push(note);
+    if (note.method === 'apply') this.#snapshot();
+    this.#mayFail();
+    if (note.method !== 'rebuild' && note.method !== 'resume') return result;
+    this.#replays.set(note, result as object);
+    return this.#frail(note);
   }
 
-  async *#entries(name: CollectionName, area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
-    const keys = [...this.#data(name).contents[area].keys()];
-    for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
-      await dawdle(this.#at, 1);
-      this.#mayFail();
-      yield keys.slice(from, from + KEYS_AT_ONCE).flatMap((key) => {
-        const value = this.#data(name).contents[area].get(key);
-        return value === undefined ? [] : [[key, value] as const];
-      });
+  async *#batches(on: Note['on'], method: string, area: IndexArea): AsyncGenerator<readonly unknown[]> {
+    const batches = call(this.#targetOf(on), { method, parameters: [area] });
+    for await (const batch of batches as AsyncIterable<readonly unknown[]>) {
+      for (let from = 0; from < batch.length; from += KEYS_AT_ONCE) {
+        await dawdle(this.#at, 1);
+        this.#mayFail();
+        yield batch.slice(from, from + KEYS_AT_ONCE);
+      }
     }
   }
 
-  /** All methods of the memory of deletions, which may fail, with a note of each change. */
-  #frailDeletions(): DeletionMemory {
-    return new Proxy(this.#memory, {
-      get:
-        (_target, name) =>
-        async (...parameters: unknown[]) => {
-          await dawdle(this.#at, 1);
-          this.#mayFail();
-          const method = String(name);
-          const isWrite = /^(?:set|drop)/.test(method);
-          if (isWrite) this.#notes = [...this.#notes, { method, parameters }];
-          const result = await call(this.#memory, { method, parameters });
-          if (isWrite) this.#mayFail();
-          return result;
-        },
-    });
-  }
-
-  #data(name: CollectionName): IndexData {
-    const known = this.#indexes.get(name) ?? emptyIndex();
-    this.#indexes.set(name, known);
-    return known;
+  #targetOf(on: Note['on']): object {
+    if (on === 'deletions') return this.#state.deletions;
+    if (typeof on === 'string') return this.#state.collection(on);
+    const replay = this.#replays.get(on);
+    if (replay === undefined) throw simulatedError('INDEX_DIVERGED');
+    return replay;
   }
 
   #snapshot(): void {
     if (!this.#at.random.chance(0.15)) return;
-    const indexes = new Map([...this.#indexes].map(([name, data]) => [name, copyOf(data)]));
-    this.#snapshots.push({ indexes, notes: this.#notes });
+    this.#snapshots.push([...this.#notes]);
     if (this.#snapshots.length > SNAPSHOTS_KEPT)
       this.#snapshots.splice(this.#at.random.below(SNAPSHOTS_KEPT - 5), 1);
   }
 
-  #become({ indexes, notes }: Snapshot): void {
-    this.#indexes = new Map([...indexes].map(([name, data]) => [name, copyOf(data)]));
-    this.#remember(notes);
-  }
-
-  #remember(notes: readonly Note[]): void {
-    this.#notes = notes;
-    this.#memory = new MemoryDeletions();
-    for (const note of notes) void call(this.#memory, note);
+  /** Does it all again: nothing of it waits for the clock. */
+  async #become(notes: readonly Note[]): Promise<void> {
+    const state = new MemoryState('t');
+    const replays = new Map<Note, object>();
+    for (const note of notes) {
+      const { on } = note;
+      const index = on === 'deletions' ? state.deletions : typeof on === 'string' && state.collection(on);
+      const result = await call(index || (replays.get(on as Note) ?? {}), note);
+      if (typeof result === 'object' && result !== null) replays.set(note, result);
+    }
+    this.#state = state;
+    this.#replays = replays;
+    this.#notes = [...notes];
   }
 
   #mayFail(): void {
@@ -220,34 +149,8 @@ export class TenantRedis implements TenantState {
   }
 }
 
-/** All methods of this memory act before they first wait. */
-function call(memory: MemoryDeletions, { method, parameters }: Note): unknown {
-  const found: unknown = Reflect.get(memory, method);
-  if (typeof found !== 'function') throw new Error(`deletions cannot ${method}`);
-  return Reflect.apply(found, memory, [...parameters]) as unknown;
-}
-
-function emptyIndex(): IndexData {
-  return { contents: contentsOf(() => new Map()), position: null, replay: null };
-}
-
-function copyOf({ contents, position, replay }: IndexData): IndexData {
-  return { contents: contentsOf((area) => new Map(contents[area])), position, replay };
-}
-
-function contentsOf(make: (area: IndexArea) => Map<string, Buffer>): IndexData['contents'] {
-  return Object.fromEntries(
-    areasOf('absence-versions').map((area) => [area, make(area)]),
-  ) as IndexData['contents'];
-}
-
-function change({ contents }: IndexData, changes: readonly IndexChange[]): void {
-  for (const { area, key, value } of changes) {
-    if (value === null) contents[area].delete(key);
-    else contents[area].set(key, value);
-  }
-}
-
-function requireAt({ position }: IndexData, transactionId: string | null): void {
-  if ((position?.transactionId ?? null) !== transactionId) throw simulatedError('INDEX_DIVERGED');
+function call(target: object, { method, parameters }: Omit<Note, 'on'>): unknown {
+  const found: unknown = Reflect.get(target, method);
+  if (typeof found !== 'function') throw new Error(`the state cannot ${method}`);
+  return Reflect.apply(found, target, [...parameters]) as unknown;
 }

@@ -26,8 +26,15 @@ function hashOf({ version, isReadable }: TenantRow): Buffer {
   return hash;
 }
 
-export function hashTextOf(row: TenantRow): string {
-  return hashOf(row).toString('hex');
+/** A row without its stamp. */
+export function contentOf({
+  sourcedId,
+  version,
+  isReadable,
+  school,
+  name,
+}: TenantRow): Omit<TenantRow, 'modifiedAtMs'> {
+  return { sourcedId, version, isReadable, school, name };
 }
 
 export const tenantReader: RowReader = {
@@ -35,13 +42,22 @@ export const tenantReader: RowReader = {
     const value = row as TenantRow;
     const { sourcedId, modifiedAtMs, isReadable } = value;
     return isReadable
-      ? { kind: 'row', sourcedId, value, hash: hashOf(value), modifiedAtMs }
+      ? { kind: 'row', sourcedId, value: contentOf(value), hash: hashOf(value), modifiedAtMs }
       : tenantReader.reject(row, 'a field could not be read');
   },
   reject(row, reason) {
-    const { sourcedId, modifiedAtMs } = row as TenantRow;
-    const hash = hashOf(row as TenantRow);
-    return { kind: 'reject', sourcedId, rejectId: sourcedId, reason, text: null, modifiedAtMs, hash };
+    const value = row as TenantRow;
+    const { sourcedId, modifiedAtMs } = value;
+    const text = JSON.stringify(contentOf(value));
+    return {
+      kind: 'reject',
+      sourcedId,
+      rejectId: sourcedId,
+      reason,
+      text,
+      modifiedAtMs,
+      hash: hashOf(value),
+    };
   },
   encode: (value) => Buffer.from(JSON.stringify(value)),
 };

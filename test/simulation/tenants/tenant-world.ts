@@ -1,46 +1,18 @@
-import type { Hub } from '../../../src/hub/hub.ts';
-import type { TenantLog } from '../../../src/log/log.ts';
-import type { CollectionIndex, TenantState } from '../../../src/state/index-store.ts';
-import type { Tenant } from '../../../src/table/tenant.ts';
-import type { ChainsKind } from '../chains/chain-life.ts';
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
-import type { MirroredAbsences } from '../chains/mirrored-absences.ts';
-import type { Surroundings } from '../parts/surroundings.ts';
-import type { Broker } from './broker.ts';
-import type { HubClient, HubManner } from './hub-client.ts';
-import type { TenantHub } from './tenant-hub.ts';
+import type { ChainsKind } from '../chains/chain-life.ts';
+import { MirroredAbsences } from '../chains/mirrored-absences.ts';
 import type { SimulatedProcess } from '../parts/simulated-process.ts';
-import type { TenantRedis } from './tenant-redis.ts';
+import type { Surroundings } from '../parts/surroundings.ts';
+import { Broker } from './broker.ts';
+import { HubClient, LIES, type HubManner } from './hub-client.ts';
+import { AFTERSCHOOLS, TenantHub } from './tenant-hub.ts';
+import { TenantRedis } from './tenant-redis.ts';
 
 export interface TenantKind {
   /** One process at a time, each stopped before the next begins, or each taking over from the last. */
   readonly troubles: 'restarts' | 'take-overs' | 'lost-topics';
   /** Several collections of a hub that may lie; otherwise one of an honest hub, or absences with the chains of that kind. */
   readonly mirrors: 'several' | 'users' | ChainsKind;
-}
-
-/** A mistake put between the code under test and a simulated part, or in place of its parts. */
-export interface TenantMistake {
-  readonly hub?: (hub: Hub, world: TenantWorld) => Hub;
-  readonly log?: (log: TenantLog, world: TenantWorld, process: number) => TenantLog;
-  readonly index?: (index: CollectionIndex, name: CollectionName, world: TenantWorld) => CollectionIndex;
-  readonly state?: (state: TenantState, world: TenantWorld) => TenantState;
-  readonly parts?: (parts: Tenant, world: TenantWorld) => Tenant;
-  readonly reusesProducer?: boolean;
-  /** How much goes wrong, 0 to 1, so that the mistake shows best. */
-  readonly trouble?: number;
-  /** A hub with which the mistake shows. */
-  readonly manner?: Partial<HubManner>;
-  /** Whether other afterschools are named at the end; undefined: by chance. */
-  readonly namesOthers?: boolean;
-  /** The keys that a person approves, given the listed ones. */
-  readonly approves?: (listed: ReadonlySet<string>, world: TenantWorld) => ReadonlySet<string>;
-}
-
-export interface TenantHistoryOptions {
-  readonly seed: number;
-  readonly kind: TenantKind;
-  readonly mistake?: TenantMistake | undefined;
 }
 
 /** `parts`: the share of the kind among all played histories. */
@@ -58,53 +30,82 @@ export const TENANT_KINDS = {
 
 export type TenantKindName = keyof typeof TENANT_KINDS;
 
-/** A mistake that the code under test could make, the kind of history to plant it in, and the problem that must be found. */
-export interface SeededTenantMistake extends TenantMistake {
-  readonly name: string;
-  readonly kind: TenantKindName;
-  readonly finds: string;
-}
-
-/** Mistakes of one kind of history, except those that name another. */
-export function plantedIn(
-  kind: TenantKindName,
-  mistakes: readonly (Omit<SeededTenantMistake, 'kind'> & { readonly kind?: TenantKindName })[],
-): readonly SeededTenantMistake[] {
-  return mistakes.map((each) => Object.assign({ kind }, each));
-}
-
+/** Deletions that a person has approved. */
 export interface Approval {
   readonly collection: CollectionName;
   readonly keys: ReadonlySet<string>;
   readonly atMs: number;
 }
 
-export interface TenantWorld {
+/** The parts of a history, and what happened to them; times are by its clock. */
+export class TenantWorld {
   readonly at: Surroundings;
+  readonly kind: TenantKind;
   readonly hub: TenantHub;
+  readonly foreign: TenantHub;
   readonly client: HubClient;
   readonly broker: Broker;
   readonly redis: TenantRedis;
   readonly manner: HubManner;
   readonly collections: readonly CollectionName[];
-  readonly processes: readonly SimulatedProcess[];
-  /** When each process began, by the clock of the history. */
-  readonly processStarts: readonly number[];
-  /** When sessions of a process failed, by its number: what they had read is lost. */
-  readonly failures: ReadonlyMap<number, readonly number[]>;
-  /** Deletions that people have approved. */
-  readonly approvals: readonly Approval[];
-  /** The afterschools that the configuration of a process names, by its number. */
-  afterschoolsOf(process: number): readonly string[];
-  /** Topics that lost records, and the number of transactions by then. */
-  readonly losses: readonly { readonly topic: TopicSuffix; readonly transactions: number }[];
-  /** Whether clocks and hub were reliable all the time. */
-  readonly canTrustDeltas: boolean;
   /** Null: they are not mirrored. */
-  readonly absences: MirroredAbsences | null;
+  readonly absences: MirroredAbsences | null = null;
+  readonly processes: SimulatedProcess[] = [];
+  readonly processStarts: number[] = [];
+  /** When sessions of a process failed, by its number: what they had read is lost. */
+  readonly failures = new Map<number, number[]>();
+  readonly fullStarts = new Map<CollectionName, number[]>();
+  readonly approvals: Approval[] = [];
+  /** By the number of the process, from 1: those that its configuration names. */
+  readonly afterschools: (readonly string[])[] = [AFTERSCHOOLS];
+  /** Topics that lost records, and the number of transactions by then. */
+  readonly losses: { readonly topic: TopicSuffix; readonly transactions: number }[] = [];
+  readonly problems: string[] = [];
+  readonly happened = new Map<string, number>();
+  readonly hasClockTrouble: boolean;
+  /** Whether clocks and hub were reliable all the time. */
+  canTrustDeltas: boolean;
   /** Number of transactions when the hub was at rest and everything was read. */
-  readonly quietSince: number;
-  /** When full syncs began, by the clock of the history. */
-  readonly fullStarts: ReadonlyMap<CollectionName, readonly number[]>;
-  readonly happened: ReadonlyMap<string, number>;
+  quietSince = 0;
+
+  constructor(at: Surroundings, kind: TenantKind, manner: Partial<HubManner>) {
+    const { random } = at;
+    const { mirrors } = kind;
+    const isHonest = mirrors !== 'several';
+    this.at = at;
+    this.kind = kind;
+    this.manner = {
+      paging: isHonest || random.chance(0.75) ? 'keyset' : 'offset',
+      hasTotals: isHonest || random.chance(0.8),
+      hasClock: isHonest || random.chance(0.85),
+      hasTwins: random.chance(0.5),
+      liesOften: !isHonest && random.chance(0.6) ? 0.12 : 0,
+      lies: LIES,
+      ...manner,
+    };
+    this.canTrustDeltas = this.manner.liesOften === 0 && this.manner.paging === 'keyset';
+    this.hasClockTrouble = !isHonest && random.chance(0.2);
+    const happened = (what: string): void => this.count(what);
+    this.hub = new TenantHub(at, 'o', happened);
+    this.foreign = new TenantHub(at, 'f', () => undefined);
+    this.client = new HubClient(at, this.hub, this.manner, happened);
+    this.broker = new Broker(at, happened);
+    this.redis = new TenantRedis(at);
+    const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));
+    this.collections = isHonest ? ['users'] : ['users', 'classes', ...nested];
+    if (mirrors !== 'sound' && mirrors !== 'contradictory') return;
+    this.collections = ['absence-versions'];
+    const { broker, redis, hub } = this;
+    this.absences = new MirroredAbsences(at, mirrors, { broker, redis, history: hub.history });
+    hub.absences = this.absences.hub;
+  }
+
+  /** The afterschools that the configuration of a process names, by its number. */
+  afterschoolsOf(process: number): readonly string[] {
+    return this.afterschools[process] ?? this.afterschools.at(-1) ?? [];
+  }
+
+  count(what: string, times = 1): void {
+    this.happened.set(what, (this.happened.get(what) ?? 0) + times);
+  }
 }
