@@ -5,6 +5,7 @@ import { ConfigFile } from '../../../src/config/config-file.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { jsonWith, tenantOf } from '../config/config-text.ts';
 import { caughtUp } from '../telemetry/support/board-of.ts';
 
 /** Two looks in a row must find the same. */
@@ -13,17 +14,13 @@ const TAKEN_UP_AFTER_MS = 2 * RECHECK_AFTER_MS;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-const configOf = (ids: readonly string[], settings: object = {}): string =>
-  JSON.stringify({
-    tenants: ids.map((id) => ({
-      id,
-      collections: ['users'],
-      hub: { baseUrl: 'https://h', tokenUrl: 'https://h', clientId: 'c', clientSecret: '${file:/secret}' },
-    })),
-    kafka: { brokers: ['localhost:9092'] },
-    registry: { url: 'http://localhost:8081' },
-    ...settings,
-  });
+const configOf = (ids: readonly string[], settings: object = {}): string => {
+  const hub = { clientSecret: '${file:/secret}' };
+  return jsonWith(
+    ids.map((id) => tenantOf(id, { collections: ['users'] }, hub)),
+    settings,
+  );
+};
 
 /** A process that mirrors north and south, and watches its configuration. */
 function watched() {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConfigFile } from '../../../src/config/config-file.ts';
+import { jsonWith, tenantOf } from './config-text.ts';
 
 const NOTHING = { added: [], changed: [], removed: [] };
 
@@ -10,36 +11,19 @@ beforeEach(() => {
   files = { '/hub': 'hub-1', '/id': 'client-1' };
 });
 
-interface Written {
-  readonly tenants?: readonly object[];
-  readonly [section: string]: unknown;
-}
-
-const tenant = (id: string, settings: object = {}, hub: object = {}) => ({
-  id,
-  hub: {
-    baseUrl: `https://hub.example/${id}`,
-    tokenUrl: 'https://id.example/token',
-    clientId: 'rollcall',
-    clientSecret: '${file:/hub}',
-    ...hub,
-  },
-  ...settings,
-});
+const tenant = (id: string, settings: object = {}, hub: object = {}) =>
+  tenantOf(id, settings, { clientSecret: '${file:/hub}', ...hub });
 const southWith = (settings: object, hub: object = {}) => ({
   tenants: [tenant('north'), tenant('south', settings, hub)],
 });
-const write = (written: Written = {}): void => {
-  files['rollcall.yaml'] = JSON.stringify({
-    tenants: [tenant('north'), tenant('south')],
-    kafka: { brokers: ['localhost:9092'], partitions: { default: 3, users: 6 } },
-    registry: { url: 'http://localhost:8081' },
-    ...written,
-  });
+const partitions = { default: 3, users: 6 };
+const write = (written: object = {}): void => {
+  const kafka = { brokers: ['localhost:9092'], partitions };
+  files['rollcall.yaml'] = jsonWith([tenant('north'), tenant('south')], { kafka, ...written });
 };
 
 /** A configuration of north and south; `file` is what follows it. */
-function opened(written: Written = {}) {
+function opened(written: object = {}) {
   write(written);
   const file = new ConfigFile({
     path: 'rollcall.yaml',

@@ -24,6 +24,19 @@ export function yamlWith(
   ].join('\n');
 }
 
+/** A tenant as a configuration in JSON has it. */
+export const tenantOf = (id: string, settings: object = {}, hub: object = {}) => {
+  const baseUrl = `https://hub.example/${id}`;
+  const own = { baseUrl, tokenUrl: 'https://id.example/token', clientId: 'rollcall', clientSecret: 's' };
+  return { id, hub: { ...own, ...hub }, ...settings };
+};
+
+/** A configuration in JSON. */
+export function jsonWith(tenants: readonly object[], settings: object = {}): string {
+  const services = { kafka: { brokers: ['localhost:9092'] }, registry: { url: 'http://localhost:8081' } };
+  return JSON.stringify({ tenants, ...services, ...settings });
+}
+
 function indented(text: string | undefined, spaces: number): string[] {
   return text === undefined ? [] : text.split('\n').map((line) => ' '.repeat(spaces) + line);
 }

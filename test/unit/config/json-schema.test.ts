@@ -6,28 +6,16 @@ import { configurationPage } from '../../../scripts/configuration-page.ts';
 
 interface Property {
   readonly description?: string;
-  readonly properties?: object;
+  readonly properties?: Record<string, Property>;
 }
 
-interface Key {
-  readonly key: string;
-  readonly description: string | undefined;
-  /** Its value is a map of other keys, and nothing else. */
-  readonly isMap: boolean;
-}
-
-/** Every key of every map, with its description. */
-function keysIn(schema: unknown, found: Key[] = []): Key[] {
-  if (typeof schema !== 'object' || schema === null) return found;
-  for (const [word, value] of Object.entries(schema)) {
-    if (word === 'properties') {
-      for (const [key, property] of Object.entries(value as Record<string, Property>)) {
-        found.push({ key, description: property.description, isMap: property.properties !== undefined });
-        keysIn(property, found);
-      }
-    } else keysIn(value, found);
-  }
-  return found;
+/** Every key of every map; `isMap`: its value is a map of other keys, and nothing else. */
+function keysIn(schema: unknown): { key: string; description: string | undefined; isMap: boolean }[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const own = Object.entries((schema as Property).properties ?? {}).map(([key, property]) => {
+    return { key, description: property.description, isMap: property.properties !== undefined };
+  });
+  return [...own, ...Object.values(schema).flatMap(keysIn)];
 }
 
 describe('config.schema.json', () => {

@@ -224,28 +224,32 @@ describe('a hub that answers 404 where a filter selects nothing', () => {
       response,
     );
 
-  it('has no changes for an incremental sync, and its clock is read', async () => {
-    const { asked, ...seen } = await exchange([strict], incremental);
-    expect(seen).toMatchObject({ ids: [], end: { reason: 'no-rows', rows: 0 } });
-    expect(seen.pages).toMatchObject([{ hubTimeMs: expect.any(Number) as number }]);
-    expect(asked.map(({ url }) => url.search.replace(/filter=[^&]+/, 'filter'))).toEqual([
-      '?limit=3&filter',
-      '?limit=1',
-    ]);
-  });
-
-  it('has no more rows where a scan pages by filter', async () => {
-    const seen = await exchange([strict], { paging: 'sourced-id-filter' });
-    expect(seen).toMatchObject({ ids, end: { reason: 'empty-page', rows: 6 } });
-  });
-
-  it('does not offer the collection if the answer without the filter is 404, too', async () => {
-    const seen = await exchange([nothing], incremental);
-    expect(seen).toMatchObject({ error: { code: 'HUB_NOT_OFFERED' }, limits: [3, 1] });
-  });
-
-  it('is asked again where the answer without the filter fails', async () => {
-    const seen = await exchange([nothing, answer(503), nothing, PAGE], incremental);
-    expect(seen).toMatchObject({ end: { reason: 'no-rows' }, limits: [3, 1, 3, 1] });
+  it.each<[string, Script[], Parameters<typeof exchange>[1], object]>([
+    [
+      'has no changes for an incremental sync, and its clock is read',
+      [strict],
+      incremental,
+      { end: { reason: 'no-rows' }, pages: [{ hubTimeMs: expect.any(Number) as number }], limits: [3, 1] },
+    ],
+    [
+      'has no more rows where a scan pages by filter',
+      [strict],
+      { paging: 'sourced-id-filter' },
+      { ids, end: { reason: 'empty-page', rows: 6 } },
+    ],
+    [
+      'does not offer the collection if the answer without the filter is 404, too',
+      [nothing],
+      incremental,
+      { error: { code: 'HUB_NOT_OFFERED' }, limits: [3, 1] },
+    ],
+    [
+      'is asked again where the answer without the filter fails',
+      [nothing, answer(503), nothing, PAGE],
+      incremental,
+      { end: { reason: 'no-rows' }, limits: [3, 1, 3, 1] },
+    ],
+  ])('%s', async (_, scripts, options, seen) => {
+    expect(await exchange(scripts, options)).toMatchObject(seen);
   });
 });

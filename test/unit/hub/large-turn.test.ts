@@ -147,21 +147,16 @@ describe('a large page', () => {
   });
 
   it.each([
-    ['small', 'å', true],
-    ['large', LARGE_TEXT, false],
-    ['not UTF-8', 'å', false],
-  ])(
+    ['small', 'å', 'utf8', true],
+    ['large', LARGE_TEXT, 'utf8', false],
+    ['not UTF-8', 'å', 'latin1', false],
+  ] as const)(
     'or one that is not UTF-8 is not remembered, so that it is never requested in advance: one that is %s',
-    async (what, text, isRemembered) => {
+    async (_, text, encoding, isRemembered) => {
       const pages = { at: () => null, recognise: () => null };
-      const body = JSON.stringify({ users: [{ sourcedId: 'a', text }] });
-      const script: Script = ({ query }, response) => {
-        response.end(
-          query.has('afterSourcedId')
-            ? '{"users":[]}'
-            : Buffer.from(body, what === 'not UTF-8' ? 'latin1' : 'utf8'),
-        );
-      };
+      const first = Buffer.from(JSON.stringify({ users: [{ sourcedId: 'a', text }] }), encoding);
+      const script: Script = ({ query }, response) =>
+        void response.end(query.has('afterSourcedId') ? '{"users":[]}' : first);
       const seen = await exchange([script], { reads: [{ options: { pages } }] });
       expect([seen.ids, seen.pages?.[0]?.print !== undefined]).toEqual([['a'], isRemembered]);
     },

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { PageMemory } from '../../../src/core/pages/page-memory.ts';
 import type { HubSettings } from '../../../src/hub/hub.ts';
@@ -24,7 +23,6 @@ async function school(settings: Partial<HubSettings> = {}) {
     version: 0,
     /** How the hub pages: a link that repeats the limit, none, or as many rows as it likes. */
     style: 'links' as 'links' | 'no links' | 'ignores limit' | 'clamps limit',
-    limits: [] as number[],
     refuses: (_cursor: string) => false,
     stamp: '2026-01-01T00:00:00.000Z',
     ignoresCursor: false,
@@ -40,12 +38,10 @@ async function school(settings: Partial<HubSettings> = {}) {
       state.mostOnWay = Math.max(state.mostOnWay, state.onWay);
       if (state.holds) await new Promise<void>((resolve) => held.push(resolve));
       state.onWay -= 1;
-      if (Number(request.query.get('limit')) < state.leastLimit)
-        return sendJson(response, {}, { status: 400 });
+      const limit = Number(request.query.get('limit'));
+      if (limit < state.leastLimit) return sendJson(response, {}, { status: 400 });
       if (state.refuses(after)) return sendJson(response, {}, { status: 503 });
       const rest = [...(after === '' ? state.firstPage : []), ...ids].filter((id) => id > after);
-      const limit = Number(request.query.get('limit'));
-      state.limits.push(limit);
       const mosts = { 'ignores limit': PAGE_ROWS, 'clamps limit': Math.min(limit, PAGE_ROWS) };
       const most = { links: limit, 'no links': limit, ...mosts }[state.style];
       const users = rest.slice(0, most).map((sourcedId) => ({
@@ -96,21 +92,14 @@ async function school(settings: Partial<HubSettings> = {}) {
     state,
     open,
     scan,
-    /** The hub holds its answers back. */
-    heldScan(onPage?: Parameters<typeof scan>[0]) {
+    /** A scan whose answers the hub holds back, once four requests are under way. */
+    async heldScan(onPage?: Parameters<typeof scan>[0]) {
       state.holds = true;
-      return scan(onPage);
+      const scanned = scan(onPage);
+      await vi.waitFor(() => expect(held.length).toBe(4));
+      return { scanned };
     },
-    refuseOnce(cursor: string): void {
-      let refusals = 1;
-      state.refuses = (after) => after === cursor && refusals-- > 0;
-    },
-    answer: (count = Infinity) => held.splice(0, count).forEach((release) => release()),
-    /** Holds answers back until so many requests are under way. */
-    heldUntil: async (count: number): Promise<void> => {
-      state.holds = true;
-      await vi.waitFor(() => expect(held.length).toBe(count));
-    },
+    answerOne: () => held.shift()?.(),
     /** Answers all, and what follows at once. */
     release: (): void => {
       state.holds = false;
@@ -137,8 +126,7 @@ describe('a full scan that knows the pages of the last one', () => {
     const freeBytes = WAITING_ANSWERS.left;
     expect(await test.scan()).toMatchObject({ ids: test.ids, requests: PAGES });
     expect(test.state.mostOnWay).toBe(1);
-    const scanned = test.heldScan();
-    await test.heldUntil(4);
+    const { scanned } = await test.heldScan();
     const takenBytes = freeBytes - WAITING_ANSWERS.left;
     WAITING_ANSWERS.left = 0;
     test.release();
@@ -146,20 +134,6 @@ describe('a full scan that knows the pages of the last one', () => {
     expect([test.state.mostOnWay, WAITING_ANSWERS.left]).toEqual([4, takenBytes]);
     WAITING_ANSWERS.left = freeBytes;
     expect(takenBytes).toBeGreaterThan(0);
-  });
-
-  it('leaves the next free place to a request that waits for one', async () => {
-    await using test = await school({ maxConcurrentRequests: 2 });
-    await test.scan();
-    const scanned = test.heldScan();
-    await test.heldUntil(2);
-    const other = test.open().next();
-    await nextTurn();
-    test.answer(1);
-    await test.heldUntil(2);
-    test.release();
-    expect((await other).done).toBe(false);
-    expect(await scanned).toMatchObject({ ids: test.ids });
   });
 
   const insert = ({ ids }: School) => void ids.splice(7, 0, 'id-06b');
@@ -230,9 +204,8 @@ describe('a full scan that knows the pages of the last one', () => {
     await using test = await school();
     await test.scan();
     test.ids.splice(1, 1);
-    const scanned = test.heldScan();
-    await test.heldUntil(4);
-    test.answer(1);
+    const { scanned } = await test.heldScan();
+    test.answerOne();
     await vi.waitFor(() => expect(test.state.cancelled).toBe(1));
     test.release();
     expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES + 1 });
@@ -252,13 +225,13 @@ describe('a full scan that knows the pages of the last one', () => {
   it('asks in its turn for a page that failed before its turn, and for all further ones', async () => {
     await using test = await school();
     await test.scan();
-    test.refuseOnce('id-08');
+    let refusals = 1;
+    test.state.refuses = (after) => after === 'id-08' && refusals-- > 0;
     let atOnceLater = 0;
-    const scanned = test.heldScan((_page, at) => {
+    const { scanned } = await test.heldScan((_page, at) => {
       if (at === 4) test.state.mostOnWay = 0;
       atOnceLater = test.state.mostOnWay;
     });
-    await test.heldUntil(4);
     test.release();
     expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES + 1 });
     expect(atOnceLater).toBe(1);
@@ -267,17 +240,16 @@ describe('a full scan that knows the pages of the last one', () => {
   it('cancels what is on the way when nobody reads on, and the next scan has the places again', async () => {
     await using test = await school();
     await test.scan();
-    test.state.holds = true;
     const abandoned = test.open();
+    test.state.holds = true;
     const first = abandoned.next();
-    await test.heldUntil(4);
-    test.answer(1);
+    await vi.waitFor(() => expect(test.state.onWay).toBe(4));
+    test.answerOne();
     await first;
     await abandoned.return(undefined as never);
     test.release();
     await vi.waitFor(() => expect(test.state.onWay).toBe(0));
-    const scanned = test.heldScan();
-    await test.heldUntil(4);
+    const { scanned } = await test.heldScan();
     test.release();
     expect(await scanned).toMatchObject({ ids: test.ids });
   });

@@ -17,12 +17,6 @@ const ask = (test: TestHub) =>
   test.hub.readSchedule({ student: 's 1&x', from: '2026-11-12', to: '2026-12-05', signal });
 const lesson = (id: number) => ({ id: `l${id}` });
 
-/** Answers this where the Core API is asked, and as the script says elsewhere. */
-const core =
-  (script: Script, elsewhere: Script): Script =>
-  (request, response) =>
-    (request.path === PATH ? script : elsewhere)(request, response);
-
 describe('the lessons of a student', () => {
   it('are requested with the parameters of the specification', async () => {
     await using test = await testHub(answer(200, [lesson(1)]));
@@ -83,37 +77,12 @@ describe('the lessons of a student', () => {
   });
 });
 
-describe('a failing Core API', () => {
-  it('has a circuit of its own', async () => {
-    await using test = await testHub(core(answer(500), PAGE));
-    for (let times = 0; times < 5; times += 1) await ask(test).catch(() => undefined);
-    await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
-    expect(test.data()).toHaveLength(10);
-    expect(test.events.filter(({ type }) => type === 'circuit-opened')).toMatchObject([{ api: 'core' }]);
-    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
-  });
-
-  it('is asked while the circuit of the other API is open', async () => {
-    await using test = await testHub(core(answer(200, []), answer(500)), { breaker: { failures: 2 } });
-    await readAll(test.hub, 'users').catch(() => undefined);
-    expect(test.events.some(({ type }) => type === 'circuit-opened')).toBe(true);
-    expect((await ask(test)).lessons).toEqual([]);
-  });
-
-  it.each([
-    [4, 2],
-    [3, 1],
-    [1, 1],
-  ])('that hangs takes no more than its share of %i requests', async (maxConcurrentRequests, share) => {
-    await using test = await testHub(
-      core(() => undefined, PAGE),
-      { maxConcurrentRequests },
-    );
-    const hanging = () => test.data().filter(({ path }) => path === PATH);
-    for (let times = 0; times < 8; times += 1) void ask(test).catch(() => undefined);
-    await expect.poll(() => hanging().length).toBe(share);
-    const read = Array.from({ length: 8 }, () => readAll(test.hub, 'users'));
-    for (const { ids } of await Promise.all(read)) expect(ids).toEqual(['a']);
-    expect(hanging()).toHaveLength(share);
-  });
+it('a failing Core API has a circuit of its own', async () => {
+  const script: Script = (...asked) => (asked[0].path === PATH ? answer(500) : PAGE)(...asked);
+  await using test = await testHub(script);
+  for (let times = 0; times < 5; times += 1) await ask(test).catch(() => undefined);
+  await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
+  expect(test.data()).toHaveLength(10);
+  expect(test.events.filter(({ type }) => type === 'circuit-opened')).toMatchObject([{ api: 'core' }]);
+  expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
 });

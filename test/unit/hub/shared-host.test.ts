@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Semaphore } from '../../../src/hub/semaphore.ts';
 import { HubHosts } from '../../../src/session/hub-hosts.ts';
-import { answer, exchange, readAll, testHub, type TestHub } from './support/scripted-hub.ts';
+import { answer, exchange, readAll, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
 function permitsOf(semaphore: Semaphore): number {
   let permits = 0;
@@ -33,26 +33,32 @@ describe('tenants at one host', () => {
     expect((await read).end.reason).toBe('no-rows');
   });
 
-  it('leave places for the other APIs while the Core API of all of them hangs', async () => {
-    const host = { all: new Semaphore(4), core: new Semaphore(2) };
+  it.each([
+    ['one tenant with four requests', 1, 4, 2],
+    ['one with three', 1, 3, 1],
+    ['one with a single one', 1, 1, 1],
+    ['four tenants', 4, 4, 3],
+  ])('leave places for the other APIs while the Core API hangs: %s', async (_, tenants, requests, share) => {
+    const host = { all: new Semaphore(8), core: new Semaphore(3) };
     const over = new AbortController();
-    const hubs: TestHub[] = [];
+    const asked = { student: 'a', from: '2026-03-01', to: '2026-03-02', signal: over.signal };
     await using all = new AsyncDisposableStack();
-    for (let tenant = 0; tenant < 4; tenant += 1) {
-      const test = await testHub(
-        (request, response) => (request.path.includes('/schedules') ? undefined : empty(request, response)),
-        { host },
-      );
-      hubs.push(all.use(test));
-      const asked = { student: 'a', from: '2026-03-01', to: '2026-03-02', signal: over.signal };
-      const hanging = test.hub.readSchedule(asked).catch(() => null);
-      all.defer(() => hanging.then(() => undefined));
+    const hubs: TestHub[] = [];
+    for (let tenant = 0; tenant < tenants; tenant += 1) {
+      const script: Script = (...given) =>
+        given[0].path.includes('/schedules') ? undefined : empty(...given);
+      const test = all.use(await testHub(script, { host, maxConcurrentRequests: requests }));
+      hubs.push(test);
+      const hanging = Array.from({ length: 8 }, () => test.hub.readSchedule(asked).catch(() => null));
+      all.defer(() => Promise.all(hanging).then(() => undefined));
     }
     all.defer(() => over.abort());
-    await vi.waitFor(() => expect(hubs.flatMap((hub) => hub.data())).toHaveLength(2), 5_000);
-    for (const { hub } of hubs) expect((await readAll(hub, 'users')).end.reason).toBe('no-rows');
-    expect(hubs.flatMap((hub) => hub.data())).toHaveLength(2 + hubs.length);
+    const hanging = () => hubs.flatMap((hub) => hub.data()).filter(({ path }) => path.includes('/schedules'));
+    await vi.waitFor(() => expect(hanging()).toHaveLength(share), 5_000);
+    const reads = hubs.flatMap(({ hub }) => Array.from({ length: 8 }, () => readAll(hub, 'users')));
+    for (const { end } of await Promise.all(reads)) expect(end.reason).toBe('no-rows');
+    expect(hanging()).toHaveLength(share);
     await all.disposeAsync();
-    expect([permitsOf(host.core), permitsOf(host.all)]).toEqual([2, 4]);
+    expect([permitsOf(host.core), permitsOf(host.all)]).toEqual([3, 8]);
   });
 });

@@ -153,39 +153,24 @@ describe('a young token', () => {
 });
 
 describe('a token endpoint', () => {
-  const html = { 'content-type': 'text/html' };
   const REFUSED = 'HUB_TOKEN_REFUSED';
+  const refusing = (status: number, error: string) => answer(status, { error, error_description: 's3cret' });
+  const login = answer(200, '<!doctype html><p>Log in', { 'content-type': 'text/html' });
+  const huge = answer(200, `{"a":"${'x'.repeat(1_100_000)}","access_token":"t"}`);
   it.each<[string, Script, RegExp, RegExp, string?]>([
-    [
-      'wrong credentials',
-      answer(401, { error: 'invalid_client', error_description: 's3cret' }),
-      /invalid_client/,
-      /clientSecret/,
-      REFUSED,
-    ],
-    ['a wrong scope', answer(400, { error: 'invalid_scope' }), /invalid_scope/, /hub\.scope/, REFUSED],
-    [
-      'a client without the grant',
-      answer(400, { error: 'unauthorized_client' }),
-      /unauthorized_client/,
-      /client_credentials/,
-      REFUSED,
-    ],
-    ['a login page', answer(200, '<!doctype html><p>Log in', html), /HTML page/, /hub\.tokenUrl/],
+    ['wrong credentials', refusing(401, 'invalid_client'), /invalid_client/, /clientSecret/, REFUSED],
+    ['a wrong scope', refusing(400, 'invalid_scope'), /invalid_scope/, /hub\.scope/, REFUSED],
+    ['no right to the grant', refusing(400, 'unauthorized_client'), /unauth/, /client_credentials/, REFUSED],
+    ['a login page', login, /HTML page/, /hub\.tokenUrl/],
     ['truncated JSON', answer(200, '{"access_token":"to'), /not a JSON object/, /hub\.tokenUrl/],
-    [
-      'megabytes',
-      answer(200, `{"a":"${'x'.repeat(1_100_000)}","access_token":"t"}`),
-      /not a JSON object/,
-      /./,
-    ],
+    ['megabytes', huge, /not a JSON object/, /./],
     ['no access_token', answer(200, { token: 'x' }), /no usable access_token/, /hub\.tokenUrl/],
     ['a token that would break the header', token('a\r\nx: y'), /no usable access_token/, /./],
     ['tokens of another type', token('a', { token_type: 'mac' }), /other than Bearer/, /Bearer/],
     ['a 429', answer(429, 'busy'), /HTTP 429/, /check the token service/],
     ['a 404', answer(404, '<h1>Not found</h1>'), /HTTP 404/, /hub\.tokenUrl/],
     ['a 401 of a proxy', answer(401, '<h1>No'), /HTTP 401/, /clientSecret/],
-    ['an unknown error code', answer(400, { error: 'try_later' }), /HTTP 400/, /hub\.scope/],
+    ['an unknown error code', refusing(400, 'try_later'), /HTTP 400/, /hub\.scope/],
     ['a redirect', answer(302, '', { location: 'http://127.0.0.1:1/' }), /redirect/, /hub\.tokenUrl/],
   ])(
     'that answers with %s is asked again later, and the error says what to check',
@@ -271,16 +256,14 @@ describe('the wait after failures of the token endpoint in a row', () => {
     },
   );
 
-  it('is at most five minutes by a Retry-After', () => {
-    const year = failure(503, 'HUB_TOKEN_UNAVAILABLE', 31_536_000_000);
-    expect(new TokenGate(() => 0).shut(year).retryAfterMs).toBe(300_000);
-  });
-
-  it('belongs to the request while it is short, and to the sync once it is long', () => {
+  it('belongs to the request while it is short, to the sync once it is long, and is at most five minutes by a Retry-After', () => {
     const gate = new TokenGate(() => 0);
     const failures = Array.from({ length: 8 }, () => gate.shut(failure(401, 'HUB_TOKEN_UNAVAILABLE')));
     expect(failures.map(({ retryable }) => retryable)).toEqual([...Array(6).fill(true), false, false]);
     expect(() => gate.requireOpen()).toThrow(expect.objectContaining({ retryable: false }) as Error);
+    gate.open();
+    const year = failure(503, 'HUB_TOKEN_UNAVAILABLE', 31_536_000_000);
+    expect(gate.shut(year).retryAfterMs).toBe(300_000);
   });
 
   it('ends when the clock is set back', () => {

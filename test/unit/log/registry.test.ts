@@ -5,14 +5,14 @@ import { frame } from '../../../src/log/framing.ts';
 import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
 import { Registry } from '../../../src/log/registry.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
-import { sendJson, serve, type ScriptedServer } from '../hub/support/scripted-hub.ts';
+import { sendJson, serve } from '../hub/support/scripted-hub.ts';
 
 const SCHEMAS = readSchemaFiles();
 const PROGRESS = schemaOf('progress');
 const ORGS = schemaOf('orgs');
 const ASK_AGAIN_AFTER_MS = 30_001;
 
-const open: ScriptedServer[] = [];
+const open: AsyncDisposable[] = [];
 afterEach(async () => {
   for (const server of open.splice(0)) await server[Symbol.asyncDispose]();
 });

@@ -1,9 +1,14 @@
 import type { Kafka, PartitionAssigner } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WorkerGroup } from '../../../src/log/worker-group.ts';
+import {
+  refused,
+  type Joined,
+  type JoinRequest,
+  type SyncRequest,
+} from '../../simulation/groups/group-coordinator.ts';
 
 const SESSION_MS = 10_000;
-const LEASE_MS = 9_000;
 const GRACE_MS = 500;
 
 const groups: WorkerGroup[] = [];
@@ -15,27 +20,9 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-const failure = (type: string): Error =>
-  Object.assign(new Error(type), { name: 'KafkaJSProtocolError', type });
 const never = (): Promise<never> => new Promise(() => undefined);
 
-interface JoinRequest {
-  readonly memberId: string;
-  readonly groupProtocols: readonly { readonly metadata: Buffer }[];
-}
-
-interface Joined {
-  readonly memberId: string;
-  readonly leaderId: string;
-  readonly generationId: number;
-  readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
-}
-
 const AGAIN: Joined = { memberId: 'me', leaderId: 'another', generationId: 2, members: [] };
-
-interface SyncRequest {
-  readonly groupAssignment: readonly { readonly memberId: string; readonly memberAssignment: Buffer }[];
-}
 
 /** A worker whose coordinator answers as the test says; it gets `t0` and `t1` of its three tenants. */
 function worker() {
@@ -103,19 +90,9 @@ const RESUMED = 't0,t1, moved ';
 const LOST = 'lost: KAFKA_UNREACHABLE';
 
 describe('the lease of a worker', () => {
-  it('is over when no heartbeat was answered for a session less a second', async () => {
-    const { coordinator, told } = await joinedWorker();
-    expect(told).toEqual([JOINED]);
-    coordinator.heartbeat.mockImplementation(never);
-    await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
-    expect(told).toEqual([JOINED]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(told).toEqual([JOINED, LOST]);
-  });
-
   it('is over once in an outage, and an answered heartbeat in the same generation resumes the tenants without a join', async () => {
     const { coordinator, cluster, told } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValue(failure('NOT_COORDINATOR_FOR_GROUP'));
+    coordinator.heartbeat.mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
     await vi.advanceTimersByTimeAsync(8_000);
     expect(told).toEqual([JOINED]);
     await vi.advanceTimersByTimeAsync(3 * SESSION_MS);
@@ -130,8 +107,8 @@ describe('the lease of a worker', () => {
 
   it('lasts two sessions from the last answer while the others rejoin, however often it tries, and then it claims nothing', async () => {
     const { coordinator, told, claims } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
-    coordinator.joinGroup.mockRejectedValue(failure('GROUP_COORDINATOR_NOT_AVAILABLE'));
+    coordinator.heartbeat.mockRejectedValueOnce(refused('REBALANCE_IN_PROGRESS'));
+    coordinator.joinGroup.mockRejectedValue(refused('GROUP_COORDINATOR_NOT_AVAILABLE'));
     // The first heartbeat is sent after two seconds.
     await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS - 1);
     expect(told).toEqual([JOINED]);
@@ -147,8 +124,8 @@ describe('the lease of a worker', () => {
     const alone = { memberId: 'me', leaderId: 'me', generationId: 1 };
     const members = [{ memberId: 'me', memberMetadata: Buffer.from('{"holds":[]}') }];
     coordinator.joinGroup.mockResolvedValueOnce({ ...alone, members });
-    coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValueOnce(failure('REBALANCE_IN_PROGRESS'));
-    coordinator.joinGroup.mockRejectedValue(failure('GROUP_COORDINATOR_NOT_AVAILABLE'));
+    coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValueOnce(refused('REBALANCE_IN_PROGRESS'));
+    coordinator.joinGroup.mockRejectedValue(refused('GROUP_COORDINATOR_NOT_AVAILABLE'));
     await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS);
     expect(told).toEqual([JOINED, LOST]);
   });
@@ -157,7 +134,7 @@ describe('the lease of a worker', () => {
 describe('a worker', () => {
   it('that the coordinator does not know any more stops its tenants, and joins as a new member without a claim', async () => {
     const { coordinator, told, claims } = await joinedWorker();
-    coordinator.heartbeat.mockRejectedValueOnce(failure('UNKNOWN_MEMBER_ID'));
+    coordinator.heartbeat.mockRejectedValueOnce(refused('UNKNOWN_MEMBER_ID'));
     await vi.advanceTimersByTimeAsync(2_100);
     expect(told).toEqual([JOINED, LOST, JOINED]);
     expect(claims().flat(2)).toEqual(['', '']);
@@ -167,7 +144,7 @@ describe('a worker', () => {
     const { coordinator, cluster, told } = worker();
     const hidden = Object.assign(new Error('none'), { name: 'KafkaJSGroupCoordinatorNotFound' });
     cluster.findGroupCoordinator.mockRejectedValue(hidden);
-    coordinator.findGroupCoordinator.mockRejectedValue(failure('GROUP_AUTHORIZATION_FAILED'));
+    coordinator.findGroupCoordinator.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(new Set(told)).toEqual(new Set(['trouble: KAFKA_REFUSED']));
     cluster.findGroupCoordinator.mockResolvedValue(coordinator);

@@ -17,18 +17,12 @@ const call = async (...calls: [name: string, ...given: unknown[]][]): Promise<un
 describe('the control API of the reference hub', () => {
   it('calls the operations of the district by name, with odd rows served as they are', async () => {
     const odd = { sourcedId: 17, dateLastModified: 'i går' };
-    const put = await call(
-      ['put', 'orgs', { sourcedId: null }, { id: '00' }],
-      ['put', 'orgs', odd, { id: '01' }],
-    );
+    const none = { sourcedId: null };
+    const put = await call(['put', 'orgs', none, { id: '00' }], ['put', 'orgs', odd, { id: '01' }]);
     expect(put).toEqual({ results: ['00', '01'] });
-    expect((await test.get(`${ROSTERING}/orgs`, { limit: 2 })).rows).toMatchObject([
-      { sourcedId: null },
-      odd,
-    ]);
-    expect(await call(['remove', 'orgs', '00'], ['remove', 'orgs', '00'])).toEqual({
-      results: [true, false],
-    });
+    expect((await test.get(`${ROSTERING}/orgs`, { limit: 2 })).rows).toMatchObject([none, odd]);
+    const removed = await call(['remove', 'orgs', '00'], ['remove', 'orgs', '00']);
+    expect(removed).toEqual({ results: [true, false] });
   });
 
   it('shows state, requests without tokens, and all rows of a collection with faults and without', async () => {
@@ -62,9 +56,7 @@ describe('the control API of the reference hub', () => {
 
   it.each([
     ['district', { calls: [{ do: 'nonsense' }] }, 400],
-    ['district', { calls: ['nonsense'] }, 400],
     ['district', { calls: [{ do: 'put', with: ['nowhere', {}] }] }, 400],
-    ['district', { calls: [{ do: 'put', with: ['orgs'] }] }, 400],
     ['snapshot/nowhere', undefined, 404],
     ['faults', { set: ['nonsense'] }, 400],
     ['nonsense', {}, 404],

@@ -12,16 +12,9 @@ const [student = '', other = ''] = district.ids('students');
 const idOf = (reference: unknown): string => (reference as { sourcedId: string }).sourcedId;
 const record = async (id: string): Promise<Row> =>
   (await test.get(ABSENCES, { filter: `sourcedId='${id}'` })).rows[0]!;
-const summaryOf = (id: string): unknown[] =>
-  district
-    .snapshot('absence-summaries')
-    .filter((row) => idOf(row['student']) === id)
-    .map((row) => row['numberOfAbsences']);
-
 describe('absences of the reference hub', () => {
   it('2.2, 3: a record is replaced by a new one and deleted as a tombstone, and nothing else of it changes; purged, its chain is gone', async () => {
     const [classId = ''] = district.ids('classes');
-    const [before = 0] = summaryOf(student) as number[];
     const id = district.registerAbsence({ student, classId, ...TIMES });
     const first = await record(id);
     expect(first).toMatchObject({
@@ -37,7 +30,6 @@ describe('absences of the reference hub', () => {
       replacedBy: null,
     });
     expect(first).not.toHaveProperty('deletedTime');
-    expect(summaryOf(student)).toEqual([before + 1]);
 
     clock.advance(60_000);
     const tail = district.replaceAbsence(id, { changes: { toTime: '2026-11-20T07:45:00.000Z' } });
@@ -53,7 +45,6 @@ describe('absences of the reference hub', () => {
     expect(successor['student']).toEqual(first['student']);
     expect(() => district.replaceAbsence(id)).toThrow('replaced already');
     expect(() => district.deleteAbsence(id)).toThrow('replaced already');
-    expect(summaryOf(student)).toEqual([before + 1]);
 
     district.deleteAbsence(tail);
     const deleted = await record(tail);
@@ -61,7 +52,6 @@ describe('absences of the reference hub', () => {
     expect(Math.abs(Date.parse(deletedTime) - Date.parse(dateLastModified))).toBeLessThan(1_000);
     expect(deleted).toEqual({ ...successor, deletedTime, dateLastModified });
     expect(() => district.replaceAbsence(tail)).toThrow('deleted already');
-    expect(summaryOf(student)).toEqual([before]);
 
     expect(district.purgeAbsence(id).toSorted()).toEqual([id, tail].toSorted());
     expect([district.get('absences', id), district.get('absences', tail)]).toEqual([undefined, undefined]);

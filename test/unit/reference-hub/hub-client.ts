@@ -1,4 +1,4 @@
-import type { ReferenceHub, ReferenceHubOptions } from '../../../reference-hub/start-reference-hub.ts';
+import type { ReferenceHubOptions } from '../../../reference-hub/start-reference-hub.ts';
 import { startReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 
 export const ROSTERING = '/ims/oneroster/rostering/v1p2';
@@ -13,31 +13,10 @@ export const NOON = Date.UTC(2026, 10, 20, 11, 0, 0);
 export type Row = Record<string, unknown>;
 export type Parameters = Readonly<Record<string, string | number>>;
 
-/** Headers are null where they are missing. */
-export interface Answer {
-  readonly status: number;
-  readonly text: string;
-  /** Of the only list in the body, or of the body. */
-  readonly rows: readonly Row[];
-  readonly ids: readonly string[];
-  /** By relation. */
-  readonly links: Readonly<Record<string, string>>;
-  readonly link: string | null;
-  readonly total: string | null;
-  readonly date: string | null;
-  readonly type: string | null;
-  readonly retryAfter: string | null;
-}
+export type Answer = Awaited<ReturnType<typeof answerOf>>;
 
 /** A hub for one test, and the plainest possible client. */
-export interface TestHub extends AsyncDisposable {
-  readonly hub: ReferenceHub;
-  get(path: string, parameters?: Parameters): Promise<Answer>;
-  getUrl(url: string): Promise<Answer>;
-  newToken(): Promise<void>;
-}
-
-export async function startTestHub(options: ReferenceHubOptions = {}): Promise<TestHub> {
+export async function startTestHub(options: ReferenceHubOptions = {}) {
   const hub = await startReferenceHub({ students: 60, seed: 7, startMs: NOON, ...options });
   let token = '';
   const newToken = async (): Promise<void> => {
@@ -47,37 +26,38 @@ export async function startTestHub(options: ReferenceHubOptions = {}): Promise<T
     token = String(((await response.json()) as Row)['access_token']);
   };
   await newToken();
-  const getUrl = async (url: string): Promise<Answer> =>
+  const getUrl = async (url: string) =>
     answerOf(await fetch(url, { headers: { authorization: `Bearer ${token}` } }));
-  const get: TestHub['get'] = (path, parameters = {}) =>
+  const get = (path: string, parameters: Parameters = {}) =>
     getUrl(`${hub.baseUrl}${path}?${new URLSearchParams(parameters as Record<string, string>).toString()}`);
   return { hub, newToken, getUrl, get, [Symbol.asyncDispose]: () => hub.stop() };
 }
 
 /** The ids of a page and of those to which rel="next" leads until it is absent (spec 4.3 rule 8). */
-export async function scan(test: TestHub, first: Answer): Promise<string[]> {
+export async function scan(
+  test: Pick<Awaited<ReturnType<typeof startTestHub>>, 'getUrl'>,
+  first: Answer,
+): Promise<string[]> {
   const { next } = first.links;
   return next === undefined ? [...first.ids] : [...first.ids, ...(await scan(test, await test.getUrl(next)))];
 }
 
-async function answerOf(response: Response): Promise<Answer> {
+/** Headers are null where they are missing; `rows`: of the only list in the body, or of the body. */
+async function answerOf(response: Response) {
   const text = await response.text();
   const { headers, status } = response;
   const body = parsed(text);
   const list = Array.isArray(body) ? body : Object.values(body ?? {}).find((value) => Array.isArray(value));
-  const rows = (list ?? []) as Row[];
+  const rows: readonly Row[] = list ?? [];
   const link = headers.get('link');
+  const links = (link ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g);
   return {
     status,
     text,
     rows,
     ids: rows.map((row: Row | null) => String(row?.['sourcedId'])),
-    links: Object.fromEntries(
-      Array.from((link ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g), ([, url = '', relation = '']) => [
-        relation,
-        url,
-      ]),
-    ),
+    /** By relation. */
+    links: Object.fromEntries(Array.from(links, ([, url = '', relation = '']) => [relation, url])),
     link,
     total: headers.get('x-total-count'),
     date: headers.get('date'),
@@ -87,9 +67,9 @@ async function answerOf(response: Response): Promise<Answer> {
 }
 
 /** Null if it is no JSON. */
-function parsed(text: string): Row | unknown[] | null {
+function parsed(text: string): Row | Row[] | null {
   try {
-    return JSON.parse(text) as Row | unknown[];
+    return JSON.parse(text) as Row | Row[];
   } catch {
     return null;
   }

@@ -3,13 +3,14 @@ import { sendJson, type Script } from './scripted-hub.ts';
 /** How a hub behaves; each of these was seen at a real hub. */
 export interface Behaviour {
   readonly ids: readonly string[];
-  readonly envelope?: string;
   /** How the hub treats `afterSourcedId`. */
   readonly cursor: 'honours' | 'ignores' | 'refuses';
   /** How the hub treats a filter on `sourcedId`. */
   readonly idFilter: 'honours' | 'ignores' | 'refuses' | 'ignores-sort';
   readonly sort?: 'honours' | 'refuses';
   readonly clamp?: number;
+  /** A page has so many rows at least, whatever the limit. */
+  readonly least?: number;
   readonly links: 'right' | 'none' | 'foreign' | 'past-the-end' | 'by-offset' | 'first-only' | 'unrelated';
   readonly total: 'right' | 'zero' | 'unfiltered' | 'remaining' | 'page' | 'none';
   /** The order without `sort` (hubs with a working cursor always sort by id). */
@@ -21,40 +22,35 @@ function afterIn(filter: string | null): string | null {
   return found?.[1]?.replaceAll("''", "'") ?? null;
 }
 
+/** `last`: the id of the last row of the page, after which there may be more. */
 function linkHeader(
-  behaviour: Behaviour,
-  context: { url: URL; offset: number; limit: number; last: string | null; more: boolean },
-) {
-  const { url, offset, limit, last, more } = context;
-  const link = (change: (target: URL) => void, rel: string): string => {
+  { links, cursor }: Behaviour,
+  { url, nextOffset, last, more }: { url: URL; nextOffset: number; last: string | undefined; more: boolean },
+): string | null {
+  const link = (rel: string, name: string, value?: string | number): string => {
     const target = new URL(url);
-    change(target);
+    target.searchParams.delete(name);
+    if (value !== undefined) target.searchParams.set(name, String(value));
     return `<${target.href}>; rel="${rel}"`;
   };
-  const first = link((target) => target.searchParams.delete('afterSourcedId'), 'first');
-  const byCursor = (target: URL): void => target.searchParams.set('afterSourcedId', last ?? 'none');
-  const byOffset = (target: URL): void => target.searchParams.set('offset', String(offset + limit));
-  switch (behaviour.links) {
-    case 'none':
-      return null;
-    case 'first-only':
-      return behaviour.cursor === 'honours' && more ? `${first}, ${link(byCursor, 'next')}` : first;
-    case 'unrelated':
-      return `<${url.origin}/schema>; rel="describedby"`;
-    case 'foreign':
-      return more ? `${first}, <https://elsewhere.example/next?page=2>; rel="next"` : first;
-    case 'by-offset':
-      return more ? `${first}, ${link(byOffset, 'next')}` : first;
-    case 'past-the-end':
-      return `${first}, ${link(last === null ? byOffset : byCursor, 'next')}`;
-    case 'right':
-      return more ? `${first}, ${link(url.searchParams.has('offset') ? byOffset : byCursor, 'next')}` : first;
-  }
+  const first = link('first', 'afterSourcedId');
+  const byCursor = link('next', 'afterSourcedId', last);
+  const byOffset = link('next', 'offset', nextOffset);
+  const headers = {
+    none: null,
+    'first-only': cursor === 'honours' && more ? `${first}, ${byCursor}` : first,
+    unrelated: `<${url.origin}/schema>; rel="describedby"`,
+    foreign: more ? `${first}, <https://elsewhere.example/next?page=2>; rel="next"` : first,
+    'by-offset': more ? `${first}, ${byOffset}` : first,
+    'past-the-end': `${first}, ${last === undefined ? byOffset : byCursor}`,
+    right: more ? `${first}, ${url.searchParams.has('offset') ? byOffset : byCursor}` : first,
+  };
+  return headers[links];
 }
 
 /** Makes a hub that holds `ids` and follows the behaviour; its parameters are those of spec 4.2. */
 export function modelHub(behaviour: Behaviour): Script {
-  const { ids, envelope = 'users', natural } = behaviour;
+  const { ids, natural, clamp = Infinity, least = 0 } = behaviour;
   const byId = [...ids].sort((a, b) => (a < b ? -1 : 1));
   return ({ query, url }, response) => {
     const cursor = query.get('afterSourcedId');
@@ -67,7 +63,7 @@ export function modelHub(behaviour: Behaviour): Script {
       sendJson(response, { imsx_codeMajor: 'failure', imsx_severity: 'error' }, { status: 400 });
       return;
     }
-    const limit = Math.min(Number(query.get('limit') ?? 100), behaviour.clamp ?? Number.MAX_SAFE_INTEGER);
+    const limit = Math.max(Math.min(Number(query.get('limit') ?? 100), clamp), least);
     const sorted = query.has('sort') && behaviour.idFilter !== 'ignores-sort';
     const keyset = cursor !== null && behaviour.cursor === 'honours';
     const filterWorks = behaviour.idFilter === 'honours' || behaviour.idFilter === 'ignores-sort';
@@ -77,7 +73,7 @@ export function modelHub(behaviour: Behaviour): Script {
     const offset = keyset ? 0 : Number(query.get('offset') ?? 0);
     const page = rest.slice(offset, offset + limit);
     const more = offset + limit < rest.length;
-    const link = linkHeader(behaviour, { url, offset, limit, last: page.at(-1) ?? null, more });
+    const link = linkHeader(behaviour, { url, nextOffset: offset + limit, last: page.at(-1), more });
     const totals = {
       right: matching.length,
       zero: 0,
@@ -87,15 +83,8 @@ export function modelHub(behaviour: Behaviour): Script {
       none: null,
     };
     const total = totals[behaviour.total];
-    sendJson(
-      response,
-      { [envelope]: page.map((sourcedId) => ({ sourcedId })) },
-      {
-        headers: {
-          ...(link === null ? {} : { link }),
-          ...(total === null ? {} : { 'x-total-count': String(total) }),
-        },
-      },
-    );
+    const counted = total === null ? {} : { 'x-total-count': String(total) };
+    const headers = { ...(link === null ? {} : { link }), ...counted };
+    sendJson(response, { users: page.map((sourcedId) => ({ sourcedId })) }, { headers });
   };
 }

@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createHub, type HubTools, type TenantHub } from '../../../../src/hub/create-hub.ts';
-import type { HubSettings } from '../../../../src/hub/hub.ts';
+import { createHub, type HubTools } from '../../../../src/hub/create-hub.ts';
 import type { HubEvent } from '../../../../src/core/hub-events.ts';
-import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub.ts';
+import type { Hub, HubPage, HubSettings, ReadOptions } from '../../../../src/hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
 
 interface AskedRequest {
@@ -19,13 +18,8 @@ interface AskedRequest {
 
 export type Script = (request: AskedRequest, response: ServerResponse) => void | Promise<void>;
 
-export interface ScriptedServer extends AsyncDisposable {
-  readonly origin: string;
-  readonly asked: AskedRequest[];
-}
-
 /** Starts an HTTP server on a free port that follows the script. */
-export async function serve(script: Script): Promise<ScriptedServer> {
+export async function serve(script: Script) {
   const asked: AskedRequest[] = [];
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
@@ -59,18 +53,7 @@ export function sendJson(
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-export interface TestHub extends AsyncDisposable {
-  readonly hub: TenantHub;
-  readonly server: ScriptedServer;
-  readonly events: HubEvent[];
-  readonly sleeps: number[];
-  /** The requests for data, without those for tokens. */
-  data(): AskedRequest[];
-  /** The requests for tokens. */
-  tokens(): AskedRequest[];
-}
-
-const PREFIX = '/tenant';
+export type TestHub = Awaited<ReturnType<typeof testHub>>;
 
 /** Answers by the scripts in turn, and by the last one from then on. */
 export const inTurn = (...scripts: readonly Script[]): Script => {
@@ -91,7 +74,7 @@ export const answer =
 export async function testHub(
   script: Script,
   options: Partial<HubSettings & HubTools> & { tokenScript?: Script } = {},
-): Promise<TestHub> {
+) {
   let tokens = 0;
   const { tokenScript, ...overrides } = options;
   const server = await serve(async (request, response) => {
@@ -104,7 +87,7 @@ export async function testHub(
   const sleeps: number[] = [];
   let sleptMs = 0;
   const all: HubSettings & HubTools = {
-    baseUrl: `${server.origin}${PREFIX}`,
+    baseUrl: `${server.origin}/tenant`,
     tokenUrl: `${server.origin}/token`,
     clientId: 'id',
     clientSecret: { reveal: () => 's3cret' },
@@ -131,6 +114,7 @@ export async function testHub(
     server,
     events,
     sleeps,
+    /** The requests for data, without those for tokens. */
     data: () => server.asked.filter(({ path }) => path !== '/token'),
     tokens: () => server.asked.filter(({ path }) => path === '/token'),
     async [Symbol.asyncDispose]() {
@@ -140,19 +124,8 @@ export async function testHub(
   };
 }
 
-interface WholeWalk {
-  readonly pages: HubPage[];
-  readonly end: ScanEnd;
-  /** The `sourcedId`s in the order of their arrival. */
-  readonly ids: string[];
-}
-
-/** Scans to the end. */
-export async function readAll(
-  hub: Hub,
-  name: CollectionName,
-  options: Partial<ReadOptions> = {},
-): Promise<WholeWalk> {
+/** Scans to the end. `ids`: the `sourcedId`s in the order of their arrival. */
+export async function readAll(hub: Hub, name: CollectionName, options: Partial<ReadOptions> = {}) {
   const scan = hub.readPages({
     collection: collectionNamed(name),
     readVersion: () => 0,
@@ -196,7 +169,7 @@ export async function exchange(
     },
   };
   await using test = await testHub(inTurn(...scripts), { ...tools, ...settings });
-  const outcomes: (Partial<WholeWalk> & { readonly error?: unknown })[] = [];
+  const outcomes: (Partial<Awaited<ReturnType<typeof readAll>>> & { readonly error?: unknown })[] = [];
   for (const { of = 'users', atMs = nowMs - START_MS, options: read } of reads) {
     nowMs = START_MS + atMs;
     outcomes.push(await readAll(test.hub, of, read).catch((error: unknown) => ({ error })));

@@ -6,24 +6,13 @@ import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
 import { newSyncStats } from '../../../../src/core/sync-stats.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
 import { Board } from '../../../../src/telemetry/board.ts';
+import { jsonWith, tenantOf } from '../../config/config-text.ts';
 
 const MINUTE_MS = 60_000;
 
 /** A configuration of these tenants with these collections. */
 export function configOf(tenants: readonly string[], collections: readonly string[]) {
-  const text = `
-kafka: { brokers: [localhost:9092] }
-registry: { url: http://localhost:8081 }
-tenants:${tenants
-    .map(
-      (id) => `
-  - id: ${id}
-    collections: [${collections.join(', ')}]
-    afterschools: [a]
-    hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }`,
-    )
-    .join('')}
-`;
+  const text = jsonWith(tenants.map((id) => tenantOf(id, { collections, afterschools: ['a'] })));
   return new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => text });
 }
 

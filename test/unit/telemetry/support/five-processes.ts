@@ -1,23 +1,12 @@
-import type { TenantState } from '../../../../src/core/health/tenant-status.ts';
+import type { overviewOf, TenantStatus } from '../../../../src/core/health/tenant-status.ts';
 import { COLLECTIONS } from '../../../../src/model/collections.ts';
 import { Board } from '../../../../src/telemetry/board.ts';
 import type { ReadHeartbeats } from '../../../../src/core/health/tenant-facts.ts';
 import { MemoryCoordination } from '../../state/memory-coordination.ts';
 import { caughtUp, configOf, loaded } from './board-of.ts';
 
-interface Shown {
-  readonly summary: string;
-  readonly needsPerson: boolean;
-  readonly tenantsConfigured: number;
-  readonly tenants: {
-    readonly tenant: string;
-    readonly state: TenantState;
-    readonly headline: string;
-    readonly owner: { readonly owner: string; readonly since: string } | null;
-    readonly isHere: boolean;
-    readonly collections?: readonly unknown[];
-  }[];
-}
+type Tenant = TenantStatus & { readonly isHere: boolean };
+type Shown = ReturnType<typeof overviewOf<Tenant>> & { needsPerson: boolean; tenantsConfigured: number };
 
 const ownerOf = (process: number, tenant: string): string => `pod-${process}-1-0000a${tenant.slice(1)}`;
 

@@ -1,3 +1,4 @@
+import kafkajs from 'kafkajs';
 import { expect, it } from 'vitest';
 import { describeError } from '../../../src/errors.ts';
 import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
@@ -52,4 +53,18 @@ it.each([
 it('text of kafkajs itself stays readable', () => {
   const error = Object.assign(new Error('Connection timeout'), { name: 'KafkaJSConnectionError' });
   expect(kafkaError(error, 'reading').message).toContain('Connection timeout');
+});
+
+it.each([
+  ['INVALID_REPLICATION_FACTOR', 'Kafka has fewer brokers than kafka.rep', 'kafka.replicationFactor'],
+  ['TOPIC_AUTHORIZATION_FAILED', 'TOPIC_AUTHORIZATION_FAILED', ''],
+])('topics of which a broker creates none name what is missing: %s', (type, message, remedy) => {
+  const each = ['p.north.orgs', 'p.north.users'].map((topic) =>
+    Object.assign(new kafkajs.KafkaJSProtocolError(new Error('refused')), { type, topic }),
+  );
+  const doing = 'creating topics (p.north.orgs)';
+  const error = kafkaError(new kafkajs.KafkaJSAggregateError('Topic creation errors', each), doing);
+  expect(error.code).toBe('KAFKA_REFUSED');
+  for (const part of [message, doing]) expect(error.message).toContain(part);
+  expect(error.remedy).toContain(remedy);
 });
