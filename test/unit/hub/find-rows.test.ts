@@ -10,7 +10,7 @@ const twice = { retry: { maxAttempts: 2 } };
 const asked =
   (script: (id: string) => Script): Script =>
   (request, response) => {
-    const [, id = ''] = /^sourcedId='(.*)'$/.exec(request.query.get('filter') ?? '') ?? [];
+    const [, id = ''] = /^sourcedId='((?:[^']|'')*)'$/.exec(request.query.get('filter') ?? '') ?? [];
     return script(id.replaceAll("''", "'"))(request, response);
   };
 const rows = (...ids: string[]) => answer(200, { absences: ids.map((sourcedId) => ({ sourcedId })) });

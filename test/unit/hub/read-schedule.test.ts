@@ -67,6 +67,7 @@ describe('the lessons of a student', () => {
       return answer(200, { value: [], '@odata.nextLink': `?page=${page}` })(...asked);
     });
     await expect(ask(test)).rejects.toThrow(/more than 500 pages/);
+    expect(page).toBe(500);
   });
 
   it('appear in no error with the name of the student', async () => {

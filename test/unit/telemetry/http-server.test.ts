@@ -26,10 +26,19 @@ async function start(metricsText: () => Promise<string> = async () => 'up 1\n') 
   world.isWell();
   const { board } = world;
   const metrics = { contentType: CONTENT_TYPE, metrics: metricsText } as const;
-  const server = await startStatusServer({ host: '127.0.0.1', port: 0, board, metrics });
-  open.push(server);
-  const url = `http://127.0.0.1:${server.port}`;
-  return { board, server, get: (path: string, init?: RequestInit) => fetch(url + path, init) };
+  const listen = async (port: number) => {
+    const server = await startStatusServer({ host: '127.0.0.1', port, board, metrics });
+    open.push(server);
+    return server;
+  };
+  const server = await listen(0);
+  const get = async (path: string, init?: RequestInit) => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, init);
+    const text = await answer.text();
+    const body: unknown = text.startsWith('{') ? JSON.parse(text) : null;
+    return { status: answer.status, headers: Object.fromEntries(answer.headers), text, body };
+  };
+  return { board, server, listen, get };
 }
 
 it('/readyz gives every reason with its remedy until it is withdrawn, while /livez stays well until an error that only a restart heals', async () => {
@@ -37,44 +46,30 @@ it('/readyz gives every reason with its remedy until it is withdrawn, while /liv
   const evicts = { why: 'it evicts keys', remedy: 'Set noeviction.' };
   board.report('hub', NO_HUB);
   board.report('redis', evicts);
-  const before = await get('/readyz');
-  expect([before.status, (await get('/livez')).status]).toEqual([503, 200]);
   const reasons = [
     { part: 'hub', tenant: 'north', ...NO_HUB },
     { part: 'redis', tenant: 'north', ...evicts },
   ];
-  expect(await before.json()).toEqual({ ready: false, reasons });
+  expect(await get('/readyz')).toMatchObject({ status: 503, body: { ready: false, reasons } });
+  expect(await get('/livez')).toMatchObject({ status: 200 });
   for (const part of ['hub', 'redis'] as const) board.report(part, null);
-  const after = await get('/readyz?verbose');
-  expect([after.status, await after.json()]).toEqual([200, { ready: true, reasons: [] }]);
-  for (const why of ['the tenant has another owner', 'and then this']) board.stop(why);
-  const live = await get('/livez');
-  expect([live.status, await live.json()]).toEqual([
-    500,
-    { live: false, why: 'the tenant has another owner' },
-  ]);
-  const ready = await get('/readyz');
-  expect([ready.status, await ready.text()]).toEqual([
-    503,
-    expect.stringContaining('the tenant has another owner'),
-  ]);
+  expect(await get('/readyz?verbose')).toMatchObject({ status: 200, body: { ready: true, reasons: [] } });
+  const [why, other] = ['the tenant has another owner', 'and then this'];
+  for (const each of [why, other]) board.stop(each);
+  expect(await get('/livez')).toMatchObject({ status: 500, body: { live: false, why } });
+  expect(await get('/readyz')).toMatchObject({ status: 503, text: expect.stringContaining(why) });
 });
 
 describe('the server', () => {
   it('serves metrics, answers HEAD without a body, and only GET and HEAD, and no other path', async () => {
     const { get } = await start();
-    const response = await get('/metrics');
-    const { status, headers } = response;
-    expect([status, headers.get('content-type'), await response.text()]).toEqual([
-      200,
-      CONTENT_TYPE,
-      'up 1\n',
-    ]);
-    const head = await get('/livez', { method: 'HEAD' });
-    expect([head.status, await head.text()]).toEqual([200, '']);
+    const metrics = { status: 200, headers: { 'content-type': CONTENT_TYPE }, text: 'up 1\n' };
+    expect(await get('/metrics')).toMatchObject(metrics);
+    expect(await get('/livez', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
     const post = await get('/livez', { method: 'POST', body: 'x'.repeat(100_000) });
-    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-    for (const path of ['/nothing', '/metrics/../etc']) expect((await get(path)).status).toBe(404);
+    expect(post).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+    for (const path of ['/nothing', '/metrics/../etc'])
+      expect(await get(path)).toMatchObject({ status: 404 });
   });
 
   it('answers 500 for metrics that fail, and continues to serve', async () => {
@@ -83,14 +78,9 @@ describe('the server', () => {
   });
 
   it('refuses a port in use and says what to set', async () => {
-    const { board, server } = await start();
-    const metrics = { contentType: CONTENT_TYPE, metrics: async () => '' } as const;
-    await expect(
-      startStatusServer({ host: '127.0.0.1', port: server.port, board, metrics }),
-    ).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
-      message: expect.stringContaining(`127.0.0.1:${server.port}`),
-    });
+    const { server, listen } = await start();
+    const message = expect.stringContaining(`127.0.0.1:${server.port}`) as string;
+    await expect(listen(server.port)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message });
   });
 
   it('closes although a connection stays open', async () => {
@@ -115,7 +105,7 @@ describe('the server', () => {
     await vi.waitFor(() => expect(oldest?.closed).toBe(true));
     expect(others.filter(({ destroyed }) => destroyed)).toEqual([]);
     scrape.resolve('up 1\n');
-    expect(await (await metrics).text()).toBe('up 1\n');
+    expect((await metrics).text).toBe('up 1\n');
   });
 });
 
