@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { resultsOf } from '../../../bench/lines.ts';
 import { readOptions } from '../../../bench/options.ts';
 import type { PartNumbers } from '../../../bench/parts.ts';
-import { withTables } from '../../../bench/tables.ts';
 import { childSeconds } from '../../../bench/timed-process.ts';
 
 const RUN = { rows: 1_000, rounds: 3, loadAtStart: 1.25, only: [] };
@@ -23,26 +22,6 @@ describe('the benchmark', () => {
     const named = resultsOf(pagesWith(7), { ...RUN, only: ['pages-first'] });
     expect(named.map(({ name }) => name)).toEqual(['pages-first']);
     expect(() => readOptions(['--only', 'unchnaged'])).toThrow('there is no line unchnaged');
-  });
-
-  it('replaces the tables of its page in their place, and nothing else, and does not lose them silently', () => {
-    const page = 'Before.\n\n<!-- lines -->\n<!-- /lines -->\n\nAfter.\n';
-    const tables = (text: string, times: number) =>
-      withTables(text, {
-        node: 'v24',
-        cpu: 'some',
-        cores: 2,
-        loadAtStart: 0.5,
-        lines: resultsOf(pagesWith(times), RUN),
-        parts: pagesWith(times),
-        growth: [],
-      });
-    const once = tables(page, 6.9);
-    expect(once).toMatch(
-      /^Before\.\n\n<!-- lines -->\n\n\| line .*\| 6\.9 \(3\.5–13\.8\) ×.*≥ 7 ×.*falls short.*1,000, 3, 1\.3.*\n\n<!-- \/lines -->\n\nAfter\.\n$/s,
-    );
-    expect(tables(once, 9)).toBe(tables(page, 9));
-    expect(() => tables('Before.\n', 9)).toThrow('<!-- lines -->');
   });
 
   it('divides the CPU time of each round by that of the same round of the best peer', () => {

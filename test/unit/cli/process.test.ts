@@ -75,15 +75,6 @@ it('a verb that waits for Kafka says so, and when it is stopped it ends with 1',
   expect(await ended).toMatchObject({ code: 1, by: null, stderr: `loading\n${said}` });
 });
 
-it('the reference hub of a checkout listens where --host says, until a signal', async () => {
-  const { child, says, ended } = start('hub --json --host 127.0.0.1 --port 0 --students 10');
-  await says('stdout');
-  child.kill('SIGTERM');
-  const { code, stdout } = await ended;
-  const baseUrl = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/north$/) as string;
-  expect([code, JSON.parse(stdout)]).toMatchObject([0, { baseUrl }]);
-});
-
 it('a reader that goes away ends the program without complaint', async () => {
   const { child, ended } = start('help operations');
   child.stdout.destroy();

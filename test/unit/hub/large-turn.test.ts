@@ -100,6 +100,7 @@ describe('a large page', () => {
     const refused = { code: 'HUB_RESPONSE_TOO_LARGE', retryable: false };
     await expect(readAll(test.hub, 'users', { refuseLarge: true })).rejects.toMatchObject(refused);
     expect([test.sleeps, test.data().length - asked]).toEqual([[], 3]);
+    expect(test.events.filter(({ type }) => type === 'request-failed')).toHaveLength(3);
     await readOn(pages);
   });
 

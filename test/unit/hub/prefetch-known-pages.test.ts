@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { PageMemory } from '../../../src/core/pages/page-memory.ts';
 import type { HubSettings } from '../../../src/hub/hub.ts';
@@ -126,14 +127,17 @@ describe('a full scan that knows the pages of the last one', () => {
     const freeBytes = WAITING_ANSWERS.left;
     expect(await test.scan()).toMatchObject({ ids: test.ids, requests: PAGES });
     expect(test.state.mostOnWay).toBe(1);
-    const { scanned } = await test.heldScan();
+    const first = Promise.withResolvers<void>();
+    const { scanned } = await test.heldScan(() => first.resolve());
     const takenBytes = freeBytes - WAITING_ANSWERS.left;
-    WAITING_ANSWERS.left = 0;
-    expect(test.state.mostOnWay).toBe(4);
-    test.state.mostOnWay = 0;
+    WAITING_ANSWERS.left = -1_000_000;
+    test.answerOne();
+    await first.promise;
+    for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+    expect(test.data()).toHaveLength(PAGES + 4);
     test.release();
     expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES });
-    expect([test.state.mostOnWay, WAITING_ANSWERS.left]).toEqual([1, takenBytes]);
+    expect([test.state.mostOnWay, WAITING_ANSWERS.left]).toEqual([4, takenBytes - 1_000_000]);
     WAITING_ANSWERS.left = freeBytes;
     expect(takenBytes).toBeGreaterThan(0);
   });

@@ -104,8 +104,8 @@ describe('a token that the hub refuses', () => {
   it('after it has expired, with Retry-After, is waited for, and the next request has a new one', async () => {
     const expired = answer(401, {}, { 'retry-after': '1' });
     const scripts = [PAGE, expired, accepting(401, 'token-2')];
-    const { ids, sleeps, tokens } = await exchange(scripts, { reads: [{}, { atMs: 61_000 }] });
-    expect([ids, sleeps, tokens.length]).toEqual([['a'], [1000], 2]);
+    const { ids, sleeps, tokens, requests } = await exchange(scripts, { reads: [{}, { atMs: 61_000 }] });
+    expect([ids, sleeps, tokens.length, requests]).toEqual([['a'], [1000], 2, 3]);
   });
 });
 

@@ -2,7 +2,6 @@ import type { ReferenceHubOptions } from '../../../reference-hub/start-reference
 import { startReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 
 export const ROSTERING = '/ims/oneroster/rostering/v1p2';
-export const GRADEBOOK = '/ims/oneroster/gradebook/v1p2';
 export const ABSENCES = '/ims/oneroster/absences/v1p0/absences/detail';
 export const USERS = `${ROSTERING}/users`;
 export const SCHEDULES = '/api/core/schedules';

@@ -6,8 +6,6 @@ import { startReferenceHub } from '../../../reference-hub/start-reference-hub.ts
 import type { Row } from './hub-client.ts';
 import { NOON } from './hub-client.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const idOf = (reference: unknown): string => (reference as { sourcedId: string } | null)?.sourcedId ?? '';
 
 /** Uses a fixed clock, so that the times follow from the seed alone. */
@@ -99,24 +97,4 @@ describe('the living district', () => {
     });
     vi.useRealTimers();
   });
-});
-
-it('a reference hub that is started again with its seed has the same rows at another hour, and on a later day those, but for sums of absences, and more absences', async () => {
-  const rowsAt = (startMs: number) => withHub({ startMs, seed: 1 }, everything);
-  /** Each row but sums, without the time of the nightly stamp. */
-  const linesAt = async (startMs: number) => {
-    const { 'absence-summaries': _, ...rows } = await rowsAt(startMs);
-    const linesOf = ([name, all]: [string, Row[]]) =>
-      all.map((row) => `${name} ${JSON.stringify({ ...row, dateLastModified: 0 })}`);
-    return new Set(Object.entries(rows).flatMap(linesOf));
-  };
-  expect(await rowsAt(NOON + 11 * HOUR_MS)).toEqual(await rowsAt(NOON - 9 * HOUR_MS));
-  for (const startMs of [Date.UTC(2026, 7, 19, 11), NOON]) {
-    const before = await linesAt(startMs);
-    for (const days of [7, 200]) {
-      const after = await linesAt(startMs + days * DAY_MS);
-      expect([...before.difference(after)]).toEqual([]);
-      expect([...after.difference(before)].some((line) => line.startsWith('absences '))).toBe(true);
-    }
-  }
 });

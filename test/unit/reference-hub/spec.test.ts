@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Answer, Parameters, Row } from './hub-client.ts';
-import { ABSENCES, GRADEBOOK, ROSTERING, SCHEDULES, USERS, scan, startTestHub } from './hub-client.ts';
+import type { Answer, Parameters } from './hub-client.ts';
+import { ROSTERING, SCHEDULES, USERS, scan, startTestHub } from './hub-client.ts';
 
 const test = await startTestHub();
 afterAll(() => test[Symbol.asyncDispose]());
@@ -9,19 +9,7 @@ const { district } = test.hub;
 const all = district.ids('users');
 const STUDENTS = "roles.role='student'";
 const [classId = ''] = district.ids('classes');
-const members = district.studentsOfClass(classId);
-const STUDENTS_OF_CLASS = `${ROSTERING}/classes/${classId}/students`;
-const RESULTS = `${GRADEBOOK}/results`;
 const ORGS = `${ROSTERING}/orgs`;
-const school = (district.snapshot('students')[0]!['primaryOrg'] as { sourcedId: string }).sourcedId;
-const OF_SCHOOL = `roles.org.sourcedId='${school}' AND ${STUDENTS}`;
-const idsOf = (rows: readonly Row[]): unknown[] => rows.map((row) => row['sourcedId']);
-const results: Row[] = district.snapshot('results');
-const scored = idsOf(results.filter((row) => Number(row['score']) >= 5));
-const late = idsOf(results.filter((row) => row['late'] === 'true'));
-const nameOf = (row: Row) => row['username'] as string;
-const byUsername = idsOf(district.snapshot('users').toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)));
-
 for (const id of district.ids('orgs')) district.remove('orgs', id);
 for (const row of [
   { sourcedId: 'a', name: "O'Hara skole", dateLastModified: '2026-11-20T10:00:00.000Z' },
@@ -73,30 +61,12 @@ describe('the reference hub gives the rows that the spec says', () => {
     );
   });
 
-  it.each<[rule: string, path: string, Parameters, ids: readonly unknown[]]>([
-    ['4.2: 100 without limit', USERS, {}, all.slice(0, 100)],
-    ['4.3.3: sort', USERS, { limit: 5, sort: 'username' }, byUsername.slice(0, 5)],
-    ['4.3.3: orderBy', USERS, { sort: 'username', orderBy: 'desc' }, byUsername.slice(-100).toReversed()],
-    ['4.1: students of a class ignore a cursor', STUDENTS_OF_CLASS, { afterSourcedId: members[3]! }, members],
-    ['a path of a filter leads into arrays', USERS, { filter: OF_SCHOOL }, district.ids('students')],
-    ['numbers need no quotes', RESULTS, { filter: 'score>=5', limit: 1000 }, scored],
-    ['booleans need none', RESULTS, { filter: 'late=true', limit: 1000 }, late],
-  ])('%s', async (_, path, parameters, ids) => {
-    expect(await test.get(path, parameters)).toMatchObject({ status: 200, ids });
-  });
-
   it.each([
     ["sourcedId='b'", 'b'],
-    ["sourcedId!='b'", 'ac'],
     ["sourcedId>'a'", 'bc'],
     ["sourcedId>='b'", 'bc'],
-    ["sourcedId<'b'", 'a'],
-    ["sourcedId<='b'", 'ab'],
-    ["name~'ak'", 'b'],
     ["name='O''Hara skole'", 'a'],
-    ["parent.sourcedId='top'", 'abc'],
     ["identifier='1' AND sourcedId>'a'", 'b'],
-    ["sourcedId='a' OR name='Cirkel'", 'ac'],
     ["dateLastModified>'2026-11-20T10:00:00.000Z'", 'bc'],
     ["dateLastModified>='2026-11-20T10:00:00Z'", 'abc'],
     ["dateLastModified>'2026-11-20T10:00:00.5Z'", 'c'],
@@ -104,21 +74,6 @@ describe('the reference hub gives the rows that the spec says', () => {
     ["name='nobody'", ''],
   ])('filter: %s gives exactly "%s", and counts them', async (filter, ids) => {
     expect(await test.get(ORGS, { filter })).toMatchObject({ ids: ids.split(''), total: String(ids.length) });
-  });
-
-  it('4.3.7: a row inserted before the cursor is missing from the pages that follow, one inserted after it is not, and a filter sees both', async () => {
-    const first = await test.get(ABSENCES, { limit: 100 });
-    const absence = {
-      student: district.ids('students')[0]!,
-      fromTime: '2026-11-20T08:00:00Z',
-      toTime: '2026-11-20T09:00:00Z',
-    };
-    const filter = "dateLastModified>'2026-11-20T10:59:00.000Z'";
-    expect((await test.get(ABSENCES, { filter })).ids).toEqual([]);
-    for (const id of ['0000-before', 'zzzz-after']) district.registerAbsence({ ...absence, id });
-    const seen = await scan(test, first);
-    expect([seen.includes('0000-before'), seen.at(-1)]).toEqual([false, 'zzzz-after']);
-    expect((await test.get(ABSENCES, { filter })).ids).toEqual(['0000-before', 'zzzz-after']);
   });
 });
 

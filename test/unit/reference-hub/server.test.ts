@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import type { Row } from './hub-client.ts';
 import { ABSENCES, USERS, startTestHub } from './hub-client.ts';
 
 const SECRET = 'p:w/ö&=';
@@ -7,12 +8,8 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const GRANT = 'grant_type=client_credentials';
 
 let worldMs = Date.now();
-const test = await startTestHub({
-  students: 5,
-  clientSecret: SECRET,
-  tokenLifetimeMs: 60_000,
-  now: () => worldMs,
-});
+const options = { students: 30, clientSecret: SECRET, tokenLifetimeMs: 60_000, now: () => worldMs };
+const test = await startTestHub(options);
 afterAll(() => test[Symbol.asyncDispose]());
 
 describe('authentication at the reference hub (spec 5, RFC 6749)', () => {
@@ -51,5 +48,41 @@ describe('authentication at the reference hub (spec 5, RFC 6749)', () => {
     expect(await statusAfter(0)).toBe(200);
     test.hub.tokens.revokeAll();
     expect(await statusAfter(0)).toBe(401);
+    await test.newToken();
+  });
+});
+
+async function control(path: string, body?: object): Promise<{ status: number; body: unknown }> {
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const answer = await fetch(`${test.hub.controlUrl}/${path}`, init);
+  return { status: answer.status, body: await answer.json() };
+}
+
+describe('the control API of the reference hub', () => {
+  it('shows state, requests without tokens, and all rows of a collection with faults and without', async () => {
+    const paged = (await test.get(USERS, { limit: 10_000 })).rows;
+    expect((await control('snapshot/users')).body).toEqual(paged);
+    await control('faults', { set: [{ name: 'real-booleans', collection: 'users' }] });
+    expect(((await control('snapshot/users')).body as Row[])[0]).toMatchObject({ enabledUser: true });
+    expect((await control('snapshot/users?faults=false')).body).toEqual(paged);
+    expect((await control('faults', { clear: true })).body).toEqual({ faults: [] });
+    await control('requests/clear', {});
+    await test.get(USERS, { limit: 1 });
+    const requests = (await control('requests')).body;
+    expect(requests).toMatchObject({ counts: { users: { '200': 1 } } });
+    expect(JSON.stringify(requests)).not.toContain('Bearer');
+    const state = { frozen: true, faults: [], counts: { students: 30, absences: expect.any(Number) } };
+    expect((await control('state')).body).toMatchObject(state);
+  });
+
+  it.each([
+    ['district', { calls: [{ do: 'nonsense' }] }, 400],
+    ['district', { calls: [{ do: 'put', with: ['nowhere', {}] }] }, 400],
+    ['snapshot/nowhere', undefined, 404],
+    ['faults', { set: ['nonsense'] }, 400],
+    ['nonsense', {}, 404],
+  ])('refuses %s %o with a reason, not with 500', async (path, body, status) => {
+    const description = expect.stringMatching(/.{10}/) as string;
+    expect(await control(path, body)).toMatchObject({ status, body: { imsx_description: description } });
   });
 });
