@@ -121,6 +121,7 @@ const BEHIND_MS = START_MS - 3 * 24 * 60 * MINUTE_MS;
 const NOT_WAITING = /^(?!.*"isWaiting":true)/s;
 const NOTHING_RUNS = /^(?!.*"running":\{)/s;
 const LATE = ['late', 'watermark'];
+const FAILED = ['in-trouble', 'failed'];
 const FULL_REDIS = ['in-trouble', 'pipeline', 'redis'];
 const behind = sync('INCREMENTAL', BEHIND_MS);
 const orgsBehind = { ...behind, collection: 'orgs', progress: loaded('orgs', BEHIND_MS) } as const;
@@ -137,7 +138,7 @@ describe('one health, asked in five ways', () => {
   it.each<[name: string, ...Beat[]]>([
     [
       'a tenant that needs a person has failed, for no other reason, until a session opens',
-      [[requestStarted, requestFailed('HUB_UNREACHABLE'), tenantFailed], ['in-trouble', 'failed'], MISMATCH],
+      [[sessionFailed, requestFailed('HUB_UNREACHABLE'), 20_000, tenantFailed], FAILED, MISMATCH],
       [[...opened], WELL],
     ],
     [
