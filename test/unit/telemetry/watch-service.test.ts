@@ -16,14 +16,14 @@ async function watch(...answers: readonly (typeof away | typeof refusal | null)[
   const said: string[] = [];
   const write = (line: string) => void said.push((JSON.parse(line) as { msg: string }).msg);
   const unready: string[][] = [];
-  let asked = 0;
+  let [asked, longestMs] = [0, 0];
   const ping = async (): Promise<void> => {
     const code = answers[asked] ?? null;
     asked += 1;
     if (code !== null) throw new RollcallError(code, `${name} did not answer`, { remedy: 'Check it.' });
   };
   const sleep = async (ms: number): Promise<void> => {
-    expect(ms).toBeLessThan(60_000 - 10_000);
+    longestMs = Math.max(longestMs, ms);
     if (asked > 0) unready.push(board.reasons().flatMap((reason) => (reason.part === part ? [part] : [])));
     if (asked === answers.length) ending.abort();
   };
@@ -31,6 +31,7 @@ async function watch(...answers: readonly (typeof away | typeof refusal | null)[
     { part, name, refusal, meanwhile: 'Meanwhile nothing happens.', ping },
     { board, logger: createLogger({ level: 'info', destination: { write } }), signal: ending.signal, sleep },
   );
+  expect(longestMs).toBeLessThan(60_000 - 10_000);
   return { unready, said };
 }
 
