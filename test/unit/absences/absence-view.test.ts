@@ -1,34 +1,40 @@
 import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
-import { createEventEncoder, type AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
-import { createValueCodec } from '../../../src/core/value-codec.ts';
-import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
-import type { ReadableRow } from '../../../src/core/decoded-row.ts';
-import type { LoggedRecord, OutgoingRecord, TenantLog } from '../../../src/log/log.ts';
-import { decodeEntry } from '../../../src/core/absences/entry-codec.ts';
+import { expect, test, vi } from 'vitest';
+import { AbsenceIndex } from '../../../src/absences/absence-index.ts';
 import { AbsenceView } from '../../../src/absences/absence-view.ts';
 import type { AbsenceTenant } from '../../../src/absences/render-absences.ts';
-import { frame, FRAME_BYTES } from '../../../src/log/framing.ts';
-import { newSyncStats } from '../../../src/core/sync-stats.ts';
-import { TransactionSize } from '../../../src/core/transaction-size.ts';
+import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
+import { decodeEntry } from '../../../src/core/absences/entry-codec.ts';
+import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
+import type { ReadableRow } from '../../../src/core/decoded-row.ts';
 import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';
+import { frame } from '../../../src/log/framing.ts';
+import type { LoggedRecord, OutgoingRecord, TenantLog } from '../../../src/log/log.ts';
+import { DERIVED_COLLECTIONS, STATE_TOPIC } from '../../../src/model/collections.ts';
+import type { SyncMode } from '../../../src/model/progress.ts';
 import type { FetchedRows } from '../../../src/source/source.ts';
-import { areasOf, type CollectionIndex } from '../../../src/state/index-store.ts';
-import type { ActiveSync } from '../../../src/table/active-sync.ts';
-import { StagedBatch } from '../../../src/table/staged-batch.ts';
-import { Table, type ViewedSync } from '../../../src/table/table.ts';
-import type { TenantCollection } from '../../../src/table/tenant.ts';
-import { schemaOf } from '../core/support/rows.ts';
-import { withOther } from '../../simulation/parts/with-other.ts';
+import { areasOf } from '../../../src/state/index-store.ts';
 import { MemoryIndex } from '../../../src/state/memory-index.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
+import type { Completion } from '../../../src/table/collection-progress.ts';
+import type { CollectionWriter } from '../../../src/table/collection-writer.ts';
+import type { View } from '../../../src/table/table.ts';
+import type { TenantAbsences } from '../../../src/table/tenant.ts';
+import {
+  changeCodec,
+  decodeFramed,
+  encodeEvent,
+  versionCodec,
+} from '../../simulation/chains/chain-codecs.ts';
+import { withOther } from '../../simulation/parts/with-other.ts';
+import { absencesReader } from '../core/support/rows.ts';
+import { madeCollection, madeSync } from '../pipeline/support/made-collection.ts';
 
-const versionCodec = createValueCodec<AbsenceVersionValue>(schemaOf('absence-versions'));
-const changeCodec = createValueCodec<AbsenceChangeValue>(schemaOf('absence-changes'));
+const reader = absencesReader();
 
-/** A table of versions in memory with its view: commits apply at once, and the hub answers what `hub` says. */
+/** A collection of versions in memory with its view; the hub answers what `hub` says. */
 class ViewedTable {
-  readonly index = new MemoryIndex({ name: 'north/absence-versions', areas: areasOf('absence-versions') });
   /** What the hub has by id; null: it does not answer. */
   hub: ReadonlyMap<string, ReadableRow> | null = new Map();
   nowMs = Date.UTC(2026, 2, 2, 9);
@@ -36,67 +42,66 @@ class ViewedTable {
   readonly asked: string[][] = [];
   /** As each derivation told it at its commit. */
   readonly contradictions: (number | null)[] = [];
-  /** Of the view. */
-  lookUps = 0;
-  /** Of both topics. */
-  rows: Readonly<Record<string, number>> = {};
-  readonly #view: AbsenceView;
-  readonly #table: Table;
-  #transactions = 0;
+  /** The topics that were read from their beginning. */
+  readonly passes: string[] = [];
+  /** Of both topics, as staged before each commit, and then as committed. */
+  readonly rows: Readonly<Record<string, number>>[] = [];
+  readonly index = new MemoryIndex({ name: 'north/absence-versions', areas: areasOf('absence-versions') });
+  readonly writer: Promise<CollectionWriter>;
 
-  /** `onRead`: called before a topic is read from its beginning; returns its records by key. */
-  constructor(onRead: (topic: string) => Readonly<Record<string, object>> = () => ({})) {
-    const reader = {
-      mapping: null,
-      encode: (value: object) => versionCodec.toBuffer(value as AbsenceVersionValue),
-      rejectValue: ({ sourcedId }: { sourcedId: string }, reason: string) => {
-        const rest = { reason, text: null, hash: Buffer.alloc(16, 9), modifiedAtMs: null };
-        return { kind: 'reject', sourcedId, rejectId: sourcedId, ...rest };
-      },
-    };
+  /** `published`: the records of each topic that is read. */
+  constructor(published: Readonly<Record<string, object>> = {}) {
     const absences = {
       reader,
-      encodeEvent: createEventEncoder(schemaOf('absence-changes')),
+      encodeEvent,
       decodeVersion: (body: Buffer) => versionCodec.fromBuffer(body),
-      decode: (framed: Buffer) => Promise.resolve(versionCodec.fromBuffer(framed.subarray(FRAME_BYTES))),
+      decode: decodeFramed,
       absentSinceMs: () => 0,
       forgetAfterMs: 30 * 24 * 3_600_000,
       onStudents: () => undefined,
-    };
+    } as unknown as TenantAbsences;
     const read: TenantLog['read'] = async ({ from, onBatch }) => {
       for (const { topic } of from) {
-        const records = Object.entries(onRead(topic)).map(([key, value]) => {
-          const framed = frame(1, versionCodec.toBuffer(value as AbsenceVersionValue));
+        this.passes.push(topic);
+        const records = Object.entries(published).map(([key, value]) => {
+          const framed = frame(1, reader.encode(value));
           return { topic, key, value: framed, mapping: null } as LoggedRecord;
         });
-        if (records.length > 0) await onBatch(records);
+        await onBatch(records);
       }
     };
-    const tenant = {
-      tenantId: 'north',
-      state: { collection: () => this.#counted() },
-      log: { read },
-      absences,
-      runtime: { now: () => this.nowMs, randomId: () => `t${this.#transactions}` },
-      emit: (event: { readonly contradictions: number | null }) =>
-        this.contradictions.push(event.contradictions),
-    } as unknown as AbsenceTenant;
-    const source = { fetchRows: (ids: readonly string[]) => this.#answer(ids) };
-    this.#view = new AbsenceView(tenant, source, new AbortController().signal);
-    const settings = {
+    const made = madeCollection({
       name: 'absence-versions',
-      reader,
-      encodeReject: () => Buffer.alloc(1),
-      size: new TransactionSize(),
-    } as unknown as TenantCollection;
-    this.#table = new Table(tenant, settings, { view: this.#view });
+      state: withOther(createMemoryStore().tenant('north'), { collection: () => this.index }),
+      settings: { reader },
+      tenant: {
+        emit: (event) => {
+          if (event.type === 'absences-published') this.contradictions.push(event.contradictions);
+        },
+      },
+      runtime: { now: () => this.nowMs },
+      commit: ({ records }) => {
+        const internal = new Set<string>(['absence-versions', STATE_TOPIC]);
+        this.records.push(...records.filter(({ topic }) => !internal.has(topic)));
+        return {};
+      },
+      start: {
+        derived: new Map(DERIVED_COLLECTIONS.map((name) => [name, null])),
+        isChangelogComplete: true,
+        isFirstLoadOver: true,
+      },
+      view: (tenant) => this.#viewOf(Object.assign(tenant, { absences, log: { ...tenant.log, read } })),
+    });
+    this.writer = made.then(({ writer }) => writer);
   }
 
-  #counted(): CollectionIndex {
-    return withOther<CollectionIndex>(this.index, {
-      lookup: (area, keys, at) => {
-        if (area !== 'rows' && area !== 'rejects') this.lookUps += 1;
-        return this.index.lookup(area, keys, at);
+  #viewOf(tenant: AbsenceTenant): View {
+    const source = { fetchRows: (ids: readonly string[]) => this.#answer(ids) };
+    const view = new AbsenceView(tenant, source, new AbortController().signal);
+    return withOther<View>(view, {
+      derive: async (table, sync) => {
+        await view.derive(table, sync);
+        this.rows.push(await view.countRows(table.staged.changes, table.lookUpCommitted));
       },
     });
   }
@@ -105,7 +110,8 @@ class ViewedTable {
     this.asked.push([...ids]);
     if (this.hub === null) throw new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
     const rows = ids.flatMap((id) => this.hub?.get(id) ?? []);
-    return rows.map((row) => ({ rows: [keyed(row)], readVersion: this.#table.readVersion }));
+    const readVersion = (await this.writer).readVersion();
+    return rows.map((row) => ({ rows: [keyed(row)], readVersion }));
   }
 
   /** Events in `absence-changes`, decoded, in their order. */
@@ -122,61 +128,37 @@ class ViewedTable {
     );
   }
 
-  /** Commits rows in the middle of a sync. `kept`: ids of rows that are derived from even if they are unchanged. */
-  page = (rows: readonly ReadableRow[], gone: readonly string[] = [], kept: readonly string[] = []) =>
-    this.#run(rows, gone, kept, {});
+  /** Commits rows in the middle of a sync. */
+  page = (rows: readonly ReadableRow[], gone: readonly string[] = [], mode: SyncMode = 'INCREMENTAL') =>
+    this.#run(rows, gone, mode, null);
 
   /** Ends a sync with these rows. */
-  end = (rows: readonly ReadableRow[] = [], gone: readonly string[] = [], sync: Partial<ViewedSync> = {}) =>
-    this.#run(rows, gone, [], { end: { isComplete: true }, ...sync });
+  end = (rows: readonly ReadableRow[] = [], gone: readonly string[] = []) =>
+    this.#run(rows, gone, 'INCREMENTAL', { watermarkMs: 0, isWhole: true });
 
   async #run(
     rows: readonly ReadableRow[],
     gone: readonly string[],
-    kept: readonly string[],
-    facts: Partial<ViewedSync>,
+    mode: SyncMode,
+    completion: Completion | null,
   ): Promise<void> {
-    if (this.#transactions === 0) await this.#begin();
-    const stats = newSyncStats({ syncId: 's', mode: 'INCREMENTAL', startedAtMs: this.nowMs });
-    const none = { seen: null, seenByOthers: null, seenRejects: null };
-    const active: ActiveSync = { stats, isFull: false, ...none, readVersion: this.#table.readVersion };
-    const page = { rows: rows.map(keyed), readVersion: this.#table.readVersion };
-    const keptRows = page.rows.filter(({ key }) => key !== null && kept.includes(key));
-    await this.#table.decide(active, page, { seenBefore: new Set(), kept: keptRows });
-    await this.#table.remove(active, 'rows', gone);
-    const commit = (): Promise<void> => this.#commit();
-    const sync = { active, isFirstLoad: false, isBesideFull: false, end: null, commit, ...facts };
-    await this.#view.derive(this.#table, sync);
-    await this.#commit();
-  }
-
-  async #begin(): Promise<void> {
-    const position = { sequence: 0, transactionId: 't0', committedAtMs: 0, offsets: {} };
-    await (await this.index.rebuild()).finish(position);
-    this.#transactions = 1;
-    this.#table.indexed = 't0';
-    this.#table.staged = new StagedBatch('t1', 'absence-versions', true);
-  }
-
-  async #commit(): Promise<void> {
-    const { transactionId, records, changes, derived } = this.#table.staged;
-    const sequence = this.#transactions;
-    this.records.push(...records.filter(({ topic }) => topic !== 'absence-versions'));
-    this.#transactions += 1;
-    const { lookUps } = this;
-    const count = (staged: typeof changes) => this.#view.countRows(staged, this.#table.lookUpCommitted);
-    const expected = await count(changes);
-    await this.#table.apply({ transactionId, sequence, committedAtMs: this.nowMs, offsets: {} });
-    for (const each of derived) this.#view.committed(each);
-    this.rows = await count([]);
-    this.lookUps = lookUps;
+    const writer = await this.writer;
+    const readVersion = writer.readVersion();
+    const sync = madeSync(mode, { readVersion });
+    await writer.accept(sync, { rows: rows.map(keyed), readVersion });
+    await writer.remove(sync, 'rows', gone);
+    await writer.flush(sync, completion);
+    this.rows.push(
+      await writer.read((table) => new AbsenceIndex(this.index).countRows([], table.lookUpCommitted)),
+    );
     // What is staged counts as it does once it is committed.
-    expect(expected).toEqual(this.rows);
+    expect(this.rows.at(-2)).toEqual(this.rows.at(-1));
   }
 
   /** The versions of an absence in the index, and its last step. */
   async entryOf(absenceId: string) {
-    const [bytes] = await this.#table.lookUpCommitted('absences', [absenceId]);
+    const writer = await this.writer;
+    const [bytes] = await writer.read((table) => table.lookUpCommitted('absences', [absenceId]));
     const { members, published } = decodeEntry(absenceId, bytes ?? Buffer.alloc(0));
     return { states: members.map(({ state }) => state), step: published?.step };
   }
@@ -221,24 +203,24 @@ test('a page takes two round trips to the index, however long the absences are',
   const table = new ViewedTable();
   for (let at = 1; at < 9; at += 1)
     await table.page([version(`v${at}`, at === 1 ? {} : { replaces: `v${at - 1}` })]);
-  table.lookUps = 0;
+  const lookUp = vi.spyOn(table.index, 'lookup');
   await table.page([version('v9', { replaces: 'v8' })]);
-  // pointers and entries of the ids; then the entries pointed to
-  expect(table.lookUps).toBe(3);
+  // pointers and entries of the ids; then the entries pointed to; and three to count the rows in this test
+  expect(lookUp.mock.calls.filter(([area]) => area !== 'rows' && area !== 'rejects')).toHaveLength(6);
   expect(table.story).toHaveLength(9);
 });
 
 test('the rows of both topics do not count what is unpublished, forgotten or hidden; a forgotten key is nulled and begins anew', async () => {
   const table = new ViewedTable();
   await table.page([V1, version('w', { deletedTime: 5 }), version('x2', { replaces: 'x1' })]);
-  expect(table.rows).toEqual({ 'absence-changes': 2, absences: 1 });
+  expect(table.rows.at(-1)).toEqual({ 'absence-changes': 2, absences: 1 });
   // its deletion waits for the awaited id
   await table.page([version('v1', { replacedBy: 'y', deletedTime: 5 })]);
-  expect(table.rows).toEqual({ 'absence-changes': 2, absences: 0 });
+  expect(table.rows.at(-1)).toEqual({ 'absence-changes': 2, absences: 0 });
   await table.page([V1]);
   table.nowMs += MONTH_MS;
   await table.end();
-  expect(table.rows).toEqual({ 'absence-changes': 2, absences: 2 });
+  expect(table.rows.at(-1)).toEqual({ 'absence-changes': 2, absences: 2 });
   const forgotten = table.records.findLast(({ key }) => key === 'w');
   expect(forgotten).toMatchObject({ topic: 'absence-changes', body: null });
   await table.end([version('w', { content: 1 })]);
@@ -259,7 +241,9 @@ test('an index with a damaged entry is made again', async () => {
   await table.page([V1]);
   const position = await table.index.position();
   if (position === null) throw new Error('there is no index');
-  await table.index.apply('t1', position, [{ area: 'absences', key: 'v1', value: Buffer.from([3]) }]);
+  await table.index.apply(position.transactionId, position, [
+    { area: 'absences', key: 'v1', value: Buffer.from([3]) },
+  ]);
   await expect(table.page([V1_REPLACED])).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
   expect(await table.index.position()).toBeNull();
 });
@@ -287,8 +271,12 @@ test('an absence stays open while the hub does not answer, at most five minutes'
 
 test('awaited ids that the hub has not are ignored from the end of the sync on, and left to a full sync that runs beside', async () => {
   const table = new ViewedTable();
-  await table.end([V2], [], { isBesideFull: true });
+  const writer = await table.writer;
+  const full = madeSync('FULL');
+  writer.begin(full);
+  await table.end([V2]);
   expect([table.asked, table.story]).toEqual([[], []]);
+  writer.end(full);
   await table.end();
   expect(table.story).toEqual(['v2/1 CREATED v2']);
   await table.end([version('v2', { replaces: 'v1', content: 1 })]);
@@ -303,22 +291,18 @@ test('a sync asks for at most 2,000 awaited ids; the others are ignored unasked'
 });
 
 test('records of what vanished come from one pass over `absences`, at the end of the sync', async () => {
-  const passes: string[] = [];
-  const table = new ViewedTable((topic) => {
-    passes.push(topic);
-    return { v1: V1.value };
-  });
+  const table = new ViewedTable({ v1: V1.value });
   await table.page([V1]);
   await table.page([], ['v1']);
-  expect([table.story.length, passes]).toEqual([1, []]);
+  expect([table.story.length, table.passes]).toEqual([1, []]);
   await table.end();
-  expect(passes).toEqual(['absences']);
+  expect(table.passes).toEqual(['absences']);
   const version = { student: { sourcedId: 's1' } };
   expect(table.events.at(-1)).toMatchObject({ operation: 'DELETED', version });
 });
 
 test('a version read with another student is rejected and counted, ends its absence with the sync, and is no longer counted then', async () => {
-  const table = new ViewedTable(() => ({ v1: V1.value }));
+  const table = new ViewedTable({ v1: V1.value });
   const other = version('v1', { studentId: 's2' });
   // the mapped student does not matter
   const student = { sourcedId: 'a pseudonym' };
@@ -337,7 +321,7 @@ test('a version read with another student is rejected and counted, ends its abse
 
 test('unchanged rows derive what is lacking, and show nothing again', async () => {
   const table = new ViewedTable();
-  await table.page([V1], [], ['v1']);
-  await table.page([V1], [], ['v1']);
+  await table.page([V1], [], 'FULL');
+  await table.page([V1], [], 'FULL');
   expect(table.records.map(({ topic }) => topic)).toEqual(['absence-changes', 'absences']);
 });

@@ -1,32 +1,32 @@
+import { SeenKeys } from '../../../../src/core/seen-keys.ts';
+import { newSyncStats } from '../../../../src/core/sync-stats.ts';
 import { TransactionSize } from '../../../../src/core/transaction-size.ts';
-import type { TenantLog } from '../../../../src/log/log.ts';
+import type { Committed, Transaction } from '../../../../src/log/log.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
+import { withOffsets, type SyncMode } from '../../../../src/model/progress.ts';
 import type { TenantState } from '../../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../../src/state/memory-state.ts';
 import { HubFindings } from '../../../../src/sync/hub-findings.ts';
 import type { MirroredCollection } from '../../../../src/sync/settle-missing.ts';
+import type { ActiveSync } from '../../../../src/table/active-sync.ts';
 import { CollectionWriter } from '../../../../src/table/collection-writer.ts';
 import type { WriterStart } from '../../../../src/table/collection-progress.ts';
 import { MissingRows } from '../../../../src/table/missing-rows.ts';
+import type { View } from '../../../../src/table/table.ts';
 import type { Tenant, TenantCollection } from '../../../../src/table/tenant.ts';
-
-const NOTHING: WriterStart = {
-  progress: null,
-  indexed: 'start',
-  offsets: {},
-  knownRows: 0,
-  knownRejects: 0,
-};
 
 interface Given {
   readonly name?: CollectionName;
   readonly tenant?: Partial<Tenant>;
   readonly settings?: Partial<TenantCollection>;
-  readonly commit: TenantLog['commit'];
+  /** What a commit does, and what it says of it other than that it took no time and had no offsets. */
+  readonly commit: (transaction: Transaction) => Partial<Committed> | Promise<Partial<Committed>>;
   readonly runtime?: Partial<Tenant['runtime']>;
   readonly state?: TenantState;
   readonly start?: Partial<WriterStart>;
   readonly own?: Partial<MirroredCollection>;
+  /** What is derived from its rows. */
+  readonly view?: (tenant: Tenant) => View;
 }
 
 /** A collection of a tenant in memory, with an empty index unless `state` has one. What a test does not give does nothing. */
@@ -38,11 +38,20 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     const replay = await index.rebuild();
     await replay.finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
   }
+  const indexed = (await index.position())?.transactionId ?? 'start';
+  const knownRows = await index.count('rows');
   let ids = 0;
   const tenant = {
     tenantId: 'north',
     topicPrefix: 'p',
-    log: { commit },
+    log: {
+      async commit(transaction: Transaction) {
+        const progress = withOffsets(transaction.progress, {});
+        const { derived = [] } = transaction;
+        const committed = { progress, derived, committedAtMs: 0, tookMs: 0 };
+        return Object.assign(committed, await commit(transaction));
+      },
+    },
     state,
     guard: { rows: 1_000, ratio: 1 },
     confirmAfterMs: 300_000,
@@ -68,8 +77,9 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     ...given.settings,
   } as TenantCollection;
   const missing = await MissingRows.open(state.deletions, name, null);
-  const memory = { missing, pages: own.pages ?? undefined };
-  const writer = new CollectionWriter(tenant, settings, memory, { ...NOTHING, ...given.start });
+  const memory = { missing, pages: own.pages ?? undefined, view: given.view?.(tenant) };
+  const start = { progress: null, indexed, offsets: {}, knownRows, knownRejects: 0, ...given.start };
+  const writer = new CollectionWriter(tenant, settings, memory, start);
   return {
     tenant,
     settings,
@@ -82,5 +92,20 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     requireRecords: () => Promise.resolve(),
     all: new Map(),
     ...own,
+  };
+}
+
+/** A sync that is running; an incremental one knows of no row that it has seen. */
+export function madeSync(mode: SyncMode, given: Partial<ActiveSync> = {}): ActiveSync {
+  const isFull = mode === 'FULL';
+  const keys = () => (isFull ? new SeenKeys(1) : null);
+  return {
+    stats: newSyncStats({ syncId: `sync-${mode}`, mode, startedAtMs: 0 }),
+    isFull,
+    seen: keys(),
+    seenByOthers: keys(),
+    seenRejects: keys(),
+    readVersion: 0,
+    ...given,
   };
 }
