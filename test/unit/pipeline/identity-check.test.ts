@@ -1,9 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
-import { HubFindings } from '../../../src/sync/hub-findings.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { runSync } from '../../../src/sync/run-sync.ts';
 import { overlapsEnough, showsOwnRows } from '../../../src/sync/tenant-identity.ts';
 import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
+import { MadeHub } from './support/made-hub.ts';
 
 interface Given {
   readonly rows?: number;
@@ -14,77 +16,69 @@ interface Given {
 
 const { signal } = new AbortController();
 
-/** Collections of one session, by name. */
-function sessionOf<Name extends string>(given: Readonly<Record<Name, Given>>) {
-  const all = new Map<string, MirroredCollection>();
-  for (const [name, { rows = 100, find, firstRow = 'unknown' }] of Object.entries<Given>(given)) {
-    const table = {
-      someKeys: () => Promise.resolve(['a', 'b', 'c']),
-      hashesOf: (keys: string[]) =>
-        Promise.resolve(new Map(keys.map((key) => [key, key === 'published' ? Buffer.of(1) : null]))),
-    };
-    async function* open() {
-      yield { rows: [{ key: firstRow }] };
-    }
-    all.set(name, {
-      writer: {
-        known: { rows },
-        readVersion: () => 0,
-        read: (read: (from: typeof table) => unknown) => read(table),
-      },
-      source: {
-        fetchRows: async () => Array.from({ length: (await find?.()) ?? 0 }),
-        begin: () => Promise.resolve({ scopes: new Set(['']), scans: () => [{ scope: '', open }] }),
-      },
-      missing: { has: () => false },
-      findings: new HubFindings(),
-      all,
-    } as unknown as MirroredCollection);
+/** Collections of one session, by name, after the first load of all. */
+async function sessionOf(given: Readonly<Partial<Record<CollectionName, Given>>>) {
+  const all = new Map<CollectionName, MirroredCollection>();
+  for (const [key, { rows = 100, find = found(0), firstRow = 'unknown' }] of Object.entries<Given>(given)) {
+    const name = key as CollectionName;
+    const hub = new MadeHub(100, name);
+    for (let at = 0; at < rows; at += 1) hub.put(`row-${at}`, 1);
+    const own = await hub.session({ all });
+    await runSync(own, 'FULL', { signal });
+    all.set(name, own);
+    hub.find = async () => [...hub.rows.values()].slice(0, await find());
+    if (firstRow === 'unknown') hub.rows = new Map();
+    hub.put('new', 1);
   }
-  return Object.fromEntries(all) as Record<Name, MirroredCollection>;
+  return [...all.values()] as [MirroredCollection, MirroredCollection];
 }
 
 const found = (rows: number) => () => Promise.resolve(rows);
 const failing = (code: ErrorCode) => () =>
   Promise.reject(new HubError(code, 'No answer', { remedy: 'Look.' }));
 
-describe("a page of hardly any known row is this tenant's", () => {
-  it('if the hub still shows one of three published rows', async () => {
-    expect(await showsOwnRows(sessionOf({ users: { find: found(1) } }).users, signal)).toBe(true);
-    expect(await showsOwnRows(sessionOf({ users: { find: found(0) } }).users, signal)).toBe(false);
-  });
+const REFUSALS = [
+  'HUB_REQUEST_REFUSED',
+  'HUB_NOT_OFFERED',
+  'HUB_FORBIDDEN',
+  'HUB_BODY_INVALID',
+  'HUB_RESPONSE_TOO_LARGE',
+  'HUB_PAGE_TOO_LONG',
+] as const;
+const small = { rows: 4 };
 
-  it.each<ErrorCode>([
-    'HUB_REQUEST_REFUSED',
-    'HUB_NOT_OFFERED',
-    'HUB_FORBIDDEN',
-    'HUB_BODY_INVALID',
-    'HUB_RESPONSE_TOO_LARGE',
-    'HUB_PAGE_TOO_LONG',
-  ])('or, where it cannot be asked, if its list begins with a published row: %s', async (code) => {
+it.each<[boolean, string, Parameters<typeof sessionOf>[0]]>([
+  [true, 'that still shows one of three published rows', { users: { find: found(1) } }],
+  [false, 'that shows none of them', { users: {} }],
+  ...REFUSALS.flatMap((code): [boolean, string, Parameters<typeof sessionOf>[0]][] => {
     const find = failing(code);
-    for (const firstRow of ['published', 'unknown'] as const)
-      expect(await showsOwnRows(sessionOf({ users: { find, firstRow } }).users, signal)).toBe(
-        firstRow === 'published',
-      );
-  });
+    const why = `that cannot be asked (${code}), whose list begins with`;
+    return [
+      [true, `${why} a published row`, { users: { find, firstRow: 'published' } }],
+      [false, `${why} an unknown one`, { users: { find } }],
+    ];
+  }),
+  [
+    true,
+    'that shows rows of another collection, where the own are few',
+    { orgs: small, users: { rows: 5, find: found(1) } },
+  ],
+  [
+    false,
+    'that shows none of another collection, where the own are few',
+    { orgs: small, users: { rows: 5 } },
+  ],
+  [true, 'of which no collection has enough rows', { orgs: small, users: small }],
+])("it is %s that a page of hardly any known row is this tenant's, of a hub %s", async (is, _hub, given) => {
+  expect(await showsOwnRows((await sessionOf(given))[0], signal)).toBe(is);
+});
 
-  it('by the rows of another collection, if it has fewer than five itself; where none has five, unless another was found to be foreign', async () => {
-    const small = { rows: 4 };
-    expect(
-      await showsOwnRows(sessionOf({ orgs: small, users: { rows: 5, find: found(1) } }).orgs, signal),
-    ).toBe(true);
-    expect(await showsOwnRows(sessionOf({ orgs: small, users: { rows: 5 } }).orgs, signal)).toBe(false);
-    const { orgs, users } = sessionOf({ orgs: small, users: small });
-    expect(await showsOwnRows(orgs, signal)).toBe(true);
-    users.findings.isForeign = true;
-    expect(await showsOwnRows(orgs, signal)).toBe(false);
-  });
-
-  it('is not judged while the hub is unavailable: the error is passed on', async () => {
-    const { users } = sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });
-    await expect(showsOwnRows(users, signal)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
-  });
+it('a page of hardly any known row is not judged while the hub is unavailable, and not taken for this tenant’s while another collection is foreign', async () => {
+  const [away] = await sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });
+  await expect(showsOwnRows(away, signal)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+  const [orgs, users] = await sessionOf({ orgs: small, users: small });
+  users.findings.isForeign = true;
+  expect(await showsOwnRows(orgs, signal)).toBe(false);
 });
 
 it.each([

@@ -5,20 +5,22 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { rollSegments } from '../../../src/session/roll-segments.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 
-const DAY_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
-/** The marks of a stretch of virtual time with their times; for the first half minute Kafka fails as given. */
-async function roll(untilMs: number, fails?: ErrorCode) {
+/** The marks of a process in virtual time, with their times; in its first half minute Kafka fails as given. */
+async function roll(fromMs: number, untilMs: number, fails?: ErrorCode) {
   const marked: { atMs: number; ends: Record<string, readonly number[]> }[] = [];
   const stop = new AbortController();
-  let nowMs = 0;
+  let nowMs = fromMs;
   const sleep = async (ms: number) => {
     nowMs += ms;
-    if (nowMs > untilMs) stop.abort();
+    if (nowMs >= untilMs) stop.abort();
   };
   const rollIntervals = async (topics: readonly string[]) => new Map(topics.map((topic) => [topic, DAY_MS]));
   const markEnds = async (ends: ReadonlyMap<string, readonly number[]>) => {
-    if (fails !== undefined && nowMs < 30_000) throw new RollcallError(fails, 'away', { remedy: '' });
+    if (fails !== undefined && nowMs < fromMs + 30_000)
+      throw new RollcallError(fails, 'away', { remedy: '' });
     marked.push({ atMs: nowMs, ends: Object.fromEntries(ends) });
   };
   const tenant = { runtime: { now: () => nowMs, sleep }, log: { rollIntervals, markEnds } };
@@ -29,15 +31,41 @@ async function roll(untilMs: number, fails?: ErrorCode) {
   return marked;
 }
 
-it('the partitions that hold data, rejects among them, are marked at once and an interval later', async () => {
-  const [first, second] = await roll(2 * DAY_MS);
+it('the partitions that hold data, rejects among them, are marked at once, and then once an interval', async () => {
+  const marked = await roll(0, 30 * DAY_MS);
   const ends = { users: [2], rejects: [0] };
-  expect([first?.ends, second?.ends]).toEqual([ends, ends]);
-  expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(DAY_MS);
+  expect(marked.map((each) => each.ends)).toEqual(marked.map(() => ends));
+  expect([marked[0]?.atMs, marked.length]).toEqual([0, 30]);
+});
+
+it('the segment of any change is closed within two intervals, even if the process restarts more often than that', async () => {
+  for (const startsEveryMs of [30 * DAY_MS, 20 * HOUR_MS]) {
+    const markersMs: number[] = [];
+    for (let atMs = 0; atMs < 30 * DAY_MS; atMs += startsEveryMs)
+      markersMs.push(...(await roll(atMs, atMs + startsEveryMs)).map((each) => each.atMs));
+    for (const changeMs of [HOUR_MS, 12 * HOUR_MS, DAY_MS, 3 * DAY_MS + HOUR_MS, 20 * DAY_MS + 5 * HOUR_MS]) {
+      // An append closes the segment before it if that is older than the interval, as Kafka does.
+      let openedMs = 0;
+      const closedMs = [changeMs, ...markersMs]
+        .toSorted((one, other) => one - other)
+        .filter((atMs) => {
+          const closes = atMs - openedMs > DAY_MS;
+          if (closes) openedMs = atMs;
+          return closes && atMs > changeMs;
+        });
+      expect((closedMs[0] ?? Infinity) - changeMs).toBeLessThanOrEqual(2 * DAY_MS + HOUR_MS);
+    }
+  }
 });
 
 it('marks are tried again soon while Kafka is unreachable, and end the session when an outcome is unknown', async () => {
-  expect((await roll(3_600_000, 'KAFKA_UNREACHABLE'))[0]?.atMs).toBe(30_000);
+  expect((await roll(0, HOUR_MS, 'KAFKA_UNREACHABLE'))[0]?.atMs).toBe(30_000);
   const code = 'KAFKA_OUTCOME_UNKNOWN';
-  await expect(roll(3_600_000, code)).rejects.toMatchObject({ code });
+  await expect(roll(0, HOUR_MS, code)).rejects.toMatchObject({ code });
+});
+
+it('no marker is delayed by more than an interval when a clock is corrected', () => {
+  const rolls = new SegmentRolls();
+  const isDueAt = (nowMs: number): boolean => rolls.due(new Map([['users', DAY_MS]]), nowMs).length > 0;
+  expect([30 * DAY_MS, 0, HOUR_MS, 2 * DAY_MS].map(isDueAt)).toEqual([true, true, false, true]);
 });

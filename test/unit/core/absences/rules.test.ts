@@ -14,14 +14,8 @@ import {
   deriveAbsences,
   idsToLoad,
   type DerivedAbsences,
+  type DeriveInput,
 } from '../../../../src/core/absences/derive-absences.ts';
-
-interface Read {
-  readonly mode: 'page' | 'final';
-  readonly rows: readonly VersionRow[];
-  readonly vanished?: readonly string[];
-  readonly held?: ReadonlySet<string>;
-}
 
 /** The index and the topics in memory. */
 class AbsenceIndex {
@@ -33,7 +27,12 @@ class AbsenceIndex {
   readonly events: AbsenceStep[] = [];
   rejected = 0;
 
-  read({ mode, rows, vanished = [], held }: Read): DerivedAbsences {
+  read({
+    mode,
+    rows,
+    vanished = [],
+    held,
+  }: Pick<DeriveInput, 'mode' | 'rows' | 'held'> & Partial<DeriveInput>): DerivedAbsences {
     const isFinal = mode === 'final';
     const open = [...this.entries].flatMap(([key, { isOpen }]) => (isFinal && isOpen ? [key] : []));
     const input = { mode, rows, vanished, open, held };
@@ -70,16 +69,14 @@ class AbsenceIndex {
 
   /** Throws if entries and pointers do not fit each other, or an entry is not the same once encoded and decoded. */
   #check(): void {
-    const owners = new Map<string, string>();
-    for (const [key, entry] of this.entries) {
-      deepStrictEqual(decodeEntry(key, encodeEntry(key, entry)), entry);
-      expect([key, isShown(entry)]).toEqual([key, this.shown.has(key)]);
-      for (const { id } of entry.members) {
-        expect([id, owners.get(id), this.pointers.get(id) ?? id]).toEqual([id, undefined, key]);
-        owners.set(id, key);
-      }
-    }
-    expect([...this.pointers.keys()].filter((id) => !owners.has(id))).toEqual([]);
+    const entries = [...this.entries];
+    const members = entries.flatMap(([key, each]) => each.members.map(({ id }) => [id, key] as const));
+    const owners = new Map(members);
+    for (const [key, entry] of entries) deepStrictEqual(decodeEntry(key, encodeEntry(key, entry)), entry);
+    const shown = entries.flatMap(([key, each]) => (isShown(each) ? key : []));
+    expect(new Set(this.shown.keys())).toEqual(new Set(shown));
+    expect(members.length).toBe(owners.size);
+    expect(this.pointers).toEqual(new Map(members.filter(([id, key]) => id !== key)));
     const isNeeded = (id: string) => this.entries.get(owners.get(id) ?? '')?.isOpen === true;
     expect([...this.bodies].filter((id) => !isNeeded(id))).toEqual([]);
   }

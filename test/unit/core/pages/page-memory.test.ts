@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { PageMemory, type RememberedPage } from '../../../../src/core/pages/page-memory.ts';
 import { digestOf } from '../../../../src/core/pages/page-print.ts';
-import { SeenKeys } from '../../../../src/core/seen-keys.ts';
 
 const PAGE = ['a', 'b', 'c'];
 
@@ -84,16 +83,4 @@ test('the memory begins again with other fingerprints after some full syncs', ()
   memory.beginFull();
   expect(memory.seed).not.toBe(seed);
   expect(memory.recognise(null, textOf(PAGE))).toBeNull();
-});
-
-test('its fingerprints are those of the keys that a sync has seen', () => {
-  const memory = memoryWith();
-  const { keys } = recognised(memory);
-  const seen = new SeenKeys(memory.seed);
-  expect([seen.fits(keys), seen.hasAny(keys)]).toEqual([true, false]);
-  seen.addAll(keys);
-  expect([seen.size, seen.hasAny(keys)]).toEqual([3, true]);
-  for (const key of PAGE) expect(seen.has(key) && keys.lookup().has(key)).toBe(true);
-  expect(seen.has('d') || keys.lookup().has('d')).toBe(false);
-  expect(new SeenKeys(memory.seed + 1).fits(keys)).toBe(false);
 });

@@ -1,7 +1,7 @@
 import type { PageMemory } from '../../../../src/core/pages/page-memory.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub.ts';
 import type { OutgoingRecord } from '../../../../src/log/log.ts';
-import { collectionNamed } from '../../../../src/model/collections.ts';
+import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
 import { withOffsets, type Progress } from '../../../../src/model/progress.ts';
 import { plainSource } from '../../../../src/source/source.ts';
 import { createMemoryStore } from '../../../../src/state/memory-state.ts';
@@ -20,7 +20,7 @@ interface Session {
   readonly all?: MirroredCollection['all'];
 }
 
-/** A collection's hub in memory, sessions that mirror it, and what they published; index and progress outlive a session. */
+/** The hub of `users` or of another collection in memory, sessions that mirror it, and what they published; index and progress outlive a session. */
 export class MadeHub {
   rows: ReadonlyMap<string, Row> = new Map();
   readonly records: OutgoingRecord[] = [];
@@ -33,17 +33,21 @@ export class MadeHub {
   amid: (() => Promise<void>) | null = null;
   /** Number of pages that were recognised. */
   known = 0;
+  /** What it shows of rows that it is asked for by their ids. */
+  find: () => Promise<readonly Row[]> = () => Promise.resolve([]);
   readonly #pageRows: number;
+  readonly #name: CollectionName;
   readonly #state = createMemoryStore().tenant('north');
   #progress: Progress | null = null;
   #ids = 0;
   readonly #hub = {
     readPages: (options: ReadOptions) => this.#readPages(options),
-    findRows: () => Promise.resolve([]),
+    findRows: async () => (await this.find()).map((row) => ({ row, isUtf8: true, readVersion: 0 })),
   } as unknown as Hub;
 
-  constructor(pageRows: number) {
+  constructor(pageRows: number, name: CollectionName = 'users') {
     this.#pageRows = pageRows;
+    this.#name = name;
   }
 
   put(sourcedId: string, version: number, more: Partial<Row> = {}): void {
@@ -54,6 +58,7 @@ export class MadeHub {
   async session(given: Session = {}): Promise<MirroredCollection> {
     const { overlapMs = 0, pages = null, emit = () => undefined, all = new Map() } = given;
     return madeCollection({
+      name: this.#name,
       state: this.#state,
       settings: { deltaOverlapMs: overlapMs, reader: tenantReader, encodeReject: () => Buffer.alloc(1) },
       tenant: { emit },
@@ -67,7 +72,7 @@ export class MadeHub {
       own: {
         all,
         pages,
-        source: plainSource(this.#hub, collectionNamed('users'), tenantReader),
+        source: plainSource(this.#hub, collectionNamed(this.#name), tenantReader),
         inheritedWatermarkMs: this.#progress?.watermarkMs ?? null,
       },
     });
