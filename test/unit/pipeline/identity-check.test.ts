@@ -69,7 +69,7 @@ it.each<[boolean, string, Parameters<typeof sessionOf>[0]]>([
     { orgs: small, users: { rows: 5 } },
   ],
   [true, 'of which no collection has enough rows', { orgs: small, users: small }],
-])("it is %s that a page of hardly any known row is this tenant's, of a hub %s", async (is, _hub, given) => {
+])("whether a page of hardly any known row is this tenant's is %s for a hub %s", async (is, _hub, given) => {
   expect(await showsOwnRows((await sessionOf(given))[0], signal)).toBe(is);
 });
 
