@@ -78,6 +78,7 @@ test.each([
   ['a time that is empty', '{"users":[{"dateLastModified":""}]}'],
   ['a time with other letters', '{"users":[{"dateLastModified":"Thu Jan 01 2026 00:00:00"}]}'],
   ['an empty time whose name is escaped', `{"users":[{"\\u0064ateLastModified":"","x":{${time}}}]}`],
+  ['one whose capital is escaped', `{"users":[{"date\\u004castModified":"","x":{${time}}}]}`],
   ['a row as long as a record may be', `{"users":[{"x":"${'a'.repeat(100_001)}",${time}}]}`],
 ])('no digest is proven of a page with %s', (_, text) => {
   expect(proveDigest(Buffer.from(text), rowsIn)).toBeNull();
