@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { auditTenant, type TopicAudit } from '../../../src/audit/audit-tenant.ts';
 import type { LoggedRecord } from '../../../src/log/log.ts';
 import { frame } from '../../../src/log/framing.ts';
@@ -85,47 +85,45 @@ class Mirrored {
 
 type Take = (records: readonly LoggedRecord[]) => Promise<void>;
 
-describe('an audit', () => {
-  let mirrored: Mirrored;
-  beforeEach(async () => {
-    mirrored = new Mirrored();
-    await mirrored.commit('a', 1)();
-    await mirrored.commit('b', 1)();
-  });
+let mirrored: Mirrored;
+beforeEach(async () => {
+  mirrored = new Mirrored();
+  await mirrored.commit('a', 1)();
+  await mirrored.commit('b', 1)();
+});
 
-  it('finds what another program wrote, also beside an owner that publishes all the time', async () => {
-    mirrored.write('a', 7);
-    mirrored.write('b', null);
-    mirrored.write('nobody', 7);
-    let content = 10;
-    mirrored.beforeProgress = async () => mirrored.commit('c', (content += 1))();
-    expect((await mirrored.audit())?.findings.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
-      'different a',
-      'missing b',
-      'left-over nobody',
-    ]);
-  });
+it('an audit finds what another program wrote, also beside an owner that publishes all the time', async () => {
+  mirrored.write('a', 7);
+  mirrored.write('b', null);
+  mirrored.write('nobody', 7);
+  let content = 10;
+  mirrored.beforeProgress = async () => mirrored.commit('c', (content += 1))();
+  expect((await mirrored.audit())?.findings.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+    'different a',
+    'missing b',
+    'left-over nobody',
+  ]);
+});
 
-  it('takes for no difference what the index applies later, or before the topic was read on', async () => {
-    mirrored.inPause = mirrored.commit('a', 2);
-    expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
-    mirrored.inPause = () => Promise.resolve();
-    let isFirst = true;
-    mirrored.beforeProgress = async () => {
-      if (isFirst) await mirrored.commit('a', 3)();
-      isFirst = false;
-    };
-    expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 0 });
-  });
+it('an audit takes for no difference what the index applies later, or before the topic was read on', async () => {
+  mirrored.inPause = mirrored.commit('a', 2);
+  expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
+  mirrored.inPause = () => Promise.resolve();
+  let isFirst = true;
+  mirrored.beforeProgress = async () => {
+    if (isFirst) await mirrored.commit('a', 3)();
+    isFirst = false;
+  };
+  expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 0 });
+});
 
-  it('counts the keys of an index that stays behind the log, and reports none of them', async () => {
-    mirrored.commit('a', 2);
-    expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 1 });
-  });
+it('an audit counts the keys of an index that stays behind the log, and reports none of them', async () => {
+  mirrored.commit('a', 2);
+  expect(await mirrored.audit()).toMatchObject({ findings: [], skipped: 1 });
+});
 
-  it('compares nothing with an index that is lost', async () => {
-    mirrored.write('a', 7);
-    await mirrored.state.forget('users');
-    expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
-  });
+it('an audit compares nothing with an index that is lost', async () => {
+  mirrored.write('a', 7);
+  await mirrored.state.forget('users');
+  expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { assign, type Member } from '../../../src/core/assignment.ts';
 
 const tenantIds = (count: number): string[] => Array.from({ length: count }, (_, index) => `t${index}`);
@@ -47,128 +47,124 @@ const sorted = (assigned: ReadonlyMap<string, readonly string[]>) =>
 
 const known = (members: readonly Member[]): string[] => [...new Set(members.flatMap(({ knows }) => knows))];
 
-describe('an assignment, whatever the workers claim', () => {
-  it('has each tenant that anybody knows exactly once, with a worker that knows it, and no other', () => {
-    fc.assert(
-      fc.property(fc.oneof(alike, unlike, mixed), (members) => {
-        const assigned = assign(members);
-        expect([...assigned.keys()].sort()).toEqual(members.map(({ id }) => id).sort());
-        expect([...assigned.values()].flat().sort()).toEqual(known(members).sort());
-        for (const { id, knows } of members)
-          expect(assigned.get(id)?.filter((tenant) => !knows.includes(tenant))).toEqual([]);
-        // Of what all know, the numbers of two workers differ by at most one.
-        if (new Set(members.map(({ revision }) => revision)).size > 1) return;
-        const isCommon = (tenant: string) => members.every(({ knows }) => knows.includes(tenant));
-        const loads = [...assigned.values()].map((has) => has.filter(isCommon).length);
-        expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
-      }),
-    );
-  });
-
-  it('does not depend on the order of workers, tenants and claims', () => {
-    fc.assert(
-      fc.property(fc.oneof(alike, unlike, mixed), fc.infiniteStream(fc.nat()), (members, keys) => {
-        const shuffled = <T>(values: readonly T[]): T[] =>
-          values
-            .map((value) => [keys.next().value ?? 0, value] as const)
-            .sort(([one], [other]) => one - other)
-            .map(([, value]) => value);
-        const again = shuffled(members).map(({ holds, knows, ...rest }) =>
-          Object.assign(rest, { holds: shuffled(holds), knows: shuffled(knows) }),
-        );
-        expect(sorted(assign(again))).toEqual(sorted(assign(members)));
-      }),
-    );
-  });
-
-  it('moves no more than an even share needs, at a join, a leave or a crash, where no two claim the same', () => {
-    const apart = alike.map((members) => {
-      const free = new Set(known(members));
-      return members.map((each) => ({ ...each, holds: each.holds.filter((tenant) => free.delete(tenant)) }));
-    });
-    fc.assert(
-      fc.property(apart, (members) => {
-        const tenants = known(members).length;
-        const each = Math.floor(tenants / members.length);
-        const larger = tenants % members.length;
-        const tooMany = members
-          .map(({ holds }) => holds.length)
-          .sort((one, other) => other - one)
-          .map((load, at) => Math.max(0, load - each - (at < larger ? 1 : 0)));
-        const needed = tooMany.reduce((sum, count) => sum + count, 0);
-        expect(moved(members, assign(members))).toHaveLength(needed);
-      }),
-    );
-  });
-
-  it('moves nothing when nothing changes, nor from one who lives while two revisions are there', () => {
-    fc.assert(
-      fc.property(unlike.map(after), fc.nat(), (group, at) => {
-        expect(moved(group, assign(group))).toEqual([]);
-        const newer = { id: 'newer', holds: [], knows: known(group), revision: 'two' };
-        for (const left of [group, group.toSpliced(at % group.length, 1)])
-          expect(moved(left, assign([...left, newer]))).toEqual([]);
-      }),
-    );
-  });
+it('an assignment, whatever the workers claim, has each tenant that anybody knows exactly once, with a worker that knows it, and no other', () => {
+  fc.assert(
+    fc.property(fc.oneof(alike, unlike, mixed), (members) => {
+      const assigned = assign(members);
+      expect([...assigned.keys()].sort()).toEqual(members.map(({ id }) => id).sort());
+      expect([...assigned.values()].flat().sort()).toEqual(known(members).sort());
+      for (const { id, knows } of members)
+        expect(assigned.get(id)?.filter((tenant) => !knows.includes(tenant))).toEqual([]);
+      // Of what all know, the numbers of two workers differ by at most one.
+      if (new Set(members.map(({ revision }) => revision)).size > 1) return;
+      const isCommon = (tenant: string) => members.every(({ knows }) => knows.includes(tenant));
+      const loads = [...assigned.values()].map((has) => has.filter(isCommon).length);
+      expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
+    }),
+  );
 });
 
-describe('while a changed configuration reaches one worker after the other', () => {
-  /** A settled group, of which one knows other tenants, and what follows when it alone knows, and when all do. */
-  function reached(group: readonly Member[], at: number, knows: readonly string[]) {
-    const one = group[at % group.length]?.id ?? '';
-    const first = group.map((each) => (each.id === one ? { ...each, knows } : each));
-    const all = after(first).map((each) => Object.assign(each, { knows }));
-    return { one, assigned: assign(first), movedLater: moved(all, assign(all)) };
-  }
+it('an assignment, whatever the workers claim, does not depend on the order of workers, tenants and claims', () => {
+  fc.assert(
+    fc.property(fc.oneof(alike, unlike, mixed), fc.infiniteStream(fc.nat()), (members, keys) => {
+      const shuffled = <T>(values: readonly T[]): T[] =>
+        values
+          .map((value) => [keys.next().value ?? 0, value] as const)
+          .sort(([one], [other]) => one - other)
+          .map(([, value]) => value);
+      const again = shuffled(members).map(({ holds, knows, ...rest }) =>
+        Object.assign(rest, { holds: shuffled(holds), knows: shuffled(knows) }),
+      );
+      expect(sorted(assign(again))).toEqual(sorted(assign(members)));
+    }),
+  );
+});
 
-  it('a tenant that one has read of is with that one and moves no other; when all have, at most one moves', () => {
-    fc.assert(
-      fc.property(settled, fc.nat(), ({ group, tenants }, at) => {
-        const { one, assigned, movedLater } = reached(group, at, [...tenants, 'new']);
-        expect(assigned.get(one)).toContain('new');
-        expect(moved(group, assigned)).toEqual([]);
-        expect(movedLater.length).toBeLessThanOrEqual(1);
-      }),
-    );
+it('an assignment, whatever the workers claim, moves no more than an even share needs, at a join, a leave or a crash, where no two claim the same', () => {
+  const apart = alike.map((members) => {
+    const free = new Set(known(members));
+    return members.map((each) => ({ ...each, holds: each.holds.filter((tenant) => free.delete(tenant)) }));
   });
+  fc.assert(
+    fc.property(apart, (members) => {
+      const tenants = known(members).length;
+      const each = Math.floor(tenants / members.length);
+      const larger = tenants % members.length;
+      const tooMany = members
+        .map(({ holds }) => holds.length)
+        .sort((one, other) => other - one)
+        .map((load, at) => Math.max(0, load - each - (at < larger ? 1 : 0)));
+      const needed = tooMany.reduce((sum, count) => sum + count, 0);
+      expect(moved(members, assign(members))).toHaveLength(needed);
+    }),
+  );
+});
 
-  it('a tenant that one has read to be gone stays with another one that holds it, or goes to one that knows it', () => {
-    fc.assert(
-      fc.property(settled, fc.nat(), fc.nat(), ({ group, tenants }, at, which) => {
-        const gone = tenants[which % Math.max(1, tenants.length)];
-        if (gone === undefined || group.length === 1) return;
-        const knows = tenants.filter((tenant) => tenant !== gone);
-        const { one, assigned, movedLater } = reached(group, at, knows);
-        const holderOf = (shares: Iterable<readonly [string, readonly string[]]>) =>
-          [...shares].find(([, has]) => has.includes(gone))?.[0];
-        const before = holderOf(group.map(({ id, holds }) => [id, holds]));
-        const holder = holderOf(assigned);
-        expect(holder).not.toBe(one);
-        if (before !== one) expect(holder).toBe(before);
-        expect(moved(group, assigned).filter((tenant) => tenant !== gone).length).toBeLessThanOrEqual(1);
-        expect(movedLater).toEqual([gone]);
-      }),
-    );
-  });
+it('an assignment, whatever the workers claim, moves nothing when nothing changes, nor from one who lives while two revisions are there', () => {
+  fc.assert(
+    fc.property(unlike.map(after), fc.nat(), (group, at) => {
+      expect(moved(group, assign(group))).toEqual([]);
+      const newer = { id: 'newer', holds: [], knows: known(group), revision: 'two' };
+      for (const left of [group, group.toSpliced(at % group.length, 1)])
+        expect(moved(left, assign([...left, newer]))).toEqual([]);
+    }),
+  );
+});
 
-  it('a roll-out moves each tenant once where each worker has one, and ends evenly shared', () => {
-    fc.assert(
-      fc.property(settled, ({ group, tenants }) => {
-        fc.pre(tenants.length >= group.length);
-        let members = group;
-        let moves = 0;
-        for (const [at, { id }] of group.entries()) {
-          members = after([...members, { id: `n${at}`, holds: [], knows: tenants, revision: 'two' }]);
-          const rest = members.filter((each) => each.id !== id);
-          moves += members.find((each) => each.id === id)?.holds.length ?? 0;
-          moves += moved(rest, assign(rest)).length;
-          members = after(rest);
-        }
-        expect(moves).toBe(tenants.length);
-        const loads = members.map(({ holds }) => holds.length);
-        expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
-      }),
-    );
-  });
+/** A settled group, of which one knows other tenants, and what follows when it alone knows, and when all do. */
+function reached(group: readonly Member[], at: number, knows: readonly string[]) {
+  const one = group[at % group.length]?.id ?? '';
+  const first = group.map((each) => (each.id === one ? { ...each, knows } : each));
+  const all = after(first).map((each) => Object.assign(each, { knows }));
+  return { one, assigned: assign(first), movedLater: moved(all, assign(all)) };
+}
+
+it('while a changed configuration reaches one worker after the other, a tenant that one has read of is with that one and moves no other; when all have, at most one moves', () => {
+  fc.assert(
+    fc.property(settled, fc.nat(), ({ group, tenants }, at) => {
+      const { one, assigned, movedLater } = reached(group, at, [...tenants, 'new']);
+      expect(assigned.get(one)).toContain('new');
+      expect(moved(group, assigned)).toEqual([]);
+      expect(movedLater.length).toBeLessThanOrEqual(1);
+    }),
+  );
+});
+
+it('while a changed configuration reaches one worker after the other, a tenant that one has read to be gone stays with another one that holds it, or goes to one that knows it', () => {
+  fc.assert(
+    fc.property(settled, fc.nat(), fc.nat(), ({ group, tenants }, at, which) => {
+      const gone = tenants[which % Math.max(1, tenants.length)];
+      if (gone === undefined || group.length === 1) return;
+      const knows = tenants.filter((tenant) => tenant !== gone);
+      const { one, assigned, movedLater } = reached(group, at, knows);
+      const holderOf = (shares: Iterable<readonly [string, readonly string[]]>) =>
+        [...shares].find(([, has]) => has.includes(gone))?.[0];
+      const before = holderOf(group.map(({ id, holds }) => [id, holds]));
+      const holder = holderOf(assigned);
+      expect(holder).not.toBe(one);
+      if (before !== one) expect(holder).toBe(before);
+      expect(moved(group, assigned).filter((tenant) => tenant !== gone).length).toBeLessThanOrEqual(1);
+      expect(movedLater).toEqual([gone]);
+    }),
+  );
+});
+
+it('while a changed configuration reaches one worker after the other, a roll-out moves each tenant once where each worker has one, and ends evenly shared', () => {
+  fc.assert(
+    fc.property(settled, ({ group, tenants }) => {
+      fc.pre(tenants.length >= group.length);
+      let members = group;
+      let moves = 0;
+      for (const [at, { id }] of group.entries()) {
+        members = after([...members, { id: `n${at}`, holds: [], knows: tenants, revision: 'two' }]);
+        const rest = members.filter((each) => each.id !== id);
+        moves += members.find((each) => each.id === id)?.holds.length ?? 0;
+        moves += moved(rest, assign(rest)).length;
+        members = after(rest);
+      }
+      expect(moves).toBe(tenants.length);
+      const loads = members.map(({ holds }) => holds.length);
+      expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
+    }),
+  );
 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { createRowReader } from '../../../src/core/row-reader.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
@@ -46,36 +46,34 @@ function isSameTime(typed: number, raw: string): boolean {
   return raw.length === 10 ? typed * 86_400_000 === Date.parse(raw) : new Date(typed).toISOString() === raw;
 }
 
-describe('every collection', () => {
-  it.each(ROW_COLLECTIONS)('%s: every value of a row is kept, and nothing is invented', (collection) => {
-    const schema = schemaOf(collection);
-    const reader = createRowReader({ schema });
-    const codec = createValueCodec<Fields>(schema);
-    fc.assert(
-      fc.property(arbitraryRow(schema), (row) => {
-        const reading = readable(reader.read(row));
-        const read = codec.fromBuffer(reader.encode(reading.value));
-        const { additionalFields, ...typed } = read;
-        const lost = Object.entries(row).filter(([name, raw]) => {
-          const text = member(additionalFields, name);
-          return !(typeof text === 'string' ? isTextOf(text, raw) : saysAll(member(typed, name), raw));
-        });
-        const invented = [
-          ...Object.keys(typed).filter((name) => typed[name] !== null && member(row, name) === null),
-          ...Object.keys(additionalFields).filter((name) => !Object.hasOwn(row, name)),
-        ];
-        expect([lost, invented]).toEqual([[], []]);
-        const facts = [reading.sourcedId, reading.modifiedAtMs, reading.hash.toString('hex')];
-        expect([row['sourcedId'], typed['dateLastModified'], reader.hashOf?.(read).toString('hex')]).toEqual(
-          facts,
-        );
-        // what is read again under the mapping that it was written under is the same
-        const again = reader.readAgain?.(read);
-        if (again?.kind !== 'row') throw new Error('not read again');
-        expect(again.hash.equals(reading.hash)).toBe(true);
-        expect(isDeepStrictEqual(codec.fromBuffer(reader.encode(again.value)), read)).toBe(true);
-      }),
-      { numRuns: 60 },
-    );
-  });
+it.each(ROW_COLLECTIONS)('%s: every value of a row is kept, and nothing is invented', (collection) => {
+  const schema = schemaOf(collection);
+  const reader = createRowReader({ schema });
+  const codec = createValueCodec<Fields>(schema);
+  fc.assert(
+    fc.property(arbitraryRow(schema), (row) => {
+      const reading = readable(reader.read(row));
+      const read = codec.fromBuffer(reader.encode(reading.value));
+      const { additionalFields, ...typed } = read;
+      const lost = Object.entries(row).filter(([name, raw]) => {
+        const text = member(additionalFields, name);
+        return !(typeof text === 'string' ? isTextOf(text, raw) : saysAll(member(typed, name), raw));
+      });
+      const invented = [
+        ...Object.keys(typed).filter((name) => typed[name] !== null && member(row, name) === null),
+        ...Object.keys(additionalFields).filter((name) => !Object.hasOwn(row, name)),
+      ];
+      expect([lost, invented]).toEqual([[], []]);
+      const facts = [reading.sourcedId, reading.modifiedAtMs, reading.hash.toString('hex')];
+      expect([row['sourcedId'], typed['dateLastModified'], reader.hashOf?.(read).toString('hex')]).toEqual(
+        facts,
+      );
+      // what is read again under the mapping that it was written under is the same
+      const again = reader.readAgain?.(read);
+      if (again?.kind !== 'row') throw new Error('not read again');
+      expect(again.hash.equals(reading.hash)).toBe(true);
+      expect(isDeepStrictEqual(codec.fromBuffer(reader.encode(again.value)), read)).toBe(true);
+    }),
+    { numRuns: 60 },
+  );
 });

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { versionRowOf, type AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { parseLossless } from '../../../src/core/lossless-json.ts';
@@ -26,38 +26,39 @@ const LONG = '12345678901234567890';
 const ALONE = { sourcedId: 'a', type: null, href: null };
 const at = (text: string): number => Date.parse(text);
 
-describe('a value of a row', () => {
-  it.each<[field: string, typed: unknown, ...all: unknown[]]>([
-    ['enabledUser', true, true, 'true', 'TRUE', 1],
-    ['enabledUser', false, false, 'False', 0],
-  ])('%s is %j for each spelling that hubs use', (field, typed, ...all) => {
-    for (const raw of all) {
-      const { [field]: value, additionalFields } = userWith({ [field]: raw });
-      expect([raw, value, { ...additionalFields }]).toEqual([raw, typed, {}]);
-    }
-  });
+it.each<[field: string, typed: unknown, ...all: unknown[]]>([
+  ['enabledUser', true, true, 'true', 'TRUE', 1],
+  ['enabledUser', false, false, 'False', 0],
+])('the value of %s is %j for each spelling that hubs use', (field, typed, ...all) => {
+  for (const raw of all) {
+    const { [field]: value, additionalFields } = userWith({ [field]: raw });
+    expect([raw, value, { ...additionalFields }]).toEqual([raw, typed, {}]);
+  }
+});
 
-  it.each<[field: string, typed: unknown, ...all: unknown[]]>([
-    ['email', null, 5, '\ud800'],
-    ['enabledUser', null, 'yes', 2],
-    ['grades', null, '8', ['8', 9]],
-    ['primaryOrg', null, 'school-1', { type: 'org' }, { sourcedId: ' ' }, { sourcedId: 5 }],
-    ['agents', null, [{ sourcedId: 'a' }, {}]],
-    ['dateLastModified', null, '2026-03-04T08:00:00', 1_772_611_200_000],
-    // no reader of every language holds these times
-    ['dateLastModified', null, '0001-01-01', '0001-01-01T00:00:00+01:00', '9999-12-31T23:30:00-01:00'],
-    ['primaryOrg', ALONE, { sourcedId: 'a', name: 'b' }, { sourcedId: 'a', type: 5 }],
-    ['dateLastModified', at('2026-03-04T08:00:00.123Z'), '2026-03-04T08:00:00.123456Z'],
-    ['dateLastModified', at('2026-03-04T07:00:00Z'), '2026-03-04T08:00:00+01:00'],
-    ['userIds', [{ type: 'a', identifier: null }], [{ type: 'a', identifier: 5 }]],
-    [
-      'roles',
-      [expect.objectContaining({ role: 'a', beginDate: null })],
-      [{ role: 'a', beginDate: '0001-01-01' }],
-    ],
-    ['constructor', undefined, 2],
-    ['additionalFields', expect.anything(), { b: 4 }],
-  ])('%s that does not fit is %j or the part that does, and its text is kept', (field, typed, ...all) => {
+it.each<[field: string, typed: unknown, ...all: unknown[]]>([
+  ['email', null, 5, '\ud800'],
+  ['enabledUser', null, 'yes', 2],
+  ['grades', null, '8', ['8', 9]],
+  ['primaryOrg', null, 'school-1', { type: 'org' }, { sourcedId: ' ' }, { sourcedId: 5 }],
+  ['agents', null, [{ sourcedId: 'a' }, {}]],
+  ['dateLastModified', null, '2026-03-04T08:00:00', 1_772_611_200_000],
+  // no reader of every language holds these times
+  ['dateLastModified', null, '0001-01-01', '0001-01-01T00:00:00+01:00', '9999-12-31T23:30:00-01:00'],
+  ['primaryOrg', ALONE, { sourcedId: 'a', name: 'b' }, { sourcedId: 'a', type: 5 }],
+  ['dateLastModified', at('2026-03-04T08:00:00.123Z'), '2026-03-04T08:00:00.123456Z'],
+  ['dateLastModified', at('2026-03-04T07:00:00Z'), '2026-03-04T08:00:00+01:00'],
+  ['userIds', [{ type: 'a', identifier: null }], [{ type: 'a', identifier: 5 }]],
+  [
+    'roles',
+    [expect.objectContaining({ role: 'a', beginDate: null })],
+    [{ role: 'a', beginDate: '0001-01-01' }],
+  ],
+  ['constructor', undefined, 2],
+  ['additionalFields', expect.anything(), { b: 4 }],
+])(
+  'a value of %s that does not fit is %j or the part that does, and its text is kept',
+  (field, typed, ...all) => {
     for (const raw of all) {
       const value = userWith({ [field]: raw });
       const own = Object.hasOwn(value, field) ? value[field] : undefined;
@@ -67,132 +68,130 @@ describe('a value of a row', () => {
         { [field]: JSON.stringify(raw) },
       ]);
     }
-  });
+  },
+);
 
-  it('that is a number that a double cannot hold keeps its digits as text', () => {
-    const row = parseLossless('{"sourcedId":"a","score":0.12345678901234567890,"n":[12345678901234567890]}');
-    const value = readable(absencesReader({ schema: schemaOf('results'), strictFields: [] }).read(row)).value;
-    expect(value['score']).toBeNull();
-    expect({ ...value.additionalFields }).toEqual({ score: '0.12345678901234567890', n: `[${LONG}]` });
-    const odd = parseLossless(`{"sourcedId":"a","primaryOrg":${LONG},"userIds":[${LONG}]}`);
-    expect(readable(users.read(odd)).value).toMatchObject({ primaryOrg: null, userIds: null });
-  });
-
-  it('stays what it was when the next row is read', () => {
-    const first = readable(users.read(USER));
-    const [hash, body] = [first.hash.toString('hex'), users.encode(first.value)];
-    const before = Buffer.from(body);
-    users.encode(readable(users.read({ ...USER, familyName: 'x'.repeat(100_000) })).value);
-    expect([first.hash.toString('hex'), body.equals(before)]).toEqual([hash, true]);
-  });
+it('a value of a row that is a number that a double cannot hold keeps its digits as text', () => {
+  const row = parseLossless('{"sourcedId":"a","score":0.12345678901234567890,"n":[12345678901234567890]}');
+  const value = readable(absencesReader({ schema: schemaOf('results'), strictFields: [] }).read(row)).value;
+  expect(value['score']).toBeNull();
+  expect({ ...value.additionalFields }).toEqual({ score: '0.12345678901234567890', n: `[${LONG}]` });
+  const odd = parseLossless(`{"sourcedId":"a","primaryOrg":${LONG},"userIds":[${LONG}]}`);
+  expect(readable(users.read(odd)).value).toMatchObject({ primaryOrg: null, userIds: null });
 });
 
-describe('a row that cannot be read', () => {
-  it.each([[null], ['text'], [[{ sourcedId: 'a' }]], [parseLossless(LONG)]])(
-    '%j, which is no object, is rejected',
-    (row) => {
-      expect(refused(users.read(row))).toMatchObject({ sourcedId: null, reason: 'the row is not an object' });
-    },
+it('a value of a row stays what it was when the next row is read', () => {
+  const first = readable(users.read(USER));
+  const [hash, body] = [first.hash.toString('hex'), users.encode(first.value)];
+  const before = Buffer.from(body);
+  users.encode(readable(users.read({ ...USER, familyName: 'x'.repeat(100_000) })).value);
+  expect([first.hash.toString('hex'), body.equals(before)]).toEqual([hash, true]);
+});
+
+it.each([[null], ['text'], [[{ sourcedId: 'a' }]], [parseLossless(LONG)]])(
+  '%j, which is no object, is rejected',
+  (row) => {
+    expect(refused(users.read(row))).toMatchObject({ sourcedId: null, reason: 'the row is not an object' });
+  },
+);
+
+it.each([undefined, '', ' \t', 5, ['a'], '\udc00'])(
+  'sourcedId %j is rejected, under a hash as its id',
+  (sourcedId) => {
+    const reading = refused(users.read({ sourcedId, givenName: 'Testa' }));
+    expect([reading.sourcedId, reading.rejectId]).toEqual([
+      null,
+      expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+    ]);
+    expect(reading.reason).toContain('`sourcedId`');
+    expect(reading.reason).not.toContain('Testa');
+  },
+);
+
+it.each([
+  [{ fromTime: 'in the morning' }],
+  [{ fromTime: '2026-03-04T08:00:00' }],
+  [{ toTime: null }],
+  [{ deletedTime: 'yes' }],
+  [{ replaces: 'absence-0' }],
+  [{ replacedBy: { sourcedId: '' } }],
+  [{ fromTime: 1, toTime: 2, replaces: 2 }],
+  [{ '\ud800': 1, unknown: 1 }],
+  [JSON.parse('{"__proto__":{"a":1}}') as object],
+])('an absence with %j is rejected, with each field and no value in the reason', (fields) => {
+  const row = Object.defineProperties({ ...ABSENCE }, Object.getOwnPropertyDescriptors(fields));
+  const reading = refused(absences.read(row));
+  const id = 'absence-1';
+  expect(reading).toMatchObject({ sourcedId: id, rejectId: id, text: JSON.stringify(row) });
+  for (const field of Object.keys(fields))
+    if (!['\ud800', 'unknown'].includes(field)) expect(reading.reason).toContain(`\`${field}\``);
+  expect(reading.reason).not.toContain('morning');
+});
+
+it.each([
+  { deletedTime: '' },
+  { deletedTime: '2026-03-04T08:00:00.123456+01:00' },
+  { replaces: { ...reference('absence', 'absence-0'), extra: 1 }, replacedBy: null },
+  { student: 'x', school: 'y', absenceDurationValue: '45' },
+])('an absence with %j is accepted', (fields) => {
+  expect(absences.read({ ...ABSENCE, ...fields }).kind).toBe('row');
+});
+
+it('an absence whose deletedTime is the "no value" of a program is not deleted', () => {
+  for (const deletedTime of ['0001-01-01T00:00:00', '0001-01-01T00:00:00+01:00', '0000-12-31T23:00:00Z']) {
+    const { value, hash } = readable(absences.read({ ...ABSENCE, deletedTime }));
+    expect(value).toMatchObject({ deletedTime: null, additionalFields: {} });
+    expect(versionRowOf(value as unknown as AbsenceVersionValue, null).isDeleted).toBe(false);
+    expect(hash).toEqual(readable(absences.read(ABSENCE)).hash);
+  }
+});
+
+it('a re-stamp, an href, the order of keys or of a set does not change a reject, and another content does', () => {
+  const rejectOf = (row: object) => refused(users.read({ b: 1, a: reference('x', 'y'), ...row }));
+  const reject = rejectOf({ grades: ['8', '9'] });
+  const a = { ...reference('x', 'y'), href: 'h' };
+  const moved = { grades: ['9', '8'], a, b: 1, dateLastModified: 'z' };
+  expect(rejectOf(moved).hash).toEqual(reject.hash);
+  expect(rejectOf({ a, grades: ['8', '9'] }).rejectId).not.toBe(reject.rejectId);
+  expect(rejectOf({ dateLastModified: 'z', grades: ['8', '9'] }).rejectId).toBe(reject.rejectId);
+  for (const changed of [rejectOf({ ...moved, b: 2 }), rejectOf({ grades: ['9'] })]) {
+    expect(changed.rejectId).not.toBe(reject.rejectId);
+    expect(changed.hash).not.toEqual(reject.hash);
+  }
+});
+
+it('any JSON is a row or a reject, and the same at every reading', () => {
+  const names = fc.constantFrom(...Object.keys(ABSENCE), 'deletedTime', '__proto__', 'metadata');
+  const values = fc.oneof(fc.constantFrom('a', 'b'), fc.jsonValue());
+  const rows = fc.oneof(fc.jsonValue(), fc.dictionary(names, values), fc.array(fc.jsonValue()));
+  fc.assert(
+    fc.property(rows, (row) => {
+      for (const reader of [users, absences]) {
+        const reading = reader.read(row);
+        if (reading.kind === 'row') expect(reader.encode(reading.value).length).toBeGreaterThan(0);
+        expect(reading.hash).toHaveLength(16);
+        expect(reader.read(row)).toEqual(reading);
+      }
+    }),
+    { numRuns: 300 },
   );
+});
 
-  it.each([undefined, '', ' \t', 5, ['a'], '\udc00'])(
-    'sourcedId %j is rejected, under a hash as its id',
-    (sourcedId) => {
-      const reading = refused(users.read({ sourcedId, givenName: 'Testa' }));
-      expect([reading.sourcedId, reading.rejectId]).toEqual([
-        null,
-        expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
-      ]);
-      expect(reading.reason).toContain('`sourcedId`');
-      expect(reading.reason).not.toContain('Testa');
-    },
-  );
-
-  it.each([
-    [{ fromTime: 'in the morning' }],
-    [{ fromTime: '2026-03-04T08:00:00' }],
-    [{ toTime: null }],
-    [{ deletedTime: 'yes' }],
-    [{ replaces: 'absence-0' }],
-    [{ replacedBy: { sourcedId: '' } }],
-    [{ fromTime: 1, toTime: 2, replaces: 2 }],
-    [{ '\ud800': 1, unknown: 1 }],
-    [JSON.parse('{"__proto__":{"a":1}}') as object],
-  ])('an absence with %j is rejected, with each field and no value in the reason', (fields) => {
-    const row = Object.defineProperties({ ...ABSENCE }, Object.getOwnPropertyDescriptors(fields));
-    const reading = refused(absences.read(row));
-    const id = 'absence-1';
-    expect(reading).toMatchObject({ sourcedId: id, rejectId: id, text: JSON.stringify(row) });
-    for (const field of Object.keys(fields))
-      if (!['\ud800', 'unknown'].includes(field)) expect(reading.reason).toContain(`\`${field}\``);
-    expect(reading.reason).not.toContain('morning');
+it('a row that is too large for a record is rejected, and one far too large loses its text', () => {
+  const reader = usersReader({ maxRecordBytes: 10_000 });
+  const exact = (length: number): object => ({ sourcedId: 'a', email: 'x'.repeat(length) });
+  const overhead = reader.encode(readable(reader.read(exact(9000))).value).length - 9000;
+  expect(reader.read(exact(10_000 - overhead)).kind).toBe('row');
+  expect(refused(reader.read(exact(10_001 - overhead)))).toMatchObject({
+    sourcedId: 'a',
+    rejectId: 'a',
+    text: expect.any(String) as string,
   });
-
-  it.each([
-    { deletedTime: '' },
-    { deletedTime: '2026-03-04T08:00:00.123456+01:00' },
-    { replaces: { ...reference('absence', 'absence-0'), extra: 1 }, replacedBy: null },
-    { student: 'x', school: 'y', absenceDurationValue: '45' },
-  ])('an absence with %j is accepted', (fields) => {
-    expect(absences.read({ ...ABSENCE, ...fields }).kind).toBe('row');
-  });
-
-  it('an absence whose deletedTime is the "no value" of a program is not deleted', () => {
-    for (const deletedTime of ['0001-01-01T00:00:00', '0001-01-01T00:00:00+01:00', '0000-12-31T23:00:00Z']) {
-      const { value, hash } = readable(absences.read({ ...ABSENCE, deletedTime }));
-      expect(value).toMatchObject({ deletedTime: null, additionalFields: {} });
-      expect(versionRowOf(value as unknown as AbsenceVersionValue, null).isDeleted).toBe(false);
-      expect(hash).toEqual(readable(absences.read(ABSENCE)).hash);
-    }
-  });
-
-  it('a re-stamp, an href, the order of keys or of a set does not change a reject, and another content does', () => {
-    const rejectOf = (row: object) => refused(users.read({ b: 1, a: reference('x', 'y'), ...row }));
-    const reject = rejectOf({ grades: ['8', '9'] });
-    const a = { ...reference('x', 'y'), href: 'h' };
-    const moved = { grades: ['9', '8'], a, b: 1, dateLastModified: 'z' };
-    expect(rejectOf(moved).hash).toEqual(reject.hash);
-    expect(rejectOf({ a, grades: ['8', '9'] }).rejectId).not.toBe(reject.rejectId);
-    expect(rejectOf({ dateLastModified: 'z', grades: ['8', '9'] }).rejectId).toBe(reject.rejectId);
-    for (const changed of [rejectOf({ ...moved, b: 2 }), rejectOf({ grades: ['9'] })]) {
-      expect(changed.rejectId).not.toBe(reject.rejectId);
-      expect(changed.hash).not.toEqual(reject.hash);
-    }
-  });
-
-  it('any JSON is a row or a reject, and the same at every reading', () => {
-    const names = fc.constantFrom(...Object.keys(ABSENCE), 'deletedTime', '__proto__', 'metadata');
-    const values = fc.oneof(fc.constantFrom('a', 'b'), fc.jsonValue());
-    const rows = fc.oneof(fc.jsonValue(), fc.dictionary(names, values), fc.array(fc.jsonValue()));
-    fc.assert(
-      fc.property(rows, (row) => {
-        for (const reader of [users, absences]) {
-          const reading = reader.read(row);
-          if (reading.kind === 'row') expect(reader.encode(reading.value).length).toBeGreaterThan(0);
-          expect(reading.hash).toHaveLength(16);
-          expect(reader.read(row)).toEqual(reading);
-        }
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('a row that is too large for a record is rejected, and one far too large loses its text', () => {
-    const reader = usersReader({ maxRecordBytes: 10_000 });
-    const exact = (length: number): object => ({ sourcedId: 'a', email: 'x'.repeat(length) });
-    const overhead = reader.encode(readable(reader.read(exact(9000))).value).length - 9000;
-    expect(reader.read(exact(10_000 - overhead)).kind).toBe('row');
-    expect(refused(reader.read(exact(10_001 - overhead)))).toMatchObject({
-      sourcedId: 'a',
-      rejectId: 'a',
-      text: expect.any(String) as string,
-    });
-    const huge = [
-      { metadata: 'æ'.repeat(6000) },
-      { [`name${'x'.repeat(11_000)}`]: 1 },
-      { grades: Array.from({ length: 20_000 }, () => '') },
-      { agents: Array.from({ length: 6000 }, () => ({ sourcedId: 'b' })) },
-    ];
-    for (const row of huge) expect(refused(reader.read({ sourcedId: 'a', ...row })).text).toBeNull();
-  });
+  const huge = [
+    { metadata: 'æ'.repeat(6000) },
+    { [`name${'x'.repeat(11_000)}`]: 1 },
+    { grades: Array.from({ length: 20_000 }, () => '') },
+    { agents: Array.from({ length: 6000 }, () => ({ sourcedId: 'b' })) },
+  ];
+  for (const row of huge) expect(refused(reader.read({ sourcedId: 'a', ...row })).text).toBeNull();
 });

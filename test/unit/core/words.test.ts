@@ -1,31 +1,29 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { countOf, formatAge, formatDuration, printable } from '../../../src/core/words.ts';
 
-describe('words', () => {
-  it.each([
-    [-5_000, '0 s'],
-    [0, '0 s'],
-    [119_999, '119 s'],
-    [120_000, '2 min'],
-    [7_199_999, '119 min'],
-    [7_200_000, '2 h'],
-    [47 * 3_600_000, '47 h'],
-    [48 * 3_600_000, '2 d'],
-  ])('%i ms is %s', (ms, expected) => {
-    expect(formatDuration(ms)).toBe(expected);
-  });
+it.each([
+  [-5_000, '0 s'],
+  [0, '0 s'],
+  [119_999, '119 s'],
+  [120_000, '2 min'],
+  [7_199_999, '119 min'],
+  [7_200_000, '2 h'],
+  [47 * 3_600_000, '47 h'],
+  [48 * 3_600_000, '2 d'],
+])('%i ms is %s', (ms, expected) => {
+  expect(formatDuration(ms)).toBe(expected);
+});
 
-  it('no time has no age, and a time ahead of ours no negative one', () => {
-    expect(formatAge(null, 1_000)).toBe('-');
-    expect(formatAge(9_000, 1_000)).toBe('0 s ago');
-  });
+it('no time has no age, and a time ahead of ours no negative one', () => {
+  expect(formatAge(null, 1_000)).toBe('-');
+  expect(formatAge(9_000, 1_000)).toBe('0 s ago');
+});
 
-  it('a count has its word', () => {
-    expect([0, 1, 12_345].map((count) => countOf(count, 'row'))).toEqual(['no rows', '1 row', '12,345 rows']);
-  });
+it('a count has its word', () => {
+  expect([0, 1, 12_345].map((count) => countOf(count, 'row'))).toEqual(['no rows', '1 row', '12,345 rows']);
+});
 
-  it('text from outside loses its control characters', () => {
-    expect(printable('a\u001B[2Jb\r\nc\u009Bd\u202Ee')).toBe('a\uFFFD[2Jb\uFFFD\uFFFDc\uFFFDd\uFFFDe');
-    expect(printable('Ærlig|æøå-1')).toBe('Ærlig|æøå-1');
-  });
+it('text from outside loses its control characters', () => {
+  expect(printable('a\u001B[2Jb\r\nc\u009Bd\u202Ee')).toBe('a\uFFFD[2Jb\uFFFD\uFFFDc\uFFFDd\uFFFDe');
+  expect(printable('Ærlig|æøå-1')).toBe('Ærlig|æøå-1');
 });

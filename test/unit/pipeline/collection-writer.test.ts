@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { withOffsets, type DeletionState, type SyncMode } from '../../../src/model/progress.ts';
 import type { ReadableRow, RowReader } from '../../../src/core/decoded-row.ts';
@@ -79,106 +79,104 @@ function beginSync(
   return sync;
 }
 
-describe('CollectionWriter', () => {
-  it('a stale page does not bring back what was removed after its request', async () => {
-    const { writer, published, load } = await bench();
-    await load(row('a', 'x'), row('b', 'x'));
-    const [full, delta] = [beginSync(writer, 'FULL'), beginSync(writer)];
-    const readVersion = writer.readVersion();
-    await writer.remove(full, 'rows', ['a']);
-    await writer.flush(full);
-    await writer.accept(delta, { rows: [row('a', 'x')], readVersion });
-    await writer.flush(delta);
-    expect(published().at(-1)).toEqual(['a', null]);
-  });
+it('a stale page does not bring back what was removed after its request', async () => {
+  const { writer, published, load } = await bench();
+  await load(row('a', 'x'), row('b', 'x'));
+  const [full, delta] = [beginSync(writer, 'FULL'), beginSync(writer)];
+  const readVersion = writer.readVersion();
+  await writer.remove(full, 'rows', ['a']);
+  await writer.flush(full);
+  await writer.accept(delta, { rows: [row('a', 'x')], readVersion });
+  await writer.flush(delta);
+  expect(published().at(-1)).toEqual(['a', null]);
+});
 
-  it('neither a row that another sync has read nor an unknown one is removed', async () => {
-    const { writer, published, accept, load } = await bench();
+it('neither a row that another sync has read nor an unknown one is removed', async () => {
+  const { writer, published, accept, load } = await bench();
+  await load(row('a', 'x'), row('b', 'x'));
+  const full = beginSync(writer, 'FULL');
+  const { keys: candidates, count } = await unseen(writer, full);
+  expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
+  const delta = beginSync(writer);
+  await accept(delta, row('a', 'x'));
+  await writer.remove(full, 'rows', [...candidates, 'nobody']);
+  await writer.flush(full);
+  expect(published().slice(2)).toEqual([['b', null]]);
+  expect(full.stats.rowsRemoved).toBe(1);
+  expect(writer.known.rows).toBe(1);
+});
+
+it('a new row, readable or not, does not hide that another one has vanished; an unreadable one counts as present', async () => {
+  for (const other of [row('c', 'x'), unreadable('c', 'odd')]) {
+    const { writer, accept, load, published } = await bench();
     await load(row('a', 'x'), row('b', 'x'));
     const full = beginSync(writer, 'FULL');
-    const { keys: candidates, count } = await unseen(writer, full);
-    expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
-    const delta = beginSync(writer);
-    await accept(delta, row('a', 'x'));
-    await writer.remove(full, 'rows', [...candidates, 'nobody']);
+    await accept(full, unreadable('a', 'odd'), other);
+    expect([full.seen?.size, hasSeenAll(full, writer.known.rows)]).toEqual([2, false]);
+    expect((await unseen(writer, full)).keys).toEqual(['b']);
     await writer.flush(full);
-    expect(published().slice(2)).toEqual([['b', null]]);
-    expect(full.stats.rowsRemoved).toBe(1);
-    expect(writer.known.rows).toBe(1);
-  });
+    expect([published().length, published('rejects').length]).toEqual(
+      other.decoded.kind === 'row' ? [3, 1] : [2, 2],
+    );
+  }
+});
 
-  it('a new row, readable or not, does not hide that another one has vanished; an unreadable one counts as present', async () => {
-    for (const other of [row('c', 'x'), unreadable('c', 'odd')]) {
-      const { writer, accept, load, published } = await bench();
-      await load(row('a', 'x'), row('b', 'x'));
-      const full = beginSync(writer, 'FULL');
-      await accept(full, unreadable('a', 'odd'), other);
-      expect([full.seen?.size, hasSeenAll(full, writer.known.rows)]).toEqual([2, false]);
-      expect((await unseen(writer, full)).keys).toEqual(['b']);
-      await writer.flush(full);
-      expect([published().length, published('rejects').length]).toEqual(
-        other.decoded.kind === 'row' ? [3, 1] : [2, 2],
-      );
-    }
-  });
+it('a commit that failed changes neither the index nor the progress, and stops every later decision', async () => {
+  let failing = false;
+  const { writer, hashesOf, accept } = await bench({ failCommit: () => failing });
+  const sync = beginSync(writer, 'FULL');
+  await accept(sync, row('a', 'x'));
+  await writer.flush(sync);
+  const before = writer.progress;
+  failing = true;
+  await accept(sync, row('b', 'x'));
+  await expect(writer.flush(sync)).rejects.toThrow('the commit failed');
+  expect(writer.progress).toBe(before);
+  await expect(accept(sync, row('c', 'x'))).rejects.toThrow('the commit failed');
+  expect(await hashesOf('a', 'b')).toEqual([hash('x'), null]);
+});
 
-  it('a commit that failed changes neither the index nor the progress, and stops every later decision', async () => {
-    let failing = false;
-    const { writer, hashesOf, accept } = await bench({ failCommit: () => failing });
-    const sync = beginSync(writer, 'FULL');
-    await accept(sync, row('a', 'x'));
-    await writer.flush(sync);
-    const before = writer.progress;
-    failing = true;
-    await accept(sync, row('b', 'x'));
-    await expect(writer.flush(sync)).rejects.toThrow('the commit failed');
-    expect(writer.progress).toBe(before);
-    await expect(accept(sync, row('c', 'x'))).rejects.toThrow('the commit failed');
-    expect(await hashesOf('a', 'b')).toEqual([hash('x'), null]);
-  });
+it('a lost index stops every decision, and does not say that no row is missing', async () => {
+  const { writer, index, accept, load } = await bench();
+  await load(row('a', 'x'));
+  const next = beginSync(writer, 'FULL');
+  await index.rebuild();
+  await expect(unseen(writer, next)).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
+  await expect(accept(next, row('a', 'y'))).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
+});
 
-  it('a lost index stops every decision, and does not say that no row is missing', async () => {
-    const { writer, index, accept, load } = await bench();
-    await load(row('a', 'x'));
-    const next = beginSync(writer, 'FULL');
-    await index.rebuild();
-    await expect(unseen(writer, next)).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
-    await expect(accept(next, row('a', 'y'))).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
-  });
+it('a slow page does not overwrite newer rows, even after a large load', async () => {
+  const { writer, published, accept } = await bench();
+  const [slow, quick] = [beginSync(writer, 'FULL'), beginSync(writer)];
+  const readVersion = writer.readVersion();
+  for (const part of [0, 1, 2]) {
+    await accept(quick, ...Array.from({ length: 10_000 }, (_, number) => row(`${part}-${number}`, 'new')));
+    await writer.flush(quick);
+  }
+  await writer.accept(slow, { rows: [row('0-0', 'old'), row('2-9999', 'old')], readVersion });
+  await writer.flush(slow);
+  expect(published()).toHaveLength(30_000);
+});
 
-  it('a slow page does not overwrite newer rows, even after a large load', async () => {
-    const { writer, published, accept } = await bench();
-    const [slow, quick] = [beginSync(writer, 'FULL'), beginSync(writer)];
-    const readVersion = writer.readVersion();
-    for (const part of [0, 1, 2]) {
-      await accept(quick, ...Array.from({ length: 10_000 }, (_, number) => row(`${part}-${number}`, 'new')));
-      await writer.flush(quick);
-    }
-    await writer.accept(slow, { rows: [row('0-0', 'old'), row('2-9999', 'old')], readVersion });
-    await writer.flush(slow);
-    expect(published()).toHaveLength(30_000);
+it('an unfinished sync moves neither the watermark nor the last complete sync', async () => {
+  const { writer, accept } = await bench();
+  const sync = beginSync(writer, 'FULL');
+  const { syncId } = sync.stats;
+  await accept(sync, row('a', 'x'));
+  await writer.flush(sync, { watermarkMs: 5_000, isWhole: true });
+  const { lastCompleteFull: complete } = writer.progress ?? {};
+  expect(complete).toMatchObject({ syncId, rows: 1, offsets: { 'p.north.users/0': 1 } });
+  await accept(sync, row('a', 'y'));
+  await writer.flush(sync);
+  await writer.flush(sync, 'incomplete');
+  expect(writer.progress).toMatchObject({
+    watermarkMs: 5_000,
+    lastCompleteFull: complete,
+    complete: false,
   });
-
-  it('an unfinished sync moves neither the watermark nor the last complete sync', async () => {
-    const { writer, accept } = await bench();
-    const sync = beginSync(writer, 'FULL');
-    const { syncId } = sync.stats;
-    await accept(sync, row('a', 'x'));
-    await writer.flush(sync, { watermarkMs: 5_000, isWhole: true });
-    const { lastCompleteFull: complete } = writer.progress ?? {};
-    expect(complete).toMatchObject({ syncId, rows: 1, offsets: { 'p.north.users/0': 1 } });
-    await accept(sync, row('a', 'y'));
-    await writer.flush(sync);
-    await writer.flush(sync, 'incomplete');
-    expect(writer.progress).toMatchObject({
-      watermarkMs: 5_000,
-      lastCompleteFull: complete,
-      complete: false,
-    });
-    // A clock that was set back is followed, so that no change since then is skipped.
-    await writer.flush(sync, { watermarkMs: 2_000, isWhole: false });
-    expect(writer.progress?.watermarkMs).toBe(2_000);
-  });
+  // A clock that was set back is followed, so that no change since then is skipped.
+  await writer.flush(sync, { watermarkMs: 2_000, isWhole: false });
+  expect(writer.progress?.watermarkMs).toBe(2_000);
 });
 
 it('what a full sync has settled of missing rows stands beside its removals, whichever sync commits them; its id only in its own last transaction, or where it began a hold', async () => {
@@ -211,80 +209,78 @@ it('what a full sync has settled of missing rows stands beside its removals, whi
 });
 
 /** Several syncs run concurrently against a hub that keeps changing. */
-describe('concurrent syncs', () => {
-  const KEYS = ['a', 'b', 'c'];
-  const step = fc.record({
-    kind: fc.constantFrom('change', 'request', 'accept', 'flush', 'renew'),
-    sync: fc.nat(2),
-    keys: fc.subarray(KEYS, { minLength: 1 }),
-  });
-  type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+const KEYS = ['a', 'b', 'c'];
+const step = fc.record({
+  kind: fc.constantFrom('change', 'request', 'accept', 'flush', 'renew'),
+  sync: fc.nat(2),
+  keys: fc.subarray(KEYS, { minLength: 1 }),
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-  async function play(steps: readonly Step[], contentOf: (version: number) => string) {
-    const built = await bench();
-    const { writer } = built;
-    const hub = new Map(KEYS.map((key) => [key, 0]));
-    const lanes = [0, 1, 2].map(() => ({
-      sync: beginSync(writer, 'FULL'),
-      pages: [] as { rows: KeyedRow[]; readVersion: number }[],
-    }));
-    const request = (keys: readonly string[]) => ({
-      readVersion: writer.readVersion(),
-      rows: keys.map((key) => row(key, contentOf(hub.get(key) ?? 0))),
-    });
-    for (const each of steps) {
-      if (each.kind === 'change') hub.set(each.keys[0] ?? '', (hub.get(each.keys[0] ?? '') ?? 0) + 1);
-      const lane = lanes[each.sync];
-      if (lane === undefined) continue;
-      if (each.kind === 'request') lane.pages.push(request(each.keys));
-      if (each.kind === 'flush') await writer.flush(lane.sync);
-      if (each.kind === 'accept') {
-        const page = lane.pages.shift();
-        if (page !== undefined) await writer.accept(lane.sync, page);
-        if (hasSeenAll(lane.sync, writer.known.rows)) {
-          await writer.flush(lane.sync);
-          const missed = await writer.read((table) =>
-            table.find('rows', (key) => !hasSeen(lane.sync, 'rows', key)),
-          );
-          expect(missed.keys).toEqual([]);
-        }
-      }
-      if (each.kind === 'renew') {
+async function play(steps: readonly Step[], contentOf: (version: number) => string) {
+  const built = await bench();
+  const { writer } = built;
+  const hub = new Map(KEYS.map((key) => [key, 0]));
+  const lanes = [0, 1, 2].map(() => ({
+    sync: beginSync(writer, 'FULL'),
+    pages: [] as { rows: KeyedRow[]; readVersion: number }[],
+  }));
+  const request = (keys: readonly string[]) => ({
+    readVersion: writer.readVersion(),
+    rows: keys.map((key) => row(key, contentOf(hub.get(key) ?? 0))),
+  });
+  for (const each of steps) {
+    if (each.kind === 'change') hub.set(each.keys[0] ?? '', (hub.get(each.keys[0] ?? '') ?? 0) + 1);
+    const lane = lanes[each.sync];
+    if (lane === undefined) continue;
+    if (each.kind === 'request') lane.pages.push(request(each.keys));
+    if (each.kind === 'flush') await writer.flush(lane.sync);
+    if (each.kind === 'accept') {
+      const page = lane.pages.shift();
+      if (page !== undefined) await writer.accept(lane.sync, page);
+      if (hasSeenAll(lane.sync, writer.known.rows)) {
         await writer.flush(lane.sync);
-        writer.end(lane.sync);
-        lane.pages = [];
-        lane.sync = beginSync(writer, 'FULL');
+        const missed = await writer.read((table) =>
+          table.find('rows', (key) => !hasSeen(lane.sync, 'rows', key)),
+        );
+        expect(missed.keys).toEqual([]);
       }
     }
-    const last = beginSync(writer);
-    await writer.accept(last, request(KEYS));
-    await writer.flush(last);
-    return { ...built, hub };
+    if (each.kind === 'renew') {
+      await writer.flush(lane.sync);
+      writer.end(lane.sync);
+      lane.pages = [];
+      lane.sync = beginSync(writer, 'FULL');
+    }
   }
+  const last = beginSync(writer);
+  await writer.accept(last, request(KEYS));
+  await writer.flush(last);
+  return { ...built, hub };
+}
 
-  /** Every version has a content of its own, or every other one. */
-  const contents = fc.constantFrom(1_000, 2);
+/** Every version has a content of its own, or every other one. */
+const contents = fc.constantFrom(1_000, 2);
 
-  it("no key ever goes back to an older version, and each ends with the hub's version; each change is published once, under its own id, and the index equals the last record", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 60 }), contents, async (steps, count) => {
-        const { published, hub, hashesOf, transactions } = await play(steps, (version) =>
-          String(version % count),
-        );
-        const hashes = await hashesOf(...KEYS);
-        for (const [position, key] of KEYS.entries()) {
-          const versions = published().flatMap(([name, content]) => (name === key ? [Number(content)] : []));
-          expect(versions.every((version, at) => version !== versions[at - 1])).toBe(true);
-          if (count > 2) expect(versions).toEqual(versions.toSorted((one, other) => one - other));
-          expect(versions.at(-1)).toBe((hub.get(key) ?? 0) % count);
-          expect(hashes[position]).toEqual(hash(String(versions.at(-1))));
-        }
-        const ids = transactions.flatMap(({ records }) => records.map(({ headers }) => headers['ce_id']));
-        expect(new Set(ids).size).toBe(ids.length);
-        const sequences = transactions.map(({ progress }) => progress.sequence);
-        expect(sequences).toEqual(sequences.map((_, at) => at + 1));
-      }),
-      { numRuns: 500 },
-    );
-  });
+it("no key ever goes back to an older version, and each ends with the hub's version; each change is published once, under its own id, and the index equals the last record", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), contents, async (steps, count) => {
+      const { published, hub, hashesOf, transactions } = await play(steps, (version) =>
+        String(version % count),
+      );
+      const hashes = await hashesOf(...KEYS);
+      for (const [position, key] of KEYS.entries()) {
+        const versions = published().flatMap(([name, content]) => (name === key ? [Number(content)] : []));
+        expect(versions.every((version, at) => version !== versions[at - 1])).toBe(true);
+        if (count > 2) expect(versions).toEqual(versions.toSorted((one, other) => one - other));
+        expect(versions.at(-1)).toBe((hub.get(key) ?? 0) % count);
+        expect(hashes[position]).toEqual(hash(String(versions.at(-1))));
+      }
+      const ids = transactions.flatMap(({ records }) => records.map(({ headers }) => headers['ce_id']));
+      expect(new Set(ids).size).toBe(ids.length);
+      const sequences = transactions.map(({ progress }) => progress.sequence);
+      expect(sequences).toEqual(sequences.map((_, at) => at + 1));
+    }),
+    { numRuns: 500 },
+  );
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import type { SourceScan } from '../../../src/source/source-scan.ts';
 import { MadeHub } from './support/made-hub.ts';
@@ -33,51 +33,44 @@ it('the watermark of a sync of several scans is by the earliest page, whichever 
   expect(parts.writer.progress?.watermarkMs).toBe(nowMs - 5 * MINUTE);
 });
 
-describe('deltaOverlap', () => {
-  it('raised at a restart applies to the very next incremental sync, and is applied once', async () => {
-    const hub = loaded();
-    await runSync(await hub.session({ overlapMs: 5 * MINUTE }), 'FULL', { signal });
-    const loadedAtMs = hub.nowMs;
-    // The row is stamped twelve minutes before it is visible, as by a hub that refreshes its view.
-    hub.nowMs += 13 * MINUTE;
-    hub.put('late', 1, { modifiedAtMs: loadedAtMs - 12 * MINUTE });
-    const parts = await hub.session({ overlapMs: 20 * MINUTE });
-    expect(await runSync(parts, 'INCREMENTAL', { signal })).toMatchObject({ stats: { rowsCreated: 1 } });
-    const secondAtMs = hub.nowMs;
-    hub.nowMs += MINUTE;
-    await runSync(parts, 'INCREMENTAL', { signal });
-    expect(hub.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
-  });
+it('deltaOverlap raised at a restart applies to the very next incremental sync, and is applied once', async () => {
+  const hub = loaded();
+  await runSync(await hub.session({ overlapMs: 5 * MINUTE }), 'FULL', { signal });
+  const loadedAtMs = hub.nowMs;
+  // The row is stamped twelve minutes before it is visible, as by a hub that refreshes its view.
+  hub.nowMs += 13 * MINUTE;
+  hub.put('late', 1, { modifiedAtMs: loadedAtMs - 12 * MINUTE });
+  const parts = await hub.session({ overlapMs: 20 * MINUTE });
+  expect(await runSync(parts, 'INCREMENTAL', { signal })).toMatchObject({ stats: { rowsCreated: 1 } });
+  const secondAtMs = hub.nowMs;
+  hub.nowMs += MINUTE;
+  await runSync(parts, 'INCREMENTAL', { signal });
+  expect(hub.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
+});
 
-  it.each([
-    [
-      'is not blamed where no incremental sync brought a row: a filter that selects nothing is',
-      false,
-      2,
-      true,
-    ],
-    ['that is too small shows at the next full sync', true, 1, null],
-  ])('%s', async (_, filterSelects, rowsLate, isFilterMute) => {
-    const hub = loaded();
-    hub.filterSelects = filterSelects;
-    const parts = await hub.session({ overlapMs: 5 * MINUTE });
-    await runSync(parts, 'FULL', { signal });
-    for (let minute = 1; minute <= 60; minute += 1) {
-      hub.nowMs += MINUTE;
-      if (minute === 10) hub.put('met', 1);
-      // The row is stamped twelve minutes before it is visible.
-      if (minute === 30) hub.put('late', 1, { modifiedAtMs: hub.nowMs - 12 * MINUTE });
-      await runSync(parts, 'INCREMENTAL', { signal });
-    }
-    // One row changed under a timestamp of last month, and one is re-stamped.
-    hub.put('u1', 2, { modifiedAtMs: hub.nowMs - 30 * DAY });
-    hub.put('u2', 2);
-    const result = await runSync(parts, 'FULL', { signal });
-    expect(result).toMatchObject({
-      kind: 'complete',
-      stats: { rowsCreated: rowsLate, rowsUpdated: 2, rowsLate, isFilterMute },
-    });
-    // A second full sync at once has nothing to judge by.
-    expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ stats: { rowsLate: null } });
+it.each([
+  ['is not blamed where no incremental sync brought a row: a filter that selects nothing is', false, 2, true],
+  ['that is too small shows at the next full sync', true, 1, null],
+])('deltaOverlap %s', async (_, filterSelects, rowsLate, isFilterMute) => {
+  const hub = loaded();
+  hub.filterSelects = filterSelects;
+  const parts = await hub.session({ overlapMs: 5 * MINUTE });
+  await runSync(parts, 'FULL', { signal });
+  for (let minute = 1; minute <= 60; minute += 1) {
+    hub.nowMs += MINUTE;
+    if (minute === 10) hub.put('met', 1);
+    // The row is stamped twelve minutes before it is visible.
+    if (minute === 30) hub.put('late', 1, { modifiedAtMs: hub.nowMs - 12 * MINUTE });
+    await runSync(parts, 'INCREMENTAL', { signal });
+  }
+  // One row changed under a timestamp of last month, and one is re-stamped.
+  hub.put('u1', 2, { modifiedAtMs: hub.nowMs - 30 * DAY });
+  hub.put('u2', 2);
+  const result = await runSync(parts, 'FULL', { signal });
+  expect(result).toMatchObject({
+    kind: 'complete',
+    stats: { rowsCreated: rowsLate, rowsUpdated: 2, rowsLate, isFilterMute },
   });
+  // A second full sync at once has nothing to judge by.
+  expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ stats: { rowsLate: null } });
 });

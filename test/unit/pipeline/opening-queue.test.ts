@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import type { ConfigChange } from '../../../src/config/config-file.ts';
@@ -120,184 +120,178 @@ const trouble = (code: ErrorCode): RollcallError =>
   new RollcallError(code, 'it does not fit', { remedy: 'Mend it.' });
 const without = (...ids: string[]): string[] => TENANTS.filter((tenantId) => !ids.includes(tenantId));
 
-describe('a start with many tenants', () => {
-  it('opens ten tenants at a time, and serves the first before the last is opened', async () => {
-    const { begun, open, prepare } = heldOpenings();
-    const { served } = worker(prepare);
-    let most = 0;
-    for (const tenantId of TENANTS) {
-      await vi.waitFor(() => expect(open.has(tenantId)).toBe(true));
-      most = Math.max(most, open.size);
-      if (tenantId === TENANTS.at(-1)) expect(served.length).toBeGreaterThanOrEqual(TENANTS.length - AT_ONCE);
-      open.get(tenantId)?.resolve();
-    }
-    await vi.waitFor(() => expect(served).toEqual(TENANTS));
-    expect([most, begun.length]).toEqual([AT_ONCE, TENANTS.length]);
-  });
-
-  it('serves the others while openings hang, or fail and wait for their next attempt', async () => {
-    const { served, failures } = worker((tenantId) => {
-      const number = TENANTS.indexOf(tenantId);
-      if (number < AT_ONCE) return new Promise(() => undefined);
-      return number % 2 === 0 ? Promise.resolve() : Promise.reject(trouble('KAFKA_UNREACHABLE'));
-    });
-    await passes(29_000);
-    expect([served, failures]).toEqual([[], []]);
-    await passes(1_400);
-    expect(served).toEqual(TENANTS.slice(AT_ONCE).filter((_, number) => number % 2 === 0));
-    expect(new Set(failures).size).toBe((TENANTS.length - AT_ONCE) / 2);
-  });
-
-  it('stops at once while tenants wait for their turn', async () => {
-    const { begun, open, prepare } = heldOpenings();
-    const { stop } = worker(prepare);
-    await vi.waitFor(() => expect(begun.length).toBe(AT_ONCE));
-    for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
-    await stop();
-    expect(begun.length).toBe(AT_ONCE);
-  });
+it('a start with many tenants opens ten tenants at a time, and serves the first before the last is opened', async () => {
+  const { begun, open, prepare } = heldOpenings();
+  const { served } = worker(prepare);
+  let most = 0;
+  for (const tenantId of TENANTS) {
+    await vi.waitFor(() => expect(open.has(tenantId)).toBe(true));
+    most = Math.max(most, open.size);
+    if (tenantId === TENANTS.at(-1)) expect(served.length).toBeGreaterThanOrEqual(TENANTS.length - AT_ONCE);
+    open.get(tenantId)?.resolve();
+  }
+  await vi.waitFor(() => expect(served).toEqual(TENANTS));
+  expect([most, begun.length]).toEqual([AT_ONCE, TENANTS.length]);
 });
 
-describe('a tenant that needs a person', () => {
-  const FEW = ['t1', 't2', 't3', 't4'];
-  const others = ['t1', 't2', 't4'];
-
-  it('fails alone, and is tried again every five minutes until it opens', async () => {
-    let attempts = 0;
-    const { served } = worker((tenantId) => {
-      if (tenantId !== 't3') return Promise.resolve();
-      attempts += 1;
-      return attempts < 3 ? Promise.reject(trouble('KAFKA_TOPIC_MISMATCH')) : Promise.resolve();
-    }, FEW);
-    await passes(299_000);
-    expect([served, attempts]).toEqual([others, 1]);
-    await passes(2_000);
-    expect(attempts).toBe(2);
-    await passes(300_000);
-    expect(served).toEqual([...others, 't3']);
+it('a start with many tenants serves the others while openings hang, or fail and wait for their next attempt', async () => {
+  const { served, failures } = worker((tenantId) => {
+    const number = TENANTS.indexOf(tenantId);
+    if (number < AT_ONCE) return new Promise(() => undefined);
+    return number % 2 === 0 ? Promise.resolve() : Promise.reject(trouble('KAFKA_UNREACHABLE'));
   });
-
-  it('is taken back from a process that took it over when that one has ended, after seconds and not in turns', async () => {
-    let attempts = 0;
-    const {
-      served,
-      stopped,
-      others: elsewhere,
-    } = worker((tenantId) => {
-      if (tenantId !== 't3') return Promise.resolve();
-      attempts += 1;
-      return Promise.reject(trouble('OWNERSHIP_LOST'));
-    }, FEW);
-    elsewhere.add('t3');
-    await passes(50_000);
-    // Each attempt is a tenure of its own, with another tenant object.
-    expect([attempts, stopped, served]).toEqual([1, ['t3'], others]);
-    elsewhere.delete('t3');
-    await passes(10_000);
-    expect(attempts).toBeGreaterThan(1);
-    await passes(300_000);
-    expect(attempts).toBeLessThan(12);
-  });
-
-  it('ends the process once every other one has failed as well', async () => {
-    const last = Promise.withResolvers<void>();
-    const failing = () => Promise.reject<void>(trouble('KAFKA_TOPIC_MISMATCH'));
-    const { running, ended } = worker((tenantId) => (tenantId === 't3' ? last.promise : failing()), FEW);
-    await passes(1_000);
-    expect(ended).not.toHaveBeenCalled();
-    last.reject(trouble('KAFKA_TOPIC_MISMATCH'));
-    await expect(running).rejects.toMatchObject({ code: 'KAFKA_TOPIC_MISMATCH' });
-  });
-
-  it('ends no process that has only some of the tenants, or that another process has superseded', async () => {
-    const { assign, ended } = worker(
-      (tenantId) => Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH')),
-      FEW,
-    );
-    await passes(10_000);
-    assign(['t1', 't2']);
-    await passes(301_000);
-    expect(ended).not.toHaveBeenCalled();
-  });
+  await passes(29_000);
+  expect([served, failures]).toEqual([[], []]);
+  await passes(1_400);
+  expect(served).toEqual(TENANTS.slice(AT_ONCE).filter((_, number) => number % 2 === 0));
+  expect(new Set(failures).size).toBe((TENANTS.length - AT_ONCE) / 2);
 });
 
-describe('a tenant that is assigned to this process', () => {
-  it('is mirrored until it is assigned to another one or the membership is lost, and from the next assignment on again', async () => {
-    const { served, failures, stopped, assign, lose } = worker(opens);
-    await passes(1_000);
-    assign(without('t3'));
-    await passes(0);
-    expect(stopped).toEqual(['t3']);
-    assign(TENANTS);
+it('a start with many tenants stops at once while tenants wait for their turn', async () => {
+  const { begun, open, prepare } = heldOpenings();
+  const { stop } = worker(prepare);
+  await vi.waitFor(() => expect(begun.length).toBe(AT_ONCE));
+  for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
+  await stop();
+  expect(begun.length).toBe(AT_ONCE);
+});
+
+const FEW = ['t1', 't2', 't3', 't4'];
+const others = ['t1', 't2', 't4'];
+
+it('a tenant that needs a person fails alone, and is tried again every five minutes until it opens', async () => {
+  let attempts = 0;
+  const { served } = worker((tenantId) => {
+    if (tenantId !== 't3') return Promise.resolve();
+    attempts += 1;
+    return attempts < 3 ? Promise.reject(trouble('KAFKA_TOPIC_MISMATCH')) : Promise.resolve();
+  }, FEW);
+  await passes(299_000);
+  expect([served, attempts]).toEqual([others, 1]);
+  await passes(2_000);
+  expect(attempts).toBe(2);
+  await passes(300_000);
+  expect(served).toEqual([...others, 't3']);
+});
+
+it('a tenant that needs a person is taken back from a process that took it over when that one has ended, after seconds and not in turns', async () => {
+  let attempts = 0;
+  const {
+    served,
+    stopped,
+    others: elsewhere,
+  } = worker((tenantId) => {
+    if (tenantId !== 't3') return Promise.resolve();
+    attempts += 1;
+    return Promise.reject(trouble('OWNERSHIP_LOST'));
+  }, FEW);
+  elsewhere.add('t3');
+  await passes(50_000);
+  // Each attempt is a tenure of its own, with another tenant object.
+  expect([attempts, stopped, served]).toEqual([1, ['t3'], others]);
+  elsewhere.delete('t3');
+  await passes(10_000);
+  expect(attempts).toBeGreaterThan(1);
+  await passes(300_000);
+  expect(attempts).toBeLessThan(12);
+});
+
+it('a tenant that needs a person ends the process once every other one has failed as well', async () => {
+  const last = Promise.withResolvers<void>();
+  const failing = () => Promise.reject<void>(trouble('KAFKA_TOPIC_MISMATCH'));
+  const { running, ended } = worker((tenantId) => (tenantId === 't3' ? last.promise : failing()), FEW);
+  await passes(1_000);
+  expect(ended).not.toHaveBeenCalled();
+  last.reject(trouble('KAFKA_TOPIC_MISMATCH'));
+  await expect(running).rejects.toMatchObject({ code: 'KAFKA_TOPIC_MISMATCH' });
+});
+
+it('a tenant that needs a person ends no process that has only some of the tenants, or that another process has superseded', async () => {
+  const { assign, ended } = worker(
+    (tenantId) => Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH')),
+    FEW,
+  );
+  await passes(10_000);
+  assign(['t1', 't2']);
+  await passes(301_000);
+  expect(ended).not.toHaveBeenCalled();
+});
+
+it('a tenant that is assigned to this process is mirrored until it is assigned to another one or the membership is lost, and from the next assignment on again', async () => {
+  const { served, failures, stopped, assign, lose } = worker(opens);
+  await passes(1_000);
+  assign(without('t3'));
+  await passes(0);
+  expect(stopped).toEqual(['t3']);
+  assign(TENANTS);
+  await passes(100);
+  expect(served).toEqual([...TENANTS, 't3']);
+  lose();
+  await passes(0);
+  expect([stopped.toSorted(), failures]).toEqual([[...TENANTS, 't3'].toSorted(), TENANTS]);
+  assign([]);
+  served.length = 0;
+  // What another worker held until now begins after that one has had time to end, the others at once.
+  assign(['t1', 't2'], ['t2']);
+  await passes(499);
+  expect(served).toEqual(['t1']);
+  await passes(501);
+  expect(served).toEqual(['t1', 't2']);
+});
+
+it('a tenant that is assigned to this process begins anew when its configuration has changed, ends at once when that does not name it, and begins when it does and it is assigned; no other one', async () => {
+  const { served, stopped, assign, configure, rejoin } = worker(opens);
+  await passes(1_000);
+  configure(TENANTS, ['t3', 't5']);
+  await passes(100);
+  expect([stopped, served]).toEqual([
+    ['t3', 't5'],
+    [...TENANTS, 't3', 't5'],
+  ]);
+  expect(rejoin).not.toHaveBeenCalled();
+  assign(without('t5'));
+  configure(TENANTS, ['t5']);
+  configure([...without('t3'), 'new']);
+  await passes(1_000);
+  expect([stopped.slice(2), rejoin.mock.calls.length, served.slice(TENANTS.length + 2)]).toEqual([
+    ['t5', 't3'],
+    1,
+    [],
+  ]);
+  for (const ids of [
+    [...without('t3'), 'new'],
+    [...TENANTS, 'new'],
+  ]) {
+    configure(ids);
+    assign(ids);
     await passes(100);
-    expect(served).toEqual([...TENANTS, 't3']);
-    lose();
-    await passes(0);
-    expect([stopped.toSorted(), failures]).toEqual([[...TENANTS, 't3'].toSorted(), TENANTS]);
-    assign([]);
-    served.length = 0;
-    // What another worker held until now begins after that one has had time to end, the others at once.
-    assign(['t1', 't2'], ['t2']);
-    await passes(499);
-    expect(served).toEqual(['t1']);
-    await passes(501);
-    expect(served).toEqual(['t1', 't2']);
-  });
+  }
+  expect([stopped, served.slice(TENANTS.length + 2)]).toEqual([
+    ['t3', 't5', 't5', 't3'],
+    ['t5', 'new', 't3'],
+  ]);
+});
 
-  it('begins anew when its configuration has changed, ends at once when that does not name it, and begins when it does and it is assigned; no other one', async () => {
-    const { served, stopped, assign, configure, rejoin } = worker(opens);
-    await passes(1_000);
-    configure(TENANTS, ['t3', 't5']);
-    await passes(100);
-    expect([stopped, served]).toEqual([
-      ['t3', 't5'],
-      [...TENANTS, 't3', 't5'],
-    ]);
-    expect(rejoin).not.toHaveBeenCalled();
-    assign(without('t5'));
-    configure(TENANTS, ['t5']);
-    configure([...without('t3'), 'new']);
-    await passes(1_000);
-    expect([stopped.slice(2), rejoin.mock.calls.length, served.slice(TENANTS.length + 2)]).toEqual([
-      ['t5', 't3'],
-      1,
-      [],
-    ]);
-    for (const ids of [
-      [...without('t3'), 'new'],
-      [...TENANTS, 'new'],
-    ]) {
-      configure(ids);
-      assign(ids);
-      await passes(100);
-    }
-    expect([stopped, served.slice(TENANTS.length + 2)]).toEqual([
-      ['t3', 't5', 't5', 't3'],
-      ['t5', 'new', 't3'],
-    ]);
-  });
+it('a tenant that is changed and removed while it still ends its last transaction is not begun', async () => {
+  const { begun, open, prepare } = heldOpenings();
+  const { configure, ended } = worker(prepare);
+  await passes(1_000);
+  const [first = ''] = begun;
+  configure(TENANTS, [first]);
+  configure(without(first));
+  open.get(first)?.resolve();
+  await passes(1_000);
+  expect(ended).not.toHaveBeenCalled();
+  expect(begun.filter((tenantId) => tenantId === first)).toHaveLength(1);
+  for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
+});
 
-  it('that is changed and removed while it still ends its last transaction is not begun', async () => {
-    const { begun, open, prepare } = heldOpenings();
-    const { configure, ended } = worker(prepare);
-    await passes(1_000);
-    const [first = ''] = begun;
-    configure(TENANTS, [first]);
-    configure(without(first));
-    open.get(first)?.resolve();
-    await passes(1_000);
-    expect(ended).not.toHaveBeenCalled();
-    expect(begun.filter((tenantId) => tenantId === first)).toHaveLength(1);
-    for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
-  });
-
-  it('has stopped before the process leaves the group, and is not changed any more when the process is ending', async () => {
-    const { followed, left, served, configure, stop } = worker(opens);
-    await vi.waitFor(() => expect(served).toEqual(TENANTS));
-    const stopping = stop();
-    configure(TENANTS, ['t3']);
-    await stopping;
-    expect([served, followed]).toEqual([TENANTS, ['no more']]);
-    expect(left.map((each) => each.toSorted())).toEqual([TENANTS.toSorted()]);
-  });
+it('a tenant that is assigned to this process has stopped before the process leaves the group, and is not changed any more when the process is ending', async () => {
+  const { followed, left, served, configure, stop } = worker(opens);
+  await vi.waitFor(() => expect(served).toEqual(TENANTS));
+  const stopping = stop();
+  configure(TENANTS, ['t3']);
+  await stopping;
+  expect([served, followed]).toEqual([TENANTS, ['no more']]);
+  expect(left.map((each) => each.toSorted())).toEqual([TENANTS.toSorted()]);
 });

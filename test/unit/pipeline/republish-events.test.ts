@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import { MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
@@ -87,56 +87,53 @@ async function bench(count: number, { note = 'private', keepsNotes = false } = {
   };
 }
 
-describe('republish absence-changes', () => {
-  it('publishes every event without what the mapping drops, in transactions of 10,000 events and of some 8 MB', async () => {
-    const { republish, sizes, last } = await bench(25_000);
-    expect((await republish()).published).toBe(25_000);
-    expect(sizes).toEqual([10_000, 10_000, 5_000]);
-    expect(new Set([...last().values()].map((each) => each?.note))).toEqual(new Set([null]));
-    const large = await bench(5, { note: 'x'.repeat(3_000_000), keepsNotes: true });
-    await large.republish();
-    expect(large.sizes).toEqual([3, 2]);
-  });
+it('republish absence-changes publishes every event without what the mapping drops, in transactions of 10,000 events and of some 8 MB', async () => {
+  const { republish, sizes, last } = await bench(25_000);
+  expect((await republish()).published).toBe(25_000);
+  expect(sizes).toEqual([10_000, 10_000, 5_000]);
+  expect(new Set([...last().values()].map((each) => each?.note))).toEqual(new Set([null]));
+  const large = await bench(5, { note: 'x'.repeat(3_000_000), keepsNotes: true });
+  await large.republish();
+  expect(large.sizes).toEqual([3, 2]);
+});
 
-  it('publishes the last event of an absence, once, as a snapshot, and none of one that was forgotten', async () => {
-    const { before, publish, republish, last, sizes } = await bench(0);
-    for (const step of [1, 2, 3]) before('a1', { step, note: 'private' });
-    for (const event of [{ step: 1, note: null }, null]) await publish('a2', event);
-    expect(await republish()).toMatchObject({ published: 1, missing: [] });
-    expect(sizes.slice(2)).toEqual([1]);
-    expect(Object.fromEntries(last())).toEqual({ a1: { step: 3, note: null, snapshot: true }, a2: null });
-  });
+it('republish absence-changes publishes the last event of an absence, once, as a snapshot, and none of one that was forgotten', async () => {
+  const { before, publish, republish, last, sizes } = await bench(0);
+  for (const step of [1, 2, 3]) before('a1', { step, note: 'private' });
+  for (const event of [{ step: 1, note: null }, null]) await publish('a2', event);
+  expect(await republish()).toMatchObject({ published: 1, missing: [] });
+  expect(sizes.slice(2)).toEqual([1]);
+  expect(Object.fromEntries(last())).toEqual({ a1: { step: 3, note: null, snapshot: true }, a2: null });
+});
 
-  it('publishes only the named absences, and names those that have no event', async () => {
-    const { republish, last } = await bench(3);
-    expect(await republish('a1', 'a7')).toMatchObject({ published: 1, missing: ['a7'] });
-    expect([...last().values()].map((each) => each?.note)).toEqual(['private', null, 'private']);
-  });
+it('republish absence-changes publishes only the named absences, and names those that have no event', async () => {
+  const { republish, last } = await bench(3);
+  expect(await republish('a1', 'a7')).toMatchObject({ published: 1, missing: ['a7'] });
+  expect([...last().values()].map((each) => each?.note)).toEqual(['private', null, 'private']);
+});
 
-  // The first reading finds the last events, the second one publishes them.
-  it.each([1, 2])(
-    'never publishes an event after a newer one that a sync decides meanwhile (in reading %i)',
-    async (reading) => {
-      const { at, publish, republish, last } = await bench(4);
-      const publications: Promise<unknown>[] = [];
-      at.reading = (number) => {
-        if (number === reading)
-          publications.push(publish('a1', { step: 2, note: null }), publish('a2', null));
-      };
-      await republish();
-      await Promise.all(publications);
-      expect(publications).toHaveLength(2);
-      expect([last().get('a1'), last().get('a2')]).toEqual([{ step: 2, note: null, snapshot: false }, null]);
-      expect(new Set([...last().values()].map((each) => each?.note))).toEqual(new Set([null, undefined]));
-    },
-  );
+// The first reading finds the last events, the second one publishes them.
+it.each([1, 2])(
+  'republish absence-changes never publishes an event after a newer one that a sync decides meanwhile (in reading %i)',
+  async (reading) => {
+    const { at, publish, republish, last } = await bench(4);
+    const publications: Promise<unknown>[] = [];
+    at.reading = (number) => {
+      if (number === reading) publications.push(publish('a1', { step: 2, note: null }), publish('a2', null));
+    };
+    await republish();
+    await Promise.all(publications);
+    expect(publications).toHaveLength(2);
+    expect([last().get('a1'), last().get('a2')]).toEqual([{ step: 2, note: null, snapshot: false }, null]);
+    expect(new Set([...last().values()].map((each) => each?.note))).toEqual(new Set([null, undefined]));
+  },
+);
 
-  it('that fails at an event lets the tenant publish on', async () => {
-    const { append, publish, republish, last } = await bench(2);
-    append({ key: 'a3', value: frame(1, Buffer.from('no JSON')), mapping: null });
-    await expect(republish()).rejects.toThrow('JSON');
-    append({ key: 'a3', value: null, mapping: null });
-    await publish('a1', { step: 2, note: null });
-    expect(last().get('a1')).toMatchObject({ step: 2, note: null });
-  });
+it('republish absence-changes that fails at an event lets the tenant publish on', async () => {
+  const { append, publish, republish, last } = await bench(2);
+  append({ key: 'a3', value: frame(1, Buffer.from('no JSON')), mapping: null });
+  await expect(republish()).rejects.toThrow('JSON');
+  append({ key: 'a3', value: null, mapping: null });
+  await publish('a1', { step: 2, note: null });
+  expect(last().get('a1')).toMatchObject({ step: 2, note: null });
 });

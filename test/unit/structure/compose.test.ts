@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../../src/config.ts';
 
@@ -20,50 +20,48 @@ const { services, volumes: named } = parse(readFileSync(join(CHECKOUT, 'docker-c
   volumes: Record<string, unknown>;
 };
 
-describe('docker-compose.yml', () => {
-  it('mounts only files that exist and volumes that it declares', () => {
-    const sources = Object.values(services).flatMap(({ volumes = [] }) =>
-      volumes.map((volume) => volume.split(':')[0] ?? ''),
-    );
-    const exists = (source: string) =>
-      source.startsWith('.') ? existsSync(join(CHECKOUT, source)) : source in named;
-    expect([sources.length > 5, sources.filter((source) => !exists(source))]).toEqual([true, []]);
-  });
+it('docker-compose.yml mounts only files that exist and volumes that it declares', () => {
+  const sources = Object.values(services).flatMap(({ volumes = [] }) =>
+    volumes.map((volume) => volume.split(':')[0] ?? ''),
+  );
+  const exists = (source: string) =>
+    source.startsWith('.') ? existsSync(join(CHECKOUT, source)) : source in named;
+  expect([sources.length > 5, sources.filter((source) => !exists(source))]).toEqual([true, []]);
+});
 
-  it('publishes ports on this machine only, and gives no service a capability', () => {
-    for (const { ports = [], cap_drop, security_opt } of Object.values(services)) {
-      expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
-      expect([cap_drop, security_opt]).toEqual([['ALL'], ['no-new-privileges:true']]);
-    }
-  });
+it('docker-compose.yml publishes ports on this machine only, and gives no service a capability', () => {
+  for (const { ports = [], cap_drop, security_opt } of Object.values(services)) {
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+    expect([cap_drop, security_opt]).toEqual([['ALL'], ['no-new-privileges:true']]);
+  }
+});
 
-  it("Rollcall's configuration is valid, and names only services that are there", () => {
-    const path = join(CHECKOUT, 'examples/compose/rollcall.yaml');
-    const { kafka, registry, redis, tenants } = loadConfig({
-      path,
-      env: { HUB_SECRET: 'x' },
-      readFile: (file) => readFileSync(file, 'utf8'),
-    });
-    const urls = [registry.url, redis?.url ?? '', tenants[0]?.hub.baseUrl ?? ''];
-    const hosts = kafka.brokers.map((broker) => broker.split(':')[0] ?? '');
-    hosts.push(...urls.map((url) => new URL(url).hostname));
-    expect(hosts.filter((host) => !(host in services))).toEqual([]);
-    const needed = Object.keys(services['rollcall']?.depends_on ?? {});
-    expect(needed.toSorted()).toEqual(['hub', 'kafka', 'redis', 'registry']);
+it("in docker-compose.yml Rollcall's configuration is valid, and names only services that are there", () => {
+  const path = join(CHECKOUT, 'examples/compose/rollcall.yaml');
+  const { kafka, registry, redis, tenants } = loadConfig({
+    path,
+    env: { HUB_SECRET: 'x' },
+    readFile: (file) => readFileSync(file, 'utf8'),
   });
+  const urls = [registry.url, redis?.url ?? '', tenants[0]?.hub.baseUrl ?? ''];
+  const hosts = kafka.brokers.map((broker) => broker.split(':')[0] ?? '');
+  hosts.push(...urls.map((url) => new URL(url).hostname));
+  expect(hosts.filter((host) => !(host in services))).toEqual([]);
+  const needed = Object.keys(services['rollcall']?.depends_on ?? {});
+  expect(needed.toSorted()).toEqual(['hub', 'kafka', 'redis', 'registry']);
+});
 
-  it('Prometheus is configured to scrape Rollcall and to load its alerts, and Grafana to query Prometheus', () => {
-    const read = (name: string) => readFileSync(join(CHECKOUT, 'examples/compose', name), 'utf8');
-    const prometheus = parse(read('prometheus.yaml')) as {
-      rule_files: string[];
-      scrape_configs: { static_configs: { targets: string[] }[] }[];
-    };
-    const targets = prometheus.scrape_configs.flatMap((each) =>
-      each.static_configs.flatMap((some) => some.targets),
-    );
-    expect(targets).toEqual(['rollcall:8080']);
-    const mounts = services['prometheus']?.volumes?.map((volume) => volume.split(':')[1]);
-    for (const file of prometheus.rule_files) expect(mounts).toContain(file);
-    expect(read('grafana/datasources.yaml')).toContain('url: http://prometheus:9090');
-  });
+it('in docker-compose.yml Prometheus is configured to scrape Rollcall and to load its alerts, and Grafana to query Prometheus', () => {
+  const read = (name: string) => readFileSync(join(CHECKOUT, 'examples/compose', name), 'utf8');
+  const prometheus = parse(read('prometheus.yaml')) as {
+    rule_files: string[];
+    scrape_configs: { static_configs: { targets: string[] }[] }[];
+  };
+  const targets = prometheus.scrape_configs.flatMap((each) =>
+    each.static_configs.flatMap((some) => some.targets),
+  );
+  expect(targets).toEqual(['rollcall:8080']);
+  const mounts = services['prometheus']?.volumes?.map((volume) => volume.split(':')[1]);
+  for (const file of prometheus.rule_files) expect(mounts).toContain(file);
+  expect(read('grafana/datasources.yaml')).toContain('url: http://prometheus:9090');
 });

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { ScanEvidence } from '../../../src/core/deletions/evidence.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
@@ -51,48 +51,46 @@ function syncsOf(own: MirroredCollection, results: (SyncResult | ReplacedSync | 
   return { syncs: new Given(own, timetable as unknown as SyncTimetable), modes };
 }
 
-describe('an incremental sync', () => {
-  /** Syncs with none beside a full one. */
-  const alone = async (...results: (SyncResult | ReplacedSync | Error)[]) => {
-    const own = await made({ runtime: { sleep } });
-    return { ...syncsOf(own, results), findings: own.findings };
-  };
+/** Syncs with none beside a full one. */
+const alone = async (...results: (SyncResult | ReplacedSync | Error)[]) => {
+  const own = await made({ runtime: { sleep } });
+  return { ...syncsOf(own, results), findings: own.findings };
+};
 
-  it('with an oversized delta becomes a full one', async () => {
-    const stats = statsOf('INCREMENTAL', 3);
-    const oversized = { kind: 'becomes-full', because: 'oversized', stats } as const;
-    const { syncs, modes } = await alone(oversized, complete('FULL', 4));
-    expect((await syncs.withFollowUps('INCREMENTAL', { signal })).stats.rowsCreated).toBe(4);
-    expect(modes).toEqual(['INCREMENTAL', 'FULL']);
-  });
+it('an incremental sync with an oversized delta becomes a full one', async () => {
+  const stats = statsOf('INCREMENTAL', 3);
+  const oversized = { kind: 'becomes-full', because: 'oversized', stats } as const;
+  const { syncs, modes } = await alone(oversized, complete('FULL', 4));
+  expect((await syncs.withFollowUps('INCREMENTAL', { signal })).stats.rowsCreated).toBe(4);
+  expect(modes).toEqual(['INCREMENTAL', 'FULL']);
+});
 
-  it('is replaced by a full one each time once the hub refuses the filter, and by none at another failure', async () => {
-    const { syncs, modes } = await alone(new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '' }));
-    await syncs.withFollowUps('INCREMENTAL', { signal });
-    await syncs.withFollowUps('INCREMENTAL', { signal });
-    expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
-    const other = await alone(AWAY);
-    await expect(other.syncs.withFollowUps('INCREMENTAL', { signal })).rejects.toBe(AWAY);
-    expect(other.modes).toEqual(['INCREMENTAL']);
-  });
+it('an incremental sync is replaced by a full one each time once the hub refuses the filter, and by none at another failure', async () => {
+  const { syncs, modes } = await alone(new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '' }));
+  await syncs.withFollowUps('INCREMENTAL', { signal });
+  await syncs.withFollowUps('INCREMENTAL', { signal });
+  expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
+  const other = await alone(AWAY);
+  await expect(other.syncs.withFollowUps('INCREMENTAL', { signal })).rejects.toBe(AWAY);
+  expect(other.modes).toEqual(['INCREMENTAL']);
+});
 
-  it('that is short becomes a full one; if that is complete, the totals of filtered lists count no more', async () => {
-    const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;
-    const scan: ScanEvidence = { ...way, distinctRows: 2, rowsWithoutId: 0, totalAtStart: 3, totalAtEnd: 3 };
-    const short = { kind: 'becomes-full', because: 'short', stats: statsOf('INCREMENTAL') } as const;
-    const { syncs, modes, findings } = await alone(short);
-    const isShort = (given: Partial<ScanEvidence> = {}) => findings.isShortIncremental({ ...scan, ...given });
-    expect(isShort()).toBe(true);
-    await syncs.withFollowUps('INCREMENTAL', { signal });
-    expect([modes, isShort()]).toEqual([['INCREMENTAL', 'FULL'], false]);
-    // Until the next daily sync; a confirming one changes nothing.
-    const full = { isInconclusive: false, scans: [{ ...scan, totalAtEnd: 40 }] };
-    findings.noteFullSync({ ...full, scans: [], isConfirming: true });
-    expect(isShort()).toBe(false);
-    findings.noteFullSync({ ...full, isConfirming: false });
-    // A total that equals the unfiltered one says nothing.
-    expect([isShort(), isShort({ totalAtStart: 40, totalAtEnd: 40 })]).toEqual([true, false]);
-  });
+it('an incremental sync that is short becomes a full one; if that is complete, the totals of filtered lists count no more', async () => {
+  const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;
+  const scan: ScanEvidence = { ...way, distinctRows: 2, rowsWithoutId: 0, totalAtStart: 3, totalAtEnd: 3 };
+  const short = { kind: 'becomes-full', because: 'short', stats: statsOf('INCREMENTAL') } as const;
+  const { syncs, modes, findings } = await alone(short);
+  const isShort = (given: Partial<ScanEvidence> = {}) => findings.isShortIncremental({ ...scan, ...given });
+  expect(isShort()).toBe(true);
+  await syncs.withFollowUps('INCREMENTAL', { signal });
+  expect([modes, isShort()]).toEqual([['INCREMENTAL', 'FULL'], false]);
+  // Until the next daily sync; a confirming one changes nothing.
+  const full = { isInconclusive: false, scans: [{ ...scan, totalAtEnd: 40 }] };
+  findings.noteFullSync({ ...full, scans: [], isConfirming: true });
+  expect(isShort()).toBe(false);
+  findings.noteFullSync({ ...full, isConfirming: false });
+  // A total that equals the unfiltered one says nothing.
+  expect([isShort(), isShort({ totalAtStart: 40, totalAtEnd: 40 })]).toEqual([true, false]);
 });
 
 /** One turn, which another tenant has until `release` is called. */
@@ -102,46 +100,44 @@ async function takenTurn() {
   return { permits, release, fullSyncs: new Turns(permits, 3_600_000) };
 }
 
-describe('a full sync that is due', () => {
-  /** Syncs with an incremental one beside a full one at each turn of the event loop. */
-  async function waiting() {
-    const turn = await takenTurn();
-    const own = await made({
-      tenant: { fullSyncs: turn.fullSyncs },
-      runtime: { sleep: () => nextTurn(undefined) },
-      start: { progress: { watermarkMs: 1 } as Progress },
-    });
-    return { ...turn, ...syncsOf(own) };
-  }
-
-  it('waits for its turn, while incremental syncs go on', async () => {
-    const { release, permits, syncs, modes } = await waiting();
-    const full = syncs.withFollowUps('FULL', { signal, untilTurn: signal });
-    await vi.waitFor(() => expect(modes.length).toBeGreaterThan(5), 10_000);
-    expect(modes).not.toContain('FULL');
-    release();
-    expect((await full).stats.mode).toBe('FULL');
-    expect(modes.filter((mode) => mode === 'FULL')).toHaveLength(1);
-    expect(permits.tryAcquire()).toBeTypeOf('function');
+/** Syncs with an incremental one beside a full one at each turn of the event loop. */
+async function waiting() {
+  const turn = await takenTurn();
+  const own = await made({
+    tenant: { fullSyncs: turn.fullSyncs },
+    runtime: { sleep: () => nextTurn(undefined) },
+    start: { progress: { watermarkMs: 1 } as Progress },
   });
+  return { ...turn, ...syncsOf(own) };
+}
 
-  it('is given up for what comes first, without an end of the incremental sync beside it', async () => {
-    const { release, permits, syncs, modes } = await waiting();
-    const first = new AbortController();
-    const full = syncs.withFollowUps('FULL', { signal, untilTurn: first.signal });
-    await vi.waitFor(() => expect(modes).toContain('INCREMENTAL'), 10_000);
-    const reason = new Error('a request comes first');
-    first.abort(reason);
-    await expect(full).rejects.toBe(reason);
-    release();
-    expect([modes.includes('FULL'), permits.tryAcquire()]).toEqual([false, expect.any(Function)]);
-  });
+it('a full sync that is due waits for its turn, while incremental syncs go on', async () => {
+  const { release, permits, syncs, modes } = await waiting();
+  const full = syncs.withFollowUps('FULL', { signal, untilTurn: signal });
+  await vi.waitFor(() => expect(modes.length).toBeGreaterThan(5), 10_000);
+  expect(modes).not.toContain('FULL');
+  release();
+  expect((await full).stats.mode).toBe('FULL');
+  expect(modes.filter((mode) => mode === 'FULL')).toHaveLength(1);
+  expect(permits.tryAcquire()).toBeTypeOf('function');
+});
 
-  it('waits for nobody when a person asked for it', async () => {
-    const { syncs, modes } = await waiting();
-    await syncs.withFollowUps('FULL', { signal });
-    expect(modes).toContain('FULL');
-  });
+it('a full sync that is due is given up for what comes first, without an end of the incremental sync beside it', async () => {
+  const { release, permits, syncs, modes } = await waiting();
+  const first = new AbortController();
+  const full = syncs.withFollowUps('FULL', { signal, untilTurn: first.signal });
+  await vi.waitFor(() => expect(modes).toContain('INCREMENTAL'), 10_000);
+  const reason = new Error('a request comes first');
+  first.abort(reason);
+  await expect(full).rejects.toBe(reason);
+  release();
+  expect([modes.includes('FULL'), permits.tryAcquire()]).toEqual([false, expect.any(Function)]);
+});
+
+it('a full sync that is due waits for nobody when a person asked for it', async () => {
+  const { syncs, modes } = await waiting();
+  await syncs.withFollowUps('FULL', { signal });
+  expect(modes).toContain('FULL');
 });
 
 /** A runner whose syncs fail with an error before they read anything. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual } from 'node:assert';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   awaitedIn,
   forgotten,
@@ -232,15 +232,13 @@ rule 10 (what is shown): a deleted version is hidden at once, although its delet
   v1. v1>v2!; → v1/1 CREATED v1 → v1(v1 v2)= ?v2
 `;
 
-describe('absences, by the rules of the design:', () => {
-  const all = HISTORIES.trim().split(/\n(?! )/);
-  test.each(all.map((each) => each.split('\n  ')))('%s', (_name, ...histories) => {
-    for (const each of histories) {
-      const [history = '', events, state] = each.split(' → ');
-      const index = play(history);
-      expect([history, eventsOf(index), stateOf(index)]).toEqual([history, events, state]);
-    }
-  });
+const all = HISTORIES.trim().split(/\n(?! )/);
+test.each(all.map((each) => each.split('\n  ')))('%s', (_name, ...histories) => {
+  for (const each of histories) {
+    const [history = '', events, state] = each.split(' → ');
+    const index = play(history);
+    expect([history, eventsOf(index), stateOf(index)]).toEqual([history, events, state]);
+  }
 });
 
 test('a current version that comes again is shown again, without an event', () => {

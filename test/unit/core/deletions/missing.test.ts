@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { settle, type Judged, type Settlement } from '../../../../src/core/deletions/missing.ts';
 
 const LIMITS = { rows: 3, ratio: 0.05 };
@@ -48,113 +48,109 @@ const lostList = { heldSinceMs: 1_000, isListLost: true, atMs: 9_000 };
 const HELD = '|1000|10|10';
 const APPROVED = `${keys(10).join(' ')}|-|0|1`;
 
-describe('rows that complete full syncs miss', () => {
-  it.each<[string, Partial<Judged>[], string]>([
-    ['wait after the first, and are removed by the second in a row', [gone, gone], '|-|0|1, gone|-|0|0'],
-    ['are removed by the third by offset', [byOffset, byOffset, byOffset], '|-|0|1, |-|0|1, gone|-|0|0'],
-    ['begin again after they were seen', [gone, {}, gone], '|-|0|1, |-|0|0, |-|0|1'],
+it.each<[string, Partial<Judged>[], string]>([
+  ['wait after the first, and are removed by the second in a row', [gone, gone], '|-|0|1, gone|-|0|0'],
+  ['are removed by the third by offset', [byOffset, byOffset, byOffset], '|-|0|1, |-|0|1, gone|-|0|0'],
+  ['begin again after they were seen', [gone, {}, gone], '|-|0|1, |-|0|0, |-|0|1'],
+  [
+    'are held until each is back, also from the second on: a hub that recovers step by step releases nothing',
+    [ten, { ...missing(...keys(9)), atMs: 5_000 }, missing('row-0'), {}],
+    `${HELD}, |1000|9|0, |1000|1|0, |-|0|0`,
+  ],
+  [
+    'are held with those of the same day, and midnight releases nothing',
     [
-      'are held until each is back, also from the second on: a hub that recovers step by step releases nothing',
-      [ten, { ...missing(...keys(9)), atMs: 5_000 }, missing('row-0'), {}],
-      `${HELD}, |1000|9|0, |1000|1|0, |-|0|0`,
+      { missed: keys(3), removedToday: 3, known: 97 },
+      { missed: keys(2), removedToday: 0 },
     ],
-    [
-      'are held with those of the same day, and midnight releases nothing',
-      [
-        { missed: keys(3), removedToday: 3, known: 97 },
-        { missed: keys(2), removedToday: 0 },
-      ],
-      '|1000|3|3, |1000|2|0',
-    ],
-    [
-      'and that left later are judged afresh when the hold ends',
-      [ten, { ...missing('row-0', 'later'), atMs: 2_000 }, { ...missing('later'), atMs: 3_000 }],
-      `${HELD}, |1000|2|1, later|-|0|0`,
-    ],
-    [
-      'are listed by the first complete full sync if the list of a hold was lost',
-      [{ missed: keys(2), ...lostList }, missing('row-0'), {}],
-      '|1000|2|2, |1000|1|0, |-|0|0',
-    ],
-    ['end a hold whose list was lost, if there are none', [lostList], '|-|0|0'],
-    [
-      'are held if they are more than a list can hold',
-      [{ missed: keys(2), unlisted: 7, limits: { rows: 1_000_000, ratio: 1 } }],
-      '|1000|9|2',
-    ],
-    [
-      'are counted while another collection is held, and removed afterwards',
-      [otherHeld, otherHeld, gone],
-      '|-|0|1, |-|1|0, gone|-|0|0',
-    ],
-    [
-      'and are approved are removed, no other with them, also while another collection is held',
-      [ten, { missed: [...keys(8), 'leaver'], approved, isOtherHeld: true }],
-      `${HELD}, ${keys(8).join(' ')}|-|0|1`,
-    ],
-    [
-      'and are approved end the hold and do not count: ordinary leavers need no second decision',
-      [ten, { missed: [...keys(10), 'leaver'], approved, atMs: 2_000 }, { ...missing('leaver'), known: 90 }],
-      `${HELD}, ${APPROVED}, leaver|-|0|0`,
-    ],
-    [
-      'beside the approved ones are left to the guard',
-      [ten, { missed: [...keys(10), ...keys(20, 50)], approved, atMs: 2_000 }],
-      `${HELD}, ${APPROVED.replace('-|0|1', '2000|20|20')}`,
-    ],
-  ])('%s', (_name, syncs, expected) => {
-    expect(story(...syncs).join(', ')).toBe(expected);
-  });
-
-  it('stay as they were while a sync does not count for their scope', () => {
-    const first = next(null, gone);
-    const failed = settle(judged({ before: first.wait, counts: () => false, atMs: 2_000 }));
-    expect(failed.wait).toEqual(first.wait);
-    expect(next(failed, gone)).toMatchObject({ remove: ['gone'], removedToday: 1, wait: new Map() });
-  });
-
-  it('say once why they are held, with the removals of the day, and since when; those that are approved are counted', () => {
-    const held = next(null, { missed: keys(3), removedToday: 3, known: 97 });
-    expect(held.why).toContain('6 of 100 rows today');
-    expect(next(held, { missed: keys(3) }).why).toBeNull();
-    const lost = next(null, { missed: keys(1), ...lostList });
-    expect([...lost.wait.values()]).toEqual([{ sinceMs: 1_000, times: 1 }]);
-    // a process with a fast clock missed one before
-    const before = new Map([['before', { sinceMs: 9_000, times: 1 }]]);
-    const withBefore = settle(judged({ before, missed: [...keys(10), 'before'] }));
-    const { heldSinceMs } = withBefore;
-    expect(next(withBefore, missing('before'))).toMatchObject({ remove: [], heldSinceMs, withheld: 1 });
-    const released = next(next(null, ten), { missed: keys(8), approved, atMs: 2_000 });
-    expect(released).toMatchObject({ approved: 8, removedToday: 0 });
-  });
+    '|1000|3|3, |1000|2|0',
+  ],
+  [
+    'and that left later are judged afresh when the hold ends',
+    [ten, { ...missing('row-0', 'later'), atMs: 2_000 }, { ...missing('later'), atMs: 3_000 }],
+    `${HELD}, |1000|2|1, later|-|0|0`,
+  ],
+  [
+    'are listed by the first complete full sync if the list of a hold was lost',
+    [{ missed: keys(2), ...lostList }, missing('row-0'), {}],
+    '|1000|2|2, |1000|1|0, |-|0|0',
+  ],
+  ['end a hold whose list was lost, if there are none', [lostList], '|-|0|0'],
+  [
+    'are held if they are more than a list can hold',
+    [{ missed: keys(2), unlisted: 7, limits: { rows: 1_000_000, ratio: 1 } }],
+    '|1000|9|2',
+  ],
+  [
+    'are counted while another collection is held, and removed afterwards',
+    [otherHeld, otherHeld, gone],
+    '|-|0|1, |-|1|0, gone|-|0|0',
+  ],
+  [
+    'and are approved are removed, no other with them, also while another collection is held',
+    [ten, { missed: [...keys(8), 'leaver'], approved, isOtherHeld: true }],
+    `${HELD}, ${keys(8).join(' ')}|-|0|1`,
+  ],
+  [
+    'and are approved end the hold and do not count: ordinary leavers need no second decision',
+    [ten, { missed: [...keys(10), 'leaver'], approved, atMs: 2_000 }, { ...missing('leaver'), known: 90 }],
+    `${HELD}, ${APPROVED}, leaver|-|0|0`,
+  ],
+  [
+    'beside the approved ones are left to the guard',
+    [ten, { missed: [...keys(10), ...keys(20, 50)], approved, atMs: 2_000 }],
+    `${HELD}, ${APPROVED.replace('-|0|1', '2000|20|20')}`,
+  ],
+])('rows that complete full syncs miss %s', (_name, syncs, expected) => {
+  expect(story(...syncs).join(', ')).toBe(expected);
 });
 
-describe('whatever full syncs miss', () => {
-  it('no row is removed that was not missed twice in a row, and none while the collection is held, unless approved', () => {
-    const ids = fc.uniqueArray(
-      fc.nat({ max: 12 }).map((id) => `row-${id}`),
-      { maxLength: 8 },
-    );
-    const sync = fc.record({
-      missed: ids,
-      isOtherHeld: fc.boolean(),
-      approved: fc.option(ids, { freq: 8 }),
-    });
-    fc.assert(
-      fc.property(fc.array(sync, { maxLength: 12 }), (syncs) => {
-        let settled: Settlement | null = null;
-        let missedBefore = new Set<string>();
-        for (const [atMs, { missed, isOtherHeld, approved: listed }] of syncs.entries()) {
-          const given = listed === null ? null : new Set(listed);
-          settled = next(settled, { missed, approved: given, isOtherHeld, atMs, known: 40 });
-          for (const key of settled.remove) {
-            const isFree = settled.heldSinceMs === null && !isOtherHeld && missedBefore.has(key);
-            expect(given?.has(key) === true || isFree).toBe(true);
-            expect(missed).toContain(key);
-          }
-          missedBefore = new Set(missed);
-        }
-      }),
-    );
+it('rows that complete full syncs miss stay as they were while a sync does not count for their scope', () => {
+  const first = next(null, gone);
+  const failed = settle(judged({ before: first.wait, counts: () => false, atMs: 2_000 }));
+  expect(failed.wait).toEqual(first.wait);
+  expect(next(failed, gone)).toMatchObject({ remove: ['gone'], removedToday: 1, wait: new Map() });
+});
+
+it('rows that complete full syncs miss say once why they are held, with the removals of the day, and since when; those that are approved are counted', () => {
+  const held = next(null, { missed: keys(3), removedToday: 3, known: 97 });
+  expect(held.why).toContain('6 of 100 rows today');
+  expect(next(held, { missed: keys(3) }).why).toBeNull();
+  const lost = next(null, { missed: keys(1), ...lostList });
+  expect([...lost.wait.values()]).toEqual([{ sinceMs: 1_000, times: 1 }]);
+  // a process with a fast clock missed one before
+  const before = new Map([['before', { sinceMs: 9_000, times: 1 }]]);
+  const withBefore = settle(judged({ before, missed: [...keys(10), 'before'] }));
+  const { heldSinceMs } = withBefore;
+  expect(next(withBefore, missing('before'))).toMatchObject({ remove: [], heldSinceMs, withheld: 1 });
+  const released = next(next(null, ten), { missed: keys(8), approved, atMs: 2_000 });
+  expect(released).toMatchObject({ approved: 8, removedToday: 0 });
+});
+
+it('no row is removed that was not missed twice in a row, and none while the collection is held, unless approved', () => {
+  const ids = fc.uniqueArray(
+    fc.nat({ max: 12 }).map((id) => `row-${id}`),
+    { maxLength: 8 },
+  );
+  const sync = fc.record({
+    missed: ids,
+    isOtherHeld: fc.boolean(),
+    approved: fc.option(ids, { freq: 8 }),
   });
+  fc.assert(
+    fc.property(fc.array(sync, { maxLength: 12 }), (syncs) => {
+      let settled: Settlement | null = null;
+      let missedBefore = new Set<string>();
+      for (const [atMs, { missed, isOtherHeld, approved: listed }] of syncs.entries()) {
+        const given = listed === null ? null : new Set(listed);
+        settled = next(settled, { missed, approved: given, isOtherHeld, atMs, known: 40 });
+        for (const key of settled.remove) {
+          const isFree = settled.heldSinceMs === null && !isOtherHeld && missedBefore.has(key);
+          expect(given?.has(key) === true || isFree).toBe(true);
+          expect(missed).toContain(key);
+        }
+        missedBefore = new Set(missed);
+      }
+    }),
+  );
 });

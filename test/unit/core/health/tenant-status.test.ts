@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { CollectionFacts, TenantFacts } from '../../../../src/core/health/tenant-facts.ts';
 import { tenantStatus } from '../../../../src/core/health/tenant-status.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
@@ -84,80 +84,76 @@ const NOBODY = 'in-trouble | owner: no process mirrors the tenant';
 
 type Case = [expected: string, of: CollectionFacts[], more?: Partial<TenantFacts>];
 
-describe('the headline', () => {
-  it.each<Case>([
-    ['well | all well', [users, orgs({ fullAgoMs: 5 * HOUR_MS })], { isOwnerAlive: null, contradictions: 0 }],
-    [NOBODY, [users], noOwner],
-    // causes come before consequences, and a decision before all
-    ['in-trouble | kafka: Kafka is away', [users], { reported, ...noOwner }],
-    [
-      `${DECISION} 51 deletions are withheld in users`,
-      [facts('users', { ...held, ...behind }), orgs(notLoaded)],
-    ],
-    [`${DECISION} ${FOREIGN}`, [facts('users', held)], { wrongTenant: others }],
-    // deletions of others wait for the held ones, and for nothing else
-    [`${DECISION} 53 deletions are withheld in users, orgs`, [facts('users', held), orgs({ withheld: 2 })]],
-    ['well | all well', [users, orgs({ withheld: 2 })]],
-    ['well | all well, 12 rows rejected', [facts('users', { rejected: 11 }), orgs({ rejectedSince: 1 })]],
-    [`${NOBODY}, 1 row rejected`, [orgs({ rejectedSince: 1 })], noOwner],
-    ['well | all well, 3 contradictory absences', [users], { contradictions: 3 }],
-    [`${NEVER} orgs, classes`, [users, orgs(lost), facts('classes', notLoaded)]],
-    [`late | full: users: ${LATE}`, [facts('users', late)]],
-    [`late | full: users: ${LATE}, and waits for its turn`, [facts('users', { isWaiting: true, ...late })]],
-    ['well | all well', [facts('users', { isWaiting: true, ...late })], { nowMs: NOW_MS - 3 * HOUR_MS }],
-    ['late | watermark: users: changes of the last 3 h are not published', [facts('users', behind)]],
-    ['well | all well', [facts('class-students', { ...behind, hasIncremental: false })]],
-    // what derives is as the versions are, unless it was only just switched on
-    [`late | full: absence-versions: ${LATE}`, derived(late)],
-    [`${DECISION} 51 deletions are withheld in absence-versions`, derived(held)],
-    ['well | all well, 2 rows rejected', derived({ rejected: 2 })],
-    [`${NEVER} absence-versions`, [users, ...derived({ fullAgoMs: null })]],
-    [`${NEVER} absences, absence-changes`, [facts('absence-versions'), ...derived(notLoaded).slice(1)]],
-    [
-      `${NEVER} orgs; the hub does not offer absence-versions, schedules`,
-      [users, orgs(notLoaded), ...derived(notLoaded), schedules],
-      without('absence-versions', 'schedules'),
-    ],
-    [
-      'loading | load: the hub offers none of the collections; the hub does not offer users',
-      [facts('users', notLoaded)],
-      without('users'),
-    ],
-  ])('%s', (expected, collections, more) => {
-    const { state, headline, ready, reasons, needsPerson } = statusOf(collections, more);
-    expect(`${state} | ${headline}`).toBe(expected);
-    expect([ready, needsPerson]).toEqual([reasons.length === 0, state === 'needs-person']);
-  });
+it.each<Case>([
+  ['well | all well', [users, orgs({ fullAgoMs: 5 * HOUR_MS })], { isOwnerAlive: null, contradictions: 0 }],
+  [NOBODY, [users], noOwner],
+  // causes come before consequences, and a decision before all
+  ['in-trouble | kafka: Kafka is away', [users], { reported, ...noOwner }],
+  [
+    `${DECISION} 51 deletions are withheld in users`,
+    [facts('users', { ...held, ...behind }), orgs(notLoaded)],
+  ],
+  [`${DECISION} ${FOREIGN}`, [facts('users', held)], { wrongTenant: others }],
+  // deletions of others wait for the held ones, and for nothing else
+  [`${DECISION} 53 deletions are withheld in users, orgs`, [facts('users', held), orgs({ withheld: 2 })]],
+  ['well | all well', [users, orgs({ withheld: 2 })]],
+  ['well | all well, 12 rows rejected', [facts('users', { rejected: 11 }), orgs({ rejectedSince: 1 })]],
+  [`${NOBODY}, 1 row rejected`, [orgs({ rejectedSince: 1 })], noOwner],
+  ['well | all well, 3 contradictory absences', [users], { contradictions: 3 }],
+  [`${NEVER} orgs, classes`, [users, orgs(lost), facts('classes', notLoaded)]],
+  [`late | full: users: ${LATE}`, [facts('users', late)]],
+  [`late | full: users: ${LATE}, and waits for its turn`, [facts('users', { isWaiting: true, ...late })]],
+  ['well | all well', [facts('users', { isWaiting: true, ...late })], { nowMs: NOW_MS - 3 * HOUR_MS }],
+  ['late | watermark: users: changes of the last 3 h are not published', [facts('users', behind)]],
+  ['well | all well', [facts('class-students', { ...behind, hasIncremental: false })]],
+  // what derives is as the versions are, unless it was only just switched on
+  [`late | full: absence-versions: ${LATE}`, derived(late)],
+  [`${DECISION} 51 deletions are withheld in absence-versions`, derived(held)],
+  ['well | all well, 2 rows rejected', derived({ rejected: 2 })],
+  [`${NEVER} absence-versions`, [users, ...derived({ fullAgoMs: null })]],
+  [`${NEVER} absences, absence-changes`, [facts('absence-versions'), ...derived(notLoaded).slice(1)]],
+  [
+    `${NEVER} orgs; the hub does not offer absence-versions, schedules`,
+    [users, orgs(notLoaded), ...derived(notLoaded), schedules],
+    without('absence-versions', 'schedules'),
+  ],
+  [
+    'loading | load: the hub offers none of the collections; the hub does not offer users',
+    [facts('users', notLoaded)],
+    without('users'),
+  ],
+])('the headline is %s', (expected, collections, more) => {
+  const { state, headline, ready, reasons, needsPerson } = statusOf(collections, more);
+  expect(`${state} | ${headline}`).toBe(expected);
+  expect([ready, needsPerson]).toEqual([reasons.length === 0, state === 'needs-person']);
 });
 
-describe('the status of a tenant', () => {
-  it('has all reasons, causes first, each with its remedy', () => {
-    expect(statusOf([users], { reported, ...noOwner }).reasons).toMatchObject([
-      { part: 'kafka', remedy: 'Start Kafka.' },
-      { part: 'pipeline' },
-    ]);
-    const { reasons } = statusOf([facts('users', notLoaded)], without('users'));
-    expect(reasons).toMatchObject([{ remedy: 'Check hub.baseUrl.' }]);
-  });
+it('the status of a tenant has all reasons, causes first, each with its remedy', () => {
+  expect(statusOf([users], { reported, ...noOwner }).reasons).toMatchObject([
+    { part: 'kafka', remedy: 'Start Kafka.' },
+    { part: 'pipeline' },
+  ]);
+  const { reasons } = statusOf([facts('users', notLoaded)], without('users'));
+  expect(reasons).toMatchObject([{ remedy: 'Check hub.baseUrl.' }]);
+});
 
-  it('has one decision for all that waits, and one for lost absences, with its command', () => {
-    expect(statusOf([facts('users', held), orgs({ withheld: 2 })]).decisions).toHaveLength(1);
-    const { headline, decisions } = statusOf([users], { areAbsencesLost: true });
-    expect(headline).toContain('ABSENCES_LOST');
-    const command = 'rollcall state rebuild --tenant north --collection absences --anew --yes';
-    expect(decisions.map(({ commands }) => commands)).toEqual([[command]]);
-  });
+it('the status of a tenant has one decision for all that waits, and one for lost absences, with its command', () => {
+  expect(statusOf([facts('users', held), orgs({ withheld: 2 })]).decisions).toHaveLength(1);
+  const { headline, decisions } = statusOf([users], { areAbsencesLost: true });
+  expect(headline).toContain('ABSENCES_LOST');
+  const command = 'rollcall state rebuild --tenant north --collection absences --anew --yes';
+  expect(decisions.map(({ commands }) => commands)).toEqual([[command]]);
+});
 
-  it('shows of a collection the last sync, the last complete full sync, what waits, derives or is not offered', () => {
-    const rejecting = facts('users', { rejected: 1, rejectedSince: 4, isWaiting: true });
-    const { collections } = statusOf([rejecting, ...derived(notLoaded)], without('absence-versions'));
-    expect(collections[0]).toMatchObject({
-      rows: 598,
-      rejected: 4,
-      isWaiting: true,
-      sync: { mode: 'INCREMENTAL', complete: true },
-      lastCompleteFull: new Date(NOW_MS - 4 * HOUR_MS).toISOString(),
-    });
-    expect(collections.map(({ isNotOffered }) => isNotOffered)).toEqual([false, true, true, true]);
+it('the status of a tenant shows of a collection the last sync, the last complete full sync, what waits, derives or is not offered', () => {
+  const rejecting = facts('users', { rejected: 1, rejectedSince: 4, isWaiting: true });
+  const { collections } = statusOf([rejecting, ...derived(notLoaded)], without('absence-versions'));
+  expect(collections[0]).toMatchObject({
+    rows: 598,
+    rejected: 4,
+    isWaiting: true,
+    sync: { mode: 'INCREMENTAL', complete: true },
+    lastCompleteFull: new Date(NOW_MS - 4 * HOUR_MS).toISOString(),
   });
+  expect(collections.map(({ isNotOffered }) => isNotOffered)).toEqual([false, true, true, true]);
 });

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createRowReader } from '../../../../src/core/row-reader.ts';
 import { DayReader, type DaySchedule, type StudentDays } from '../../../../src/core/lessons/read-days.ts';
 import { createValueCodec } from '../../../../src/core/value-codec.ts';
@@ -57,91 +57,87 @@ function hashes(days: StudentDays): string[] {
   return filledIn(days).map(({ decoded: reading }) => reading.hash.toString('hex'));
 }
 
-describe('days of lessons', () => {
-  it('each lesson is on its day, in order of time and then of ids, and only within the window', () => {
-    const two = [
-      lesson('20T08', { id: 'b', class: { id: 'a' } }),
-      lesson('20T08', { id: 'a', class: { id: 'z' } }),
-    ];
-    const days = read([lesson('20T10'), lesson('18T10'), ...two, lesson('22T08'), lesson('19T08')]);
-    expect(outcome(days)).toEqual({
-      '2026-11-19': ['l19T08'],
-      '2026-11-20': ['a', 'b', 'l20T10'],
-      '2026-11-21': [],
-    });
-    expect(filledIn(days)[0]?.key).toBe('s%7C1|2026-11-19');
+it('each lesson is on its day, in order of time and then of ids, and only within the window', () => {
+  const two = [
+    lesson('20T08', { id: 'b', class: { id: 'a' } }),
+    lesson('20T08', { id: 'a', class: { id: 'z' } }),
+  ];
+  const days = read([lesson('20T10'), lesson('18T10'), ...two, lesson('22T08'), lesson('19T08')]);
+  expect(outcome(days)).toEqual({
+    '2026-11-19': ['l19T08'],
+    '2026-11-20': ['a', 'b', 'l20T10'],
+    '2026-11-21': [],
   });
+  expect(filledIn(days)[0]?.key).toBe('s%7C1|2026-11-19');
+});
 
-  it('a lesson that two pages give appears once, unless its content differs', () => {
-    expect(
-      outcome(read([lesson('20T10'), lesson('20T10', { dateLastModified: 'x' })]))['2026-11-20'],
-    ).toEqual(['l20T10']);
-    expect(outcome(read([lesson('20T10'), lesson('20T10', { rooms: ['R'] })]))['2026-11-20']).toHaveLength(2);
-  });
+it('a lesson that two pages give appears once, unless its content differs', () => {
+  expect(outcome(read([lesson('20T10'), lesson('20T10', { dateLastModified: 'x' })]))['2026-11-20']).toEqual([
+    'l20T10',
+  ]);
+  expect(outcome(read([lesson('20T10'), lesson('20T10', { rooms: ['R'] })]))['2026-11-20']).toHaveLength(2);
+});
 
-  it('the value fits its schema and keeps the complete lesson', () => {
-    const schema = readSchemaFiles().get('schedules')?.schema;
-    if (schema === undefined) throw new Error('no schema');
-    const own = { title: 'Norsk', rooms: ['R'], cancelled: false };
-    const reference = { sourcedId: 'k', type: 'class', href: 'h' };
-    const teachers = [{ href: 'https://h/users/t', sourcedId: 't', type: 'user' }];
-    const given = lesson('20T10', { ...own, teachers, class: reference, big: 1, nested: { x: [1, null] } });
-    const reading = filledIn(read([given]))[0]?.decoded;
-    if (reading?.kind !== 'row') throw new Error('not read');
-    const body = createRowReader({ schema }).encode(reading.value);
-    const [start, end] = [Date.parse('2026-11-20T09:00Z'), Date.parse('2026-11-20T09:45Z')];
-    const typed = { id: 'l20T10', ...own, start, end, classes: [reference], teachers };
-    expect(createValueCodec(schema).fromBuffer(body)).toEqual({
-      student: 's|1',
-      date: Date.parse('2026-11-20') / 86_400_000,
-      lessons: [{ ...typed, raw: JSON.stringify(given) }],
-    });
+it('the value of a day of lessons fits its schema and keeps the complete lesson', () => {
+  const schema = readSchemaFiles().get('schedules')?.schema;
+  if (schema === undefined) throw new Error('no schema');
+  const own = { title: 'Norsk', rooms: ['R'], cancelled: false };
+  const reference = { sourcedId: 'k', type: 'class', href: 'h' };
+  const teachers = [{ href: 'https://h/users/t', sourcedId: 't', type: 'user' }];
+  const given = lesson('20T10', { ...own, teachers, class: reference, big: 1, nested: { x: [1, null] } });
+  const reading = filledIn(read([given]))[0]?.decoded;
+  if (reading?.kind !== 'row') throw new Error('not read');
+  const body = createRowReader({ schema }).encode(reading.value);
+  const [start, end] = [Date.parse('2026-11-20T09:00Z'), Date.parse('2026-11-20T09:45Z')];
+  const typed = { id: 'l20T10', ...own, start, end, classes: [reference], teachers };
+  expect(createValueCodec(schema).fromBuffer(body)).toEqual({
+    student: 's|1',
+    date: Date.parse('2026-11-20') / 86_400_000,
+    lessons: [{ ...typed, raw: JSON.stringify(given) }],
   });
 });
 
-describe('a lesson that cannot be decoded', () => {
-  it('rejects its day and no other, nothing if it lies outside the window, and all days if its day is unknown', () => {
-    const empty = { '2026-11-19': [], '2026-11-20': [], '2026-11-21': [] };
-    const lessons = [lesson('19T08'), lesson('20T08'), lesson('20T09', LARGE), lesson('20T10')];
-    expect(outcome(read(lessons))).toEqual({ ...empty, '2026-11-19': ['l19T08'], '2026-11-20': TOO_LARGE });
-    expect(outcome(read([lesson('25T08', LARGE)]))).toEqual(empty);
-    const [huge] = filledIn(read([lesson('20T08', { note: 'x'.repeat(1_000_000) })]));
-    expect(huge?.decoded).toMatchObject({ kind: 'reject', text: null, reason: TOO_LARGE });
-    for (const [one, why] of [
-      [{ id: 'l', start: 'soon' }, '`start` of a lesson cannot be read as a time'],
-      [{ id: 'x' }, '`start` of a lesson is missing'],
-      ['a text', 'a lesson is not an object'],
-    ] as const)
-      expect(outcome(read([lesson('19T08'), one]))).toEqual({ '*': why });
-  });
+it('a lesson that cannot be decoded rejects its day and no other, nothing if it lies outside the window, and all days if its day is unknown', () => {
+  const empty = { '2026-11-19': [], '2026-11-20': [], '2026-11-21': [] };
+  const lessons = [lesson('19T08'), lesson('20T08'), lesson('20T09', LARGE), lesson('20T10')];
+  expect(outcome(read(lessons))).toEqual({ ...empty, '2026-11-19': ['l19T08'], '2026-11-20': TOO_LARGE });
+  expect(outcome(read([lesson('25T08', LARGE)]))).toEqual(empty);
+  const [huge] = filledIn(read([lesson('20T08', { note: 'x'.repeat(1_000_000) })]));
+  expect(huge?.decoded).toMatchObject({ kind: 'reject', text: null, reason: TOO_LARGE });
+  for (const [one, why] of [
+    [{ id: 'l', start: 'soon' }, '`start` of a lesson cannot be read as a time'],
+    [{ id: 'x' }, '`start` of a lesson is missing'],
+    ['a text', 'a lesson is not an object'],
+  ] as const)
+    expect(outcome(read([lesson('19T08'), one]))).toEqual({ '*': why });
+});
 
-  it('keeps its reject through a new modification time, address or order, but not through new content', () => {
-    const bad = (rest: object): string[] =>
-      hashes(read([lesson('20T09', { ...LARGE, ...rest }), lesson('20T10')].toReversed()));
-    const hash = hashes(read([lesson('20T09', LARGE), lesson('20T10')]));
-    expect(bad({ dateLastModified: '2026', href: 'x' })).toEqual(hash);
-    expect(bad({ room: 'R' })).not.toEqual(hash);
-  });
+it('a lesson that cannot be decoded keeps its reject through a new modification time, address or order, but not through new content', () => {
+  const bad = (rest: object): string[] =>
+    hashes(read([lesson('20T09', { ...LARGE, ...rest }), lesson('20T10')].toReversed()));
+  const hash = hashes(read([lesson('20T09', LARGE), lesson('20T10')]));
+  expect(bad({ dateLastModified: '2026', href: 'x' })).toEqual(hash);
+  expect(bad({ room: 'R' })).not.toEqual(hash);
+});
 
-  it('shows nothing in its reject that the configuration drops or masks, also where it is no object', () => {
-    const pseudonymiseKey = 'a key of some length';
-    const options = { drop: ['teacher'], pseudonymise: ['title'], pseudonymiseKey };
-    const days = read([lesson('20T09', { ...LARGE, teacher: 'Kari', title: 'Kari' })], options);
-    const reading = filledIn(days)[0]?.decoded;
-    const text = reading?.kind === 'reject' ? reading.text : null;
-    expect(text).toContain('l20T09');
-    expect(text).not.toMatch(/Kari|teacher/);
-    const list = [lesson('19T08'), [{ teachers: ['Kari'] }]];
-    for (const mapping of [{ drop: ['teachers'] }, { pseudonymise: ['teachers'], pseudonymiseKey }])
-      expect(JSON.stringify(read(list, mapping))).not.toContain('Kari');
-    expect(JSON.stringify(read(list))).toContain('Kari');
-  });
+it('a lesson that cannot be decoded shows nothing in its reject that the configuration drops or masks, also where it is no object', () => {
+  const pseudonymiseKey = 'a key of some length';
+  const options = { drop: ['teacher'], pseudonymise: ['title'], pseudonymiseKey };
+  const days = read([lesson('20T09', { ...LARGE, teacher: 'Kari', title: 'Kari' })], options);
+  const reading = filledIn(days)[0]?.decoded;
+  const text = reading?.kind === 'reject' ? reading.text : null;
+  expect(text).toContain('l20T09');
+  expect(text).not.toMatch(/Kari|teacher/);
+  const list = [lesson('19T08'), [{ teachers: ['Kari'] }]];
+  for (const mapping of [{ drop: ['teachers'] }, { pseudonymise: ['teachers'], pseudonymiseKey }])
+    expect(JSON.stringify(read(list, mapping))).not.toContain('Kari');
+  expect(JSON.stringify(read(list))).toContain('Kari');
+});
 
-  it('with bytes that are not UTF-8 is rejected', () => {
-    const lessons = [lesson('19T08'), lesson('20T08', { title: 'Sm\uFFFDr' })];
-    expect(outcome(read(lessons, {}, false))['2026-11-20']).toBe('the text of a lesson is not UTF-8');
-    expect(outcome(read(lessons, {}, true))['2026-11-20']).toEqual(['l20T08']);
-  });
+it('a lesson with bytes that are not UTF-8 is rejected', () => {
+  const lessons = [lesson('19T08'), lesson('20T08', { title: 'Sm\uFFFDr' })];
+  expect(outcome(read(lessons, {}, false))['2026-11-20']).toBe('the text of a lesson is not UTF-8');
+  expect(outcome(read(lessons, {}, true))['2026-11-20']).toEqual(['l20T08']);
 });
 
 it('the hash of a day is that of its lessons, whatever their order and what else means nothing', () => {
@@ -176,25 +172,23 @@ it('the hash of a day is that of its lessons, whatever their order and what else
   expect(new Set(empty).size).toBe(3);
 });
 
-describe('any lessons', () => {
-  it('do not throw: each appears in a day or its reject, unless a lesson without a day rejects all of them', () => {
-    const time = fc.constantFrom('2026-11-20T08:00:00Z', '2026-11-19T09:00', '08:15', 'soon', null, 7);
-    const [json, text] = [fc.jsonValue(), time];
-    const parts = fc.record({ id: json, start: text, end: text, class: json, x: json }, { requiredKeys: [] });
-    const anyLesson = fc.oneof(json, parts);
-    fc.assert(
-      fc.property(fc.array(anyLesson, { maxLength: 5 }), (lessons) => {
-        const days = read([...lessons, OUTSIDE]);
-        const texts = days.rows.flatMap(({ decoded: reading }) =>
-          reading.kind === 'row'
-            ? (reading.value as DaySchedule).lessons.map(({ raw }) => raw)
-            : [reading.text],
-        );
-        const shown = lessons.filter((one) => texts.join('\n').includes(JSON.stringify(one)));
-        if (days.isUnread) expect(shown).not.toEqual([]);
-        else expect(shown).toEqual(lessons);
-      }),
-      { numRuns: 300 },
-    );
-  });
+it('any lessons do not throw: each appears in a day or its reject, unless a lesson without a day rejects all of them', () => {
+  const time = fc.constantFrom('2026-11-20T08:00:00Z', '2026-11-19T09:00', '08:15', 'soon', null, 7);
+  const [json, text] = [fc.jsonValue(), time];
+  const parts = fc.record({ id: json, start: text, end: text, class: json, x: json }, { requiredKeys: [] });
+  const anyLesson = fc.oneof(json, parts);
+  fc.assert(
+    fc.property(fc.array(anyLesson, { maxLength: 5 }), (lessons) => {
+      const days = read([...lessons, OUTSIDE]);
+      const texts = days.rows.flatMap(({ decoded: reading }) =>
+        reading.kind === 'row'
+          ? (reading.value as DaySchedule).lessons.map(({ raw }) => raw)
+          : [reading.text],
+      );
+      const shown = lessons.filter((one) => texts.join('\n').includes(JSON.stringify(one)));
+      if (days.isUnread) expect(shown).not.toEqual([]);
+      else expect(shown).toEqual(lessons);
+    }),
+    { numRuns: 300 },
+  );
 });
