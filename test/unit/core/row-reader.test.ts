@@ -26,14 +26,15 @@ const LONG = '12345678901234567890';
 const ALONE = { sourcedId: 'a', type: null, href: null };
 const at = (text: string): number => Date.parse(text);
 
-it.each<[field: string, typed: unknown, ...all: unknown[]]>([
-  ['enabledUser', true, true, 'true', 'TRUE', 1],
-  ['enabledUser', false, false, 'False', 0],
-])('the value of %s is %j for each spelling that hubs use', (field, typed, ...all) => {
-  for (const raw of all) {
-    const { [field]: value, additionalFields } = userWith({ [field]: raw });
-    expect([raw, value, { ...additionalFields }]).toEqual([raw, typed, {}]);
-  }
+it('true and false are read from each spelling that hubs use', () => {
+  for (const [typed, ...all] of [
+    [true, true, 'true', 'TRUE', 1],
+    [false, false, 'False', 0],
+  ])
+    for (const raw of all) {
+      const { enabledUser, additionalFields } = userWith({ enabledUser: raw });
+      expect([raw, enabledUser, { ...additionalFields }]).toEqual([raw, typed, {}]);
+    }
 });
 
 it.each<[field: string, typed: unknown, ...all: unknown[]]>([

@@ -107,6 +107,7 @@ it('a lesson that cannot be decoded rejects its day and no other, nothing if it 
   for (const [one, why] of [
     [{ id: 'l', start: 'soon' }, '`start` of a lesson cannot be read as a time'],
     [{ id: 'x' }, '`start` of a lesson is missing'],
+    [{ start: null }, '`start` of a lesson is missing'],
     ['a text', 'a lesson is not an object'],
   ] as const)
     expect(outcome(read([lesson('19T08'), one]))).toEqual({ '*': why });

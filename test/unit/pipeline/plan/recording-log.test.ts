@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../../../../src/core/cloud-events.ts';
-import type { OutgoingRecord, Transaction } from '../../../../src/log/log.ts';
+import type { OutgoingRecord } from '../../../../src/log/log.ts';
 import type { CollectionName, TopicSuffix } from '../../../../src/model/collections.ts';
 import { RecordingLog } from '../../../../src/plan/recording-log.ts';
 import { loaded } from '../../telemetry/support/board-of.ts';
@@ -27,15 +27,10 @@ async function logOf(collection: CollectionName, records: readonly OutgoingRecor
   const topics = { progress: unread, ranges: unread, read: unread };
   const log = new RecordingLog({ topics, keepsKeys, onRead: unread, now: () => NOW_MS });
   for (const each of records) {
-    const transaction: Transaction = { records: [each], progress: loaded(collection, NOW_MS), derived: [] };
-    const { progress } = transaction;
+    const progress = loaded(collection, NOW_MS);
     // The offsets stay as they were.
-    expect(await log.commit(transaction)).toEqual({
-      progress,
-      derived: [],
-      committedAtMs: NOW_MS,
-      tookMs: 0,
-    });
+    const committed = { progress, derived: [], committedAtMs: NOW_MS, tookMs: 0 };
+    expect(await log.commit({ records: [each], progress, derived: [] })).toEqual(committed);
   }
   return log;
 }
