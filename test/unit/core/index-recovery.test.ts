@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { hasLostRecords, planIndexRecovery } from '../../../src/core/index-recovery.ts';
 import { madeProgress } from './support/progress.ts';
@@ -21,7 +20,12 @@ function plan(changes: Partial<Parameters<typeof planIndexRecovery>[0]>) {
 
 it.each([
   ['current', 'an index at the end of the log', {}],
+  ['current', 'one at its last transaction, whatever its number', { index: { ...INDEX, sequence: 5 } }],
   ['resume', 'an index at an earlier point', { index: EARLIER }],
+  ['resume', 'one right before the end', { index: { ...EARLIER, sequence: 6 } }],
+  ['rebuild', 'one at another transaction of the same number', { index: { ...EARLIER, sequence: 7 } }],
+  ['rebuild', 'one at a later transaction', { index: { ...EARLIER, sequence: 8 } }],
+  ['rebuild', 'one at an earlier point of another log', { index: { ...EARLIER, transactionId: 'tx-6' } }],
   ['resume', 'the oldest that may be', { index: { ...EARLIER, committedAtMs: NOW_MS - KEPT_MS } }],
   ['rebuild', 'an older one', { index: { ...EARLIER, committedAtMs: NOW_MS - KEPT_MS - 1 } }],
   [
@@ -34,19 +38,6 @@ it.each([
   ['rebuild', 'a log without progress', { progress: null }],
 ])('to %s follows from %s', (kind, _what, changes) => {
   expect(plan(changes)).toBe(kind);
-});
-
-it('an index is current only at the same transaction, and is resumed only at an earlier one of this log', () => {
-  const id = fc.constantFrom('tx-5', 'tx-6', 'tx-7', 'other');
-  const index = fc.record({ sequence: fc.nat(9), transactionId: id });
-  fc.assert(
-    fc.property(index, fc.array(id), ({ sequence, transactionId }, ids) => {
-      const isKnown = sequence < 7 && ids.includes(transactionId);
-      const expected = transactionId === 'tx-7' ? 'current' : isKnown ? 'resume' : 'rebuild';
-      const found = { ...INDEX, sequence, transactionId };
-      expect(plan({ index: found, transactionIds: new Set(ids) })).toBe(expected);
-    }),
-  );
 });
 
 type Firsts = { readonly first?: number; readonly known?: number; readonly other?: number };

@@ -44,7 +44,7 @@ it('no time is guessed, and none is of no value or of a year that not every read
 
 it('every day is read as itself, and none is guessed', () => {
   for (let day = -719_161; day <= 2_932_896; day += 13)
-    expect(parseDate(new Date(day * 86_400_000).toISOString().slice(0, 10))).toBe(day);
+    if (parseDate(new Date(day * 86_400_000).toISOString().slice(0, 10)) !== day) expect.fail(`day ${day}`);
   const others = '2026-02-29 2026-04-31 2026-13-01 2026-3-4 20260304 2026-03-04T00:00:00Z yyyy-mm-dd';
   for (const text of ['', '0000-12-31', '0001-01-01', ...others.split(' ')])
     expect([text, parseDate(text)]).toEqual([text, NaN]);
