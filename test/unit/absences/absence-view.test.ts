@@ -168,43 +168,36 @@ function keyed(row: ReadableRow): KeyedRow {
   return { key: row.sourcedId, rejectKey: row.sourcedId, decoded: row };
 }
 
-interface VersionFacts {
-  readonly replaces?: string;
-  readonly replacedBy?: string;
-  readonly deletedTime?: number;
-  readonly studentId?: string;
-  readonly content?: number;
-}
-
-/** A row of `absence-versions`. */
-function version(sourcedId: string, more: VersionFacts = {}): ReadableRow {
-  const { replaces, replacedBy, deletedTime = null, studentId = 's1', content = 0 } = more;
-  const reference = (id: string | undefined) => (id === undefined ? null : { sourcedId: id });
+/** `b<a>c!@2` is the version b of student 2, which replaces a, is replaced by c and is deleted; `#1`: with another content. */
+function version(text: string): ReadableRow {
+  const found = /^(\w+)(?:<(\w+))?(?:>(\w+))?(!?)(?:@(.))?/.exec(text) ?? [];
+  const [, sourcedId = '', replaces, replacedBy, deleted, student = '1'] = found;
+  const reference = (id?: string) => (id === undefined ? null : { sourcedId: id });
+  const studentId = `s${student}`;
   const links = { replaces: reference(replaces), replacedBy: reference(replacedBy) };
-  const student = { sourcedId: studentId };
-  const value: AbsenceVersionValue = {
+  const deletedTime = deleted === '!' ? 5 : null;
+  const value = {
     sourcedId,
-    student,
+    student: reference(studentId),
     fromTime: 1_000,
     toTime: 2_000,
     deletedTime,
     ...links,
   };
-  const hash = createHash('md5').update(JSON.stringify([value, content]));
-  return { kind: 'row', sourcedId, value, hash: hash.digest(), modifiedAtMs: null, studentId };
+  const hash = createHash('md5').update(text).digest();
+  return { kind: 'row', sourcedId, value, hash, modifiedAtMs: null, studentId };
 }
 
 const V1 = version('v1');
-const V1_REPLACED = version('v1', { replacedBy: 'v2', content: 1 });
-const V2 = version('v2', { replaces: 'v1' });
+const V1_REPLACED = version('v1>v2#1');
+const V2 = version('v2<v1');
 const MONTH_MS = 32 * 24 * 3_600_000;
 
 test('a page takes two round trips to the index, however long the absences are', async () => {
   const table = new ViewedTable();
-  for (let at = 1; at < 9; at += 1)
-    await table.page([version(`v${at}`, at === 1 ? {} : { replaces: `v${at - 1}` })]);
+  for (let at = 1; at < 9; at += 1) await table.page([version(at === 1 ? 'v1' : `v${at}<v${at - 1}`)]);
   const lookUp = vi.spyOn(table.index, 'lookup');
-  await table.page([version('v9', { replaces: 'v8' })]);
+  await table.page([version('v9<v8')]);
   // pointers and entries of the ids; then the entries pointed to; and three to count the rows in this test
   expect(lookUp.mock.calls.filter(([area]) => area !== 'rows' && area !== 'rejects')).toHaveLength(6);
   expect(table.story).toHaveLength(9);
@@ -212,10 +205,10 @@ test('a page takes two round trips to the index, however long the absences are',
 
 test('the rows of both topics do not count what is unpublished, forgotten or hidden; a forgotten key is nulled and begins anew', async () => {
   const table = new ViewedTable();
-  await table.page([V1, version('w', { deletedTime: 5 }), version('x2', { replaces: 'x1' })]);
+  await table.page([V1, version('w!'), version('x2<x1')]);
   expect(table.rows.at(-1)).toEqual({ 'absence-changes': 2, absences: 1 });
   // its deletion waits for the awaited id
-  await table.page([version('v1', { replacedBy: 'y', deletedTime: 5 })]);
+  await table.page([version('v1>y!')]);
   expect(table.rows.at(-1)).toEqual({ 'absence-changes': 2, absences: 0 });
   await table.page([V1]);
   table.nowMs += MONTH_MS;
@@ -223,13 +216,13 @@ test('the rows of both topics do not count what is unpublished, forgotten or hid
   expect(table.rows.at(-1)).toEqual({ 'absence-changes': 2, absences: 2 });
   const forgotten = table.records.findLast(({ key }) => key === 'w');
   expect(forgotten).toMatchObject({ topic: 'absence-changes', body: null });
-  await table.end([version('w', { content: 1 })]);
+  await table.end([version('w#1')]);
   expect(table.story.at(-1)).toBe('w/1 CREATED w');
 });
 
 test('an absence whose list changes in the transaction that would forget it is forgotten later, with that change', async () => {
   const table = new ViewedTable();
-  await table.end([V1_REPLACED, version('v2', { replaces: 'v1', deletedTime: 5 })]);
+  await table.end([V1_REPLACED, version('v2<v1!')]);
   table.nowMs += MONTH_MS;
   await table.end([], ['v1']);
   await table.end();
@@ -250,7 +243,7 @@ test('an index with a damaged entry is made again', async () => {
 
 test('awaited ids are asked for at the end of the sync in at most three rounds, and what the hub has joins', async () => {
   const table = new ViewedTable();
-  const chain = Array.from({ length: 9 }, (_each, at) => version(`v${at + 1}`, { replaces: `v${at}` }));
+  const chain = Array.from({ length: 9 }, (_each, at) => version(`v${at + 1}<v${at}`));
   table.hub = new Map(chain.map((row) => [row.sourcedId, row]));
   await table.end(chain.slice(-1));
   expect(table.asked).toEqual([['v8'], ['v7'], ['v6']]);
@@ -279,13 +272,13 @@ test('awaited ids that the hub has not are ignored from the end of the sync on, 
   writer.end(full);
   await table.end();
   expect(table.story).toEqual(['v2/1 CREATED v2']);
-  await table.end([version('v2', { replaces: 'v1', content: 1 })]);
+  await table.end([version('v2<v1#1')]);
   expect(table.asked).toHaveLength(1);
 });
 
 test('a sync asks for at most 2,000 awaited ids; the others are ignored unasked', async () => {
   const table = new ViewedTable();
-  await table.end(Array.from({ length: 2_500 }, (_each, at) => version(`v${at}`, { replaces: `gone${at}` })));
+  await table.end(Array.from({ length: 2_500 }, (_each, at) => version(`v${at}<gone${at}`)));
   expect(table.asked.flat()).toHaveLength(2_000);
   expect(table.story).toHaveLength(2_500);
 });
@@ -303,11 +296,11 @@ test('records of what vanished come from one pass over `absences`, at the end of
 
 test('a version read with another student is rejected and counted, ends its absence with the sync, and is no longer counted then', async () => {
   const table = new ViewedTable({ v1: V1.value });
-  const other = version('v1', { studentId: 's2' });
+  const other = version('v1@2');
   // the mapped student does not matter
   const student = { sourcedId: 'a pseudonym' };
   await table.page([{ ...V1, value: { ...V1.value, student } }]);
-  await table.page([other, version('w', { replaces: 'w' })]);
+  await table.page([other, version('w<w')]);
   expect(table.records).toContainEqual(
     expect.objectContaining({ topic: 'rejects', key: 'absence-versions|v1' }),
   );
