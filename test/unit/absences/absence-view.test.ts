@@ -3,7 +3,6 @@ import { expect, test, vi } from 'vitest';
 import { AbsenceIndex } from '../../../src/absences/absence-index.ts';
 import { AbsenceView } from '../../../src/absences/absence-view.ts';
 import type { AbsenceTenant } from '../../../src/absences/render-absences.ts';
-import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
 import { decodeEntry } from '../../../src/core/absences/entry-codec.ts';
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import type { ReadableRow } from '../../../src/core/decoded-row.ts';

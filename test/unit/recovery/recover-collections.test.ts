@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Progress } from '../../../src/model/progress.ts';
 import { recoverCollections } from '../../../src/recovery/recover-collections.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
+import { madeProgress } from '../core/support/progress.ts';
 
 test('an index that is lost while its rows are counted is not taken for an empty one', async () => {
   const state = createMemoryStore().tenant('north');
@@ -15,12 +15,7 @@ test('an index that is lost while its rows are counted is not taken for an empty
     runtime: { now: () => 0 },
     emit: () => undefined,
   } as unknown as Tenant;
-  const progress = {
-    collection: 'users',
-    sequence: 1,
-    transactionId: 't1',
-    offsets: {},
-  } as unknown as Progress;
+  const progress = madeProgress({ transactionId: 't1' });
   const recovered = () =>
     recoverCollections(tenant, ['users'], {
       ownership: { owner: '', progress: new Map([['users', progress]]), transactionIds: new Map() },
