@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodeAbsent } from '../../../src/core/absences/current-absence.ts';
+import { absentEntryOf, encodeAbsent } from '../../../src/core/absences/current-absence.ts';
 import { createZoneClock } from '../../../src/core/lessons/zone-clock.ts';
 import { absentStudents } from '../../../src/absences/absence-index.ts';
 import type { IndexEntry } from '../../../src/state/index-store.ts';
@@ -11,8 +11,10 @@ test('a student whose absence ends on the last day of 9999 is absent, also where
       ['9999-12-31T23:59:59Z', ['s-1']],
       ['2026-01-08T07:00:00Z', []],
     ] as const) {
-      const [fromMs, toMs] = [Date.parse('2026-01-07T07:00:00Z'), Date.parse(end)];
-      const value = encodeAbsent({ studentId: 's-1', fromMs, toMs });
+      const [fromTime, toTime] = [Date.parse('2026-01-07T07:00:00Z'), Date.parse(end)];
+      const entry = absentEntryOf({ sourcedId: 'a-1', student: { sourcedId: 's-1' }, fromTime, toTime });
+      if (entry === null) throw new Error('nobody is absent');
+      const value = encodeAbsent(entry);
       const index = {
         async *entries(): AsyncGenerator<readonly IndexEntry[]> {
           yield [['a-1', value]];

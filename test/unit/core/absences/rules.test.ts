@@ -45,6 +45,8 @@ class AbsenceIndex {
     for (const [key, id] of out.shown) setOrDelete(this.shown, key, id);
     for (const key of out.ended) this.shown.delete(key);
     for (const [key, entry] of out.entries) setOrDelete(this.entries, key, entry);
+    // No pointer is written that stands already.
+    expect([...out.pointers].filter(([id, key]) => (this.pointers.get(id) ?? null) === key)).toEqual([]);
     for (const [id, key] of out.pointers) setOrDelete(this.pointers, id, key);
     this.rejected += new Set(out.rejected).size;
     this.#check();
@@ -217,6 +219,8 @@ rule 7 (vanished): where none is left, the absence is deleted, unless it was, an
   v1!. -v1; → v1/1 CREATED v1, v1/2 DELETED v1 → -
 rule 7 (vanished): the oldest versions may leave the hub without an event
   v1>v2 v2<v1. -v1. v2<v1>v3 v3<v2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v3 → v1(v1 v2 v3)=v3
+rule 7 (vanished): an id that was never read changes nothing
+  v1>v2; -v2 -x; → v1/1 CREATED v1 → v1(v1 v2)=v1 ?v2
 rule 8 (another student): where a person was merged at the hub, the old absence ends, and the next full sync reads its records as new
   v1>v2 v2<v1. v1>v2@2 v2<v1@2; → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2 !2 x2
   v1>v2 v2<v1. v1>v2@2 v2<v1@2; . → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED → x2

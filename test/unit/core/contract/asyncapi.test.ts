@@ -16,8 +16,11 @@ const TOPICS = [...readSchemaFiles()].map(([suffix, { schema }], at) => ({
   schema,
 }));
 const DOCUMENT = asyncApiDocument('1.2.3', TOPICS) as {
-  channels: Record<string, { bindings: { kafka: { topicConfiguration?: object } } }>;
-  components: { schemas: Record<string, { schema: object }> };
+  channels: Record<string, { bindings: { kafka: { topicConfiguration?: object } }; messages: object }>;
+  components: {
+    schemas: Record<string, { schema: object }>;
+    messages: Record<string, { headers: { required: string[] } }>;
+  };
 };
 
 it('the AsyncAPI document is valid for every topic, and would not be with a schema that is no Avro', async () => {
@@ -36,7 +39,7 @@ it('the AsyncAPI document is valid for every topic, and would not be with a sche
   expect(await problemsOf(text.replaceAll('"long"', '"lng"'))).not.toEqual([]);
 });
 
-it('the AsyncAPI document has the partitions, the settings and the schema of each topic', () => {
+it('the AsyncAPI document has the partitions, the settings, the schema and the messages of each topic', () => {
   const { channels, components } = DOCUMENT;
   expect(Object.keys(channels)).toEqual(TOPICS.map(({ name }) => name));
   for (const { name, suffix, partitions, settings, schema } of TOPICS) {
@@ -45,5 +48,9 @@ it('the AsyncAPI document has the partitions, the settings and the schema of eac
     expect(kafka).toMatchObject({ topic: name, partitions, replicas: 3 });
     const told = Object.entries(topicConfiguration).map(([each, value]) => [each, String(value)]);
     expect(told).toEqual(settings.map((each) => [each.name, each.value]));
+    // The first is of a value, which alone has a hash.
+    const messages = Object.keys(channels[name]?.messages ?? {}).map((id) => components.messages[id]);
+    const isHashed = messages.map((each) => each?.headers.required.includes('content-hash'));
+    expect(isHashed).toEqual(suffix === 'progress' ? [true] : [true, false]);
   }
 });
