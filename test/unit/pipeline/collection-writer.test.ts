@@ -89,6 +89,10 @@ it('a stale page does not bring back what was removed after its request', async 
   await writer.accept(delta, { rows: [row('a', 'x')], readVersion });
   await writer.flush(delta);
   expect(published().at(-1)).toEqual(['a', null]);
+  for (const sync of [full, delta]) writer.end(sync);
+  // Nothing of this is kept for the syncs that begin later.
+  const page = { rows: [row('b', 'y')], readVersion: 0 };
+  expect(await writer.accept(beginSync(writer), page)).toMatchObject({ stale: 0, updated: 1 });
 });
 
 it('neither a row that another sync has read nor an unknown one is removed', async () => {
