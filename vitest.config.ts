@@ -19,6 +19,9 @@ const forAll = {
   hookTimeout: 300_000,
   expect: { poll: { timeout: 30_000 } },
   maxWorkers,
+  // A third of the unit tests' work was loading the same modules for each file.
+  isolate: false,
+  unstubEnvs: true,
   // what takes long and rarely breaks alone
   exclude: IS_FULL ? [] : ['**/*.full.test.ts'],
 };

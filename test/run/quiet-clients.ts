@@ -1,4 +1,4 @@
-import { letIdleConnectionsSleep } from '../../src/log/kafkajs-patches.ts';
+import { patchKafkaJs } from '../../src/log/kafkajs-patches.ts';
 
-// Without this, tests that use kafkajs without the product's own client make Node warn of negative timers.
-letIdleConnectionsSleep();
+// As the product does, before the first connection: files that read topics with kafkajs alone may come first in a process.
+patchKafkaJs();
