@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 import { spawnProgram, type Ended } from './support/rollcall.ts';
@@ -18,7 +18,7 @@ it('the npm package holds what runs, built, and goes all the way with an empty h
     execFileSync('npm', args, {
       cwd: join(import.meta.dirname, '../../..'),
       // with the settings of npm and of its network in the environment
-      env: { ...process.env, PATH, HOME: home },
+      env: { npm_config_cache: join(homedir(), '.npm'), ...process.env, PATH, HOME: home },
       encoding: 'utf8',
       stdio: 'pipe',
       timeout: 180_000,
@@ -32,7 +32,8 @@ it('the npm package holds what runs, built, and goes all the way with an empty h
     'dist/main.js dist/main.js.map dist/telemetry/page/index.html avro/users.avsc docs/runbooks.md';
   expect(files).toEqual(expect.arrayContaining(wanted.split(' ')));
   expect(files.filter((file) => /\.ts$|^(src|test|scripts|reference-hub|helm)\//.test(file))).toEqual([]);
-  npm('install', '--global', '--prefix', home, join(folder.path, packed?.filename ?? ''));
+  const quick = ['--prefer-offline', '--no-audit', '--no-fund'];
+  npm('install', '--global', ...quick, '--prefix', home, join(folder.path, packed?.filename ?? ''));
 
   await using tenant = await startTestTenant();
   const { hub, topicPrefix } = tenant;

@@ -148,11 +148,12 @@ describe('of a filled tenant that no process mirrors', () => {
 
   const withoutRedis = { settings: { redis: { url: `redis://${NOBODY}` } } };
   const noKafka = { settings: { kafka: { brokers: [NOBODY] } } };
-  const noRegistry = { settings: { registry: { url: `http://${NOBODY}` } } };
+  const registryAt = (url: string) => ({ settings: { registry: { url } } });
   it.concurrent.each<[words: string, code: number, remedy: string, options: MirrorOptions]>([
     ['tail', 2, 'absence-changes', {}],
     ['tail classes', 1, 'rollcall topics apply', {}],
-    ['tail users --to-end --values', 1, 'registry.url', noRegistry],
+    ['tail users --to-end --values', 1, 'registry.url', registryAt(`http://${NOBODY}`)],
+    ['pull', 1, 'it may not be a schema registry', registryAt(`${registryUrl}/elsewhere`)],
     ['state show', 1, 'redis.url', withoutRedis],
     ['verify', 1, 'redis.url', withoutRedis],
     ['status', 1, 'kafka.brokers', noKafka],

@@ -37,7 +37,9 @@ it('class-students have the sorted students of each class, over several pages, a
     ['classes', { code: 'HUB_NOT_OFFERED' }],
     ['class-students', { code: 'HUB_NOT_OFFERED' }],
   ]);
+  await mirror.attempt('FULL');
   expect(mirror.statusText()).toContain('the hub does not offer classes, class-students');
+  expect(mirror.logLines.filter((line) => /"warn".*does not offer/.test(line))).toHaveLength(2);
   faults.clear();
   faults.set('clamp-limit=7@class-students');
   await mirror.full();
