@@ -203,7 +203,10 @@ describe('by the process that runs', () => {
     const ends = await mirror.ends();
     expect((await command(true, 'verify', '--repair')).code).toBe(0);
     // What the hub never had goes with a second full sync, which the process makes by itself.
-    await vi.waitFor(async () => expect(await verify(config)).toEqual({ code: 0, found: [] }), 120_000);
+    await vi.waitFor(async () => expect(await verify(config)).toEqual({ code: 0, found: [] }), {
+      timeout: 120_000,
+      interval: 2_000,
+    });
     const published: string[] = [];
     for (const name of MIRRORED)
       for (const { key } of await rawRecords(mirror.topic(name), ends)) published.push(`${name} ${key}`);
@@ -225,7 +228,7 @@ it('verify --repair withholds a mass deletion that a full sync would withhold', 
 it('beside an owner and a hub that changes and fails, verify reports no false difference and a true one, and state rebuild loses no change and publishes none twice', async () => {
   await using living = await openMirror({
     collections: ['orgs', 'users', 'students', 'classes', 'class-students', 'results', ...ABSENCES],
-    hubOptions: { students: 30, startMs: Date.now() },
+    hubOptions: { students: 12, startMs: Date.now() },
     tenant: { deltaEvery: '1s' },
     settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } }, http: { port: 0 } },
   });

@@ -77,6 +77,11 @@ it('a full sync that brings fewer rows than the hub counts counts no miss, remov
 
   const earlier = progress();
   clock.advance(HALF_AN_HOUR_MS);
+  // An answer without a list is no shorter list: it proves nothing.
+  faults.set('missing-list');
+  expect(await full()).toMatchObject({ kind: 'inconclusive', stats: { rowsRemoved: 0 } });
+  expect(progress()).toMatchObject({ complete: false, watermarkMs: earlier?.watermarkMs });
+  faults.clear();
   district.remove('results', ids[3] ?? '');
   faults.set('skip-rows');
   const before = await mirror.ends();
