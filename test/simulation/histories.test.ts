@@ -7,7 +7,7 @@ import { KINDS } from './run/kinds.ts';
  * ROLLCALL_HISTORIES_MS: for how long new seeds are played besides the fixed ones, for all kinds together.
  */
 
-const FIXED_SEEDS = { groups: 20, others: 8 };
+const FIXED_SEEDS = { groups: 20, others: 4 };
 const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
 const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 300_000;
 /** The fixed seeds must include each of these: histories in which nothing goes wrong prove nothing. */
