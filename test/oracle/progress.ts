@@ -119,7 +119,8 @@ function isTakenBack(
     lost.includes(collection) || (watermark === null && sources.some((topic) => lost.includes(topic)));
   if (mayLose || !clocksAgree || mode !== 'INCREMENTAL') return false;
   const before = earlier.findLast((each) => each.mode === mode && each.complete);
-  return (watermark ?? 0) < (before?.watermark ?? 0);
+  // One that may not move the watermark leaves what a full sync has left.
+  return (watermark ?? 0) < (before?.watermark ?? 0) && watermark !== earlier.at(-1)?.watermark;
 }
 
 /** What is derived is committed with its source. */
