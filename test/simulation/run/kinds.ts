@@ -1,31 +1,34 @@
-import { playGroup } from '../groups/group-history.ts';
-import { GROUP_MISTAKES } from '../groups/group-mistakes.ts';
 import { CHAIN_MISTAKES } from '../mistakes/chain-mistakes.ts';
 import { TENANT_MISTAKES } from '../mistakes/tenant-mistakes.ts';
+import { playTenant, type Played } from '../tenants/tenant-history.ts';
 import { TENANT_KINDS } from '../tenants/tenant-world.ts';
-import { playTenant } from '../tenants/tenant-history.ts';
-import type { Kind, Mutation } from './played.ts';
 
-/** Histories of processes that share tenants as members of a group of Kafka. */
-const GROUPS = 'groups';
+/** A kind of histories. The same seed of the same kind always gives the same history. */
+interface Kind {
+  readonly name: string;
+  /** The share of this kind among all played histories. */
+  readonly parts: number;
+  readonly play: (seed: number) => Promise<Played>;
+}
 
-export const KINDS: readonly Kind[] = [
-  ...Object.entries(TENANT_KINDS).map(([name, kind]) => ({
-    name,
-    parts: kind.parts,
-    play: (seed: number) => playTenant({ seed, kind }),
-  })),
-  { name: GROUPS, parts: 2, play: (seed: number) => playGroup(seed) },
-];
+export const KINDS: readonly Kind[] = Object.entries(TENANT_KINDS).map(([name, kind]) => ({
+  name,
+  parts: kind.parts,
+  play: (seed) => playTenant({ seed, kind }),
+}));
 
-export const MUTATIONS: readonly Mutation[] = [
-  ...[...TENANT_MISTAKES, ...CHAIN_MISTAKES].map((mistake) => {
-    const { name, kind, finds } = mistake;
-    const play = (seed: number) => playTenant({ seed, kind: TENANT_KINDS[kind], mistake });
-    return { name, kind, finds, play };
-  }),
-  ...GROUP_MISTAKES.map((mistake) => {
-    const { name, finds } = mistake;
-    return { name, kind: GROUPS, finds, play: (seed: number) => playGroup(seed, mistake) };
-  }),
-];
+/** Mistakes that the code under test could make, each of which the checks must find. */
+export const MUTATIONS = [...TENANT_MISTAKES, ...CHAIN_MISTAKES];
+
+/** The first history of the seeds from 1 on in which a mistake is found, and its problem; null: in none of them. */
+export async function firstCatch(
+  mistake: (typeof MUTATIONS)[number],
+  most: number,
+): Promise<{ histories: number; problem: string | null }> {
+  for (let seed = 1; seed <= most; seed += 1) {
+    const { problems } = await playTenant({ seed, kind: TENANT_KINDS[mistake.kind], mistake });
+    const problem = problems.find((each) => each.includes(mistake.finds));
+    if (problem !== undefined) return { histories: seed, problem };
+  }
+  return { histories: most, problem: null };
+}

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { KINDS, MUTATIONS } from './kinds.ts';
-import { firstCatch, type Played } from './played.ts';
+import type { Played } from '../tenants/tenant-history.ts';
+import { firstCatch, KINDS, MUTATIONS } from './kinds.ts';
 
 /** What one of the cores does. */
 export interface WorkerTask {

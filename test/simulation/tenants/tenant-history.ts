@@ -12,7 +12,6 @@ import { seededRandom } from '../parts/seeded-random.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
 import { misusedHub, misusedLog, misusedState, type TenantMistake } from '../mistakes/misuse.ts';
-import { resultOf, type Played } from '../run/played.ts';
 import {
   AFTERSCHOOL_USERS,
   isNamed,
@@ -64,19 +63,34 @@ interface TenantHistoryOptions {
   readonly mistake?: TenantMistake | undefined;
 }
 
-/** Plays the random history of a tenant by its seed; then nothing fails, and what it must hold is checked. */
-export function playTenant(options: TenantHistoryOptions): Promise<Played> {
+/** The result of one history. */
+export interface Played {
+  /** Each problem names first what is wrong, then where. Empty: every invariant held. */
+  readonly problems: readonly string[];
+  /** How often each trouble and each action of the pipeline happened. */
+  readonly happened: ReadonlyMap<string, number>;
+}
+
+/**
+ * Plays the random history of a tenant by its seed; then nothing fails, and what it must hold is checked. One that does not
+ * end, or ends in an error, has one more problem.
+ */
+export async function playTenant(options: TenantHistoryOptions): Promise<Played> {
   const time = new VirtualTime(START_MS);
   const random = seededRandom(options.seed);
   const trouble = random.pick(TROUBLES);
   const at = { time, random, trouble: options.mistake?.trouble ?? trouble };
   const history = new TenantHistory(at, options);
-  return resultOf(history, () =>
-    time.run(async () => {
+  const ended: string[] = [];
+  try {
+    await time.run(async () => {
       await (options.kind.troubles === 'take-overs' ? history.takeOver() : history.restart());
       await history.settle();
-    }),
-  );
+    });
+  } catch (error) {
+    ended.push(`the history did not end well: ${error instanceof Error ? error.message : typeof error}`);
+  }
+  return { problems: [...history.problems, ...ended], happened: history.happened };
 }
 
 class TenantHistory extends TenantWorld {

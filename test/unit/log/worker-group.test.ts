@@ -1,15 +1,27 @@
 import type { Kafka, PartitionAssigner } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WorkerGroup } from '../../../src/log/worker-group.ts';
-import {
-  refused,
-  type Joined,
-  type JoinRequest,
-  type SyncRequest,
-} from '../../simulation/groups/group-coordinator.ts';
 
 const SESSION_MS = 10_000;
 const GRACE_MS = 500;
+
+interface JoinRequest {
+  readonly memberId: string;
+  readonly groupProtocols: readonly [{ readonly metadata: Buffer }];
+}
+interface Joined {
+  readonly memberId: string;
+  readonly leaderId: string;
+  readonly generationId: number;
+  readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
+}
+interface SyncRequest {
+  readonly groupAssignment: readonly { readonly memberId: string; readonly memberAssignment: Buffer }[];
+}
+
+/** An error as kafkajs throws it for one of Kafka's protocol. */
+const refused = (type: string): Error =>
+  Object.assign(new Error(type), { name: 'KafkaJSProtocolError', type });
 
 const groups: WorkerGroup[] = [];
 beforeEach(() => void vi.useFakeTimers());
@@ -25,7 +37,7 @@ const never = (): Promise<never> => new Promise(() => undefined);
 const AGAIN: Joined = { memberId: 'me', leaderId: 'another', generationId: 2, members: [] };
 
 /** A worker whose coordinator answers as the test says; it gets `t0` and `t1` of its three tenants. */
-function worker() {
+function worker(sessionMs = SESSION_MS) {
   const coordinator = {
     joinGroup: vi.fn<(request: JoinRequest) => Promise<Joined>>(async ({ memberId }) => ({
       memberId: memberId === '' ? 'me' : memberId,
@@ -55,7 +67,7 @@ function worker() {
     kafka: { consumer } as unknown as Pick<Kafka, 'consumer'>,
     groupId: 'p.workers',
     tenants: () => [...configured],
-    sessionMs: SESSION_MS,
+    sessionMs,
     revision: 'one',
     onAssigned: ({ tenants, moved }) => told.push(`${tenants.join()}, moved ${moved.join()}`),
     onLost: ({ code }) => told.push(`lost: ${code}`),
@@ -119,6 +131,35 @@ describe('the lease of a worker', () => {
     expect(claims().at(-1)).toEqual(['me', []]);
   });
 
+  it('is not renewed by answers that come when it would be over again', async () => {
+    const { coordinator, told } = await joinedWorker();
+    coordinator.heartbeat.mockImplementation(() => new Promise((resolve) => setTimeout(resolve, 9_000)));
+    await vi.advanceTimersByTimeAsync(4 * SESSION_MS);
+    expect(told).toEqual([JOINED, LOST]);
+    coordinator.heartbeat.mockResolvedValue();
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(told).toEqual([JOINED, LOST, RESUMED]);
+  });
+
+  it('that a rebalance made longer is over in its usual time once the rebalance is', async () => {
+    const { coordinator, told } = await joinedWorker();
+    const joining = Promise.withResolvers<Joined>();
+    const rebalance = refused('REBALANCE_IN_PROGRESS');
+    coordinator.heartbeat.mockRejectedValueOnce(rebalance).mockRejectedValueOnce(rebalance);
+    coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
+    coordinator.joinGroup.mockReturnValueOnce(joining.promise);
+    await vi.advanceTimersByTimeAsync(0.9 * SESSION_MS);
+    joining.resolve(AGAIN);
+    await vi.advanceTimersByTimeAsync(SESSION_MS);
+    expect(told).toEqual([JOINED, JOINED, LOST, 'trouble: KAFKA_UNREACHABLE']);
+  });
+
+  it('is renewed five times a session', async () => {
+    const { coordinator } = worker(6_000);
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(coordinator.heartbeat).toHaveBeenCalledTimes(1 + 5);
+  });
+
   it('of one that was alone is over, too, once another one joins and it cannot', async () => {
     const { coordinator, told } = worker();
     const alone = { memberId: 'me', leaderId: 'me', generationId: 1 };
@@ -152,6 +193,17 @@ describe('a worker', () => {
     expect(told.at(-1)).toBe(JOINED);
   });
 
+  it('that ends during its first join leaves under the id that the join brings', async () => {
+    const { coordinator, group } = worker();
+    const joining = Promise.withResolvers<Joined>();
+    coordinator.joinGroup.mockReturnValue(joining.promise);
+    await vi.advanceTimersByTimeAsync(0);
+    const left = group.leave();
+    joining.resolve(AGAIN);
+    await left;
+    expect(coordinator.leaveGroup).toHaveBeenCalledWith({ groupId: 'p.workers', memberId: 'me' });
+  });
+
   it('leaves within three seconds where the broker hangs', async () => {
     const { coordinator, cluster, group } = await joinedWorker();
     coordinator.leaveGroup.mockImplementation(never);
@@ -160,6 +212,7 @@ describe('a worker', () => {
     void group.leave().then(left);
     await vi.advanceTimersByTimeAsync(3_000);
     expect(left).toHaveBeenCalledOnce();
+    expect(coordinator.leaveGroup).toHaveBeenCalledWith({ groupId: 'p.workers', memberId: 'me' });
   });
 
   it('whose configuration has changed joins again within a heartbeat, under its id and with what it knows, and keeps its tenants meanwhile', async () => {
