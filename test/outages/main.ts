@@ -1,16 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { openSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { startReferenceHub, type ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { StackError } from '../../stack/errors.ts';
 import { freePort } from '../../stack/free-port.ts';
 import { startStack, type Stack } from '../../stack/start-stack.ts';
 import { startProxy, type Proxy } from '../faults/support/proxy.ts';
+import { startProcess } from '../integration/support/running.ts';
 import { observe, startPrometheus, type Observed, type Said } from './observe.ts';
 
 /*
@@ -19,7 +16,6 @@ import { observe, startPrometheus, type Observed, type Said } from './observe.ts
  * says *well* a minute after an outage began. Needs Prometheus 2.42 or later in the PATH; starts everything else itself.
  */
 
-const PROGRAM = fileURLToPath(new URL('../../bin/rollcall.mjs', import.meta.url));
 const MINUTE_MS = 60_000;
 /** How long each outage lasts. */
 const MINUTES = 2;
@@ -133,23 +129,16 @@ async function main(only: readonly string[]): Promise<number> {
   await using toHub = await startProxy(new URL(hub.baseUrl).host);
   const parts = { hub, toHub, stack, secretFile: join(folder, 'secret') };
   await writeFile(parts.secretFile, hub.clientSecret);
-  const configPath = join(folder, 'rollcall.yaml');
-  await writeFile(configPath, configOf(parts, port));
-  const log = openSync(join(folder, 'rollcall.log'), 'w');
-  const child = spawn(process.execPath, [PROGRAM, 'run', '--config', configPath], {
-    stdio: ['ignore', log, log],
-  });
-  process.once('exit', () => child.kill('SIGKILL'));
-  const ended = once(child, 'exit');
+  const config = configOf(parts, port);
+  const process = startProcess(config, 'run');
   const wrong: string[] = [];
   try {
-    const observed = { configPath, url: `http://127.0.0.1:${port}`, prometheusUrl };
+    const observed = { config, process, prometheusUrl };
     const outages = outagesOf(parts).filter(({ name }) => only.length === 0 || only.includes(name));
     for (const outage of outages) wrong.push(...(await watch(outage, observed)));
     await untilWell(observed);
   } finally {
-    child.kill('SIGTERM');
-    await ended;
+    await process.stop();
     await service.stop();
     await hub.stop();
   }

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,12 +5,10 @@ import { StackError } from '../../stack/errors.ts';
 import { freePort } from '../../stack/free-port.ts';
 import { findInPath } from '../../stack/java-tools.ts';
 import { startLocalService, type LocalService } from '../../stack/local-service.ts';
+import { startProcess, type Running } from '../integration/support/running.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/rollcall.mjs', import.meta.url));
 const RULES = fileURLToPath(new URL('../../helm/rollcall/monitoring/alerts.yaml', import.meta.url));
 const SECONDS = 15;
-const STATUS_WITHIN_MS = 50_000;
-const ANSWER_WITHIN_MS = 10_000;
 
 /** What one place says, and whether that means *well*. */
 export interface Said {
@@ -21,20 +18,20 @@ export interface Said {
 }
 
 export interface Observed {
-  readonly configPath: string;
-  /** `http://host:port` of the process that mirrors. */
-  readonly url: string;
-  /** The same of Prometheus. */
+  readonly config: string;
+  /** The process that mirrors. */
+  readonly process: Running;
+  /** `http://host:port`. */
   readonly prometheusUrl: string;
 }
 
 /** Asks every place at once what it says now. A place that does not answer says so, which is not *well*. */
-export function observe({ configPath, url, prometheusUrl }: Observed): Promise<readonly Said[]> {
+export function observe({ config, process, prometheusUrl }: Observed): Promise<readonly Said[]> {
   const places: readonly (readonly [place: string, asked: Promise<Omit<Said, 'place'>>])[] = [
-    ['status', readStatus(configPath)],
-    ['/readyz', readReadiness(url)],
-    ['/status.json', readStatusJson(url)],
-    ['metrics', readMetrics(url)],
+    ['status', readStatus(config)],
+    ['/readyz', readReadiness(process)],
+    ['/status.json', readStatusJson(process)],
+    ['metrics', readMetrics(process)],
     ['alerts', readAlerts(prometheusUrl)],
   ];
   return Promise.all(
@@ -47,32 +44,22 @@ export function observe({ configPath, url, prometheusUrl }: Observed): Promise<r
 }
 
 /** The first line of `rollcall status`, or that of its error. */
-function readStatus(configPath: string): Promise<Omit<Said, 'place'>> {
-  return new Promise((resolve) => {
-    const args = [PROGRAM, 'status', '--config', configPath];
-    const options = { timeout: STATUS_WITHIN_MS, env: { ...process.env, NO_COLOR: '1' } };
-    execFile(process.execPath, args, options, (error, stdout, stderr) => {
-      const [line = ''] = (stdout || stderr).split('\n');
-      const text = line === '' ? `no answer within ${STATUS_WITHIN_MS / 1000} s` : line;
-      resolve({ text, isWell: error === null && text.includes('all well') });
-    });
-  });
+async function readStatus(config: string): Promise<Omit<Said, 'place'>> {
+  await using status = startProcess(config, 'status');
+  const { code, stdout, stderr } = await status.ended;
+  const [text = ''] = (stdout || stderr).split('\n');
+  return { text, isWell: code === 0 && text.includes('all well') };
 }
 
-async function get(url: string): Promise<{ status: number; text: string }> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-  return { status: answer.status, text: await answer.text() };
-}
-
-async function readReadiness(url: string): Promise<Omit<Said, 'place'>> {
-  const { status, text } = await get(`${url}/readyz`);
-  const { reasons = [] } = JSON.parse(text) as { reasons?: readonly { part: string }[] };
+async function readReadiness(process: Running): Promise<Omit<Said, 'place'>> {
+  const answer = await process.get('/readyz');
+  const { reasons = [] } = (await answer.json()) as { reasons?: readonly { part: string }[] };
   const parts = [...new Set(reasons.map(({ part }) => part))].join(', ');
-  return { text: `${status} ${parts}`, isWell: status === 200 };
+  return { text: `${answer.status} ${parts}`, isWell: answer.ok };
 }
 
-async function readStatusJson(url: string): Promise<Omit<Said, 'place'>> {
-  const { ready, tenants } = JSON.parse((await get(`${url}/status.json`)).text) as {
+async function readStatusJson(process: Running): Promise<Omit<Said, 'place'>> {
+  const { ready, tenants } = (await (await process.get('/status.json')).json()) as {
     readonly ready: boolean;
     readonly tenants: readonly { readonly state: string; readonly headline: string }[];
   };
@@ -81,14 +68,14 @@ async function readStatusJson(url: string): Promise<Omit<Said, 'place'>> {
 }
 
 /** The parts whose `rollcall_ready` is 0. */
-async function readMetrics(url: string): Promise<Omit<Said, 'place'>> {
-  const { text } = await get(`${url}/metrics`);
+async function readMetrics(process: Running): Promise<Omit<Said, 'place'>> {
+  const text = await (await process.get('/metrics')).text();
   const parts = [...text.matchAll(/^rollcall_ready\{[^}]*part="(\w+)"[^}]*\} 0$/gm)].map(([, part]) => part);
   return { text: `0: ${parts.join(', ')}`, isWell: parts.length === 0 };
 }
 
 async function readAlerts(url: string): Promise<Omit<Said, 'place'>> {
-  const { data } = JSON.parse((await get(`${url}/api/v1/alerts`)).text) as {
+  const { data } = (await (await fetch(`${url}/api/v1/alerts`)).json()) as {
     readonly data: { readonly alerts: readonly { labels: { alertname: string }; state: string }[] };
   };
   const alerts = new Set(data.alerts.map(({ labels, state }) => `${labels.alertname} ${state}`));

@@ -6,7 +6,8 @@ import { redisHolds } from '../../integration/pipeline/redis-copy.ts';
 import { openScheduleMirror } from '../../integration/pipeline/schedule-mirror.ts';
 import { openMirror, type Mirror } from '../../integration/support/mirror.ts';
 import { only } from '../../integration/support/only.ts';
-import { alterTopic, EAGER_CLEANER } from '../support/compaction.ts';
+import { alterTopic } from '../../integration/support/stack-kafka.ts';
+import { EAGER_CLEANER } from '../support/compaction.ts';
 import { startOwnKafka, type OwnKafka } from '../support/kafka.ts';
 
 const OF_PEOPLE = ['users', 'students', 'enrollments', 'absence-versions'] as const;
@@ -41,7 +42,7 @@ async function shorten(
   wanted: Readonly<Record<string, string>>,
 ): Promise<void> {
   for (const name of names)
-    await alterTopic(kafka.brokers, mirror.topic(name), (settings) => ({ ...settings, ...wanted }));
+    await alterTopic(mirror.topic(name), (settings) => ({ ...settings, ...wanted }), kafka.brokers);
 }
 
 /** Runs the tenant as a process does, which lets Kafka close segments. */

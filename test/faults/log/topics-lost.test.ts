@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { withAdmin } from '../../integration/pipeline/kafka-admin.ts';
-import { deleteTopic, recreateTopic, truncateTopic } from '../../integration/pipeline/recreate-topic.ts';
+import {
+  deleteTopic,
+  readTopics,
+  recreateTopic,
+  truncateTopic,
+  withAdmin,
+} from '../../integration/support/stack-kafka.ts';
 import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
-import { readTopics } from '../../integration/support/topic-reader.ts';
 import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { healed } from '../support/checker.ts';
 import { troubledTenant } from '../support/tenant.ts';
@@ -43,7 +47,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
       // An unreadable row, so that the rejects have something to lose. Its collection is not compared.
       tenant.hub.district.put('orgs', { sourcedId: 42 }, { id: 'odd' });
       const lost: string[] = [];
-      await tenant.start();
+      tenant.start();
       await tenant.heals();
       for (const [topic, how] of losses) {
         if (process === 'stopped') await tenant.endsWell({ lost });
@@ -54,7 +58,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
         if (process === 'stopped') {
           // Without an index only the log itself shows the loss.
           if (seed % 2 === 0) await flushRedis(tenant.topicPrefix);
-          await tenant.start();
+          tenant.start();
         }
         await tenant.heals({ lost });
       }
@@ -69,7 +73,7 @@ it.runIf(IS_FULL)(
   'a topic that is lost while the hub does not change and no command asks is noticed and filled again',
   async () => {
     await using tenant = await troubledTenant({ seed: 1 });
-    await tenant.start();
+    tenant.start();
     await tenant.heals();
     await recreateTopic(tenant.topic('results'));
     await healed(tenant, NOTICED_WITHIN_MS);

@@ -16,7 +16,7 @@ const random = createRandom(Number(process.env['ROLLCALL_FAULTS_SEED'] ?? 5));
 /** Runs a process on a hub that changes and kills it at any moment; sometimes its Redis is lost meanwhile. */
 async function liveAndDie(tenant: TroubledTenant): Promise<void> {
   using _ = tenant.churn.live();
-  const child = await tenant.start();
+  const child = tenant.start();
   await child.says(random.chance(0.3) ? '"probes and metrics are served"' : 'the tenant is owned');
   // Otherwise only the first process would ever look for rows that have left.
   if (random.chance(0.5)) void tenant.pullFull(LONGEST_LIFE_MS).catch(() => undefined);

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import type { RollcallProcess } from '../../integration/pipeline/rollcall-process.ts';
+import { withAdmin } from '../../integration/support/stack-kafka.ts';
+import type { RollcallProcess } from '../../integration/support/running.ts';
 import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
-import { startOwnKafka, withAdminOf } from '../support/kafka.ts';
+import { startOwnKafka } from '../support/kafka.ts';
 import { troubledTenant } from '../support/tenant.ts';
 import { Workers } from '../support/workers.ts';
 
@@ -17,7 +18,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
       });
     {
       using _ = tenant.churn.live();
-      for (let count = 0; count < 3; count += 1) waiting.add(await tenant.start());
+      for (let count = 0; count < 3; count += 1) waiting.add(tenant.start());
       for (const [signal, end] of [
         ['SIGTERM', 0],
         ['SIGKILL', 'SIGKILL'],
@@ -93,15 +94,17 @@ describe.runIf(IS_FULL)('processes that share tenants', () => {
     await workers.moved(() => workers.start());
     const topic = '__consumer_offsets';
     const coordinator = (): Promise<number> =>
-      withAdminOf(kafka.brokers, async (admin) => {
+      withAdmin(async (admin) => {
         const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
         return topics[0]?.partitions[0]?.leader ?? 1;
-      });
+      }, kafka.brokers);
     // The first broker is the controller, and stays.
-    await withAdminOf(kafka.brokers, (admin) =>
-      admin.alterPartitionReassignments({
-        topics: [{ topic, partitionAssignment: [{ partition: 0, replicas: [2, 3] }] }],
-      }),
+    await withAdmin(
+      (admin) =>
+        admin.alterPartitionReassignments({
+          topics: [{ topic, partitionAssignment: [{ partition: 0, replicas: [2, 3] }] }],
+        }),
+      kafka.brokers,
     );
     await vi.waitFor(async () => expect(await coordinator()).not.toBe(1), 60_000);
     await workers.moved(() => workers.start());

@@ -57,7 +57,7 @@ const REGISTRY = (['cut', 'stall', 'slow'] as const).map((trouble): Fault => ({
   isBrief: trouble === 'cut',
   async strike(tenant) {
     const older = tenant.child;
-    const newer = await tenant.start();
+    const newer = tenant.start();
     await newer.says('no tenant is assigned to this process');
     tenant.proxies.registry.begin(trouble);
     await tenant.flows(older);

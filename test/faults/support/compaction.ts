@@ -1,10 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import kafkajs, { Kafka, logLevel } from 'kafkajs';
-import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
-import { withAdminOf } from './kafka.ts';
-
-// kafkajs is CommonJS, and Node finds only some of its names.
-const { ConfigResourceTypes } = kafkajs;
+import { alterTopic, plainKafka, withAdmin } from '../../integration/support/stack-kafka.ts';
 
 /** Settings of a broker whose cleaner looks more often than every 15 s. */
 export const EAGER_CLEANER = { 'log.cleaner.backoff.ms': 100 } as const;
@@ -19,23 +14,6 @@ const EAGER = {
 const ROLL_EVERY_MS = 300;
 const TRIES = 100;
 
-type Settings = Readonly<Record<string, string>>;
-
-/** Replaces the settings of a topic; returns those that it had. */
-export async function alterTopic(
-  brokers: string[],
-  name: string,
-  change: (settings: Settings) => Settings,
-): Promise<Settings> {
-  return withAdminOf(brokers, async (admin) => {
-    const before = Object.fromEntries((await settingsOf(admin, name)).map((each) => [each.name, each.value]));
-    const configEntries = Object.entries(change(before)).map(([key, value]) => ({ name: key, value }));
-    const resources = [{ type: ConfigResourceTypes.TOPIC, name, configEntries }];
-    await admin.alterConfigs({ validateOnly: false, resources });
-    return before;
-  });
-}
-
 /**
  * Lets the broker compact a topic until the condition holds; then restores its settings. A segment ends only when
  * something is appended: here the aborted transactions of another producer, which no reader sees.
@@ -47,19 +25,19 @@ export async function compactUntil(
   topic: string,
   isDone: () => Promise<boolean>,
 ): Promise<void> {
-  const before = await alterTopic(brokers, topic, (settings) => ({ ...settings, ...EAGER }));
+  const before = await alterTopic(topic, (settings) => ({ ...settings, ...EAGER }), brokers);
   for (let tries = 0; !(await isDone()); tries += 1) {
     if (tries === TRIES) throw new Error(`${topic} was not compacted as wanted`);
     await appendAborted(brokers, [topic]);
     // The age of a segment counts from its first record.
     await delay(ROLL_EVERY_MS);
   }
-  await alterTopic(brokers, topic, () => before);
+  await alterTopic(topic, () => before, brokers);
 }
 
 /** Appends to every partition of topics, and aborts that transaction. */
 export async function appendAborted(brokers: string[], topics: readonly string[]): Promise<void> {
-  const stranger = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer({
+  const stranger = plainKafka(brokers).producer({
     transactionalId: `stranger-${process.pid}-${performance.now()}`,
     idempotent: true,
     maxInFlightRequests: 1,
@@ -67,7 +45,7 @@ export async function appendAborted(brokers: string[], topics: readonly string[]
   await stranger.connect();
   try {
     for (const topic of topics) {
-      const partitions = await withAdminOf(brokers, (admin) => admin.fetchTopicOffsets(topic));
+      const partitions = await withAdmin((admin) => admin.fetchTopicOffsets(topic), brokers);
       const messages = partitions.map(({ partition }) => ({ key: 'aborted', value: 'aborted', partition }));
       const transaction = await stranger.transaction();
       await transaction.send({ topic, messages });

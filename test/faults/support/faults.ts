@@ -23,7 +23,7 @@ export function strikeEach<Parts extends Omit<TenantOptions, 'seed'>>(
     it.each(wanted)('after $name the topics equal the hub, and nothing was published twice', ({ strike }) =>
       withParts(async (parts) => {
         await using tenant = await troubledTenant({ seed, ...parts });
-        await tenant.start();
+        tenant.start();
         await tenant.begun();
         {
           using _ = tenant.churn.live();
@@ -65,7 +65,7 @@ export function networkFault(part: string, proxyOf: (tenant: TroubledTenant) => 
       await child.endsWith(0);
       expect(performance.now() - startedAtMs).toBeLessThan(STOPS_WITHIN_MS);
       proxy.mend();
-      await tenant.start();
+      tenant.start();
     },
   };
 }

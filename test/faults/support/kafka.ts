@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { freePort } from '../../../stack/free-port.ts';
 import type { LocalService } from '../../../stack/local-service.ts';
 import { runCommand } from '../../../stack/run-command.ts';
@@ -114,22 +113,4 @@ async function logFiles(data: string): Promise<string[]> {
   return names
     .filter((name) => name.includes('.log') && !name.startsWith('__'))
     .map((name) => join(data, name));
-}
-
-export async function withAdminOf<T>(brokers: string[], work: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  try {
-    return await work(admin);
-  } finally {
-    await admin.disconnect();
-  }
-}
-
-/** Deletes all topics of a test. */
-export async function deleteTopicsAt(brokers: string[], topicPrefix: string): Promise<void> {
-  await withAdminOf(brokers, async (admin) => {
-    const topics = (await admin.listTopics()).filter((name) => name.startsWith(`${topicPrefix}.`));
-    if (topics.length > 0) await admin.deleteTopics({ topics });
-  });
 }

@@ -6,20 +6,17 @@ import { sleep } from '../../../src/runtime.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 import {
-  startRollcall,
-  startScript,
-  type RollcallProcess,
-} from '../../integration/pipeline/rollcall-process.ts';
-import {
   configTextOf,
   newTopicPrefix,
   startTestHub,
   type MirrorOptions,
 } from '../../integration/support/mirror.ts';
+import { deleteTopicsOf } from '../../integration/support/stack-kafka.ts';
+import { startNode, startProcess, type RollcallProcess } from '../../integration/support/running.ts';
 import type { StackAddresses } from '../../integration/support/stack.ts';
 import { allProblems, healed, wronglyPublished, type CheckedTenant, type CheckOptions } from './checker.ts';
 import { Churn, CHURNED } from './churn.ts';
-import { deleteTopicsAt, type OwnKafka } from './kafka.ts';
+import type { OwnKafka } from './kafka.ts';
 import { startProxy, type Proxy } from './proxy.ts';
 
 export interface TenantOptions {
@@ -102,11 +99,12 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
   }
 
   /** Starts `rollcall run`, or a script of the tests with these arguments, whether or not one runs already. */
-  async start(script?: URL, ...args: readonly string[]): Promise<RollcallProcess> {
-    const configText = configTextOf(this.hub, this.topicPrefix, this.mirrored);
-    this.child = await (script === undefined
-      ? startRollcall(['run'], configText)
-      : startScript(script, { configText, args }));
+  start(script?: string, ...args: readonly string[]): RollcallProcess {
+    const config = configTextOf(this.hub, this.topicPrefix, this.mirrored);
+    this.child =
+      script === undefined
+        ? startProcess(config, 'run')
+        : startNode(config, (path) => [script, path, ...args]);
     this.#children.push(this.child);
     return this.child;
   }
@@ -127,14 +125,14 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
   }
 
   ready(): Promise<void> {
-    return this.#comes(async () => (await this.child.readiness())?.status === 200, 'ready');
+    return this.#comes(async () => (await this.child.get('/readyz')).status === 200, 'ready');
   }
 
   /** Waits until `/readyz` says 503 for that part. */
   notReady(part: string): Promise<void> {
     const isAway = async (): Promise<boolean> => {
-      const readiness = await this.child.readiness();
-      return readiness?.status === 503 && readiness.text.includes(`"part":"${part}"`);
+      const response = await this.child.get('/readyz');
+      return response.status === 503 && (await response.text()).includes(`"part":"${part}"`);
     };
     return this.#comes(isAway, `not ready for ${part}`);
   }
@@ -143,9 +141,12 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
   async flows(child = this.child): Promise<void> {
     let before: number | null = null;
     const isMore = async (): Promise<boolean> => {
-      const now = await committedBy(child);
+      const metrics = await (await child.get('/metrics')).text();
+      const now = Number(
+        /^rollcall_transactions_total\{[^}]*outcome="committed"\} (\d+)/m.exec(metrics)?.[1] ?? 0,
+      );
       before ??= now;
-      return before !== null && now !== null && now > before;
+      return now > before;
     };
     await this.#comes(isMore, 'a commit');
   }
@@ -183,7 +184,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
 
   /** Another process does all of that. */
   async nextHeals(options: CheckOptions = {}): Promise<void> {
-    await this.start();
+    this.start();
     await this.heals(options);
     await this.endsWell(options);
   }
@@ -229,7 +230,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
     for (const child of this.#children) await child[Symbol.asyncDispose]();
     await this.hub.stop();
     for (const proxy of Object.values(this.proxies)) await proxy[Symbol.asyncDispose]();
-    await deleteTopicsAt(this.servers.kafkaBrokers, this.topicPrefix);
+    await deleteTopicsOf(this.topicPrefix, this.servers.kafkaBrokers);
   }
 }
 
@@ -243,15 +244,6 @@ export async function troubledTenant(options: TenantOptions): Promise<TroubledTe
     redis: await startProxy(new URL(options.redis?.url ?? redisUrl).host),
   };
   return new TroubledTenant(hub, proxies, options);
-}
-
-/** Transactions of a process so far; null while it serves no metrics. */
-async function committedBy(child: RollcallProcess): Promise<number | null> {
-  const port = /"port":(\d+)/.exec(child.output())?.[1];
-  if (port === undefined) return null;
-  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
-  const count = /^rollcall_transactions_total\{[^}]*outcome="committed"\} (\d+)/m.exec(await response.text());
-  return Number(count?.[1] ?? 0);
 }
 
 function via(address: string, proxy: Proxy): string {

@@ -1,9 +1,10 @@
 import { expect, inject, vi } from 'vitest';
-import { startRollcall, type RollcallProcess } from '../../integration/pipeline/rollcall-process.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../../integration/support/mirror.ts';
+import { deleteTopicsOf } from '../../integration/support/stack-kafka.ts';
+import { startProcess, type RollcallProcess } from '../../integration/support/running.ts';
 import { allProblems, healed, type CheckedTenant } from './checker.ts';
 import { recordHistory } from '../../oracle/history.ts';
-import { deleteTopicsAt, type OwnKafka } from './kafka.ts';
+import type { OwnKafka } from './kafka.ts';
 
 export interface WorkersOptions {
   readonly tenants: number;
@@ -88,7 +89,7 @@ export class Workers implements AsyncDisposable {
   }
 
   async start(): Promise<RollcallProcess> {
-    const process = await startRollcall(['run'], this.#configText);
+    const process = startProcess(this.#configText, 'run');
     this.#all.push(process);
     this.living.push(process);
     return process;
@@ -156,7 +157,7 @@ export class Workers implements AsyncDisposable {
     for (const process of this.#all) await process[Symbol.asyncDispose]();
     const { hub, topicPrefix, kafkaBrokers } = this.#parts;
     await hub.stop();
-    await deleteTopicsAt(kafkaBrokers, topicPrefix);
+    await deleteTopicsOf(topicPrefix, kafkaBrokers);
   }
 }
 

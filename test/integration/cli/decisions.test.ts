@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { rollcall, startOwner, startProcess, startRollcall } from './support/rollcall.ts';
+import { startProcess } from '../support/running.ts';
+import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
 import { COLLECTIONS, startTestTenant, type TestTenant } from './support/test-tenant.ts';
 
 const WITHIN = { timeout: 120_000, interval: 200 } as const;
@@ -67,9 +68,12 @@ it('a full sync whose lists were all empty: pull, status and /status.json say th
   expect((await say('deletes list')).code).toBe(0);
 });
 
-it('deletes list shows which deletions are withheld; approve removes nothing without their digest, and everything with it', async () => {
-  const gone = [...tenant.hub.district.ids('courses')].sort().slice(0, -20);
-  for (const id of gone) tenant.hub.district.remove('courses', id);
+it('deletes list shows which deletions are withheld; approve removes nothing without their digest or while the hub does not answer, and with it what is missing still, which does not count for the day', async () => {
+  const { district, faults } = tenant.hub;
+  const gone = [...district.ids('courses')].sort().slice(0, -20);
+  const [first = ''] = gone;
+  const row = district.get('courses', first) ?? {};
+  for (const id of gone) district.remove('courses', id);
   await tenant.full('courses');
   const ended = await say('deletes list --json');
   expect([ended.code, ended.stderr]).toEqual([3, '']);
@@ -91,15 +95,28 @@ it('deletes list shows which deletions are withheld; approve removes nothing wit
   // Without a digest nobody can have looked at the list.
   expect((await say('deletes approve')).code).toBe(2);
   const { digest, rows } = await listed();
+  for (const [fault, outcome] of [
+    ['missing-list', 'inconclusive'],
+    ['not-offered', 'failed'],
+  ] as const) {
+    faults.set(fault);
+    const tried = await say(`deletes approve ${digest} --json`);
+    expect([tried.code, tried.json()]).toMatchObject([1, { collections: [{ outcome, removed: 0 }] }]);
+    faults.clear();
+  }
+  district.put('courses', row);
   const reason = 'the school has closed';
   const approved = await rollcall(tenant.config, 'deletes', 'approve', digest, '--json', '--reason', reason);
   const done = { digest, isSame: true, waiting: 0 };
-  const collections = [{ collection: 'courses', outcome: 'done', removed: rows, back: 0 }];
+  const collections = [{ collection: 'courses', outcome: 'done', removed: rows - 1, back: 1 }];
   expect([approved.code, approved.json()]).toMatchObject([0, { ...done, collections }]);
   expect((await say('deletes list')).code).toBe(0);
-  const approvals = [{ collection: 'courses', digest, reason, removed: rows }];
+  const approvals = [{ collection: 'courses', digest, reason, removed: rows - 1 }];
   expect((await say('deletes history --json')).json()).toMatchObject({ approvals });
   expect((await say('deletes history')).stdout).toContain(reason);
+  for (const id of [...district.ids('courses')].slice(0, 5)) district.remove('courses', id);
+  await tenant.full('courses');
+  expect((await say('deletes list')).code).toBe(0);
 });
 
 it('deletes approve is handled by the running process, which continues', async () => {

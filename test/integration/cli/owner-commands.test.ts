@@ -5,9 +5,10 @@ import { ALWAYS_WITH_LESSONS, openScheduleMirror, type ScheduleMirror } from '..
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { idOf } from '../support/rows.ts';
-import { compactedView, type EndOffsets } from '../support/topic-reader.ts';
+import { compactedView, type EndOffsets } from '../support/stack-kafka.ts';
 import { plant, rawRecord, rawRecords, type Planted } from './support/plant.ts';
-import { rollcall, startOwner, type Ended, type Running } from './support/rollcall.ts';
+import type { Ended, Running } from '../support/running.ts';
+import { rollcall, startOwner } from './support/rollcall.ts';
 import { verify } from './support/verify.ts';
 
 const ABSENCES = ['absence-versions', 'absences', 'absence-changes'] as const;
@@ -101,7 +102,7 @@ async function command(isAsked: boolean, ...args: string[]): Promise<Ended> {
 async function republish(
   isAsked: boolean,
   ...args: string[]
-): Promise<[code: number | null, tenant: unknown]> {
+): Promise<[code: Ended['code'], tenant: unknown]> {
   const ended = await command(isAsked, 'republish', ...args);
   return [ended.code, ended.json<{ tenants: unknown[] }>().tenants[0]];
 }

@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { openMirror } from '../support/mirror.ts';
-import { rollcall, startOwner, startProcess, startRollcall } from './support/rollcall.ts';
+import { startProcess } from '../support/running.ts';
+import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
 import { startTestTenant } from './support/test-tenant.ts';
 
 it('a command whose owner is killed asks the next owner, which continues afterwards', async () => {

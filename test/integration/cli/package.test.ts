@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, inject, it } from 'vitest';
-import { spawnProgram, type Ended } from './support/rollcall.ts';
+import { spawnProgram, type Ended } from '../support/running.ts';
 import { startTestTenant } from './support/test-tenant.ts';
 
 it('the npm package holds what runs, built, and goes all the way with an empty home: init, check, run, status, help', async () => {

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { expect, inject, it } from 'vitest';
-import { withAdmin } from '../pipeline/kafka-admin.ts';
+import { endOffsets, withAdmin } from '../support/stack-kafka.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../support/mirror.ts';
-import { endOffsets } from '../support/topic-reader.ts';
-import { rollcall, startProcess, type Ended } from './support/rollcall.ts';
+import { startProcess, type Ended } from '../support/running.ts';
+import { rollcall } from './support/rollcall.ts';
 
 const CHAINS = ['absence-versions', 'absences', 'absence-changes'];
 const ALL = ['orgs', 'courses', 'afterschool-users', ...CHAINS];

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { withAdmin } from '../pipeline/kafka-admin.ts';
+import { endOffsets, readTopics, withAdmin } from '../support/stack-kafka.ts';
 import type { MirrorOptions } from '../support/mirror.ts';
 import { publishedLines } from '../support/planned.ts';
-import { endOffsets, readTopics } from '../support/topic-reader.ts';
 import { otherSchema, tellRegistry } from './support/plant.ts';
 import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
 import { COLLECTIONS, startTestTenant, type TestTenant } from './support/test-tenant.ts';

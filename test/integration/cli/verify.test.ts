@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openMirror } from '../support/mirror.ts';
-import { endOffsets } from '../support/topic-reader.ts';
+import { endOffsets } from '../support/stack-kafka.ts';
 import { plant, rawRecord, rawRecords } from './support/plant.ts';
 import { rollcall } from './support/rollcall.ts';
 import { COLLECTIONS, startTestTenant, type TestTenant } from './support/test-tenant.ts';

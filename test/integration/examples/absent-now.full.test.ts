@@ -11,7 +11,8 @@ import {
   type AbsentNow,
   type Language,
 } from './absent-table.ts';
-import { buildPython, exampleFile, startProgram, type ExampleProcess } from './example-process.ts';
+import type { Running } from '../support/running.ts';
+import { buildPython, exampleFile, startProgram } from './example-process.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
 const MINUTE_MS = 60_000;
@@ -22,16 +23,16 @@ const LANGUAGES = Object.keys(TABLE_COMMANDS) as Language[];
 
 beforeAll(buildPython, 600_000);
 
-const tableOf = (mirror: Mirror, language: Language, ...args: string[]): ExampleProcess =>
+const tableOf = (mirror: Mirror, language: Language, ...args: string[]): Running =>
   startTable(language, `${mirror.topicPrefix}.${mirror.tenantId}`, ...args);
 
 /** What a program prints that reads everything anew. */
 async function printed(mirror: Mirror, language: Language, ...args: string[]): Promise<AbsentNow> {
   await using example = tableOf(mirror, language, '--once', '--json', ...args);
-  expect(await example.ended).toBe(0);
+  await example.endsWith(0);
   const [only, ...others] = prints(example);
   expect(others).toEqual([]);
-  if (only === undefined) throw new Error(`no table was printed:\n${example.said()}`);
+  if (only === undefined) throw new Error(`no table was printed:\n${example.output()}`);
   return only;
 }
 
@@ -42,10 +43,10 @@ async function lastFull(mirror: Mirror): Promise<string> {
   return new Date(full?.startedAt ?? 0).toISOString();
 }
 
-async function expectTable(example: ExampleProcess, hub: ReferenceHub): Promise<void> {
+async function expectTable(example: Running, hub: ReferenceHub): Promise<void> {
   const wanted = JSON.stringify(absentAtHub(hub));
   const last = () => JSON.stringify(prints(example).at(-1)?.absent);
-  await example.until(`a last line with ${wanted}`, () => last() === wanted);
+  await example.until(`its last line had ${wanted}`, () => last() === wanted);
 }
 
 /** One student stays away longer, one arrives late, and one was not absent after all. */
@@ -65,19 +66,21 @@ it('examples/absent-now.ts waits for the topics, and says for which; examples/py
   await using inPython = startTable('Python', topics);
   // As `npm run example` starts it.
   const setup = fileURLToPath(new URL('../../../scripts/with-setup.mjs', import.meta.url));
-  const args = [setup, exampleFile('absent-now.ts'), '--topics', topics, '--once', '--json'];
-  await using example = startProgram({ command: process.execPath, args });
-  await example.until('what it waits for', () => example.said().includes('Waiting for'));
-  expect(example.said().trim()).toBe(
+  const args = ['--topics', topics, '--once', '--json'];
+  await using example = startProgram([process.execPath, setup, exampleFile('absent-now.ts'), ...args]);
+  await example.says('Waiting for');
+  expect(example.output().trim()).toBe(
     `Waiting for ${topics}.absences and ${topics}.progress: "rollcall run" creates them.`,
   );
-  expect(await inPython.ended).toBe(1);
-  expect(inPython.said().trim()).toMatch(new RegExp(`^${topics}.progress does not exist: .*start Rollcall`));
+  await inPython.endsWith(1);
+  expect(inPython.output().trim()).toMatch(
+    new RegExp(`^${topics}.progress does not exist: .*start Rollcall`),
+  );
   await using mirror = await openMirror({ collections: COLLECTIONS, topicPrefix });
   await mirror.full();
-  expect(await example.ended).toBe(0);
+  await example.endsWith(0);
   expect(prints(example)).toHaveLength(1);
-  expect(example.said()).not.toMatch(/Warning|ERROR/);
+  expect(example.output()).not.toMatch(/Warning|ERROR/);
 });
 
 it('each shows its table only once it is complete; then it equals the changing hub, also after the reader was killed, and where "no value" is a time of the year 1', async () => {
@@ -91,8 +94,7 @@ it('each shows its table only once it is complete; then it equals the changing h
   expect((await mirror.view('absences')).size).toBeGreaterThan(10);
   await using readers = new AsyncDisposableStack();
   const examples = LANGUAGES.map((language) => readers.use(tableOf(mirror, language, '--json')));
-  for (const example of examples)
-    await example.until('that it waits', () => example.said().includes('has not read all absences'));
+  for (const example of examples) await example.says('has not read all absences');
   hub.faults.clear();
   const endless = hub.district.registerAbsence({
     ...MORNING,
@@ -110,7 +112,7 @@ it('each shows its table only once it is complete; then it equals the changing h
     for (const example of examples) await expectTable(example, hub);
   }
   expect(absentAtHub(hub).length).toBeGreaterThan(2);
-  for (const example of examples) await example.kill('SIGKILL');
+  for (const example of examples) await example.stop('SIGKILL');
   liveOn(hub);
   await mirror.delta();
   for (const language of LANGUAGES)
@@ -161,8 +163,8 @@ it('in each, a pupil who left the hub is shown until the next full sync, with th
     expect(Date.parse(later.watermark ?? '')).toBeGreaterThan(Date.parse(first.watermark ?? ''));
     // By the clock of this machine the hub's day is long over.
     await using forPeople = tableOf(mirror, language, '--once');
-    expect(await forPeople.ended).toBe(0);
-    expect(forPeople.said()).toMatch(new RegExp(`${firstFull} may be shown still[^]*OLD: `));
+    await forPeople.endsWith(0);
+    expect(forPeople.output()).toMatch(new RegExp(`${firstFull} may be shown still[^]*OLD: `));
   }
   await mirror.full();
   expect(await lastFull(mirror)).not.toBe(firstFull);

@@ -1,7 +1,8 @@
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { TERM_MORNING_MS } from '../support/mirror.ts';
 import { idOf } from '../support/rows.ts';
-import { exampleFile, PYTHON, startProgram, type ExampleProcess } from './example-process.ts';
+import type { Running } from '../support/running.ts';
+import { exampleFile, PYTHON, startProgram } from './example-process.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -45,7 +46,7 @@ export interface AbsentNow {
   readonly absent: readonly { readonly student: string | null }[];
 }
 
-export function prints(example: ExampleProcess): AbsentNow[] {
+export function prints(example: Running): AbsentNow[] {
   return example.lines().map((line) => JSON.parse(line) as AbsentNow);
 }
 
@@ -56,7 +57,6 @@ export const TABLE_COMMANDS = {
 export type Language = keyof typeof TABLE_COMMANDS;
 
 /** `topics`: `<prefix>.<tenant>`. */
-export function startTable(language: Language, topics: string, ...args: string[]): ExampleProcess {
-  const [command, file] = TABLE_COMMANDS[language];
-  return startProgram({ command, args: [file, '--topics', topics, '--at', AT, ...args] });
+export function startTable(language: Language, topics: string, ...args: string[]): Running {
+  return startProgram([...TABLE_COMMANDS[language], '--topics', topics, '--at', AT, ...args]);
 }

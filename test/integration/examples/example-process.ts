@@ -1,95 +1,31 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 import { withPidLock } from '../../../scripts/pid-lock.mjs';
 import { findMaven } from '../../../stack/java-tools.ts';
 import { runCommand } from '../../../stack/run-command.ts';
-
-const GIVE_UP_AFTER_MS = 180_000;
-
-/** A program of examples/, run as its header says. Disposing of it kills it. */
-export interface ExampleProcess extends AsyncDisposable {
-  /** Lines on standard output so far. */
-  lines(): readonly string[];
-  /** Both streams so far. */
-  said(): string;
-  /** Waits until a condition holds; fails with the whole output when the process ends before. */
-  until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
-  /** Resolves with its exit code, null where a signal ended it, once all output was read. */
-  readonly ended: Promise<number | null>;
-  kill(signal: NodeJS.Signals): Promise<number | null>;
-}
-
-export interface Program {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>> | undefined;
-}
+import { spawnProgram, type Running } from '../support/running.ts';
 
 /** Path of a file of examples/. */
 export function exampleFile(name: string): string {
   return fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
 }
 
-export function startProgram({ command, args, env }: Program): ExampleProcess {
+/** A program of examples/, run as its header says. */
+export function startProgram(
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Running {
   const { kafkaBrokers, registryUrl } = inject('stack');
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      NODE_OPTIONS: undefined,
-      ROLLCALL_KAFKA_BROKERS: kafkaBrokers.join(','),
-      ROLLCALL_REGISTRY_URL: registryUrl,
-      ...env,
-    },
+  return spawnProgram(command, {
+    ...process.env,
+    NODE_OPTIONS: undefined,
+    ROLLCALL_KAFKA_BROKERS: kafkaBrokers.join(','),
+    ROLLCALL_REGISTRY_URL: registryUrl,
+    ...env,
   });
-  // An interrupted test run leaves no process behind.
-  const killWithUs = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithUs);
-  let output = '';
-  let errors = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors += text;
-  });
-  let hasEnded = false;
-  const ended = once(child, 'close').then(([code]) => {
-    hasEnded = true;
-    process.off('exit', killWithUs);
-    return code as number | null;
-  });
-  const said = (): string => `${output}\n${errors}`;
-  const kill = (signal: NodeJS.Signals): Promise<number | null> => {
-    child.kill(signal);
-    return ended;
-  };
-  return {
-    lines: () => output.split('\n').slice(0, -1),
-    said,
-    async until(what, isSo) {
-      const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
-      for (;;) {
-        // This is read first, so that the last output still counts.
-        const isOver = hasEnded || performance.now() > giveUpAtMs;
-        if (await isSo()) return;
-        if (isOver)
-          throw new Error(`${args.join(' ')} ended or took too long before: ${what}. It said:\n${said()}`);
-        await delay(50);
-      }
-    },
-    ended,
-    kill,
-    async [Symbol.asyncDispose]() {
-      await kill('SIGKILL');
-    },
-  };
 }
 
 const requirements = exampleFile('python/requirements.txt');

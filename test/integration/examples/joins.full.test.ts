@@ -5,12 +5,18 @@ import { pathToFileURL } from 'node:url';
 import kafkajs from 'kafkajs';
 import { beforeAll, expect, inject, it } from 'vitest';
 import { findJava } from '../../../stack/java-tools.ts';
-import { createTopic, deleteTopicsOf, withAdmin } from '../pipeline/kafka-admin.ts';
+import {
+  compactedView,
+  createTopic,
+  deleteTopicsOf,
+  type TopicRecord,
+  withAdmin,
+} from '../support/stack-kafka.ts';
 import { DAY_MS, openScheduleMirror, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { TERM_MORNING_MS } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
-import { compactedView, type TopicRecord } from '../support/topic-reader.ts';
-import { buildJava, exampleFile, startProgram, type ExampleProcess } from './example-process.ts';
+import type { Running } from '../support/running.ts';
+import { buildJava, exampleFile, startProgram } from './example-process.ts';
 import {
   expectedTable,
   flinkTable,
@@ -47,7 +53,7 @@ function differences(wanted: Table, found: Table): object[] {
 }
 
 /** Waits until an engine has caught up: its table is what the function in TypeScript makes of the topics. */
-async function expectEqual(wanted: Table, read: () => Promise<Table>, engine: ExampleProcess): Promise<void> {
+async function expectEqual(wanted: Table, read: () => Promise<Table>, engine: Running): Promise<void> {
   let found: object[] = [];
   const isEqual = async (): Promise<boolean> => {
     found = differences(wanted, await read());
@@ -60,8 +66,8 @@ async function expectEqual(wanted: Table, read: () => Promise<Table>, engine: Ex
 }
 
 interface Engines {
-  readonly streams?: ExampleProcess;
-  readonly flink?: ExampleProcess;
+  readonly streams?: Running;
+  readonly flink?: Running;
 }
 
 /** A null in `schedules` says nothing about the lessons: so the days keep their last value. */
@@ -88,7 +94,7 @@ class Joins {
   }
 
   /** @param stores their name: an instance that is given those of another before it goes on with them */
-  async streams(stores: string): Promise<ExampleProcess> {
+  async streams(stores: string): Promise<Running> {
     const folder = join(this.#folder, stores);
     mkdirSync(folder, { recursive: true });
     const settings = join(folder, 'settings.properties');
@@ -97,32 +103,26 @@ class Joins {
       settings,
       'session.timeout.ms=6000\nheartbeat.interval.ms=1000\nproducer.transaction.timeout.ms=6000\n',
     );
-    return startProgram({
-      command: (await findJava()).path,
-      args: ['-Xmx256m', '-jar', exampleFile('streams-join/target/streams-join.jar')],
-      env: {
-        JOIN_TOPICS: this.topics,
-        JOIN_APPLICATION_ID: this.#applicationId,
-        JOIN_STATE_DIR: join(folder, 'state'),
-        JOIN_PARTITIONS: '2',
-        JOIN_SETTINGS: settings,
-      },
+    const jar = exampleFile('streams-join/target/streams-join.jar');
+    return startProgram([(await findJava()).path, '-Xmx256m', '-jar', jar], {
+      JOIN_TOPICS: this.topics,
+      JOIN_APPLICATION_ID: this.#applicationId,
+      JOIN_STATE_DIR: join(folder, 'state'),
+      JOIN_PARTITIONS: '2',
+      JOIN_SETTINGS: settings,
     });
   }
 
-  async flink(): Promise<ExampleProcess> {
+  async flink(): Promise<Running> {
     const { kafkaBrokers, registryUrl } = inject('stack');
     const jar = exampleFile('flink-join/target/flink-join.jar');
-    return startProgram({
-      command: (await findJava()).path,
-      args: ['-Xmx512m', '-jar', jar, exampleFile('flink-join/absence-lessons.sql')],
-      env: {
-        BROKERS: kafkaBrokers.join(','),
-        REGISTRY: registryUrl,
-        TOPICS: this.topics,
-        OUTPUT: this.mirror.topic(FLINK_OUTPUT),
-        CHECKPOINTS: pathToFileURL(join(this.#folder, 'checkpoints')).href,
-      },
+    const sql = exampleFile('flink-join/absence-lessons.sql');
+    return startProgram([(await findJava()).path, '-Xmx512m', '-jar', jar, sql], {
+      BROKERS: kafkaBrokers.join(','),
+      REGISTRY: registryUrl,
+      TOPICS: this.topics,
+      OUTPUT: this.mirror.topic(FLINK_OUTPUT),
+      CHECKPOINTS: pathToFileURL(join(this.#folder, 'checkpoints')).href,
     });
   }
 
@@ -297,17 +297,17 @@ it(
     const amid = liveOn(mirror, 1);
     const written = () => joins.written(STREAMS_OUTPUT);
     await expect.poll(written, { timeout: GIVE_UP_AFTER_MS, interval: 50 }).toBeGreaterThan(before);
-    await Promise.all([first.kill('SIGKILL'), flink.kill('SIGKILL')]);
+    await Promise.all([first.stop('SIGKILL'), flink.stop('SIGKILL')]);
     await amid;
     await joins.equal({ streams: second });
-    await second.kill('SIGKILL');
+    await second.stop('SIGKILL');
     await liveOn(mirror, 2);
     await using third = await joins.streams('second');
     await using nextFlink = await joins.flink();
     await joins.equal({ streams: third, flink: nextFlink });
     await joins.expectEachOnce();
     await joins.expectFlinkInOrder();
-    expect(await third.kill('SIGTERM')).toBe(143);
+    expect((await third.stop()).code).toBe(143);
   },
   LONGEST_MS,
 );

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject, expect, it } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
-import { deleteTopicsOf } from '../pipeline/kafka-admin.ts';
-import { startRollcall } from '../pipeline/rollcall-process.ts';
+import { deleteTopicsOf } from '../support/stack-kafka.ts';
+import { startProcess } from '../support/running.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../support/mirror.ts';
 import { readTopicsAt } from '../support/read-topics.ts';
@@ -36,7 +36,7 @@ it('a consumer that follows the documentation ends equal to the hub, although th
     {
       using _life = liveFast(hub);
       for (let life = 0; life < LIVES; life += 1) {
-        await using rollcall = await startRollcall(['run'], configText);
+        await using rollcall = startProcess(configText, 'run');
         await rollcall.says('"mirroring"');
         await delay(500 + Math.random() * LONGEST_LIFE_MS);
         const signal = life % 2 === 0 ? 'SIGKILL' : 'SIGTERM';
@@ -49,7 +49,7 @@ it('a consumer that follows the documentation ends equal to the hub, although th
       await mirror.full();
     }
     await using last = startTable('TypeScript', topics, '--once', '--json');
-    expect(await last.ended).toBe(0);
+    await last.endsWith(0);
     expect(prints(last).map(({ absent }) => absent)).toEqual([absentAtHub(hub)]);
     const read = (suffix: string) => readTopicsAt(inject('stack'), [`${topics}.${suffix}`]);
     const changes = await read('absence-changes');

@@ -112,7 +112,7 @@ it('in TypeScript, Python and Java each event gets exactly one reaction, even if
   await liveOn();
   await each(async (reactor) => {
     await reactor.broke();
-    await reactor.process.kill('SIGKILL');
+    await reactor.process.stop('SIGKILL');
     expect(reactor.reactions()).toEqual([]);
     reactor.mend();
     reactor.start();
@@ -122,8 +122,8 @@ it('in TypeScript, Python and Java each event gets exactly one reaction, even if
   // The counts come before any change, as a program may handle all changes as soon as they are published.
   const amid = each(async (reactor) => {
     const before = reactor.reactions().length;
-    await reactor.process.until('that it is amid the changes', () => reactor.reactions().length > before);
-    await reactor.process.kill('SIGKILL');
+    await reactor.process.until('it was amid the changes', () => reactor.reactions().length > before);
+    await reactor.process.stop('SIGKILL');
   });
   await liveOn();
   await liveOn();
@@ -142,7 +142,7 @@ it('in TypeScript, Python and Java each event gets exactly one reaction, even if
     await reactor.readAll();
     expect(reactor.actionsOn(absenceId)).toEqual(['tell']);
     const told = await expectEachOnce(mirror, reactor);
-    await reactor.process.kill('SIGTERM');
+    await reactor.process.stop();
     await reactor.forgetOffsets();
     return told;
   });

@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kafka, logLevel } from 'kafkajs';
 import { inject } from 'vitest';
 import type { Mirror } from '../support/mirror.ts';
-import { exampleFile, PYTHON, startProgram, type ExampleProcess, type Program } from './example-process.ts';
+import type { Running } from '../support/running.ts';
+import { exampleFile, PYTHON, startProgram } from './example-process.ts';
 
 interface Reaction {
   readonly ceId: string;
@@ -26,12 +27,10 @@ const NEVER_TOO_LATE = '10000000';
 const flags = ({ topics, file, groupId }: Place): string[] =>
   ['--topics', topics, '--db', file, '--group', groupId].concat('--too-late-after', NEVER_TOO_LATE);
 
-const COMMANDS = {
-  TypeScript: (place) => ({
-    command: process.execPath,
-    args: [exampleFile('react-once/react-once.ts'), ...flags(place)],
-  }),
-  Python: (place) => ({ command: PYTHON, args: [exampleFile('python/react_once.py'), ...flags(place)] }),
+const START = {
+  TypeScript: (place) =>
+    startProgram([process.execPath, exampleFile('react-once/react-once.ts'), ...flags(place)]),
+  Python: (place) => startProgram([PYTHON, exampleFile('python/react_once.py'), ...flags(place)]),
   Java: ({ topics, file, groupId }) => {
     const { kafkaBrokers, registryUrl } = inject('stack');
     const settings = readFileSync(exampleFile('java/consumer.properties'), 'utf8')
@@ -39,13 +38,10 @@ const COMMANDS = {
       .replace('http://localhost:8081', new URL(registryUrl).origin);
     writeFileSync(`${file}.properties`, settings);
     const jar = exampleFile('java/target/react-once.jar');
-    return {
-      command: 'java',
-      args: ['-Xmx128m', '-jar', jar, `${file}.properties`, file, groupId],
-      env: { ROLLCALL_TOPICS: topics, TOO_LATE_AFTER_HOURS: NEVER_TOO_LATE },
-    };
+    const env = { ROLLCALL_TOPICS: topics, TOO_LATE_AFTER_HOURS: NEVER_TOO_LATE };
+    return startProgram(['java', '-Xmx128m', '-jar', jar, `${file}.properties`, file, groupId], env);
   },
-} satisfies Record<string, (place: Place) => Program>;
+} satisfies Record<string, (place: Place) => Running>;
 
 const BUSY_MS = 5_000;
 const BROKEN = 'broken between effect and position';
@@ -53,42 +49,40 @@ const BROKEN = 'broken between effect and position';
 /** One consumer group with one file, over several runs of the program. */
 export class Reactor implements AsyncDisposable {
   readonly #mirror: Mirror;
-  readonly language: keyof typeof COMMANDS;
+  readonly language: keyof typeof START;
   readonly #directory = mkdtempSync(join(tmpdir(), 'rollcall-test-'));
   readonly #groupId: string;
   readonly #admin;
-  #process: ExampleProcess | null = null;
+  #process: Running | null = null;
 
-  constructor(mirror: Mirror, language: keyof typeof COMMANDS) {
+  constructor(mirror: Mirror, language: keyof typeof START) {
     this.#mirror = mirror;
     this.language = language;
     this.#groupId = `${mirror.topicPrefix}-react-${language}`;
     this.#admin = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING }).admin();
   }
 
-  start(): ExampleProcess {
+  start(): Running {
     const { topicPrefix, tenantId } = this.#mirror;
     const topics = `${topicPrefix}.${tenantId}`;
-    this.#process = startProgram(
-      COMMANDS[this.language]({ topics, file: this.#file, groupId: this.#groupId }),
-    );
+    this.#process = START[this.language]({ topics, file: this.#file, groupId: this.#groupId });
     return this.#process;
   }
 
-  get process(): ExampleProcess {
+  get process(): Running {
     if (this.#process === null) throw new Error('it was not started');
     return this.#process;
   }
 
   /** Waits until the program has begun to treat events as news. */
   async begun(): Promise<void> {
-    await this.process.until('that it has begun', () => this.#hasBegun());
+    await this.process.until('it had begun', () => this.#hasBegun());
   }
 
   /** Waits until the program has stored positions behind all present events. */
   async readAll(): Promise<void> {
     const records = await this.#mirror.records('absence-changes');
-    await this.process.until('that all is read', () => {
+    await this.process.until('all was read', () => {
       if (!this.#hasBegun()) return false;
       const positions = new Map(
         this.#query('select partition, next from positions').map((row) => [
@@ -108,7 +102,7 @@ export class Reactor implements AsyncDisposable {
 
   /** Waits until the program has failed so. */
   async broke(): Promise<void> {
-    await this.process.until('that it fails', () => this.process.said().includes(BROKEN));
+    await this.process.says(BROKEN);
   }
 
   mend(): void {

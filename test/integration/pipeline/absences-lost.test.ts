@@ -3,8 +3,7 @@ import { frame } from '../../../src/log/framing.ts';
 import { REBUILD } from '../../../src/owner/rebuild.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
-import { plainKafka } from './kafka-admin.ts';
-import { deleteTopic, recreateTopic, truncateTopic } from './recreate-topic.ts';
+import { deleteTopic, plainKafka, recreateTopic, truncateTopic } from '../support/stack-kafka.ts';
 import { copyRedis } from './redis-copy.ts';
 
 const ABSENCES = ['absence-versions', 'absences', 'absence-changes'];

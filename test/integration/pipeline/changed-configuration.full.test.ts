@@ -2,9 +2,8 @@ import { expect, it, vi } from 'vitest';
 import type { TenantStatus } from '../../../src/core/health/tenant-status.ts';
 import { differences } from '../../oracle/rows.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../support/mirror.ts';
-import { readTopics } from '../support/topic-reader.ts';
-import { deleteTopicsOf } from './kafka-admin.ts';
-import { startRollcall, type RollcallProcess } from './rollcall-process.ts';
+import { deleteTopicsOf, readTopics } from '../support/stack-kafka.ts';
+import { startProcess, type RollcallProcess } from '../support/running.ts';
 
 const KEPT = ['a', 'b', 'c', 'd', 'e'];
 
@@ -16,8 +15,7 @@ interface Status {
 }
 
 async function statusOf(process: RollcallProcess): Promise<Status> {
-  const port = /"port":(\d+)/.exec(process.output())?.[1];
-  return (await (await fetch(`http://127.0.0.1:${port}/status.json`)).json()) as Status;
+  return (await (await process.get('/status.json')).json()) as Status;
 }
 
 /** The tenants that a process has, all of them loaded. */
@@ -62,15 +60,15 @@ it('two workers whose configuration changes one after the other mirror each tena
   };
 
   const before = configOf([...KEPT, 'gone']);
-  const one = resources.use(await startRollcall(['run'], before));
+  const one = resources.use(startProcess(before, 'run'));
   await until(async () => expect(await mirrored(one)).toHaveLength(6));
-  const other = resources.use(await startRollcall(['run'], before));
+  const other = resources.use(startProcess(before, 'run'));
   const shares = () => Promise.all([mirrored(one), mirrored(other)]);
   await until(async () => expect((await shares()).map(({ length }) => length)).toEqual([3, 3]));
   const atFirst = await takeOvers();
 
   const tenants = [...KEPT, 'new', 'newer'];
-  await one.configure(configOf(tenants));
+  one.configure(configOf(tenants));
   await until(async () => {
     const [ofOne, ofOther] = await shares();
     expect(ofOne).toEqual(expect.arrayContaining(['new', 'newer']));
@@ -80,7 +78,7 @@ it('two workers whose configuration changes one after the other mirror each tena
   expect(await takeOvers()).toEqual(atFirst);
   await expectToFollowHub([...tenants, 'gone']);
 
-  await other.configure(configOf(tenants));
+  other.configure(configOf(tenants));
   await until(async () => {
     const [ofOne, ofOther] = await shares();
     expect([...ofOne, ...ofOther].sort()).toEqual([...tenants].sort());
@@ -90,20 +88,19 @@ it('two workers whose configuration changes one after the other mirror each tena
   const more = moved.map((count, at) => count - (atFirst[at] ?? 0)).reduce((sum, count) => sum + count, 0);
   expect(more).toBeLessThanOrEqual(1);
 
-  for (const each of [one, other])
-    await each.configure(configOf(tenants, { collections: ['users', 'orgs'] }));
+  for (const each of [one, other]) each.configure(configOf(tenants, { collections: ['users', 'orgs'] }));
   await until(async () => {
     expect(await takeOvers()).toEqual([(moved[0] ?? 0) + 1, ...moved.slice(1)]);
     expect((await shares()).flat().sort()).toEqual([...tenants].sort());
     const records = await readTopics([`${topicPrefix}.a.orgs`]);
     expect(differences({ hub, collection: 'orgs', records })).toEqual([]);
   });
-  await one.configure(configOf([]));
+  one.configure(configOf([]));
   await until(async () => expect((await statusOf(one)).configuration.isValid).toBe(false));
   expect((await shares()).flat().sort()).toEqual([...tenants].sort());
   // The heartbeat may be some seconds old.
   await until(async () => {
-    await using status = await startRollcall(['status', '--wrong'], configOf(tenants));
+    await using status = startProcess(configOf(tenants), 'status', '--wrong');
     await status.endsWith(0);
     expect(status.output()).toMatch(/^7 tenants: 7 well$/m);
     expect(status.output()).toContain('! the configuration on disk is not valid');

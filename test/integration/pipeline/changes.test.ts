@@ -4,7 +4,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { idOf } from '../support/rows.ts';
-import type { TopicRecord } from '../support/topic-reader.ts';
+import type { TopicRecord } from '../support/stack-kafka.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const KEY = 'a key of at least thirty-two characters, surely';

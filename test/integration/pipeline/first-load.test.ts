@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { openMirror, startTestHub, TERM_MORNING_MS, type Mirror } from '../support/mirror.ts';
 import { partitionOfKey } from '../support/murmur2.ts';
-import { readTopics, type TopicRecord } from '../support/topic-reader.ts';
-import { withAdmin } from './kafka-admin.ts';
+import { readTopics, type TopicRecord, withAdmin } from '../support/stack-kafka.ts';
 
 const DAY_MS = 86_400_000;
 /** Published in the transactions of `absence-versions`. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
-import { readTopics } from '../support/topic-reader.ts';
+import { readTopics } from '../support/stack-kafka.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const FORMAT = ['explicit-nulls', 'relative-hrefs', 'duplicate-rows'];

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withOther } from '../../simulation/parts/with-other.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
-import { indexAgainstLog } from './index-check.ts';
 import { caughtUp, copyRedis } from './redis-copy.ts';
 
 const OPTIONS = { collections: ['users', 'orgs'] } as const;
@@ -10,7 +9,7 @@ async function expectRebuilt(mirror: Mirror): Promise<void> {
   const ends = await mirror.ends();
   await mirror.restart();
   expect([...caughtUp(mirror).values()]).toEqual(['rebuilt', 'rebuilt']);
-  expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+  expect(await mirror.problemsOfIndex('users')).toEqual([]);
   await mirror.full();
   expect(await mirror.since(ends)).toEqual([]);
 }
@@ -69,7 +68,7 @@ describe('a lost index', () => {
     expect(failed?.error).toMatchObject({ message: 'the process ends' });
     await mirror.restart();
     expect(caughtUp(mirror).get('users')).toBe('resumed');
-    expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+    expect(await mirror.problemsOfIndex('users')).toEqual([]);
     await mirror.full();
     expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([id]);
   });
@@ -93,7 +92,7 @@ describe('a lost index', () => {
     expect(failed?.error).toMatchObject({ code: 'INDEX_DIVERGED' });
     await mirror.restart();
     expect([...caughtUp(mirror).values()]).toEqual(['resumed', 'resumed']);
-    expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+    expect(await mirror.problemsOfIndex('users')).toEqual([]);
     await mirror.full();
     district.put('orgs', row);
     await mirror.delta();

@@ -3,9 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { TenantRun } from '../../../src/worker/worker.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
-import { endOffsets, type EndOffsets } from '../support/topic-reader.ts';
-import { plainKafka } from './kafka-admin.ts';
-import { recreateTopic } from './recreate-topic.ts';
+import { endOffsets, type EndOffsets, plainKafka, recreateTopic } from '../support/stack-kafka.ts';
 import { flushRedis, redisTexts } from './redis-copy.ts';
 
 const DAY_MS = 24 * 3_600_000;

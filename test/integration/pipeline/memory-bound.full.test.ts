@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, vi } from 'vitest';
 import { configTextOf, newTopicPrefix } from '../support/mirror.ts';
-import { deleteTopicsOf } from './kafka-admin.ts';
-import { startRollcall } from './rollcall-process.ts';
+import { deleteTopicsOf } from '../support/stack-kafka.ts';
+import { PROGRAM, startNode } from '../support/running.ts';
 
 const ROWS = 70_000;
 /** Path and property of each collection. */
@@ -93,7 +93,7 @@ it("the chart's memory suffices for four collections of 70,000 rows at once from
     { collections, settings: { kafka: { session: '1m' } } },
   );
   try {
-    await using process = await startRollcall(['run'], config, CHART_NODE);
+    await using process = startNode(config, (path) => [...CHART_NODE, PROGRAM, 'run', '--config', path]);
     let most: number | null = 0;
     await vi.waitFor(
       () => {

@@ -6,7 +6,7 @@ import { PLANNED_KINDS } from '../../../src/plan/recording-log.ts';
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import { configTextOf, openMirror, type Mirror } from '../support/mirror.ts';
 import { publishedLines } from '../support/planned.ts';
-import { recreateTopic } from './recreate-topic.ts';
+import { recreateTopic } from '../support/stack-kafka.ts';
 import { copyRedis, flushRedis } from './redis-copy.ts';
 
 const TEN_MINUTES_MS = 600_000;

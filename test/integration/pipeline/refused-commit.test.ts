@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openMirror } from '../support/mirror.ts';
-import { setTopicSettings } from './recreate-topic.ts';
+import { setTopicSettings } from '../support/stack-kafka.ts';
 
 it('after a commit that Kafka refused, another collection says that nothing was sent, and no outcome is unknown', async () => {
   await using mirror = await openMirror({ collections: ['users', 'courses'] });

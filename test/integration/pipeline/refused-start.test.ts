@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
-import { createTopic, deleteTopicsOf, withAdmin } from './kafka-admin.ts';
-import { settingsOf } from './recreate-topic.ts';
+import { createTopic, deleteTopicsOf, settingsOf, withAdmin } from '../support/stack-kafka.ts';
 
 const DAY_MS = 86_400_000;
 const SETTINGS = {

@@ -1,6 +1,11 @@
 import type { Tenant } from '../../../src/table/tenant.ts';
-import { halfADayAfter } from '../support/half-a-day.ts';
-import { openMirror, TERM_MORNING_MS, type Mirror, type MirrorOptions } from '../support/mirror.ts';
+import {
+  halfADayAfter,
+  openMirror,
+  TERM_MORNING_MS,
+  type Mirror,
+  type MirrorOptions,
+} from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { dayAfter, osloDate, scheduleDifferences, type Days } from '../../oracle/schedules.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { TenantRun } from '../../../src/worker/worker.ts';
 import { textIn } from '../support/rows.ts';
 import { absentStudents, dayKey } from '../../oracle/schedules.ts';
-import type { TopicRecord } from '../support/topic-reader.ts';
+import type { TopicRecord } from '../support/stack-kafka.ts';
 import { openScheduleMirror, type ScheduleMirror } from './schedule-mirror.ts';
 
 const MONDAY = '2026-03-09';

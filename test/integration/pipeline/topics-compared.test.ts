@@ -2,8 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { sleep } from '../../../src/runtime.ts';
 import { TenantRun } from '../../../src/worker/worker.ts';
 import { openMirror } from '../support/mirror.ts';
-import { withAdmin } from './kafka-admin.ts';
-import { setTopicSettings } from './recreate-topic.ts';
+import { setTopicSettings, withAdmin } from '../support/stack-kafka.ts';
 
 const MINUTE_MS = 60_000;
 

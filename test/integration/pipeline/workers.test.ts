@@ -3,9 +3,8 @@ import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts
 import type { TenantStatus } from '../../../src/core/health/tenant-status.ts';
 import { differences } from '../../oracle/rows.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../support/mirror.ts';
-import { readTopics } from '../support/topic-reader.ts';
-import { deleteTopicsOf } from './kafka-admin.ts';
-import { startRollcall, type RollcallProcess } from './rollcall-process.ts';
+import { startProcess, type RollcallProcess } from '../support/running.ts';
+import { deleteTopicsOf, readTopics } from '../support/stack-kafka.ts';
 
 const TENANTS = ['t0', 't1', 't2', 't3', 't4', 't5'];
 const SESSION_MS = 6_000;
@@ -26,7 +25,7 @@ afterAll(async () => {
   await deleteTopicsOf(topicPrefix);
 });
 
-async function startWorker(): Promise<void> {
+function startWorker(): void {
   const text = configTextOf(hub, topicPrefix, {
     collections: ['users'],
     tenant: { deltaEvery: '1s' },
@@ -34,7 +33,7 @@ async function startWorker(): Promise<void> {
   });
   const { tenants, ...config } = JSON.parse(text) as { tenants: [object] };
   const named = TENANTS.map((id) => ({ ...tenants[0], id }));
-  workers.push(await startRollcall(['run'], JSON.stringify({ ...config, tenants: named })));
+  workers.push(startProcess(JSON.stringify({ ...config, tenants: named }), 'run'));
 }
 
 interface Board {
@@ -44,10 +43,7 @@ interface Board {
 
 function boards(): Promise<Board[]> {
   return Promise.all(
-    workers.map(async (worker) => {
-      const port = /"port":(\d+)/.exec(worker.output())?.[1];
-      return (await (await fetch(`http://127.0.0.1:${port}/status.json`)).json()) as Board;
-    }),
+    workers.map(async (worker) => (await (await worker.get('/status.json')).json()) as Board),
   );
 }
 
@@ -87,9 +83,10 @@ async function expectEveryTopicEqualsHub(name: string): Promise<void> {
 
 describe('workers with the same configuration', () => {
   it('share the tenants; one that joins gets its part and moves no other tenant, and the page of each shows all', async () => {
-    await Promise.all([startWorker(), startWorker()]);
+    startWorker();
+    startWorker();
     const before = await shared(120_000);
-    await startWorker();
+    startWorker();
     const after = await shared(30_000);
     for (const at of [0, 1]) expect(before[at]).toEqual(expect.arrayContaining(after[at] ?? []));
     await expectEveryTopicEqualsHub('one');

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { startReferenceHub, type ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { removeWhenGone } from '../../../stack/supervised-process.ts';
-import { startRollcall } from '../pipeline/rollcall-process.ts';
+import { startProcess } from '../support/running.ts';
 import { makeCertificates, type Certificates } from './support/certificates.ts';
 import { grantKafkaRights, redisRights } from './support/documented-rights.ts';
 import { startSecuredKafka, type SecuredKafka } from './support/secured-kafka.ts';
@@ -45,13 +45,10 @@ beforeAll(async () => {
   await admin.connect();
   parts.defer(() => admin.disconnect());
   await grantKafkaRights(admin);
-  // A private authority, as docs/operations.md says.
-  vi.stubEnv('NODE_EXTRA_CA_CERTS', certificates.ca);
 });
-afterAll(async () => {
-  vi.unstubAllEnvs();
-  await parts.disposeAsync();
-});
+// A private authority, as docs/operations.md says.
+beforeEach(() => void vi.stubEnv('NODE_EXTRA_CA_CERTS', certificates.ca));
+afterAll(() => parts.disposeAsync());
 
 /** A configuration with the correct credentials, or others. */
 function configWith(given: { kafka: object; redis?: string; registry?: string }): string {
@@ -105,7 +102,7 @@ it.each([
 ])(
   'a sync goes through all services, with TLS, passwords and no more rights than documented, authenticated at Kafka by %s',
   async (_name, kafkaSettings) => {
-    await using pull = await startRollcall(['pull', '--full'], configWith({ kafka: kafkaSettings() }));
+    await using pull = startProcess(configWith({ kafka: kafkaSettings() }), 'pull', '--full');
     await pull.endsWith(0);
     expect(await recordsOfOrgs()).toBeGreaterThan(0);
     expect(pull.output()).not.toContain('S3CRET');
@@ -142,7 +139,7 @@ it.each([
 ])(
   'a service that cannot be used is reported with the setting to look at: %s',
   async (_name, given, texts) => {
-    await using check = await startRollcall(['check'], configWith(given()));
+    await using check = startProcess(configWith(given()), 'check');
     await check.endsWith(1);
     for (const text of texts) expect(check.output()).toContain(text);
     expect(check.output()).not.toContain('S3CRET');
@@ -151,8 +148,7 @@ it.each([
 
 it('services whose certificates have an unknown authority are reported with the remedy', async () => {
   vi.stubEnv('NODE_EXTRA_CA_CERTS', undefined);
-  await using check = await startRollcall(['check'], configWith({ kafka: right() }));
-  vi.stubEnv('NODE_EXTRA_CA_CERTS', certificates.ca);
+  await using check = startProcess(configWith({ kafka: right() }), 'check');
   await check.endsWith(1);
   expect(check.output().match(/NODE_EXTRA_CA_CERTS=<file>/g)).toHaveLength(2);
 });
@@ -164,16 +160,16 @@ it('secrets in files may be replaced while the process runs: it uses them for it
   await write('redis', SECRETS.redis);
   await write('registry', 'S3CRET-wrong');
   const soon = { timeout: 60_000, interval: 100 };
-  await using run = await startRollcall(
-    ['run'],
+  await using run = startProcess(
     configWith({
       kafka: saslOf('scram-sha-512', inFile(path('kafka'))),
       redis: inFile(path('redis')),
       registry: inFile(path('registry')),
     }),
+    'run',
   );
   const shows = (text: string): Promise<void> =>
-    vi.waitFor(async () => expect((await run.readiness())?.text).toContain(text), soon);
+    vi.waitFor(async () => expect(await (await run.get('/readyz')).text()).toContain(text), soon);
   await shows('"part":"registry"');
   await write('registry', SECRETS.registry);
   await shows('"ready":true');

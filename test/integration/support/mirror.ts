@@ -5,7 +5,14 @@ import { ConfigFile } from '../../../src/config/config-file.ts';
 import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
 import { assemble, type Assembly } from '../../../src/session/assemble.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
-import { deleteTopicsOf } from '../pipeline/kafka-admin.ts';
+import {
+  compactedView,
+  deleteTopicsOf,
+  endOffsets,
+  type EndOffsets,
+  readTopics,
+  type TopicRecord,
+} from './stack-kafka.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
 import type { StartedTenant } from '../../../src/session/tenant.ts';
@@ -21,9 +28,8 @@ import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { createEventLog } from '../../../src/telemetry/log-events.ts';
 import { Board } from '../../../src/telemetry/board.ts';
-import { halfADayAfter } from './half-a-day.ts';
+import { problemsOfIndex } from '../../oracle/progress.ts';
 import { differences } from '../../oracle/rows.ts';
-import { compactedView, endOffsets, readTopics, type EndOffsets, type TopicRecord } from './topic-reader.ts';
 
 type Json = Record<string, unknown>;
 
@@ -45,6 +51,17 @@ export interface MirrorOptions {
   readonly parts?: ((parts: Tenant) => Partial<Tenant>) | undefined;
   /** For a second mirror of the same tenant. */
   readonly topicPrefix?: string | undefined;
+}
+
+const HALF_A_DAY_MS = 12 * 3_600_000;
+const OSLO_TIME = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Oslo', timeStyle: 'short' });
+
+/**
+ * The time in Oslo half a day after `ms`, `HH:MM`. What happens daily at that time happens in no test that begins at `ms`,
+ * at whatever time of the day that is.
+ */
+export function halfADayAfter(ms: number): string {
+  return OSLO_TIME.format(ms + HALF_A_DAY_MS);
 }
 
 /** Tuesday in term: no test may depend on when it runs. */
@@ -260,6 +277,18 @@ class RunningMirror {
 
   async view(suffix: string): Promise<Map<string, TopicRecord>> {
     return compactedView(await this.records(suffix));
+  }
+
+  /** The differences between the index of a collection and what its topic has; empty when they agree. */
+  async problemsOfIndex(collection: CollectionName): Promise<string[]> {
+    const index = this.assembly.store.tenant(this.tenantId).collection(collection);
+    const suffixes = [collection, 'rejects', 'progress'];
+    const records = await Promise.all(suffixes.map((suffix) => this.records(suffix)));
+    return problemsOfIndex(
+      index,
+      collection,
+      new Map(suffixes.map((suffix, at) => [suffix, records[at] ?? []])),
+    );
   }
 
   /** By collection, the differences between its topic and the hub; empty when all are equal. Default: all collections. */

@@ -1,4 +1,4 @@
-import type { TopicRecord } from './topic-reader.ts';
+import type { TopicRecord } from './stack-kafka.ts';
 
 /** `<collection> <kind> <key>` of records, by their headers and keys alone, sorted; a key with two records stands there twice. */
 export function publishedLines(records: readonly TopicRecord[]): readonly string[] {

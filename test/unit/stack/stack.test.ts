@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { withPidLock } from '../../../scripts/pid-lock.mjs';
 import { isInstalled } from '../../../scripts/setup.mjs';
-import { parseChecksums, partKey } from '../../../stack/checksums.ts';
+import { parseChecksums } from '../../../stack/checksums.ts';
 import { fetchParts } from '../../../stack/local-parts.ts';
 import { startSupervised } from '../../../stack/supervised-process.ts';
 
@@ -23,8 +23,6 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const sum = (digit: string) => digit.repeat(64);
-
 it('the recorded checksums name every part that pom.xml fetches', async () => {
   const stack = join(CHECKOUT, 'stack');
   const sums = parseChecksums(await readFile(join(stack, 'checksums.txt'), 'utf8'));
@@ -35,16 +33,6 @@ it('the recorded checksums name every part that pom.xml fetches', async () => {
   const files = Object.values(sums).flatMap((part) => Array.from(part.keys()));
   const found = artifacts.map((name) => files.filter((file) => file.startsWith(name)).length);
   expect(found).toEqual([1, 1, 1, 1]);
-});
-
-it('another version of a part, and no other order of its checksums, gets another folder', () => {
-  const of = (...files: [string, string][]) => partKey(new Map(files));
-  const [a, b] = [
-    ['a.jar', sum('a')],
-    ['b.jar', sum('b')],
-  ] as [string, string][];
-  expect(new Set([of(a!), of(['a.jar', sum('b')]), of(['b.jar', sum('a')]), of(a!, b!)]).size).toBe(4);
-  expect(of(b!, a!)).toBe(of(a!, b!));
 });
 
 // $target is the folder that Maven has to fill.

@@ -1,8 +1,7 @@
 import { Partitioners } from 'kafkajs';
 import { expect } from 'vitest';
-import { plainKafka } from '../../pipeline/kafka-admin.ts';
+import { type EndOffsets, endOffsets, plainKafka } from '../../support/stack-kafka.ts';
 import { readStretches } from '../../../../src/log/kafka-reader.ts';
-import { endOffsets, type EndOffsets } from '../../support/topic-reader.ts';
 
 export interface Planted {
   readonly key: string;

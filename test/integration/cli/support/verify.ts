@@ -1,3 +1,4 @@
+import type { Ended } from '../../support/running.ts';
 import { rollcall } from './rollcall.ts';
 
 interface Difference {
@@ -12,7 +13,7 @@ interface Difference {
 export async function verify(
   config: string,
   ...args: readonly string[]
-): Promise<{ code: number | null; found: string[] }> {
+): Promise<{ code: Ended['code']; found: string[] }> {
   const ended = await rollcall(config, 'verify', '--json', ...args);
   const { tenants } = ended.json<{ tenants: { collections: { differences: Difference[] }[] }[] }>();
   const differences = tenants.flatMap(({ collections }) => collections.flatMap((each) => each.differences));
