@@ -16,6 +16,7 @@ import type { FetchedRows } from '../../../src/source/source.ts';
 import { areasOf } from '../../../src/state/index-store.ts';
 import { MemoryIndex } from '../../../src/state/memory-index.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
+import type { ActiveSync } from '../../../src/table/active-sync.ts';
 import type { Completion } from '../../../src/table/collection-progress.ts';
 import type { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import type { View } from '../../../src/table/table.ts';
@@ -140,7 +141,7 @@ class ViewedTable {
     gone: readonly string[],
     mode: SyncMode,
     completion: Completion | null,
-  ): Promise<void> {
+  ): Promise<ActiveSync['stats']> {
     const writer = await this.writer;
     const readVersion = writer.readVersion();
     const sync = madeSync(mode, { readVersion });
@@ -152,6 +153,7 @@ class ViewedTable {
     );
     // What is staged counts as it does once it is committed.
     expect(this.rows.at(-2)).toEqual(this.rows.at(-1));
+    return sync.stats;
   }
 
   /** The versions of an absence in the index, and its last step. */
@@ -244,7 +246,8 @@ test('awaited ids are asked for at the end of the sync in at most three rounds, 
   const table = new ViewedTable();
   const chain = Array.from({ length: 9 }, (_each, at) => version(`v${at + 1}<v${at}`));
   table.hub = new Map(chain.map((row) => [row.sourcedId, row]));
-  await table.end(chain.slice(-1));
+  // What was asked for is no row of the scan.
+  expect(await table.end(chain.slice(-1))).toMatchObject({ rowsSeen: 1 });
   expect(table.asked).toEqual([['v8'], ['v7'], ['v6']]);
   expect(table.story.slice(0, 2)).toEqual(['v6/1 CREATED v6', 'v6/2 REPLACED v7']);
 });

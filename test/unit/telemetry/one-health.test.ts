@@ -69,7 +69,7 @@ const requestStarted = hub({ type: 'request-started', target: 'users' });
 const requestDone = (target: 'users' | 'schedules') =>
   hub({ type: 'request-done', target, status: 200, durationMs: 1, bytes: 2 });
 const requestFailed = (
-  code: 'INTERNAL' | 'HUB_TIMEOUT' | 'HUB_UNREACHABLE',
+  code: 'INTERNAL' | 'HUB_TIMEOUT' | 'HUB_UNREACHABLE' | 'HUB_CIRCUIT_OPEN',
   target: 'users' | 'schedules' = 'users',
 ) => hub({ type: 'request-failed', target, code, status: null, durationMs: 2 });
 const tenantFailed = {
@@ -145,6 +145,7 @@ describe('one health, asked in five ways', () => {
       'a hub that refuses connections shows within 20 s, before the sync gives up',
       [[], WELL],
       [[requestStarted, requestFailed('HUB_UNREACHABLE'), 20_000], HUB],
+      [[requestFailed('HUB_CIRCUIT_OPEN')], HUB, '(HUB_UNREACHABLE)'],
     ],
     [
       'a hub is not blamed for the requests that end with a session',

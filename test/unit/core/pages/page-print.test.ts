@@ -85,7 +85,8 @@ test.each([
 });
 
 test('a digest is proven of an ordinary page, with any spaces and with a byte order mark', () => {
-  const rows = [{ sourcedId: 'a', dateLastModified: '2026-01-01T00:00:00.000Z', x: 1 }];
+  const [shortest, longest] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000000+00:00'];
+  const rows = [shortest, longest].map((dateLastModified, x) => ({ sourcedId: 'a', dateLastModified, x }));
   const texts = [undefined, 1, '\t'].map((space) => textOf(rows, space));
   for (const text of [...texts, Buffer.concat([Buffer.from('\uFEFF'), textOf(rows)])])
     expect(proveDigest(text, rowsIn)).not.toBeNull();
