@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createRandom } from '../../../reference-hub/random.ts';
 import { findInPath } from '../../../stack/java-tools.ts';
 import { runCommand } from '../../../stack/run-command.ts';
-import { highWatermarks } from '../../integration/support/high-watermarks.ts';
+import { readEnds } from '../../integration/support/read-ends.ts';
 import { openMirror } from '../../integration/support/mirror.ts';
-import { endOffsetsAt } from '../../integration/support/read-topics.ts';
 import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { allProblems, readEvidence } from '../support/checker.ts';
 import { networkFault, strikeEach, type Fault } from '../support/faults.ts';
@@ -40,12 +39,12 @@ function shortenTimeout(request: Buffer): void {
 }
 
 /** Waits until the broker has aborted the hanging transaction: then nothing lies beyond the last stable offset. */
-async function aborted({ servers, topics }: TroubledTenant): Promise<void> {
+async function aborted({ topics }: TroubledTenant): Promise<void> {
   const startedAtMs = performance.now();
   await vi.waitFor(
     async () => {
-      const committed = await endOffsetsAt(servers, topics);
-      expect(await highWatermarks(kafka.brokers, Object.keys(committed))).toEqual(committed);
+      const { committed, written } = await readEnds(kafka.brokers, topics);
+      expect(written).toEqual(committed);
     },
     { timeout: 60_000, interval: 100 },
   );

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel, type KafkaMessage } from 'kafkajs';
 import type { TopicRecord } from '../../oracle/rows.ts';
-import { endsOf, uncommittedAdmin } from './high-watermarks.ts';
+import { readEnds, type EndOffsets } from './read-ends.ts';
 
+export type { EndOffsets } from './read-ends.ts';
 export { compactedView, type TopicRecord } from '../../oracle/rows.ts';
 
 /** Where the topics and their schemas are. */
@@ -13,9 +15,6 @@ export interface Servers {
   /** Base of a Confluent-compatible API. */
   readonly registryUrl: string;
 }
-
-/** Next offset by `<topic>/<partition>`; transaction markers count. */
-export type EndOffsets = Readonly<Record<string, number>>;
 
 const STALLED_AFTER_MS = 120_000;
 const OPEN_TRANSACTION_AFTER_MS = 5_000;
@@ -35,28 +34,17 @@ function consumerKafka(servers: Servers): Kafka {
  * its markers are written everywhere: this waits for them, unless a transaction stays open.
  */
 export async function endOffsetsAt(servers: Servers, topics: readonly string[]): Promise<EndOffsets> {
-  const admin = consumerKafka(servers).admin();
-  const uncommitted = uncommittedAdmin(consumerKafka(servers));
-  await Promise.all([admin.connect(), uncommitted.connect()]);
-  try {
-    const existing = new Set(await admin.listTopics());
-    const wanted = topics.filter((name) => existing.has(name));
-    const giveUpAtMs = performance.now() + OPEN_TRANSACTION_AFTER_MS;
-    for (;;) {
-      const isOver = performance.now() > giveUpAtMs;
-      try {
-        const committed = await endsOf(admin, wanted);
-        const written = await endsOf(uncommitted, wanted);
-        if (isOver || Object.entries(committed).every(([name, end]) => end === written[name]))
-          return committed;
-      } catch (error) {
-        // The broker does not lead a topic yet that somebody has just created.
-        if ((error as { retriable?: boolean }).retriable !== true || isOver) throw error;
-        await delay(RETRY_AFTER_MS);
-      }
+  const giveUpAtMs = performance.now() + OPEN_TRANSACTION_AFTER_MS;
+  for (;;) {
+    const isOver = performance.now() > giveUpAtMs;
+    try {
+      const { committed, written } = await readEnds(servers.kafkaBrokers, topics);
+      if (isOver || isDeepStrictEqual(committed, written)) return committed;
+    } catch (error) {
+      // The broker does not lead a topic yet that somebody has just created.
+      if ((error as { retriable?: boolean }).retriable !== true || isOver) throw error;
+      await delay(RETRY_AFTER_MS);
     }
-  } finally {
-    await Promise.all([admin.disconnect(), uncommitted.disconnect()]);
   }
 }
 

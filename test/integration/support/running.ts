@@ -29,6 +29,7 @@ interface Source {
 
 /** A command line or another program that runs. Disposing of it ends it. */
 export class Running implements AsyncDisposable {
+  readonly pid: number;
   readonly ended: Promise<Ended>;
   readonly #source: Source;
   #isOver = false;
@@ -36,14 +37,11 @@ export class Running implements AsyncDisposable {
   constructor(source: Source) {
     this.#source = source;
     const { said, exit } = source;
+    this.pid = source.pid ?? process.pid;
     this.ended = exit.then((code) => {
       this.#isOver = true;
       return { code, ...said, json: <T>() => JSON.parse(said.stdout || said.stderr) as T };
     });
-  }
-
-  get pid(): number {
-    return this.#source.pid ?? process.pid;
   }
 
   /** The output of both streams so far. */
