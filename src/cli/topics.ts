@@ -248,6 +248,7 @@ export async function deleteTopics(
   admin: Pick<Admin, 'deleteTopics' | 'listTopics'>,
   topics: readonly Named[],
   signal: AbortSignal,
+  pause = sleep,
 ): Promise<void> {
   for (const { name } of topics) {
     signal.throwIfAborted();
@@ -268,7 +269,7 @@ export async function deleteTopics(
         `Kafka has accepted the deletion of ${name}, but a broker still lists it after two minutes`,
         { remedy: 'Check that all brokers are up and reach their controller, and give the command again.' },
       );
-    await sleep(LISTED_EVERY_MS, signal);
+    await pause(LISTED_EVERY_MS, signal);
     name = await stillListed();
   }
 }
