@@ -23,7 +23,7 @@ function userWith(fields: object): Fields {
 }
 
 const LONG = '12345678901234567890';
-const ALONE = { sourcedId: 'a', type: null, href: null };
+const ALONE = { sourcedId: ' a', type: null, href: null };
 const at = (text: string): number => Date.parse(text);
 
 it('true and false are read from each spelling that hubs use', () => {
@@ -46,7 +46,7 @@ it.each<[field: string, typed: unknown, ...all: unknown[]]>([
   ['dateLastModified', null, '2026-03-04T08:00:00', 1_772_611_200_000],
   // no reader of every language holds these times
   ['dateLastModified', null, '0001-01-01', '0001-01-01T00:00:00+01:00', '9999-12-31T23:30:00-01:00'],
-  ['primaryOrg', ALONE, { sourcedId: 'a', name: 'b' }, { sourcedId: 'a', type: 5 }],
+  ['primaryOrg', ALONE, { sourcedId: ' a', name: 'b' }, { sourcedId: ' a', type: 5 }],
   ['dateLastModified', at('2026-03-04T08:00:00.123Z'), '2026-03-04T08:00:00.123456Z'],
   ['dateLastModified', at('2026-03-04T07:00:00Z'), '2026-03-04T08:00:00+01:00'],
   ['userIds', [{ type: 'a', identifier: null }], [{ type: 'a', identifier: 5 }]],

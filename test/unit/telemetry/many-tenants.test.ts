@@ -95,6 +95,7 @@ describe('the tenants of five processes, seen from one', () => {
       't002 owner: its owner reports no health: a command works on it, or it is moving to another process',
       't003 owner: version 9.9.9 mirrors the tenant, and this is 1.2.3',
     ]);
+    expect(tenants[2]?.isOwnerAlive).toBe(true);
     expect([summary, needsPerson]).toEqual([
       expect.stringContaining('1 needing a person, 3 in trouble'),
       true,
