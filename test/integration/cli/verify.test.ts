@@ -35,7 +35,7 @@ describe('verify', () => {
     };
   }
 
-  it('says of topics that equal the hub that they are equal, writes nothing, and does not say it of one never read in full', async () => {
+  it('says of topics that equal the hub that they are equal, writes nothing, nor does --repair, and does not say it of one never read in full', async () => {
     const first = await rollcall(tenant.config, 'verify');
     expect([first.code, first.stdout]).toEqual([1, expect.stringContaining('1 of 3 collections are equal')]);
     expect(first.stderr).toContain('courses, users: it has had no complete full sync');
@@ -45,6 +45,7 @@ describe('verify', () => {
     const { code, stdout, stderr } = await rollcall(tenant.config, 'verify');
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('✗')]);
     expect(stdout).toContain('3 of 3 collections are equal.');
+    expect(await verify(tenant.config, '--repair')).toEqual({ code: 0, found: [] });
     expect(await endOffsets(topics)).toEqual(ends);
     expect(await verify(inMemory)).toEqual({ code: 0, found: [] });
   });

@@ -1,4 +1,4 @@
-import kafkajs, { Kafka, logLevel, type Admin } from 'kafkajs';
+import kafkajs, { Kafka, logLevel, type Admin, type ITopicConfig } from 'kafkajs';
 import { expect, inject, vi } from 'vitest';
 import { endOffsetsAt, readTopicsAt, type EndOffsets, type TopicRecord } from './read-topics.ts';
 
@@ -24,12 +24,6 @@ export async function withAdmin<T>(work: (admin: Admin) => Promise<T>, brokers?:
   }
 }
 
-export interface TopicToCreate {
-  readonly topic: string;
-  readonly numPartitions: number;
-  readonly configEntries: { name: string; value: string }[];
-}
-
 /** Where the topics end now. */
 export function endOffsets(topics: readonly string[]): Promise<EndOffsets> {
   return endOffsetsAt(inject('stack'), topics);
@@ -41,7 +35,7 @@ export function readTopics(topics: readonly string[]): Promise<TopicRecord[]> {
 }
 
 /** Creates a topic and waits until it can be written to; kafkajs' own waiting gives up on a topic not yet known. */
-export async function createTopic(wanted: TopicToCreate): Promise<void> {
+export async function createTopic(wanted: ITopicConfig): Promise<void> {
   await withAdmin(async (admin) => {
     const create = (): Promise<boolean> =>
       admin.createTopics({ waitForLeaders: false, topics: [{ ...wanted, replicationFactor: 1 }] });

@@ -51,8 +51,8 @@ export const tenantReader: RowReader = {
     const text = JSON.stringify(contentOf(value));
     return {
       kind: 'reject',
-      sourcedId,
-      rejectId: sourcedId,
+      sourcedId: sourcedId || null,
+      rejectId: sourcedId || 'nameless',
       reason,
       text,
       modifiedAtMs,

@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,6 +10,7 @@ import { isInstalled } from '../../../scripts/setup.mjs';
 import { parseChecksums } from '../../../stack/checksums.ts';
 import { fetchParts } from '../../../stack/local-parts.ts';
 import { startSupervised } from '../../../stack/supervised-process.ts';
+import { spawnProgram } from '../../integration/support/running.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../../..');
 let folder = '';
@@ -91,13 +91,10 @@ it('with-setup passes arguments, SIGTERM and the exit code on', async () => {
      setInterval(() => undefined, 1000);
      console.log(process.argv.slice(2).join());`,
   );
-  const stdio: ['ignore', 'pipe', 'inherit'] = ['ignore', 'pipe', 'inherit'];
-  const run = spawn(process.execPath, [join(CHECKOUT, 'scripts/with-setup.mjs'), script, '--for', '60s'], {
-    stdio,
-  });
-  const [line] = (await once(run.stdout, 'data')) as [Buffer];
-  run.kill('SIGTERM');
-  expect([String(line), await once(run, 'exit')]).toEqual(['--for,60s\n', [7, null]]);
+  const setup = join(CHECKOUT, 'scripts/with-setup.mjs');
+  const run = spawnProgram([process.execPath, setup, script, '--for', '60s']);
+  await run.says('--for,60s\n');
+  expect(await run.stop()).toMatchObject({ code: 7 });
 });
 
 const A = { 'node_modules/a': { version: '1.0.0' } };
