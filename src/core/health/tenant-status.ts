@@ -111,7 +111,7 @@ const NO_OWNER: NotReady = {
   part: 'owner',
   why: 'no process mirrors the tenant',
   remedy:
-    'Start "rollcall run"; if it should be running, see why it ended: its log, or "kubectl logs --previous".',
+    'Start "rollcall run"; if it should be running, "rollcall help RollcallOwnerMissing" says where it tells why it ended.',
 };
 
 /**
