@@ -33,7 +33,7 @@ beforeAll(async () => {
   mirror = await openScheduleMirror({
     students: 'all',
     collections: only(Object.fromEntries(MIRRORED.map((name) => [name, {}]))),
-    hubOptions: { students: 12, startMs: Date.now(), size: { absencesPerStudentYear: 6 } },
+    hubOptions: { students: 7, startMs: Date.now(), size: { absencesPerStudentYear: 9 } },
     parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
     ...ALWAYS_WITH_LESSONS,
     tenant: { deltaEvery: '1h' },

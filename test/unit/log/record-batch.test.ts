@@ -169,7 +169,7 @@ describe('a request', () => {
           expect(sent.buffer.buffer).toBe(sent.buffer.buffer);
           expect(sent.buffer.equals(wanted.buffer)).toBe(true);
         }),
-        { numRuns: 30 },
+        { numRuns: 15 },
       );
     },
   );
