@@ -81,6 +81,7 @@ it('a full sync that brings a row without an id counts no miss, since it may be 
   await runSync(parts, 'FULL', { signal });
   hub.rows = new Map([...hub.rows].slice(1));
   hub.put('', 1, { isReadable: false });
+  const nothing = { short: null, stats: { rowsRemoved: 0 } };
   for (let times = 0; times < 3; times += 1)
-    expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ short: null, stats: { rowsRemoved: 0 } });
+    expect(await runSync(parts, 'FULL', { signal })).toMatchObject(nothing);
 });
