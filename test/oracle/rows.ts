@@ -156,16 +156,18 @@ function problemsOfKey(records: readonly TopicRecord[], options: OrderOptions): 
     if (isAgain && record.value !== null && options.isAlong?.(record) !== true)
       problems.push(['published twice', record]);
     if (isAgain || states === undefined) continue;
+    const isExcused = record.value === null && options.isExcused?.(record) === true;
+    // Where there is another reason, a removal is not that of a row which left only later.
+    const toleratedMs = isExcused ? 0 : CLOCKS_DIFFER_MS;
     const found = ofKey.findIndex(
       (state, index) =>
         index >= at &&
         says(record, state) &&
-        (record.value !== null || state.sinceMs <= record.publishedAtMs + CLOCKS_DIFFER_MS || !clocksAgree),
+        (record.value !== null || state.sinceMs <= record.publishedAtMs + toleratedMs || !clocksAgree),
     );
     const state = ofKey[found];
     if (state === undefined) {
-      if (record.value !== null || options.isExcused?.(record) !== true)
-        problems.push([whyUnheardOf(record, ofKey, says), record]);
+      if (!isExcused) problems.push([whyUnheardOf(record, ofKey, says), record]);
       continue;
     }
     if (found === at && before !== null && before.headers['ce_mapping'] === record.headers['ce_mapping'])
