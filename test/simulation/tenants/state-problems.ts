@@ -9,7 +9,7 @@ import { problemsOfCounts, problemsOfHashes } from '../../oracle/progress.ts';
 import { problemsOfEntries } from '../chains/index-problems.ts';
 import { problemsOfMapping } from '../chains/mapping-problems.ts';
 import { DROPPED } from '../chains/mirrored-absences.ts';
-import { AFTERSCHOOL_USERS, afterschoolOf, isNamed, isReadWhole } from './afterschools.ts';
+import { AFTERSCHOOL_USERS, afterschoolOf, canClearRejects, isNamed, isReadWhole } from './afterschools.ts';
 import { evidenceOf } from './evidence.ts';
 import { isApproved } from './removals.ts';
 import { ROW_COLLECTIONS } from './tenant-hub.ts';
@@ -89,7 +89,7 @@ interface Compared {
 
 /** Invariant 5. */
 function differencesFromHub(world: TenantWorld, { isWanted, mayStay }: Compared = {}): string[] {
-  const { hub, collections, broker, manner } = world;
+  const { hub, collections, broker } = world;
   const mirrored = mirroredIn(world);
   const wanted = new Map<string, Map<string, Row>>();
   const want = (topic: string, key: string, row: Row | null | undefined): void => {
@@ -121,15 +121,13 @@ function differencesFromHub(world: TenantWorld, { isWanted, mayStay }: Compared 
         known.has(id) ? { classId: id, students: [...new Set(hub.studentsOf(id))] } : null,
       );
   }
-  // If a scan can skip rows and has no total, a reject whose row it did not read may still be there.
-  const canClearRejects = manner.paging === 'keyset' || manner.hasTotals;
   return notAsTheHub(mirrored, wanted, {
     without: world.absences === null ? [] : DROPPED,
     mayStay: (topic, key) =>
       mayStay?.(topic, key) === true ||
       isUnreadable(topic, key) ||
       (topic === 'class-students' && hub.studentsOf(key) !== null) ||
-      (topic === 'rejects' && (!canClearRejects || !isNamed(world, { topic, key }))),
+      (topic === 'rejects' && (!canClearRejects(world) || !isNamed(world, { topic, key }))),
   });
 }
 
