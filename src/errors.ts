@@ -37,6 +37,7 @@ const CODES = {
   HUB_FOREIGN_DATA: { source: 'hub', reaction: 'person' },
   KAFKA_UNREACHABLE: { source: 'log', reaction: 'retry' },
   KAFKA_REFUSED: { source: 'log', reaction: 'person' },
+  KAFKA_FENCED: { source: 'log', reaction: 'restart' },
   KAFKA_NOT_SENT: { source: 'log', reaction: 'restart' },
   KAFKA_OUTCOME_UNKNOWN: { source: 'log', reaction: 'restart' },
   KAFKA_TOPIC_MISMATCH: { source: 'log', reaction: 'person' },

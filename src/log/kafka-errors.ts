@@ -6,6 +6,8 @@ interface KafkaFailure {
   readonly name: string;
   readonly message: string;
   readonly type?: string | undefined;
+  /** The topic that the failure is about. */
+  readonly topic?: string | undefined;
   readonly code?: unknown;
   readonly cause?: unknown;
   readonly errors?: readonly unknown[] | undefined;
@@ -22,7 +24,7 @@ export function innermost(error: unknown): KafkaFailure {
   return current ?? { name: 'Error', message: String(error) };
 }
 
-/** Returns a RollcallError that our own handler threw within kafkajs; null when there is none. */
+/** Returns a RollcallError that was thrown within kafkajs or a transaction; null when there is none. */
 function ownErrorIn(error: unknown): RollcallError | null {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
@@ -37,83 +39,136 @@ function ownErrorIn(error: unknown): RollcallError | null {
  * error of a decoder, may quote their input (invariant 9).
  */
 function reasonOf(failure: KafkaFailure): string {
-  if (failure.name.startsWith('KafkaJS') && !isLogin(failure)) return failure.message;
+  if (isOfLibrary(failure) && !isLogin(failure)) return failure.message;
   return systemCode(failure) ?? failure.type ?? `an unexpected error (${failure.name})`;
+}
+
+/** Whether its text is that of kafkajs, or of a `RequestFailure`. */
+function isOfLibrary({ name }: KafkaFailure): boolean {
+  return name.startsWith('KafkaJS') || name === 'RequestFailure';
 }
 
 function isLogin(failure: KafkaFailure): boolean {
   return failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED';
 }
 
+interface Explanation {
+  readonly code: ErrorCode;
+  /** `doing`: what the failure kept from being done. */
+  readonly message: (doing: string, failure: KafkaFailure) => string;
+  readonly remedy: string;
+}
+
+const RIGHT_MISSING: Explanation = {
+  code: 'KAFKA_REFUSED',
+  message: (doing, failure) => `Kafka denied a right${on(failure)} while ${doing}: ${failure.type}`,
+  remedy:
+    'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix (to purge or recreate them also DELETE), READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
+};
+
+const NOT_ALLOWED: Explanation = {
+  code: 'KAFKA_REFUSED',
+  message: (doing, { type }) => `Kafka refused while ${doing}: ${type}`,
+  remedy:
+    'Check kafka.partitions, kafka.replicationFactor, kafka.session, and the policies and limits of the cluster.',
+};
+
+const TOO_FEW_IN_SYNC: Explanation = {
+  code: 'KAFKA_UNREACHABLE',
+  message: (doing, failure) => `Too few replicas${on(failure)} are in sync while ${doing}: ${failure.type}`,
+  remedy:
+    'Start the brokers that are down. Rollcall continues by itself once min.insync.replicas of them have caught up.',
+};
+
+const FENCED: Explanation = {
+  code: 'KAFKA_FENCED',
+  message: (doing, { type }) =>
+    `Kafka no longer accepts this process as the writer of the tenant: ${type} while ${doing}`,
+  remedy:
+    'Another process has taken the tenant over, or a transaction was open for longer than a minute. Rollcall reads in Kafka who owns the tenant, and continues if it is this process.',
+};
+
+/** By type of Kafka's protocol. */
+const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
+  TOPIC_AUTHORIZATION_FAILED: RIGHT_MISSING,
+  GROUP_AUTHORIZATION_FAILED: RIGHT_MISSING,
+  CLUSTER_AUTHORIZATION_FAILED: RIGHT_MISSING,
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: RIGHT_MISSING,
+  INVALID_PARTITIONS: NOT_ALLOWED,
+  INVALID_CONFIG: NOT_ALLOWED,
+  POLICY_VIOLATION: NOT_ALLOWED,
+  INVALID_SESSION_TIMEOUT: NOT_ALLOWED,
+  NOT_ENOUGH_REPLICAS: TOO_FEW_IN_SYNC,
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: TOO_FEW_IN_SYNC,
+  INVALID_PRODUCER_EPOCH: FENCED,
+  PRODUCER_FENCED: FENCED,
+  INVALID_PRODUCER_ID_MAPPING: FENCED,
+  INVALID_TXN_STATE: FENCED,
+  INVALID_REPLICATION_FACTOR: {
+    code: 'KAFKA_REFUSED',
+    message: (doing) => `Kafka has fewer brokers than kafka.replicationFactor: ${doing} failed`,
+    remedy:
+      'Set kafka.replicationFactor to at most the number of brokers (1 for a single one), or start the missing brokers.',
+  },
+  INVALID_TIMESTAMP: {
+    code: 'KAFKA_REFUSED',
+    message: (doing) => `Kafka refused the clock time of this machine while ${doing}`,
+    remedy:
+      'Correct the clock of this machine or of the brokers: they accept no record from more than an hour ahead (message.timestamp.after.max.ms). Rollcall then continues by itself.',
+  },
+  MESSAGE_TOO_LARGE: {
+    code: 'KAFKA_REFUSED',
+    message: (doing) => `Kafka refused a batch of records as too large while ${doing}`,
+    remedy:
+      'Raise message.max.bytes of the brokers, or max.message.bytes of the topics, to its default of 1048588. If it is that already, a single record is larger: raise it further.',
+  },
+  UNKNOWN_TOPIC_OR_PARTITION: {
+    code: 'KAFKA_TOPIC_MISSING',
+    message: (doing) => `A topic is missing in Kafka while ${doing}`,
+    remedy:
+      'Rollcall creates the topic at the next start. If its data was deleted, Rollcall publishes everything again.',
+  },
+};
+
 /**
- * Explains a failure outside a transaction. `doing` completes "Kafka failed while …".
- * It decides by kafkajs' error names and protocol types, never by message text.
+ * Explains a failure. `doing` completes "Kafka failed while …". It decides by kafkajs' error names and protocol types,
+ * never by message text.
  */
 export function kafkaError(error: unknown, doing: string): RollcallError {
   const own = ownErrorIn(error);
   if (own !== null) return own;
   const failure = innermost(error);
-  const explained = (code: ErrorCode, message: string, remedy: string): RollcallError =>
-    new RollcallError(code, message, { remedy, cause: error });
-  if (isLogin(failure))
-    return explained(
-      'KAFKA_REFUSED',
-      `Kafka refused the credentials while ${doing}`,
-      'Check kafka.sasl.mechanism, username and password.',
-    );
-  switch (failure.type) {
-    case 'TOPIC_AUTHORIZATION_FAILED':
-    case 'GROUP_AUTHORIZATION_FAILED':
-    case 'CLUSTER_AUTHORIZATION_FAILED':
-    case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
-      return explained(
-        'KAFKA_REFUSED',
-        `Kafka denied authorization while ${doing}: ${failure.type}`,
-        'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix (to purge or recreate them also DELETE), READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
-      );
-    case 'INVALID_REPLICATION_FACTOR':
-      return explained(
-        'KAFKA_REFUSED',
-        `Kafka has fewer brokers than kafka.replicationFactor: ${doing} failed`,
-        'Set kafka.replicationFactor to at most the number of brokers (1 for a single one), or start the missing brokers.',
-      );
-    case 'INVALID_PARTITIONS':
-    case 'INVALID_CONFIG':
-    case 'POLICY_VIOLATION':
-    case 'INVALID_SESSION_TIMEOUT':
-      return explained(
-        'KAFKA_REFUSED',
-        `Kafka refused while ${doing}: ${failure.type}`,
-        'Check kafka.partitions, kafka.replicationFactor, kafka.session, and the policies and limits of the cluster.',
-      );
-    case 'INVALID_TIMESTAMP':
-      return explained(
-        'KAFKA_REFUSED',
-        `Kafka refused the clock time of this machine while ${doing}`,
-        'Correct the clock of this machine or of the brokers: they accept no record from more than an hour ahead (message.timestamp.after.max.ms). Rollcall then continues by itself.',
-      );
-    case 'UNKNOWN_TOPIC_OR_PARTITION':
-      return explained(
-        'KAFKA_TOPIC_MISSING',
-        `A topic is missing in Kafka while ${doing}`,
-        'Rollcall creates the topic at the next start. If its data was deleted, Rollcall publishes everything again.',
-      );
-    default:
-      return explained(
-        'KAFKA_UNREACHABLE',
-        `Kafka failed while ${doing}: ${reasonOf(failure)}`,
-        isUntrusted(failure.code)
-          ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
-          : 'Check kafka.brokers, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
-      );
-  }
+  const { code, message, remedy } = explanationOf(failure);
+  return new RollcallError(code, message(doing, failure), { remedy, cause: error });
 }
 
-/** The error for any failure within a transaction: its outcome is unknown. */
+function explanationOf(failure: KafkaFailure): Explanation {
+  if (isLogin(failure))
+    return {
+      code: 'KAFKA_REFUSED',
+      message: (doing) => `Kafka refused the credentials while ${doing}`,
+      remedy: 'Check kafka.sasl.mechanism, username and password.',
+    };
+  const { type = '' } = failure;
+  if (Object.hasOwn(EXPLANATIONS, type)) return EXPLANATIONS[type] as Explanation;
+  return {
+    code: 'KAFKA_UNREACHABLE',
+    message: (doing) => `Kafka failed while ${doing}: ${reasonOf(failure)}`,
+    remedy: isUntrusted(failure.code)
+      ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
+      : 'Check kafka.brokers, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
+  };
+}
+
+/** Names the topic, where the failure does. */
+function on({ topic }: KafkaFailure): string {
+  return topic === undefined ? '' : ` on ${topic}`;
+}
+
+/** The error for a commit without a clear answer. */
 export function outcomeUnknown(error: unknown, doing: string): RollcallError {
   const failure = innermost(error);
-  const detail = failure.type ?? reasonOf(failure);
-  const message = `Kafka did not say whether it committed a transaction (${doing}): ${detail}`;
+  const message = `Kafka did not say whether it committed (${doing}): ${failure.type ?? reasonOf(failure)}`;
   return new RollcallError('KAFKA_OUTCOME_UNKNOWN', message, {
     remedy:
       'Rollcall reads the outcome from Kafka and continues from there, unless another process owns the tenant by then.',
@@ -121,12 +176,15 @@ export function outcomeUnknown(error: unknown, doing: string): RollcallError {
   });
 }
 
-/** The error for a batch that the broker does not accept: a retry would not help. */
-export function tooLarge(error: unknown, collection: string): RollcallError {
-  const message = `Kafka refused a batch of records as too large, in a transaction of ${collection}`;
-  return new RollcallError('KAFKA_REFUSED', message, {
-    remedy:
-      'Raise message.max.bytes of the brokers, or max.message.bytes of the topics, to its default of 1048588. If it is that already, a single record is larger: raise it further.',
-    cause: error,
-  });
+/** Records that were committed are no longer there: their topic was deleted and recreated, emptied, or cut off. */
+export class RecordsLost extends RollcallError {
+  readonly topic: string;
+
+  constructor(topic: string) {
+    super('KAFKA_RECORDS_LOST', `${topic} holds fewer records than were committed to it`, {
+      remedy:
+        'Rollcall publishes the missing records again by itself. Find out what removed them: a deleted topic, deleted records, or a retention that Rollcall did not set.',
+    });
+    this.topic = topic;
+  }
 }

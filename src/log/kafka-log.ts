@@ -1,4 +1,3 @@
-import type { RecordMetadata, Transaction as KafkaTransaction } from 'kafkajs';
 import type { RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import {
@@ -10,7 +9,7 @@ import {
   type Progress,
 } from '../model/progress.ts';
 import { partitionName } from '../model/topic-names.ts';
-import { innermost, outcomeUnknown, tooLarge } from './kafka-errors.ts';
+import { kafkaError, outcomeUnknown, RecordsLost } from './kafka-errors.ts';
 import type {
   Committed,
   LogReading,
@@ -20,22 +19,13 @@ import type {
   TopicRange,
   Transaction,
 } from './log.ts';
-import { asMessages, createKeyPartitioner, OutgoingBatches, type TopicBatches } from './outgoing-batches.ts';
+import { createKeyPartitioner, OutgoingBatches } from './outgoing-batches.ts';
 import { progressHeaders, progressValue } from './progress-codec.ts';
 import { RecordBatch } from './record-batch.ts';
 import { TakeOver, type OwnerOptions } from './take-over.ts';
 import { appendEndMarkers, TenantProducer, type EndMarkers } from './tenant-producer.ts';
 import { TenantTopics } from './tenant-topics.ts';
-
-/** A partition's offsets begin again: its topic was deleted and recreated while this process writes to it. */
-class LostRecords extends Error {
-  readonly topic: string;
-
-  constructor(topic: string) {
-    super(`${topic} has lost records that were written to it`);
-    this.topic = topic;
-  }
-}
+import type { AppendedBatch, PartitionBatch, TransactionalProducer } from './transactional-producer.ts';
 
 /** The log of a tenant; one transactional producer (`transactional.id` = `<p>.<t>`) writes its topics. */
 export class KafkaLog extends TenantTopics implements TenantLog {
@@ -71,37 +61,41 @@ export class KafkaLog extends TenantTopics implements TenantLog {
     const { schemas, now } = this.#options;
     schemas.requireHeld();
     const { derived: derivedBefore = [], lostTopics = [] } = transaction;
+    let isCommitRequested = false;
     return this.#producer.inTurn(
       async (producer) => {
         const startedAtMs = now();
         const before = allOffsets([transaction.progress, ...derivedBefore]);
         const outgoing = this.#encode(transaction.records);
-        const kafkaTransaction = await producer.transaction();
-        const offsets = await sendAll(kafkaTransaction, outgoing, before);
+        const topic = this.name('progress');
+        await producer.begin(new Map([...outgoing.partitions, [topic, [0]]]));
+        const offsets = await sendAll(producer, outgoing, before);
         // Progress needs its own send, because it contains the offsets of the data before it (ADR 1).
         const derivedNames = derivedBefore.map(({ collection }) => collection);
         const progress = withOffsets(transaction.progress, offsetsWithout(offsets, derivedNames));
         const derived = derivedBefore.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
-        const topic = this.name('progress');
-        const batches = new Map([[0, this.#progressBatch([progress, ...derived])]]);
-        const messages = asMessages({ topic, batches });
-        const [answer] = await kafkaTransaction.send({ acks: -1, topic, messages });
-        const progressEnd = Number(answer?.baseOffset ?? Number.NaN);
-        if (!(progressEnd > this.#progressEnd)) throw new LostRecords(topic);
-        await kafkaTransaction.commit();
+        const batch = this.#progressBatch([progress, ...derived]);
+        const [appended] = await producer.send([{ topic, partition: 0, batch }]);
+        const progressEnd = appended?.baseOffset ?? Number.NaN;
+        if (!(progressEnd > this.#progressEnd)) throw new RecordsLost(topic);
+        isCommitRequested = true;
+        await producer.commit();
         this.#progressEnd = progressEnd;
         for (const lost of lostTopics) this.#lostTopics.delete(this.name(lost));
         return { progress, derived, committedAtMs: now(), tookMs: now() - startedAtMs };
       },
-      (error) => this.#commitFailure(error, transaction.progress),
+      (error) => this.#commitFailure(error, transaction.progress, isCommitRequested),
     );
   }
 
-  #commitFailure(error: unknown, { collection, sequence }: Progress): RollcallError {
-    if (error instanceof LostRecords) this.#lostTopics.add(error.topic);
-    return innermost(error).type === 'MESSAGE_TOO_LARGE'
-      ? tooLarge(error, collection)
-      : outcomeUnknown(error, `transaction ${sequence} of ${collection}`);
+  #commitFailure(
+    error: unknown,
+    { collection, sequence }: Progress,
+    isCommitRequested: boolean,
+  ): RollcallError {
+    if (error instanceof RecordsLost) this.#lostTopics.add(error.topic);
+    const doing = `committing transaction ${sequence} of ${collection}`;
+    return isCommitRequested ? outcomeUnknown(error, doing) : kafkaError(error, doing);
   }
 
   #progressBatch(all: readonly Progress[]): RecordBatch {
@@ -155,7 +149,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   #appendEndMarkers(partitions: () => Promise<ReadonlyMap<string, readonly number[]>>): Promise<EndMarkers> {
     return this.#producer.inTurn(
       async (producer) => appendEndMarkers(producer, await partitions()),
-      (error) => outcomeUnknown(error, 'appending end markers'),
+      (error) => kafkaError(error, 'appending end markers'),
     );
   }
 
@@ -167,43 +161,34 @@ export class KafkaLog extends TenantTopics implements TenantLog {
 
 /** Returns the offsets with the last ones of what was sent. */
 async function sendAll(
-  transaction: KafkaTransaction,
+  producer: TransactionalProducer,
   outgoing: OutgoingBatches,
   before: Offsets,
 ): Promise<Offsets> {
   let offsets = before;
   for (const send of outgoing.sends()) {
-    const topicMessages = send.map((each) => ({ topic: each.topic, messages: asMessages(each) }));
-    const written = await transaction.sendBatch({ acks: -1, topicMessages });
-    offsets = withLastOffsets(offsets, send, written);
+    offsets = withLastOffsets(offsets, send, await producer.send(send));
     // Only after an answer: a send that failed may still be on its way.
-    for (const { batches } of send) for (const batch of batches.values()) batch.release();
+    for (const { batch } of send) batch.release();
   }
   return offsets;
 }
 
-/**
- * Adds the last offsets of a send. Throws unless each partition was written exactly once: if a leader changes during a
- * send, kafkajs may write a partition's batch to both brokers.
- */
+/** Adds the last offsets of a send. */
 function withLastOffsets(
   offsets: Offsets,
-  sent: readonly TopicBatches[],
-  written: readonly RecordMetadata[],
+  sent: readonly PartitionBatch[],
+  appended: readonly AppendedBatch[],
 ): Offsets {
-  const counts = new Map<string, number>();
-  for (const { topic, batches } of sent)
-    for (const [partition, { length }] of batches) counts.set(partitionName(topic, partition), length);
+  const counts = new Map(
+    sent.map(({ topic, partition, batch }) => [partitionName(topic, partition), batch.length]),
+  );
   const result: Record<string, number> = { ...offsets };
-  for (const { topicName: topic, partition, baseOffset } of written) {
+  for (const { topic, partition, baseOffset } of appended) {
     const name = partitionName(topic, partition);
-    const count = counts.get(name);
-    if (count === undefined || baseOffset === undefined) throw new Error(`unexpected answer for ${name}`);
-    counts.delete(name);
     // A recreated topic counts from 0 again; such an offset, once committed, would look like a continuation.
-    if (Number(baseOffset) <= (result[name] ?? -1)) throw new LostRecords(topic);
-    result[name] = Number(baseOffset) + count - 1;
+    if (baseOffset <= (result[name] ?? -1)) throw new RecordsLost(topic);
+    result[name] = baseOffset + (counts.get(name) ?? 0) - 1;
   }
-  if (counts.size > 0) throw new Error(`no answer for ${[...counts.keys()].join(', ')}`);
   return result;
 }

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { decodeBatch, type FetchedBatch } from './fetched-batch.ts';
-import { RecordBatch } from './record-batch.ts';
 
 const require = createRequire(import.meta.url);
 const patched = new WeakSet<object>();
@@ -14,8 +13,6 @@ export function patchKafkaJs(): void {
   letIdleConnectionsSleep();
   patch<{ prototype: Connection }>('network/connection', dropSilentConnections);
   patch<DecodeBatch>('protocol/recordBatch/v0/decoder', decodeInPlace);
-  // All later versions of the request in kafkajs build on version 3.
-  patch<ProduceRequest>('protocol/requests/produce/v3/request', sendEncodedBatches);
   patch<typeof Encoder>('protocol/encoder', copyOnce);
 }
 
@@ -172,7 +169,8 @@ function decodeInPlace(decodeByKafkaJs: DecodeBatch): DecodeBatch {
   };
 }
 
-declare class Encoder {
+/** What is used of kafkajs' encoder. */
+export declare class Encoder {
   constructor(bytes?: number);
   readonly buffer: Buffer;
   size: () => number;
@@ -183,7 +181,7 @@ declare class Encoder {
 }
 
 /** A request in parts, which are copied once, into what goes to the socket. */
-class EncodedRequest {
+export class EncodedRequest {
   readonly parts: readonly Buffer[];
   #bytes: Buffer | undefined;
 
@@ -210,57 +208,4 @@ function copyOnce({ prototype: encoder }: typeof Encoder): void {
     if (!(value instanceof EncodedRequest)) return writeEncoder.call(this, value);
     return new EncodedRequest([this.buffer, ...value.parts]);
   };
-}
-
-interface ProduceOptions {
-  readonly acks: number;
-  readonly timeout: number;
-  readonly transactionalId?: string | null;
-  readonly producerId?: { toString(): string };
-  readonly producerEpoch?: number;
-  readonly topicData: readonly {
-    readonly topic: string;
-    readonly partitions: readonly {
-      readonly partition: number;
-      readonly firstSequence?: number;
-      readonly messages: unknown;
-    }[];
-  }[];
-}
-
-type ProduceRequest = (options: ProduceOptions) => { encode: () => Promise<Encoder | EncodedRequest> };
-
-/** Lets kafkajs send batches that are already encoded ({@link RecordBatch}); it still encodes its own messages. */
-function sendEncodedBatches(request: ProduceRequest): ProduceRequest {
-  return (options) => {
-    const isEncoded = options.topicData.every(({ partitions }) =>
-      partitions.every(({ messages }) => messages instanceof RecordBatch),
-    );
-    if (!isEncoded) return request(options);
-    return {
-      ...request(options),
-      encode: () => Promise.resolve(new EncodedRequest(encodeProduceRequest(options, Date.now()))),
-    };
-  };
-}
-
-/** Encodes a produce request of version 3 to 7 without its header, in parts. */
-function encodeProduceRequest(options: ProduceOptions, nowMs: number): readonly Buffer[] {
-  const { acks, timeout, transactionalId = null, producerId = -1, producerEpoch = 0, topicData } = options;
-  const KafkaJsEncoder = require('kafkajs/src/protocol/encoder') as typeof Encoder;
-  const owner = {
-    producerId: BigInt(producerId.toString()),
-    producerEpoch,
-    isTransactional: transactionalId !== null,
-  };
-  const head = new KafkaJsEncoder().writeString(transactionalId).writeInt16(acks).writeInt32(timeout);
-  const parts = [head.writeInt32(topicData.length).buffer];
-  for (const { topic, partitions } of topicData) {
-    parts.push(new KafkaJsEncoder().writeString(topic).writeInt32(partitions.length).buffer);
-    for (const { partition, firstSequence = 0, messages } of partitions) {
-      const batch = (messages as RecordBatch).seal({ ...owner, firstSequence }, nowMs);
-      parts.push(new KafkaJsEncoder(8).writeInt32(partition).writeInt32(batch.length).buffer, batch);
-    }
-  }
-  return parts;
 }

@@ -1,5 +1,6 @@
-import type { Message } from 'kafkajs';
 import { maxRecordBytes, RecordBatch, type BatchRecord } from './record-batch.ts';
+import type { TopicPartitions } from './transaction-brokers.ts';
+import type { PartitionBatch } from './transactional-producer.ts';
 
 /**
  * Bound of one record batch, bytes. A broker's `message.max.bytes` (1,048,588 by default) applies to a batch, and a
@@ -7,10 +8,8 @@ import { maxRecordBytes, RecordBatch, type BatchRecord } from './record-batch.ts
  */
 export const MAX_BATCH_BYTES = 900_000;
 
-/** The batches of one topic in one produce request, by partition. */
-export interface TopicBatches {
-  readonly topic: string;
-  readonly batches: ReadonlyMap<number, RecordBatch>;
+interface OutgoingBatch extends PartitionBatch {
+  readonly batch: RecordBatch;
 }
 
 /** Assigns partitions by murmur2 of the key, as the contract requires and Java's client does by default. */
@@ -41,32 +40,24 @@ export class OutgoingBatches {
     last.append(record);
   }
 
-  *sends(): Generator<readonly TopicBatches[]> {
+  /** All partitions that records were added for. */
+  get partitions(): TopicPartitions {
+    return new Map([...this.#byTopic].map(([topic, partitions]) => [topic, [...partitions.keys()]]));
+  }
+
+  *sends(): Generator<readonly OutgoingBatch[]> {
     for (let turn = 0; ; turn += 1) {
-      const send = [...this.#byTopic].flatMap(([topic, partitions]) => {
-        const batches = new Map<number, RecordBatch>();
+      const send: OutgoingBatch[] = [];
+      for (const [topic, partitions] of this.#byTopic) {
         for (const [partition, queue] of partitions) {
           const batch = queue[turn];
-          if (batch !== undefined) batches.set(partition, batch);
+          if (batch !== undefined) send.push({ topic, partition, batch });
         }
-        return batches.size === 0 ? [] : [{ topic, batches }];
-      });
+      }
       if (send.length === 0) return;
       yield send;
     }
   }
-}
-
-/**
- * The messages of a topic for kafkajs (see kafkajs-patches.ts). kafkajs only checks whether one lacks a value,
- * groups them by partition, and passes the length of a partition's group to the encoder.
- */
-export function asMessages({ batches }: TopicBatches): Message[] {
-  const messages = {
-    find: () => undefined,
-    reduce: () => Object.fromEntries(batches),
-  };
-  return messages as unknown as Message[];
 }
 
 const SEED = 0x9747b28c;

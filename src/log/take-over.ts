@@ -1,14 +1,14 @@
-import type { Producer } from 'kafkajs';
 import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { RollcallError } from '../errors.ts';
-import { frame } from './framing.ts';
 import { kafkaError } from './kafka-errors.ts';
 import type { Ownership } from './log.ts';
+import { RecordBatch } from './record-batch.ts';
 import { topicMismatch, type WantedTopic } from './topic-settings.ts';
 import { OWNER_KEY, ownerHeaders, type ProgressValue } from './progress-codec.ts';
 import type { LoggedTenant } from './progress-reader.ts';
 import { appendEndMarkers, type TenantProducer } from './tenant-producer.ts';
 import type { TenantSchemas } from './tenant-schemas.ts';
+import type { TransactionalProducer } from './transactional-producer.ts';
 import type { TenantTopics, TenantTopicsOptions } from './tenant-topics.ts';
 
 export interface OwnerOptions extends TenantTopicsOptions {
@@ -85,7 +85,7 @@ export class TakeOver {
   async #fence(): Promise<number> {
     this.#producer.create();
     return this.#takingOver(async (created) => {
-      await created.connect();
+      await created.open();
       const [marker] = await appendEndMarkers(created, await this.#topics.allPartitions(['progress']));
       return offsetAfter(-1, marker?.offset);
     });
@@ -112,25 +112,22 @@ export class TakeOver {
     const { encodeProgress, timeZone, owner, randomId, tenantId, schemas, wanted } = this.#options;
     const counts = Object.fromEntries(wanted.map(({ suffix, partitions }) => [suffix, partitions]));
     const body = encodeProgress({ collection: OWNER_KEY, owner, ownedSince: ownedSinceMs, timeZone });
-    const message = {
-      key: OWNER_KEY,
-      value: frame(schemas.idOf('progress'), body),
-      partition: 0,
-      headers: {
-        ...ownerHeaders({ tenantId, id: randomId(), body }),
-        [PARTITIONS_HEADER]: JSON.stringify(counts),
-      },
+    const headers = {
+      ...ownerHeaders({ tenantId, id: randomId(), body }),
+      [PARTITIONS_HEADER]: JSON.stringify(counts),
     };
+    const batch = new RecordBatch();
+    batch.append({ key: OWNER_KEY, body, schemaId: schemas.idOf('progress'), headers });
     return this.#takingOver(async (producer) => {
-      const transaction = await producer.transaction();
       const topic = this.#topics.name('progress');
-      const [written] = await transaction.send({ topic, messages: [message] });
-      await transaction.commit();
-      return offsetAfter(fencedAt, Number(written?.baseOffset));
+      await producer.begin(new Map([[topic, [0]]]));
+      const [written] = await producer.send([{ topic, partition: 0, batch }]);
+      await producer.commit();
+      return offsetAfter(fencedAt, written?.baseOffset);
     });
   }
 
-  #takingOver(task: (producer: Producer) => Promise<number>): Promise<number> {
+  #takingOver(task: (producer: TransactionalProducer) => Promise<number>): Promise<number> {
     return this.#producer.run(task, (error) =>
       kafkaError(error, `taking over tenant ${this.#options.tenantId}`),
     );

@@ -1,47 +1,49 @@
-import { Partitioners, type Kafka, type Producer } from 'kafkajs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Kafka } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
+import { clusterOf } from './kafka-cluster.ts';
+import { KafkaTransactionBrokers } from './kafka-transaction-brokers.ts';
+import { RecordBatch } from './record-batch.ts';
+import type { TopicPartitions } from './transaction-brokers.ts';
+import { TransactionalProducer } from './transactional-producer.ts';
 
 const END_MARKER_KEY = '@seal';
 
-type Task<T> = (producer: Producer) => Promise<T>;
+type Task<T> = (producer: TransactionalProducer) => Promise<T>;
 type ToError = (error: unknown) => RollcallError;
 
-/**
- * The one transactional producer of a tenant (KIP-98). A failed task discards it.
- *
- * A producer whose send or commit failed must not be used again: kafkajs rolls its sequence back. If the broker did
- * accept the batch, it would treat the next batch of that size as a duplicate, and that batch would be lost.
- */
+/** The one transactional producer of a tenant. A failed task discards it. */
 export class TenantProducer {
-  readonly #kafka: Kafka;
+  readonly #kafka: Pick<Kafka, 'consumer'>;
   readonly #transactionalId: string;
-  #producer: Producer | null = null;
+  #producer: TransactionalProducer | null = null;
   #failure: RollcallError | null = null;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
   readonly #onWait: (ms: number) => void;
 
   /** `onWait`: called when a request had to wait before it was sent, as the brokers ask for by a quota (KIP-219). */
-  constructor(kafka: Kafka, transactionalId: string, onWait: (ms: number) => void = () => undefined) {
+  constructor(
+    kafka: Pick<Kafka, 'consumer'>,
+    transactionalId: string,
+    onWait: (ms: number) => void = () => undefined,
+  ) {
     this.#kafka = kafka;
     this.#transactionalId = transactionalId;
     this.#onWait = onWait;
   }
 
-  /** Creates a producer. Connecting it fences older ones and resolves their open transaction. */
+  /** Creates a producer. Opening it fences older ones and resolves their open transaction. */
   create(): void {
-    const producer = this.#kafka.producer({
+    const cluster = clusterOf(this.#kafka, this.#transactionalId, ({ payload }) =>
+      this.#onWait(payload.pendingDuration),
+    );
+    this.#producer = new TransactionalProducer({
+      brokers: new KafkaTransactionBrokers(cluster),
       transactionalId: this.#transactionalId,
-      idempotent: true,
-      maxInFlightRequests: 1,
-      // Rollcall itself recreates a deleted topic, with the contract's settings instead of the brokers' defaults.
-      allowAutoTopicCreation: false,
-      transactionTimeout: 60_000,
-      // Every message names its partition.
-      createPartitioner: Partitioners.DefaultPartitioner,
+      now: () => performance.now(),
+      sleep: (ms) => delay(ms),
     });
-    producer.on(producer.events.REQUEST, ({ payload }) => this.#onWait(payload.pendingDuration));
-    this.#producer = producer;
   }
 
   /** Runs a task after all earlier ones, since a transaction must not begin within another one. */
@@ -77,7 +79,7 @@ export class TenantProducer {
   async discard(): Promise<void> {
     const producer = this.#producer;
     this.#producer = null;
-    await producer?.disconnect().catch(() => undefined);
+    await producer?.close().catch(() => undefined);
   }
 }
 
@@ -94,19 +96,21 @@ export type EndMarkers = readonly {
  * that is old enough (ADR 2). `partitions`: by topic name. Returns the positions of those records.
  */
 export async function appendEndMarkers(
-  producer: Producer,
-  partitions: ReadonlyMap<string, readonly number[]>,
+  producer: TransactionalProducer,
+  partitions: TopicPartitions,
 ): Promise<EndMarkers> {
-  const topicMessages = [...partitions].map(([topic, some]) => ({
-    topic,
-    messages: some.map((partition) => ({ key: END_MARKER_KEY, value: null, partition })),
-  }));
-  const transaction = await producer.transaction();
-  const written = await transaction.sendBatch({ acks: -1, topicMessages });
-  await transaction.abort();
-  return written.map(({ topicName: topic, partition, baseOffset }) => ({
-    topic,
-    partition,
-    offset: Number(baseOffset),
-  }));
+  const batches = [...partitions].flatMap(([topic, some]) =>
+    some.map((partition) => ({ topic, partition, batch: endMarker() })),
+  );
+  if (batches.length === 0) return [];
+  await producer.begin(partitions);
+  const appended = await producer.send(batches);
+  await producer.abort();
+  return appended.map(({ topic, partition, baseOffset: offset }) => ({ topic, partition, offset }));
+}
+
+function endMarker(): RecordBatch {
+  const batch = new RecordBatch();
+  batch.append({ key: END_MARKER_KEY, body: null, schemaId: null, headers: {} });
+  return batch;
 }

@@ -1,7 +1,8 @@
-import type { Kafka, PartitionAssigner } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import { assign } from '../core/assignment.ts';
 import { RollcallError } from '../errors.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
+import { clusterOf, type JoinedGroup, type KafkaBroker, type KafkaCluster } from './kafka-cluster.ts';
 import { innermost, kafkaError } from './kafka-errors.ts';
 
 /** What a worker is to mirror from now on. */
@@ -31,32 +32,6 @@ export interface WorkerGroupOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** What is used of a broker of kafkajs. Every method rejects with an error that has the `type` of Kafka's protocol. */
-interface Coordinator {
-  joinGroup(request: object): Promise<Joined>;
-  syncGroup(request: object): Promise<{ readonly memberAssignment: Buffer }>;
-  heartbeat(request: object): Promise<unknown>;
-  leaveGroup(request: object): Promise<unknown>;
-  findGroupCoordinator(request: object): Promise<unknown>;
-}
-
-interface Joined {
-  readonly memberId: string;
-  readonly leaderId: string;
-  readonly generationId: number;
-  /** Empty for all but the leader. */
-  readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
-}
-
-/** What is used of kafkajs' cluster, which it hands to every partition assigner. */
-interface GroupCluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  refreshMetadata(): Promise<void>;
-  findGroupCoordinator(group: { groupId: string }): Promise<Coordinator>;
-  findControllerBroker(): Promise<Coordinator>;
-}
-
 /** The type that Kafka keeps for the group: no consumer can join it by mistake. */
 const PROTOCOL_TYPE = 'rollcall';
 /** The name of {@link assign}. A version that shares otherwise must offer this name too, or it cannot join beside this one. */
@@ -82,11 +57,11 @@ const DISCONNECT_WITHIN_MS = 1_000;
  */
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
-  readonly #cluster: GroupCluster;
+  readonly #cluster: KafkaCluster;
   readonly #heartbeatMs: number;
   readonly #ending = new AbortController();
   readonly #staying: Promise<void>;
-  #coordinator: Coordinator | null = null;
+  #coordinator: KafkaBroker | null = null;
   #memberId = '';
   #generation = -1;
   /** What the last assignment has for this process. */
@@ -175,7 +150,7 @@ export class WorkerGroup {
     }
   }
 
-  async #findCoordinator(): Promise<Coordinator> {
+  async #findCoordinator(): Promise<KafkaBroker> {
     const { groupId } = this.#options;
     await this.#cluster.connect();
     // It names all topics of the cluster, so it is asked for only here.
@@ -193,7 +168,7 @@ export class WorkerGroup {
 
   async #join(): Promise<void> {
     const { groupId, sessionMs, tenants, revision } = this.#options;
-    const coordinator = this.#coordinator as Coordinator;
+    const coordinator = this.#coordinator as KafkaBroker;
     const claim = { holds: this.#isHolding ? this.#tenants : [], knows: tenants(), revision };
     this.#isOutdated = false;
     const joined = await coordinator.joinGroup({
@@ -249,7 +224,7 @@ export class WorkerGroup {
   }
 
   /** The leader's part: what each member is to mirror. */
-  #shares({ members }: Joined): readonly object[] {
+  #shares({ members }: JoinedGroup): readonly object[] {
     const claims = members.map(({ memberId, memberMetadata }) => ({
       id: memberId,
       holds: listOf(memberMetadata, 'holds'),
@@ -299,18 +274,6 @@ export class WorkerGroup {
     over.abort();
     await limit.catch(() => undefined);
   }
-}
-
-/** kafkajs has no interface to a group of another protocol; its documented one for assigners hands out the cluster. */
-function clusterOf(kafka: Pick<Kafka, 'consumer'>, groupId: string): GroupCluster {
-  let cluster: GroupCluster | null = null;
-  const catchCluster = (given: Parameters<PartitionAssigner>[0]): ReturnType<PartitionAssigner> => {
-    cluster = given.cluster as unknown as GroupCluster;
-    return {} as ReturnType<PartitionAssigner>;
-  };
-  kafka.consumer({ groupId, partitionAssigners: [catchCluster] });
-  if (cluster === null) throw new Error('kafkajs handed out no cluster');
-  return cluster;
 }
 
 function encoded(value: object): Buffer {

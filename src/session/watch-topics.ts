@@ -1,5 +1,6 @@
 import { hasLostRecords } from '../core/index-recovery.ts';
 import { RollcallError } from '../errors.ts';
+import { RecordsLost } from '../log/kafka-errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { readEnds, suffixOf } from '../recovery/topic-ends.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
@@ -34,20 +35,9 @@ export async function requireRecords(
     const ends = await readEnds(tenant, [...topics]);
     const lost = known.find((each) => hasLostRecords({ ...ends, ...each }));
     if (lost === undefined) return;
-    if (waitedMs >= MARKERS_WITHIN_MS) throw recordsLost(lost.collection);
+    if (waitedMs >= MARKERS_WITHIN_MS) throw new RecordsLost(`A topic of ${lost.collection}`);
     await tenant.runtime.sleep(MARKERS_POLL_MS, signal);
   }
-}
-
-function recordsLost(collection: CollectionName): RollcallError {
-  return new RollcallError(
-    'KAFKA_RECORDS_LOST',
-    `A topic that ${collection} is written to holds fewer records than were committed`,
-    {
-      remedy:
-        'Rollcall publishes the missing records again by itself. Find out what removed them: a deleted topic, deleted records, or a retention that Rollcall did not set.',
-    },
-  );
 }
 
 /**

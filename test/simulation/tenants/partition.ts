@@ -52,6 +52,12 @@ export class Partition {
     });
   }
 
+  /** Loses what was written from an offset on; a later record may get it. */
+  truncate(offset: number): void {
+    this.next = offset;
+    this.entries = this.entries.filter((entry) => entry.offset < offset);
+  }
+
   /** Deletes all records before an offset. */
   cutTo(offset: number): void {
     this.low = Math.min(offset, this.next);

@@ -1,4 +1,4 @@
-import type { Kafka } from 'kafkajs';
+import type { Consumer, Kafka } from 'kafkajs';
 import { expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import { TenantProducer } from '../../../src/log/tenant-producer.ts';
@@ -8,10 +8,13 @@ const asError = (error: unknown): RollcallError =>
 
 function producerAt() {
   const disconnect = vi.fn<() => Promise<void>>(async () => undefined);
-  const producer = new TenantProducer(
-    { producer: () => ({ events: {}, on: () => undefined, disconnect }) } as unknown as Kafka,
-    'p.t',
-  );
+  const kafka: Pick<Kafka, 'consumer'> = {
+    consumer: (options) => {
+      options?.partitionAssigners?.[0]?.({ cluster: { disconnect } } as never);
+      return { events: {}, on: () => undefined } as unknown as Consumer;
+    },
+  };
+  const producer = new TenantProducer(kafka, 'p.t');
   producer.create();
   return { producer, disconnect };
 }

@@ -1,0 +1,77 @@
+/** Partitions by the name of their topic. */
+export type TopicPartitions = ReadonlyMap<string, readonly number[]>;
+
+/** The numbers that Kafka gives a transactional producer; a higher epoch fences the lower ones (KIP-98). */
+export interface ProducerIdentity {
+  readonly transactionalId: string;
+  readonly producerId: bigint;
+  readonly producerEpoch: number;
+}
+
+/** A batch in Kafka's own format, as it is sent to the leader of its partition. */
+export interface SealedBatch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly bytes: Buffer;
+}
+
+/** What one broker is to append; at most one batch for each partition, and none for a partition that others lead. */
+export interface ProduceRequest {
+  readonly producer: ProducerIdentity;
+  readonly batches: readonly SealedBatch[];
+  /** How long the broker may wait for the replicas. */
+  readonly timeoutMs: number;
+}
+
+/** What the leader of a partition answered to a batch. */
+export interface PartitionAnswer {
+  readonly topic: string;
+  readonly partition: number;
+  /** Type of Kafka's protocol; null: the batch is appended, from `baseOffset` on. */
+  readonly error: string | null;
+  readonly baseOffset: number;
+}
+
+/**
+ * Why a request was not done:
+ * - `refused`: the broker answered so, with a `type` of Kafka's protocol, for the topic if one is named
+ * - `unsent`: no connection came about
+ * - `unanswered`: nobody knows what the broker did, or still will do
+ */
+export class RequestFailure extends Error {
+  readonly outcome: 'refused' | 'unsent' | 'unanswered';
+  /** Such as `TOPIC_AUTHORIZATION_FAILED`; only of a refusal. */
+  readonly type: string | undefined;
+  readonly topic: string | undefined;
+
+  constructor(
+    outcome: RequestFailure['outcome'],
+    details: { readonly type?: string; readonly topic?: string; readonly cause?: unknown } = {},
+  ) {
+    super(details.type ?? TEXTS[outcome], { cause: details.cause });
+    this.name = 'RequestFailure';
+    this.outcome = outcome;
+    this.type = details.type;
+    this.topic = details.topic;
+  }
+}
+
+const TEXTS = {
+  refused: 'a broker refused a request',
+  unsent: 'a broker could not be reached',
+  unanswered: 'a broker did not answer',
+};
+
+/** The requests of a transactional producer. Each is sent once at most, and rejects with a {@link RequestFailure}. */
+export interface TransactionBrokers {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  /** Node ids of the partitions' leaders, by `<topic>/<partition>`; a partition without a leader is left out. */
+  leadersOf(topics: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Node id of the coordinator. */
+  coordinatorOf(transactionalId: string): Promise<number>;
+  initProducerId(node: number, transactionalId: string, timeoutMs: number): Promise<ProducerIdentity>;
+  addPartitions(node: number, producer: ProducerIdentity, partitions: TopicPartitions): Promise<void>;
+  produce(node: number, request: ProduceRequest): Promise<readonly PartitionAnswer[]>;
+  endTransaction(node: number, producer: ProducerIdentity, isCommit: boolean): Promise<void>;
+}
