@@ -63,7 +63,7 @@ export function pullConfig(
       deltaEvery: '1d',
       deltaOverlap: '0s',
     })),
-    kafka: { brokers: stack.kafkaBrokers, topicPrefix: prefix, replicationFactor: 1 },
+    kafka: { brokers: stack.kafkaBrokers, topicPrefix: prefix, replicationFactor: stack.replicationFactor },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: prefix },
   });

@@ -192,7 +192,7 @@ async function prepareTopic(
   { stack }: Bench,
   { name, file, admin }: { name: string; file: string; admin: Admin },
 ): Promise<void> {
-  const topics = [{ topic: name, numPartitions: PARTITIONS, replicationFactor: 1 }];
+  const topics = [{ topic: name, numPartitions: PARTITIONS, replicationFactor: stack.replicationFactor }];
   await admin.createTopics({ topics, waitForLeaders: true });
   const answer = await fetch(`${stack.registryUrl}/subjects/${name}-value/versions`, {
     method: 'POST',

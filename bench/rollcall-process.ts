@@ -90,13 +90,14 @@ export function runConfig(options: {
   partitions?: number;
 }): string {
   const { stack, prefix, tenantIds, collections, partitions } = options;
+  const { kafkaBrokers: brokers, replicationFactor } = stack;
   const hubOf = (id: string) => {
     const { baseUrl, tokenUrl, clientId, clientSecret } = options.hubOf(id);
     return { baseUrl, tokenUrl, clientId, clientSecret };
   };
   return JSON.stringify({
     tenants: tenantIds.map((id) => ({ id, hub: hubOf(id), collections })),
-    kafka: { brokers: stack.kafkaBrokers, topicPrefix: prefix, replicationFactor: 1, partitions },
+    kafka: { brokers, topicPrefix: prefix, replicationFactor, partitions },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: prefix },
     http: { port: 0 },

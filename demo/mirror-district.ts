@@ -84,7 +84,7 @@ tenants:
     deltaEvery: 2s
     afterschools: [${hub.district.afterschoolIds().join(', ')}]
     collections: { class-students: { enabled: true } }
-kafka: { brokers: ["${stack.kafkaBrokers.join('", "')}"], topicPrefix: "${name}", replicationFactor: 1 }
+kafka: { brokers: ["${stack.kafkaBrokers.join('", "')}"], topicPrefix: "${name}", replicationFactor: ${stack.replicationFactor} }
 registry: { url: "${stack.registryUrl}" }
 redis: { url: "${stack.redisUrl}", keyPrefix: "${name}" }
 `;

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StackError } from './errors.ts';
 import { canListen, freePort } from './free-port.ts';
 import type { StartedServices, StartServicesOptions } from './local-stack.ts';
 import { confluentPath } from './local-registry.ts';
+import { brokerList } from './given-addresses.ts';
+import { registeredBrokers } from './readiness.ts';
 import { runCommand } from './run-command.ts';
 import type { Addresses, ServiceName } from './service-names.ts';
 import { runWhenGone } from './supervised-process.ts';
@@ -10,13 +13,24 @@ import { runWhenGone } from './supervised-process.ts';
 const checkout = join(import.meta.dirname, '..');
 const composeFile = join(checkout, 'docker-compose.yml');
 const projectPrefix = 'rollcall-stack-';
+const registeredWithinMs = 60_000;
 
-/** The variables of docker-compose.yml for its ports on this machine, and their usual values. */
-const ports: Record<ServiceName, { variable: string; usual: number }> = {
-  kafka: { variable: 'ROLLCALL_KAFKA_PORT', usual: 9092 },
-  registry: { variable: 'ROLLCALL_REGISTRY_PORT', usual: 8081 },
-  redis: { variable: 'ROLLCALL_REDIS_PORT', usual: 6379 },
+/** Of Kafka in docker-compose.yml. */
+export const COMPOSE_BROKERS = 3;
+
+/** What runs in docker-compose.yml for a service: names, the variables of their ports on this machine, and the usual ports. */
+const containers: Record<ServiceName, readonly { name: string; variable: string; usual: number }[]> = {
+  kafka: [
+    { name: 'kafka-1', variable: 'ROLLCALL_KAFKA_PORT', usual: 9092 },
+    { name: 'kafka-2', variable: 'ROLLCALL_KAFKA_PORT_2', usual: 9093 },
+    { name: 'kafka-3', variable: 'ROLLCALL_KAFKA_PORT_3', usual: 9094 },
+  ],
+  registry: [{ name: 'registry', variable: 'ROLLCALL_REGISTRY_PORT', usual: 8081 }],
+  redis: [{ name: 'redis', variable: 'ROLLCALL_REDIS_PORT', usual: 6379 }],
 };
+
+const containersOf = (wanted: readonly ServiceName[]): string[] =>
+  wanted.flatMap((name) => containers[name].map((container) => container.name));
 
 /** Whether a Docker engine answers and has the Compose plugin; prints a line if only the plugin is missing. */
 export async function findDockerEngine(print: (line: string) => void): Promise<boolean> {
@@ -36,7 +50,8 @@ export async function startComposeServices({
   print,
   signal,
 }: StartServicesOptions): Promise<StartedServices> {
-  const { env, addresses } = await choosePorts(wanted);
+  const { ports, addresses } = await choosePorts(wanted);
+  const env = { ...process.env, ...ports };
   const project = `${projectPrefix}${process.pid}`;
   const compose = ['compose', '-p', project, '-f', composeFile];
   const down = [...compose, 'down', '--volumes', '--timeout', '5'];
@@ -46,13 +61,14 @@ export async function startComposeServices({
     await runCommand('docker', down, { env });
     isDone();
   };
-  const args = [...compose, 'up', '--detach', '--wait', ...wanted];
+  const args = [...compose, 'up', '--detach', '--wait', ...containersOf(wanted)];
   try {
     const { code, output } = await runCommand('docker', args, { env, signal, onOutput: printPulls(print) });
     if (code !== 0)
       throw new StackError(
         `docker compose could not start ${wanted.join(', ')} (exit ${code}):\n${output.trim()}`,
       );
+    await allRegistered(addresses, signal);
   } catch (error) {
     await stop();
     throw error;
@@ -69,33 +85,54 @@ function printPulls(print: (line: string) => void): (chunk: string) => void {
 }
 
 /** Starts services of docker-compose.yml through testcontainers, whose own container cleans up after this process. */
-export async function startTestcontainers({ wanted }: StartServicesOptions): Promise<StartedServices> {
+export async function startTestcontainers({
+  wanted,
+  signal,
+}: StartServicesOptions): Promise<StartedServices> {
   const { DockerComposeEnvironment } = await import('testcontainers');
-  const { env, addresses } = await choosePorts(wanted);
-  const variables = Object.fromEntries(
-    wanted.map((name) => [ports[name].variable, env[ports[name].variable] ?? '']),
-  );
-  const compose = new DockerComposeEnvironment(checkout, 'docker-compose.yml').withEnvironment(variables);
+  const { ports, addresses } = await choosePorts(wanted);
+  const compose = new DockerComposeEnvironment(checkout, 'docker-compose.yml').withEnvironment(ports);
   const { Wait } = await import('testcontainers');
-  const started = await compose.withDefaultWaitStrategy(Wait.forHealthCheck()).up([...wanted]);
+  const started = await compose.withDefaultWaitStrategy(Wait.forHealthCheck()).up(containersOf(wanted));
   const stop = async () => {
     await started.down({ timeout: 5000, removeVolumes: true });
   };
+  try {
+    await allRegistered(addresses, signal);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return { addresses, processes: {}, stop };
+}
+
+/** Waits for the moment in which a healthy broker is not yet known to the others. */
+async function allRegistered({ kafka }: Addresses, signal: AbortSignal): Promise<void> {
+  if (kafka === undefined) return;
+  const brokers = brokerList(kafka);
+  const giveUpAtMs = performance.now() + registeredWithinMs;
+  while ((await registeredBrokers(brokers)).length < brokers.length) {
+    if (performance.now() > giveUpAtMs)
+      throw new StackError(`not all of the brokers have registered with their cluster: ${kafka}`);
+    await sleep(100, undefined, { signal });
+  }
 }
 
 async function choosePorts(
   wanted: readonly ServiceName[],
-): Promise<{ env: NodeJS.ProcessEnv; addresses: Addresses }> {
-  const env: NodeJS.ProcessEnv = { ...process.env };
+): Promise<{ ports: Record<string, string>; addresses: Addresses }> {
+  const ports: Record<string, string> = {};
   const addresses: Addresses = {};
   for (const name of wanted) {
-    const { variable, usual } = ports[name];
-    const port = (await canListen(usual)) ? usual : await freePort();
-    env[variable] = String(port);
-    addresses[name] = addressOf(name, port);
+    const chosen: number[] = [];
+    for (const { variable, usual } of containers[name]) {
+      const port = (await canListen(usual)) ? usual : await freePort();
+      ports[variable] = String(port);
+      chosen.push(port);
+    }
+    addresses[name] = chosen.map((port) => addressOf(name, port)).join(',');
   }
-  return { env, addresses };
+  return { ports, addresses };
 }
 
 function addressOf(name: ServiceName, port: number): string {

@@ -1,47 +1,66 @@
 import { randomBytes } from 'node:crypto';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { StackError } from './errors.ts';
+import { propertiesText } from './kafka-settings.ts';
 import { runCommand } from './run-command.ts';
 
-/** The preparation of a local broker for its first start. */
+/** What a new cluster knows from the beginning, such as the versions of its features; the same for each broker. */
+const BOOTSTRAP = 'bootstrap.checkpoint';
+
+/** The preparation of the brokers of a cluster for their first start. */
 export interface FormatKafkaOptions {
   /** The `java` program. */
   readonly javaPath: string;
   /** Flags of the JVM, including the class path. */
   readonly javaFlags: readonly string[];
-  /** Path of the broker's `server.properties`. */
-  readonly properties: string;
-  /** SCRAM credentials that the broker begins with (KIP-900). */
+  readonly brokers: readonly {
+    readonly id: number;
+    /** Path of its `server.properties`. */
+    readonly properties: string;
+    readonly dataFolder: string;
+  }[];
+  /** SCRAM credentials that the cluster begins with (KIP-900). */
   readonly credentials?: readonly string[] | undefined;
-  /** One of several; the first one to start must be a controller. Default: the only one of a cluster of its own. */
-  readonly cluster?: { readonly id: string; readonly isController: boolean } | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal: AbortSignal;
 }
 
 /**
- * Formats a broker's log folder, as KRaft requires before the first start (KIP-785).
+ * Formats the log folders of brokers, as KRaft requires before the first start (KIP-785). Kafka's tool formats the first. The
+ * others get copies of its files, since each JVM would take half a second.
  *
  * @throws StackError with the output of the tool when it does not exit with 0
  */
-export async function formatKafka(options: FormatKafkaOptions): Promise<void> {
-  // with "=", because one id in 64 begins with a hyphen and would look like a flag
-  const { id = randomBytes(16).toString('base64url'), isController = true } = options.cluster ?? {};
-  const roles = isController ? ['--standalone'] : [];
-  const format = [
+export async function formatKafka({
+  javaPath,
+  javaFlags,
+  brokers: [first, ...others],
+  credentials = [],
+  signal,
+}: FormatKafkaOptions): Promise<void> {
+  if (first === undefined) return;
+  const clusterId = newId();
+  const tool = [
     'kafka.tools.StorageTool',
     'format',
-    ...roles,
-    `--cluster-id=${id}`,
+    // with "=", because one id in 64 begins with a hyphen and would look like a flag
+    `--cluster-id=${clusterId}`,
     '-c',
-    options.properties,
+    first.properties,
+    ...credentials.flatMap((each) => ['--add-scram', each]),
   ];
-  const credentials = (options.credentials ?? []).flatMap((each) => ['--add-scram', each]);
-  const { code, output } = await runCommand(
-    options.javaPath,
-    [...options.javaFlags, ...format, ...credentials],
-    {
-      signal: options.signal,
-    },
-  );
+  const { code, output } = await runCommand(javaPath, [...javaFlags, ...tool], { signal });
   if (code !== 0)
     throw new StackError(`Kafka's log folder could not be formatted (exit ${code}):\n${output.trim()}`);
+  for (const { id, dataFolder } of others) {
+    await mkdir(dataFolder, { recursive: true });
+    await copyFile(join(first.dataFolder, BOOTSTRAP), join(dataFolder, BOOTSTRAP));
+    const own = { version: 1, 'cluster.id': clusterId, 'node.id': id, 'directory.id': newId() };
+    await writeFile(join(dataFolder, 'meta.properties'), propertiesText(own));
+  }
+}
+
+/** As Kafka writes its ids. */
+function newId(): string {
+  return randomBytes(16).toString('base64url');
 }

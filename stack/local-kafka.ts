@@ -1,11 +1,19 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startArchive } from './java-archive.ts';
-import type { Java } from './java-tools.ts';
 import { formatKafka } from './format-kafka.ts';
 import { freePort } from './free-port.ts';
-import { startLocalService, type LocalService } from './local-service.ts';
-import { isKafkaReady } from './readiness.ts';
+import { startArchive } from './java-archive.ts';
+import type { Java } from './java-tools.ts';
+import {
+  brokerSettings,
+  propertiesText,
+  type BrokerPlan,
+  type KafkaSettings,
+  type Listener,
+} from './kafka-settings.ts';
+import { startLocalService, startTogether, type LocalService } from './local-service.ts';
+import { registeredBrokers } from './readiness.ts';
+import { runCommand, type CommandResult } from './run-command.ts';
 
 export interface LocalJavaOptions {
   java: Java;
@@ -16,74 +24,115 @@ export interface LocalJavaOptions {
   signal: AbortSignal;
 }
 
-/** Starts one KRaft broker with its own empty log on a free port of 127.0.0.1. */
-export async function startLocalKafka({
-  java,
-  part,
-  folder,
-  signal,
-}: LocalJavaOptions): Promise<{ service: LocalService; broker: string }> {
-  const [port, controllerPort] = [await freePort(), await freePort()];
-  const properties = join(folder, 'server.properties');
-  await mkdir(folder, { recursive: true });
-  const settings = brokerSettings({ port, controllerPort, dataFolder: join(folder, 'data') });
-  await writeFile(properties, propertiesText(settings));
-
-  const archive = startArchive({ java, folder: part, name: 'kafka' });
-  const common = [...archive.flags, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', join(part, '*')];
-  // The format tool records no archive: its few classes would replace those of the broker.
-  const formatFlags = common.filter((flag) => !flag.startsWith('-XX:ArchiveClassesAtExit'));
-  await formatKafka({ javaPath: java.path, javaFlags: formatFlags, properties, signal });
-
-  const broker = `127.0.0.1:${port}`;
-  const service = await startLocalService(
-    {
-      name: 'Kafka',
-      command: java.path,
-      args: ['-Xmx512m', ...common, 'kafka.Kafka', properties],
-      folder,
-      isReady: () => isKafkaReady([broker]),
-      readyTimeoutMs: 120_000,
-      stopTimeoutMs: archive.isRecording ? 30_000 : 10_000,
-      afterStop: archive.keep,
-    },
-    signal,
-  );
-  return { service, broker };
+export interface LocalKafkaOptions extends LocalJavaOptions {
+  /** How many brokers; each is one of the controllers, too. */
+  brokers: number;
+  /** Listeners of a broker besides its first one, which is PLAINTEXT. */
+  listenersOf?: ((id: number) => readonly Listener[]) | undefined;
+  /** Of every broker, besides those of {@link brokerSettings}. */
+  settings?: KafkaSettings | undefined;
+  /** SCRAM credentials that the cluster begins with (KIP-900). */
+  credentials?: readonly string[] | undefined;
+  /** Whether the first broker may record an archive of its classes, which then delays its stop by some seconds. */
+  mayRecord?: boolean | undefined;
 }
 
-/** The settings that a single broker for development needs; all others are Kafka's defaults. */
-export function brokerSettings(options: { port: number; controllerPort: number; dataFolder: string }) {
-  const { port, controllerPort, dataFolder } = options;
+/** A broker that runs as a local process. */
+export interface LocalBroker {
+  readonly service: LocalService;
+  /** `host:port` of its first listener. */
+  readonly address: string;
+  /** The folder of its topics. */
+  readonly dataFolder: string;
+}
+
+/** A cluster of brokers that run as local processes. */
+export interface LocalKafka {
+  /** In the order of their ids, which begin with 1. */
+  readonly brokers: readonly LocalBroker[];
+  /** Runs one of Kafka's own tools, by its class. */
+  readonly tool: (main: string, args: readonly string[]) => Promise<CommandResult>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Enough for what one machine sends; three brokers with more would be large beside the rest. */
+const HEAP = '-Xmx256m';
+/** What a broker holds goes with it, so it is killed; an archive needs an orderly end. */
+const STOP_TIMEOUT_MS = 1;
+const RECORDING_STOP_TIMEOUT_MS = 30_000;
+
+/**
+ * Starts a KRaft cluster of brokers on free ports of 127.0.0.1, each with its own empty log. It is ready when each broker
+ * knows all of them and the controller.
+ *
+ * @throws StackError when one does not start; the others are stopped
+ */
+export async function startLocalKafka(options: LocalKafkaOptions): Promise<LocalKafka> {
+  const { java, part, signal, credentials, mayRecord = false } = options;
+  const brokers = await planBrokers(options);
+  const ofNextRuns = startArchive({ java, folder: part, name: 'kafka', mayRecord });
+  const archive = startArchive({ java, folder: part, name: 'kafka', mayRecord: false });
+  const libraries = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', join(part, '*')];
+  // The tools record no archive: their few classes would replace those of the broker.
+  const javaFlags = [...archive.flags, ...libraries];
+  await formatKafka({ javaPath: java.path, javaFlags, brokers, credentials, signal });
+
+  const addresses = brokers.map(({ address }) => address);
+  let isFormed = false;
+  const start = (broker: PlannedBroker) => (either: AbortSignal) => {
+    const { flags, isRecording, keep } = broker === brokers[0] ? ofNextRuns : archive;
+    return startLocalService(
+      {
+        name: `broker ${broker.id} of Kafka`,
+        command: java.path,
+        args: [HEAP, ...flags, ...libraries, 'kafka.Kafka', broker.properties],
+        folder: broker.folder,
+        async isReady() {
+          const known = await registeredBrokers([broker.address]);
+          // A broker that is restarted alone may find others away.
+          return (isFormed ? [broker.address] : addresses).every((address) => known.includes(address));
+        },
+        readyTimeoutMs: 120_000,
+        stopTimeoutMs: isRecording ? RECORDING_STOP_TIMEOUT_MS : STOP_TIMEOUT_MS,
+        afterStop: keep,
+      },
+      either,
+    );
+  };
+  const services = await startTogether(brokers.map(start), signal);
+  isFormed = true;
   return {
-    'process.roles': 'broker,controller',
-    'node.id': 1,
-    'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}`,
-    'controller.listener.names': 'CONTROLLER',
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
-    'log.dirs': dataFolder,
-    'auto.create.topics.enable': false,
-    'group.initial.rebalance.delay.ms': 0,
-    'offsets.topic.replication.factor': 1,
-    'offsets.topic.num.partitions': 4,
-    'transaction.state.log.replication.factor': 1,
-    'transaction.state.log.min.isr': 1,
-    'transaction.state.log.num.partitions': 4,
-    'share.coordinator.state.topic.replication.factor': 1,
-    'share.coordinator.state.topic.min.isr': 1,
-    'share.coordinator.state.topic.num.partitions': 1,
-    // a killed broker can register again only after its session expires: by default 9 s
-    'broker.session.timeout.ms': 4000,
-    'broker.heartbeat.interval.ms': 1000,
-    'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
+    brokers: services.map((service, at) => ({ service, ...(brokers[at] as PlannedBroker) })),
+    tool: (main, args) =>
+      runCommand(java.path, [...javaFlags, main, '--bootstrap-server', addresses.join(','), ...args]),
+    async stop() {
+      // One after the other: the first one needs the others to end in order.
+      for (const service of services) await service.stop();
+    },
   };
 }
 
-/** The text of `server.properties`. */
-export function propertiesText(settings: Readonly<Record<string, string | number | boolean>>): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('');
+type PlannedBroker = BrokerPlan & Omit<LocalBroker, 'service'> & { folder: string; properties: string };
+
+/** Chooses ports and folders, and writes `server.properties`. */
+async function planBrokers(options: LocalKafkaOptions): Promise<PlannedBroker[]> {
+  const { brokers: count, listenersOf, settings } = options;
+  const brokers: PlannedBroker[] = [];
+  for (let id = 1; id <= count; id += 1) {
+    const [port, controllerPort] = [await freePort(), await freePort()];
+    const folder = join(options.folder, String(id));
+    await mkdir(folder, { recursive: true });
+    brokers.push({
+      id,
+      address: `127.0.0.1:${port}`,
+      controllerPort,
+      listeners: [{ name: 'PLAINTEXT', port, protocol: 'PLAINTEXT' }, ...(listenersOf?.(id) ?? [])],
+      folder,
+      properties: join(folder, 'server.properties'),
+      dataFolder: join(folder, 'data'),
+    });
+  }
+  for (const broker of brokers)
+    await writeFile(broker.properties, propertiesText({ ...brokerSettings(broker, brokers), ...settings }));
+  return brokers;
 }

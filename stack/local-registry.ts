@@ -20,7 +20,7 @@ export async function startLocalRegistry({
   const url = `http://127.0.0.1:${port}${confluentPath}`;
   await mkdir(folder, { recursive: true });
   const runner = (await readdir(part)).find((name) => name.endsWith('-runner.jar')) ?? 'runner.jar';
-  const archive = startArchive({ java, folder: part, name: 'registry' });
+  const archive = startArchive({ java, folder: part, name: 'registry', mayRecord: true });
   const properties = [
     `-Dquarkus.http.port=${port}`,
     '-Dquarkus.http.host=127.0.0.1',

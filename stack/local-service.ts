@@ -59,6 +59,33 @@ export async function startLocalService(command: ServiceCommand, signal: AbortSi
   };
 }
 
+/**
+ * Starts several services at once. When one fails, the wait for the others ends, those that have started are stopped, and its
+ * error is thrown.
+ */
+export async function startTogether<Started extends { stop(): Promise<void> }>(
+  starts: readonly ((signal: AbortSignal) => Promise<Started>)[],
+  signal: AbortSignal,
+): Promise<Started[]> {
+  const failure = new AbortController();
+  const either = AbortSignal.any([signal, failure.signal]);
+  const outcomes = await Promise.allSettled(
+    starts.map(async (start) => {
+      try {
+        return await start(either);
+      } catch (error) {
+        failure.abort(error);
+        throw error;
+      }
+    }),
+  );
+  const started = outcomes.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  if (!failure.signal.aborted) return started;
+  await Promise.all(started.map((each) => each.stop()));
+  signal.throwIfAborted();
+  throw failure.signal.reason;
+}
+
 async function startAndWait(
   command: ServiceCommand,
   logFile: string,

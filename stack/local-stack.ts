@@ -1,25 +1,37 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findInPath, findJava } from './java-tools.ts';
+import { findInPath, findJava, type Java } from './java-tools.ts';
 import { startLocalKafka } from './local-kafka.ts';
 import { fetchParts } from './local-parts.ts';
 import { startLocalRedis } from './local-redis.ts';
 import { startLocalRegistry } from './local-registry.ts';
-import type { LocalService } from './local-service.ts';
+import { startTogether, type LocalService } from './local-service.ts';
 import type { Addresses, ServiceName } from './service-names.ts';
 import { removeWhenGone } from './supervised-process.ts';
 
+/** Handles of local processes; Kafka has one for each broker. */
+export type ServiceProcesses = Partial<Record<ServiceName, readonly LocalService[]>>;
+
 export interface StartedServices {
   addresses: Addresses;
-  processes: Partial<Record<ServiceName, LocalService>>;
+  processes: ServiceProcesses;
   stop(): Promise<void>;
 }
 
 export interface StartServicesOptions {
   wanted: readonly ServiceName[];
+  /** How many of Kafka. */
+  brokers: number;
   print: (line: string) => void;
   signal: AbortSignal;
+}
+
+interface StartedService {
+  name: ServiceName;
+  address: string;
+  processes: readonly LocalService[];
+  stop(): Promise<void>;
 }
 
 /**
@@ -36,64 +48,55 @@ export async function startLocalServices(options: StartServicesOptions): Promise
 
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-stack-'));
   const endJanitor = removeWhenGone(folder);
-  const addresses: Addresses = {};
-  const processes: Partial<Record<ServiceName, LocalService>> = {};
-  const stop = async () => {
-    await Promise.all(Object.values(processes).map((service) => service.stop()));
+  const removeFolder = async () => {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     endJanitor();
   };
-  // A service that fails ends the wait for the other services.
-  const failure = new AbortController();
-  const either = AbortSignal.any([signal, failure.signal]);
-  const starters: Record<ServiceName, () => Promise<void>> = {
-    async kafka() {
-      if (java === undefined) return;
-      const { service, broker } = await startLocalKafka({
-        java,
-        part: parts.kafka,
-        folder: join(folder, 'kafka'),
-        signal: either,
-      });
-      processes.kafka = service;
-      addresses.kafka = broker;
+  const inJava = (name: 'kafka' | 'registry', either: AbortSignal) => ({
+    java: java as Java,
+    part: parts[name],
+    folder: join(folder, name),
+    signal: either,
+  });
+  const starters: Record<ServiceName, (either: AbortSignal) => Promise<Omit<StartedService, 'name'>>> = {
+    async kafka(either) {
+      const { brokers } = options;
+      const kafka = await startLocalKafka({ ...inJava('kafka', either), brokers, mayRecord: true });
+      return {
+        address: kafka.brokers.map((broker) => broker.address).join(','),
+        processes: kafka.brokers.map(({ service }) => service),
+        stop: kafka.stop,
+      };
     },
-    async registry() {
-      if (java === undefined) return;
-      const { service, url } = await startLocalRegistry({
-        java,
-        part: parts.registry,
-        folder: join(folder, 'registry'),
-        signal: either,
-      });
-      processes.registry = service;
-      addresses.registry = url;
+    async registry(either) {
+      const { service, url } = await startLocalRegistry(inJava('registry', either));
+      return { address: url, processes: [service], stop: () => service.stop() };
     },
-    async redis() {
+    async redis(either) {
       const server = redisInPath ?? join(parts.redis, 'redis-server');
-      const { service, url } = await startLocalRedis({
-        server,
-        folder: join(folder, 'redis'),
-        signal: either,
-      });
-      processes.redis = service;
-      addresses.redis = url;
+      const own = { server, folder: join(folder, 'redis'), signal: either };
+      const { service, url } = await startLocalRedis(own);
+      return { address: url, processes: [service], stop: () => service.stop() };
     },
   };
-  const outcomes = await Promise.allSettled(
-    wanted.map(async (name) => {
-      const started = performance.now();
-      await starters[name]().catch((error: unknown) => {
-        failure.abort(error);
-        throw error;
-      });
-      print(`${name} ready after ${((performance.now() - started) / 1000).toFixed(1)} s`);
-    }),
-  );
-  if (outcomes.some((outcome) => outcome.status === 'rejected')) {
-    await stop();
-    signal.throwIfAborted();
-    throw failure.signal.reason;
+  const start = (name: ServiceName) => async (either: AbortSignal) => {
+    const startedAtMs = performance.now();
+    const service = await starters[name](either);
+    print(`${name} ready after ${((performance.now() - startedAtMs) / 1000).toFixed(1)} s`);
+    return { name, ...service };
+  };
+  try {
+    const services = await startTogether(wanted.map(start), signal);
+    return {
+      addresses: Object.fromEntries(services.map(({ name, address }) => [name, address])),
+      processes: Object.fromEntries(services.map(({ name, processes }) => [name, processes])),
+      async stop() {
+        await Promise.all(services.map((service) => service.stop()));
+        await removeFolder();
+      },
+    };
+  } catch (error) {
+    await removeFolder();
+    throw error;
   }
-  return { addresses, processes, stop };
 }

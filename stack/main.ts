@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
+import { brokerCount, type BrokerCount } from './broker-count.ts';
 import { StackError } from './errors.ts';
 import { addressVariables } from './given-addresses.ts';
 import { startStack, type Stack } from './start-stack.ts';
 
-const help = `npm run stack -- [--json]
+const help = `npm run stack -- [--brokers 3] [--json]
 
 Starts Kafka, a Confluent-compatible schema registry and Redis, prints their addresses, and stops them at Ctrl-C.
 Each runs at the first of these places that is available:
@@ -11,8 +12,9 @@ Each runs at the first of these places that is available:
   2. in a running Docker engine: docker-compose.yml
   3. as a local process: needs Java 17 and Maven; downloaded once into ~/.cache/rollcall
 
-  --json   print the addresses as one line of JSON on standard output
-  --help   print this
+  --brokers <n>   how many brokers Kafka has; 3 if left out, and another number only as local processes
+  --json          print the addresses as one line of JSON on standard output
+  --help          print this
 `;
 
 function describe(stack: Stack): string {
@@ -28,14 +30,24 @@ To use them elsewhere (tests, the demo, npm run bench):
 `;
 }
 
-async function main(): Promise<void> {
+interface Options {
+  readonly brokers: BrokerCount;
+  readonly isJson: boolean;
+}
+
+/** Returns null for --help. Throws an error with a message for the user on bad use. */
+function readOptions(): Options | null {
   const { values } = parseArgs({
-    options: { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      brokers: { type: 'string', default: '3' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
   });
-  if (values.help === true) {
-    process.stdout.write(help);
-    return;
-  }
+  return values.help ? null : { brokers: brokerCount(values.brokers), isJson: values.json };
+}
+
+async function run({ brokers, isJson }: Options): Promise<void> {
   const print = (line: string) => process.stderr.write(`stack: ${line}\n`);
   const interrupt = new AbortController();
   const interrupted = new Promise<void>((resolve) =>
@@ -44,10 +56,9 @@ async function main(): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.abort());
 
   const started = performance.now();
-  await using stack = await startStack({ print, signal: interrupt.signal });
+  await using stack = await startStack({ print, brokers, signal: interrupt.signal });
   const { kafkaBrokers, registryUrl, redisUrl, kind } = stack;
-  if (values.json === true)
-    process.stdout.write(`${JSON.stringify({ kafkaBrokers, registryUrl, redisUrl, kind })}\n`);
+  if (isJson) process.stdout.write(`${JSON.stringify({ kafkaBrokers, registryUrl, redisUrl, kind })}\n`);
   else process.stdout.write(describe(stack));
   print(`ready after ${((performance.now() - started) / 1000).toFixed(1)} s; Ctrl-C stops it`);
 
@@ -58,21 +69,27 @@ async function main(): Promise<void> {
   print('stopping');
 }
 
-function report(error: unknown): number {
-  if (error instanceof Error && error.name === 'AbortError') return 130;
-  if (error instanceof StackError) {
+async function main(): Promise<number> {
+  let options: Options | null;
+  try {
+    options = readOptions();
+  } catch (error) {
+    process.stderr.write(`stack: ${(error as Error).message}. See npm run stack -- --help\n`);
+    return 2;
+  }
+  if (options === null) {
+    process.stdout.write(help);
+    return 0;
+  }
+  try {
+    await run(options);
+    return 0;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') return 130;
+    if (!(error instanceof StackError)) throw error;
     process.stderr.write(`stack: ${error.message}\n`);
     return 1;
   }
-  const isBadUse =
-    error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
-  if (!isBadUse) throw error;
-  process.stderr.write(`stack: ${error.message}. See npm run stack -- --help\n`);
-  return 2;
 }
 
-try {
-  await main();
-} catch (error) {
-  process.exitCode = report(error);
-}
+process.exitCode = await main();

@@ -23,10 +23,13 @@ async function accepts(address: string): Promise<boolean> {
   });
 }
 
-/** Whether a broker knows the cluster and its controller, as the creation of topics requires. */
-export async function isKafkaReady(brokers: readonly string[]): Promise<boolean> {
+/**
+ * The registered brokers, `host:port`, as a broker at one of these addresses knows them. Empty if none answers, or while that
+ * one knows no controller, as the creation of topics requires.
+ */
+export async function registeredBrokers(brokers: readonly string[]): Promise<string[]> {
   const first = brokers[0];
-  if (first === undefined || !(await accepts(first))) return false;
+  if (first === undefined || !(await accepts(first))) return [];
   const kafka = new Kafka({
     brokers: [...brokers],
     clientId: 'rollcall-stack',
@@ -39,9 +42,9 @@ export async function isKafkaReady(brokers: readonly string[]): Promise<boolean>
   try {
     await admin.connect();
     const { controller, brokers: known } = await admin.describeCluster();
-    return controller !== null && known.length > 0;
+    return controller === null ? [] : known.map(({ host, port }) => `${host}:${port}`);
   } catch {
-    return false;
+    return [];
   } finally {
     await admin.disconnect().catch(() => undefined);
   }

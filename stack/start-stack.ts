@@ -1,9 +1,19 @@
-import { findDockerEngine, startComposeServices, startTestcontainers } from './docker-services.ts';
+import {
+  COMPOSE_BROKERS,
+  findDockerEngine,
+  startComposeServices,
+  startTestcontainers,
+} from './docker-services.ts';
 import { addressVariables, brokerList, givenAddresses } from './given-addresses.ts';
-import { startLocalServices, type StartServicesOptions, type StartedServices } from './local-stack.ts';
-import type { LocalService } from './local-service.ts';
+import type { BrokerCount } from './broker-count.ts';
+import {
+  startLocalServices,
+  type ServiceProcesses,
+  type StartServicesOptions,
+  type StartedServices,
+} from './local-stack.ts';
 import { StackError } from './errors.ts';
-import { isKafkaReady, isRedisReady, isRegistryReady } from './readiness.ts';
+import { isRedisReady, isRegistryReady, registeredBrokers } from './readiness.ts';
 import { serviceNames, type Addresses, type ServiceName } from './service-names.ts';
 
 export interface StartStackOptions {
@@ -11,6 +21,8 @@ export interface StartStackOptions {
   print: (line: string) => void;
   /** Aborts the start. To stop a started stack, call `stop`. */
   signal?: AbortSignal | undefined;
+  /** How many brokers Kafka has if it is started. Default: three, as users have. */
+  brokers?: BrokerCount | undefined;
   /** How to use a running Docker engine. Default: `docker-compose`. */
   prefer?: 'docker-compose' | 'testcontainers' | undefined;
 }
@@ -24,9 +36,11 @@ export interface Stack extends AsyncDisposable {
   /** Base URL of the Confluent-compatible API, without a trailing slash. */
   registryUrl: string;
   redisUrl: string;
+  /** How many replicas a topic is to have: three, or as many as there are brokers. */
+  replicationFactor: number;
   kind: Record<ServiceName, ServiceKind>;
-  /** Handles of local processes, for tests that crash, hang and restart them. */
-  processes: Partial<Record<ServiceName, LocalService>>;
+  /** For tests that crash, hang and restart them. */
+  processes: ServiceProcesses;
   /** Stops the services that this stack started, and removes their data. May be called twice. */
   stop(): Promise<void>;
 }
@@ -34,27 +48,30 @@ export interface Stack extends AsyncDisposable {
 /**
  * Starts Kafka, a schema registry and Redis. It uses a service whose address is in the environment; the others run in a
  * Docker engine if one answers, else as local processes. Started services end with this process, even if it is killed.
+ * Another number of brokers than that of docker-compose.yml needs local processes.
  *
  * @throws StackError with a remedy when that is not possible.
  */
 export async function startStack(options: StartStackOptions): Promise<Stack> {
-  const { print, prefer = 'docker-compose' } = options;
+  const { print, brokers = COMPOSE_BROKERS, prefer = 'docker-compose' } = options;
   const signal = options.signal ?? new AbortController().signal;
   const given = givenAddresses(process.env);
   const wanted = serviceNames.filter((name) => given[name] === undefined);
   await checkGiven(given);
   const { how, started } =
-    wanted.length === 0 ? nothing : await startWanted({ wanted, print, signal, prefer });
+    wanted.length === 0 ? nothing : await startWanted({ wanted, brokers, print, signal, prefer });
   const addresses = { ...given, ...started.addresses };
   const kind = Object.fromEntries(
     serviceNames.map((name) => [name, given[name] === undefined ? how : 'given']),
   ) as Stack['kind'];
   let stopping: Promise<void> | undefined;
   const stop = () => (stopping ??= started.stop());
+  const kafkaBrokers = brokerList(address(addresses, 'kafka'));
   return {
-    kafkaBrokers: brokerList(address(addresses, 'kafka')),
+    kafkaBrokers,
     registryUrl: address(addresses, 'registry'),
     redisUrl: address(addresses, 'redis'),
+    replicationFactor: Math.min((await registeredBrokers(kafkaBrokers)).length, 3),
     kind,
     processes: started.processes,
     stop,
@@ -75,9 +92,11 @@ const nothing: StartedBy = {
 type StartWantedOptions = StartServicesOptions & { prefer: NonNullable<StartStackOptions['prefer']> };
 
 async function startWanted({ prefer, ...options }: StartWantedOptions): Promise<StartedBy> {
-  const { wanted, print, signal } = options;
+  const { wanted, brokers, print, signal } = options;
   const names = wanted.join(', ');
-  if (await findDockerEngine(print)) {
+  if (wanted.includes('kafka') && brokers !== COMPOSE_BROKERS) {
+    print(`starting ${names} as local processes (docker-compose.yml has ${COMPOSE_BROKERS} brokers)`);
+  } else if (await findDockerEngine(print)) {
     print(`starting ${names} in Docker`);
     const start = prefer === 'testcontainers' ? startTestcontainers : startComposeServices;
     try {
@@ -96,7 +115,7 @@ async function startWanted({ prefer, ...options }: StartWantedOptions): Promise<
 /** Fails early on a wrong address, which would otherwise make a test or the demo hang much later. */
 async function checkGiven(given: Addresses): Promise<void> {
   const checks: Record<ServiceName, (address: string) => Promise<boolean>> = {
-    kafka: (brokers) => isKafkaReady(brokerList(brokers)),
+    kafka: async (brokers) => (await registeredBrokers(brokerList(brokers))).length > 0,
     registry: (url) => isRegistryReady(url),
     redis: isRedisReady,
   };

@@ -82,6 +82,7 @@ export async function fullValues(parts: {
   readonly session: string;
 }): Promise<object> {
   const { stack, hub, port, session } = parts;
+  const { kafkaBrokers: brokers, replicationFactor } = stack;
   const full = parse(await readFile(join(CHART, 'ci', 'full-values.yaml'), 'utf8')) as object;
   const config = {
     tenants: [
@@ -97,7 +98,7 @@ export async function fullValues(parts: {
         deltaEvery: '30s',
       },
     ],
-    kafka: { brokers: stack.kafkaBrokers, topicPrefix: 'cluster', replicationFactor: 1, session },
+    kafka: { brokers, topicPrefix: 'cluster', replicationFactor, session },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: 'cluster' },
     http: { host: '0.0.0.0', port },

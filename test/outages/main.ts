@@ -55,14 +55,19 @@ function outagesOf({ hub, toHub, stack, secretFile }: Parts): readonly Outage[] 
     { name: 'hub slow', begin: () => toHub.begin('slow', SLOW_MS), end: () => toHub.mend() },
     { name: 'wrong secret', begin: wrongSecret, end: () => writeFile(secretFile, hub.clientSecret) },
     ...(['kafka', 'redis', 'registry'] as const).flatMap((name): readonly Outage[] => {
-      const service = stack.processes[name];
-      if (service === undefined)
+      const processes = stack.processes[name];
+      if (processes === undefined)
         throw new StackError(
           `${name} runs as ${stack.kind[name]}, so it cannot be taken away: unset its variable`,
         );
+      const kill = (signal: NodeJS.Signals) => (): void => {
+        for (const each of processes) each.kill(signal);
+      };
+      const restart = async (): Promise<void> =>
+        void (await Promise.all(processes.map((each) => each.restart())));
       return [
-        { name: `${name} away`, begin: () => service.kill('SIGKILL'), end: () => service.restart() },
-        { name: `${name} frozen`, begin: () => service.kill('SIGSTOP'), end: () => service.kill('SIGCONT') },
+        { name: `${name} away`, begin: kill('SIGKILL'), end: restart },
+        { name: `${name} frozen`, begin: kill('SIGSTOP'), end: kill('SIGCONT') },
       ];
     }),
   ];
@@ -76,7 +81,7 @@ function configOf({ hub, toHub, stack, secretFile }: Parts, port: number): strin
   return JSON.stringify({
     // An outage of the hub shows when something is asked of it, and not sooner.
     tenants: [{ id: 'north', deltaEvery: '20s', hub: connection }],
-    kafka: { brokers: stack.kafkaBrokers, replicationFactor: 1, topicPrefix: 'outages' },
+    kafka: { brokers: stack.kafkaBrokers, topicPrefix: 'outages' },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: 'outages' },
     http: { port },

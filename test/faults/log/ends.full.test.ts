@@ -17,7 +17,7 @@ let kafka: OwnKafka;
 beforeAll(async () => {
   // The reader of the tests needs it as much as Rollcall's does.
   patchKafkaJs();
-  kafka = await startOwnKafka(EAGER_CLEANER);
+  kafka = await startOwnKafka(EAGER_CLEANER, 1);
 });
 afterAll(() => kafka?.[Symbol.asyncDispose]());
 

@@ -24,7 +24,7 @@ const GONE_WITHIN_MS = 90_000;
 
 let kafka: OwnKafka;
 beforeAll(async () => {
-  kafka = await startOwnKafka({ ...EAGER_CLEANER, 'log.segment.delete.delay.ms': 100 });
+  kafka = await startOwnKafka({ ...EAGER_CLEANER, 'log.segment.delete.delay.ms': 100 }, 1);
 });
 afterAll(() => kafka?.[Symbol.asyncDispose]());
 
@@ -59,7 +59,7 @@ async function whileRunning(mirror: Mirror, work: (session: TenantSession) => Pr
 }
 
 /** Each partition is made dirty in each interval, and the cleaner takes the largest last: it must get to all of them. */
-const settings = () => ({ kafka: { brokers: kafka.brokers, partitions: 2 } });
+const settings = () => ({ kafka: { brokers: kafka.brokers, replicationFactor: 1, partitions: 2 } });
 
 it('a person removed from partitions that then stay idle is gone from the raw log within the bound', async () => {
   await using mirror = await openScheduleMirror({

@@ -9,10 +9,10 @@ const HALF_OF_TIMEOUT_MS = 30_000;
 const PAGE_BYTES = 1_500_000;
 
 it('a first load under a quota ends, with at most one transaction that outlives its time-out, and status says why it is slow', async () => {
-  await using kafka = await startOwnKafka();
+  await using kafka = await startOwnKafka({}, 1);
   await using mirror = await openMirror({
     collections: ['orgs', 'users'],
-    settings: { kafka: { brokers: kafka.brokers } },
+    settings: { kafka: { brokers: kafka.brokers, replicationFactor: 1 } },
   });
   const { district } = mirror.hub;
   const ids = district.ids('users').slice(0, 500);

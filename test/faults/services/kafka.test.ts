@@ -9,7 +9,8 @@ import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { allProblems, readEvidence } from '../support/checker.ts';
 import { networkFault, strikeEach, type Fault } from '../support/faults.ts';
 import { startOwnKafka, type OwnKafka } from '../support/kafka.ts';
-import { TROUBLES, WHENS } from '../support/proxy.ts';
+import { WHENS } from '../support/kafka-network.ts';
+import { TROUBLES } from '../support/proxy.ts';
 import { troubledTenant, type TroubledTenant } from '../support/tenant.ts';
 
 const APIS = ['produce', 'endTxn'] as const;
@@ -29,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => kafka?.[Symbol.asyncDispose]());
 
-/** Asks the broker for a shorter time-out than Rollcall does, so that no test has to wait for a minute. */
+/** Asks Kafka for a shorter time-out than Rollcall does, so that no test has to wait for a minute. */
 function shortenTimeout(request: Buffer): void {
   const asked = Buffer.alloc(4);
   asked.writeInt32BE(ASKED_MS);
@@ -38,7 +39,7 @@ function shortenTimeout(request: Buffer): void {
   request.writeInt32BE(GRANTED_MS, at);
 }
 
-/** Waits until the broker has aborted the hanging transaction: then nothing lies beyond the last stable offset. */
+/** Waits until Kafka has aborted the hanging transaction: then nothing lies beyond the last stable offset. */
 async function aborted({ topics }: TroubledTenant): Promise<void> {
   const startedAtMs = performance.now();
   await vi.waitFor(
@@ -52,32 +53,52 @@ async function aborted({ topics }: TroubledTenant): Promise<void> {
   expect(performance.now() - startedAtMs).toBeGreaterThan(GRANTED_MS / 2);
 }
 
+function kill(broker: number): void {
+  kafka.services[broker]?.kill('SIGKILL');
+  kafka.network.proxies[broker]?.begin('reset');
+}
+
+/** Starts a broker again, and waits until another one may fail. */
+async function isBack(broker: number): Promise<void> {
+  await kafka.services[broker]?.restart();
+  await kafka.inSync();
+}
+
 const FULL_DISK: Fault = {
-  name: 'a full disk of the broker',
+  name: 'a full disk of a broker',
   async strike(tenant) {
+    const [broker] = kafka.services;
     // No file may grow beyond the largest one of the topics (setrlimit(2), RLIMIT_FSIZE), until the broker restarts.
     const limit = `--fsize=${await kafka.largestLogBytes(tenant.topicPrefix)}`;
-    const { code, output } = await runCommand('prlimit', ['--pid', String(kafka.services[0].pid), limit]);
+    const { code, output } = await runCommand('prlimit', ['--pid', String(broker.pid), limit]);
     expect([code, output]).toEqual([0, '']);
-    await tenant.notReady('kafka');
-    await kafka.services[0].restart();
+    // It ends when the only folder of its logs fails.
+    await vi.waitUntil(() => !broker.isRunning(), 120_000);
+    await tenant.flows();
+    await isBack(0);
   },
 };
 
 const FAULTS: readonly Fault[] = [
   {
-    name: 'kill -9 of the broker amid a send or a commit',
+    name: 'kill -9 of the broker that got a send or a commit',
     isBrief: true,
     async strike(tenant) {
       for (const { api, when } of MOMENTS) {
-        await kafka.proxy.at(api, when, () => {
-          kafka.services[0].kill('SIGKILL');
-          kafka.proxy.begin('reset');
-        });
-        await tenant.notReady('kafka');
-        await kafka.services[0].restart();
+        const broker = await kafka.network.at(api, when, kill);
+        await tenant.flows();
+        await isBack(broker);
         await tenant.ready();
       }
+    },
+  },
+  {
+    name: 'kill -9 of all brokers amid a commit',
+    async strike(tenant) {
+      const all = [...kafka.services.keys()];
+      await kafka.network.at('endTxn', 'sent', () => all.map(kill));
+      await tenant.notReady('kafka');
+      await Promise.all(all.map(isBack));
     },
   },
   {
@@ -86,7 +107,7 @@ const FAULTS: readonly Fault[] = [
     async strike(tenant) {
       for (const { api, when } of MOMENTS) {
         const { child } = tenant;
-        await kafka.proxy.at(api, when, () => child.kill('SIGKILL'));
+        await kafka.network.at(api, when, () => child.kill('SIGKILL'));
         await child.endsWith('SIGKILL');
         tenant.start();
         await tenant.ready();
@@ -94,14 +115,15 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'a send and a commit during which the broker hung',
+    name: 'a send and a commit during which the broker that got them hung',
     async strike(tenant) {
       for (const api of APIS) {
-        await kafka.proxy.at(api, 'sent', () => kafka.services[0].kill('SIGSTOP'));
+        const broker = await kafka.network.at(api, 'sent', (at) => kafka.services[at]?.kill('SIGSTOP'));
         const held = delay(HELD_MS);
-        await tenant.notReady('kafka');
+        await tenant.flows();
         await held;
-        kafka.services[0].kill('SIGCONT');
+        kafka.services[broker]?.kill('SIGCONT');
+        await kafka.inSync();
         await tenant.ready();
       }
     },
@@ -109,28 +131,28 @@ const FAULTS: readonly Fault[] = [
   {
     name: 'transactions that outlived their time-out, one delayed in its commit and one of a stopped process,',
     async strike(tenant) {
-      kafka.proxy.rewrite('initProducerId', shortenTimeout);
+      kafka.network.rewrite('initProducerId', shortenTimeout);
       tenant.child.kill('SIGTERM');
       await tenant.child.endsWith(0);
       const child = tenant.start();
       await tenant.ready();
-      await kafka.proxy.at('endTxn', 'sent', () => aborted(tenant));
+      await kafka.network.at('endTxn', 'sent', () => aborted(tenant));
       await child.says('KAFKA_OUTCOME_UNKNOWN');
       await tenant.ready();
-      await kafka.proxy.at('produce', 'answered', () => child.kill('SIGSTOP'));
+      await kafka.network.at('produce', 'answered', () => child.kill('SIGSTOP'));
       await aborted(tenant);
       child.kill('SIGCONT');
-      kafka.proxy.rewrite('initProducerId', () => undefined);
+      kafka.network.rewrite('initProducerId', () => undefined);
     },
   },
   ...(findInPath('prlimit') === undefined ? [] : [FULL_DISK]),
-  networkFault('kafka', () => kafka.proxy),
+  networkFault('kafka', () => kafka.network),
   {
     name: 'trouble at random with the connections to hub, Kafka, registry and Redis',
     async strike({ proxies }) {
       const random = createRandom(Date.now());
       for (const endAtMs = Date.now() + WEATHER_MS; Date.now() < endAtMs;) {
-        const proxy = random.pick([...Object.values(proxies), kafka.proxy]);
+        const proxy = random.pick([...Object.values(proxies), ...kafka.network.proxies]);
         proxy.begin(random.pick(TROUBLES));
         await delay(random.below(LONGEST_TROUBLE_MS));
         proxy.mend();
@@ -152,7 +174,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
       await tenant.begun();
       {
         using _ = tenant.churn.live();
-        await kafka.proxy.at(api, when, () => older.kill('SIGSTOP'));
+        await kafka.network.at(api, when, () => older.kill('SIGSTOP'));
       }
       const { hub, topicPrefix } = tenant;
       await using newer = await openMirror({ ...tenant.mirrored, hub, topicPrefix });

@@ -41,7 +41,10 @@ export function strikeEach<Parts extends Omit<TenantOptions, 'seed'>>(
 const STOPS_WITHIN_MS = 30_000;
 
 /** Each trouble of a network to a part, one after the other, and SIGTERM while no answer comes. */
-export function networkFault(part: string, proxyOf: (tenant: TroubledTenant) => Proxy): Fault {
+export function networkFault(
+  part: string,
+  proxyOf: (tenant: TroubledTenant) => Pick<Proxy, 'begin' | 'mend' | 'held'>,
+): Fault {
   return {
     name: `cut, stalled, slow, half-open and reset connections to ${part}, and SIGTERM while no answer came,`,
     async strike(tenant) {

@@ -1,91 +1,65 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect, vi } from 'vitest';
 import { freePort } from '../../../stack/free-port.ts';
+import type { KafkaSettings } from '../../../stack/kafka-settings.ts';
+import type { LocalKafka } from '../../../stack/local-kafka.ts';
 import type { LocalService } from '../../../stack/local-service.ts';
-import { runCommand } from '../../../stack/run-command.ts';
 import { removeWhenGone } from '../../../stack/supervised-process.ts';
-import { dataOf, startLocalBroker } from '../../integration/support/local-broker.ts';
-import { startProxy, type Proxy } from './proxy.ts';
+import { startTestKafka } from '../../integration/support/local-kafka.ts';
+import { withAdmin } from '../../integration/support/stack-kafka.ts';
+import { KafkaNetwork } from './kafka-network.ts';
 
 /** Brokers that no other test uses, so that they may be killed, stopped and filled. */
 export interface OwnKafka extends AsyncDisposable {
   /** `host:port` of the brokers themselves, for the checks. */
   readonly brokers: string[];
-  /** Before the first broker: a client that begins at its address uses it for all other connections to it, too. */
-  readonly proxy: Proxy;
-  /** The first one is also the controller. */
+  /** Before the brokers: a client that begins at the address of a proxy uses no other way to any of them. */
+  readonly network: KafkaNetwork;
+  /** In the order of the brokers; each is one of the controllers, too. */
   readonly services: readonly [LocalService, ...LocalService[]];
+  /** Waits until every replica of every partition is in sync, so that any one broker may fail. */
+  inSync(): Promise<void>;
   /** Runs one of Kafka's own tools, by its class. */
-  tool(
-    main: string,
-    args: readonly string[],
-  ): Promise<{ readonly code: number | null; readonly output: string }>;
-  /** Size of the largest file of records of topics with that prefix, bytes. */
+  readonly tool: LocalKafka['tool'];
+  /** Size of the largest file of records of topics with that prefix at the first broker, bytes. */
   largestLogBytes(topicPrefix: string): Promise<number>;
-  /** Topics with a text in their files of records on disk, including those that are about to be deleted. */
+  /** Topics with a text in their files of records at the first broker, including those that are about to be deleted. */
   topicsHolding(text: string): Promise<string[]>;
 }
 
-/** For brokers that are killed and started again. */
-const SHORT_SESSIONS = {
-  'transaction.abort.timed.out.transaction.cleanup.interval.ms': 500,
-  'broker.session.timeout.ms': 4000,
-  'broker.heartbeat.interval.ms': 1000,
-};
+/** How often the coordinator looks for transactions that outlived their time-out, and for producers that are gone. */
+const EAGER_COORDINATOR = { 'transaction.abort.timed.out.transaction.cleanup.interval.ms': 500 };
 
 /**
- * Starts one broker, or several. Each has two listeners; the second one of the first advertises the address of a proxy
- * (KIP-103). They are local processes, because the tests need faults that a container does not allow.
+ * Starts a cluster. Each broker has two listeners; the second one advertises the address of a proxy (KIP-103). They are local
+ * processes, because the tests need faults that a container does not allow.
  *
  * @throws StackError when there is no Java or Maven, or one does not come up
  */
-export async function startOwnKafka(
-  settings: Readonly<Record<string, string | number>> = {},
-  count = 1,
-): Promise<OwnKafka> {
+export async function startOwnKafka(settings: KafkaSettings = {}, count = 3): Promise<OwnKafka> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-own-kafka-'));
   const endJanitor = removeWhenGone(folder);
-  const controller = `127.0.0.1:${await freePort()}`;
-  const clusterId = randomBytes(16).toString('base64url');
-  const [proxiedPort, proxyPort] = [await freePort(), await freePort()];
-  const services: LocalService[] = [];
-  const brokers: string[] = [];
-  let tool: OwnKafka['tool'] | undefined;
-  for (let id = 1; id <= count; id += 1) {
-    const port = await freePort();
-    const isFirst = id === 1;
-    const own = { name: 'PLAINTEXT', port, protocol: 'PLAINTEXT' } as const;
-    const proxied = { ...own, name: 'PROXIED', port: proxiedPort, advertisedPort: proxyPort };
-    const listeners = [`PLAINTEXT://127.0.0.1:${port}`];
-    if (isFirst) listeners.push(`PROXIED://127.0.0.1:${proxiedPort}`, `CONTROLLER://${controller}`);
-    const { service, java } = await startLocalBroker({
-      name: `Kafka ${id} of ${count}`,
-      folder: join(folder, String(id)),
-      listeners: isFirst ? [own, proxied] : [own],
-      settings: {
-        ...SHORT_SESSIONS,
-        'node.id': id,
-        'process.roles': isFirst ? 'broker,controller' : 'broker',
-        'controller.quorum.bootstrap.servers': controller,
-        listeners: listeners.join(','),
-        ...settings,
-      },
-      cluster: { id: clusterId, isController: isFirst },
-    });
-    services.push(service);
-    tool ??= (main, args) =>
-      runCommand(java.path, [...java.flags, main, '--bootstrap-server', `127.0.0.1:${port}`, ...args]);
-    brokers.push(`127.0.0.1:${port}`);
-  }
-  const data = dataOf(join(folder, '1'));
-  const proxy = await startProxy(`127.0.0.1:${proxiedPort}`, { port: proxyPort, speaksKafka: true });
+  const ports: { readonly port: number; readonly advertisedPort: number }[] = [];
+  for (let id = 1; id <= count; id += 1)
+    ports.push({ port: await freePort(), advertisedPort: await freePort() });
+  const kafka = await startTestKafka({
+    folder,
+    brokers: count,
+    listenersOf: (id) => [{ name: 'PROXIED', protocol: 'PLAINTEXT', port: 0, ...ports[id - 1] }],
+    settings: { ...EAGER_COORDINATOR, ...settings },
+  });
+  const network = new KafkaNetwork();
+  for (const { port, advertisedPort } of ports) await network.add(`127.0.0.1:${port}`, advertisedPort);
+  const addresses = kafka.brokers.map(({ address }) => address);
+  const data = kafka.brokers[0]?.dataFolder ?? '';
   return {
-    brokers,
-    proxy,
-    tool: tool as OwnKafka['tool'],
-    services: services as [LocalService, ...LocalService[]],
+    brokers: addresses,
+    network,
+    inSync: () => vi.waitFor(async () => expect(await partitionsOutOfSync(addresses)).toEqual([]), 120_000),
+    tool: kafka.tool,
+    services: kafka.brokers.map(({ service }) => service) as [LocalService, ...LocalService[]],
     async largestLogBytes(topicPrefix) {
       const own = (await logFiles(data)).filter((name) => name.includes(topicPrefix));
       return Math.max(...(await Promise.all(own.map(async (name) => (await stat(name)).size))));
@@ -100,12 +74,21 @@ export async function startOwnKafka(
       return [...topics].sort();
     },
     async [Symbol.asyncDispose]() {
-      for (const service of services) await service.stop();
-      await proxy[Symbol.asyncDispose]();
+      await kafka.stop();
+      await network[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
       endJanitor();
     },
   };
+}
+
+async function partitionsOutOfSync(brokers: string[]): Promise<string[]> {
+  const { topics } = await withAdmin((admin) => admin.fetchTopicMetadata(), brokers);
+  return topics.flatMap(({ name, partitions }) =>
+    partitions.flatMap(({ partitionId, isr, replicas }) =>
+      isr.length < replicas.length ? [`${name}/${partitionId}`] : [],
+    ),
+  );
 }
 
 async function logFiles(data: string): Promise<string[]> {

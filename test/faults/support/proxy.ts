@@ -12,18 +12,17 @@ export const TROUBLES = ['cut', 'stall', 'slow', 'half-open', 'reset'] as const;
 
 export type Trouble = (typeof TROUBLES)[number];
 
-/** API keys of requests (Kafka protocol guide, "Protocol API Keys"). */
-export const KAFKA_API = { produce: 0, initProducerId: 22, endTxn: 26 } as const;
+/** Sees the requests and the answers of one connection, each whole and before it is passed on. */
+export interface FrameWatch {
+  readonly sent: (request: Buffer) => Promise<void>;
+  readonly answered: (answer: Buffer) => Promise<void>;
+}
 
-export type KafkaApi = keyof typeof KAFKA_API;
-
-/** `sent`: the request has not reached the broker yet. `answered`: the broker has acted on it, and the client does not know. */
-export const WHENS = ['sent', 'answered'] as const;
-
-interface Waiting {
-  readonly apiKey: number;
-  readonly when: (typeof WHENS)[number];
-  readonly act: () => Promise<void>;
+interface ProxyOptions {
+  /** Default: a free one. */
+  readonly port?: number;
+  /** For a protocol whose frames begin with their length in four bytes: a watch for each new connection. */
+  readonly watch?: () => FrameWatch;
 }
 
 interface Connection {
@@ -37,24 +36,22 @@ const HALVES = { allowHalfOpen: true };
 const SLOW_MS = 20;
 const LENGTH_BYTES = 4;
 
-/** A proxy for TCP connections that makes the troubles of networks, and that can act amid the requests of Kafka's clients. */
+/** A proxy for TCP connections that makes the troubles of networks. */
 export class Proxy implements AsyncDisposable {
   /** `127.0.0.1:port` */
   readonly address: string;
   readonly #target: URL;
-  readonly #speaksKafka: boolean;
+  readonly #watch: ProxyOptions['watch'];
   readonly #connections = new Set<Connection>();
-  readonly #waiting = new Set<Waiting>();
-  readonly #rewrites = new Map<number, (request: Buffer) => void>();
   readonly #server = createServer(HALVES, (client) => this.#accept(client));
   #held = 0;
   #isCut = false;
   #latencyMs = 0;
   #stalled: PromiseWithResolvers<void> | null = null;
 
-  constructor(target: string, { port, speaksKafka }: { port: number; speaksKafka: boolean }) {
+  constructor(target: string, { port, watch }: ProxyOptions & { readonly port: number }) {
     this.#target = new URL(`tcp://${target}`);
-    this.#speaksKafka = speaksKafka;
+    this.#watch = watch;
     this.address = `127.0.0.1:${port}`;
   }
 
@@ -89,19 +86,6 @@ export class Proxy implements AsyncDisposable {
     this.#stalled = null;
   }
 
-  /** Runs `act` once, at the next such request to Kafka, which goes on only after it has ended. Resolves then. */
-  at(api: KafkaApi, when: Waiting['when'], act: () => unknown): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const acted = async (): Promise<void> => void (await act());
-      this.#waiting.add({ apiKey: KAFKA_API[api], when, act: () => acted().then(resolve, reject) });
-    });
-  }
-
-  /** Changes each such request before it reaches Kafka; the frame must keep its length. */
-  rewrite(api: KafkaApi, change: (request: Buffer) => void): void {
-    this.#rewrites.set(KAFKA_API[api], change);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -120,16 +104,9 @@ export class Proxy implements AsyncDisposable {
     upstream.on('error', () => undefined);
     const connection: Connection = { client, upstream, isForgotten: false };
     this.#connections.add(connection);
-    const answered = new Map<number, Waiting>();
-    const isAnswered = async (frame: Buffer): Promise<void> => {
-      const id = frame.readInt32BE(LENGTH_BYTES);
-      const met = answered.get(id);
-      answered.delete(id);
-      await met?.act();
-    };
-    const isSent = (frame: Buffer): Promise<void> => this.#send(frame, answered);
-    void this.#relay(connection, { from: client, to: upstream, see: isSent });
-    void this.#relay(connection, { from: upstream, to: client, see: isAnswered });
+    const watch = this.#watch?.();
+    void this.#relay(connection, { from: client, to: upstream, see: watch?.sent });
+    void this.#relay(connection, { from: upstream, to: client, see: watch?.answered });
     // Forgotten connections stay open, whatever their ends do, until they are broken.
     const closed = [client, upstream].map(
       (socket) => new Promise((resolve) => socket.once('close', resolve)),
@@ -137,21 +114,10 @@ export class Proxy implements AsyncDisposable {
     void Promise.all(closed).then(() => this.#connections.delete(connection));
   }
 
-  /** A request begins with its length, its API key, a version and its correlation id. */
-  async #send(frame: Buffer, answered: Map<number, Waiting>): Promise<void> {
-    const apiKey = frame.readInt16BE(LENGTH_BYTES);
-    this.#rewrites.get(apiKey)?.(frame);
-    const met = [...this.#waiting].find((each) => each.apiKey === apiKey);
-    if (met === undefined) return;
-    this.#waiting.delete(met);
-    if (met.when === 'sent') await met.act();
-    else answered.set(frame.readInt32BE(LENGTH_BYTES + 4), met);
-  }
-
   /** Never rejects. */
   async #relay(
     connection: Connection,
-    { from, to, see }: { from: Socket; to: Socket; see: (frame: Buffer) => Promise<void> },
+    { from, to, see }: { from: Socket; to: Socket; see: ((frame: Buffer) => Promise<void>) | undefined },
   ): Promise<void> {
     let rest: Buffer = Buffer.alloc(0);
     try {
@@ -162,10 +128,11 @@ export class Proxy implements AsyncDisposable {
         await this.#stalled?.promise;
         this.#held -= 1;
         rest = Buffer.concat([rest, chunk]);
-        for (let end = this.#unitIn(rest); end <= rest.length && end > 0; end = this.#unitIn(rest)) {
+        const unitIn = see === undefined ? ({ length }: Buffer) => length : frameLength;
+        for (let end = unitIn(rest); end <= rest.length && end > 0; end = unitIn(rest)) {
           const unit = rest.subarray(0, end);
           rest = rest.subarray(end);
-          if (this.#speaksKafka) await see(unit);
+          await see?.(unit);
           if (!connection.isForgotten && to.writable) to.write(unit);
         }
       }
@@ -174,24 +141,20 @@ export class Proxy implements AsyncDisposable {
     }
     await this.#stalled?.promise;
     if (connection.isForgotten) return;
-    to.end();
-    // Without this the other side would take a reset for an ordinary end.
-    if (from.errored !== null) to.destroy();
-  }
-
-  /** How many bytes are passed on at once: a request or an answer of Kafka, or all. */
-  #unitIn(bytes: Buffer): number {
-    if (!this.#speaksKafka) return bytes.length;
-    return bytes.length < LENGTH_BYTES ? Infinity : LENGTH_BYTES + bytes.readInt32BE();
+    // A reset or refused connection is one for the other side, too: clients tell it from an ordinary end.
+    if (from.errored === null) to.end();
+    else to.resetAndDestroy();
   }
 }
 
-/** `target`: `host:port`; `speaksKafka`: `at` and `rewrite` work. */
-export async function startProxy(
-  target: string,
-  { port, speaksKafka = false }: { port?: number; speaksKafka?: boolean } = {},
-): Promise<Proxy> {
-  const proxy = new Proxy(target, { port: port ?? (await freePort()), speaksKafka });
+/** The bytes of the first frame, which may not be there yet. */
+function frameLength(bytes: Buffer): number {
+  return bytes.length < LENGTH_BYTES ? Infinity : LENGTH_BYTES + bytes.readInt32BE();
+}
+
+/** `target`: `host:port`. */
+export async function startProxy(target: string, options: ProxyOptions = {}): Promise<Proxy> {
+  const proxy = new Proxy(target, { ...options, port: options.port ?? (await freePort()) });
   await proxy.listen();
   return proxy;
 }

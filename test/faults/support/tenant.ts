@@ -55,6 +55,8 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
   constructor(hub: ReferenceHub, proxies: TroubledTenant['proxies'], options: TenantOptions) {
     const { seed, kafka, redis, rows = CHURNED } = options;
     const stack = inject('stack');
+    const replicationFactor =
+      kafka === undefined ? stack.replicationFactor : Math.min(kafka.brokers.length, 3);
     this.#seed = seed;
     this.hub = hub;
     this.proxies = proxies;
@@ -63,8 +65,9 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
       kafkaBrokers: kafka?.brokers ?? stack.kafkaBrokers,
       registryUrl: stack.registryUrl,
       redisUrl: redis?.url ?? stack.redisUrl,
+      replicationFactor,
     };
-    const brokers = kafka === undefined ? stack.kafkaBrokers : [kafka.proxy.address];
+    const brokers = kafka?.network.proxies.map(({ address }) => address) ?? stack.kafkaBrokers;
     const derived = rows.includes('absence-versions') ? DERIVED_COLLECTIONS : [];
     this.mirrored = {
       collections: [...rows, ...derived, ...(options.besides ?? [])],
@@ -78,7 +81,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
       settings: {
         deletions: { withholdAbove: { rows: 1_000_000, ratio: 1 }, confirmAfter: '1s' },
         // A process that follows a killed one waits so long for it.
-        kafka: { session: '6s', brokers, ...options.kafkaSettings },
+        kafka: { session: '6s', brokers, replicationFactor, ...options.kafkaSettings },
         registry: { url: via(stack.registryUrl, proxies.registry) },
         redis: { url: via(this.servers.redisUrl, proxies.redis), keyPrefix: this.topicPrefix },
       },

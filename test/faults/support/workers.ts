@@ -10,7 +10,7 @@ export interface WorkersOptions {
   readonly tenants: number;
   readonly deltaEvery: string;
   readonly sessionMs: number;
-  /** Default: that of the stack, with one replica. */
+  /** Default: that of the stack. */
   readonly kafka?: OwnKafka | undefined;
 }
 
@@ -57,7 +57,6 @@ export class Workers implements AsyncDisposable {
       settings: {
         kafka: {
           brokers: servers.kafkaBrokers,
-          replicationFactor: kafka?.brokers.length ?? 1,
           session: `${sessionMs}ms`,
           partitions: 1,
         },

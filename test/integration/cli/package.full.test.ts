@@ -50,7 +50,6 @@ it('the npm package holds what runs, built, and goes all the way with an empty h
     .replace('https://id.example/token', hub.tokenUrl)
     .replace("'localhost:9092'", kafkaBrokers.map((broker) => `'${broker}'`).join(', '))
     .replace('#topicPrefix: rollcall', `topicPrefix: ${topicPrefix}`)
-    .replace('#replicationFactor: 3', 'replicationFactor: 1')
     .replace('http://localhost:8081', registryUrl)
     .replace('redis://localhost:6379', redisUrl)
     .replace('#http: { host: 127.0.0.1, port: 8080 }', 'http: { port: 0 }');

@@ -103,9 +103,10 @@ export function configTextOf(
     ...options.tenant,
   };
   const { kafka, ...settings } = options.settings ?? {};
+  const { kafkaBrokers: brokers, replicationFactor } = stack;
   return JSON.stringify({
     tenants: [tenant],
-    kafka: { brokers: stack.kafkaBrokers, replicationFactor: 1, topicPrefix, ...(kafka as Json | undefined) },
+    kafka: { brokers, replicationFactor, topicPrefix, ...(kafka as Json | undefined) },
     registry: { url: stack.registryUrl },
     ...(options.inMemory === true ? {} : { redis: { url: stack.redisUrl, keyPrefix: topicPrefix } }),
     ...settings,

@@ -34,11 +34,17 @@ export function readTopics(topics: readonly string[]): Promise<TopicRecord[]> {
   return readTopicsAt(inject('stack'), topics);
 }
 
+/** The broker's own default (KIP-464). */
+const DEFAULT_REPLICATION = -1;
+
 /** Creates a topic and waits until it can be written to; kafkajs' own waiting gives up on a topic not yet known. */
 export async function createTopic(wanted: ITopicConfig): Promise<void> {
   await withAdmin(async (admin) => {
     const create = (): Promise<boolean> =>
-      admin.createTopics({ waitForLeaders: false, topics: [{ ...wanted, replicationFactor: 1 }] });
+      admin.createTopics({
+        waitForLeaders: false,
+        topics: [{ ...wanted, replicationFactor: DEFAULT_REPLICATION }],
+      });
     await vi.waitFor(create, { timeout: 20_000, interval: 200 });
     await vi.waitFor(() => admin.fetchTopicOffsets(wanted.topic), { timeout: 20_000, interval: 100 });
   });

@@ -8,6 +8,8 @@ export interface StackAddresses {
   /** Base URL of the Confluent-compatible API. */
   registryUrl: string;
   redisUrl: string;
+  /** How many replicas a topic is to have. */
+  replicationFactor: number;
 }
 
 declare module 'vitest' {
@@ -24,8 +26,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const print = (line: string) => process.stderr.write(`stack: ${line}\n`);
   run.rollcallStack ??= startStack({ print, prefer: 'testcontainers' });
   const stack = await run.rollcallStack;
-  const { kafkaBrokers, registryUrl, redisUrl } = stack;
-  project.provide('stack', { kafkaBrokers, registryUrl, redisUrl });
+  const { kafkaBrokers, registryUrl, redisUrl, replicationFactor } = stack;
+  project.provide('stack', { kafkaBrokers, registryUrl, redisUrl, replicationFactor });
   // Vitest calls this when the tests of all projects are over.
   return async () => {
     run.rollcallStack = undefined;

@@ -15,7 +15,9 @@ interface Service {
   readonly depends_on?: object;
 }
 
-const { services, volumes: named } = parse(readFileSync(join(CHECKOUT, 'docker-compose.yml'), 'utf8')) as {
+const { services, volumes: named } = parse(readFileSync(join(CHECKOUT, 'docker-compose.yml'), 'utf8'), {
+  merge: true,
+}) as {
   services: Record<string, Service>;
   volumes: Record<string, unknown>;
 };
@@ -48,7 +50,7 @@ it("in docker-compose.yml Rollcall's configuration is valid, and names only serv
   hosts.push(...urls.map((url) => new URL(url).hostname));
   expect(hosts.filter((host) => !(host in services))).toEqual([]);
   const needed = Object.keys(services['rollcall']?.depends_on ?? {});
-  expect(needed.toSorted()).toEqual(['hub', 'kafka', 'redis', 'registry']);
+  expect(needed.toSorted()).toEqual(['hub', 'kafka-1', 'kafka-2', 'kafka-3', 'redis', 'registry']);
 });
 
 it('in docker-compose.yml Prometheus is configured to scrape Rollcall and to load its alerts, and Grafana to query Prometheus', () => {

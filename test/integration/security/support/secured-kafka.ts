@@ -1,6 +1,5 @@
 import { freePort } from '../../../../stack/free-port.ts';
-import { runCommand } from '../../../../stack/run-command.ts';
-import { startLocalBroker } from '../../support/local-broker.ts';
+import { startTestKafka } from '../../support/local-kafka.ts';
 import type { Certificates } from './certificates.ts';
 
 /** A broker that lets in only clients with credentials, over TLS, and gives them only the rights that they are granted. */
@@ -25,12 +24,11 @@ export async function startSecuredKafka(options: {
   readonly passwords: { readonly plain: string; readonly scram: string };
 }): Promise<SecuredKafka> {
   const { folder, certificates, passwords } = options;
-  const [admin, sasl, mutualTls] = [await freePort(), await freePort(), await freePort()];
-  const { service, java } = await startLocalBroker({
-    name: 'a secured Kafka',
+  const [sasl, mutualTls] = [await freePort(), await freePort()];
+  const kafka = await startTestKafka({
     folder,
-    listeners: [
-      { name: 'ADMIN', port: admin, protocol: 'PLAINTEXT' },
+    brokers: 1,
+    listenersOf: () => [
       { name: 'SASL', port: sasl, protocol: 'SASL_SSL' },
       { name: 'MTLS', port: mutualTls, protocol: 'SSL' },
     ],
@@ -40,15 +38,14 @@ export async function startSecuredKafka(options: {
   return {
     sasl: `127.0.0.1:${sasl}`,
     mutualTls: `127.0.0.1:${mutualTls}`,
-    admin: `127.0.0.1:${admin}`,
+    admin: kafka.brokers[0]?.address ?? '',
     async setPassword(password) {
       const alter = ['--alter', '--entity-type', 'users', '--entity-name', 'rollcall', '--add-config'];
       const added = `SCRAM-SHA-512=[password=${password}]`;
-      const tool = ['kafka.admin.ConfigCommand', '--bootstrap-server', `127.0.0.1:${admin}`];
-      const { code, output } = await runCommand(java.path, [...java.flags, ...tool, ...alter, added]);
+      const { code, output } = await kafka.tool('kafka.admin.ConfigCommand', [...alter, added]);
       if (code !== 0) throw new Error(`the password could not be set: ${output}`);
     },
-    [Symbol.asyncDispose]: () => service.stop(),
+    [Symbol.asyncDispose]: kafka.stop,
   };
 }
 
