@@ -148,8 +148,13 @@ export class TransactionalProducer {
     return this.#end(false);
   }
 
-  /** Ends the connections. What is open stays so, until a next producer opens or the brokers' time-out. */
+  /**
+   * Ends the connections; nothing is sent afterwards. An open transaction stays so until a next producer opens, or until the
+   * brokers' time-out.
+   */
   close(): Promise<void> {
+    this.#identity = null;
+    this.#retriedUntilMs = -Infinity;
     return this.#options.brokers.disconnect();
   }
 
