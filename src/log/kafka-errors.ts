@@ -80,6 +80,14 @@ const TOO_FEW_IN_SYNC: Explanation = {
     'Start the brokers that are down. Rollcall continues by itself once min.insync.replicas of them have caught up.',
 };
 
+const NOT_ENDED: Explanation = {
+  code: 'KAFKA_UNREACHABLE',
+  message: (doing, { type }) =>
+    `Kafka has not ended the last transaction of the tenant yet, while ${doing}: ${type}`,
+  remedy:
+    'Kafka writes the end of a transaction to each of its partitions, which needs min.insync.replicas of the replicas in sync. Start the brokers that are down; Rollcall then continues by itself.',
+};
+
 const FENCED: Explanation = {
   code: 'KAFKA_FENCED',
   message: (doing, { type }) =>
@@ -100,6 +108,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   INVALID_SESSION_TIMEOUT: NOT_ALLOWED,
   NOT_ENOUGH_REPLICAS: TOO_FEW_IN_SYNC,
   NOT_ENOUGH_REPLICAS_AFTER_APPEND: TOO_FEW_IN_SYNC,
+  CONCURRENT_TRANSACTIONS: NOT_ENDED,
   INVALID_PRODUCER_EPOCH: FENCED,
   PRODUCER_FENCED: FENCED,
   INVALID_PRODUCER_ID_MAPPING: FENCED,

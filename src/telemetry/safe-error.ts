@@ -37,9 +37,12 @@ function mayBeShown(error: Error): boolean {
   return isReport(error) || CONNECTION_CODE.test(codeOf(error) ?? '');
 }
 
+/** A reply of Redis, and a request to a Kafka broker that was not done. */
+const REPORTS = new Set(['ReplyError', 'RequestFailure']);
+
 /** Whether a library or the system reports an outside failure: its name, code and message suffice without a stack. */
 function isReport(error: Error): boolean {
-  if (error.name.startsWith('KafkaJS') || error.name === 'ReplyError') return true;
+  if (error.name.startsWith('KafkaJS') || REPORTS.has(error.name)) return true;
   return /^(E[A-Z]{2,}|UND_ERR_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/.test(codeOf(error) ?? '');
 }
 

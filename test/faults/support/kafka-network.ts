@@ -1,7 +1,7 @@
 import { startProxy, type FrameWatch, type Proxy, type Trouble } from './proxy.ts';
 
 /** API keys of requests (Kafka protocol guide, "Protocol API Keys"). */
-const API = { produce: 0, initProducerId: 22, endTxn: 26 } as const;
+const API = { produce: 0, initProducerId: 22, addPartitionsToTxn: 24, endTxn: 26 } as const;
 
 export type KafkaApi = keyof typeof API;
 
