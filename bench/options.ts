@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { brokerCount, type BrokerCount } from '../stack/broker-count.ts';
 import { LINES } from './lines.ts';
 
 export const HELP = `npm run bench -- [--rows 100000] [--rounds 5] [--only <line>] [--json] …
@@ -14,6 +15,7 @@ docs/performance.md explains the numbers.
                          .join(', ')
                          .replaceAll(/(.{1,88})(?:, |$)/g, '$1\n                       ')
                          .trimEnd()}
+  --brokers <n>        how many brokers Kafka has: 3, or 1
   --peers              also Redpanda Connect and dlt beside it, where Go and Python are there to build them
   --sizes <n,…>        instead of the lines: how cost and memory grow, e.g. 100000,1000000,5000000
   --json               print the numbers as JSON on standard output
@@ -25,6 +27,7 @@ docs/performance.md explains the numbers.
 export interface BenchOptions {
   readonly rows: number;
   readonly rounds: number;
+  readonly brokers: BrokerCount;
   readonly isJson: boolean;
   /** Names of lines; empty: all. */
   readonly only: readonly string[];
@@ -44,6 +47,7 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
       rows: { type: 'string' },
       rounds: { type: 'string' },
       only: { type: 'string', multiple: true, default: [] },
+      brokers: { type: 'string', default: '3' },
       peers: { type: 'boolean', default: false },
       sizes: { type: 'string' },
       json: { type: 'boolean', default: false },
@@ -59,6 +63,7 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
   return {
     rows: wholeNumber('--rows', values.rows) ?? 100_000,
     rounds: wholeNumber('--rounds', values.rounds) ?? 5,
+    brokers: brokerCount(values.brokers),
     isJson: values.json,
     only: values.only,
     hasPeers: values.peers,

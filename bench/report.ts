@@ -7,9 +7,10 @@ import { growthCells, lineCells, peerCells, textTable } from './tables.ts';
 const NOISY_LOAD_PER_CORE = 0.3;
 
 /** Reports the lines, then each part that ran, as text. */
-export function reportOf({ lines, growth, parts, cores, cpu, node, loadAtStart }: BenchNumbers): string {
+export function reportOf(numbers: BenchNumbers): string {
+  const { lines, growth, parts, cores, cpu, node, replicas, loadAtStart } = numbers;
   return [
-    `${cores} × ${cpu}, Node ${node}, load ${loadAtStart.toFixed(1)} at the start`,
+    `${cores} × ${cpu}, Node ${node}, ${replicas} replicas a topic, load ${loadAtStart.toFixed(1)} at the start`,
     '',
     ...(lines.length > 0 ? [textTable(lineCells(lines))] : []),
     ...(parts.peers === undefined ? [] : [textTable(peerCells(parts.peers))]),

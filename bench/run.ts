@@ -12,6 +12,8 @@ export interface BenchNumbers {
   readonly node: string;
   readonly cpu: string;
   readonly cores: number;
+  /** Of each topic: as many brokers write every record. */
+  readonly replicas: number;
   /** The load of the last minute before the start; above a fraction of the cores the machine was not idle. */
   readonly loadAtStart: number;
   readonly lines: readonly LineResult[];
@@ -24,9 +26,9 @@ export async function run(
   options: BenchOptions,
   { print, signal }: Pick<Bench, 'print' | 'signal'>,
 ): Promise<BenchNumbers> {
-  const { rows, rounds, only, sizes, profileFolder } = options;
+  const { rows, rounds, brokers, only, sizes, profileFolder } = options;
   const loadAtStart = loadavg()[0] ?? Number.NaN;
-  await using stack = await startStack({ print, signal });
+  await using stack = await startStack({ print, brokers, signal });
   const bench = { stack, rounds, profileFolder, print, signal };
   const growth = await measureGrowth(bench, sizes);
   const parts = sizes.length > 0 ? {} : await measureLines(bench, options);
@@ -34,6 +36,7 @@ export async function run(
     node: process.version,
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
+    replicas: stack.replicationFactor,
     loadAtStart,
     lines: resultsOf(parts, { rows, rounds, loadAtStart, only }),
     parts,

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { brokerCount } from '../stack/broker-count.ts';
 import { startStack } from '../stack/start-stack.ts';
 import { startHub } from './hub-process.ts';
 import { deleteTopics, runConfig, startRollcall } from './rollcall-process.ts';
 import { sickHubs, sicknessOf } from './sick-hubs.ts';
 
-const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>] [--idle <seconds>] [--sick]
+const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>] [--idle <seconds>] [--sick] [--brokers 3|1]
 
 Starts \`rollcall run\` twice with that many tenants of one small district, on real Kafka, schema registry and Redis: first
 with empty services, then again. Prints when the tenants are served, which errors occur meanwhile, and the maximum
@@ -145,6 +146,7 @@ async function main(): Promise<void> {
       tenants: { type: 'string', default: '100' },
       collections: { type: 'string', default: 'all' },
       idle: { type: 'string', default: '0' },
+      brokers: { type: 'string', default: '3' },
       sick: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -158,7 +160,7 @@ async function main(): Promise<void> {
   const interrupt = new AbortController();
   const { signal } = interrupt;
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt.abort());
-  await using stack = await startStack({ print, signal });
+  await using stack = await startStack({ print, brokers: brokerCount(values.brokers), signal });
   await using hub = await startHub({ rows: 0, students: STUDENTS, signal });
   await using sick = await sickHubs();
   const services = new Map([

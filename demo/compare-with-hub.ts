@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
 import { chainProblems } from '../test/oracle/absences.ts';
-import { differences } from '../test/oracle/rows.ts';
+import { differences, doubledRecords } from '../test/oracle/rows.ts';
 import { absentStudents, scheduleDifferences, type Days } from '../test/oracle/schedules.ts';
 import {
   compactedView,
@@ -22,7 +22,10 @@ export interface ComparedTopic {
   readonly differences: readonly string[];
 }
 
-/** Reads all topics from the beginning, like a consumer that knows only the contract, and compares them with the hub. */
+/**
+ * Reads all topics from the beginning, like a consumer that knows only the contract, compares them with the hub, and looks for
+ * records that stand twice.
+ */
 export async function compareWithHub(options: {
   servers: Servers;
   hub: ReferenceHub;
@@ -53,7 +56,7 @@ function comparisonOf(
   switch (collection) {
     case 'rejects':
     case 'progress':
-      return { verdict: '', differences: [] };
+      return { verdict: '', differences: doubledRecords(records).slice(0, MOST_SHOWN) };
     case 'absences':
       return {
         verdict: 'the tail of every chain that is not deleted',

@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util';
 import { RollcallError } from '../src/errors.ts';
 import { startReferenceHub, type ReferenceHub } from '../reference-hub/start-reference-hub.ts';
+import { brokerCount, type BrokerCount } from '../stack/broker-count.ts';
 import { StackError } from '../stack/errors.ts';
 import { startStack } from '../stack/start-stack.ts';
 import { mirrorDistrict } from './mirror-district.ts';
 import { count, createScreen, type Screen } from './screen.ts';
 
-const HELP = `npm run demo -- [--for 60s] [--students 400] [--seed 1] [--changes-per-minute 90]
+const HELP = `npm run demo -- [--for 60s] [--students 400] [--seed 1] [--changes-per-minute 90] [--brokers 3]
 
 Starts real Kafka, schema registry and Redis, an invented school district that changes, and Rollcall between them;
 shows what a consumer of the topics gets, decoded: each change of an absence with its times and class, other records
@@ -18,6 +19,7 @@ one by one while they are few. Ctrl-C stops it.
   --students <n>              size of the district
   --seed <n>                  another district
   --changes-per-minute <n>    how often it changes
+  --brokers <n>               how many brokers Kafka has: 3, or 1, which needs less memory
 `;
 
 interface Options {
@@ -25,6 +27,7 @@ interface Options {
   readonly students: number;
   readonly seed: number;
   readonly changesPerMinute: number;
+  readonly brokers: BrokerCount;
 }
 
 function readOptions(): Options | null {
@@ -34,6 +37,7 @@ function readOptions(): Options | null {
       students: { type: 'string', default: '400' },
       seed: { type: 'string', default: '1' },
       'changes-per-minute': { type: 'string', default: '90' },
+      brokers: { type: 'string', default: '3' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -43,6 +47,7 @@ function readOptions(): Options | null {
     students: wholeNumber('--students', values.students),
     seed: wholeNumber('--seed', values.seed),
     changesPerMinute: wholeNumber('--changes-per-minute', values['changes-per-minute']),
+    brokers: brokerCount(values.brokers),
   };
 }
 
@@ -65,6 +70,7 @@ async function demo(options: Options, screen: Screen, interrupted: AbortSignal):
   );
   await using stack = await startStack({
     print: (line) => print(colors.dim(`  stack  ${line}`)),
+    brokers: options.brokers,
     signal: interrupted,
   });
   const hub = await startReferenceHub({

@@ -15,11 +15,11 @@ const composeFile = join(checkout, 'docker-compose.yml');
 const projectPrefix = 'rollcall-stack-';
 const registeredWithinMs = 60_000;
 
-/** Of Kafka in docker-compose.yml. */
-export const COMPOSE_BROKERS = 3;
-
 /** What runs in docker-compose.yml for a service: names, the variables of their ports on this machine, and the usual ports. */
-const containers: Record<ServiceName, readonly { name: string; variable: string; usual: number }[]> = {
+export const composeContainers: Record<
+  ServiceName,
+  readonly { name: string; variable: string; usual: number }[]
+> = {
   kafka: [
     { name: 'kafka-1', variable: 'ROLLCALL_KAFKA_PORT', usual: 9092 },
     { name: 'kafka-2', variable: 'ROLLCALL_KAFKA_PORT_2', usual: 9093 },
@@ -30,7 +30,7 @@ const containers: Record<ServiceName, readonly { name: string; variable: string;
 };
 
 const containersOf = (wanted: readonly ServiceName[]): string[] =>
-  wanted.flatMap((name) => containers[name].map((container) => container.name));
+  wanted.flatMap((name) => composeContainers[name].map((container) => container.name));
 
 /** Whether a Docker engine answers and has the Compose plugin; prints a line if only the plugin is missing. */
 export async function findDockerEngine(print: (line: string) => void): Promise<boolean> {
@@ -125,7 +125,7 @@ async function choosePorts(
   const addresses: Addresses = {};
   for (const name of wanted) {
     const chosen: number[] = [];
-    for (const { variable, usual } of containers[name]) {
+    for (const { variable, usual } of composeContainers[name]) {
       const port = (await canListen(usual)) ? usual : await freePort();
       ports[variable] = String(port);
       chosen.push(port);

@@ -1,5 +1,5 @@
 import {
-  COMPOSE_BROKERS,
+  composeContainers,
   findDockerEngine,
   startComposeServices,
   startTestcontainers,
@@ -53,7 +53,7 @@ export interface Stack extends AsyncDisposable {
  * @throws StackError with a remedy when that is not possible.
  */
 export async function startStack(options: StartStackOptions): Promise<Stack> {
-  const { print, brokers = COMPOSE_BROKERS, prefer = 'docker-compose' } = options;
+  const { print, brokers = 3, prefer = 'docker-compose' } = options;
   const signal = options.signal ?? new AbortController().signal;
   const given = givenAddresses(process.env);
   const wanted = serviceNames.filter((name) => given[name] === undefined);
@@ -94,8 +94,9 @@ type StartWantedOptions = StartServicesOptions & { prefer: NonNullable<StartStac
 async function startWanted({ prefer, ...options }: StartWantedOptions): Promise<StartedBy> {
   const { wanted, brokers, print, signal } = options;
   const names = wanted.join(', ');
-  if (wanted.includes('kafka') && brokers !== COMPOSE_BROKERS) {
-    print(`starting ${names} as local processes (docker-compose.yml has ${COMPOSE_BROKERS} brokers)`);
+  const inCompose = composeContainers.kafka.length;
+  if (wanted.includes('kafka') && brokers !== inCompose) {
+    print(`starting ${names} as local processes (docker-compose.yml has ${inCompose} brokers)`);
   } else if (await findDockerEngine(print)) {
     print(`starting ${names} in Docker`);
     const start = prefer === 'testcontainers' ? startTestcontainers : startComposeServices;

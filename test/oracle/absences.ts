@@ -1,6 +1,6 @@
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { recordHistory, type HubState, type HubStates, type Row } from './history.ts';
-import { compactedView, where, type TopicRecord } from './rows.ts';
+import { compactedView, doubledRecords, where, type OrderOptions, type TopicRecord } from './rows.ts';
 
 /* Checks `absences` and `absence-changes` by the contract alone (spec 3; invariants 6 and 11). */
 
@@ -58,15 +58,18 @@ function changeOf(value: Row | null): LoggedChange | null {
   );
 }
 
-/** Compares with the present state of a hub whose chains are sound; the first problems. */
+/** Compares with the present state of a hub whose chains are sound; the first problems, and first records that stand twice. */
 export function chainProblems(options: {
   hub: Pick<ReferenceHub, 'district'>;
   absences: Records;
   changes: Records;
+  mayRepeat?: OrderOptions['mayRepeat'];
 }): string[] {
   const states = recordHistory(options.hub, ['absence-versions']).of('absence-versions');
   const hub = { states, chains: chainsOf(states) };
   return [
+    ...doubledRecords(options.absences, options).map((why) => `absences ${why}`),
+    ...doubledRecords(options.changes, options).map((why) => `changes ${why}`),
     ...problemsOfSteps(options.changes),
     ...studentProblems(options),
     ...problemsOfChains(options, hub),

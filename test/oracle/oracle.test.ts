@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { createMemoryStore } from '../../src/state/memory-state.ts';
+import { chainProblems } from './absences.ts';
 import { StateHistory, type Row } from './history.ts';
 import { notAsTheHub, wronglyPublished } from './oracle.ts';
 import { problemsOfCounts, problemsOfIndex, type Evidence } from './progress.ts';
-import type { TopicRecord } from './rows.ts';
+import { differences, type TopicRecord } from './rows.ts';
+import { scheduleDifferences } from './schedules.ts';
 
 /* A small log that is right; each wrong change of it must be found. */
 
@@ -154,6 +157,22 @@ function withValue(topic: string, at: number, fields: Row): Evidence {
   return changed(topic, at, ({ value }) => ({ value: { ...value, ...fields } }));
 }
 
+/** A topic in which a record stands twice; `change`: what of its second copy is another. */
+function doubled(
+  topic: string,
+  at: number,
+  change: (record: TopicRecord) => Partial<TopicRecord> = () => ({}),
+): TopicRecord[] {
+  const records = SOUND.get(topic) ?? [];
+  const record = records[at] as TopicRecord;
+  const copy = { ...record, offset: record.offset + 1, ...change(record) };
+  const later = records.slice(at + 1).map((each) => Object.assign({}, each, { offset: each.offset + 1 }));
+  return [...records.slice(0, at + 1), copy, ...later];
+}
+
+/** As if other content had been published under an id of its own. */
+const otherId = ({ headers }: TopicRecord) => ({ headers: { ...headers, ce_id: 'another' } });
+
 const [, , , THIRD = [], , LAST = []] = TRANSACTIONS;
 
 describe('the oracle', () => {
@@ -177,6 +196,10 @@ describe('the oracle', () => {
     ['removed twice', () => added(5, ['users', 'a', null])],
     ['published before the hub had it', () => changed('users', 2, () => ({ publishedAtMs: 1 }))],
     ['two records have one ce_id', () => changed('users', 1, () => ({ headers: { ce_id: 'users 0' } }))],
+    ['two records have one ce_id: a', () => new Map([...SOUND, ['users', doubled('users', 0)]])],
+    ['two records have one ce_id: users', () => new Map([...SOUND, ['progress', doubled('progress', 0)]])],
+    ['published twice: a', () => new Map([...SOUND, ['users', doubled('users', 0, otherId)]])],
+    ['published twice: x1', () => new Map([...SOUND, ['absences', doubled('absences', 0, otherId)]])],
     ['missing from the topic', () => replaced(0, ['users', 'a', inTopic('A')])],
     ['not at the hub', () => replaced(4)],
     ['.familyName differs', () => added(4, ['users', 'b', { ...inTopic('C'), sourcedId: 'b' }])],
@@ -225,6 +248,49 @@ describe('the oracle', () => {
     ['says 7 rows published', () => withValue('progress', -1, { rowsPublished: 7 })],
   ])('finds "%s"', (problem, plant) => {
     expect(problemsOf(plant()).join('\n')).toContain(problem);
+  });
+
+  /** A hub at rest, as the log has it in the end. */
+  const hub = {
+    district: {
+      snapshot: (collection: string) =>
+        [...HUB.of(collection).values()].flatMap((states) => states.at(-1)?.row ?? []),
+    },
+  } as unknown as ReferenceHub;
+
+  it.each<[string, string, (records: readonly TopicRecord[]) => string[]]>([
+    ['rows', 'users', (records) => differences({ hub, collection: 'users', records })],
+    [
+      'absences',
+      'absences',
+      (absences) => chainProblems({ hub, absences, changes: SOUND.get('absence-changes') ?? [] }),
+    ],
+    [
+      'changes of absences',
+      'absence-changes',
+      (changes) => chainProblems({ hub, absences: SOUND.get('absences') ?? [], changes }),
+    ],
+    [
+      'schedules',
+      'users',
+      (records) => scheduleDifferences({ hub, students: [], days: { from: '', to: '' }, records }),
+    ],
+  ])('each comparison finds records that stand twice, as that of %s', (_, topic, problemsOfTopic) => {
+    const text = (records: readonly TopicRecord[] = []) => problemsOfTopic(records).join('\n');
+    expect(text(SOUND.get(topic))).not.toMatch(/one ce_id|published twice/);
+    expect(text(doubled(topic, 0))).toContain('two records have one ce_id');
+    expect(text(doubled(topic, 0, otherId))).toContain('published twice');
+  });
+
+  it('a comparison allows what was republished only where it is told to, and the same record never', () => {
+    const problems = (records: readonly TopicRecord[], mayRepeat: boolean) =>
+      differences({ hub, collection: 'users', records, mayRepeat: () => mayRepeat });
+    const republished = doubled('users', 1, otherId);
+    expect(problems(republished, true)).toEqual([]);
+    expect(problems(republished, false)).toEqual([expect.stringContaining('published twice: b')]);
+    expect(problems(doubled('users', 1), true)).toEqual([
+      expect.stringContaining('two records have one ce_id: b'),
+    ]);
   });
 
   it('finds an index that differs from its topic, or is elsewhere', async () => {

@@ -13,8 +13,15 @@ import {
   type TrueChains,
 } from './absences.ts';
 import type { HubHistory, Row } from './history.ts';
-import { problemsOfProgress, repeatedIds, type Evidence, type ProgressOptions } from './progress.ts';
-import { compactedView, differenceFrom, differing, problemsOfOrder, type OrderOptions } from './rows.ts';
+import { problemsOfProgress, type Evidence, type ProgressOptions } from './progress.ts';
+import {
+  compactedView,
+  differenceFrom,
+  differing,
+  problemsOfOrder,
+  repeatedIds,
+  type OrderOptions,
+} from './rows.ts';
 
 /*
  * The history of a hub says what the topics of its tenant may hold at any time, and must hold once it is at rest. The same

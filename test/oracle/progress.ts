@@ -2,7 +2,7 @@ import { isDerivedCollection, sourceOf, type CollectionName } from '../../src/mo
 import { splitCompositeKey } from '../../src/model/keys.ts';
 import type { CollectionIndex } from '../../src/state/index-store.ts';
 import type { Row } from './history.ts';
-import { compactedView, where, type TopicRecord } from './rows.ts';
+import { compactedView, type TopicRecord } from './rows.ts';
 
 /* Checks `progress`, and what an index says, against the records of the topics (invariant 1). */
 
@@ -33,17 +33,6 @@ export interface ProgressOptions {
   readonly clocksAgree?: boolean | undefined;
   /** Topics that lost records on purpose; of their collections only the numbers are checked. */
   readonly lost?: readonly string[] | undefined;
-}
-
-/** Records whose `ce_id` an earlier record of their topic has. */
-export function repeatedIds(records: Records): string[] {
-  const ids = new Set<unknown>();
-  return records.flatMap((record) => {
-    const id = record.headers['ce_id'];
-    const isRepeated = ids.has(id);
-    ids.add(id);
-    return isRepeated ? [`two records have one ce_id: ${where(record)}`] : [];
-  });
 }
 
 /**

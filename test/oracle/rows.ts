@@ -44,6 +44,28 @@ export function where({ topic, partition, offset, transaction }: TopicRecord): s
   return transaction === undefined ? place : `${place} in transaction ${transaction}`;
 }
 
+/** Records whose `ce_id` an earlier record of their topic has. */
+export function repeatedIds(records: readonly TopicRecord[]): string[] {
+  const ids = new Set<string | undefined>();
+  return records.flatMap((record) => {
+    const id = record.headers['ce_id'];
+    const isRepeated = ids.has(id);
+    ids.add(id);
+    return isRepeated ? [`two records have one ce_id: ${record.key}, ${where(record)}`] : [];
+  });
+}
+
+/**
+ * Those of all records of a topic that stand twice in it: an earlier one has their `ce_id`, or the one before of their key has
+ * their content. Each comparison asks for them, since the last records of the keys do not show them.
+ */
+export function doubledRecords(
+  records: readonly TopicRecord[],
+  options: Pick<OrderOptions, 'mayRepeat'> = {},
+): string[] {
+  return [...repeatedIds(records), ...problemsOfOrder({ ...options, records })];
+}
+
 /** Each key that differs between what is there and what is wanted, and how; empty when they are equal. */
 export function differing<Found, Wanted>(
   found: ReadonlyMap<string, Found>,
@@ -60,7 +82,10 @@ export function differing<Found, Wanted>(
   return problems;
 }
 
-/** The first differences between the compacted topic and the present hub, each with its key; empty when they are equal. */
+/**
+ * The first differences between the compacted topic and the present hub, each with its key, and records that stand twice;
+ * empty when they are equal.
+ */
 export function differences(options: {
   hub: Pick<ReferenceHub, 'district'>;
   /** The topic's last part. */
@@ -70,10 +95,12 @@ export function differences(options: {
   afterschoolIds?: readonly string[] | undefined;
   /** Keys that the hub has and the topic must not have, such as those of unreadable rows. */
   unreadable?: ReadonlySet<string> | undefined;
+  mayRepeat?: OrderOptions['mayRepeat'];
 }): string[] {
   const { records, unreadable = new Set() } = options;
   const wanted = new Map([...expectedRows(options)].filter(([key]) => !unreadable.has(key)));
-  return differing(compactedView(records), wanted, differenceFrom).slice(0, MOST_TOLD);
+  const different = differing(compactedView(records), wanted, differenceFrom);
+  return [...different, ...doubledRecords(records, options)].slice(0, MOST_TOLD);
 }
 
 /** Null when a record has the content of a row of the hub. `without`: fields that are not compared. */
@@ -118,8 +145,8 @@ export interface OrderOptions {
   readonly lostAt?: readonly number[] | undefined;
   /** Whether there is a reason for a removal other than that the row left the hub. */
   readonly isExcused?: ((record: TopicRecord) => boolean) | undefined;
-  /** Whether a record may repeat the one before, since another record of its transaction takes it along. */
-  readonly isAlong?: ((record: TopicRecord) => boolean) | undefined;
+  /** Whether a record may have the content of the one before, as one that was republished does. */
+  readonly mayRepeat?: ((record: TopicRecord) => boolean) | undefined;
   readonly without?: readonly string[] | undefined;
 }
 
@@ -153,7 +180,7 @@ function problemsOfKey(records: readonly TopicRecord[], options: OrderOptions): 
     last = record.value === null ? null : record;
     const isAgain = before === null ? record.value === null : repeats(record, before);
     if (isAgain && record.value === null && lostAt.length === 0) problems.push(['removed twice', record]);
-    if (isAgain && record.value !== null && options.isAlong?.(record) !== true)
+    if (isAgain && record.value !== null && options.mayRepeat?.(record) !== true)
       problems.push(['published twice', record]);
     if (isAgain || states === undefined) continue;
     const isExcused = record.value === null && options.isExcused?.(record) === true;
@@ -180,7 +207,8 @@ function problemsOfKey(records: readonly TopicRecord[], options: OrderOptions): 
 }
 
 function repeats(record: TopicRecord, before: TopicRecord): boolean {
-  return record.value !== null && record.headers['content-hash'] === before.headers['content-hash'];
+  const hash = record.headers['content-hash'];
+  return hash !== undefined && hash === before.headers['content-hash'];
 }
 
 function whyUnheardOf(

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { textIn } from '../integration/support/rows.ts';
 import type { Row } from './history.ts';
-import { compactedView, type TopicRecord } from './rows.ts';
+import { compactedView, doubledRecords, type TopicRecord } from './rows.ts';
 
 /** Days by the clock in Oslo, both included. */
 export interface Days {
@@ -37,7 +37,7 @@ export function hubDays(hub: ReferenceHub, students: Iterable<string>, days: Day
 
 /**
  * The first differences between the topic and the hub: the topic must have every day with lessons of every wanted student,
- * and otherwise only days that became empty. Empty when they are equal.
+ * and otherwise only days that became empty, and no record twice. Empty when they are equal.
  */
 export function scheduleDifferences(options: {
   hub: ReferenceHub;
@@ -61,7 +61,7 @@ export function scheduleDifferences(options: {
     const mayBeEmpty = becameEmpty === 'any' && (value?.['lessons'] as unknown[] | undefined)?.length === 0;
     if (!expected.has(key) && !mayBeEmpty) found.push(`${key}: not at the hub`);
   }
-  return found.slice(0, 10);
+  return [...found, ...doubledRecords(records)].slice(0, 10);
 }
 
 function dayDifferences(key: string, lessons: readonly Row[], value: Row): string[] {

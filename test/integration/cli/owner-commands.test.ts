@@ -157,6 +157,8 @@ describe('by the command itself', () => {
     const published = await republish(false, 'users', '--key', ...named, 'nobody');
     expect(published).toMatchObject([1, { published: 2, missing: ['nobody'] }]);
     await expectAgain('users', ends, named);
+    mirror.republished.add('users');
+    expect(await mirror.differences('users')).toEqual({});
   });
 
   it('republish of a collection that lost most of its rows withholds their removal and exits with 3', async () => {

@@ -12,6 +12,7 @@ import {
   type TopicRecord,
   withAdmin,
 } from '../support/stack-kafka.ts';
+import { doubledRecords } from '../../oracle/rows.ts';
 import { DAY_MS, openScheduleMirror, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { TERM_MORNING_MS } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
@@ -152,6 +153,7 @@ class Joins {
   /** Each version of each absence is joined once, in the order of the topic, whatever was killed. */
   async expectEachOnce(): Promise<void> {
     const [joined, absences] = [await this.streamsRecords(), await this.mirror.records('absences')];
+    expect(doubledRecords(absences)).toEqual([]);
     expect(repetitions(joined)).toEqual([]);
     expect(versionSteps(joined, 'version')).toEqual(versionSteps(absences, 'sourcedId'));
   }

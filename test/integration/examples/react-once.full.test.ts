@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
+import { doubledRecords } from '../../oracle/rows.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { buildJava, buildPython } from './example-process.ts';
 import { Reactor } from './reactor.ts';
@@ -14,7 +15,9 @@ beforeAll(async () => {
 
 /** Expects one reaction to each event that is news, in the order of its absence, and no other reaction. */
 async function expectEachOnce(mirror: Mirror, reactor: Reactor, startedAtMs = 0): Promise<number> {
-  const events = (await mirror.records('absence-changes')).filter(
+  const records = await mirror.records('absence-changes');
+  expect(doubledRecords(records)).toEqual([]);
+  const events = records.filter(
     ({ value, publishedAtMs }) =>
       value !== null && value['snapshot'] === false && publishedAtMs >= startedAtMs,
   );

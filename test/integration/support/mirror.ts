@@ -29,7 +29,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { createEventLog } from '../../../src/telemetry/log-events.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { problemsOfIndex } from '../../oracle/progress.ts';
-import { differences } from '../../oracle/rows.ts';
+import { differences, doubledRecords } from '../../oracle/rows.ts';
 
 type Json = Record<string, unknown>;
 
@@ -140,6 +140,8 @@ class RunningMirror {
   readonly tenantId = 'north';
   /** The configuration as text (JSON, which is YAML too), for a process of its own. */
   readonly configText: string;
+  /** Topics in which the test had content published again: their records may repeat the ones before. */
+  readonly republished = new Set<string>();
   /** All events since the start, except `sync-page`. */
   readonly events: PipelineEvent[] = [];
   /** Lines of the log at level debug. */
@@ -292,30 +294,44 @@ class RunningMirror {
     );
   }
 
-  /** By collection, the differences between its topic and the hub; empty when all are equal. Default: all collections. */
+  /**
+   * By collection, the differences between its topic and the hub, and records that stand twice; empty when all are equal.
+   * Default: all collections, and records that stand twice in any other topic.
+   */
   async differences(...collections: CollectionName[]): Promise<Record<string, string[]>> {
     // The hub does not say whose schedules are wanted: they have tests of their own.
-    const all = this.#collections().filter((name) => name !== 'schedules');
-    const chosen = collections.length > 0 ? collections : all;
-    const records = Map.groupBy(
-      await readTopics(chosen.map((collection) => this.topic(collection))),
+    const compared = new Set<string>(
+      collections.length > 0 ? collections : this.#collections().filter((name) => name !== 'schedules'),
+    );
+    const suffixes = collections.length > 0 ? collections : [...this.#dataSuffixes(), 'progress'];
+    const byTopic = Map.groupBy(
+      await readTopics(suffixes.map((suffix) => this.topic(suffix))),
       ({ topic }) => topic,
     );
-    const { hub } = this;
+    const { hub, republished } = this;
     const { afterschools: afterschoolIds = [] } = this.#options;
-    const found = chosen.map((collection): [string, string[]] => {
-      const own = records.get(this.topic(collection)) ?? [];
-      return [collection, differences({ hub, collection, records: own, afterschoolIds })];
+    const found = suffixes.map((suffix): [string, string[]] => {
+      const records = byTopic.get(this.topic(suffix)) ?? [];
+      const mayRepeat = () => republished.has(suffix);
+      return [
+        suffix,
+        compared.has(suffix)
+          ? differences({ hub, collection: suffix, records, afterschoolIds, mayRepeat })
+          : doubledRecords(records, { mayRepeat }),
+      ];
     });
     return Object.fromEntries(found.filter(([, different]) => different.length > 0));
   }
 
-  /** Those of all collections, including derived ones. The changelog is internal. */
-  #dataTopics(): string[] {
+  /** Of all collections, including derived ones. The changelog is internal. */
+  #dataSuffixes(): string[] {
     return this.#open.tenant.topics
       .map(({ suffix }) => suffix)
-      .filter((suffix) => suffix !== 'progress' && suffix !== STATE_TOPIC)
-      .map((suffix) => this.topic(suffix));
+      .filter((suffix) => suffix !== 'progress' && suffix !== STATE_TOPIC);
+  }
+
+  #dataTopics(): string[] {
+    return this.#dataSuffixes().map((suffix) => this.topic(suffix));
   }
 
   #collections(): CollectionName[] {

@@ -65,7 +65,7 @@ export function problemsOfLog(world: TenantWorld): string[] {
         !isNamed(world, { topic, key }, world.broker.transactions[transaction]?.by) ||
         isGiven(world, [topic, key]),
       // A version that is published under another mapping takes its absence along, which may show it so already.
-      isAlong: ({ transaction, value }) =>
+      mayRepeat: ({ transaction, value }) =>
         topic === 'absences' && changed.has(`${transaction} ${String(value?.['sourcedId'])}`),
     }),
   });

@@ -4,10 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../../src/config.ts';
+import { composeContainers } from '../../../stack/docker-services.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));
 
 interface Service {
+  readonly image?: string;
+  readonly environment?: Readonly<Record<string, string | number>>;
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
   readonly cap_drop?: readonly string[];
@@ -36,6 +39,35 @@ it('docker-compose.yml publishes ports on this machine only, and gives no servic
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
     expect([cap_drop, security_opt]).toEqual([['ALL'], ['no-new-privileges:true']]);
   }
+});
+
+it('the stack of the tests starts services of docker-compose.yml, at the ports that their variables say', () => {
+  for (const { name, variable, usual } of Object.values(composeContainers).flat()) {
+    const [port = '', ...others] = services[name]?.ports ?? [];
+    expect([name, port.slice(0, port.lastIndexOf(':')), others]).toEqual([
+      name,
+      `127.0.0.1:\${${variable}:-${usual}}`,
+      [],
+    ]);
+  }
+});
+
+it('the brokers in docker-compose.yml are the voters of one cluster, and each tells clients where it is published', () => {
+  const brokers = Object.entries(services).filter(([, { image }]) => image?.startsWith('apache/kafka:'));
+  const voters = brokers.map(
+    ([name, { environment = {} }]) => `${environment['KAFKA_NODE_ID']}@${name}:9095`,
+  );
+  for (const [name, { environment = {}, ports: [port = ''] = [] }] of brokers) {
+    const [, onMachine] = /^127\.0\.0\.1:(.+):9092$/.exec(port) ?? [];
+    expect(environment).toMatchObject({
+      CLUSTER_ID: expect.any(String) as string,
+      KAFKA_CONTROLLER_QUORUM_VOTERS: voters.join(','),
+      KAFKA_LISTENERS: 'HOST://:9092,NETWORK://:19092,CONTROLLER://:9095',
+      KAFKA_ADVERTISED_LISTENERS: `HOST://localhost:${onMachine},NETWORK://${name}:19092`,
+      KAFKA_DEFAULT_REPLICATION_FACTOR: brokers.length,
+    });
+  }
+  expect([brokers.length, new Set(brokers.flatMap(([, { volumes }]) => volumes)).size]).toEqual([3, 3]);
 });
 
 it("in docker-compose.yml Rollcall's configuration is valid, and names only services that are there", () => {
