@@ -48,6 +48,19 @@ function isOfLibrary({ name }: KafkaFailure): boolean {
   return name.startsWith('KafkaJS') || name === 'RequestFailure';
 }
 
+const CONNECTION_FAILURES = new Set([
+  'KafkaJSConnectionError',
+  'KafkaJSConnectionClosedError',
+  'KafkaJSRequestTimeoutError',
+  'KafkaJSBrokerNotFound',
+  'KafkaJSLockTimeout',
+]);
+
+/** Whether the connection to one broker failed, so that another attempt may succeed, perhaps at another broker. */
+export function isOfConnection({ name }: Pick<KafkaFailure, 'name'>): boolean {
+  return CONNECTION_FAILURES.has(name);
+}
+
 function isLogin(failure: KafkaFailure): boolean {
   return failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED';
 }

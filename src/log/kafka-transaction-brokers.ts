@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { partitionName } from '../model/topic-names.ts';
-import { innermost } from './kafka-errors.ts';
+import { innermost, isOfConnection } from './kafka-errors.ts';
 import type { KafkaBroker, KafkaCluster, KafkaRequest } from './kafka-cluster.ts';
 import { encodeProduceRequest } from './produce-request.ts';
 import {
@@ -148,15 +148,6 @@ function typeOf(errorCode: number): string {
   return errorCode === PRODUCER_FENCED ? 'PRODUCER_FENCED' : type;
 }
 
-/** As kafkajs names the failures of a connection. */
-const CONNECTION_FAILURES = new Set([
-  'KafkaJSConnectionError',
-  'KafkaJSConnectionClosedError',
-  'KafkaJSRequestTimeoutError',
-  'KafkaJSBrokerNotFound',
-  'KafkaJSLockTimeout',
-]);
-
 function asked<T>(request: () => Promise<T>): Promise<T> {
   return orFailure('unanswered', request);
 }
@@ -170,10 +161,11 @@ async function orFailure<T>(without: 'unsent' | 'unanswered', work: () => Promis
   try {
     return await work();
   } catch (error) {
-    const { name, type } = innermost(error);
+    const failure = innermost(error);
+    const { name, type } = failure;
     if (name === 'KafkaJSProtocolError' && type !== undefined)
       throw new RequestFailure('refused', { type, cause: error });
-    if (CONNECTION_FAILURES.has(name)) throw new RequestFailure(without, { cause: error });
+    if (isOfConnection(failure)) throw new RequestFailure(without, { cause: error });
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
-import { innermost, kafkaError } from './kafka-errors.ts';
+import { innermost, isOfConnection, kafkaError } from './kafka-errors.ts';
 
 export interface PartitionRange {
   readonly partition: number;
@@ -18,22 +18,24 @@ export function listTopics(admin: Pick<Admin, 'listTopics'>): Promise<string[]> 
 }
 
 const LEADER_MOVED = new Set(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE']);
-const ATTEMPTS = 50;
+/** A broker that dies is noticed after 9 s (`broker.session.timeout.ms`), and its partitions then have other leaders. */
+const WITHIN_MS = 25_000;
 const BETWEEN_ATTEMPTS_MS = 100;
 
 /**
  * Returns the range of readable offsets of a topic's partitions, in the order of the partitions.
  *
  * kafkajs always requests offsets with `read_committed`, so `high` stops at an open transaction and does not show how
- * far an unfinished write got. This waits while a leader moves, and for a topic that `isNew` also while brokers do not
- * know it yet; kafkajs would fail.
+ * far an unfinished write got. This waits while a leader moves or a broker is away, and for a topic that `isNew` also while
+ * brokers do not know it yet; kafkajs would fail.
  */
 export async function fetchOffsets(
   admin: Admin,
   topic: string,
   options: { isNew: boolean } = { isNew: false },
 ): Promise<PartitionRange[]> {
-  for (let attempt = 1; ; attempt += 1) {
+  const untilMs = performance.now() + WITHIN_MS;
+  for (;;) {
     try {
       const offsets = await admin.fetchTopicOffsets(topic);
       return offsets
@@ -41,12 +43,15 @@ export async function fetchOffsets(
         .toSorted((a, b) => a.partition - b.partition);
     } catch (error) {
       // kafkajs throws a TypeError if another request refreshes the metadata before the answer arrives.
-      const { type = '' } = innermost(error);
+      const failure = innermost(error);
+      const { type = '' } = failure;
       const isTransient =
         error instanceof TypeError ||
         LEADER_MOVED.has(type) ||
+        isOfConnection(failure) ||
         (options.isNew && type === 'UNKNOWN_TOPIC_OR_PARTITION');
-      if (attempt === ATTEMPTS || !isTransient) throw kafkaError(error, `reading the offsets of ${topic}`);
+      if (performance.now() > untilMs || !isTransient)
+        throw kafkaError(error, `reading the offsets of ${topic}`);
       await delay(BETWEEN_ATTEMPTS_MS);
     }
   }
