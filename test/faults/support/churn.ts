@@ -7,11 +7,15 @@ export const CHURNED = ['users', 'enrollments', 'results', 'absence-versions'];
 /** Rows of these also change in ways that a living district does not know. */
 const ODD = ['users', 'results'];
 
+/** Of the rows of a collection; the guard of deletions holds half of a day, however long a fault takes. */
+const MOST_REMOVED = 0.25;
+
 /** A hub that changes by a seed, with the history of all its states. */
 export class Churn {
   readonly history: HubHistory;
   readonly #hub: ReferenceHub;
   readonly #random: ReturnType<typeof createRandom>;
+  readonly #removed = new Map<string, number>();
   /** Rows as they were before they were changed or left. */
   readonly #before: { readonly collection: string; readonly row: Row }[] = [];
 
@@ -38,15 +42,19 @@ export class Churn {
   #changeOddly(): void {
     const { district } = this.#hub;
     const collection = this.#random.pick(ODD);
-    const id = this.#random.pick(district.ids(collection));
+    const ids = district.ids(collection);
+    const id = this.#random.pick(ids);
     const row = district.get(collection, id);
     const kind = this.#random.below(20);
     if (kind === 0) district.restamp();
     else if (kind < 8) this.#putBack();
     else if (row !== undefined) {
       this.#before.push({ collection, row });
-      if (kind < 14) district.remove(collection, id);
-      else
+      const removed = this.#removed.get(collection) ?? 0;
+      if (kind < 14 && removed < ids.length * MOST_REMOVED) {
+        this.#removed.set(collection, removed + 1);
+        district.remove(collection, id);
+      } else
         district.patch(
           collection,
           id,
