@@ -6,8 +6,6 @@ import { troubledTenant, type TroubledTenant } from '../support/tenant.ts';
 const RESTARTED_FOR_MS = 10 * 60_000;
 const TEST_TIMEOUT_MS = 3 * RESTARTED_FOR_MS;
 const LOOK_EVERY_MS = 250;
-const CHANGES = 5;
-const CHANGES_EVERY_MS = 5_000;
 /** A session that failed begins anew after 30 s at most, and then takes the tenant over. */
 const NOT_READY_AT_MOST_MS = 60_000;
 
@@ -38,12 +36,6 @@ class Readiness implements AsyncDisposable {
   }
 }
 
-/** Few enough that no deletion is withheld after ten minutes. */
-function changesOf({ churn }: TroubledTenant): Disposable {
-  const timer = setInterval(() => churn.step(CHANGES), CHANGES_EVERY_MS);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
-}
-
 it(
   'rolling restarts of all brokers for ten minutes double nothing, lose nothing, and interrupt the tenant for a minute at most',
   async () => {
@@ -55,7 +47,7 @@ it(
     const readiness = new Readiness(tenant);
     {
       await using _ = readiness;
-      using __ = changesOf(tenant);
+      using __ = tenant.churn.live();
       for (const endAtMs = performance.now() + RESTARTED_FOR_MS; performance.now() < endAtMs; restarts += 1) {
         const broker = kafka.services[restarts % kafka.services.length];
         broker?.kill('SIGTERM');
