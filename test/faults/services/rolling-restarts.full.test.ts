@@ -6,6 +6,8 @@ import { troubledTenant, type TroubledTenant } from '../support/tenant.ts';
 const RESTARTED_FOR_MS = 10 * 60_000;
 const TEST_TIMEOUT_MS = 3 * RESTARTED_FOR_MS;
 const LOOK_EVERY_MS = 250;
+/** A district of thirty pupils must not lose half of them meanwhile. */
+const CHANGES_EVERY_MS = 2_000;
 /** A session that failed begins anew after 30 s at most, and then takes the tenant over. */
 const NOT_READY_AT_MOST_MS = 60_000;
 
@@ -47,7 +49,7 @@ it(
     const readiness = new Readiness(tenant);
     {
       await using _ = readiness;
-      using __ = tenant.churn.live();
+      using __ = tenant.churn.live(CHANGES_EVERY_MS);
       for (const endAtMs = performance.now() + RESTARTED_FOR_MS; performance.now() < endAtMs; restarts += 1) {
         const broker = kafka.services[restarts % kafka.services.length];
         broker?.kill('SIGTERM');

@@ -32,9 +32,9 @@ export class Churn {
     this.history.note();
   }
 
-  /** Makes changes now and then, until it is disposed of. */
-  live(): Disposable {
-    const timer = setInterval(() => this.step(5), 200);
+  /** Makes some changes now and then, until it is disposed of. */
+  live(everyMs = 200): Disposable {
+    const timer = setInterval(() => this.step(5), everyMs);
     return { [Symbol.dispose]: () => clearInterval(timer) };
   }
 
