@@ -253,7 +253,9 @@ export async function deleteTopics(
   for (const { name } of topics) {
     signal.throwIfAborted();
     await admin.deleteTopics({ topics: [name] }).catch((error: unknown) => {
-      const known = kafkaError(error, `deleting ${name}`);
+      const known = kafkaError(error, `deleting ${name}`, [
+        { operation: 'Delete', on: 'topic', names: [name] },
+      ]);
       if (known.code !== 'KAFKA_TOPIC_MISSING') throw known;
     });
   }

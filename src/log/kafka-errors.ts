@@ -1,3 +1,4 @@
+import { named } from '../core/health/decisions.ts';
 import { isUntrusted, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
 
 const MAX_CAUSES = 5;
@@ -65,6 +66,67 @@ function isLogin(failure: KafkaFailure): boolean {
   return failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED';
 }
 
+/** A right as kafka-acls grants it. */
+export interface Right {
+  readonly operation:
+    | 'AlterConfigs'
+    | 'Create'
+    | 'Delete'
+    | 'Describe'
+    | 'DescribeConfigs'
+    | 'Read'
+    | 'Write';
+  readonly on: 'topic' | 'group' | 'transactional-id';
+  /** One that ends with `*` stands for all names that begin so. */
+  readonly names: readonly string[];
+}
+
+const DENIED: Readonly<Record<string, Right['on']>> = {
+  TOPIC_AUTHORIZATION_FAILED: 'topic',
+  GROUP_AUTHORIZATION_FAILED: 'group',
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'transactional-id',
+};
+
+/** Rights on the same resources, which one command of kafka-acls grants. */
+export function grantedTogether(rights: readonly Right[]): readonly [Right, ...Right[]][] {
+  return [...Map.groupBy(rights, ({ on, names }) => `${on} ${names.join()}`).values()] as [
+    Right,
+    ...Right[],
+  ][];
+}
+
+/** The error for rights that Kafka denies; there must be one. `doing`: what that kept from being done. */
+export function rightsMissing(
+  rights: readonly Right[],
+  { doing, cause }: { readonly doing?: string; readonly cause?: unknown } = {},
+): RollcallError {
+  const denied: string[] = [];
+  const commands: string[] = [];
+  for (const some of grantedTogether(rights)) {
+    const [{ on, names }] = some;
+    const operations = some.map(({ operation }) => operation);
+    const kind = `${on.replace('-', ' ')}${names.length > 1 ? 's' : ''}`;
+    denied.push(`${operations.join(', ')} on the ${kind} ${named(names)}`);
+    const options = operations.map((each) => `--operation ${each}`).join(' ');
+    commands.push(`kafka-acls.sh … --add ${patternOf(on, names)} ${options} --allow-principal User:<user>`);
+  }
+  const what = `Kafka denies this user ${denied.join('; ')}`;
+  return new RollcallError('KAFKA_REFUSED', doing === undefined ? what : `${what} while ${doing}`, {
+    remedy: `Grant it (or remove the rule that denies it): ${commands.join('; ')}`,
+    cause,
+  });
+}
+
+/** The options of kafka-acls for a single name, or for what the names have in common: all have the prefix of the topics. */
+function patternOf(on: Right['on'], names: readonly string[]): string {
+  const [first = ''] = names;
+  if (names.length === 1 && !first.endsWith('*')) return `--${on} ${first}`;
+  let common = first;
+  const isCommon = (): boolean => common.endsWith('.') && names.every((name) => name.startsWith(common));
+  while (common !== '' && !isCommon()) common = common.slice(0, -1);
+  return `--resource-pattern-type prefixed --${on} ${common}`;
+}
+
 interface Explanation {
   readonly code: ErrorCode;
   /** `doing`: what the failure kept from being done. */
@@ -72,11 +134,11 @@ interface Explanation {
   readonly remedy: string;
 }
 
+/** Of a request for which no right is known. */
 const RIGHT_MISSING: Explanation = {
   code: 'KAFKA_REFUSED',
-  message: (doing, failure) => `Kafka denied a right${on(failure)} while ${doing}: ${failure.type}`,
-  remedy:
-    'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix (to purge or recreate them also DELETE), READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
+  message: (doing, { type }) => `Kafka denies this user a right while ${doing}: ${type}`,
+  remedy: '"rollcall check" names each right that is missing, and how to grant it.',
 };
 
 const NOT_ALLOWED: Explanation = {
@@ -111,9 +173,9 @@ const FENCED: Explanation = {
 
 /** By type of Kafka's protocol. */
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
+  CLUSTER_AUTHORIZATION_FAILED: RIGHT_MISSING,
   TOPIC_AUTHORIZATION_FAILED: RIGHT_MISSING,
   GROUP_AUTHORIZATION_FAILED: RIGHT_MISSING,
-  CLUSTER_AUTHORIZATION_FAILED: RIGHT_MISSING,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: RIGHT_MISSING,
   INVALID_PARTITIONS: NOT_ALLOWED,
   INVALID_CONFIG: NOT_ALLOWED,
@@ -153,13 +215,18 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
 };
 
 /**
- * Explains a failure. `doing` completes "Kafka failed while …". It decides by kafkajs' error names and protocol types,
- * never by message text.
+ * Explains a failure. `doing` completes "Kafka failed while …"; `needs`: the rights for it. It decides by kafkajs' error
+ * names and protocol types, never by message text.
  */
-export function kafkaError(error: unknown, doing: string): RollcallError {
+export function kafkaError(error: unknown, doing: string, needs: readonly Right[] = []): RollcallError {
   const own = ownErrorIn(error);
   if (own !== null) return own;
   const failure = innermost(error);
+  const right = needs.find(({ on }) => on === DENIED[failure.type ?? '']);
+  if (right !== undefined) {
+    const names = right.on === 'topic' && failure.topic !== undefined ? [failure.topic] : right.names;
+    return rightsMissing([{ ...right, names }], { doing, cause: error });
+  }
   const { code, message, remedy } = explanationOf(failure);
   return new RollcallError(code, message(doing, failure), { remedy, cause: error });
 }
@@ -187,8 +254,10 @@ function on({ topic }: KafkaFailure): string {
   return topic === undefined ? '' : ` on ${topic}`;
 }
 
-/** The error for a commit without a clear answer. */
-export function outcomeUnknown(error: unknown, doing: string): RollcallError {
+/** Explains the failure of a commit, as {@link kafkaError} does: only where Kafka refuses it is its outcome known. */
+export function commitError(error: unknown, doing: string, needs: readonly Right[] = []): RollcallError {
+  const refusal = kafkaError(error, doing, needs);
+  if (refusal.code === 'KAFKA_REFUSED') return refusal;
   const failure = innermost(error);
   const message = `Kafka did not say whether it committed (${doing}): ${failure.type ?? reasonOf(failure)}`;
   return new RollcallError('KAFKA_OUTCOME_UNKNOWN', message, {

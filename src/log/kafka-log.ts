@@ -1,4 +1,3 @@
-import type { RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import {
   allOffsets,
@@ -9,7 +8,7 @@ import {
   type Progress,
 } from '../model/progress.ts';
 import { partitionName } from '../model/topic-names.ts';
-import { kafkaError, outcomeUnknown, RecordsLost } from './kafka-errors.ts';
+import { commitError, kafkaError, RecordsLost } from './kafka-errors.ts';
 import type {
   Committed,
   LogReading,
@@ -84,18 +83,13 @@ export class KafkaLog extends TenantTopics implements TenantLog {
         for (const lost of lostTopics) this.#lostTopics.delete(this.name(lost));
         return { progress, derived, committedAtMs: now(), tookMs: now() - startedAtMs };
       },
-      (error) => this.#commitFailure(error, transaction.progress, isCommitRequested),
+      (error, needs) => {
+        if (error instanceof RecordsLost) this.#lostTopics.add(error.topic);
+        const { collection, sequence } = transaction.progress;
+        const explain = isCommitRequested ? commitError : kafkaError;
+        return explain(error, `committing transaction ${sequence} of ${collection}`, needs);
+      },
     );
-  }
-
-  #commitFailure(
-    error: unknown,
-    { collection, sequence }: Progress,
-    isCommitRequested: boolean,
-  ): RollcallError {
-    if (error instanceof RecordsLost) this.#lostTopics.add(error.topic);
-    const doing = `committing transaction ${sequence} of ${collection}`;
-    return isCommitRequested ? outcomeUnknown(error, doing) : kafkaError(error, doing);
   }
 
   #progressBatch(all: readonly Progress[]): RecordBatch {
@@ -149,7 +143,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   #appendEndMarkers(partitions: () => Promise<ReadonlyMap<string, readonly number[]>>): Promise<EndMarkers> {
     return this.#producer.inTurn(
       async (producer) => appendEndMarkers(producer, await partitions()),
-      (error) => kafkaError(error, 'appending end markers'),
+      (error, needs) => kafkaError(error, 'appending end markers', needs),
     );
   }
 

@@ -50,12 +50,19 @@ export async function readStretches(options: ReadOptions): Promise<void> {
       await reader.attempt();
     } catch (error) {
       options.signal.throwIfAborted();
-      const failure = kafkaError(error, 'reading topics');
+      const failure = kafkaError(error, 'reading topics', [
+        { operation: 'Read', on: 'topic', names: topicsOf(options.stretches) },
+        { operation: 'Read', on: 'group', names: [`${options.groupIdPrefix}.catch-up.*`] },
+      ]);
       // A coordinator that is still loading, or a leader that moved: the next attempt continues where this one stopped.
       if (attempt === ATTEMPTS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
       await delay(BETWEEN_ATTEMPTS_MS * attempt);
     }
   }
+}
+
+function topicsOf(stretches: readonly Stretch[]): string[] {
+  return [...new Set(stretches.map(({ topic }) => topic))];
 }
 
 class StretchReader {
@@ -114,7 +121,7 @@ class StretchReader {
     const stretches = [...this.#open.values()];
     await consumer.connect();
     await consumer.subscribe({
-      topics: [...new Set(stretches.map(({ topic }) => topic))],
+      topics: topicsOf(stretches),
       fromBeginning: true,
     });
     await consumer.run({ autoCommit: false, eachBatch: (payload) => this.#handle(payload) });

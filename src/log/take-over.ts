@@ -128,8 +128,8 @@ export class TakeOver {
   }
 
   #takingOver(task: (producer: TransactionalProducer) => Promise<number>): Promise<number> {
-    return this.#producer.run(task, (error) =>
-      kafkaError(error, `taking over tenant ${this.#options.tenantId}`),
+    return this.#producer.run(task, (error, needs) =>
+      kafkaError(error, `taking over tenant ${this.#options.tenantId}`, needs),
     );
   }
 }

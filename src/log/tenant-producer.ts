@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Kafka } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { clusterOf } from './kafka-cluster.ts';
+import type { Right } from './kafka-errors.ts';
 import { KafkaTransactionBrokers } from './kafka-transaction-brokers.ts';
 import { RecordBatch } from './record-batch.ts';
 import type { TopicPartitions } from './transaction-brokers.ts';
@@ -10,7 +11,8 @@ import { TransactionalProducer } from './transactional-producer.ts';
 const END_MARKER_KEY = '@seal';
 
 type Task<T> = (producer: TransactionalProducer) => Promise<T>;
-type ToError = (error: unknown) => RollcallError;
+/** Explains a failure. `needs`: the rights that the producer needs. */
+type ToError = (error: unknown, needs: readonly Right[]) => RollcallError;
 
 /** The one transactional producer of a tenant. A failed task discards it. */
 export class TenantProducer {
@@ -53,14 +55,17 @@ export class TenantProducer {
     return turn;
   }
 
-  /** Runs a task at once. `toError` explains its failure. */
+  /** Runs a task at once. */
   async run<T>(task: Task<T>, toError: ToError): Promise<T> {
     const producer = this.#producer;
     if (producer === null) throw this.#nothingSent();
     try {
       return await task(producer);
     } catch (error) {
-      const failure = toError(error);
+      const failure = toError(error, [
+        { operation: 'Write', on: 'topic', names: [`${this.#transactionalId}.*`] },
+        { operation: 'Write', on: 'transactional-id', names: [this.#transactionalId] },
+      ]);
       this.#failure = failure;
       await this.discard();
       throw failure;

@@ -51,7 +51,9 @@ export async function fetchOffsets(
         isOfConnection(failure) ||
         (options.isNew && type === 'UNKNOWN_TOPIC_OR_PARTITION');
       if (performance.now() > untilMs || !isTransient)
-        throw kafkaError(error, `reading the offsets of ${topic}`);
+        throw kafkaError(error, `reading the offsets of ${topic}`, [
+          { operation: 'Describe', on: 'topic', names: [topic] },
+        ]);
       await delay(BETWEEN_ATTEMPTS_MS);
     }
   }

@@ -103,7 +103,9 @@ export async function describeSettings(
       }),
     );
   } catch (error) {
-    throw kafkaError(error, 'reading the settings of topics');
+    throw kafkaError(error, 'reading the settings of topics', [
+      { operation: 'DescribeConfigs', on: 'topic', names: topics },
+    ]);
   }
 }
 
@@ -172,7 +174,9 @@ export async function createMissingTopics(
     for (const { topic } of validateOnly ? [] : missing)
       await fetchOffsets(admin, topic.name, { isNew: true });
   } catch (error) {
-    throw kafkaError(error, `creating topics (${missing.map(({ topic }) => topic.name).join(', ')})`);
+    const names = missing.map(({ topic }) => topic.name);
+    const needs = [{ operation: 'Create', on: 'topic', names }] as const;
+    throw kafkaError(error, `creating topics (${names.join(', ')})`, needs);
   }
 }
 
@@ -192,7 +196,9 @@ export async function cureTopics(admin: Admin, findings: readonly TopicFinding[]
     const configEntries = [...entries].map(([name, value]) => ({ name, value }));
     const resource = { type: ConfigResourceTypes.TOPIC, name: topic.name, configEntries };
     await admin.alterConfigs({ validateOnly: false, resources: [resource] }).catch((error: unknown) => {
-      throw kafkaError(error, `altering ${topic.name}`);
+      throw kafkaError(error, `altering ${topic.name}`, [
+        { operation: 'AlterConfigs', on: 'topic', names: [topic.name] },
+      ]);
     });
   }
 }

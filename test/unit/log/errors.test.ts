@@ -2,7 +2,8 @@ import kafkajs from 'kafkajs';
 import { expect, it } from 'vitest';
 import { describeError } from '../../../src/errors.ts';
 import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
-import { kafkaError, outcomeUnknown } from '../../../src/log/kafka-errors.ts';
+import { commitError, kafkaError, rightsMissing, type Right } from '../../../src/log/kafka-errors.ts';
+import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
 import { Registry } from '../../../src/log/registry.ts';
 import { safeError } from '../../../src/telemetry/safe-error.ts';
 import { sendJson, serve } from '../hub/support/scripted-hub.ts';
@@ -46,7 +47,7 @@ it.each([
   ['a decoder', new Error(CANARY)],
   ['a decoder, wrapped by kafkajs', named('KafkaJSNumberOfRetriesExceeded', new Error(CANARY))],
 ])('text of %s appears in no error', (_, error) => {
-  for (const explained of [kafkaError(error, 'reading'), outcomeUnknown(error, 'users 1')])
+  for (const explained of [kafkaError(error, 'reading'), commitError(error, 'users 1')])
     expect(shownOf(explained)).not.toContain(CANARY);
 });
 
@@ -67,4 +68,79 @@ it.each([
   expect(error.code).toBe('KAFKA_REFUSED');
   for (const part of [message, doing]) expect(error.message).toContain(part);
   expect(error.remedy).toContain(remedy);
+});
+
+const NEEDS: readonly Right[] = [
+  { operation: 'Write', on: 'topic', names: ['p.north.*'] },
+  { operation: 'Write', on: 'transactional-id', names: ['p.north'] },
+  { operation: 'Read', on: 'group', names: ['p.workers'] },
+];
+
+it.each([
+  [
+    { type: 'TOPIC_AUTHORIZATION_FAILED', topic: 'p.north.orgs' },
+    'Write on the topic p.north.orgs',
+    '--add --topic p.north.orgs --operation Write',
+  ],
+  [
+    { type: 'TOPIC_AUTHORIZATION_FAILED' },
+    'Write on the topic p.north.*',
+    '--add --resource-pattern-type prefixed --topic p.north. --operation Write',
+  ],
+  [
+    // The coordinator answers so for each topic of the transaction.
+    { type: 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED', topic: 'p.north.orgs' },
+    'Write on the transactional id p.north',
+    '--add --transactional-id p.north --operation Write',
+  ],
+  [
+    { type: 'GROUP_AUTHORIZATION_FAILED' },
+    'Read on the group p.workers',
+    '--add --group p.workers --operation Read',
+  ],
+])(
+  'a right that Kafka denies is named with its resource and the command that grants it: %j',
+  (refused, right, command) => {
+    const error = kafkaError(new RequestFailure('refused', refused), 'writing', NEEDS);
+    expect(error).toMatchObject({
+      code: 'KAFKA_REFUSED',
+      message: `Kafka denies this user ${right} while writing`,
+      remedy: expect.stringContaining(`: kafka-acls.sh … ${command} --allow-principal User:<user>`),
+    });
+  },
+);
+
+it.each([
+  ['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'KAFKA_REFUSED'],
+  ['REQUEST_TIMED_OUT', 'KAFKA_OUTCOME_UNKNOWN'],
+])('the outcome of a commit is known where a right is missing: %s is %s', (type, code) => {
+  expect(commitError(new RequestFailure('refused', { type }), 'committing', NEEDS).code).toBe(code);
+});
+
+it.each(['CLUSTER_AUTHORIZATION_FAILED', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED'])(
+  'where a request is not known to need a right, %s leads to the command that names it',
+  (type) => {
+    const error = kafkaError(new RequestFailure('refused', { type }), 'asking');
+    expect(error.code).toBe('KAFKA_REFUSED');
+    expect(error.message).toBe(`Kafka denies this user a right while asking: ${type}`);
+    expect(error.remedy).toContain('"rollcall check" names');
+  },
+);
+
+it('one command grants rights on the same resources, for what their names have in common', () => {
+  const topics = ['p.q.north.absence-changes', 'p.q.north.absences'];
+  const groups = ['p.q.workers', 'p.q.north.catch-up.*'];
+  const { message, remedy } = rightsMissing([
+    { operation: 'Read', on: 'topic', names: topics },
+    { operation: 'Write', on: 'topic', names: topics },
+    { operation: 'Read', on: 'group', names: groups },
+  ]);
+  expect(message).toBe(
+    `Kafka denies this user Read, Write on the topics ${topics.join(', ')}; Read on the groups ${groups.join(', ')}`,
+  );
+  const [, ...commands] = remedy.split('kafka-acls.sh … --add ');
+  expect(commands).toEqual([
+    '--resource-pattern-type prefixed --topic p.q.north. --operation Read --operation Write --allow-principal User:<user>; ',
+    '--resource-pattern-type prefixed --group p.q. --operation Read --allow-principal User:<user>',
+  ]);
 });
