@@ -100,16 +100,21 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
 /** What the group of the workers says, on the board and in the log. */
 function groupLog(board: Board, logger: Logger): Pick<WorkerOptions, 'onAssigned' | 'onTrouble'> {
   let lastCode: string | null = null;
+  let isRefused = false;
   return {
     onAssigned: (tenants) => {
       board.hold(tenants);
+      if (isRefused) board.report('kafka', null);
+      isRefused = false;
       lastCode = null;
       const of = board.configured.length;
       const what = `${tenants.length === 0 ? 'no tenant is' : 'tenants are'} assigned to this process`;
       logger.info({ tenants: tenants.length, of }, what);
     },
-    onTrouble: (error) => {
-      board.reportNoGroup({ why: describeError(error), remedy: error.remedy });
+    onTrouble: (error, keepsTenants) => {
+      isRefused ||= keepsTenants;
+      if (keepsTenants) board.report('kafka', { why: error.message, remedy: error.remedy });
+      else board.reportNoGroup({ why: describeError(error), remedy: error.remedy });
       if (error.code !== lastCode) logger.warn({ error }, describeError(error));
       lastCode = error.code;
     },

@@ -49,7 +49,6 @@ export interface KafkaCluster {
   refreshMetadata(): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly PartitionLeader[];
   findBroker(node: { readonly nodeId: number }): Promise<KafkaBroker>;
-  findControllerBroker(): Promise<KafkaBroker>;
   findGroupCoordinator(group: { readonly groupId: string }): Promise<KafkaBroker>;
 }
 

@@ -12,6 +12,7 @@ const patched = new WeakSet<object>();
 export function patchKafkaJs(): void {
   letIdleConnectionsSleep();
   patch<{ prototype: Connection }>('network/connection', dropSilentConnections);
+  patch<{ prototype: BrokerPool }>('cluster/brokerPool', tellWhatBrokersAnswered);
   patch<DecodeBatch>('protocol/recordBatch/v0/decoder', decodeInPlace);
   patch<typeof Encoder>('protocol/encoder', copyOnce);
 }
@@ -122,6 +123,29 @@ function dropSilentConnections({ prototype: connection }: { prototype: Connectio
       socket?.destroy();
       throw Object.assign(error, { retriable: false });
     }
+  };
+}
+
+type AskBroker = (broker: object) => Promise<unknown>;
+
+interface BrokerPool {
+  withBroker: (this: BrokerPool, ask: AskBroker) => Promise<unknown>;
+}
+
+/** Where no broker answers as wanted, kafkajs only says so, and not what they answered, such as that a right is missing. */
+function tellWhatBrokersAnswered({ prototype: pool }: { prototype: BrokerPool }): void {
+  const { withBroker } = pool;
+  pool.withBroker = async function (ask) {
+    const failures: Error[] = [];
+    const answer = await withBroker.call(this, (broker) =>
+      ask(broker).catch((error: Error) => {
+        failures.push(error);
+        throw error;
+      }),
+    );
+    const [failure] = failures;
+    if (answer === null && failure !== undefined) throw failure;
+    return answer;
   };
 }
 

@@ -23,8 +23,11 @@ export interface WorkerGroupOptions {
   readonly onAssigned: (assignment: Assignment) => void;
   /** The tenants may be another worker's by now: stop them. The next call is `onAssigned`, or `onTrouble`. */
   readonly onLost: (why: RollcallError) => void;
-  /** The process has no assignment, and this is why; it tries again. */
-  readonly onTrouble: (why: RollcallError) => void;
+  /**
+   * The process has no assignment, and this is why; it tries again. `keepsTenants`: Kafka refuses its membership, but
+   * nobody else has been given its tenants; the next call of `onAssigned` ends this.
+   */
+  readonly onTrouble: (why: RollcallError, keepsTenants: boolean) => void;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   readonly random: () => number;
@@ -74,6 +77,8 @@ export class WorkerGroup {
   #isAlone = false;
   /** Until then no other worker has them. */
   #leaseUntilMs = 0;
+  /** Why Kafka has refused the membership since its last confirmation; null: it has not. */
+  #refusal: RollcallError | null = null;
   /** When the last request was sent whose answer shows that the coordinator knows this member. */
   #askedAtMs = 0;
 
@@ -143,8 +148,13 @@ export class WorkerGroup {
           waitMs = jitteredPauseMs(RETRY, failures, random);
           this.#coordinator = null;
           this.#askedAtMs = -Infinity;
-          const doing = `joining the group ${this.#options.groupId}`;
-          if (!this.#isHolding) this.#options.onTrouble(kafkaError(error, doing));
+          const { groupId, onTrouble } = this.#options;
+          const why = kafkaError(error, `joining the group ${groupId}`, [
+            { operation: 'Read', on: 'group', names: [groupId] },
+          ]);
+          const isRefused = why.code === 'KAFKA_REFUSED';
+          if (isRefused) this.#refusal = why;
+          if (isRefused || !this.#isHolding) onTrouble(why, this.#isHolding);
         }
       }
     }
@@ -155,15 +165,7 @@ export class WorkerGroup {
     await this.#cluster.connect();
     // It names all topics of the cluster, so it is asked for only here.
     await this.#cluster.refreshMetadata();
-    try {
-      return await this.#cluster.findGroupCoordinator({ groupId });
-    } catch (error) {
-      if (innermost(error).name !== 'KafkaJSGroupCoordinatorNotFound') throw error;
-      // kafkajs keeps the brokers' answer to itself, such as a missing right.
-      const broker = await this.#cluster.findControllerBroker();
-      await broker.findGroupCoordinator({ groupId, coordinatorType: 0 });
-      throw error;
-    }
+    return this.#cluster.findGroupCoordinator({ groupId });
   }
 
   async #join(): Promise<void> {
@@ -214,7 +216,9 @@ export class WorkerGroup {
       this.#leaseUntilMs = this.#askedAtMs + sessionMs - LEASE_MARGIN_MS;
       // An answer that came that late says too little about now: the watch looks once a heartbeat.
     } while (this.#leaseUntilMs <= now() + this.#heartbeatMs);
-    if (this.#ending.signal.aborted || (this.#isHolding && assignment === null)) return;
+    const isNews = assignment !== null || !this.#isHolding || this.#refusal !== null;
+    this.#refusal = null;
+    if (this.#ending.signal.aborted || !isNews) return;
     // Without a new one the generation is that from before the lease ended: nobody has been given the tenants since.
     const known = new Set(this.#options.tenants());
     // The configuration may have changed since the group was told what this process knows.
@@ -255,14 +259,15 @@ export class WorkerGroup {
     this.#isHolding = false;
     const why = `Kafka has not confirmed the membership of this process in ${this.#options.groupId} in time`;
     this.#options.onLost(
-      new RollcallError(
-        'KAFKA_UNREACHABLE',
-        `${why}: it has stopped its tenants, which other processes may take over`,
-        {
-          remedy:
-            'Check that the brokers are up, and that this process was not suspended; where it is too busy, set a larger kafka.session. It joins again by itself.',
-        },
-      ),
+      this.#refusal ??
+        new RollcallError(
+          'KAFKA_UNREACHABLE',
+          `${why}: it has stopped its tenants, which other processes may take over`,
+          {
+            remedy:
+              'Check that the brokers are up, and that this process was not suspended; where it is too busy, set a larger kafka.session. It joins again by itself.',
+          },
+        ),
     );
   }
 

@@ -227,8 +227,8 @@ export interface WorkerOptions {
   readonly retryFailedMs?: number | undefined;
   /** Called with the tenants that this process is to mirror, before it begins with the new ones. */
   readonly onAssigned?: ((tenants: readonly string[]) => void) | undefined;
-  /** Called when it is to mirror none because it is not in the group of the workers, with the reason. */
-  readonly onTrouble?: ((why: RollcallError) => void) | undefined;
+  /** Called when it is not in the group of the workers, with the reason. `keepsTenants`: it mirrors what it has. */
+  readonly onTrouble?: WorkerGroupOptions['onTrouble'] | undefined;
   /** Calls `onChanged` after each change of the configuration of the assembly, until it is disposed of. */
   readonly followConfig?: ((onChanged: (change: ConfigChange) => void) => Disposable) | undefined;
   /** In place of the group in Kafka. */
@@ -274,9 +274,9 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
     },
     onLost: (why) => {
       for (const place of places.values()) place.lose(why);
-      options.onTrouble?.(why);
+      options.onTrouble?.(why, false);
     },
-    onTrouble: (why) => options.onTrouble?.(why),
+    onTrouble: (why, keepsTenants) => options.onTrouble?.(why, keepsTenants),
   });
   using _ = options.followConfig?.(({ added, changed, removed }) => {
     if (signal.aborted) return;

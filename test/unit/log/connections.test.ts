@@ -17,6 +17,10 @@ const RequestQueue = createRequire(import.meta.url)('kafkajs/src/network/request
   options: object,
 ) => Queue;
 
+const BrokerPool = createRequire(import.meta.url)('kafkajs/src/cluster/brokerPool') as new (
+  options: object,
+) => { withBroker(ask: () => Promise<unknown>): Promise<unknown> };
+
 const REQUEST_TIMEOUT_MS = 1_000;
 
 patchKafkaJs();
@@ -115,4 +119,22 @@ it('a connection that does not answer is closed after one request', async () => 
     for (const socket of connections) socket.destroy();
     server.close();
   }
+});
+
+it.each([
+  ['what one of them answered', [new Error('no'), 'found'], 'found'],
+  ['why the first of them did not, where none did', [new Error('no right'), new Error('no')], 'no right'],
+])('a question to all brokers ends with %s', async (_, answers, end) => {
+  const left = [...answers];
+  const pool = new BrokerPool({
+    connectionPoolBuilder: {},
+    logger: { namespace: () => ({}) },
+  });
+  Object.assign(pool, { brokers: { 1: {}, 2: {} }, findBroker: async () => ({}) });
+  const asked = pool.withBroker(async () => {
+    const answer = left.shift();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  });
+  expect(await asked.catch((error: Error) => error.message)).toBe(end);
 });

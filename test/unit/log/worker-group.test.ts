@@ -50,14 +50,12 @@ function worker(sessionMs = SESSION_MS) {
     })),
     heartbeat: vi.fn<() => Promise<void>>(async () => undefined),
     leaveGroup: vi.fn<() => Promise<void>>(async () => undefined),
-    findGroupCoordinator: vi.fn<() => Promise<void>>(async () => undefined),
   };
   const cluster = {
     connect: async () => undefined,
     disconnect: vi.fn<() => Promise<void>>(async () => undefined),
     refreshMetadata: async () => undefined,
     findGroupCoordinator: vi.fn<() => Promise<typeof coordinator>>(async () => coordinator),
-    findControllerBroker: async () => coordinator,
   };
   const consumer = ({ partitionAssigners: [assigner] }: { partitionAssigners: [PartitionAssigner] }) =>
     assigner({ cluster } as never);
@@ -71,7 +69,7 @@ function worker(sessionMs = SESSION_MS) {
     revision: 'one',
     onAssigned: ({ tenants, moved }) => told.push(`${tenants.join()}, moved ${moved.join()}`),
     onLost: ({ code }) => told.push(`lost: ${code}`),
-    onTrouble: ({ code }) => told.push(`trouble: ${code}`),
+    onTrouble: ({ code }, keepsTenants) => told.push(`${keepsTenants ? 'kept' : 'trouble'}: ${code}`),
     now: () => performance.now(),
     random: () => 0.5,
     sleep: (ms, signal) =>
@@ -183,14 +181,46 @@ describe('a worker', () => {
 
   it('without the right to the group says so, and joins once it is granted', async () => {
     const { coordinator, cluster, told } = worker();
-    const hidden = Object.assign(new Error('none'), { name: 'KafkaJSGroupCoordinatorNotFound' });
-    cluster.findGroupCoordinator.mockRejectedValue(hidden);
-    coordinator.findGroupCoordinator.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+    cluster.findGroupCoordinator.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(new Set(told)).toEqual(new Set(['trouble: KAFKA_REFUSED']));
     cluster.findGroupCoordinator.mockResolvedValue(coordinator);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(told.at(-1)).toBe(JOINED);
+  });
+
+  it('that loses the right to the group stops when its session is over, and says which right is missing', async () => {
+    const { coordinator, cluster, told } = await joinedWorker();
+    coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+    cluster.findGroupCoordinator.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+    await vi.advanceTimersByTimeAsync(2 * SESSION_MS);
+    expect([...new Set(told)]).toEqual([
+      JOINED,
+      'kept: KAFKA_REFUSED',
+      'lost: KAFKA_REFUSED',
+      'trouble: KAFKA_REFUSED',
+    ]);
+  });
+
+  it('that is alone keeps its tenants without the right to the group, and says so until it has it again', async () => {
+    const { coordinator, cluster, told } = worker();
+    const members = [{ memberId: 'me', memberMetadata: Buffer.from('{"holds":[],"knows":["t0","t1"]}') }];
+    coordinator.joinGroup.mockResolvedValueOnce({
+      memberId: 'me',
+      leaderId: 'me',
+      generationId: 1,
+      members,
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    const found = cluster.findGroupCoordinator.getMockImplementation();
+    cluster.findGroupCoordinator.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+    coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+    await vi.advanceTimersByTimeAsync(3 * SESSION_MS);
+    expect([...new Set(told)]).toEqual([JOINED, 'kept: KAFKA_REFUSED']);
+    cluster.findGroupCoordinator.mockImplementation(found ?? never);
+    coordinator.heartbeat.mockResolvedValue();
+    await vi.advanceTimersByTimeAsync(SESSION_MS);
+    expect(told.slice(told.lastIndexOf('kept: KAFKA_REFUSED') + 1)).toEqual([RESUMED]);
   });
 
   it('that ends during its first join leaves under the id that the join brings', async () => {
