@@ -3,7 +3,7 @@ import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { ApiWatch } from '../core/health/api-watch.ts';
 import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
-import { isFromHub, RollcallError, type ErrorSource } from '../errors.ts';
+import { isFromHub, isOfOneCollection, RollcallError, type ErrorSource } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import type { HubEvent } from '../core/hub-events.ts';
@@ -109,7 +109,9 @@ export class TenantMonitor {
         if (event.collection === 'schedules' && event.outcome === 'complete') this.#core.forget();
         return true;
       case 'sync-failed':
-        return !isFromHub(event.error) || this.report('hub', reasonOf(event.error));
+        if (isFromHub(event.error)) return this.report('hub', reasonOf(event.error));
+        // Any other one ends the session, which reports it.
+        return isOfOneCollection(event.error);
       case 'not-offered':
         // One missing collection is harmless; but if no other has answered, the address is wrong.
         if (this.#reported.has('hub')) this.report('hub', reasonOf(event.error));

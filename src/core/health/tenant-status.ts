@@ -84,11 +84,15 @@ function notes(
 /** With one of these a process says itself why it does not own the tenant. */
 const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 'owner']);
 
+/** Without them no session opens, and the hub is not asked. */
+const SERVICES: ReadonlySet<HealthPart> = new Set(['kafka', 'registry', 'redis']);
+
 function reasonsOf(
   { reported = [], isOwnerAlive }: TenantFacts,
   collections: readonly CollectionStatus[],
 ): NotReady[] {
-  const rank = ({ part }: NotReady): number => (part === 'failed' ? 0 : part === 'pipeline' ? 2 : 1);
+  const rank = ({ part }: NotReady): number =>
+    part === 'failed' ? 0 : SERVICES.has(part) ? 1 : part === 'pipeline' ? 3 : 2;
   const isOwnerless = isOwnerAlive === false && !reported.some(({ part }) => WHY_NOT_OWNED.has(part));
   return [
     ...reported.toSorted((one, other) => rank(one) - rank(other)).map(bounded),

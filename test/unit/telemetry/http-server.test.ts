@@ -47,8 +47,8 @@ it('/readyz gives every reason with its remedy until it is withdrawn, while /liv
   board.report('hub', NO_HUB);
   board.report('redis', evicts);
   const reasons = [
-    { part: 'hub', tenant: 'north', ...NO_HUB },
     { part: 'redis', tenant: 'north', ...evicts },
+    { part: 'hub', tenant: 'north', ...NO_HUB },
   ];
   expect(await get('/readyz')).toMatchObject({ status: 503, body: { ready: false, reasons } });
   expect(await get('/livez')).toMatchObject({ status: 200 });

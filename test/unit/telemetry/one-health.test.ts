@@ -234,3 +234,15 @@ it('the health in a heartbeat is bounded, however long the messages of services 
   const { health = '' } = world.board.heartbeatOf('north');
   expect(health.length).toBeLessThan(25_000);
 });
+
+it('a failure that ends a session is news once, not at each sync that it ends or at the next session', () => {
+  const { board } = wellWorld();
+  const failed = { mode: 'FULL', durationMs: 1, retryInMs: null } as const;
+  const events: PipelineEvent[] = [
+    { type: 'sync-failed', collection: 'users', error: full, ...failed },
+    { type: 'sync-failed', collection: 'orgs', error: full, ...failed },
+    { type: 'session-failed', error: full, retryInMs: 1 },
+    { type: 'session-failed', error: full, retryInMs: 2 },
+  ];
+  expect(events.map((event) => board.note('north', event))).toEqual([false, false, true, false]);
+});

@@ -73,6 +73,7 @@ const without = (...notOffered: string[]) => ({ notOffered });
 const schedules = facts('schedules', { fullAgoMs: 90 * HOUR_MS, complete: false });
 const reported = [
   { part: 'pipeline', why: 'not mirrored', remedy: '' },
+  { part: 'hub', why: 'not asked yet', remedy: '' },
   { part: 'kafka', why: 'Kafka is away', remedy: 'Start Kafka.' },
 ] as const;
 const others = ['users', 'orgs'] as const;
@@ -131,6 +132,7 @@ it.each<Case>([
 it('the status of a tenant has all reasons, causes first, each with its remedy', () => {
   expect(statusOf([users], { reported, ...noOwner }).reasons).toMatchObject([
     { part: 'kafka', remedy: 'Start Kafka.' },
+    { part: 'hub' },
     { part: 'pipeline' },
   ]);
   const { reasons } = statusOf([facts('users', notLoaded)], without('users'));
