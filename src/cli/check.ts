@@ -18,7 +18,9 @@ const AT_ONCE = 8;
 /** `rollcall check`: whether every service is reachable and accepts the credentials. */
 export function command(): Command {
   return new Command('check')
-    .description('Checks configuration, Kafka, topics, schema registry, Redis and hubs. It changes nothing.')
+    .description(
+      'Checks configuration, Kafka, rights, topics, schema registry, Redis and hubs. It changes nothing.',
+    )
     .option('--tenant <id>', "this tenant's hub, topics and schemas only")
     .addHelpText(
       'after',
@@ -88,7 +90,7 @@ function probesOf(
         yield ok(configPath, text);
       },
     },
-    { title: 'Kafka', findings: () => checkKafka(assembly, topics, signal) },
+    { title: 'Kafka', findings: () => checkKafka(assembly, tenants, signal) },
     { title: 'Schema registry', findings: () => checkRegistry(assembly, topics, signal) },
     { title: 'Redis', findings: () => checkRedis(assembly) },
     ...tenants.map((tenant) => ({

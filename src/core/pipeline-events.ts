@@ -17,7 +17,7 @@ export type PipelineEvent =
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
   /** The tenant needs a person. */
   | { readonly type: 'tenant-failed'; readonly error: RollcallError; readonly retryInMs: number }
-  /** Compared while the process runs, which goes on writing as before. */
+  /** Compared while the process runs, which goes on writing as before; `mismatch`: also a missing right. */
   | { readonly type: 'topics-compared'; readonly mismatch: RollcallError | null }
   | {
       readonly type: 'caught-up';

@@ -129,7 +129,8 @@ export class KafkaTransactionBrokers implements TransactionBrokers {
   }
 }
 
-function requestOf(broker: KafkaBroker, name: string, options: object): KafkaRequest {
+/** A request of the newest version that broker and kafkajs both know. `name`: as kafkajs calls it. */
+export function requestOf(broker: KafkaBroker, name: string, options: object): KafkaRequest {
   const definition = requests[name];
   const apiKey = apiKeys[name];
   if (definition === undefined || apiKey === undefined) throw new Error(`kafkajs knows no ${name}`);
@@ -137,12 +138,13 @@ function requestOf(broker: KafkaBroker, name: string, options: object): KafkaReq
 }
 
 /** Sends a request, and returns its answer with all errors in it. */
-function askedAs<Answer>(broker: KafkaBroker, { request, response }: KafkaRequest): Promise<Answer> {
+export function askedAs<Answer>(broker: KafkaBroker, { request, response }: KafkaRequest): Promise<Answer> {
   const whole = { decode: response.decode, parse: (answer: unknown) => Promise.resolve(answer) };
   return asked(() => broker.connectionPool.send({ request, response: whole })) as Promise<Answer>;
 }
 
-function typeOf(errorCode: number): string {
+/** The type of an error of Kafka's protocol. */
+export function typeOf(errorCode: number): string {
   const { type } = createErrorFromCode(errorCode);
   // kafkajs' table ends at 88.
   return errorCode === PRODUCER_FENCED ? 'PRODUCER_FENCED' : type;

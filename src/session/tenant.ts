@@ -16,6 +16,7 @@ import { KafkaLog } from '../log/kafka-log.ts';
 import { progressDecoder } from '../log/progress-reader.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
 import type { Registry } from '../log/registry.ts';
+import { requireRights, type UsedResources } from '../log/rights.ts';
 import { TenantSchemas } from '../log/tenant-schemas.ts';
 import {
   wantedTopics,
@@ -110,7 +111,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     prepare: async () => {
       await shared.store.ready();
       await registerSchemas({ registry, schemas, topics, ids });
-      await prepareTopics(kafka, topics);
+      await prepareTopics(kafka, topics, usedResources(config, [tenantConfig]));
     },
     runtime: { now, random: Math.random, randomId: randomUUID, sleep },
     emit,
@@ -136,6 +137,16 @@ export function topicsOf({ kafka }: Config, tenantConfig: TenantConfig): readonl
     partitionsOf: (suffix) => partitionsOf(kafka, suffix),
     replicationFactor,
   });
+}
+
+/** What the owner of tenants uses of Kafka. */
+export function usedResources(config: Config, tenants: readonly TenantConfig[]): UsedResources {
+  const ids = tenants.map(({ id }) => `${config.kafka.topicPrefix}.${id}`);
+  return {
+    topic: tenants.flatMap((tenant) => topicsOf(config, tenant)).map(({ name }) => name),
+    'transactional-id': ids,
+    group: ids.map((id) => `${id}.catch-up.*`),
+  };
 }
 
 /** IANA name of the zone in which the days of `schedules` are counted. */
@@ -238,13 +249,18 @@ async function registerSchemas(options: {
   await Promise.all(Array.from({ length: SUBJECTS_AT_ONCE }, work));
 }
 
-/** Creates missing topics. Refuses a topic that differs from the contract, and never alters one. */
-async function prepareTopics(kafka: Kafka, topics: readonly WantedTopic[]): Promise<void> {
+/** Creates missing topics. Refuses missing rights and a topic that differs from the contract, and never alters one. */
+async function prepareTopics(
+  kafka: Kafka,
+  topics: readonly WantedTopic[],
+  used: UsedResources,
+): Promise<void> {
   const admin = kafka.admin();
   try {
     await admin.connect().catch((error: unknown) => {
       throw kafkaError(error, 'connecting');
     });
+    await requireRights(kafka, used);
     const findings = await inspectTopics(admin, topics);
     const mismatch = topicMismatch(findings);
     if (mismatch !== null) throw mismatch;

@@ -49,16 +49,16 @@ export async function watchTopics(
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
   signal: AbortSignal,
 ): Promise<void> {
+  let isMismatched = false;
   for (let check = 1; ; check += 1) {
     await tenant.runtime.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
       await requireRecords(tenant, writers, signal);
-      if (check % CHECKS_PER_COMPARISON === 0)
-        tenant.emit({
-          type: 'topics-compared',
-          mismatch: await tenant.prepare().then(() => null, mismatchIn),
-        });
+      if (check % CHECKS_PER_COMPARISON !== 0 && !isMismatched) continue;
+      const mismatch = await tenant.prepare().then(() => null, mismatchIn);
+      isMismatched = mismatch !== null;
+      tenant.emit({ type: 'topics-compared', mismatch });
     } catch (error) {
       if (signal.aborted) return;
       // The next commit shows that Kafka is not reachable; this check has no result.
@@ -68,8 +68,11 @@ export async function watchTopics(
   }
 }
 
-/** The difference for which a start would be refused. Throws every other error. */
+/** The difference or missing right for which a start would be refused. Throws every other error. */
 function mismatchIn(error: unknown): RollcallError {
-  if (error instanceof RollcallError && error.code === 'KAFKA_TOPIC_MISMATCH') return error;
+  const isNamed =
+    error instanceof RollcallError &&
+    (error.code === 'KAFKA_TOPIC_MISMATCH' || error.code === 'KAFKA_REFUSED');
+  if (isNamed) return error;
   throw error;
 }

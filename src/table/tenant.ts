@@ -58,7 +58,7 @@ export interface Tenant {
   readonly confirmAfterMs: number;
   /** How many scopes of a nested collection are opened ahead of their turn. */
   readonly scopesAhead: number;
-  /** Creates or checks topics and schemas; called before each take-over. */
+  /** Checks rights, and creates or checks topics and schemas; called before each take-over. */
   readonly prepare: () => Promise<void>;
   readonly runtime: Runtime;
   readonly emit: Emit;

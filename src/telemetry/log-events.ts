@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { explainLate } from '../core/watermark.ts';
-import { describeError } from '../errors.ts';
+import { describeError, type RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { DerivedTally } from '../core/sync-stats.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
@@ -54,7 +54,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       logger[isNews ? 'warn' : 'debug']({ waitedMs: event.ms }, 'throttled by the broker');
       return;
     case 'topics-compared':
-      if (event.mismatch !== null) logFailure(logger, isNews, { error: event.mismatch });
+      logCompared(logger, isNews, event.mismatch);
       return;
     case 'caught-up': {
       const { collection, how, why, rows, rejects } = event;
@@ -114,6 +114,11 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       return;
     default:
   }
+}
+
+function logCompared(logger: Logger, isNews: boolean, mismatch: RollcallError | null): void {
+  if (mismatch !== null) logFailure(logger, isNews, { error: mismatch });
+  else if (isNews) logger.info('topics fit, and no right is missing any more');
 }
 
 function logFailure(logger: Logger, isNews: boolean, failure: Readonly<Record<string, unknown>>): void {

@@ -82,10 +82,10 @@ export class TenantRun<T extends Tenant = Tenant> {
           startedAtMs = runtime.now();
         });
       } catch (thrown) {
-        if (signal.aborted) break;
         // What waited for the transaction that failed may report before it does (KAFKA_NOT_SENT).
         const { cause } = thrown as Error;
-        const error = cause instanceof RollcallError ? cause : thrown;
+        const error = await this.#explained(cause instanceof RollcallError ? cause : thrown);
+        if (signal.aborted) break;
         if (needsPerson(error)) {
           this.#failure = error;
           return error;
@@ -98,6 +98,17 @@ export class TenantRun<T extends Tenant = Tenant> {
       }
     }
     return null;
+  }
+
+  /** What Kafka refuses is often one of several rights that are missing, which the next session would name one after another. */
+  async #explained(failure: unknown): Promise<unknown> {
+    if (!isRefusal(failure)) return failure;
+    try {
+      await this.tenant.prepare();
+    } catch (found) {
+      if (isRefusal(found)) return found;
+    }
+    return failure;
   }
 
   /** Answers requests with the reason why the tenant is not mirrored. Resolves after the time, or when the signal aborts. */
@@ -182,6 +193,10 @@ function needsPerson(error: unknown): error is RollcallError {
       error.code === 'KAFKA_TOPIC_MISMATCH' ||
       error.code === 'SCHEMA_INCOMPATIBLE')
   );
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof RollcallError && error.code === 'KAFKA_REFUSED';
 }
 
 // Each kind checks its parameters itself, so this list can erase their types.

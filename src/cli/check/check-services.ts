@@ -1,5 +1,8 @@
 import { countOf } from '../../core/words.ts';
+import type { TenantConfig } from '../../config.ts';
 import { createRegistryInspection } from '../../log/inspect-registry.ts';
+import { grantedTogether, rightsMissing } from '../../log/kafka-errors.ts';
+import { missingRights } from '../../log/rights.ts';
 import {
   createMissingTopics,
   inspectTopics,
@@ -9,29 +12,49 @@ import {
 import { readSchemaFiles } from '../../log/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import { registryConnection, type Assembly } from '../../session/assemble.ts';
+import { topicsOf, usedResources } from '../../session/tenant.ts';
 import { withAdmin } from '../with-assembly.ts';
-import { failureOf, ok, type Finding } from './finding.ts';
+import { failureOf, ok, warning, type Finding } from './finding.ts';
 
-/** Checks Kafka: connection, credentials, topics against the contract. Creates and alters nothing. */
+/** Checks Kafka: connection, credentials, rights, topics against the contract. Creates and alters nothing. */
 export async function* checkKafka(
   assembly: Assembly,
-  topics: readonly WantedTopic[],
+  tenants: readonly TenantConfig[],
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
-  const { brokers, sasl } = assembly.config.kafka;
+  const { config, kafka } = assembly;
+  const { brokers, sasl, topicPrefix } = config.kafka;
   const as = sasl === undefined ? '' : `, as ${sasl.username}`;
+  const topics = tenants.flatMap((tenant) => topicsOf(config, tenant));
+  const used = usedResources(config, tenants);
   yield* await withAdmin({ assembly, signal }, async (admin) => {
+    const connection = ok('connection', `${brokers.join(', ')}${as}`);
+    const group = [`${topicPrefix}.workers`, ...used.group];
+    const denied = await missingRights(kafka, { ...used, group });
+    const rights =
+      denied.length === 0
+        ? [ok('rights', `those on topics, transactional ids and groups of ${topicPrefix} are granted`)]
+        : grantedTogether(denied).map((some) => failureOf('rights', rightsMissing(some)));
+    if (denied.some(({ on }) => on === 'topic')) {
+      const topics = warning(
+        'topics',
+        'not compared: a right on them is missing',
+        'Check again when it is granted.',
+      );
+      return [connection, ...rights, topics];
+    }
     const inspected = await inspectTopics(admin, topics);
     const mismatch = topicMismatch(inspected);
     const missing = inspected.filter(({ exists }) => !exists).length;
     const findings = [
-      ok('connection', `${brokers.join(', ')}${as}`),
+      connection,
+      ...rights,
       mismatch === null
         ? ok('topics', `${topics.length - missing} as in the contract, ${missing} to be created at the start`)
         : failureOf('topics', mismatch),
     ];
     try {
-      // The broker tests rights, policies and the number of brokers (KIP-4).
+      // The broker tests policies and the number of brokers (KIP-4).
       await createMissingTopics(admin, inspected, { validateOnly: true });
     } catch (error) {
       findings.push(failureOf('creation', error));

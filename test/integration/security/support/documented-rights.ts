@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs, { type AclEntry, type Admin } from 'kafkajs';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
@@ -9,6 +9,13 @@ const RESOURCES = {
   topic: AclResourceTypes.TOPIC,
   group: AclResourceTypes.GROUP,
   'transactional-id': AclResourceTypes.TRANSACTIONAL_ID,
+};
+
+export const ANY_RIGHT = {
+  resourceType: AclResourceTypes.ANY,
+  resourcePatternType: ResourcePatternTypes.ANY,
+  operation: AclOperationTypes.ANY,
+  permissionType: AclPermissionTypes.ANY,
 };
 
 /** The rights that docs/operations.md tells the reader to grant, so that a document that grants too little fails a test. */
@@ -21,24 +28,30 @@ export function redisRights(): string[] {
 /** Runs the `kafka-acls.sh` commands of the document. */
 export async function grantKafkaRights(admin: Admin): Promise<void> {
   const text = readFileSync(DOCUMENT, 'utf8').replaceAll('\\\n', ' ');
-  const commands = [...text.matchAll(/^kafka-acls\.sh … --add (.+)$/gm)].map((match) => match[1] ?? '');
-  const acl = commands.flatMap((command) => {
+  await admin.createAcls({ acl: aclsIn(text) });
+}
+
+/** What the `kafka-acls.sh` commands in a text grant. The user is `rollcall`, where they leave it open. */
+export function aclsIn(text: string): AclEntry[] {
+  const commands = [...text.matchAll(/kafka-acls\.sh … --add ([^\n;]+)/g)].map((match) => match[1] ?? '');
+  return commands.flatMap((command) => {
     const value = (option: string): string[] =>
       [...command.matchAll(new RegExp(`--${option} (\\S+)`, 'g'))].map((match) => match[1] ?? '');
     const resource = Object.entries(RESOURCES).find(([name]) => value(name).length > 0);
     if (resource === undefined) throw new Error(`no resource in: ${command}`);
     const [name, resourceType] = resource;
+    const [pattern = 'literal'] = value('resource-pattern-type');
     return value('operation').map((operation) => ({
       resourceType,
       resourceName: value(name)[0] ?? '',
-      resourcePatternType: ResourcePatternTypes.PREFIXED,
-      principal: value('allow-principal')[0] ?? '',
+      resourcePatternType:
+        pattern === 'prefixed' ? ResourcePatternTypes.PREFIXED : ResourcePatternTypes.LITERAL,
+      principal: value('allow-principal')[0]?.replace('<user>', 'rollcall') ?? '',
       host: '*',
       operation: AclOperationTypes[constantOf(operation)],
       permissionType: AclPermissionTypes.ALLOW,
     }));
   });
-  await admin.createAcls({ acl });
 }
 
 /** `DescribeConfigs` → `DESCRIBE_CONFIGS`. */

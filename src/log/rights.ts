@@ -1,0 +1,140 @@
+import kafkajs, { type Kafka } from 'kafkajs';
+import { clusterOf, type KafkaBroker } from './kafka-cluster.ts';
+import { kafkaError, rightsMissing, type Right } from './kafka-errors.ts';
+import { askedAs, requestOf, typeOf } from './kafka-transaction-brokers.ts';
+
+// kafkajs is CommonJS, and Node finds only some of its names.
+const { TOPIC } = kafkajs.ConfigResourceTypes;
+
+/** What a mirror uses of Kafka, by kind. A name that ends with `*` stands for all names that begin so. */
+export type UsedResources = Readonly<Record<Right['on'], readonly string[]>>;
+
+/** No topic has a partition of this number. */
+const NO_PARTITION = 2 ** 31 - 1;
+/** No producer has this id, and no group is in this generation. */
+const NONE = -1;
+const WITHIN_MS = 5_000;
+const OK = 0;
+
+/** Throws `KAFKA_REFUSED` with each right that Kafka denies this user, see {@link missingRights}. */
+export async function requireRights(kafka: Pick<Kafka, 'consumer'>, used: UsedResources): Promise<void> {
+  const missing = await missingRights(kafka, used);
+  if (missing.length > 0) throw rightsMissing(missing);
+}
+
+/**
+ * Returns the rights that Kafka denies this user, of those that a mirror needs; to create topics, where they do not exist.
+ *
+ * Nothing is written, created, joined or fenced. Kafka looks at the rights first, and where they suffice it only answers, or
+ * refuses for another reason: the requests are about a partition, a producer and a member that do not exist.
+ * Throws `KAFKA_…`.
+ */
+export async function missingRights(
+  kafka: Pick<Kafka, 'consumer'>,
+  used: UsedResources,
+): Promise<readonly Right[]> {
+  const cluster = clusterOf(kafka, 'rights');
+  try {
+    await cluster.connect();
+    const answers = await askAll(await cluster.brokerPool.findConnectedBroker(), used);
+    return answers.flatMap(({ operation, on, codes }) => {
+      const names = codes.filter(isDenied).map(([name]) => name);
+      return names.length === 0 ? [] : [{ operation, on, names: names.toSorted() }];
+    });
+  } catch (error) {
+    throw kafkaError(error, 'asking which rights this user has');
+  } finally {
+    await cluster.disconnect().catch(() => undefined);
+  }
+}
+
+/** Error codes of Kafka's protocol by the names that were asked for. */
+type Codes = readonly (readonly [name: string, errorCode: number])[];
+
+type Answered = Omit<Right, 'names'> & { readonly codes: Codes };
+
+async function askAll(broker: KafkaBroker, used: UsedResources): Promise<readonly Answered[]> {
+  const { topic: topics, group: groups, 'transactional-id': transactionalIds } = used;
+  const ask = async (request: string, options: object, name = ''): Promise<Codes> =>
+    codesIn(await askedAs<Coded>(broker, requestOf(broker, request, options)), name);
+  const askEach = async (
+    names: readonly string[],
+    request: string,
+    options: (name: string) => object,
+  ): Promise<Codes> => {
+    const codes: Codes[] = [];
+    for (const name of names) codes.push(await ask(request, options(name), name));
+    return codes.flat();
+  };
+  const described = await ask('Metadata', { topics, allowAutoTopicCreation: false });
+  const absent = described.filter(([, errorCode]) => errorCode !== OK).map(([topic]) => topic);
+  // Without KRaft only the controller answers this; there, the creation itself names the right.
+  const created = await ask('CreateTopics', {
+    topics: absent.map((topic) => ({ topic, numPartitions: 1, replicationFactor: 1 })),
+    validateOnly: true,
+    timeout: WITHIN_MS,
+  });
+  const configs = await ask('DescribeConfigs', {
+    resources: topics.map((name) => ({ type: TOPIC, name, configNames: ['cleanup.policy'] })),
+  });
+  const read = await ask('Fetch', {
+    maxWaitTime: 0,
+    minBytes: 0,
+    maxBytes: 1,
+    topics: partitionsOf(topics, { fetchOffset: 0, maxBytes: 1 }),
+  });
+  const written = await ask('Produce', {
+    acks: 1,
+    timeout: WITHIN_MS,
+    topicData: partitionsOf(topics, { messages: [] }),
+  });
+  const ended = await askEach(transactionalIds, 'EndTxn', (transactionalId) => ({
+    transactionalId,
+    producerId: NONE,
+    producerEpoch: NONE,
+    transactionResult: false,
+  }));
+  const joined = await askEach(groups, 'Heartbeat', (name) => ({
+    groupId: name.replace('*', 'check'),
+    groupGenerationId: NONE,
+    memberId: 'nobody',
+  }));
+  return [
+    { operation: 'Create', on: 'topic', codes: created },
+    { operation: 'Describe', on: 'topic', codes: described },
+    { operation: 'DescribeConfigs', on: 'topic', codes: configs },
+    { operation: 'Read', on: 'topic', codes: read },
+    { operation: 'Write', on: 'topic', codes: written },
+    { operation: 'Write', on: 'transactional-id', codes: ended },
+    { operation: 'Read', on: 'group', codes: joined },
+  ];
+}
+
+function partitionsOf(topics: readonly string[], options: object): readonly object[] {
+  return topics.map((topic) => ({ topic, partitions: [{ partition: NO_PARTITION, ...options }] }));
+}
+
+/** An error code and what it is about: kafkajs calls them differently in each answer. */
+interface Coded {
+  readonly topic?: string;
+  readonly topicName?: string;
+  readonly resourceName?: string;
+  readonly errorCode?: number;
+  readonly topicErrorCode?: number;
+  readonly partitions?: readonly Coded[];
+}
+
+/** Topics stand in the last list of an answer. One without a list is about the given name. */
+function codesIn(answer: Coded, name: string): Codes {
+  const lists = Object.values(answer).filter((value) => Array.isArray(value)) as Coded[][];
+  return (lists.at(-1) ?? [answer]).map(
+    ({ topic, topicName, resourceName, errorCode, topicErrorCode, partitions }) => [
+      topic ?? topicName ?? resourceName ?? name,
+      errorCode ?? topicErrorCode ?? partitions?.[0]?.errorCode ?? OK,
+    ],
+  );
+}
+
+function isDenied([, errorCode]: Codes[number]): boolean {
+  return errorCode !== OK && typeOf(errorCode).endsWith('_AUTHORIZATION_FAILED');
+}

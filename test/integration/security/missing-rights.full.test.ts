@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { linesOf, RightsWorld } from './support/rights-world.ts';
+
+let world: RightsWorld;
+beforeAll(async () => {
+  world = await RightsWorld.start();
+});
+beforeEach(() => world.grantAsDocumented());
+afterAll(() => world[Symbol.asyncDispose]());
+
+const TOPICS = 'rollcall.north.orgs, rollcall.north.progress, rollcall.north.rejects';
+
+function acl(resource: string, ...operations: readonly string[]): string {
+  const options = operations.map((operation) => `--operation ${operation}`).join(' ');
+  return `kafka-acls.sh … --add ${resource} ${options} --allow-principal User:rollcall`;
+}
+
+const prefixed = (resource: string): string => `--resource-pattern-type prefixed --${resource} rollcall.`;
+
+interface Loss {
+  readonly takes: string;
+  /** Granted before, so that only a part is missing. */
+  readonly grants?: string;
+  /** Settings under which the tenant begins anew: a session that runs already does not use the right. */
+  readonly beginsWith?: Readonly<Record<string, unknown>>;
+}
+
+it.each<[right: string, Loss]>([
+  [`Write on the topics ${TOPICS}`, { takes: acl(prefixed('topic'), 'Write') }],
+  [
+    `Describe, Read, Write on the topics ${TOPICS}`,
+    { takes: acl(prefixed('topic'), 'Describe', 'Read', 'Write') },
+  ],
+  ['Write on the transactional id rollcall.north', { takes: acl(prefixed('transactional-id'), 'Write') }],
+  [
+    `Read on the topics ${TOPICS}`,
+    { takes: acl(prefixed('topic'), 'Read'), beginsWith: { deltaEvery: '501ms' } },
+  ],
+  [
+    `DescribeConfigs on the topics ${TOPICS}`,
+    { takes: acl(prefixed('topic'), 'DescribeConfigs'), beginsWith: { deltaEvery: '502ms' } },
+  ],
+  [
+    'Create on the topic rollcall.north.courses',
+    { takes: acl(prefixed('topic'), 'Create'), beginsWith: { collections: ['orgs', 'courses'] } },
+  ],
+  [
+    'Read on the group rollcall.north.catch-up.*',
+    {
+      takes: acl(prefixed('group'), 'Read'),
+      grants: acl('--group rollcall.workers', 'Read'),
+      beginsWith: { deltaEvery: '503ms' },
+    },
+  ],
+])(
+  'process and "check" name a missing right, and what "check" says is enough to go on: %s',
+  async (right, { takes, grants, beginsWith }) => {
+    await using run = await world.run();
+    if (grants !== undefined) await world.grant(grants);
+    await world.take(takes);
+    if (beginsWith !== undefined) world.beginAnew(run, beginsWith);
+    world.changeRow();
+    await world.isNamed(run, right);
+    await run.until('it has failed again and again', () => linesOf(run, 'debug', right).length > 2);
+    expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toEqual([expect.stringContaining(right)]);
+    const [denied, ...others] = await world.check(beginsWith);
+    expect([denied?.text, others]).toEqual([`Kafka denies this user ${right}`, []]);
+    await world.grant(denied?.remedy ?? '');
+    expect(await world.check(beginsWith)).toEqual([]);
+    await world.isPublished(run);
+    expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toHaveLength(1);
+  },
+);
+
+it('a process alone in its group mirrors on without the right to it, and names it until it is granted', async () => {
+  await using run = await world.run();
+  const right = 'Read on the group rollcall.workers';
+  await world.take(acl(prefixed('group'), 'Read'));
+  await world.isNamed(run, right);
+  world.changeRow();
+  await world.isWritten();
+  expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toEqual([expect.stringContaining(right)]);
+  const [denied] = await world.check();
+  expect(denied?.text).toContain('Read on the groups rollcall.north.catch-up.*, rollcall.workers');
+  await world.grant(denied?.remedy ?? '');
+  world.changeRow();
+  await world.isPublished(run);
+  expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toHaveLength(1);
+});
+
+it('a user that may read and write topics needs no right of its own to describe them', async () => {
+  await world.take(acl(prefixed('topic'), 'Describe'));
+  expect(await world.check()).toEqual([]);
+  await using run = await world.run();
+  world.changeRow();
+  await world.isPublished(run);
+});

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { linesOf, RightsWorld } from './support/rights-world.ts';
+
+let world: RightsWorld;
+beforeAll(async () => {
+  world = await RightsWorld.start();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const TOPICS = ['orgs', 'progress', 'rejects'].map((suffix) => `rollcall.north.${suffix}`);
+
+it('a user that does what "check" says has every right that "run" needs, and asking has no effect', async () => {
+  const denied = await world.check();
+  expect(denied.map(({ text }) => text)).toEqual([
+    `Kafka denies this user Create, Describe, DescribeConfigs, Read, Write on the topics ${TOPICS.join(', ')}`,
+    'Kafka denies this user Write on the transactional id rollcall.north',
+    'Kafka denies this user Read on the groups rollcall.north.catch-up.*, rollcall.workers',
+  ]);
+  for (const { remedy = '' } of denied) await world.grant(remedy);
+  expect(await world.check()).toEqual([]);
+  expect(await world.admin.listTopics()).toEqual([]);
+  expect((await world.admin.listGroups()).groups).toEqual([]);
+
+  await using run = await world.run();
+  expect(await world.check()).toEqual([]);
+  // It has fenced nobody, and the next change needs no other session.
+  world.changeRow();
+  await world.isPublished(run);
+  expect(run.output().match(/"mirroring"/g)).toHaveLength(1);
+});
+
+it('a right on one topic taken from a running process is named once, and its return suffices', async () => {
+  await using run = await world.run();
+  const write = (pattern: string): string =>
+    `kafka-acls.sh … --add ${pattern} --operation Write --allow-principal User:rollcall`;
+  // The other topics keep it.
+  for (const topic of TOPICS.slice(1)) await world.grant(write(`--topic ${topic}`));
+  await world.take(write('--resource-pattern-type prefixed --topic rollcall.north.'));
+  world.changeRow();
+  const right = 'Kafka denies this user Write on the topic rollcall.north.orgs';
+  await world.isNamed(run, right);
+  await run.until('it has failed again and again', () => linesOf(run, 'debug', right).length > 2);
+  expect(linesOf(run, 'warn', right)).toHaveLength(1);
+  const [denied] = await world.check();
+  expect(denied?.text).toBe(right);
+  await world.grant(denied?.remedy ?? '');
+  expect(await world.check()).toEqual([]);
+  await world.isPublished(run);
+  expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toHaveLength(1);
+});
