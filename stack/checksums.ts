@@ -2,8 +2,17 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 
-/** The parts of the stack that can run as local processes. */
-export const partNames = ['kafka', 'registry', 'redis'] as const;
+/** What is downloaded for local processes: a part for each service, and other versions of them (grounds.ts). */
+export const partNames = [
+  'kafka',
+  'kafka-3.9',
+  'kafka-4.4',
+  'registry',
+  'registry-3',
+  'redis',
+  'redis-8.2',
+  'valkey-9.1',
+] as const;
 export type PartName = (typeof partNames)[number];
 
 /** The files of a part: their names and SHA-256 sums in hex. */
@@ -15,18 +24,15 @@ export type PartFiles = ReadonlyMap<string, string>;
  * @throws Error for any other line.
  */
 export function parseChecksums(text: string): Record<PartName, PartFiles> {
-  const parts = {
-    kafka: new Map<string, string>(),
-    registry: new Map<string, string>(),
-    redis: new Map<string, string>(),
-  };
+  const parts = Object.fromEntries(partNames.map((part) => [part, new Map<string, string>()]));
   for (const line of text.split('\n')) {
     if (line === '') continue;
-    const match = /^([0-9a-f]{64}) {2}(kafka|registry|redis)\/([\w.+-]+)$/.exec(line);
-    if (match === null) throw new Error(`checksums.txt: not "<sha256>  <part>/<file>": ${line}`);
-    parts[match[2] as PartName].set(match[3] ?? '', match[1] ?? '');
+    const [, sum = '', part = '', file = ''] = /^([0-9a-f]{64}) {2}([\w.-]+)\/([\w.+-]+)$/.exec(line) ?? [];
+    const files = parts[part];
+    if (files === undefined) throw new Error(`checksums.txt: not "<sha256>  <part>/<file>": ${line}`);
+    files.set(file, sum);
   }
-  return parts;
+  return parts as Record<PartName, Map<string, string>>;
 }
 
 /** Identifies the exact content of a part, for the name of its folder in the cache. */

@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StackError } from './errors.ts';
 import { propertiesText } from './kafka-settings.ts';
 import { runCommand } from './run-command.ts';
-
-/** What a new cluster knows from the beginning, such as the versions of its features; the same for each broker. */
-const BOOTSTRAP = 'bootstrap.checkpoint';
 
 /** The preparation of the brokers of a cluster for their first start. */
 export interface FormatKafkaOptions {
@@ -27,7 +24,7 @@ export interface FormatKafkaOptions {
 
 /**
  * Formats the log folders of brokers, as KRaft requires before the first start (KIP-785). Kafka's tool formats the first. The
- * others get copies of its files, since each JVM would take half a second.
+ * others get copies of its files, which hold the same for each but for the ids, since each JVM would take half a second.
  *
  * @throws StackError with the output of the tool when it does not exit with 0
  */
@@ -53,8 +50,7 @@ export async function formatKafka({
   if (code !== 0)
     throw new StackError(`Kafka's log folder could not be formatted (exit ${code}):\n${output.trim()}`);
   for (const { id, dataFolder } of others) {
-    await mkdir(dataFolder, { recursive: true });
-    await copyFile(join(first.dataFolder, BOOTSTRAP), join(dataFolder, BOOTSTRAP));
+    await cp(first.dataFolder, dataFolder, { recursive: true });
     const own = { version: 1, 'cluster.id': clusterId, 'node.id': id, 'directory.id': newId() };
     await writeFile(join(dataFolder, 'meta.properties'), propertiesText(own));
   }

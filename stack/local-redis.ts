@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
+import { groundInUse } from './grounds.ts';
+import { findInPath } from './java-tools.ts';
 import { startLocalService, type LocalService } from './local-service.ts';
 import { isRedisReady } from './readiness.ts';
 
@@ -10,6 +12,11 @@ export interface LocalRedisOptions {
   /** A separate folder for logs and data; it is created. */
   folder: string;
   signal: AbortSignal;
+}
+
+/** The redis-server of the PATH, unless the ground in use has a version of its own. */
+export function redisInPath(): string | undefined {
+  return groundInUse()?.parts?.redis === undefined ? findInPath('redis-server') : undefined;
 }
 
 /**

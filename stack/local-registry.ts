@@ -19,7 +19,9 @@ export async function startLocalRegistry({
   const port = await freePort();
   const url = `http://127.0.0.1:${port}${confluentPath}`;
   await mkdir(folder, { recursive: true });
-  const runner = (await readdir(part)).find((name) => name.endsWith('-runner.jar')) ?? 'runner.jar';
+  // Apicurio 2: apicurio-registry-app-<version>-runner.jar
+  const runner =
+    (await readdir(part)).find((name) => /(-runner|^quarkus-run)\.jar$/.test(name)) ?? 'runner.jar';
   const archive = startArchive({ java, folder: part, name: 'registry', mayRecord: true });
   const properties = [
     `-Dquarkus.http.port=${port}`,

@@ -1,10 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findInPath, findJava, type Java } from './java-tools.ts';
-import { startLocalKafka } from './local-kafka.ts';
+import { startDelayLine, type DelayLine } from './delay-line.ts';
+import { freePort } from './free-port.ts';
+import { groundInUse, partOf } from './grounds.ts';
+import { findJava, type Java } from './java-tools.ts';
+import type { Listener } from './kafka-settings.ts';
+import { startLocalKafka, type LocalKafkaOptions } from './local-kafka.ts';
 import { fetchParts } from './local-parts.ts';
-import { startLocalRedis } from './local-redis.ts';
+import { redisInPath, startLocalRedis } from './local-redis.ts';
 import { startLocalRegistry } from './local-registry.ts';
 import { startTogether, type LocalService } from './local-service.ts';
 import type { Addresses, ServiceName } from './service-names.ts';
@@ -28,22 +32,22 @@ export interface StartServicesOptions {
 }
 
 interface StartedService {
-  name: ServiceName;
   address: string;
   processes: readonly LocalService[];
   stop(): Promise<void>;
 }
 
 /**
- * Starts services as local processes, in parallel, with their data in one temporary folder.
+ * Starts services of the ground in use as local processes, in parallel, with their data in one temporary folder.
  *
  * @throws StackError when Java, Maven or a download fails, or a service does not start; the other services are stopped.
  */
 export async function startLocalServices(options: StartServicesOptions): Promise<StartedServices> {
   const { wanted, print, signal } = options;
-  const redisInPath = findInPath('redis-server');
-  const java = wanted.some((name) => name !== 'redis') ? await findJava() : undefined;
-  const partsWanted = wanted.filter((name) => name !== 'redis' || redisInPath === undefined);
+  const ground = groundInUse();
+  const ownRedis = redisInPath();
+  const java = wanted.some((name) => name !== 'redis') ? await findJava(ground?.javaMajor) : undefined;
+  const partsWanted = wanted.filter((name) => name !== 'redis' || ownRedis === undefined).map(partOf);
   const parts = await fetchParts(partsWanted, { print, signal });
 
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-stack-'));
@@ -54,29 +58,25 @@ export async function startLocalServices(options: StartServicesOptions): Promise
   };
   const inJava = (name: 'kafka' | 'registry', either: AbortSignal) => ({
     java: java as Java,
-    part: parts[name],
+    part: parts[partOf(name)],
     folder: join(folder, name),
     signal: either,
   });
-  const starters: Record<ServiceName, (either: AbortSignal) => Promise<Omit<StartedService, 'name'>>> = {
+  const starters: Record<ServiceName, (either: AbortSignal) => Promise<StartedService>> = {
     async kafka(either) {
-      const { brokers } = options;
-      const kafka = await startLocalKafka({ ...inJava('kafka', either), brokers, mayRecord: true });
-      return {
-        address: kafka.brokers.map((broker) => broker.address).join(','),
-        processes: kafka.brokers.map(({ service }) => service),
-        stop: kafka.stop,
-      };
+      const settings = ground?.kafkaSettings;
+      const kafka = { ...inJava('kafka', either), brokers: options.brokers, settings, mayRecord: true };
+      return ground?.latencyMs === undefined ? startKafka(kafka) : startFarKafka(kafka, ground.latencyMs);
     },
     async registry(either) {
       const { service, url } = await startLocalRegistry(inJava('registry', either));
-      return { address: url, processes: [service], stop: () => service.stop() };
+      return urlService(service, url, ground?.latencyMs);
     },
     async redis(either) {
-      const server = redisInPath ?? join(parts.redis, 'redis-server');
+      const server = ownRedis ?? join(parts[partOf('redis')], 'redis-server');
       const own = { server, folder: join(folder, 'redis'), signal: either };
       const { service, url } = await startLocalRedis(own);
-      return { address: url, processes: [service], stop: () => service.stop() };
+      return urlService(service, url, ground?.latencyMs);
     },
   };
   const start = (name: ServiceName) => async (either: AbortSignal) => {
@@ -99,4 +99,51 @@ export async function startLocalServices(options: StartServicesOptions): Promise
     await removeFolder();
     throw error;
   }
+}
+
+async function startKafka(options: LocalKafkaOptions): Promise<StartedService> {
+  const { brokers, stop } = await startLocalKafka(options);
+  return {
+    address: brokers.map((broker) => broker.address).join(','),
+    processes: brokers.map(({ service }) => service),
+    stop,
+  };
+}
+
+/** Clients use a second listener of each broker, which tells them addresses of delay lines (KIP-103). */
+async function startFarKafka(options: LocalKafkaOptions, delayMs: number): Promise<StartedService> {
+  const listeners: (Listener & { advertisedPort: number })[] = [];
+  while (listeners.length < options.brokers) {
+    const [port, advertisedPort] = [await freePort(), await freePort()];
+    listeners.push({ name: 'FAR', protocol: 'PLAINTEXT', port, advertisedPort });
+  }
+  const kafka = await startKafka({ ...options, listenersOf: (id) => listeners.slice(id - 1, id) });
+  const lines: DelayLine[] = [];
+  for (const { port, advertisedPort } of listeners)
+    lines.push(await startDelayLine({ target: port, port: advertisedPort, delayMs }));
+  return {
+    ...kafka,
+    address: lines.map((line) => `127.0.0.1:${line.port}`).join(','),
+    async stop() {
+      await kafka.stop();
+      for (const line of lines) await line.stop();
+    },
+  };
+}
+
+/** A service at an URL, behind a delay line if there is to be one. */
+async function urlService(service: LocalService, url: string, delayMs?: number): Promise<StartedService> {
+  const near = { address: url, processes: [service], stop: () => service.stop() };
+  if (delayMs === undefined) return near;
+  const address = new URL(url);
+  const line = await startDelayLine({ target: Number(address.port), delayMs });
+  address.port = String(line.port);
+  return {
+    ...near,
+    address: address.href,
+    async stop() {
+      await service.stop();
+      await line.stop();
+    },
+  };
 }

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { brokerCount, type BrokerCount } from './broker-count.ts';
 import { StackError } from './errors.ts';
 import { addressVariables } from './given-addresses.ts';
+import { grounds, groundVariable } from './grounds.ts';
 import { startStack, type Stack } from './start-stack.ts';
 
 const help = `npm run stack -- [--brokers 3] [--json]
@@ -15,6 +16,11 @@ Each runs at the first of these places that is available:
   --brokers <n>   how many brokers Kafka has; 3 if left out, and another number only as local processes
   --json          print the addresses as one line of JSON on standard output
   --help          print this
+
+${groundVariable}=<name> starts other versions, settings or a slower network, as local processes:
+${Object.entries(grounds)
+  .map(([name, { summary }]) => `  ${name.padEnd(15)} ${summary}`)
+  .join('\n')}
 `;
 
 function describe(stack: Stack): string {

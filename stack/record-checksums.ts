@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { partNames, sha256OfFile } from './checksums.ts';
 import { download } from './local-parts.ts';
 
-/** Writes checksums.txt for the files in pom.xml: run this after a change of a version, and review the difference. */
+/** Writes checksums.txt for all parts: run this after a change of a version, and review the difference. */
 async function main(): Promise<void> {
   const print = (line: string) => process.stderr.write(`checksums: ${line}\n`);
   const work = await mkdtemp(join(tmpdir(), 'rollcall-checksums-'));

@@ -5,6 +5,7 @@ import {
   startTestcontainers,
 } from './docker-services.ts';
 import { addressVariables, brokerList, givenAddresses } from './given-addresses.ts';
+import { groundInUse, groundVariable } from './grounds.ts';
 import type { BrokerCount } from './broker-count.ts';
 import {
   startLocalServices,
@@ -48,7 +49,7 @@ export interface Stack extends AsyncDisposable {
 /**
  * Starts Kafka, a schema registry and Redis. It uses a service whose address is in the environment; the others run in a
  * Docker engine if one answers, else as local processes. Started services end with this process, even if it is killed.
- * Another number of brokers than that of docker-compose.yml needs local processes.
+ * Another number of brokers than that of docker-compose.yml, and a ground of grounds.ts, need local processes.
  *
  * @throws StackError with a remedy when that is not possible.
  */
@@ -94,8 +95,13 @@ type StartWantedOptions = StartServicesOptions & { prefer: NonNullable<StartStac
 async function startWanted({ prefer, ...options }: StartWantedOptions): Promise<StartedBy> {
   const { wanted, brokers, print, signal } = options;
   const names = wanted.join(', ');
+  const ground = groundInUse();
   const inCompose = composeContainers.kafka.length;
-  if (wanted.includes('kafka') && brokers !== inCompose) {
+  if (ground !== null) {
+    print(
+      `starting ${names} as local processes on the ground ${process.env[groundVariable]}: ${ground.summary}`,
+    );
+  } else if (wanted.includes('kafka') && brokers !== inCompose) {
     print(`starting ${names} as local processes (docker-compose.yml has ${inCompose} brokers)`);
   } else if (await findDockerEngine(print)) {
     print(`starting ${names} in Docker`);

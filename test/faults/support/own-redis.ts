@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { vi } from 'vitest';
+import { partOf } from '../../../stack/grounds.ts';
 import { findInPath } from '../../../stack/java-tools.ts';
 import { fetchParts } from '../../../stack/local-parts.ts';
-import { startLocalRedis } from '../../../stack/local-redis.ts';
+import { redisInPath, startLocalRedis } from '../../../stack/local-redis.ts';
 import type { LocalService } from '../../../stack/local-service.ts';
 import { removeWhenGone } from '../../../stack/supervised-process.ts';
 
@@ -21,11 +22,15 @@ export interface OwnRedis extends AsyncDisposable {
   restartWith(copy: string | null): Promise<void>;
 }
 
-/** Starts a Redis with an append-only file, so small that Redis never writes it anew, as a local process. */
-export async function startOwnRedis(): Promise<OwnRedis> {
-  const inPath = findInPath('redis-server');
-  const server =
-    inPath ?? join((await fetchParts(['redis'], { print: () => undefined })).redis, 'redis-server');
+/**
+ * Starts a Redis with an append-only file, so small that Redis never writes it anew, as a local process.
+ *
+ * @param needsTls whether it must speak TLS, for which those of some grounds were not built; then it is the usual one
+ */
+export async function startOwnRedis(needsTls = false): Promise<OwnRedis> {
+  const inPath = needsTls ? findInPath('redis-server') : redisInPath();
+  const part = needsTls ? 'redis' : partOf('redis');
+  const server = inPath ?? join((await fetchParts([part], { print: () => undefined }))[part], 'redis-server');
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-own-redis-'));
   const endJanitor = removeWhenGone(folder);
   const { signal } = new AbortController();

@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +11,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { withPidLock } from '../../../scripts/pid-lock.mjs';
 import { isInstalled } from '../../../scripts/setup.mjs';
 import { parseChecksums } from '../../../stack/checksums.ts';
+import { startDelayLine } from '../../../stack/delay-line.ts';
+import { freePort } from '../../../stack/free-port.ts';
+import { groundInUse, grounds } from '../../../stack/grounds.ts';
 import { fetchParts } from '../../../stack/local-parts.ts';
 import { startSupervised } from '../../../stack/supervised-process.ts';
 import { spawnProgram } from '../../integration/support/running.ts';
@@ -27,12 +33,57 @@ it('the recorded checksums name every part that pom.xml fetches', async () => {
   const stack = join(CHECKOUT, 'stack');
   const sums = parseChecksums(await readFile(join(stack, 'checksums.txt'), 'utf8'));
   const pom = await readFile(join(stack, 'pom.xml'), 'utf8');
-  const artifacts = [
-    ...pom.matchAll(/<dependency>[^]*?<artifactId>(.+?)<[^]*?<version>(.+?)<[^]*?<\/dependency>/g),
-  ].map(([, artifact, version]) => `${artifact}-${version}`);
-  const files = Object.values(sums).flatMap((part) => Array.from(part.keys()));
-  const found = artifacts.map((name) => files.filter((file) => file.startsWith(name)).length);
-  expect(found).toEqual([1, 1, 1, 1]);
+  const dependency = /<dependency>[^]*?<artifactId>(.+?)<[^]*?<version>(.+?)<[^]*?<\/dependency>/g;
+  const wanted = [...pom.matchAll(/<profile>\s*<id>(.+?)<([^]*?)<\/profile>/g)].flatMap(
+    ([, part = '', profile = '']) =>
+      Array.from(profile.matchAll(dependency), ([, artifact, version]) => ({
+        part,
+        begin: `${artifact}-${version}`,
+      })),
+  );
+  const files = Object.entries(sums).flatMap(([part, of]) =>
+    Array.from(of.keys(), (name) => ({ part, name })),
+  );
+  const isFor = (each: (typeof wanted)[number]) => (file: (typeof files)[number]) =>
+    file.part === each.part && file.name.startsWith(each.begin);
+  expect(wanted.filter((each) => files.filter(isFor(each)).length !== 1)).toEqual([]);
+  expect(Object.entries(sums).filter(([, part]) => part.size === 0)).toEqual([]);
+});
+
+it('the workflow tries every ground each week', async () => {
+  const workflow = await readFile(join(CHECKOUT, '.github/workflows/checks.yml'), 'utf8');
+  const [, listed = ''] = /^ +ground: \[(.+)\]$/m.exec(workflow) ?? [];
+  expect(listed.split(', ')).toEqual(Object.keys(grounds));
+});
+
+it('a ground that does not exist is refused by name', () => {
+  vi.stubEnv('ROLLCALL_GROUND', 'kafka-2');
+  expect(groundInUse).toThrow(/^ROLLCALL_GROUND is kafka-2, not one of kafka-3\.9,/);
+});
+
+it('a delay line passes everything on in order and later, each way, with the ends of connections', async () => {
+  const delayMs = 30;
+  const echo = createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
+  await once(echo.listen(0, '127.0.0.1'), 'listening');
+  const line = await startDelayLine({ target: (echo.address() as AddressInfo).port, delayMs });
+  try {
+    const client = connect({ port: line.port, host: '127.0.0.1', allowHalfOpen: true });
+    const sent = randomBytes(3_000_000);
+    const startedMs = performance.now();
+    client.end(sent);
+    expect(Buffer.concat(await client.toArray()).equals(sent)).toBe(true);
+    expect(performance.now() - startedMs).toBeGreaterThan(2 * delayMs);
+  } finally {
+    await line.stop();
+    echo.close();
+  }
+});
+
+it('a connection that the service behind a delay line refuses is broken', async () => {
+  const line = await startDelayLine({ target: await freePort(), delayMs: 1 });
+  const client = connect({ port: line.port, host: '127.0.0.1' });
+  await expect(once(client, 'end')).rejects.toThrow('ECONNRESET');
+  await line.stop();
 });
 
 // $target is the folder that Maven has to fill.

@@ -10,13 +10,15 @@ export interface SecuredRedis extends AsyncDisposable {
   setPassword(password: string): Promise<void>;
 }
 
+const NEEDS_TLS = true;
+
 /** @param rights as `ACL SETUSER` takes them */
 export async function startSecuredRedis(
   { ca, server }: Certificates,
   rights: readonly string[],
   password: string,
 ): Promise<SecuredRedis> {
-  const redis = await startOwnRedis();
+  const redis = await startOwnRedis(NEEDS_TLS);
   const { admin } = redis;
   const port = await freePort();
   for (const [setting, value] of [
