@@ -16,7 +16,7 @@ export async function startLocalRegistry({
   folder,
   signal,
 }: LocalJavaOptions): Promise<{ service: LocalService; url: string }> {
-  const port = await freePort();
+  const [port, managementPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}${confluentPath}`;
   await mkdir(folder, { recursive: true });
   // Apicurio 2: apicurio-registry-app-<version>-runner.jar
@@ -26,6 +26,9 @@ export async function startLocalRegistry({
   const properties = [
     `-Dquarkus.http.port=${port}`,
     '-Dquarkus.http.host=127.0.0.1',
+    // Apicurio 3 has one; by default several at once would use the same
+    `-Dquarkus.management.port=${managementPort}`,
+    '-Dquarkus.management.host=127.0.0.1',
     '-Dquarkus.log.level=WARN',
     '-Dquarkus.banner.enabled=false',
   ];
