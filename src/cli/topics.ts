@@ -204,7 +204,9 @@ async function recreate({ output, signal, loadConfig, args, flags }: Verb<Topics
   await withAdmin({ assembly, signal }, async (admin) => {
     // If it is interrupted in between, the next start creates what is missing.
     await deleteTopics(admin, topics, signal);
-    await createMissingTopics(admin, await inspectTopics(admin, topics));
+    // Not inspected: a broker may still list what the controller, which creates topics, has deleted.
+    const missing = topics.map((topic) => ({ topic, exists: false }));
+    await createMissingTopics(admin, missing);
   });
   output.line(`${output.colors.cyan('→')} "rollcall run" publishes the records of these topics again.`);
   return report(output, 'recreated', topics, true);

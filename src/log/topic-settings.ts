@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { topicName } from '../model/topic-names.ts';
 import { topicsBegunWith, type TopicSuffix } from '../model/collections.ts';
-import { kafkaError } from './kafka-errors.ts';
+import { innermost, kafkaError } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
@@ -81,7 +82,7 @@ export function wantedTopics(options: {
 
 /** Returns settings of topics by name, all that a broker knows or only those of the topic itself. Throws `KAFKA_…`. */
 export async function describeSettings(
-  admin: Admin,
+  admin: Pick<Admin, 'describeConfigs'>,
   topics: readonly string[],
   options: { onlyOwn: boolean } = { onlyOwn: false },
 ): Promise<ReadonlyMap<string, Map<string, string>>> {
@@ -109,21 +110,44 @@ export async function describeSettings(
   }
 }
 
-/** Compares topics with the contract. Throws `KAFKA_…`. */
-export async function inspectTopics(admin: Admin, wanted: readonly WantedTopic[]): Promise<TopicFinding[]> {
-  try {
-    const existing = new Set(await admin.listTopics());
-    const present = wanted.map(({ name }) => name).filter((name) => existing.has(name));
-    const { topics } =
-      present.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: present });
-    const partitions = new Map(topics.map((each) => [each.name, each.partitions.length]));
-    const settings = await describeSettings(admin, present);
-    return wanted.map((topic) =>
-      compare(topic, partitions.get(topic.name) ?? null, settings.get(topic.name)),
-    );
-  } catch (error) {
-    throw kafkaError(error, 'comparing topics with the contract');
+type InspectingAdmin = Pick<Admin, 'listTopics' | 'fetchTopicMetadata' | 'describeConfigs'>;
+
+const BROKERS_AGREE_WITHIN_MS = 10_000;
+const BETWEEN_ATTEMPTS_MS = 100;
+
+/**
+ * Compares topics with the contract. Throws `KAFKA_…`.
+ *
+ * Each request may go to another broker. Right after a topic was created or deleted one lists it and another does not know it:
+ * then this asks again.
+ */
+export async function inspectTopics(
+  admin: InspectingAdmin,
+  wanted: readonly WantedTopic[],
+): Promise<TopicFinding[]> {
+  const untilMs = performance.now() + BROKERS_AGREE_WITHIN_MS;
+  for (;;) {
+    try {
+      return await inspectOnce(admin, wanted);
+    } catch (error) {
+      const failure = innermost(error);
+      // kafkajs throws a TypeError at some of the answers that brokers give then.
+      const isDisagreement = failure instanceof TypeError || failure.type === 'UNKNOWN_TOPIC_OR_PARTITION';
+      if (!isDisagreement || performance.now() > untilMs)
+        throw kafkaError(error, 'comparing topics with the contract');
+      await delay(BETWEEN_ATTEMPTS_MS);
+    }
   }
+}
+
+async function inspectOnce(admin: InspectingAdmin, wanted: readonly WantedTopic[]): Promise<TopicFinding[]> {
+  const existing = new Set(await admin.listTopics());
+  const present = wanted.map(({ name }) => name).filter((name) => existing.has(name));
+  const { topics } =
+    present.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: present });
+  const partitions = new Map(topics.map((each) => [each.name, each.partitions.length]));
+  const settings = await describeSettings(admin, present);
+  return wanted.map((topic) => compare(topic, partitions.get(topic.name) ?? null, settings.get(topic.name)));
 }
 
 const BOUND_WORDS = {
@@ -153,7 +177,7 @@ function compare(
 /** Creates missing topics with the contract's settings, or only asks whether it may. Throws `KAFKA_…`. */
 export async function createMissingTopics(
   admin: Admin,
-  findings: readonly TopicFinding[],
+  findings: readonly Pick<TopicFinding, 'topic' | 'exists'>[],
   { validateOnly = false } = {},
 ): Promise<void> {
   const missing = findings.filter(({ exists }) => !exists);

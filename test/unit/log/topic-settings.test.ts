@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest';
-import { settingSatisfied, topicSettings } from '../../../src/log/topic-settings.ts';
+import {
+  inspectTopics,
+  settingSatisfied,
+  topicSettings,
+  wantedTopics,
+} from '../../../src/log/topic-settings.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -36,4 +41,34 @@ it.each([
   const setting = topicSettings('users').find((each) => each.name === name);
   if (setting === undefined) throw new Error(`no setting ${name}`);
   expect(settingSatisfied(setting, actual)).toBe(satisfied);
+});
+
+it.each([
+  ['an error of the protocol', Object.assign(new Error('unknown'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' })],
+  ['a TypeError of kafkajs', new TypeError('undefined')],
+])('a topic that not all brokers know yet is compared when they do, after %s', async (_, failure) => {
+  const topics = wantedTopics({
+    topicPrefix: 'p',
+    tenantId: 'north',
+    suffixes: ['users'],
+    partitionsOf: () => 1,
+    replicationFactor: 3,
+  });
+  const name = topics[0]?.name ?? '';
+  const configEntries = topicSettings('users').map((each) => ({
+    configName: each.name,
+    configValue: each.value,
+  }));
+  let asked = 0;
+  const admin = {
+    listTopics: async () => [name],
+    async fetchTopicMetadata() {
+      asked += 1;
+      if (asked < 3) throw failure;
+      return { topics: [{ name, partitions: [{}] }] };
+    },
+    describeConfigs: async () => ({ resources: [{ resourceName: name, configEntries }] }),
+  };
+  const findings = await inspectTopics(admin as unknown as Parameters<typeof inspectTopics>[0], topics);
+  expect(findings).toMatchObject([{ exists: true, differences: [] }]);
 });
