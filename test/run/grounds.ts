@@ -42,9 +42,16 @@ const chosen = given.filter((arg) => arg in grounds);
 const others = given.filter((arg) => !(arg in grounds));
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-grounds-'));
 const outcomes: Outcome[] = [];
+let isInterrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.on(signal, () => {
+    isInterrupted = true;
+  });
 try {
-  for (const ground of chosen.length > 0 ? chosen : Object.keys(grounds))
+  for (const ground of chosen.length > 0 ? chosen : Object.keys(grounds)) {
+    if (isInterrupted) break;
     outcomes.push(await runOn(ground, others, join(folder, `${ground}.json`)));
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

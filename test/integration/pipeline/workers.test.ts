@@ -87,7 +87,7 @@ describe('workers with the same configuration', () => {
     startWorker();
     const before = await shared(120_000);
     startWorker();
-    const after = await shared(30_000);
+    const after = await shared(120_000);
     for (const at of [0, 1]) expect(before[at]).toEqual(expect.arrayContaining(after[at] ?? []));
     await expectEveryTopicEqualsHub('one');
     const summary = `${TENANTS.length} tenants: ${TENANTS.length} well`;
