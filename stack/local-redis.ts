@@ -5,18 +5,28 @@ import { groundInUse } from './grounds.ts';
 import { findInPath } from './java-tools.ts';
 import { startLocalService, type LocalService } from './local-service.ts';
 import { isRedisReady } from './readiness.ts';
+import { runCommand } from './run-command.ts';
 
 export interface LocalRedisOptions {
   /** The redis-server binary. */
   server: string;
   /** A separate folder for logs and data; it is created. */
   folder: string;
+  /** Whether a client may use DEBUG, and change settings that Redis 7 and later protect. */
+  allowsTrouble?: boolean | undefined;
   signal: AbortSignal;
 }
 
 /** The redis-server of the PATH, unless the ground in use has a version of its own. */
 export function redisInPath(): string | undefined {
   return groundInUse()?.parts?.redis === undefined ? findInPath('redis-server') : undefined;
+}
+
+const UNPROTECTED = { 'enable-debug-command': 'local', 'enable-protected-configs': 'local' };
+
+async function majorVersion(server: string): Promise<number> {
+  const { output } = await runCommand(server, ['--version']);
+  return Number(/ v=(\d+)\./.exec(output)?.[1] ?? 0);
 }
 
 /**
@@ -27,6 +37,7 @@ export function redisInPath(): string | undefined {
 export async function startLocalRedis({
   server,
   folder,
+  allowsTrouble = false,
   signal,
 }: LocalRedisOptions): Promise<{ service: LocalService; url: string; data: string }> {
   const port = await freePort();
@@ -39,6 +50,7 @@ export async function startLocalRedis({
     save: '',
     appendonly: 'yes',
     'maxmemory-policy': 'noeviction',
+    ...(allowsTrouble && (await majorVersion(server)) >= 7 ? UNPROTECTED : {}),
   };
   const url = `redis://127.0.0.1:${port}`;
   const service = await startLocalService(

@@ -60,7 +60,8 @@ export function replyCode(error: unknown): string | null {
   const code = /^-?([A-Z]+)\b/.exec(error.message)?.[1] ?? 'ERR';
   if (code !== 'ERR') return code;
   if (error.message.includes('max number of clients')) return 'MAXCLIENTS';
-  if (error.message.includes("user executing the script can't")) return 'NOPERM';
+  // The first is of Redis up to 7.0, the second of later ones and of Valkey.
+  if (/user executing the script can't|ACL failure in script/.test(error.message)) return 'NOPERM';
   // Before Redis 6, or with HELLO refused, a wrong password has no code of its own.
   return /invalid password|AUTH/i.test(error.message) ? 'WRONGPASS' : code;
 }

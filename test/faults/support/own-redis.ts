@@ -34,7 +34,12 @@ export async function startOwnRedis(needsTls = false): Promise<OwnRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-own-redis-'));
   const endJanitor = removeWhenGone(folder);
   const { signal } = new AbortController();
-  const { service, url, data } = await startLocalRedis({ server, folder: join(folder, 'redis'), signal });
+  const { service, url, data } = await startLocalRedis({
+    server,
+    folder: join(folder, 'redis'),
+    allowsTrouble: true,
+    signal,
+  });
   const admin = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 3 });
   admin.on('error', () => undefined);
   const [copied, empty] = [join(folder, 'copy'), await mkdtemp(join(folder, 'empty-'))];

@@ -19,6 +19,7 @@ describe('errors of Redis', () => {
     ['NOAUTH Authentication required.', 'password'],
     ["NOPERM this user has no permissions to run the 'eval' command", 'permit'],
     ["ERR The user executing the script can't run this command script: 3f20, on @user_script:1.", 'permit'],
+    ["ERR ACL failure in script: User x has no permissions to run the 'hset' command script: 3f20", 'permit'],
     [`${IN_A_SCRIPT}The user executing the script can't access at least one of the keys`, 'permit'],
     ['MOVED 3999 127.0.0.1:6381', 'Cluster'],
     ['MISCONF Errors writing to the AOF file', 'save'],
