@@ -85,7 +85,8 @@ it('a registry that lost its schemas, while Rollcall runs or before a start, get
   await isWell();
   await loseSchemas(30);
   // It is not ready only until it has registered them again, so what it logged of that is looked for.
-  await run.says(`under the id of the schema of ${tenant.topicPrefix}.north.`);
+  // Who notices it first, the tenant or the check of the registry, depends on how long the restart took.
+  await run.says('(SCHEMA_LOST)');
   await vi.waitFor(async () => {
     const { state, headline, decisions } = await status();
     expect([state, decisions[0]?.commands.length]).toEqual(['needs-person', 4]);
