@@ -23,7 +23,8 @@ export async function measureDelay(bench: Bench): Promise<DelayNumbers> {
   const { child } = publisher;
   await child.call('own', TENANT);
   await oneSync(child, FULL);
-  const ids = (await bench.hub.control<string[]>('ids/absences')).slice(0, ROWS_CHANGED);
+  const rows = await bench.hub.control<readonly { readonly sourcedId: string }[]>('snapshot/absences');
+  const ids = rows.slice(0, ROWS_CHANGED).map(({ sourcedId }) => sourcedId);
   await using consumer = await startConsumer(bench, await child.call<string>('rowsTopic', INCREMENTAL));
   const delays: number[] = [];
   for (let turn = 0; turn <= bench.rounds * TRANSACTIONS_A_ROUND; turn += 1) {

@@ -22,8 +22,12 @@ async function bench(...args: string[]): Promise<BenchNumbers> {
 }
 
 it('the benchmark measures a line by its name against its target, and how the cost grows with the size of a collection', async () => {
-  const byName = await bench('--rows', '1000', '--only', 'pages', '--only', 'pages-first');
-  expect(byName.lines.map(({ name }) => name)).toEqual(['pages', 'pages-first']);
+  const byName = await bench(
+    '--rows',
+    '1000',
+    ...['pages', 'pages-first', 'delay-p50'].flatMap((name) => ['--only', name]),
+  );
+  expect(byName.lines.map(({ name }) => name)).toEqual(['pages', 'pages-first', 'delay-p50']);
   expect(byName.parts.pages?.unchangedTimes.median).toBeGreaterThan(0);
   expect(reportOf(byName)).toMatch(/`pages`\).*≥ 7 ×.*(met|falls short)/);
   const bySize = await bench('--sizes', '1000,9000');
