@@ -13,8 +13,8 @@ Starts real Kafka, schema registry and Redis, an invented school district that c
 shows what a consumer of the topics gets, decoded: each change of an absence with its times and class, other records
 one by one while they are few. Ctrl-C stops it.
 
-  --for <duration>            stop by itself (30s, 2m, from the first change on): freeze the district, run one more
-                              full sync, read all topics and compare them with the hub. Exit code 0 if they are
+  --for <duration>            stop by itself (30s, 2m, from the first change on): freeze the district, run two more
+                              full syncs, read all topics and compare them with the hub. Exit code 0 if they are
                               equal, 1 if not
   --students <n>              size of the district
   --seed <n>                  another district
