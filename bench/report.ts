@@ -8,9 +8,9 @@ const NOISY_LOAD_PER_CORE = 0.3;
 
 /** Reports the lines, then each part that ran, as text. */
 export function reportOf(numbers: BenchNumbers): string {
-  const { lines, growth, parts, cores, cpu, node, replicas, loadAtStart } = numbers;
+  const { lines, growth, parts, cores, cpu, node, replicationFactor, loadAtStart } = numbers;
   return [
-    `${cores} × ${cpu}, Node ${node}, ${replicas} replicas a topic, load ${loadAtStart.toFixed(1)} at the start`,
+    `${cores} × ${cpu}, Node ${node}, replication factor ${replicationFactor}, load ${loadAtStart.toFixed(1)} at the start`,
     '',
     ...(lines.length > 0 ? [textTable(lineCells(lines))] : []),
     ...(parts.peers === undefined ? [] : [textTable(peerCells(parts.peers))]),

@@ -13,7 +13,7 @@ export interface BenchNumbers {
   readonly cpu: string;
   readonly cores: number;
   /** Of each topic: as many brokers write every record. */
-  readonly replicas: number;
+  readonly replicationFactor: number;
   /** The load of the last minute before the start; above a fraction of the cores the machine was not idle. */
   readonly loadAtStart: number;
   readonly lines: readonly LineResult[];
@@ -36,7 +36,7 @@ export async function run(
     node: process.version,
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
-    replicas: stack.replicationFactor,
+    replicationFactor: stack.replicationFactor,
     loadAtStart,
     lines: resultsOf(parts, { rows, rounds, loadAtStart, only }),
     parts,
