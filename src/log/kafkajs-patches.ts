@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { decodeBatch, type FetchedBatch } from './fetched-batch.ts';
+import { innermost } from './kafka-errors.ts';
 
 const require = createRequire(import.meta.url);
 const patched = new WeakSet<object>();
@@ -12,7 +13,10 @@ const patched = new WeakSet<object>();
 export function patchKafkaJs(): void {
   letIdleConnectionsSleep();
   patch<{ prototype: Connection }>('network/connection', dropSilentConnections);
-  patch<{ prototype: BrokerPool }>('cluster/brokerPool', tellWhatBrokersAnswered);
+  patch<{ prototype: BrokerPool }>('cluster/brokerPool', (brokerPool) => {
+    tellWhatBrokersAnswered(brokerPool);
+    tryEachAddress(brokerPool);
+  });
   patch<DecodeBatch>('protocol/recordBatch/v0/decoder', decodeInPlace);
   patch<typeof Encoder>('protocol/encoder', copyOnce);
 }
@@ -129,6 +133,11 @@ function dropSilentConnections({ prototype: connection }: { prototype: Connectio
 type AskBroker = (broker: object) => Promise<unknown>;
 
 interface BrokerPool {
+  /** The broker that is asked for all others, by one of the configured addresses. */
+  readonly seedBroker: { readonly connectionPool: { readonly host: string; readonly port: number } };
+  connect: (this: BrokerPool) => Promise<void>;
+  /** Takes the next address. */
+  createSeedBroker(): Promise<void>;
   withBroker: (this: BrokerPool, ask: AskBroker) => Promise<unknown>;
 }
 
@@ -146,6 +155,31 @@ function tellWhatBrokersAnswered({ prototype: pool }: { prototype: BrokerPool })
     const [failure] = failures;
     if (answer === null && failure !== undefined) throw failure;
     return answer;
+  };
+}
+
+/** A broker that hangs, or a load balancer before one that is gone. */
+const ACCEPTED_IN_VAIN = new Set(['KafkaJSRequestTimeoutError', 'KafkaJSConnectionClosedError']);
+
+/**
+ * Goes on to the next configured address where a connection was accepted in vain. kafkajs does so only where none can be made,
+ * and would come back to the same address for ever, although other brokers are there.
+ */
+function tryEachAddress({ prototype: pool }: { prototype: BrokerPool }): void {
+  const { connect } = pool;
+  const addressOf = ({ seedBroker: { connectionPool } }: BrokerPool): string =>
+    `${connectionPool.host}:${connectionPool.port}`;
+  pool.connect = async function () {
+    for (const tried = new Set<string>(); ;) {
+      try {
+        return await connect.call(this);
+      } catch (error) {
+        if (!ACCEPTED_IN_VAIN.has(innermost(error).name)) throw error;
+        tried.add(addressOf(this));
+        await this.createSeedBroker();
+        if (tried.has(addressOf(this))) throw error;
+      }
+    }
   };
 }
 

@@ -138,3 +138,45 @@ it.each([
   });
   expect(await asked.catch((error: Error) => error.message)).toBe(end);
 });
+
+/** A server that accepts connections, and does with each what is given. */
+async function acceptor(accept: (socket: Socket) => void) {
+  const connections: Socket[] = [];
+  const server = createServer((socket) => {
+    connections.push(socket);
+    socket.on('error', () => undefined);
+    accept(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: `127.0.0.1:${port}`,
+    connections,
+    [Symbol.dispose]: () => {
+      for (const socket of connections) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+it.each<[string, (socket: Socket) => void]>([
+  ['stays silent', () => undefined],
+  ['closes them', (socket) => socket.destroy()],
+])('where one address accepts connections and %s, the next address is tried', async (_, accept) => {
+  using first = await acceptor(accept);
+  using second = await acceptor(accept);
+  const kafka = new Kafka({
+    brokers: [first.address, second.address],
+    requestTimeout: 200,
+    connectionTimeout: 200,
+    enforceRequestTimeout: true,
+    logLevel: logLevel.NOTHING,
+    retry: { initialRetryTime: 1, retries: 1 },
+  });
+  const admin = kafka.admin();
+  await expect(admin.connect()).rejects.toMatchObject({ name: expect.stringMatching(/^KafkaJS/) });
+  await admin.disconnect();
+  expect(first.connections.length).toBeGreaterThan(0);
+  expect(second.connections.length).toBeGreaterThan(0);
+});
