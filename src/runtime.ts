@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
 /** What the process takes from its surroundings. */
 export interface Runtime {
@@ -8,9 +8,16 @@ export interface Runtime {
   readonly randomId: () => string;
   /** Rejects when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Resolves after a turn of the event loop, which hands on what has arrived. */
+  readonly turn: () => Promise<void>;
 }
 
 /** Sleeps, and rejects when the signal aborts. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return delay(Math.max(0, ms), undefined, { signal });
+}
+
+/** Resolves after a turn of the event loop. */
+export function turn(): Promise<void> {
+  return nextTurn();
 }

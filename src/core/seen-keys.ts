@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 
-const INITIAL_SLOTS = 1024;
+/** Few, because most syncs are incremental ones that see few keys. */
+const INITIAL_SLOTS = 64;
 const MAX_LOAD = 0.7;
 
 /**

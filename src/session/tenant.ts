@@ -31,7 +31,7 @@ import type { CompiledSchemas } from './compiled-schemas.ts';
 import type { HubHosts } from './hub-hosts.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { Emit } from '../core/pipeline-events.ts';
-import { sleep } from '../runtime.ts';
+import { sleep, turn } from '../runtime.ts';
 import { TransactionSize } from '../core/transaction-size.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import type { readSchemaFiles } from '../log/schema-files.ts';
@@ -113,7 +113,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
       await registerSchemas({ registry, schemas, topics, ids });
       await prepareTopics(kafka, topics, usedResources(config, [tenantConfig]));
     },
-    runtime: { now, random: Math.random, randomId: randomUUID, sleep },
+    runtime: { now, random: Math.random, randomId: randomUUID, sleep, turn },
     emit,
     openReadOnlyLog: () => new ReadOnlyLog(place),
     async [Symbol.asyncDispose]() {

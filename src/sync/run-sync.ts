@@ -11,6 +11,7 @@ import { evidenceOf, scansAhead, type Reading, type SourcePage } from '../source
 import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
 import { settleMissing, type MirroredCollection, type RunningSync, type Scanned } from './settle-missing.ts';
 import type { ReplacedSync, SyncResult, SyncOptions } from './sync-result.ts';
+import type { Runtime } from '../runtime.ts';
 import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
 
 const COMMIT_EVERY_MS = 1_000;
@@ -225,9 +226,9 @@ class Commits {
       () => true,
       () => true,
     );
+    if (withinMs <= 0) return Promise.race([arrived, turnsOfLoop(runtime).then(() => false)]);
     const ending = new AbortController();
-    const late =
-      withinMs <= 0 ? turnsOfLoop() : runtime.sleep(withinMs, ending.signal).catch(() => undefined);
+    const late = runtime.sleep(withinMs, ending.signal).catch(() => undefined);
     try {
       return await Promise.race([arrived, late.then(() => false)]);
     } finally {
@@ -237,9 +238,8 @@ class Commits {
 }
 
 /** So long takes a page that has come already: its scan first sends the request for the page after it. */
-async function turnsOfLoop(): Promise<void> {
-  for (let turn = 0; turn <= TURNS_UNTIL_SENT; turn += 1)
-    await new Promise<void>((resolve) => setImmediate(resolve));
+async function turnsOfLoop({ turn }: Pick<Runtime, 'turn'>): Promise<void> {
+  for (let turns = 0; turns <= TURNS_UNTIL_SENT; turns += 1) await turn();
 }
 
 /** Those whose scopes a confirming sync reads; null: it reads all. */

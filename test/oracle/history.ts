@@ -7,8 +7,6 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface HubState {
   /** Null: the row was not there. */
   readonly row: Row | null;
-  /** The content without `dateLastModified` and `href`, to compare states. */
-  readonly text: string;
   /** ms since the epoch, by the clock of the records' time stamps */
   readonly sinceMs: number;
 }
@@ -26,11 +24,10 @@ export class StateHistory {
 
   /** `row` null: it is not there. Call it in the same turn as the change, so that no request sees what is not recorded. */
   put(collection: string, key: string, row: Row | null, sinceMs: number): void {
-    const text = contentText(row);
     const states = this.#of(collection);
     const known = states.get(key);
-    if (known === undefined) states.set(key, [{ row, text, sinceMs }]);
-    else if (known.at(-1)?.text !== text) known.push({ row, text, sinceMs });
+    if (known === undefined) states.set(key, [{ row, sinceMs }]);
+    else if (!hasSameContent(known.at(-1)?.row, row)) known.push({ row, sinceMs });
   }
 
   #of(collection: string): Map<string, HubState[]> {
@@ -74,8 +71,19 @@ export function recordHistory(
   };
 }
 
-function contentText(row: Row | null): string {
-  return JSON.stringify(row, (name, value: unknown) =>
-    name === 'dateLastModified' || name === 'href' ? undefined : value,
-  );
+const NOT_CONTENT = new Set(['dateLastModified', 'href']);
+
+/** Compares values as JSON has them, without the names that are no content. */
+function hasSameContent(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
+    return one === other;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const [here, there] = [one as Row, other as Row];
+  const isSame = (name: string): boolean =>
+    NOT_CONTENT.has(name) || hasSameContent(own(here, name), own(there, name));
+  return Object.keys(here).every(isSame) && Object.keys(there).every((name) => name in here || isSame(name));
+}
+
+function own(row: Row, name: string): unknown {
+  return Object.hasOwn(row, name) ? row[name] : undefined;
 }

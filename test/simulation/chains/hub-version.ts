@@ -1,3 +1,5 @@
+import type { Row } from '../../oracle/history.ts';
+
 /** A version of an absence as the simulated hub holds it (spec 2.2). */
 export interface HubVersion {
   readonly id: string;
@@ -17,8 +19,17 @@ export interface HubVersion {
   readonly modifiedAtMs: number;
 }
 
+/** Versions are listed again and again, and never changed. */
+const JSONS = new WeakMap<HubVersion, Row>();
+
 /** The row as the hub returns it. */
-export function jsonOf(version: HubVersion): Record<string, unknown> {
+export function jsonOf(version: HubVersion): Row {
+  const json = JSONS.get(version) ?? toJson(version);
+  JSONS.set(version, json);
+  return json;
+}
+
+function toJson(version: HubVersion): Row {
   const { deletedAtMs, replaces, replacedBy, minutes } = version;
   // Spec 2.2: "absent or empty otherwise".
   const notDeleted = minutes % 2 === 0 ? {} : { deletedTime: '' };

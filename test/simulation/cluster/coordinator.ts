@@ -5,30 +5,21 @@ type State = 'empty' | 'ongoing' | 'committing' | 'aborting' | 'committed' | 'ab
 /** A refusal of Kafka's protocol; null: done. */
 type Answer = string | null;
 
+/** Called with the partitions of a transaction once it is decided, before its markers are written. */
+type OnDecided = (partitions: ReadonlySet<string>, state: 'committed' | 'aborted') => void;
+
 /**
  * What the brokers keep of one transactional id (KIP-98): it outlives each of them, and any of them may be its coordinator.
- * `decided` is called once the markers of a transaction are to be written, and calls back when they are.
  */
 export class TransactionState {
   readonly #transactionalId: string;
-  readonly #onDecided: (
-    partitions: ReadonlySet<string>,
-    producer: ProducerIdentity,
-    state: 'committed' | 'aborted',
-  ) => void;
+  readonly #onDecided: OnDecided;
   #state: State = 'empty';
   #epoch = -1;
   #partitions = new Set<string>();
   #startedAtMs = 0;
 
-  constructor(
-    transactionalId: string,
-    onDecided: (
-      partitions: ReadonlySet<string>,
-      producer: ProducerIdentity,
-      state: 'committed' | 'aborted',
-    ) => void,
-  ) {
+  constructor(transactionalId: string, onDecided: OnDecided) {
     this.#transactionalId = transactionalId;
     this.#onDecided = onDecided;
   }
@@ -101,6 +92,6 @@ export class TransactionState {
   #decide(state: 'committing' | 'aborting'): void {
     this.#state = state;
     const partitions = this.#partitions;
-    this.#onDecided(partitions, this.identity, state === 'committing' ? 'committed' : 'aborted');
+    this.#onDecided(partitions, state === 'committing' ? 'committed' : 'aborted');
   }
 }

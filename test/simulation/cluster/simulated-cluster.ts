@@ -38,12 +38,15 @@ const COORDINATOR_BUSY = ['GROUP_COORDINATOR_NOT_AVAILABLE', 'GROUP_LOAD_IN_PROG
 export interface SimulatedClusterOptions {
   readonly at: Surroundings;
   readonly happened: (what: string) => void;
-  /** What a transaction has written, when its markers are written. */
+  /** Called with what a transaction has written, by the name of its partition; its markers follow. */
   readonly onDecided?: (
     entries: ReadonlyMap<string, readonly Entry[]>,
     state: 'committed' | 'aborted',
   ) => void;
 }
+
+/** Requests, by the words of what happened to them. */
+type Question = 'question' | 'opening' | 'beginning' | 'send' | 'commit' | 'abort';
 
 /**
  * A Kafka cluster of three brokers with one transactional id. Requests come late, are refused, done without an answer, or done
@@ -60,9 +63,7 @@ export class SimulatedCluster {
 
   constructor(options: SimulatedClusterOptions) {
     this.#options = options;
-    this.#transaction = new TransactionState('t', (partitions, producer, state) =>
-      this.#writeMarkers(partitions, producer, state),
-    );
+    this.#transaction = new TransactionState('t', (partitions, state) => this.#end(partitions, state));
   }
 
   create(topic: string, partitions: number): void {
@@ -71,6 +72,18 @@ export class SimulatedCluster {
         partitionName(topic, partition),
         new PartitionLog(this.#options.at.random.pick(NODES)),
       );
+  }
+
+  delete(topic: string): void {
+    for (let partition = 0; this.#partitions.delete(partitionName(topic, partition)); partition += 1);
+  }
+
+  /** By the number of the partition; empty: there is no such topic. */
+  logsOf(topic: string): readonly PartitionLog[] {
+    const logs: PartitionLog[] = [];
+    for (let log = this.partitionOf(topic, 0); log !== undefined; log = this.partitionOf(topic, logs.length))
+      logs.push(log);
+    return logs;
   }
 
   partitionOf(topic: string, partition: number): PartitionLog | undefined {
@@ -83,21 +96,25 @@ export class SimulatedCluster {
     return {
       connect: () => dawdle(at, MOST_NETWORK_MS),
       disconnect: () => Promise.resolve(),
-      leadersOf: (topics) => this.#ask(null, () => this.#leadersOf(topics)),
-      coordinatorOf: () => this.#ask(null, () => this.#coordinator),
+      leadersOf: (topics) => this.#ask('question', null, () => this.#leadersOf(topics)),
+      coordinatorOf: () => this.#ask('question', null, () => this.#coordinator),
       initProducerId: (node) =>
-        this.#askCoordinator(node, () => {
+        this.#askCoordinator('opening', node, () => {
           const refusal = this.#transaction.init();
           if (refusal === null) return this.#transaction.identity;
           throw new RequestFailure('refused', { type: refusal });
         }),
       addPartitions: (node, producer, partitions) =>
-        this.#askCoordinator(node, () =>
-          refuse(this.#transaction.add(producer, namesOf(partitions), at.time.now())),
-        ),
-      produce: (node, request) => this.#ask(node, () => this.#produce(node, request)),
+        this.#askCoordinator('beginning', node, () => {
+          const names = namesOf(partitions);
+          if (!names.every((name) => this.#partitions.has(name))) refuse('UNKNOWN_TOPIC_OR_PARTITION');
+          refuse(this.#transaction.add(producer, names, at.time.now()));
+        }),
+      produce: (node, request) => this.#ask('send', node, () => this.#produce(node, request)),
       endTransaction: (node, producer, isCommit) =>
-        this.#askCoordinator(node, () => refuse(this.#transaction.end(producer, isCommit))),
+        this.#askCoordinator(isCommit ? 'commit' : 'abort', node, () =>
+          refuse(this.#transaction.end(producer, isCommit)),
+        ),
     };
   }
 
@@ -132,16 +149,14 @@ export class SimulatedCluster {
   }
 
   #leadersOf(topics: readonly string[]): ReadonlyMap<string, number> {
-    const leaders = new Map<string, number>();
-    for (const [name, { leader }] of this.#partitions) {
-      if (!topics.some((topic) => name.startsWith(`${topic}/`))) continue;
-      if (leader !== this.#away?.node) leaders.set(name, leader);
-    }
-    return leaders;
+    const leaders = topics.flatMap((topic) =>
+      this.logsOf(topic).map(({ leader }, partition) => [partitionName(topic, partition), leader] as const),
+    );
+    return new Map(leaders.filter(([, leader]) => leader !== this.#away?.node));
   }
 
-  #askCoordinator<T>(node: number, act: () => T): Promise<T> {
-    return this.#ask(node, () => {
+  #askCoordinator<T>(question: Question, node: number, act: () => T): Promise<T> {
+    return this.#ask(question, node, () => {
       const { at } = this.#options;
       this.#expire();
       if (node !== this.#coordinator)
@@ -155,7 +170,7 @@ export class SimulatedCluster {
    * A request and its answer. `node` null: any broker that is there. A request that its client gives up is done later, or
    * never, or was done and only the answer is lost.
    */
-  async #ask<T>(node: number | null, act: () => T | Promise<T>): Promise<T> {
+  async #ask<T>(question: Question, node: number | null, act: () => T | Promise<T>): Promise<T> {
     const { at, happened } = this.#options;
     await dawdle(at, MOST_NETWORK_MS);
     this.disturb();
@@ -166,16 +181,15 @@ export class SimulatedCluster {
       await dawdle(at, MOST_NETWORK_MS);
       return answer;
     }
-    happened(`kafka: ${WITHOUT_ANSWER[fate]}`);
-    if (fate === 'unheard') await Promise.resolve(act()).catch(() => undefined);
-    if (fate === 'late') void this.#actLate(act);
+    happened(`kafka: ${question} ${WITHOUT_ANSWER[fate]}`);
+    if (fate === 'unheard') await this.#actUnheard(act, 0);
+    if (fate === 'late') void this.#actUnheard(act, at.random.below(MOST_LATE_MS));
     await at.time.sleep(at.random.below(REQUEST_TIMEOUT_MS));
     throw new RequestFailure('unanswered');
   }
 
-  async #actLate(act: () => unknown): Promise<void> {
-    const { at } = this.#options;
-    await at.time.sleep(at.random.below(MOST_LATE_MS));
+  async #actUnheard(act: () => unknown, afterMs: number): Promise<void> {
+    await this.#options.at.time.sleep(afterMs);
     try {
       await act();
     } catch {
@@ -201,7 +215,10 @@ export class SimulatedCluster {
   ): Promise<Pick<PartitionAnswer, 'error' | 'baseOffset'>> {
     const { at, happened } = this.#options;
     const { log, name, producer, bytes } = batch;
-    const refused = (error: string) => ({ error, baseOffset: -1 });
+    const refused = (error: string) => {
+      happened(`kafka: a batch was refused, ${error}`);
+      return { error, baseOffset: -1 };
+    };
     if (log.leader !== node) return refused('NOT_LEADER_FOR_PARTITION');
     if (strikes(at, 0.04)) return refused(at.random.pick(REFUSED_BEFORE));
     this.#expire();
@@ -211,9 +228,10 @@ export class SimulatedCluster {
     if (appended.error !== null) return refused(appended.error);
     const { baseOffset, isRepetition } = appended;
     if (isRepetition) happened('kafka: a leader recognised a batch');
-    // The replicas fetch it meanwhile, and the leader may no longer be one by then.
+    // The replicas fetch it meanwhile. The leader may have become another one by then, and may be this one again.
+    const { leaderEpoch } = log;
     await dawdle(at, MOST_NETWORK_MS);
-    if (log.leader !== node) return refused('NOT_LEADER_FOR_PARTITION');
+    if (log.leaderEpoch !== leaderEpoch) return refused('NOT_LEADER_FOR_PARTITION');
     log.replicate();
     if (strikes(at, 0.04)) return refused(at.random.pick(REFUSED_AFTER));
     return { error: null, baseOffset };
@@ -224,29 +242,33 @@ export class SimulatedCluster {
       this.#options.happened('kafka: a transaction timed out');
   }
 
-  #writeMarkers(
-    partitions: ReadonlySet<string>,
-    producer: ProducerIdentity,
-    state: 'committed' | 'aborted',
-  ): void {
-    const { at, onDecided } = this.#options;
-    const write = (): void => {
-      const entries = new Map<string, readonly Entry[]>();
-      for (const name of partitions) {
-        const log = this.#partitions.get(name);
-        if (log !== undefined) entries.set(name, log.mark(producer.producerId, state));
-      }
-      onDecided?.(entries, state);
-      this.#transaction.markersWritten();
-    };
-    void at.time.sleep(at.random.below(MOST_MARKER_MS)).then(write);
+  /** Ends a transaction in its partitions at once; readers learn it from the markers, which come later. */
+  #end(partitions: ReadonlySet<string>, state: 'committed' | 'aborted'): void {
+    const { onDecided } = this.#options;
+    const logs = [...partitions].flatMap((name) => {
+      const log = this.#partitions.get(name);
+      return log === undefined ? [] : [[name, log] as const];
+    });
+    const written = logs.map(([name, log]) => {
+      log.replicate();
+      return [name, log.partition.decide(state)] as const;
+    });
+    onDecided?.(new Map(written), state);
+    void this.#writeMarkers(logs.map(([, log]) => log));
+  }
+
+  async #writeMarkers(logs: readonly PartitionLog[]): Promise<void> {
+    const { at } = this.#options;
+    await at.time.sleep(at.random.below(MOST_MARKER_MS));
+    for (const { partition } of logs) partition.mark();
+    this.#transaction.markersWritten();
   }
 }
 
 const WITHOUT_ANSWER = {
-  never: 'a request was lost',
-  late: 'a request was done after its client had given up',
-  unheard: 'a request was done, but its answer was lost',
+  never: 'was lost',
+  late: 'was done after its client had given up',
+  unheard: 'was done, but its answer was lost',
 };
 
 function refuse(type: string | null): void {

@@ -2,6 +2,10 @@ import type { AbsenceChangeValue } from '../../../src/core/absences/event-encode
 import type { Missing } from '../../../src/core/deletions/missing.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import type { OutgoingRecord, Ownership, TenantLog, Transaction } from '../../../src/log/log.ts';
+import type {
+  TransactionalProducer,
+  TransactionalProducerOptions,
+} from '../../../src/log/transactional-producer.ts';
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
 import type {
   CollectionIndex,
@@ -49,7 +53,9 @@ export interface TenantMistake {
     world: TenantWorld,
   ) => Missing | null;
   readonly parts?: (parts: Tenant, world: TenantWorld) => Tenant;
-  readonly producer?: BrokerLogOptions['mistake'];
+  /** Makes another producer than the real one. */
+  readonly producer?: (options: TransactionalProducerOptions, world: TenantWorld) => TransactionalProducer;
+  readonly ownership?: BrokerLogOptions['mistake'];
   /** How much goes wrong, 0 to 1, so that the mistake shows best. */
   readonly trouble?: number;
   /** A hub with which the mistake shows. */
@@ -75,17 +81,28 @@ export function plantedIn(
   return mistakes.map((each) => Object.assign({ kind }, each));
 }
 
-export function misusedHub(hub: Hub, { hub: other, page }: TenantMistake, world: TenantWorld): Hub {
+type MisusedParts = Pick<Tenant, 'hub' | 'log' | 'state'>;
+
+/** The parts of a process, with the mistake between them and the code under test. */
+export function misused(
+  { hub, log, state }: MisusedParts,
+  mistake: TenantMistake,
+  world: TenantWorld,
+  process: number,
+): MisusedParts {
+  return {
+    hub: misusedHub(hub, mistake, world),
+    log: misusedLog(log, mistake, world, process),
+    state: misusedState(state, mistake, world),
+  };
+}
+
+function misusedHub(hub: Hub, { hub: other, page }: TenantMistake, world: TenantWorld): Hub {
   const paged = page === undefined ? hub : withPages(hub, page);
   return other?.(paged, world) ?? paged;
 }
 
-export function misusedLog(
-  log: TenantLog,
-  mistake: TenantMistake,
-  world: TenantWorld,
-  process: number,
-): TenantLog {
+function misusedLog(log: TenantLog, mistake: TenantMistake, world: TenantWorld, process: number): TenantLog {
   const { own, commit = (transaction) => transaction, skips, event } = mistake;
   const withEvent = (record: OutgoingRecord): OutgoingRecord =>
     event === undefined || record.topic !== 'absence-changes' || record.body === null
@@ -108,7 +125,7 @@ export function misusedLog(
   return mistake.log?.(misused, world, process) ?? misused;
 }
 
-export function misusedState(state: TenantState, mistake: TenantMistake, world: TenantWorld): TenantState {
+function misusedState(state: TenantState, mistake: TenantMistake, world: TenantWorld): TenantState {
   const { changes = (each) => each, position = (each) => each, known } = mistake;
   return withOther(state, {
     collection: (name: CollectionName) => {

@@ -70,27 +70,10 @@ const ONE_COLLECTION = plantedIn('users-restarts', [
     },
   },
   {
-    name: 'a fenced process continues to write',
-    kind: 'users-take-overs',
-    finds: 'committed after it was superseded',
-    log: (log, { at, broker }, process) =>
-      withOther(log, {
-        commit: async (transaction) => {
-          if (!broker.isSuperseded(process)) return log.commit(transaction);
-          // As if its producer were the newest.
-          const producer = broker.initProducer();
-          broker.send(process, producer, { ...transaction, transaction, sequences: new Map() });
-          broker.commit(producer, transaction);
-          const { progress, derived = [] } = transaction;
-          return { progress, derived, committedAtMs: at.time.now(), tookMs: 0 };
-        },
-      }),
-  },
-  {
     name: 'a process forgets that it owned the tenant before',
     kind: 'users-take-overs',
     finds: 'owned again after it was superseded',
-    producer: 'forgets ownership',
+    ownership: 'forgets ownership',
   },
   {
     name: 'a process does not notice that it was fenced',
@@ -194,12 +177,6 @@ const SEVERAL_COLLECTIONS = plantedIn('tenant-restarts', [
       const watermarkMs = isEarly ? progress.startedAtMs : progress.watermarkMs;
       return { ...transaction, progress: { ...progress, watermarkMs } };
     },
-  },
-  {
-    name: 'a producer is used again after a send that failed',
-    finds: 'published twice',
-    trouble: 1,
-    producer: 'reused',
   },
   {
     name: 'a short scan counts as complete',

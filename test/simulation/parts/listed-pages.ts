@@ -30,12 +30,23 @@ export function asListed(rows: readonly unknown[], cursor: string | null, { page
   return { rows, print };
 }
 
-/** The text of a page; the rows of some collections have their time of modification as text already. */
+/** Rows are listed again and again, and never changed. */
+const TEXTS = new WeakMap<object, string>();
+
+/** The text of a page. */
 export function textOf(rows: readonly unknown[]): Buffer {
-  const sent = rows.map((row) => {
-    const { modifiedAtMs, ...content } = row as { modifiedAtMs?: number };
-    if (modifiedAtMs === undefined) return row;
-    return { ...content, dateLastModified: new Date(modifiedAtMs).toISOString() };
-  });
-  return Buffer.from(JSON.stringify({ rows: sent }));
+  return Buffer.from(`{"rows":[${rows.map((row) => rowText(row as object)).join()}]}`);
+}
+
+function rowText(row: object): string {
+  const text = TEXTS.get(row) ?? JSON.stringify(asSent(row));
+  TEXTS.set(row, text);
+  return text;
+}
+
+/** The rows of some collections have their time of modification as text already. */
+function asSent(row: { readonly modifiedAtMs?: number }): object {
+  const { modifiedAtMs, ...content } = row;
+  if (modifiedAtMs === undefined) return row;
+  return { ...content, dateLastModified: new Date(modifiedAtMs).toISOString() };
 }

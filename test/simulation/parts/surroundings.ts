@@ -15,9 +15,12 @@ export function strikes({ random, trouble }: Surroundings, probability: number):
   return trouble > 0 && random.chance(probability * trouble);
 }
 
+const AT_ONCE = Promise.resolve();
+
 /** Waits up to that many ms. */
 export function dawdle({ time, random }: Surroundings, mostMs: number): Promise<void> {
-  return time.sleep(random.below(mostMs + 1));
+  const ms = random.below(mostMs + 1);
+  return ms === 0 ? AT_ONCE : time.sleep(ms);
 }
 
 export function simulatedError(code: ErrorCode): RollcallError {

@@ -8,8 +8,7 @@ const STEPS_AT_MOST = 500_000;
 
 /**
  * A clock that moves only when all code waits for it, so that the same seed always gives the same history, and hours take
- * no longer than the work done in them. Code that waits for anything but this clock, promises or `setImmediate` would
- * come too late.
+ * no longer than the work done in them. Code that waits for anything but this clock and promises would come too late.
  */
 export class VirtualTime {
   /** Waiting code by time; for the same time, in the order in which the waits began. */
@@ -25,27 +24,24 @@ export class VirtualTime {
   readonly now = (): number => this.#nowMs;
 
   /** Rejects when the signal aborts. */
-  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted === true) {
-        reject(reasonOf(signal));
-        return;
-      }
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+    const atMs = this.#nowMs + Math.max(0, Math.ceil(ms));
+    if (signal === undefined) return new Promise((resolve) => this.#add({ atMs, wake: resolve }));
+    if (signal.aborted) return Promise.reject(reasonOf(signal));
+    return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#sleepers.splice(this.#sleepers.indexOf(sleeper), 1);
         reject(reasonOf(signal));
       };
-      const sleeper: Sleeper = {
-        atMs: this.#nowMs + Math.max(0, Math.ceil(ms)),
-        wake: () => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve();
-        },
+      const wake = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
       };
-      const after = this.#sleepers.findIndex(({ atMs }) => atMs > sleeper.atMs);
-      this.#sleepers.splice(after === -1 ? this.#sleepers.length : after, 0, sleeper);
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const sleeper = { atMs, wake };
+      this.#add(sleeper);
+      signal.addEventListener('abort', onAbort, { once: true });
     });
+  };
 
   /** Waits for a condition, but no longer than the given time. */
   async until(withinMs: number, isSo: () => boolean): Promise<void> {
@@ -72,27 +68,31 @@ export class VirtualTime {
     });
     result.catch(() => undefined);
     for (let steps = 0; ; steps += 1) {
-      // This happens twice because the code under test itself waits for a turn of the event loop.
-      await turn();
-      await turn();
+      await settled();
       if (isDone) return result;
-      const next = this.#sleepers.shift();
+      const [next] = this.#sleepers;
       if (next === undefined) throw new Error('the work is not done, but nothing waits for the clock');
       if (steps > STEPS_AT_MOST) throw new Error('the history does not end');
       this.#nowMs = next.atMs;
-      next.wake();
+      while (this.#sleepers[0]?.atMs === this.#nowMs) this.#sleepers.shift()?.wake();
     }
+  }
+
+  #add(sleeper: Sleeper): void {
+    let at = this.#sleepers.length;
+    while (at > 0 && (this.#sleepers[at - 1]?.atMs ?? 0) > sleeper.atMs) at -= 1;
+    this.#sleepers.splice(at, 0, sleeper);
   }
 }
 
-/** One turn of the event loop; cheaper than the one of `node:timers/promises`. */
-function turn(): Promise<void> {
+/** Resolves when all promises have been handed on; cheaper than a turn of the event loop. */
+function settled(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    process.nextTick(resolve);
   });
 }
 
-function reasonOf(signal: AbortSignal | undefined): Error {
-  const reason: unknown = signal?.reason;
+function reasonOf(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
   return reason instanceof Error ? reason : new Error('aborted');
 }

@@ -1,4 +1,5 @@
 import { CHAIN_MISTAKES } from '../mistakes/chain-mistakes.ts';
+import { PRODUCER_MISTAKES } from '../mistakes/producer-mistakes.ts';
 import { TENANT_MISTAKES } from '../mistakes/tenant-mistakes.ts';
 import { playTenant, type Played } from '../tenants/tenant-history.ts';
 import { TENANT_KINDS } from '../tenants/tenant-world.ts';
@@ -18,7 +19,7 @@ export const KINDS: readonly Kind[] = Object.entries(TENANT_KINDS).map(([name, k
 }));
 
 /** Mistakes that the code under test could make, each of which the checks must find. */
-export const MUTATIONS = [...TENANT_MISTAKES, ...CHAIN_MISTAKES];
+export const MUTATIONS = [...TENANT_MISTAKES, ...PRODUCER_MISTAKES, ...CHAIN_MISTAKES];
 
 /** The first history of the seeds from 1 on in which a mistake is found, and its problem; null: in none of them. */
 export async function firstCatch(

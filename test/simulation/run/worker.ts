@@ -27,6 +27,8 @@ const HISTORIES_A_MUTATION = 1_000;
 
 const send = (message: WorkerMessage): void => parentPort?.postMessage(message, []);
 
+// Histories throw thousands of errors on purpose, and nobody reads where.
+Error.stackTraceLimit = 0;
 const task = workerData as WorkerTask;
 for (const mutation of task.mutations) {
   const planted = MUTATIONS[mutation];

@@ -1,5 +1,26 @@
-import type { RollIntervals } from '../../../src/core/segment-rolls.ts';
 import { MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
+import type { RollIntervals } from '../../../src/core/segment-rolls.ts';
+import { RollcallError } from '../../../src/errors.ts';
+import { frame } from '../../../src/log/framing.ts';
+import { kafkaError, commitError, RecordsLost } from '../../../src/log/kafka-errors.ts';
+import type {
+  Committed,
+  LoggedRecord,
+  LogReading,
+  OutgoingRecord,
+  Ownership,
+  TenantLog,
+  TopicRange,
+  Transaction,
+} from '../../../src/log/log.ts';
+import { createKeyPartitioner } from '../../../src/log/outgoing-batches.ts';
+import type { TopicPartitions } from '../../../src/log/transaction-brokers.ts';
+import type {
+  AppendedBatch,
+  PartitionBatch,
+  TransactionalProducer,
+  TransactionalProducerOptions,
+} from '../../../src/log/transactional-producer.ts';
 import { COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../../../src/model/collections.ts';
 import {
   allOffsets,
@@ -9,158 +30,111 @@ import {
   type Offsets,
 } from '../../../src/model/progress.ts';
 import { partitionName, topicName } from '../../../src/model/topic-names.ts';
-import type {
-  Committed,
-  LoggedRecord,
-  LogReading,
-  Ownership,
-  TenantLog,
-  TopicRange,
-  Transaction,
-} from '../../../src/log/log.ts';
-import { frame } from '../../../src/log/framing.ts';
+import { suffixOf } from '../../../src/recovery/topic-ends.ts';
+import { SimulatedBatch } from '../cluster/simulated-batch.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import {
   idsSinceLoss,
   newestProgress,
-  partitionIndexOf,
+  PARTITIONS,
+  SCOPE,
   type Broker,
-  type ProducerState,
-  type Written,
+  type ProgressRecord,
 } from './broker.ts';
-import type { Entry } from './partition.ts';
+import type { Entry, Partition } from './partition.ts';
 
-export const SCOPE = { topicPrefix: 'p', tenantId: 't' };
-
-const BATCH_RECORDS = 6;
+/** A small one, so that some transactions take several sends. */
+const MOST_IN_A_BATCH = 4;
+const MOST_IN_A_READ = 6;
 /** `delete.retention.ms` */
 const REMOVALS_KEPT_MS = 7 * 24 * 3_600_000;
+/** The producer's times are real ones, and those of the simulated brokers are so much shorter. */
+const PRODUCER_TIME_FACTOR = 200;
+const LONGEST_RETRY_PAUSE_MS = 5;
+const PROGRESS = topicName(SCOPE, 'progress');
 
 export interface BrokerLogOptions {
   readonly at: Surroundings;
   readonly broker: Broker;
   readonly process: number;
   readonly happened: (what: string) => void;
-  /** `reused`: after a failed send the producer continues, with its sequence numbers rolled back. */
-  readonly mistake?: 'reused' | 'forgets ownership' | undefined;
+  readonly makeProducer: (options: TransactionalProducerOptions) => TransactionalProducer;
+  /** `keeps its producer`: after a failure it aborts the transaction, and continues with the same producer. */
+  readonly mistake?: 'keeps its producer' | 'forgets ownership' | undefined;
 }
 
 /**
- * The access of one process to the topics, by a transactional producer that the next one fences. A commit may fail before
- * anything is sent, after that, or with an outcome that is decided only later; it may hang until the brokers abort it. The
- * error is always the same, and ends this ownership. Records are compacted meanwhile, and a read returns those of any
- * partition next.
+ * The access of one process to the topics, through the real producer on simulated brokers, step by step as in KafkaLog and
+ * TakeOver. The process may hang between two steps. Any failure of the producer ends the ownership. Records are compacted
+ * meanwhile, and a read returns those of any partition next.
  */
 export class BrokerLog implements TenantLog {
   readonly #options: BrokerLogOptions;
+  readonly #partitionOf = createKeyPartitioner();
   readonly #lostTopics = new Set<TopicSuffix>();
-  #producer: ProducerState | null = null;
-  #ownedBefore = false;
+  #producer: TransactionalProducer | null = null;
   #turn: Promise<unknown> = Promise.resolve();
-  /** By partition: the producer's own count of what it has sent. */
-  #sequences = new Map<string, number>();
 
   constructor(options: BrokerLogOptions) {
     this.#options = options;
   }
 
   async own(signal: AbortSignal): Promise<Ownership> {
-    const { at, broker, process } = this.#options;
-    const former = this.#producer;
-    this.#producer = null;
-    await dawdle(at, 4);
-    if (this.#ownedBefore && broker.isSuperseded(process)) throw simulatedError('OWNERSHIP_LOST');
+    const { broker, process, mistake } = this.#options;
+    if (mistake !== 'keeps its producer') this.#discard();
+    const isKept = this.#producer !== null;
+    broker.noteAttempt(process, mistake === 'forgets ownership');
+    this.#requireNotSuperseded();
     signal.throwIfAborted();
-    if (strikes(at, 0.03)) throw simulatedError('KAFKA_UNREACHABLE');
-    const isKept = this.#options.mistake === 'reused' && former !== null && broker.isCurrent(former);
-    const kept = isKept ? former : null;
-    const producer = kept ?? broker.initProducer();
-    if (kept === null) this.#sequences = new Map();
-    await dawdle(at, 3);
-    if (!broker.isCurrent(producer)) throw simulatedError('KAFKA_UNREACHABLE');
-    broker.owners.push(process);
-    this.#ownedBefore = this.#options.mistake !== 'forgets ownership';
-    this.#producer = producer;
-    const { transactions } = broker;
-    const ownership = {
-      owner: `process ${process}`,
-      progress: newestProgress(transactions),
-      transactionIds: idsSinceLoss(transactions),
-    };
-    await dawdle(at, 5);
-    return ownership;
+    this.#producer ??= this.#newProducer();
+    return this.#run(async (producer) => {
+      if (!isKept) await producer.open();
+      // It checks again now that no other process can commit: a newer one may have come in between.
+      this.#requireNotSuperseded();
+      const { transactions } = broker;
+      const ownership = {
+        owner: `process ${process}`,
+        progress: newestProgress(transactions),
+        transactionIds: idsSinceLoss(transactions),
+      };
+      if (broker.owner !== process) await this.#claim(producer);
+      return ownership;
+    }, 'taking over the tenant');
   }
 
   commit(transaction: Transaction): Promise<Committed> {
-    return this.#inTurn(() => this.#commit(transaction));
-  }
-
-  async #commit(transaction: Transaction): Promise<Committed> {
-    const { at, broker } = this.#options;
-    const producer = this.#requireProducer();
-    await dawdle(at, 5);
-    if (strikes(at, 0.02)) throw this.#unknown('nothing was sent');
-    const offsets = this.#send(producer, transaction);
-    await dawdle(at, 2);
-    if (strikes(at, 0.02)) {
-      this.#happened('held long');
-      await at.time.sleep(50 + at.random.below(250));
-    }
-    const { derived: follows = [] } = transaction;
-    const followers = follows.map(({ collection }) => collection);
-    const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
-    const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
-    const complete = { ...transaction, progress, derived };
-    if (strikes(at, 0.02)) {
-      broker.leaveUndecided(producer, complete);
-      throw this.#unknown('decided later');
-    }
-    if (!broker.commit(producer, complete)) throw this.#unknown('fenced');
-    if (strikes(at, 0.03)) throw this.#unknown('done, but its answer was lost');
-    await dawdle(at, at.random.chance(0.05) ? 60 : 5);
-    for (const lost of transaction.lostTopics ?? []) this.#lostTopics.delete(lost);
-    return { progress, derived, committedAtMs: at.time.now(), tookMs: 0 };
-  }
-
-  /** The offsets, with those of the last sent records. */
-  #send(producer: ProducerState, transaction: Transaction): Offsets {
-    const { at, broker, process } = this.#options;
-    const offsets: Record<string, number> = {
-      ...allOffsets([transaction.progress, ...(transaction.derived ?? [])]),
-    };
-    const sequences = new Map(this.#sequences);
-    const { records } = transaction;
-    if (records.some(({ topic }) => broker.partitionsOf(topic) === null))
-      throw this.#unknown('no such topic');
-    const written = broker.send(process, producer, { records, transaction, sequences });
-    if (written === null) throw this.#unknown('fenced');
-    if (strikes(at, 0.03)) throw this.#unknown('sent, but its answer was lost');
-    for (const each of written) {
-      this.#countSent(each);
-      const { topic, partition, base, count } = each;
-      const name = partitionName(topicName(SCOPE, topic), partition);
-      if (base <= (offsets[name] ?? -1) && this.#options.mistake !== 'reused') {
-        this.#lostTopics.add(topic);
-        throw this.#unknown('a topic was recreated');
+    return this.#inTurn(async (producer) => {
+      const { at, process } = this.#options;
+      const { derived: derivedBefore = [] } = transaction;
+      const sends = this.#sendsOf(transaction.records);
+      await producer.begin(partitionsOf([...sends.flat(), { topic: PROGRESS, partition: 0 }]));
+      let offsets = allOffsets([transaction.progress, ...derivedBefore]);
+      for (const send of sends) offsets = this.#withLastOffsets(offsets, send, await producer.send(send));
+      if (strikes(at, 0.02)) {
+        this.#happened('held long');
+        await at.time.sleep(50 + at.random.below(250));
       }
-      offsets[name] = Math.max(offsets[name] ?? -1, base + count - 1);
-    }
-    return offsets;
+      const followers = derivedBefore.map(({ collection }) => collection);
+      const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
+      const derived = derivedBefore.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
+      await producer.send([progressBatch({ by: process, progress: [progress, ...derived] })]);
+      await producer.commit().catch((error: unknown) => {
+        throw commitError(error, 'committing');
+      });
+      for (const lost of transaction.lostTopics ?? []) this.#lostTopics.delete(lost);
+      return { progress, derived, committedAtMs: at.time.now(), tookMs: 0 };
+    }, 'committing');
   }
 
   async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     const { at, broker } = this.#options;
     await dawdle(at, 1);
     return topics.map((topic) => {
-      const partitions = broker.partitionsOf(topic);
-      if (partitions === null) throw simulatedError('KAFKA_TOPIC_MISSING');
       const isLost = this.#lostTopics.has(topic);
+      const partitions = requireTopic(broker, topic);
       return {
         topic,
-        partitions: partitions.map((each) => ({
-          low: each.low,
-          high: isLost ? 0 : each.stableEnd(at.time.now()),
-        })),
+        partitions: partitions.map(({ low, stableEnd }) => ({ low, high: isLost ? 0 : stableEnd })),
       };
     });
   }
@@ -168,7 +142,7 @@ export class BrokerLog implements TenantLog {
   async read(options: LogReading): Promise<void> {
     const { at, broker } = this.#options;
     const topics = options.from.map(({ topic }) => topic);
-    await this.#inTurn(() => this.#markEnds(topics));
+    await this.#appendEndMarkers(() => allPartitions(broker, topics));
     const lanes = options.from.flatMap(({ topic, after }) =>
       (broker.partitionsOf(topic) ?? []).map((partition, number) => {
         if (at.random.chance(0.5)) {
@@ -183,7 +157,7 @@ export class BrokerLog implements TenantLog {
     );
     while (lanes.length > 0) {
       const lane = at.random.pick(lanes);
-      const batch = lane.splice(0, BATCH_RECORDS);
+      const batch = lane.splice(0, MOST_IN_A_READ);
       if (batch.length === 0) {
         lanes.splice(lanes.indexOf(lane), 1);
         continue;
@@ -199,53 +173,111 @@ export class BrokerLog implements TenantLog {
     return new Map(topics.map((topic) => [topic, 24 * 3_600_000]));
   }
 
-  async markEnds(partitions: ReadonlyMap<TopicSuffix, readonly number[]>): Promise<void> {
-    // The broker of the simulation has no topic of progress.
-    const topics = [...partitions.keys()].filter((topic) => topic !== 'progress');
-    await this.#inTurn(() => this.#markEnds(topics));
+  markEnds(partitions: ReadonlyMap<TopicSuffix, readonly number[]>): Promise<void> {
+    const byName = new Map([...partitions].map(([topic, some]) => [topicName(SCOPE, topic), some]));
+    return this.#appendEndMarkers(() => byName);
   }
 
   async close(): Promise<void> {
-    this.#producer = null;
+    this.#discard();
   }
 
-  /** Sends records to every partition and aborts them: they take offsets, and no reader sees them. */
-  async #markEnds(topics: readonly TopicSuffix[]): Promise<void> {
-    const { at, broker, process } = this.#options;
-    const producer = this.#requireProducer();
-    await dawdle(at, 2);
-    if (topics.some((topic) => broker.partitionsOf(topic) === null)) throw this.#unknown('no such topic');
-    const records = topics.flatMap((topic) =>
-      SEAL_KEYS.map((key) => ({ topic, key, body: null, headers: {} })),
-    );
-    const sequences = this.#sequences;
-    const written = broker.send(process, producer, { records, transaction: null, sequences });
-    for (const each of written ?? []) this.#countSent(each);
-    if (written === null || !broker.abort(producer)) throw this.#unknown('fenced');
+  /** Sends a record to every partition and aborts them: they take offsets, and no reader sees them. */
+  #appendEndMarkers(partitions: () => TopicPartitions): Promise<void> {
+    return this.#inTurn(async (producer) => {
+      const marked = partitions();
+      const batches = [...marked].flatMap(([topic, some]) =>
+        some.map((partition) => ({ topic, partition, batch: endMarker(topic) })),
+      );
+      if (batches.length === 0) return;
+      await producer.begin(marked);
+      await producer.send(batches);
+      await producer.abort();
+    }, 'appending end markers');
   }
 
-  #countSent({ topic, partition, count }: Written[number]): void {
-    const name = `${topic}/${partition}`;
-    this.#sequences.set(name, (this.#sequences.get(name) ?? 0) + count);
+  async #claim(producer: TransactionalProducer): Promise<void> {
+    await producer.begin(new Map([[PROGRESS, [0]]]));
+    await producer.send([progressBatch({ by: this.#options.process, progress: null })]);
+    await producer.commit();
+  }
+
+  /** Arranges records into sends: each has one batch of a partition, and the order within each partition stays. */
+  #sendsOf(records: readonly OutgoingRecord[]): readonly (readonly PartitionBatch[])[] {
+    const sends: PartitionBatch[][] = [];
+    for (const [topic, ofTopic] of Map.groupBy(records, (record) => record.topic)) {
+      const partitions = Map.groupBy(ofTopic, ({ key }) => this.#partitionOf(key, PARTITIONS));
+      for (const [partition, all] of partitions) {
+        for (let from = 0; from < all.length; from += MOST_IN_A_BATCH) {
+          const batch = new SimulatedBatch(all.slice(from, from + MOST_IN_A_BATCH));
+          (sends[from / MOST_IN_A_BATCH] ??= []).push({ topic: topicName(SCOPE, topic), partition, batch });
+        }
+      }
+    }
+    return sends;
+  }
+
+  #withLastOffsets(
+    offsets: Offsets,
+    sent: readonly PartitionBatch[],
+    appended: readonly AppendedBatch[],
+  ): Offsets {
+    const result: Record<string, number> = { ...offsets };
+    for (const { topic, partition, baseOffset } of appended) {
+      const name = partitionName(topic, partition);
+      const one = sent.find((each) => each.topic === topic && each.partition === partition);
+      // A recreated topic counts from 0 again.
+      if (baseOffset <= (result[name] ?? -1)) {
+        this.#lostTopics.add(suffixOf(name));
+        throw new RecordsLost(topic);
+      }
+      result[name] = baseOffset + (one?.batch.length ?? 0) - 1;
+    }
+    return result;
   }
 
   /** The producer does one thing at a time. */
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(task);
+  #inTurn<T>(task: (producer: TransactionalProducer) => Promise<T>, doing: string): Promise<T> {
+    const turn = this.#turn.then(() => this.#run(task, doing));
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
 
-  #requireProducer(): ProducerState {
-    const { broker } = this.#options;
-    if (this.#producer === null || !broker.isCurrent(this.#producer)) throw this.#unknown('no producer');
-    return this.#producer;
+  async #run<T>(task: (producer: TransactionalProducer) => Promise<T>, doing: string): Promise<T> {
+    const producer = this.#producer;
+    if (producer === null) throw this.#failed(simulatedError('KAFKA_NOT_SENT'));
+    try {
+      return await task(producer);
+    } catch (error) {
+      if (this.#options.mistake === 'keeps its producer') await producer.abort().catch(() => this.#discard());
+      else this.#discard();
+      throw this.#failed(kafkaError(error, doing));
+    }
   }
 
-  #unknown(why: string): Error {
-    this.#happened(why);
-    if (this.#options.mistake !== 'reused') this.#producer = null;
-    return simulatedError('KAFKA_OUTCOME_UNKNOWN');
+  #newProducer(): TransactionalProducer {
+    const { at, broker, makeProducer } = this.#options;
+    return makeProducer({
+      brokers: broker.cluster.connect(),
+      transactionalId: `${SCOPE.topicPrefix}.${SCOPE.tenantId}`,
+      now: () => at.time.now() * PRODUCER_TIME_FACTOR,
+      sleep: (ms) => at.time.sleep(Math.min(ms, LONGEST_RETRY_PAUSE_MS)),
+    });
+  }
+
+  #discard(): void {
+    void this.#producer?.close();
+    this.#producer = null;
+  }
+
+  #requireNotSuperseded(): void {
+    const { broker, process } = this.#options;
+    if (broker.isSuperseded(process)) throw simulatedError('OWNERSHIP_LOST');
+  }
+
+  #failed(error: RollcallError): RollcallError {
+    this.#happened(error.code);
+    return error;
   }
 
   #happened(what: string): void {
@@ -253,13 +285,33 @@ export class BrokerLog implements TenantLog {
   }
 }
 
-/** One for each partition. */
-const SEAL_KEYS = [
-  ...Map.groupBy(
-    Array.from({ length: 8 }, (_, number) => `@seal-${number}`),
-    partitionIndexOf,
-  ).values(),
-].flatMap(([key]) => key ?? []);
+function endMarker(topic: string): SimulatedBatch {
+  return new SimulatedBatch([{ topic: suffixOf(`${topic}/`), key: '@seal', body: null, headers: {} }]);
+}
+
+function progressBatch(content: Pick<ProgressRecord, 'by' | 'progress'>): PartitionBatch {
+  const all = [{ ...content, topic: 'progress', key: '@owner', body: null, headers: {} }] as const;
+  return { topic: PROGRESS, partition: 0, batch: new SimulatedBatch(all) };
+}
+
+function partitionsOf(
+  batches: readonly Pick<PartitionBatch, 'topic' | 'partition'>[],
+): ReadonlyMap<string, readonly number[]> {
+  const partitions = new Map<string, Set<number>>();
+  for (const { topic, partition } of batches)
+    partitions.set(topic, (partitions.get(topic) ?? new Set()).add(partition));
+  return new Map([...partitions].map(([topic, some]) => [topic, [...some]]));
+}
+
+function requireTopic(broker: Broker, topic: TopicSuffix): readonly Partition[] {
+  const partitions = broker.partitionsOf(topic);
+  if (partitions === null) throw simulatedError('KAFKA_TOPIC_MISSING');
+  return partitions;
+}
+
+function allPartitions(broker: Broker, topics: readonly TopicSuffix[]): TopicPartitions {
+  return new Map(topics.map((topic) => [topicName(SCOPE, topic), [...requireTopic(broker, topic).keys()]]));
+}
 
 function toLogged(topic: TopicSuffix, partition: number, { offset, record }: Entry): LoggedRecord {
   const contentHash = record.headers['content-hash'];

@@ -6,10 +6,11 @@ import type { Evidence } from '../../oracle/progress.ts';
 import type { TopicRecord } from '../../oracle/rows.ts';
 import { changeCodec, rejectCodec, versionCodec } from '../chains/chain-codecs.ts';
 import { studentBehind } from '../chains/mappings.ts';
-import type { Broker, CommittedRecord } from './broker.ts';
-import { SCOPE } from './broker-log.ts';
+import { SCOPE, type Broker, type CommittedRecord, type CommittedTransaction } from './broker.ts';
 
-const DECODED = new WeakMap<Buffer, Row>();
+/** What was decoded already: nothing that is committed ever changes. */
+const RECORDS = new WeakMap<CommittedRecord, TopicRecord>();
+const PROGRESS = new WeakMap<CommittedTransaction, readonly TopicRecord[]>();
 
 /**
  * Everything ever committed, as a consumer decodes it, or what its topics have now; students have their own ids, and a reject
@@ -23,25 +24,35 @@ export function evidenceOf(broker: Broker, extent: 'ever' | 'now' = 'ever'): Evi
     const newest = records.filter((record) => now === null || now.get(record.key)?.body === record.body);
     if (topic !== STATE_TOPIC) evidence.set(topic, newest.map(logged));
   }
-  const progress = transactions.flatMap(({ progress: own, derived, committedAtMs }, transaction) =>
-    [own, ...derived].map((each, at) => ({
-      topic: topicName(SCOPE, 'progress'),
-      partition: 0,
-      offset: transaction,
-      publishedAtMs: committedAtMs,
-      key: each.collection,
-      value: progressValue(each, 'UTC'),
-      headers: { ce_id: `${transaction} ${at}` },
-      transaction,
-    })),
-  );
-  return evidence.set('progress', progress);
+  return evidence.set('progress', transactions.flatMap(loggedProgress));
 }
 
-function logged({ committedAtMs, body, ...record }: CommittedRecord): TopicRecord {
-  const value = body && (DECODED.get(body) ?? unmasked(decodeBody(record.topic, body)));
-  if (body !== null && value !== null) DECODED.set(body, value);
-  return { ...record, topic: topicName(SCOPE, record.topic), publishedAtMs: committedAtMs, value };
+function logged(record: CommittedRecord): TopicRecord {
+  const known = RECORDS.get(record);
+  if (known !== undefined) return known;
+  const { committedAtMs: publishedAtMs, body, ...rest } = record;
+  const value = body && unmasked(decodeBody(record.topic, body));
+  const decoded = { ...rest, topic: topicName(SCOPE, record.topic), publishedAtMs, value };
+  RECORDS.set(record, decoded);
+  return decoded;
+}
+
+function loggedProgress(committed: CommittedTransaction, transaction: number): readonly TopicRecord[] {
+  const known = PROGRESS.get(committed);
+  if (known !== undefined) return known;
+  const { progress, derived, committedAtMs: publishedAtMs } = committed;
+  const decoded = [progress, ...derived].map((each, at) => ({
+    topic: topicName(SCOPE, 'progress'),
+    partition: 0,
+    offset: transaction,
+    publishedAtMs,
+    key: each.collection,
+    value: progressValue(each, 'UTC'),
+    headers: { ce_id: `${transaction} ${at}` },
+    transaction,
+  }));
+  PROGRESS.set(committed, decoded);
+  return decoded;
 }
 
 /** The value as it was published. */

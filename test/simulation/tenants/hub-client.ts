@@ -142,7 +142,9 @@ export class HubClient implements Hub {
       const id = (row as { sourcedId: string }).sourcedId;
       walk.ids.add(id);
       const key = `${name} ${parentId} ${id}`;
-      this.shown.set(key, [...(this.shown.get(key) ?? []), this.#at.time.now()]);
+      const times = this.shown.get(key) ?? [];
+      this.shown.set(key, times);
+      times.push(this.#at.time.now());
     }
     if (rows.length === 0 && name === 'class-students')
       this.saidEmpty.set(parentId, (this.saidEmpty.get(parentId) ?? 0) + 1);
@@ -240,14 +242,13 @@ export class HubClient implements Hub {
       name === 'absence-versions'
         ? (this.#hub.absences?.rows ?? new Map<string, HubVersion>())
         : this.#hub.shown(name as RowCollection);
-    return [...rows]
-      .map(([key, row]) => ({ key, id: 'minutes' in row ? row.id : row.sourcedId, row }))
-      .filter(
-        ({ key, id, row }) =>
-          (parentId === undefined || key === compositeKey(parentId, id)) &&
-          row.modifiedAtMs > modifiedAfterMs,
-      )
-      .sort((one, other) => (one.id < other.id ? -1 : 1));
+    const listed: ListedRow[] = [];
+    for (const [key, row] of rows) {
+      const id = 'minutes' in row ? row.id : row.sourcedId;
+      const isOfParent = parentId === undefined || key === compositeKey(parentId, id);
+      if (isOfParent && row.modifiedAtMs > modifiedAfterMs) listed.push({ id, row });
+    }
+    return listed.sort((one, other) => (one.id < other.id ? -1 : 1));
   }
 
   #handOut({ id, row }: ListedRow): unknown {

@@ -5,8 +5,6 @@ export interface Entry {
   readonly record: OutgoingRecord;
   readonly stampMs: number;
   state: 'open' | 'committed' | 'aborted';
-  /** The time after which `read_committed` readers may pass it, ms since the epoch. */
-  stableAtMs: number;
 }
 
 /** One partition of a topic: the records that are still there, with offsets that no other record gets. */
@@ -15,28 +13,32 @@ export class Partition {
   low = 0;
   next = 0;
   entries: Entry[] = [];
+  /** Those of a transaction that is open, or whose marker is not written yet. */
+  #unstable: Entry[] = [];
 
   append(record: OutgoingRecord, stampMs: number): Entry {
-    const entry: Entry = { offset: this.next, record, stampMs, state: 'open', stableAtMs: stampMs };
+    const entry: Entry = { offset: this.next, record, stampMs, state: 'open' };
     this.next += 1;
     this.entries.push(entry);
+    this.#unstable.push(entry);
     return entry;
   }
 
-  /** A control batch. */
+  /** Ends the open transaction, which readers learn from its marker. Returns what it has written here. */
+  decide(state: 'committed' | 'aborted'): readonly Entry[] {
+    for (const entry of this.#unstable) entry.state = state;
+    return this.#unstable;
+  }
+
+  /** Writes the marker of a transaction: a control batch, which takes an offset. */
   mark(): void {
     this.next += 1;
+    this.#unstable = [];
   }
 
   /** First offset that a `read_committed` reader cannot have yet. */
-  stableEnd(nowMs: number): number {
-    const open = this.entries.find(({ state, stableAtMs }) => state === 'open' || stableAtMs > nowMs);
-    return open?.offset ?? this.next;
-  }
-
-  /** Every marker is written before a new transaction begins. */
-  stabilise(): void {
-    for (const entry of this.entries) entry.stableAtMs = 0;
+  get stableEnd(): number {
+    return this.#unstable[0]?.offset ?? this.next;
   }
 
   /** Compacts like Kafka's cleaner: keeps the newest record of each key up to some point, and tombstones while they are young. */
@@ -55,12 +57,17 @@ export class Partition {
   /** Loses what was written from an offset on; a later record may get it. */
   truncate(offset: number): void {
     this.next = offset;
-    this.entries = this.entries.filter((entry) => entry.offset < offset);
+    this.#keep((entry) => entry.offset < offset);
   }
 
   /** Deletes all records before an offset. */
   cutTo(offset: number): void {
     this.low = Math.min(offset, this.next);
-    this.entries = this.entries.filter((entry) => entry.offset >= this.low);
+    this.#keep((entry) => entry.offset >= this.low);
+  }
+
+  #keep(isKept: (entry: Entry) => boolean): void {
+    this.entries = this.entries.filter(isKept);
+    this.#unstable = this.#unstable.filter(isKept);
   }
 }

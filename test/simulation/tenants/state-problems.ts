@@ -88,7 +88,7 @@ interface Compared {
 }
 
 /** Invariant 5. */
-function differencesFromHub(world: TenantWorld, { isWanted, mayStay }: Compared = {}): string[] {
+export function differencesFromHub(world: TenantWorld, { isWanted, mayStay }: Compared = {}): string[] {
   const { hub, collections, broker } = world;
   const mirrored = mirroredIn(world);
   const wanted = new Map<string, Map<string, Row>>();

@@ -1,17 +1,19 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
+import { TransactionalProducer } from '../../../src/log/transactional-producer.ts';
 import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
 import { recoverCollections } from '../../../src/recovery/recover-collections.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/sync/sync-result.ts';
+import { turn } from '../../../src/runtime.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import type { MirroredAbsences } from '../chains/mirrored-absences.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
-import { misusedHub, misusedLog, misusedState, type TenantMistake } from '../mistakes/misuse.ts';
+import { misused, type TenantMistake } from '../mistakes/misuse.ts';
 import {
   AFTERSCHOOL_USERS,
   isNamed,
@@ -26,6 +28,7 @@ import { problemsOfRemovals } from './removals.ts';
 import { tenantParts } from './tenant-parts.ts';
 import { SimulatedProcess } from '../parts/simulated-process.ts';
 import {
+  differencesFromHub,
   notLoaded,
   problemsAfterDelta,
   problemsOfAbsences,
@@ -46,6 +49,8 @@ const TROUBLED_MS = { several: 1_000, users: 2_000, sound: 2_000, contradictory:
 /** How long a recovery may take once the trouble is over (invariant 10): several times the usual time. */
 const CURED_WITHIN_MS = 3_000;
 const LAST_ANSWER_WITHIN_MS = 2_000;
+/** More than a request may come too late to the brokers. One that initialises a producer fences the others even then. */
+const LAST_REQUEST_WITHIN_MS = 300;
 const NOTICED_WITHIN_MS = 3_000;
 /** As in sync/tenant-identity.ts. */
 const KNOWN_ROWS_AT_LEAST = 5;
@@ -60,7 +65,7 @@ const ROUNDS_OF_APPROVAL = 10;
 interface TenantHistoryOptions {
   readonly seed: number;
   readonly kind: TenantKind;
-  readonly mistake?: TenantMistake | undefined;
+  readonly mistake?: TenantMistake;
 }
 
 /** The result of one history. */
@@ -76,6 +81,8 @@ export interface Played {
  * end, or ends in an error, has one more problem.
  */
 export async function playTenant(options: TenantHistoryOptions): Promise<Played> {
+  // A history itself never lets the event loop turn.
+  await turn();
   const time = new VirtualTime(START_MS);
   const random = seededRandom(options.seed);
   const trouble = random.pick(TROUBLES);
@@ -94,16 +101,16 @@ export async function playTenant(options: TenantHistoryOptions): Promise<Played>
 }
 
 class TenantHistory extends TenantWorld {
-  readonly #mistake: TenantMistake;
+  readonly #mistake: TenantMistake | null;
   readonly #lives: Promise<void>[];
   #isSettled = false;
   #skewMs = 0;
   #ids = 0;
 
-  constructor(at: Surroundings, { kind, mistake = {} }: TenantHistoryOptions) {
-    super(at, kind, mistake.manner ?? {});
-    this.#mistake = mistake;
-    this.#lives = [this.hub.live(), this.foreign.live()];
+  constructor(at: Surroundings, { kind, mistake }: TenantHistoryOptions) {
+    super(at, kind, mistake?.manner ?? {});
+    this.#mistake = mistake ?? null;
+    this.#lives = [this.hub, ...(this.#canMeetForeign ? [this.foreign] : [])].map((hub) => hub.live());
   }
 
   async restart(): Promise<void> {
@@ -160,6 +167,7 @@ class TenantHistory extends TenantWorld {
     this.hub.skewMs = 0;
     this.#skewMs = 0;
     await Promise.all(this.#lives);
+    await time.sleep(LAST_REQUEST_WITHIN_MS);
     const process = await this.#open();
     await this.#pullAll(process, 'INCREMENTAL');
     this.#find(problemsAfterDelta(this));
@@ -177,7 +185,7 @@ class TenantHistory extends TenantWorld {
     await this.#pullAll(process, 'INCREMENTAL');
     await this.#pullAll(process);
     this.#find(problemsOfQuiet(this));
-    const isNaming = this.#mistake.namesOthers ?? this.at.random.chance(0.4);
+    const isNaming = this.#mistake?.namesOthers ?? this.at.random.chance(0.4);
     if (isNaming && this.collections.includes(AFTERSCHOOL_USERS)) await this.#nameOthers(process);
     else await this.#stop(process);
     if (this.absences !== null) await this.#reopen(this.absences);
@@ -273,12 +281,13 @@ class TenantHistory extends TenantWorld {
     }
   }
 
-  /** Approves listed deletions until none waits. */
+  /** Approves listed deletions until none waits and none is due. */
   async #approveAll(process: SimulatedProcess): Promise<void> {
     // Some rows are listed only after two syncs missed them since the last approval.
     for (let round = 0, idle = 0; round < ROUNDS_OF_APPROVAL && idle < 2; round += 1) {
-      idle += 1;
-      if (await this.#approve(process)) idle = 0;
+      const hasApproved = await this.#approve(process);
+      if (!hasApproved && differencesFromHub(this).length === 0) return;
+      idle = hasApproved ? 0 : idle + 1;
       await this.#pullAll(process);
     }
   }
@@ -299,7 +308,7 @@ class TenantHistory extends TenantWorld {
       if (keys.length === 0) continue;
       const listed = new Set(keys);
       const given = { ...person, listed: keys.length };
-      const approved = { keys: this.#mistake.approves?.(listed, this) ?? listed, given };
+      const approved = { keys: this.#mistake?.approves?.(listed, this) ?? listed, given };
       await this.#pull(process, { collection, options: { approved } });
     }
     return true;
@@ -398,11 +407,17 @@ class TenantHistory extends TenantWorld {
       ? new HubClient(at, this.foreign, this.manner, () => undefined, client.scans)
       : client;
     const happened = (what: string): void => this.count(what);
-    const log = new BrokerLog({ at, broker, process: number, happened, mistake: mistake.producer });
+    const log = new BrokerLog({
+      at,
+      broker,
+      process: number,
+      happened,
+      makeProducer: (options) => mistake?.producer?.(options, this) ?? new TransactionalProducer(options),
+      mistake: mistake?.ownership,
+    });
+    const own = { hub, log, state: this.redis };
     const parts = tenantParts(this, number, {
-      hub: misusedHub(hub, mistake, this),
-      log: misusedLog(log, mistake, this, number),
-      state: misusedState(this.redis, mistake, this),
+      ...(mistake === null ? own : misused(own, mistake, this, number)),
       now: () => at.time.now() + this.#skewMs,
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
       emit: (event) => {
@@ -413,13 +428,18 @@ class TenantHistory extends TenantWorld {
       },
     });
     if (parts.absences !== undefined && this.absences?.cameLate === true) this.count('absences switched on');
-    return mistake.parts?.(parts, this) ?? parts;
+    return mistake?.parts?.(parts, this) ?? parts;
+  }
+
+  /** Whether a process may read another tenant's hub. */
+  get #canMeetForeign(): boolean {
+    const { mirrors, troubles } = this.kind;
+    return mirrors === 'several' && troubles !== 'lost-topics';
   }
 
   /** With fewer rows the identity of the tenant cannot be verified. */
   #canDetectForeign(process: number): boolean {
-    const { mirrors, troubles } = this.kind;
-    if (mirrors !== 'several' || troubles === 'lost-topics' || this.at.trouble === 0) return false;
+    if (!this.#canMeetForeign || this.at.trouble === 0) return false;
     return this.collections.every((topic) => {
       const wanted = [...this.broker.viewOf(topic).keys()].filter((key) =>
         isNamed(this, { topic, key }, process),

@@ -1,3 +1,4 @@
+import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 import { StateHistory } from '../../oracle/history.ts';
 import type { ChainLife } from '../chains/chain-life.ts';
@@ -15,6 +16,11 @@ const RESIDENTS: Readonly<Record<RowCollection, number>> = { users: 30, classes:
 const GUESTS: Readonly<Record<RowCollection, number>> = { users: 8, classes: 2, 'afterschool-users': 3 };
 /** Residents belong to these schools in turn: hiding one school hides far more rows than the guard lets pass. */
 const SCHOOLS = 2;
+/** Which collection the next change concerns; those that nobody mirrors do not change. */
+const CHANGING: readonly RowCollection[] = ['users', 'users', 'classes', 'afterschool-users'];
+/** The longest time between two changes, if all collections are mirrored. */
+const CHANGE_WITHIN_MS = 12;
+const ABSENCES_CHANGE_WITHIN_MS = 40;
 const MOST_STUDENTS = 5;
 const UNSTAMPED_CHANGES = 4;
 
@@ -31,6 +37,7 @@ export class TenantHub {
   readonly history = new StateHistory();
   readonly #at: Surroundings;
   readonly #prefix: string;
+  readonly #changing: readonly RowCollection[];
   readonly #rows: Readonly<Record<RowCollection, Map<string, TenantRow>>> = {
     users: new Map(),
     classes: new Map(),
@@ -44,12 +51,18 @@ export class TenantHub {
   #version = 0;
   #isStill = false;
 
-  /** `prefix`: of all ids. */
-  constructor(at: Surroundings, prefix: string, happened: (what: string) => void) {
+  /** `prefix`: of all ids; `mirrored`: the collections that somebody reads. */
+  constructor(
+    at: Surroundings,
+    prefix: string,
+    mirrored: readonly CollectionName[],
+    happened: (what: string) => void,
+  ) {
     this.#at = at;
     this.#prefix = MARKER + prefix;
+    this.#changing = CHANGING.filter((collection) => mirrored.includes(collection));
     this.#happened = happened;
-    for (const collection of ROW_COLLECTIONS) {
+    for (const collection of new Set(this.#changing)) {
       for (let number = 0; number < RESIDENTS[collection]; number += 1) this.#put(collection, number, true);
     }
   }
@@ -77,8 +90,12 @@ export class TenantHub {
 
   /** Changes the hub until {@link freeze}. */
   async live(): Promise<void> {
+    const withinMs =
+      this.absences === null
+        ? (CHANGE_WITHIN_MS * CHANGING.length) / this.#changing.length
+        : ABSENCES_CHANGE_WITHIN_MS;
     while (!this.#isStill) {
-      await dawdle(this.#at, this.absences === null ? 12 : 40);
+      await dawdle(this.#at, withinMs);
       if (this.#isStill) return;
       if (this.absences === null) this.#change();
       else this.absences.change();
@@ -114,7 +131,7 @@ export class TenantHub {
 
   #change(): void {
     const { random } = this.#at;
-    const collection = random.pick(['users', 'users', 'classes', 'afterschool-users'] as const);
+    const collection = random.pick(this.#changing);
     const what = random.next();
     if (what < 0.72) this.#rewrite(collection, (isReadable) => isReadable || random.chance(0.5));
     else if (what < 0.8) this.#rewrite(collection, (isReadable) => !isReadable);
@@ -202,7 +219,7 @@ export class TenantHub {
   #note(collection: RowCollection, key: string): void {
     const row = this.#rows[collection].get(key);
     const isShown = row !== undefined && row.school !== this.#hiddenSchool;
-    const content = isShown ? { ...contentOf(row) } : null;
+    const content = isShown ? contentOf(row) : null;
     const isReject = isShown && !row.isReadable;
     const nowMs = this.#at.time.now();
     if (!isReject) this.history.put(collection, key, content, nowMs);

@@ -3,7 +3,8 @@ import type { GuardLimits } from '../../../src/core/deletions/guard.ts';
 import { DERIVED_COLLECTIONS, STATE_TOPIC } from '../../../src/model/collections.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import { rejectCodec } from '../chains/chain-codecs.ts';
-import { SCOPE } from './broker-log.ts';
+
+import { SCOPE } from './broker.ts';
 import { tenantReader } from './tenant-row.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
@@ -15,8 +16,10 @@ const LAX: GuardLimits = { rows: 1_000, ratio: 1 };
 
 /** A change in the same millisecond after a page was looked up has the same time as the page. */
 const OVERLAP_MS = 1;
-/** Replaces the real pauses, during which most of a history would sleep. */
+/** Replace the real pauses, during which most of a history would sleep: those of up to a minute, and those of the watchers. */
 const LONGEST_SLEEP_MS = 20;
+const LONGEST_WATCHERS_SLEEP_MS = 80;
+const MINUTE_MS = 60_000;
 const DELTA_EVERY_MS = 8;
 const CONFIRM_AFTER_MS = 30;
 
@@ -59,7 +62,9 @@ export function tenantParts(
       now,
       random: () => random.next(),
       randomId,
-      sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
+      sleep: (ms, signal) =>
+        time.sleep(Math.min(ms, ms < MINUTE_MS ? LONGEST_SLEEP_MS : LONGEST_WATCHERS_SLEEP_MS), signal),
+      turn: () => time.sleep(0),
     },
   };
 }

@@ -15,6 +15,14 @@ interface Note {
   readonly parameters: readonly unknown[];
 }
 
+/** What it holds, and how it came to that; replaced as a whole. */
+interface Content {
+  readonly state: MemoryState;
+  /** All changes of the state, from the beginning. */
+  readonly notes: Note[];
+  readonly replays: Map<Note, object>;
+}
+
 const KEYS_AT_ONCE = 7;
 const SNAPSHOTS_KEPT = 60;
 const WRITES = new Set(['apply', 'rebuild', 'resume', 'write', 'finish', 'setMissing']);
@@ -27,10 +35,7 @@ const WRITES = new Set(['apply', 'rebuild', 'resume', 'write', 'finish', 'setMis
 export class TenantRedis implements TenantState {
   readonly #at: Surroundings;
   readonly #snapshots: (readonly Note[])[] = [];
-  #state = new MemoryState('t');
-  /** All changes of the state, from the beginning. */
-  #notes: Note[] = [];
-  #replays = new Map<Note, object>();
+  #content: Content = { state: new MemoryState('t'), notes: [], replays: new Map() };
   #awayUntilMs = 0;
   readonly deletions: DeletionMemory;
 
@@ -41,7 +46,7 @@ export class TenantRedis implements TenantState {
 
   /** Its content, read without any failure. */
   get memory(): TenantState {
-    return this.#state;
+    return this.#content.state;
   }
 
   collection(name: CollectionName): CollectionIndex {
@@ -50,7 +55,7 @@ export class TenantRedis implements TenantState {
 
   async contents(collection: CollectionName, area: IndexArea): Promise<Map<string, Buffer>> {
     const contents = new Map<string, Buffer>();
-    for await (const batch of this.#state.collection(collection).entries(area))
+    for await (const batch of this.memory.collection(collection).entries(area))
       for (const [key, value] of batch) contents.set(key, value);
     return contents;
   }
@@ -91,18 +96,19 @@ export class TenantRedis implements TenantState {
     await dawdle(this.#at, note.method === 'position' ? 0 : 2);
     this.#mayFail();
     const isWrite = WRITES.has(note.method);
-    const result = await call(this.#targetOf(note.on), note);
+    const content = this.#content;
+    const result = await call(targetOf(content, note.on), note);
     if (!isWrite) return result;
-    this.#notes.push(note);
+    content.notes.push(note);
     if (note.method === 'apply') this.#snapshot();
     this.#mayFail();
     if (note.method !== 'rebuild' && note.method !== 'resume') return result;
-    this.#replays.set(note, result as object);
+    content.replays.set(note, result as object);
     return this.#frail(note);
   }
 
   async *#batches(on: Note['on'], method: string, area: IndexArea): AsyncGenerator<readonly unknown[]> {
-    const batches = call(this.#targetOf(on), { method, parameters: [area] });
+    const batches = call(targetOf(this.#content, on), { method, parameters: [area] });
     for await (const batch of batches as AsyncIterable<readonly unknown[]>) {
       for (let from = 0; from < batch.length; from += KEYS_AT_ONCE) {
         await dawdle(this.#at, 1);
@@ -112,34 +118,21 @@ export class TenantRedis implements TenantState {
     }
   }
 
-  #targetOf(on: Note['on']): object {
-    if (on === 'deletions') return this.#state.deletions;
-    if (typeof on === 'string') return this.#state.collection(on);
-    const replay = this.#replays.get(on);
-    if (replay === undefined) throw simulatedError('INDEX_DIVERGED');
-    return replay;
-  }
-
   #snapshot(): void {
     if (!this.#at.random.chance(0.15)) return;
-    this.#snapshots.push([...this.#notes]);
+    this.#snapshots.push([...this.#content.notes]);
     if (this.#snapshots.length > SNAPSHOTS_KEPT)
       this.#snapshots.splice(this.#at.random.below(SNAPSHOTS_KEPT - 5), 1);
   }
 
   /** Does it all again: nothing of it waits for the clock. */
   async #become(notes: readonly Note[]): Promise<void> {
-    const state = new MemoryState('t');
-    const replays = new Map<Note, object>();
+    const content: Content = { state: new MemoryState('t'), notes: [...notes], replays: new Map() };
     for (const note of notes) {
-      const { on } = note;
-      const index = on === 'deletions' ? state.deletions : typeof on === 'string' && state.collection(on);
-      const result = await call(index || (replays.get(on as Note) ?? {}), note);
-      if (typeof result === 'object' && result !== null) replays.set(note, result);
+      const result = await call(targetOf(content, note.on), note);
+      if (typeof result === 'object' && result !== null) content.replays.set(note, result);
     }
-    this.#state = state;
-    this.#replays = replays;
-    this.#notes = [...notes];
+    this.#content = content;
   }
 
   #mayFail(): void {
@@ -147,6 +140,14 @@ export class TenantRedis implements TenantState {
       throw simulatedError('INDEX_UNREACHABLE');
     if (strikes(this.#at, 0.01)) throw simulatedError('INDEX_UNREACHABLE');
   }
+}
+
+function targetOf({ state, replays }: Content, on: Note['on']): object {
+  if (on === 'deletions') return state.deletions;
+  if (typeof on === 'string') return state.collection(on);
+  const replay = replays.get(on);
+  if (replay === undefined) throw simulatedError('INDEX_DIVERGED');
+  return replay;
 }
 
 function call(target: object, { method, parameters }: Omit<Note, 'on'>): unknown {

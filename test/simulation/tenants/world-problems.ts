@@ -63,9 +63,7 @@ function problemsOfOwnership({ broker, processes }: TenantWorld): string[] {
 /** Invariant 9: no part of a row, not even its id, gets into events or errors, and from there into logs and metrics. */
 export function leakedMarkers(event: PipelineEvent): string[] {
   if (event.type === 'sync-page' || event.type === 'committed') return [];
-  return textsIn(event, 0).some((text) => text.includes(MARKER))
-    ? [`an event names a row: ${event.type}`]
-    : [];
+  return holdsMarker(event, 0) ? [`an event names a row: ${event.type}`] : [];
 }
 
 /** Invariant 10: a failed attempt is repeated after a while, neither at once nor after weeks. */
@@ -76,14 +74,17 @@ export function unboundedWaits(event: PipelineEvent): string[] {
   return isBounded ? [] : [`tried again in ${retryInMs} ms: ${type}`];
 }
 
-function textsIn(value: unknown, depth: number): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null || depth > 5) return [];
-  const texts = value instanceof Error ? [value.message, value.stack ?? ''] : [];
-  if (value instanceof Error) texts.push(...textsIn(value.cause, depth + 1));
-  for (const [key, inner] of Object.entries(value)) {
-    // Their texts name only partitions and transactions.
-    if (key !== 'progress' && key !== 'stats') texts.push(key, ...textsIn(inner, depth + 1));
-  }
-  return texts;
+function holdsMarker(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return value.includes(MARKER);
+  if (typeof value !== 'object' || value === null || depth > 5) return false;
+  if (
+    value instanceof Error &&
+    [value.message, value.stack, value.cause].some((each) => holdsMarker(each, depth + 1))
+  )
+    return true;
+  // Their texts name only partitions and transactions.
+  return Object.entries(value).some(
+    ([key, inner]) =>
+      key !== 'progress' && key !== 'stats' && (key.includes(MARKER) || holdsMarker(inner, depth + 1)),
+  );
 }

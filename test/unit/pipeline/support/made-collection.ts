@@ -6,6 +6,7 @@ import type { CollectionName } from '../../../../src/model/collections.ts';
 import { withOffsets, type SyncMode } from '../../../../src/model/progress.ts';
 import type { TenantState } from '../../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../../src/state/memory-state.ts';
+import { turn } from '../../../../src/runtime.ts';
 import { HubFindings } from '../../../../src/sync/hub-findings.ts';
 import type { MirroredCollection } from '../../../../src/sync/settle-missing.ts';
 import type { ActiveSync } from '../../../../src/table/active-sync.ts';
@@ -61,6 +62,7 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
       random: () => 1,
       randomId: () => (ids += 1).toString(16).padStart(8, '0'),
       sleep: () => Promise.resolve(),
+      turn,
       ...given.runtime,
     },
     emit: () => undefined,
