@@ -7,8 +7,10 @@ export interface SealedContent {
   readonly records: readonly OutgoingRecord[];
 }
 
-/** By the bytes that stand for it: to encode and decode records would take most of the time of a history. */
-const contents = new WeakMap<Buffer, SealedContent>();
+/** Stand for the bytes of a batch: to encode and decode records would take most of the time of a history. */
+interface SealedBytes extends Buffer {
+  content?: SealedContent;
+}
 
 /** Records of one partition that a producer is to send. */
 export class SimulatedBatch {
@@ -23,14 +25,13 @@ export class SimulatedBatch {
   }
 
   seal(owner: BatchOwner): Buffer {
-    const bytes = Buffer.alloc(0);
-    contents.set(bytes, { owner, records: this.#records });
+    const bytes: SealedBytes = Buffer.alloc(0);
+    bytes.content = { owner, records: this.#records };
     return bytes;
   }
 }
 
-export function contentOf(bytes: Buffer): SealedContent {
-  const content = contents.get(bytes);
+export function contentOf({ content }: SealedBytes): SealedContent {
   if (content === undefined) throw new Error('no batch was sealed as these bytes');
   return content;
 }

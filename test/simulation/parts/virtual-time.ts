@@ -62,19 +62,26 @@ export class VirtualTime {
 
   /** Lets time pass until the work is done. Throws when no wait can end, or when there are too many. */
   async run<T>(work: () => Promise<T>): Promise<T> {
+    const idle = Promise.withResolvers<never>();
     let isDone = false;
-    const result = work().finally(() => {
-      isDone = true;
-    });
-    result.catch(() => undefined);
-    for (let steps = 0; ; steps += 1) {
-      await settled();
-      if (isDone) return result;
+    let steps = 0;
+    const step = (): void => {
+      if (isDone) return;
       const [next] = this.#sleepers;
-      if (next === undefined) throw new Error('the work is not done, but nothing waits for the clock');
-      if (steps > STEPS_AT_MOST) throw new Error('the history does not end');
-      this.#nowMs = next.atMs;
-      while (this.#sleepers[0]?.atMs === this.#nowMs) this.#sleepers.shift()?.wake();
+      steps += 1;
+      if (next === undefined) idle.reject(new Error('the work is not done, but nothing waits for the clock'));
+      else if (steps > STEPS_AT_MOST) idle.reject(new Error('the history does not end'));
+      else {
+        this.#nowMs = next.atMs;
+        while (this.#sleepers[0]?.atMs === this.#nowMs) this.#sleepers.shift()?.wake();
+        onceSettled(step);
+      }
+    };
+    onceSettled(step);
+    try {
+      return await Promise.race([work(), idle.promise]);
+    } finally {
+      isDone = true;
     }
   }
 
@@ -85,11 +92,9 @@ export class VirtualTime {
   }
 }
 
-/** Resolves when all promises have been handed on; cheaper than a turn of the event loop. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => {
-    process.nextTick(resolve);
-  });
+/** Calls back when all promises have been handed on: a tick that is queued by a microtask waits for all of them. */
+function onceSettled(callback: () => void): void {
+  queueMicrotask(() => process.nextTick(callback));
 }
 
 function reasonOf(signal: AbortSignal): Error {

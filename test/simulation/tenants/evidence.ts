@@ -8,40 +8,53 @@ import { changeCodec, rejectCodec, versionCodec } from '../chains/chain-codecs.t
 import { studentBehind } from '../chains/mappings.ts';
 import { SCOPE, type Broker, type CommittedRecord, type CommittedTransaction } from './broker.ts';
 
-/** What was decoded already: nothing that is committed ever changes. */
-const RECORDS = new WeakMap<CommittedRecord, TopicRecord>();
-const PROGRESS = new WeakMap<CommittedTransaction, readonly TopicRecord[]>();
+interface Decoded {
+  readonly records: TopicRecord[];
+  /** How much of the list they are. */
+  until: number;
+}
+
+/** By list: nothing that is committed ever changes. */
+const DECODED = new WeakMap<readonly unknown[], Decoded>();
 
 /**
  * Everything ever committed, as a consumer decodes it, or what its topics have now; students have their own ids, and a reject
  * is the row that it quotes.
  */
 export function evidenceOf(broker: Broker, extent: 'ever' | 'now' = 'ever'): Evidence {
-  const { history, transactions } = broker;
-  const evidence = new Map<string, TopicRecord[]>();
-  for (const [topic, records] of history) {
+  const evidence = new Map<string, readonly TopicRecord[]>();
+  for (const [topic, records] of broker.history) {
+    if (topic === STATE_TOPIC) continue;
+    const ever = decoded(records, toRecord);
     const now = extent === 'now' ? broker.viewOf(topic) : null;
-    const newest = records.filter((record) => now === null || now.get(record.key)?.body === record.body);
-    if (topic !== STATE_TOPIC) evidence.set(topic, newest.map(logged));
+    const isThere = (_: TopicRecord, at: number): boolean =>
+      now?.get(records[at]?.key ?? '')?.body === records[at]?.body;
+    evidence.set(topic, now === null ? ever : ever.filter(isThere));
   }
-  return evidence.set('progress', transactions.flatMap(loggedProgress));
+  return evidence.set('progress', decoded(broker.transactions, toProgressRecords));
 }
 
-function logged(record: CommittedRecord): TopicRecord {
-  const known = RECORDS.get(record);
-  if (known !== undefined) return known;
-  const { committedAtMs: publishedAtMs, body, ...rest } = record;
-  const value = body && unmasked(decodeBody(record.topic, body));
-  const decoded = { ...rest, topic: topicName(SCOPE, record.topic), publishedAtMs, value };
-  RECORDS.set(record, decoded);
-  return decoded;
+function decoded<T>(
+  all: readonly T[],
+  decode: (each: T, at: number) => TopicRecord | readonly TopicRecord[],
+): readonly TopicRecord[] {
+  const known = DECODED.get(all) ?? { records: [], until: 0 };
+  DECODED.set(all, known);
+  known.records.push(...all.slice(known.until).flatMap((each, at) => decode(each, known.until + at)));
+  known.until = all.length;
+  return known.records;
 }
 
-function loggedProgress(committed: CommittedTransaction, transaction: number): readonly TopicRecord[] {
-  const known = PROGRESS.get(committed);
-  if (known !== undefined) return known;
-  const { progress, derived, committedAtMs: publishedAtMs } = committed;
-  const decoded = [progress, ...derived].map((each, at) => ({
+function toRecord({ committedAtMs: publishedAtMs, body, ...rest }: CommittedRecord): TopicRecord {
+  const value = body && unmasked(decodeBody(rest.topic, body));
+  return { ...rest, topic: topicName(SCOPE, rest.topic), publishedAtMs, value };
+}
+
+function toProgressRecords(
+  { progress, derived, committedAtMs: publishedAtMs }: CommittedTransaction,
+  transaction: number,
+): readonly TopicRecord[] {
+  return [progress, ...derived].map((each, at) => ({
     topic: topicName(SCOPE, 'progress'),
     partition: 0,
     offset: transaction,
@@ -51,8 +64,6 @@ function loggedProgress(committed: CommittedTransaction, transaction: number): r
     headers: { ce_id: `${transaction} ${at}` },
     transaction,
   }));
-  PROGRESS.set(committed, decoded);
-  return decoded;
 }
 
 /** The value as it was published. */

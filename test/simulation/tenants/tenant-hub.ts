@@ -145,7 +145,8 @@ export class TenantHub {
   #rewrite(collection: RowCollection, isReadable: (now: boolean) => boolean): void {
     const rows = this.#rows[collection];
     if (rows.size === 0) return;
-    const [key, row] = this.#at.random.pick([...rows]);
+    const key = this.#at.random.pick([...rows.keys()]);
+    const row = rows.get(key) as TenantRow;
     this.#set(collection, key, this.#newRow(row.sourcedId, row.school, isReadable(row.isReadable)));
     this.#unannounced.delete(`${collection} ${key}`);
   }
