@@ -81,7 +81,7 @@ function inFile(path: string): string {
 
 function saslOf(mechanism: string, password: string) {
   const ssl = { ca: inFile(certificates.ca) };
-  return { brokers: [kafka.sasl], ssl, sasl: { mechanism, username: 'rollcall', password } };
+  return { brokers: kafka.sasl, ssl, sasl: { mechanism, username: 'rollcall', password } };
 }
 
 function right() {
@@ -96,7 +96,7 @@ it.each([
     () => {
       const { ca, client } = certificates;
       const ssl = { ca: inFile(ca), cert: inFile(client.cert), key: inFile(client.key) };
-      return { brokers: [kafka.mutualTls], ssl };
+      return { brokers: kafka.mutualTls, ssl };
     },
   ],
 ])(

@@ -89,7 +89,7 @@ export class RightsWorld implements AsyncDisposable {
             },
           ],
           kafka: {
-            brokers: [kafka.sasl],
+            brokers: kafka.sasl,
             ssl: { ca: `\${file:${certificates.ca}}` },
             sasl: { mechanism: 'scram-sha-512', username: 'rollcall', password: PASSWORD },
             replicationFactor: 1,

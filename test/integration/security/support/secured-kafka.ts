@@ -2,18 +2,19 @@ import { freePort } from '../../../../stack/free-port.ts';
 import { startTestKafka } from '../../support/local-kafka.ts';
 import type { Certificates } from './certificates.ts';
 
-/** A broker that lets in only clients with credentials, over TLS, and gives them only the rights that they are granted. */
+/** Three brokers that let in only clients with credentials, over TLS, and give them only the rights that they are granted. */
 export interface SecuredKafka extends AsyncDisposable {
-  /** SASL_SSL, with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512: user `rollcall`. */
-  readonly sasl: string;
-  /** TLS with certificates of clients: user `rollcall`. */
-  readonly mutualTls: string;
+  /** Addresses for SASL_SSL, with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512: user `rollcall`. */
+  readonly sasl: readonly string[];
+  /** Addresses for TLS with certificates of clients: user `rollcall`. */
+  readonly mutualTls: readonly string[];
   /** Without anything, for the administrator. */
   readonly admin: string;
   /** Replaces the password for SCRAM-SHA-512. */
   setPassword(password: string): Promise<void>;
 }
 
+const BROKER_IDS = [1, 2, 3];
 const SCRAM = ['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
 /** Kafka ends a connection whose client has not authenticated again within this time (KIP-368). */
 const SESSION_MS = 11_000;
@@ -24,20 +25,25 @@ export async function startSecuredKafka(options: {
   readonly passwords: { readonly plain: string; readonly scram: string };
 }): Promise<SecuredKafka> {
   const { folder, certificates, passwords } = options;
-  const [sasl, mutualTls] = [await freePort(), await freePort()];
+  const sasl = new Map<number, number>();
+  const mutualTls = new Map<number, number>();
+  for (const id of BROKER_IDS) {
+    sasl.set(id, await freePort());
+    mutualTls.set(id, await freePort());
+  }
   const kafka = await startTestKafka({
     folder,
-    brokers: 1,
-    listenersOf: () => [
-      { name: 'SASL', port: sasl, protocol: 'SASL_SSL' },
-      { name: 'MTLS', port: mutualTls, protocol: 'SSL' },
+    brokers: BROKER_IDS.length,
+    listenersOf: (id) => [
+      { name: 'SASL', port: sasl.get(id) ?? 0, protocol: 'SASL_SSL' },
+      { name: 'MTLS', port: mutualTls.get(id) ?? 0, protocol: 'SSL' },
     ],
     settings: security(certificates, passwords.plain),
     credentials: SCRAM.map((name) => `${name}=[name=rollcall,password=${passwords.scram}]`),
   });
   return {
-    sasl: `127.0.0.1:${sasl}`,
-    mutualTls: `127.0.0.1:${mutualTls}`,
+    sasl: [...sasl.values()].map(localAddress),
+    mutualTls: [...mutualTls.values()].map(localAddress),
     admin: kafka.brokers[0]?.address ?? '',
     async setPassword(password) {
       const alter = ['--alter', '--entity-type', 'users', '--entity-name', 'rollcall', '--add-config'];
@@ -47,6 +53,10 @@ export async function startSecuredKafka(options: {
     },
     [Symbol.asyncDispose]: kafka.stop,
   };
+}
+
+function localAddress(port: number): string {
+  return `127.0.0.1:${port}`;
 }
 
 function security(
