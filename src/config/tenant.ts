@@ -59,7 +59,7 @@ const hub = z
       .enum(['compared', 'ignored'])
       .prefault('compared')
       .describe(
-        'Whether fewer rows than the hub counts are incomplete. `ignored`: its total counts rows that it does not return.',
+        'Whether fewer rows than the hub counts are incomplete. `ignored`: its total counts rows that it never returns; where scans skip rows, these would be removed.',
       ),
     maxConcurrentRequests: wholeNumber({ min: 1, max: 32 })
       .prefault(4)

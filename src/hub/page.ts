@@ -37,7 +37,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const nextUrl = next === null ? null : URL.parse(next, requested.href);
   const isOut = nextUrl !== null && leadsOut(nextUrl, baseUrl);
   const total = context.total === undefined ? answer.total : context.total;
-  const common = { limit, total, paging, nextOffered: next !== null };
+  const common = { limit, total, paging, nextOffered: next !== null, nextQuery: nextUrl?.searchParams };
   const ofAnswer = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
   const list = { envelope: collection.envelope, where };
   if (known !== null) {

@@ -28,6 +28,8 @@ export interface PageFacts {
   /** See link.ts. */
   readonly paging: boolean;
   readonly nextOffered: boolean;
+  /** The query of the link to the next page. */
+  readonly nextQuery?: URLSearchParams | undefined;
 }
 
 /** How a hub pages, as far as scans have found out. */
@@ -51,6 +53,9 @@ export interface ScanState extends FoundPaging {
   readonly before: PageFacts | null;
   /** Cursor of the page's request; null for a first page. */
   readonly cursor: string | null;
+  readonly offset: number;
+  /** Pages without rows right before the page. */
+  readonly emptyPages: number;
   /** The limit of a page that came back full. */
   readonly honouredLimit: number | null;
 }
@@ -68,8 +73,8 @@ export interface PageDecision {
 }
 
 export function beginIn(paging: FoundPaging, scan: Pick<ScanState, 'filtered' | 'rowsBefore'>): ScanState {
-  const nothingYet = { pages: 0, rows: 0, firstTotal: null, before: null, cursor: null, honouredLimit: null };
-  return { ...paging, ...scan, ...nothingYet };
+  const nothingYet = { pages: 0, rows: 0, firstTotal: null, before: null, honouredLimit: null };
+  return { ...paging, ...scan, ...nothingYet, cursor: null, offset: 0, emptyPages: 0 };
 }
 
 /** The mode that the first contact tries after one that fails; null when there is none. */
@@ -80,12 +85,12 @@ export function modeAfter(mode: PagingMode): PagingMode | null {
 
 /**
  * Decides what follows a page (spec 4.3). Pure. It never orders ids to choose a page, because the hub's collation is
- * unknown. A link says only whether there is more.
+ * unknown. A link says only whether there is more, but where a page has no rows.
  */
 export function decidePage(state: ScanState, page: PageFacts): PageDecision {
   const { mode } = state;
   if (!page.hasList) return { deliver: true, step: { kind: 'end', reason: 'missing-list' } };
-  if (page.rowCount === 0) return { deliver: true, step: afterEmptyPage(state) };
+  if (page.rowCount === 0) return { deliver: true, step: afterEmptyPage(state, page) };
   if (repeatsItself(state, page)) {
     const step = mode === 'offset' ? repeatedByOffset(state, page) : fails('a page repeats itself');
     return { deliver: false, step };
@@ -106,9 +111,22 @@ export function afterPage(state: ScanState, page: PageFacts, { deliver }: PageDe
     rows: state.rows + (deliver ? page.rowCount : 0),
     firstTotal: state.pages === 0 ? page.total : state.firstTotal,
     before: page,
-    cursor: page.ids.at(-1) ?? null,
+    ...placeAfter(state, page),
+    emptyPages: page.rowCount === 0 ? state.emptyPages + 1 : 0,
     honouredLimit: page.rowCount === page.limit ? page.limit : state.honouredLimit,
   };
+}
+
+/** Where the page after this one begins: after its last row, or, if it has none, where its link says. */
+function placeAfter(state: ScanState, page: PageFacts): Pick<ScanState, 'cursor' | 'offset'> {
+  const { rowCount, ids, nextQuery } = page;
+  if (rowCount === 0) {
+    const cursor = nextQuery?.get('afterSourcedId') ?? state.cursor;
+    return { cursor, offset: Number(nextQuery?.get('offset') ?? state.offset) };
+  }
+  // A duplicate must not move the offset past an undelivered row: overlap is harmless, a gap is not.
+  const offset = state.offset + rowCount - (ids.length - new Set(ids).size);
+  return { cursor: ids.at(-1) ?? null, offset };
 }
 
 /** Whether a page may have a row of the one before: such a page is not taken unread, because it may repeat that one. */
@@ -177,7 +195,19 @@ function endUnlessSkipped(state: ScanState, rowCount: number, reason: ScanEnd['r
     : { kind: 'end', reason };
 }
 
-function afterEmptyPage(state: ScanState): NextStep {
+/** So many pages without rows may follow each other, although each has a link to the next one. */
+const MOST_EMPTY_PAGES = 100;
+
+/** A hub that hides rows after paging has pages without rows, and a link to the next one. */
+function afterEmptyPage(state: ScanState, page: PageFacts): NextStep {
+  if (page.nextOffered && !isTotalReached(state, page)) {
+    const { mode, cursor, offset, emptyPages } = state;
+    const next = placeAfter(state, page);
+    const isFurther = { keyset: next.cursor !== cursor, offset: next.offset > offset };
+    return mode !== 'sourced-id-filter' && isFurther[mode] && emptyPages < MOST_EMPTY_PAGES
+      ? { kind: 'go-on' }
+      : fails('a page has no rows, although its Link offers a next one');
+  }
   if (state.pages > 0) return endUnlessSkipped(state, 0, 'empty-page');
   return state.rowsBefore > 0
     ? fails('a page is empty where another mode returned rows')

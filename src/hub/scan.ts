@@ -59,7 +59,6 @@ class Scanner {
   readonly #prefetch: Prefetch | null;
   #cuts: PageCuts | null;
   #state: ScanState;
-  #offset = 0;
   /** Upper bound for `limit` at this place, where even a small page was too large. */
   #atMost = Infinity;
   /** Rows that lead to a remembered page; null: as many as usual. */
@@ -101,8 +100,6 @@ class Scanner {
       const { step, deliver } = decision;
       if (deliver) this.#noticeClamp(facts);
       this.#state = afterPage(this.#state, facts, decision);
-      // A duplicate must not move the offset past an undelivered row: overlap is harmless, a gap is not.
-      this.#offset += facts.rowCount - (facts.ids.length - new Set(facts.ids).size);
       if (leadsOut && this.#findings.firstTime('link'))
         this.#differs('a link leads out of it, and is not followed');
       const page = deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
@@ -162,7 +159,7 @@ class Scanner {
     let limit = this.#limit;
     const url = (): URL => {
       limit = this.#limit;
-      const offset = mode === 'offset' ? this.#offset : undefined;
+      const offset = mode === 'offset' ? this.#state.offset : undefined;
       return pageUrl(baseUrl, { read, mode, cursor, offset, limit, sort: this.#sorts });
     };
     try {
@@ -268,7 +265,6 @@ class Scanner {
 
   #begin(paging: FoundPaging): void {
     this.#state = this.#beginning(paging);
-    this.#offset = 0;
     this.#cut = null;
   }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { explainLate } from '../core/watermark.ts';
 import { describeError, type RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
@@ -13,7 +14,7 @@ const DELETION_WORDS = {
   approved: 'removals that a person approved are published',
 } as const;
 
-const SHORT = 'the hub counts more rows than it returned: choose another hub.paging, or hub.totals: ignored';
+const SHORT = `the hub counts more rows than it returned. ${SHORT_REMEDY}`;
 
 const MOST_REASONS = 3;
 

@@ -262,7 +262,7 @@ function registerGauges(registry: Registry, board: Board): void {
   );
   ofCollections(
     'rows_short',
-    'Rows that the hub counted and did not return in the last full sync: choose another hub.paging, or hub.totals: ignored.',
+    'Rows that the hub counted and did not return in the last full sync.',
     (_, { short }) => (short === null ? 0 : short.total - short.rows),
   );
   ofCollections('rejects', 'Rows of the hub that currently cannot be decoded.', (_, { rejects }) => rejects);

@@ -43,6 +43,8 @@ const afterFour = begin('sourced-id-filter', { rowsBefore: 4 });
 const noList = page('', { hasList: false });
 const noIds = page('', { rowCount: 3, marks: new Set(['{"a":1}', '{"a":2}', '{"a":3}']) });
 const wide = page('de', { limit: 9 });
+/** A page without rows whose link leads there. */
+const empty = (there: string) => page('>', { nextQuery: new URLSearchParams(there) });
 
 /** `goes on`, `fails` or the reason of the end, after `drop:` for a page that is not delivered. */
 function said({ deliver, step }: PageDecision): string {
@@ -55,8 +57,9 @@ type Case = readonly [string, ScanState, string | PageFacts, string | PageFacts,
 const TABLE: readonly Case[] = [
   // Ends
   ['a body without a list is missing-list', keyset, 'abc', noList, 'missing-list'],
-  ['an empty first page is no-rows, even if a next link is offered', keyset, '-', '>', 'no-rows'],
-  ['an empty later page ends, even if a next link is offered', keyset, 'abc', '>', 'empty-page'],
+  ['an empty first page is no-rows', keyset, '-', '|', 'no-rows'],
+  ['an empty later page ends', keyset, 'abc', '|', 'empty-page'],
+  ['an empty page ends with a next link once the total is reached', keyset, 'abc=3>', '=3>', 'empty-page'],
   ['a Link without next ends on a full page that is the total', keyset, 'abc=6', 'def=6|', 'no-next-link'],
   ['a Link without next does not end on a full first page', keyset, '-', 'abc=3|', 'goes on'],
   ['a Link without next does not end on a full page below the total', keyset, 'abc=9', 'def=9|', 'goes on'],
@@ -75,6 +78,15 @@ const TABLE: readonly Case[] = [
   ['a total of the rows left does not end where it meets the rows read', keyset, 'ab=6', 'cd=4', 'goes on'],
   ['the total reached does not end while a next page is offered', keyset, 'ab=4>', 'cd=4>', 'goes on'],
   ['a short page does not end while a next page is offered', keyset, 'abc', 'de>', 'goes on'],
+  // A page without rows that offers a next one
+  ['an empty first page goes on where its link leads', keyset, '-', empty('afterSourcedId=c'), 'goes on'],
+  ['an empty page goes on where its link leads', keyset, 'abc', empty('afterSourcedId=f'), 'goes on'],
+  ['an empty page whose link leads to itself fails', keyset, 'abc', empty('afterSourcedId=c'), 'fails'],
+  ['an empty page whose link leads nowhere fails', keyset, 'abc', '>', 'fails'],
+  ['by filter, an empty page with a next link fails', decided, 'abc', empty('afterSourcedId=f'), 'fails'],
+  ['by offset, an empty page goes on where its link leads', offset, 'abc', empty('offset=6'), 'goes on'],
+  ['by offset, an empty page whose link leads to itself fails', offset, 'abc', empty('offset=3'), 'fails'],
+  ['by offset, an empty page whose link leads nowhere fails', offset, 'abc', empty('offset=x'), 'fails'],
   // The cursor is ignored
   ['the page before again fails', keyset, 'abc', 'abc', 'drop: fails'],
   ['a page that ends with the cursor fails', keyset, 'abc', 'xyc', 'drop: fails'],
@@ -107,6 +119,14 @@ const after = (state: ScanState, facts: PageFacts) => afterPage(state, facts, de
 it.each(TABLE)('%s', (_, begun, before, now, expected) => {
   const state = before === '-' ? begun : after(begun, pageOf(before));
   expect(said(decidePage(state, pageOf(now)))).toBe(expected);
+});
+
+it('a hundred pages without rows follow each other, and no more', () => {
+  let state = after(offset, page('abc'));
+  let pages = 0;
+  for (; decidePage(state, empty(`offset=${state.offset + 3}`)).step.kind === 'go-on'; pages += 1)
+    state = after(state, empty(`offset=${state.offset + 3}`));
+  expect(pages).toBe(100);
 });
 
 it('the cursor is the last row with a readable id', () => {

@@ -190,6 +190,19 @@ describe('the end of a scan', () => {
     ]);
   });
 
+  it.each<[string, Partial<Behaviour>, string]>([
+    ['a later one', { hidden: 'def' }, 'abcgh'],
+    ['the first one', { hidden: 'abc' }, 'defgh'],
+    ['the first two', { hidden: 'abcdef' }, 'gh'],
+    ['a later one, by offset', { hidden: 'def', cursor: 'refuses', idFilter: 'refuses' }, 'abcgh'],
+    ['the first one, by offset', { hidden: 'abc', cursor: 'ignores', idFilter: 'ignores' }, 'defgh'],
+    ['a later one, by filter', { hidden: 'def', cursor: 'refuses', idFilter: 'honours' }, 'abcgh'],
+  ])('is not a page whose rows the hub hides from this client: %s', async (_, differs, shown) => {
+    const read = exchange([hub({ total: 'none', ...differs })], { reads: [{}, {}] });
+    const ids = (await read).outcomes.map((each) => [...new Set(each.ids)].join(''));
+    expect(ids).toEqual([shown, shown]);
+  });
+
   it('comes after the rows that follow the last one with an id', async () => {
     const first = answer(200, { users: [{ sourcedId: 'a' }, { sourcedId: 5 }, null] });
     const seen = await exchange([first, answer(200, rowsOf('b')), answer(200, rowsOf())]);

@@ -1,6 +1,6 @@
 import { sendJson, type Script } from './scripted-hub.ts';
 
-/** How a hub behaves; each of these was seen at a real hub. */
+/** How a hub behaves; each of these was seen at a real hub, but `hidden`. */
 export interface Behaviour {
   readonly ids: readonly string[];
   /** How the hub treats `afterSourcedId`. */
@@ -13,6 +13,8 @@ export interface Behaviour {
   readonly least?: number;
   readonly links: 'right' | 'none' | 'foreign' | 'past-the-end' | 'by-offset' | 'first-only' | 'unrelated';
   readonly total: 'right' | 'zero' | 'unfiltered' | 'remaining' | 'page' | 'none';
+  /** Rows that are left out after paging, as by rights, so that a page may have none. */
+  readonly hidden?: string;
   /** The order without `sort` (hubs with a working cursor always sort by id). */
   readonly natural?: readonly string[];
 }
@@ -42,7 +44,7 @@ function linkHeader(
     unrelated: `<${url.origin}/schema>; rel="describedby"`,
     foreign: more ? `${first}, <https://elsewhere.example/next?page=2>; rel="next"` : first,
     'by-offset': more ? `${first}, ${byOffset}` : first,
-    'past-the-end': `${first}, ${last === undefined ? byOffset : byCursor}`,
+    'past-the-end': last === undefined ? first : `${first}, ${byCursor}`,
     right: more ? `${first}, ${url.searchParams.has('offset') ? byOffset : byCursor}` : first,
   };
   return headers[links];
@@ -85,6 +87,7 @@ export function modelHub(behaviour: Behaviour): Script {
     const total = totals[behaviour.total];
     const counted = total === null ? {} : { 'x-total-count': String(total) };
     const headers = { ...(link === null ? {} : { link }), ...counted };
-    sendJson(response, { users: page.map((sourcedId) => ({ sourcedId })) }, { headers });
+    const shown = page.filter((id) => behaviour.hidden?.includes(id) !== true);
+    sendJson(response, { users: shown.map((sourcedId) => ({ sourcedId })) }, { headers });
   };
 }
