@@ -158,7 +158,7 @@ async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Prom
   for (let sync = 1; sync <= 2; sync += 1) {
     // Collections whose rows others need come first.
     for (const hasParents of [false, true]) {
-      const syncs = runners.filter((runner) => runner.hasParents === hasParents);
+      const syncs = runners.filter((runner) => (runner.parents !== undefined) === hasParents);
       await Promise.all(syncs.map((runner) => runner.request('FULL')));
     }
   }

@@ -109,6 +109,10 @@ async function confirmMissing(
   if (owed.length === 0) return outcomes;
   const rows = owed.reduce((sum, { missing }) => sum + missing, 0);
   const names = owed.map(({ collection }) => collection);
+  // With the confirming syncs the hold may end that put off the others' removals.
+  const some = outcomes.filter(
+    (each) => owed.includes(each) || (each.outcome === 'complete' && each.withheld > 0),
+  );
   const waitMs = Math.max(0, ...owed.map(({ confirmAtMs }) => (confirmAtMs ?? 0) - Date.now()));
   const found =
     rows > 0
@@ -119,7 +123,8 @@ async function confirmMissing(
   output.note(`${tenantId}: ${found}; ${how} (in ${formatDuration(waitMs)})`);
   if (!waits) return outcomes;
   await sleep(waitMs, signal);
-  const parameters = { collections: names, full: true, acceptNew: false, confirm: true };
+  const collections = some.map(({ collection }) => collection);
+  const parameters = { collections, full: true, acceptNew: false, confirm: true };
   const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters });
   return outcomes.map((first) => {
     const last = confirmed.find(({ collection }) => collection === first.collection);

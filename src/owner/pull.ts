@@ -5,7 +5,7 @@ import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
 import { commonestReasons, type RejectReason } from '../core/sync-stats.ts';
-import { parentsFirst } from '../timetable/collection-runner.ts';
+import { inOrder, type CollectionRunner } from '../timetable/collection-runner.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
 const MOST_REASONS = 3;
@@ -47,7 +47,7 @@ export interface PullOutcome {
   readonly remedy: string | null;
 }
 
-/** `rollcall pull`: a sync of each collection; nested collections follow after the others. */
+/** `rollcall pull`: a sync of each collection. */
 export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
   kind: 'pull',
   read: (given) => readParameters(parameters, given),
@@ -55,7 +55,7 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
     const { runners } = work;
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
     let done = 0;
-    return parentsFirst(runners, wanted, async (collection) => {
+    return inOrder(runners, wanted, async (collection) => {
       const outcome = await pullOne(work, collection, {
         mode: full ? 'FULL' : 'INCREMENTAL',
         acceptNew,
@@ -74,26 +74,27 @@ async function pullOne(
   collection: CollectionName,
   { mode, ...options }: { mode: SyncMode; acceptNew: boolean; confirming: boolean },
 ): Promise<PullOutcome> {
-  if (!work.runners.has(collection)) throw notMirrored(collection);
+  const runner = work.runners.get(collection);
+  if (runner === undefined) throw notMirrored(collection);
   try {
-    return pullOutcome(collection, {
-      result: await work.sync(collection, mode, options),
-      error: null,
-    });
+    const result = await work.sync(collection, mode, options);
+    return pullOutcome(collection, runner, { result, error: null });
   } catch (error) {
     if (error instanceof RollcallError && error.reaction === 'restart') throw error;
-    return pullOutcome(collection, { result: null, error });
+    return pullOutcome(collection, runner, { result: null, error });
   }
 }
 
 export function pullOutcome(
   collection: CollectionName,
+  { isNotOffered }: Pick<CollectionRunner, 'isNotOffered'>,
   { result, error }: { result: SyncResult | null; error: unknown },
 ): PullOutcome {
   const stats = result?.stats;
+  const failure = failureOf(error, isNotOffered);
   return {
     collection,
-    outcome: result === null ? failureOf(error) : result.kind === 'complete' ? 'complete' : 'inconclusive',
+    outcome: result === null ? failure : result.kind === 'complete' ? 'complete' : 'inconclusive',
     mode: stats?.mode ?? null,
     seen: stats?.rowsSeen ?? 0,
     created: stats?.rowsCreated ?? 0,
@@ -115,10 +116,11 @@ export function pullOutcome(
   };
 }
 
-function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
-  if (!(error instanceof RollcallError)) return 'failed';
-  if (error.code === 'HUB_FOREIGN_DATA' || error.code === 'ABSENCES_LOST') return 'stopped';
-  return error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed';
+/** A 404 for a collection that was loaded is a failure. */
+function failureOf(error: unknown, isNotOffered: boolean): 'failed' | 'stopped' | 'not-offered' {
+  const code = error instanceof RollcallError ? error.code : null;
+  if (code === 'HUB_NOT_OFFERED' && isNotOffered) return 'not-offered';
+  return code === 'HUB_FOREIGN_DATA' || code === 'ABSENCES_LOST' ? 'stopped' : 'failed';
 }
 
 function inconclusiveRemedy(isShort: boolean): string {

@@ -6,7 +6,7 @@ import type { Assembly } from '../session/assemble.ts';
 import { openSession } from '../session/open-session.ts';
 import { MemoryState } from '../state/memory-state.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
-import { parentsFirst, type CollectionRunner } from '../timetable/collection-runner.ts';
+import { inOrder, type CollectionRunner } from '../timetable/collection-runner.ts';
 import { RecordingLog, type PlannedRecords } from './recording-log.ts';
 
 export interface PlanTenantOptions {
@@ -78,7 +78,7 @@ export async function planTenant(
       signal,
     );
     const plans = new Map<CollectionName, PlannedSync>();
-    await parentsFirst(runners, [...new Set(shown.map(sourceOf))], async (source) => {
+    await inOrder(runners, [...new Set(shown.map(sourceOf))], async (source) => {
       const runner = runners.get(source);
       if (runner !== undefined)
         plans.set(source, await planSync(source, runner, { ...options, signal, state }));
@@ -121,10 +121,8 @@ async function planSync(
     signal.throwIfAborted();
     failure = error;
   }
-  const { outcome, why, remedy, seen, rejectReasons, withheld, missing } = pullOutcome(source, {
-    result,
-    error: failure,
-  });
+  const planned = pullOutcome(source, runner, { result, error: failure });
+  const { outcome, why, remedy, seen, rejectReasons, withheld, missing } = planned;
   const waiting = keepsKeys ? await state.deletions.missing(source) : null;
   const keys = [...(waiting?.keys.keys() ?? [])];
   return {

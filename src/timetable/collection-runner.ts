@@ -274,9 +274,9 @@ export class CollectionRunner {
     return this.#own.findings.isNotOffered;
   }
 
-  /** Whether its requests need another collection's rows. */
-  get hasParents(): boolean {
-    return this.#own.source.parents !== undefined;
+  /** The collection whose rows its requests need; undefined if they need none. */
+  get parents(): CollectionName | undefined {
+    return this.#own.source.parents;
   }
 
   /** The last committed progress. */
@@ -343,7 +343,10 @@ export class CollectionRunner {
    */
   async once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
     const { writer, missing } = this.#own;
-    if (options.confirming === true && missing.owed === null)
+    const { rowsWithheld = 0, deletions } = writer.progress ?? {};
+    // A hold that ended put off what was confirmed.
+    const isPutOff = rowsWithheld > 0 && deletions?.heldSinceMs === null;
+    if (options.confirming === true && missing.owed === null && !isPutOff)
       return this.#lastConfirming ?? nothingToConfirm(writer);
     return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
   }
@@ -357,18 +360,24 @@ function nothingToConfirm({ progress }: CollectionWriter): SyncResult {
   return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
 }
 
-/** Runs a task for each collection, nested collections last. The results are in the given order. */
-export async function parentsFirst<T>(
-  runners: ReadonlyMap<CollectionName, Pick<CollectionRunner, 'hasParents'>>,
+/**
+ * Runs a task for each collection: those that are held first, since the removals of the others wait for the end of the hold; and
+ * nested collections after their parents. The results are in the given order.
+ */
+export async function inOrder<T>(
+  runners: ReadonlyMap<CollectionName, Pick<CollectionRunner, 'parents' | 'progress'>>,
   collections: readonly CollectionName[],
   task: (collection: CollectionName) => Promise<T>,
 ): Promise<readonly T[]> {
   const results = new Map<CollectionName, T>();
-  const run = async (collection: CollectionName): Promise<void> => {
-    results.set(collection, await task(collection));
-  };
-  const isLate = (collection: CollectionName): boolean => runners.get(collection)?.hasParents === true;
-  await Promise.all(collections.filter((each) => !isLate(each)).map(run));
-  await Promise.all(collections.filter(isLate).map(run));
+  const parentsOf = (collection: CollectionName) => runners.get(collection)?.parents;
+  const held = collections.filter((each) => runners.get(each)?.progress?.deletions?.heldSinceMs != null);
+  const first = new Set(held.flatMap((each) => [each, parentsOf(each) ?? each]));
+  const turnOf = (each: CollectionName): number =>
+    (first.has(each) ? 0 : 2) + (parentsOf(each) === undefined ? 0 : 1);
+  for (const turn of [0, 1, 2, 3]) {
+    const run = async (each: CollectionName) => results.set(each, await task(each));
+    await Promise.all(collections.filter((each) => turnOf(each) === turn).map(run));
+  }
   return collections.flatMap((collection) => results.get(collection) ?? []);
 }

@@ -147,3 +147,30 @@ it('a hub without absences is mirrored: pull exits with 0 each time and says wha
   const says = 'all well; the hub does not offer absence-versions, schedules';
   expect((await shows(0, says, config)).stdout).toMatch(/absence-changes .* not offered/);
 });
+
+it('pull ends with 1 where the hub answers 404 for a collection that was loaded', async () => {
+  await using other = await startTestTenant();
+  await other.full('orgs');
+  other.hub.faults.set('not-offered@orgs');
+  const pull = await say('pull', other.config);
+  expect([pull.code, pull.stderr]).toEqual([1, expect.stringContaining('✗ orgs: ')]);
+  expect(pull.stdout).toMatch(/orgs +failed/);
+});
+
+it('pull --full ends with 0 where all withheld rows are back, and removes what waited for them', async () => {
+  await using other = await startTestTenant();
+  const { district, faults } = other.hub;
+  await other.full(...COLLECTIONS);
+  faults.set('empty-list@courses');
+  await other.full('courses');
+  const [gone = ''] = district.ids('users');
+  district.remove('users', gone);
+  const held = await say('pull --full', other.config);
+  expect([held.code, held.stdout]).toEqual([3, expect.stringMatching(/users +full complete .* 1\n/)]);
+  faults.clear();
+  const pull = await say('pull --full --json', other.config);
+  const removed = { collection: 'users', removed: 1, withheld: 0 };
+  expect([pull.code, pull.json()]).toMatchObject([0, { tenants: [{ tenant: 'north' }] }]);
+  const { tenants } = pull.json<{ tenants: { collections: object[] }[] }>();
+  expect(tenants[0]?.collections).toContainEqual(expect.objectContaining(removed));
+});

@@ -1,11 +1,11 @@
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
-import { parentsFirst } from '../../../src/timetable/collection-runner.ts';
+import { inOrder } from '../../../src/timetable/collection-runner.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 
 /**
- * Runs one sync of each collection, and the one that confirms what it missed, without waiting for its time; those that need another collection's rows come last.
+ * Runs one sync of each collection, and the one that confirms what it missed, without waiting for its time, in the order of a pull.
  * Returns the results in the order of the collections; a failed one has its error.
  */
 export function syncOnce(
@@ -19,7 +19,7 @@ export function syncOnce(
     signal: AbortSignal;
   },
 ): Promise<readonly SyncOutcome[]> {
-  return parentsFirst(session.runners, options.collections, async (collection) => {
+  return inOrder(session.runners, options.collections, async (collection) => {
     try {
       const runner = session.runners.get(collection);
       if (runner === undefined) throw new Error(`${collection} is not mirrored`);

@@ -5,11 +5,12 @@ import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import { Semaphore, Turns } from '../../../src/hub/semaphore.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Progress, SyncMode } from '../../../src/model/progress.ts';
 import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
 import type { ReplacedSync, SyncResult } from '../../../src/sync/sync-result.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
-import { CollectionRunner, SyncRequests, Syncs } from '../../../src/timetable/collection-runner.ts';
+import { CollectionRunner, inOrder, SyncRequests, Syncs } from '../../../src/timetable/collection-runner.ts';
 import type { SyncTimetable } from '../../../src/timetable/sync-timetable.ts';
 import { madeCollection } from '../pipeline/support/made-collection.ts';
 
@@ -141,9 +142,15 @@ it('a full sync that is due waits for nobody when a person asked for it', async 
 });
 
 /** A runner whose syncs fail with an error before they read anything. */
-async function failingRunner(failure: Error, tenant: Partial<Tenant> = {}, now = () => 0) {
+async function failingRunner(
+  failure: Error,
+  tenant: Partial<Tenant> = {},
+  now = () => 0,
+  start: { progress?: Progress } = {},
+) {
   const events: PipelineEvent[] = [];
   const own = await made({
+    start,
     tenant: { ...tenant, emit: (event) => events.push(event) },
     runtime: { now, sleep },
     own: { requireRecords: () => Promise.reject(failure) },
@@ -164,6 +171,51 @@ it('the loop of a collection whose full sync waits serves a request at once, end
   await loop;
   release();
   expect(permits.tryAcquire()).toBeTypeOf('function');
+});
+
+it('a confirming sync that is not owed runs only where a hold, which has ended, put a removal off', async () => {
+  const deletions = { heldSinceMs: null as number | null };
+  const progress = (rowsWithheld: number) => ({ rowsWithheld, deletions }) as Progress;
+  const once = async (rowsWithheld: number) => {
+    const { runner } = await failingRunner(AWAY, {}, () => 0, { progress: progress(rowsWithheld) });
+    return runner.once('FULL', { confirming: true, signal });
+  };
+  expect(await once(0)).toMatchObject({ kind: 'complete', withheld: 0 });
+  await expect(once(1)).rejects.toBe(AWAY);
+  deletions.heldSinceMs = 1;
+  expect(await once(1)).toMatchObject({ kind: 'complete', withheld: 1 });
+});
+
+it('a pull syncs what is held, and its parents, before the others, whose removals wait for it', async () => {
+  const runner = (given: { parents?: 'classes'; isHeld?: true } = {}) => {
+    const progress = { deletions: { heldSinceMs: given.isHeld === true ? 1 : null } } as Progress;
+    return { parents: given.parents, progress };
+  };
+  const nested = { parents: 'classes' } as const;
+  const begun = async (...held: CollectionName[]) => {
+    const names = ['users', 'class-students', 'classes', 'orgs'] as const;
+    const runners = names.map((name) => {
+      const isHeld = held.includes(name) ? ({ isHeld: true } as const) : {};
+      return [name, runner({ ...(name === 'class-students' ? nested : {}), ...isHeld })] as const;
+    });
+    const order: string[] = [];
+    const task = async (name: CollectionName) => {
+      order.push(`${name} begins`);
+      await nextTurn();
+      order.push(`${name} ends`);
+      return name;
+    };
+    expect(await inOrder(new Map(runners), names, task)).toEqual(names);
+    return (one: string, other: string) => order.indexOf(`${one} ends`) < order.indexOf(`${other} begins`);
+  };
+  const usual = await begun();
+  expect([usual('classes', 'class-students'), usual('orgs', 'users')]).toEqual([true, false]);
+  expect((await begun('orgs'))('orgs', 'users')).toBe(true);
+  const nestedHeld = await begun('class-students');
+  expect([nestedHeld('classes', 'class-students'), nestedHeld('class-students', 'users')]).toEqual([
+    true,
+    true,
+  ]);
 });
 
 it.each([
