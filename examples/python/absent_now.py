@@ -4,8 +4,9 @@
     python absent_now.py --once --json          # for programs: one line of JSON, then ends
 
 It keeps nothing on disk: every start reads from the beginning, and prints nothing before the table is complete. The table
-says how old it is: `watermark` (corrections and withdrawals until then are in it) and `completeAsOf` (a pupil or record
-that left the hub after it may be shown still). Where one is older than --old-after minutes, `old` is true.
+says how old it is: `watermark` (corrections and withdrawals until then are in it) and `completeAsOf` (nothing is lacking
+that the hub had then). A pupil or record that has left the hub may be shown for a day or two, until two full syncs in a row
+have missed it. Where one of the times is older than --old-after minutes, `old` is true.
 """
 
 import argparse
@@ -91,7 +92,7 @@ def show(table, options, shown):
         print(json.dumps({**told, "absent": rows}), flush=True)
     else:
         print(f"\n{len(rows)} absences at {iso(at)}, as the hub had them at {iso(watermark)};", flush=True)
-        print(f"who or what left the hub after {iso(complete_as_of)} may be shown still")
+        print(f"none is lacking that it had at {iso(complete_as_of)}; what has left it may be shown for a day or two")
         if old:
             print(f"OLD: Rollcall has not read the hub for {options.old_after} minutes; people may have come back")
         for row in rows:

@@ -1,3 +1,4 @@
+import { whyNamelessWait } from '../core/deletions/evidence.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { formatCount, printable } from '../core/words.ts';
 import type { PullOutcome } from '../owner/pull.ts';
@@ -6,10 +7,10 @@ import type { Output } from './output.ts';
 
 type Failure = Pick<PullOutcome, 'collection' | 'why' | 'remedy'> & { readonly outcome: string };
 
-/** Names the rows that cannot be read, and what failed. `isNamed`: the collections were asked for by name. */
+/** Names the rows that have no id or cannot be read, and what failed. `isNamed`: the collections were asked for by name. */
 export function noteOutcomes(
   output: Output,
-  outcomes: readonly (Failure & Pick<PullOutcome, 'rejected' | 'rejectReasons'>)[],
+  outcomes: readonly (Failure & Pick<PullOutcome, 'rejected' | 'rejectReasons' | 'nameless'>)[],
   isNamed: boolean,
 ): void {
   for (const { collection, rejected, rejectReasons } of outcomes) {
@@ -18,6 +19,8 @@ export function noteOutcomes(
     const what = `rows that cannot be read, ${formatCount(rejected)} new in rejects`;
     output.note(`! ${collection}: ${what} (${reasons.join('; ')})`);
   }
+  for (const { collection, nameless } of outcomes)
+    if (nameless > 0) output.note(`! ${whyNamelessWait(collection, nameless)}`);
   noteFailures(output, outOfOrder(outcomes, isNamed));
 }
 

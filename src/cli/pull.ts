@@ -130,8 +130,8 @@ async function confirmMissing(
     const last = confirmed.find(({ collection }) => collection === first.collection);
     if (last === undefined) return first;
     const [created, updated] = [first.created + last.created, first.updated + last.updated];
-    const { mode, seen, rejected, rejectReasons } = first;
+    const { mode, seen, rejected, rejectReasons, nameless } = first;
     const sums = { created, updated, removed: first.removed + last.removed };
-    return { ...last, mode, seen, rejected, rejectReasons, ...sums };
+    return { ...last, mode, seen, rejected, rejectReasons, nameless, ...sums };
   });
 }

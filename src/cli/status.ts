@@ -26,12 +26,12 @@ export function command(): Command {
     .addHelpText(
       'after',
       `
-  rows        the number in the last complete full sync
-  last full   when that sync began, by the hub's clock
-  up to       every change at the hub before this time is published
+  rows        keys of the topic that the last complete full sync found at the hub
+  last full   when that sync began, by the hub's clock: nothing that the hub had then is lacking
+  up to       every change at the hub before this time is published, but not what has left it
   sync        the last sync, "…" while it is not complete
-  withheld    deletions that need a decision: "rollcall deletes list" lists them
-  rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
+  withheld    deletions that need a decision since the last full sync: "rollcall deletes list" lists them
+  rejects     rows that it, or a sync since, could not read (see "rollcall tail rejects --to-end")
 
 absences and absence-changes follow from absence-versions (↳) in its syncs. Of more than ten tenants it
 prints no collections. --json has the tenants of /status.json, with their collections.

@@ -40,6 +40,8 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     rowsWithoutId: 0,
     rowsRemoved: 0,
     rowsWithheld: 0,
+    /** Keys of the topic that a full sync did not find at the hub and that stay. */
+    rowsNotFound: 0,
     totalAtStart: null as number | null,
     totalAtEnd: null as number | null,
     /** Rows that incremental syncs missed and this full sync found; null when there is nothing to judge by. */

@@ -12,8 +12,12 @@ export interface LastCompleteFull {
   readonly startedAtMs: number;
   /** A consumer that has read past these offsets has the collection as of `startedAtMs`. */
   readonly offsets: Offsets;
+  /** Keys of the topic that the sync found at the hub. Together with `rowsNotFound` they are all that the topic has. */
   readonly rows: number;
+  /** Those that it did not find: they stay until their removal is confirmed. */
+  readonly rowsNotFound: number;
   readonly rowsRejected: number;
+  readonly rowsWithoutId: number;
   readonly rowsWithheld: number;
 }
 

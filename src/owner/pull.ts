@@ -38,6 +38,8 @@ export interface PullOutcome {
   readonly withheld: number;
   /** Rows that another full sync must miss too before they are removed. */
   readonly missing: number;
+  /** Rows without a readable id, because of which nothing is removed that a complete full sync did not find. */
+  readonly nameless: number;
   /** When that confirming sync is due, ms since the epoch; null: none is owed. */
   readonly confirmAtMs: number | null;
   /** The hub counts more rows than it returned. */
@@ -92,6 +94,7 @@ export function pullOutcome(
 ): PullOutcome {
   const stats = result?.stats;
   const failure = failureOf(error, isNotOffered);
+  const isWhole = result?.kind === 'complete' && result.stats.mode === 'FULL';
   return {
     collection,
     outcome: result === null ? failure : result.kind === 'complete' ? 'complete' : 'inconclusive',
@@ -104,6 +107,7 @@ export function pullOutcome(
     rejectReasons: stats === undefined ? [] : commonestReasons(stats, MOST_REASONS),
     withheld: result?.withheld ?? 0,
     missing: result?.kind === 'complete' ? result.unconfirmed : 0,
+    nameless: isWhole && result.stats.rowsNotFound > 0 ? result.stats.rowsWithoutId : 0,
     confirmAtMs: result?.confirmAtMs ?? null,
     short: result?.short ?? null,
     why: result?.kind === 'inconclusive' ? result.why : result === null ? messageOf(error) : null,

@@ -101,9 +101,8 @@ async function rebuildAbsencesAnew(work: OwnerWork): Promise<void> {
 function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionName): Progress {
   const nothing = { progress: null, indexed: '', offsets: {}, knownRows: 0, knownRejects: 0 };
   const stats = newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() });
-  const sync = { stats, seen: null, seenRejects: null };
-  const transactionId = runtime.randomId();
-  return new CollectionProgress(collection, null, nothing).next({ transactionId, sync, completion: null });
+  const first = { transactionId: runtime.randomId(), sync: { stats }, knownRows: 0, completion: null };
+  return new CollectionProgress(collection, null, nothing).next(first);
 }
 
 async function readAgain(

@@ -23,7 +23,7 @@ export interface PlanTenantOptions {
 /** The planned sync of a collection that has syncs of its own. */
 interface PlannedSync extends Pick<
   PullOutcome,
-  'outcome' | 'why' | 'remedy' | 'rejectReasons' | 'withheld' | 'missing'
+  'outcome' | 'why' | 'remedy' | 'rejectReasons' | 'withheld' | 'missing' | 'nameless'
 > {
   readonly seen: number | null;
   readonly unchanged: number | null;
@@ -104,6 +104,7 @@ const OF_A_DERIVED_COLLECTION = {
   rejectReasons: [],
   withheld: 0,
   missing: 0,
+  nameless: 0,
   whyWithheld: null,
   missed: { withheld: [], missing: [] },
 } satisfies Partial<PlannedSync>;
@@ -122,7 +123,7 @@ async function planSync(
     failure = error;
   }
   const planned = pullOutcome(source, runner, { result, error: failure });
-  const { outcome, why, remedy, seen, rejectReasons, withheld, missing } = planned;
+  const { outcome, why, remedy, seen, rejectReasons, withheld, missing, nameless } = planned;
   const waiting = keepsKeys ? await state.deletions.missing(source) : null;
   const keys = [...(waiting?.keys.keys() ?? [])];
   return {
@@ -134,6 +135,7 @@ async function planSync(
     rejectReasons,
     withheld,
     missing,
+    nameless,
     whyWithheld: withheld > 0 ? (runner.progress?.deletions?.why ?? null) : null,
     missed: withheld > 0 ? { withheld: keys, missing: [] } : { withheld: [], missing: keys },
     basis: state.collection(source).isOverLive ? 'index' : 'topics',

@@ -19,6 +19,7 @@ import type { Source } from '../source/source.ts';
 import { hasSeen, type ActiveSync } from '../table/active-sync.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { MissingRows } from '../table/missing-rows.ts';
+import type { FoundKeys } from '../table/table.ts';
 import type { Tenant, TenantCollection } from '../table/tenant.ts';
 import type { HubFindings } from './hub-findings.ts';
 import type { Approved } from './sync-result.ts';
@@ -90,9 +91,12 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
     return verdict === undefined ? !scopes.has(source.scopeOf(key)) : verdict.kind === 'complete';
   };
   const isShort = (key: string): boolean => verdictOf(key)?.kind === 'short';
-  const found = await writer.read((table) =>
-    table.unseen('rows', sync, (key) => !empty.has(key) && (counts(key) || isShort(key))),
-  );
+  const unseen = (test: (key: string) => boolean): Promise<FoundKeys> =>
+    writer.read((table) => table.unseen('rows', sync, (key) => !empty.has(key) && test(key)));
+  const found = await unseen((key) => counts(key) || isShort(key));
+  const isInDoubt = [...verdicts.values()].some(({ kind }) => kind === 'nameless' || kind === 'inconclusive');
+  const inDoubt = isInDoubt ? (await unseen((key) => !counts(key) && !isShort(key))).count : 0;
+  sync.stats.rowsNotFound = found.count + inDoubt + empty.size;
   const before = writer.committed.settled.deletions;
   const removed = removedToday(own, writer.progress?.deletions);
   // Values that became empty today are still rows.
@@ -168,6 +172,7 @@ async function removeSettled(
   const { heldSinceMs, withheld } = settlement;
   const before = writer.committed.settled.deletions;
   sync.stats.rowsWithheld = withheld;
+  sync.stats.rowsNotFound -= settlement.remove.length;
   writer.committed.settle(
     {
       settledBy: sync.stats.syncId,

@@ -28,8 +28,9 @@ export type Settled = Pick<Progress, 'deletions' | 'rowsWithheld'>;
 /** Number of keys of each derived collection. */
 export type DerivedRows = Readonly<Record<DerivedCollection, number>>;
 
-/** Rejects and withheld removals belong to the source collection. */
+/** Rejects, withheld removals and what was not found belong to the source collection. */
 const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
+const ALL_FOUND = { ...NO_ROWS_OF_ITS_OWN, rowsNotFound: 0, rowsWithoutId: 0 } as const;
 
 /** The state of log and index at the start of the writer. */
 export interface WriterStart {
@@ -54,7 +55,9 @@ export interface WriterStart {
 
 interface NextTransaction {
   readonly transactionId: string;
-  readonly sync: Pick<ActiveSync, 'stats' | 'seen' | 'seenRejects'>;
+  readonly sync: Pick<ActiveSync, 'stats'>;
+  /** Keys of the topic after it. */
+  readonly knownRows: number;
   /** Null in the middle of a sync. */
   readonly completion: Completion | null;
   /** Its id, if rows that were seen leave the missing ones with it. */
@@ -158,7 +161,7 @@ export class CollectionProgress {
   }
 
   /** The record of the next transaction; the commit adds the transaction's own offsets. */
-  next({ transactionId, sync, completion, leftBy }: NextTransaction): Progress {
+  next({ transactionId, sync, knownRows, completion, leftBy }: NextTransaction): Progress {
     const { stats } = sync;
     const before = this.#last;
     const { deletions, rowsWithheld } = this.settled;
@@ -174,34 +177,26 @@ export class CollectionProgress {
     const own = offsetsWithout(this.#offsetsAtStart, [...DERIVED_COLLECTIONS, STATE_TOPIC, 'rejects']);
     const offsets = { ...own, ...before?.offsets };
     const isWhole = done?.isWhole === true;
+    const { syncId, mode, startedAtMs, totalAtStart, totalAtEnd } = stats;
+    const { rowsSeen, rowsRejected, rowsRemoved, rowsNotFound, rowsWithoutId } = stats;
+    const counts = { rowsSeen, rowsRejected, rowsRemoved, totalAtStart, totalAtEnd };
+    const found = { rows: knownRows - rowsNotFound, rowsNotFound, rowsRejected, rowsWithoutId };
     const isOfOne = before === null || isWhole || (before.mapping ?? null) === this.mapping;
     return {
       collection: this.#collection,
       sequence: (before?.sequence ?? 0) + 1,
       transactionId,
-      syncId: stats.syncId,
-      mode: stats.mode,
+      syncId,
+      mode,
       complete: done !== null,
-      startedAtMs: stats.startedAtMs,
-      rowsSeen: stats.rowsSeen,
+      startedAtMs,
+      ...counts,
       rowsPublished: stats.rowsCreated + stats.rowsUpdated,
-      rowsRejected: stats.rowsRejected,
-      rowsRemoved: stats.rowsRemoved,
-      totalAtStart: stats.totalAtStart,
-      totalAtEnd: stats.totalAtEnd,
       // The watermark may go back: a hub's clock that ran ahead and was corrected would otherwise hide changes.
       watermarkMs: done === null ? (before?.watermarkMs ?? null) : done.watermarkMs,
       offsets,
       lastCompleteFull: isWhole
-        ? {
-            syncId: stats.syncId,
-            startedAtMs: stats.startedAtMs,
-            // Readable rows only; rejected ones have a number of their own.
-            rows: (sync.seen?.size ?? 0) - (sync.seenRejects?.size ?? 0) + stats.rowsWithoutId,
-            rowsRejected: stats.rowsRejected,
-            rowsWithheld,
-            offsets,
-          }
+        ? { syncId, startedAtMs, ...found, rowsWithheld, offsets }
         : (before?.lastCompleteFull ?? null),
       mapping: isOfOne ? this.mapping : SEVERAL_MAPPINGS,
       absenceState: this.isChangelogComplete ? STATE_COMPLETE : undefined,
@@ -223,7 +218,7 @@ export class CollectionProgress {
       const offsets = { ...offsetsOf(this.#offsetsAtStart, collection), ...last?.offsets };
       const lastCompleteFull =
         isComplete && next.lastCompleteFull !== null
-          ? { ...next.lastCompleteFull, ...NO_ROWS_OF_ITS_OWN, rows: rows[collection], offsets }
+          ? { ...next.lastCompleteFull, ...ALL_FOUND, rows: rows[collection], offsets }
           : (last?.lastCompleteFull ?? null);
       return Object.assign({}, next, {
         collection,

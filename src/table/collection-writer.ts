@@ -154,7 +154,8 @@ export class CollectionWriter {
     const { view, missing } = this.#memory;
     // What was seen may be forgotten although the commit fails.
     const leftBy = await missing?.dropSeen(transactionId, this.progress?.deletions?.settledBy);
-    const next = this.committed.next({ transactionId, sync, completion, leftBy });
+    const knownRows = this.known.rows;
+    const next = this.committed.next({ transactionId, sync, knownRows, completion, leftBy });
     const { progress, derived, committedAtMs } = await this.#toLog({
       records: view === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,

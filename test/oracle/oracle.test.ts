@@ -98,7 +98,7 @@ function logOf(transactions: readonly (readonly Told[])[]): Map<string, TopicRec
       for (const [, key, value] of own) of.keys[value === null ? 'delete' : 'add'](key);
       const syncId = `sync ${transaction}`;
       const isFull = of.sequence === 1;
-      if (isFull) of.full = { syncId, rows: of.keys.size, offsets: offsets.get(collection) };
+      if (isFull) of.full = { syncId, rows: of.keys.size, rowsNotFound: 0, offsets: offsets.get(collection) };
       const counts = {
         rowsPublished: own.filter(([, , value]) => value !== null).length,
         rowsRemoved: own.filter(([, , value]) => value === null).length,
@@ -155,6 +155,11 @@ function changed(topic: string, at: number, change: (record: TopicRecord) => Par
 
 function withValue(topic: string, at: number, fields: Row): Evidence {
   return changed(topic, at, ({ value }) => ({ value: { ...value, ...fields } }));
+}
+
+function notFound(value: Row | null, rowsNotFound: number): { value: Row } {
+  const full = value?.['lastCompleteFull'] as Row;
+  return { value: { ...value, lastCompleteFull: { ...full, rowsNotFound } } };
 }
 
 /** A topic in which a record stands twice; `change`: what of its second copy is another. */
@@ -245,6 +250,7 @@ describe('the oracle', () => {
     ['does not complete the full sync', () => withValue('progress', 2, { lastCompleteFull: null })],
     ['its source has no such transaction', () => withValue('progress', -1, { transactionId: 'another' })],
     ['the last record of p.t.users/0', () => changed('users', -1, () => ({ offset: 9 }))],
+    ['says 8 rows, counted 2', () => changed('progress', 1, ({ value }) => notFound(value, 6))],
     ['says 7 rows published', () => withValue('progress', -1, { rowsPublished: 7 })],
   ])('finds "%s"', (problem, plant) => {
     expect(problemsOf(plant()).join('\n')).toContain(problem);

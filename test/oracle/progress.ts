@@ -25,6 +25,7 @@ interface LoggedProgress extends Row {
   readonly lastCompleteFull: {
     readonly syncId: string;
     readonly rows: number;
+    readonly rowsNotFound: number;
     readonly offsets: Readonly<Record<string, number>>;
   } | null;
 }
@@ -149,18 +150,22 @@ export function problemsOfCounts(evidence: Evidence): string[] {
         const record = records[at] as TopicRecord;
         view.offsets[`${record.topic}/${record.partition}`] = record.offset;
         sync[record.value === null ? 'removed' : 'published'] += 1;
-        view.keys[record.value === null ? 'delete' : 'add'](record.key);
+        if (topic === key) view.keys[record.value === null ? 'delete' : 'add'](record.key);
       }
       read.set(topic, at);
     }
     const full = logged.lastCompleteFull?.syncId === logged.syncId ? logged.lastCompleteFull : null;
     const found = [
       ['offsets', sorted(logged.offsets), sorted(view.offsets)],
-      ...(full === null ? [] : [['offsets of the full sync', sorted(full.offsets), sorted(view.offsets)]]),
+      ...(full === null
+        ? []
+        : [
+            ['offsets of the full sync', sorted(full.offsets), sorted(view.offsets)],
+            ['rows', full.rows + full.rowsNotFound, view.keys.size],
+          ]),
       ...(key === 'absence-versions'
         ? []
         : [
-            ['rows', full?.rows ?? view.keys.size, view.keys.size],
             ['rows published', logged.rowsPublished, sync.published],
             ['rows removed', logged.rowsRemoved, sync.removed],
           ]),

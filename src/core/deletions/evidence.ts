@@ -1,3 +1,5 @@
+import { countOf } from '../words.ts';
+
 /** How the scan of one scope ended. A scope is what one scan speaks for: a plain collection, a class, an afterschool, a student. */
 export interface ScanEvidence {
   /** Empty for the only scope of a plain collection. */
@@ -23,7 +25,16 @@ export interface Shortfall {
 
 /** The two ways out for a hub that counts more rows than it returns. */
 export const SHORT_REMEDY =
-  'Choose another hub.paging; or set hub.totals: ignored, if the total of the hub counts rows that it does not return.';
+  'Choose another hub.paging. Set hub.totals: ignored only if the people who run the hub say that its total counts rows that it never returns: else rows that scans skip are removed.';
+
+/** Why a complete full sync removes nothing: each row without an id may be one that it did not find. */
+export function whyNamelessWait(collection: string, rows: number): string {
+  return `removals of ${collection} wait, because ${whyNameless(rows)}`;
+}
+
+function whyNameless(rows: number): string {
+  return `${countOf(rows, 'row has', 'rows have')} no readable sourcedId`;
+}
 
 /** What a scan proves about the rows that it did not bring. */
 export type ScopeVerdict =
@@ -51,7 +62,7 @@ export function judgeScope(scan: ScanEvidence): ScopeVerdict {
     return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isUnread: ending === 'unread' };
   const shortfall = shortfallOf(scan);
   if (shortfall !== null) return { kind: 'short', shortfall, isComposed: scan.isComposed };
-  if (rowsWithoutId > 0) return { kind: 'nameless', why: `${rowsWithoutId} rows have no readable sourcedId` };
+  if (rowsWithoutId > 0) return { kind: 'nameless', why: whyNameless(rowsWithoutId) };
   const missesNeeded = byOffset && !hasAgreed(scan) ? MISSES_NEEDED_BY_OFFSET : MISSES_NEEDED;
   return { kind: 'complete', missesNeeded };
 }

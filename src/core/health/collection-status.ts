@@ -12,8 +12,10 @@ export interface CollectionStatus {
   readonly derivedFrom: CollectionName | null;
   /** The hub does not offer the collection, or its source. */
   readonly isNotOffered: boolean;
-  /** Number of rows in the last complete full sync. */
+  /** Keys of the topic that the last complete full sync found at the hub. */
   readonly rows: number | null;
+  /** Rows without a readable id, because of which nothing is removed that this sync did not find. */
+  readonly nameless: number;
   readonly rowsInKafka: number | null;
   readonly rowsAtHub: number | null;
   readonly lastCompleteFull: string | null;
@@ -63,6 +65,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     derivedFrom,
     isNotOffered,
     rows: full?.rows ?? null,
+    nameless: full !== null && full.rowsNotFound > 0 ? full.rowsWithoutId : 0,
     rowsInKafka,
     rowsAtHub,
     lastCompleteFull: isoOrNull(full?.startedAtMs ?? null),

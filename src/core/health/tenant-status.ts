@@ -1,3 +1,4 @@
+import { whyNamelessWait } from '../deletions/evidence.ts';
 import { countOf, formatCount, isoOrNull, printable } from '../words.ts';
 import { collectionStatus, type CollectionStatus } from './collection-status.ts';
 import { decisionsOf, named, type Decision } from './decisions.ts';
@@ -78,7 +79,10 @@ function notes(
   const rejects = rejected === 0 ? '' : `, ${countOf(rejected, 'row')} rejected`;
   const contradictory = contradictions ? `, ${countOf(contradictions, 'contradictory absence')}` : '';
   const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named(notOffered)}`;
-  return `${rejects}${contradictory}${missing}`;
+  const waits = collections
+    .filter(({ nameless }) => nameless > 0)
+    .map(({ collection, nameless }) => `; ${whyNamelessWait(collection, nameless)}`);
+  return `${rejects}${contradictory}${missing}${waits.join('')}`;
 }
 
 /** With one of these a process says itself why it does not own the tenant. */

@@ -90,6 +90,13 @@ describe('verify', () => {
         return plant(tenant.topic('users'), [{ key: skipped(), value: null }]);
       },
     ],
+    [
+      'some of whose rows have no id, and may be those that the topic has and the hub not',
+      1,
+      '2 of 3',
+      /✗ users: removals of users wait, because \d+ rows? ha(s|ve) no readable sourcedId/,
+      () => tenant.hub.faults.set('malformed-rows=0.1@users'),
+    ],
   ])('does not call a collection equal %s', async (_, code, equal, why, arrange) => {
     const undo = await arrange();
     // An index in Redis would show the row that does not come.

@@ -130,7 +130,7 @@ it('each shows its table only once it is complete; then it equals the changing h
   for (const language of LANGUAGES) expect((await printed(mirror, language)).absent).toContainEqual(shown);
 });
 
-it('in each, a pupil who left the hub is shown until the next full sync, with the time of the last one, which is called old when it is', async () => {
+it('in each, a pupil who left the hub is shown until that is confirmed; the table says so, with its age', async () => {
   await using mirror = await openMirror({
     collections: COLLECTIONS,
     settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
@@ -164,10 +164,19 @@ it('in each, a pupil who left the hub is shown until the next full sync, with th
     // By the clock of this machine the hub's day is long over.
     await using forPeople = tableOf(mirror, language, '--once');
     await forPeople.endsWith(0);
-    expect(forPeople.output()).toMatch(new RegExp(`${firstFull} may be shown still[^]*OLD: `));
+    expect(forPeople.output()).toMatch(
+      new RegExp(`lacking that it had at ${firstFull}; [^]*for a day or two[^]*OLD: `),
+    );
+  }
+  // The first full sync to miss a record counts as complete, and leaves it.
+  await mirror.fullUnconfirmed();
+  const secondFull = await lastFull(mirror);
+  expect(secondFull).not.toBe(firstFull);
+  for (const language of LANGUAGES) {
+    const missed = await printed(mirror, language, ...NEVER_OLD);
+    expect(missed).toMatchObject({ completeAsOf: secondFull, absent: expect.arrayContaining([ofLeaver]) });
   }
   await mirror.full();
-  expect(await lastFull(mirror)).not.toBe(firstFull);
   for (const language of LANGUAGES) {
     const last = await printed(mirror, language);
     expect(last).toMatchObject({

@@ -45,7 +45,8 @@ it('a mass deletion is withheld together with every other removal of the tenant,
     ['row-2', 'Two'],
   ]);
   const progress = (await mirror.view('progress')).get('categories')?.value;
-  expect(progress).toMatchObject({ rowsWithheld: 8, lastCompleteFull: { rowsWithheld: 8 } });
+  const full = { rows: 2, rowsNotFound: 8, rowsWithheld: 8 };
+  expect(progress).toMatchObject({ rowsWithheld: 8, lastCompleteFull: full });
   await mirror.restart();
   expect(await withheld(mirror)).toEqual([8, 1]);
   put(mirror, 'categories', [1, 2, 3, 4, 5, 6, 7]);

@@ -66,6 +66,14 @@ it.each<[what: string, said: string, outcomes: Partial<PullOutcome>[]]>([
     '! users: rows that cannot be read, 1,203 new in rejects (1,200: `sourcedId` is missing; 2: the row is not an object)\n',
     [{ rejected: 1203, rejectReasons: REASONS }, { collection: 'orgs' }],
   ],
+  [
+    'that rows without an id keep all removals of their collection back',
+    '! users: rows that cannot be read, 1 new in rejects (1: the row is not an object)\n! removals of users wait, because 1 row has no readable sourcedId\n',
+    [
+      { nameless: 1, rejected: 1, rejectReasons: [{ reason: 'the row is not an object', rows: 1 }] },
+      { collection: 'orgs' },
+    ],
+  ],
 ])('pull reports %s', (_, said, outcomes) => {
   const printed = printing();
   const fine = {
@@ -73,6 +81,7 @@ it.each<[what: string, said: string, outcomes: Partial<PullOutcome>[]]>([
     outcome: 'complete',
     rejected: 0,
     rejectReasons: [],
+    nameless: 0,
     why: null,
     remedy: null,
   };

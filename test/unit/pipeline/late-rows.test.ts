@@ -82,6 +82,24 @@ it('a full sync that brings a row without an id counts no miss, since it may be 
   hub.rows = new Map([...hub.rows].slice(1));
   hub.put('', 1, { isReadable: false });
   const nothing = { short: null, stats: { rowsRemoved: 0 } };
-  for (let times = 0; times < 3; times += 1)
+  for (let times = 0; times < 3; times += 1) {
     expect(await runSync(parts, 'FULL', { signal })).toMatchObject(nothing);
+    const waits = { rows: 19, rowsNotFound: 1, rowsRejected: 1, rowsWithoutId: 1 };
+    expect(parts.writer.progress?.lastCompleteFull).toMatchObject(waits);
+  }
+});
+
+it('a complete full sync counts each key of the topic, as found at the hub or as not found', async () => {
+  const hub = loaded();
+  const parts = await hub.session();
+  await runSync(parts, 'FULL', { signal });
+  hub.rows = new Map([...hub.rows].slice(1));
+  // A key whose row becomes unreadable keeps its value; an unreadable row that is new has no key.
+  for (const id of ['u1', 'new']) hub.put(id, 2, { isReadable: false });
+  for (const rowsNotFound of [1, 0]) {
+    await runSync(parts, 'FULL', { signal });
+    const counts = { rows: 19, rowsNotFound, rowsRejected: 2, rowsWithoutId: 0 };
+    expect(parts.writer.progress?.lastCompleteFull).toMatchObject(counts);
+    expect(parts.writer.known.rows).toBe(19 + rowsNotFound);
+  }
 });

@@ -15,16 +15,18 @@ interface Options extends Partial<CollectionFacts> {
   readonly complete?: boolean;
   readonly rejected?: number;
   readonly rejectedSince?: number;
+  readonly nameless?: number;
   readonly withheld?: number;
   readonly isHeld?: boolean;
 }
 
 function facts(collection: CollectionName, options: Options = {}): CollectionFacts {
   const { fullAgoMs = 4 * HOUR_MS, watermarkAgoMs = 6 * MINUTE_MS, complete = true, ...given } = options;
-  const { rejected = 0, rejectedSince = 0, withheld = 0, isHeld = false, ...more } = given;
+  const { rejected = 0, rejectedSince = 0, nameless = 0, withheld = 0, isHeld = false, ...more } = given;
   const heldSinceMs = NOW_MS - HOUR_MS;
   const day = { settledBy: 'p1', day: '2026-11-20', removed: 0, why: 'too many', approval: null };
-  const full = { syncId: 'p1', offsets: {}, rows: 598, rowsRejected: rejected, rowsWithheld: 0 };
+  const notFound = { rowsNotFound: nameless > 0 ? 1 : 0, rowsWithoutId: nameless, rowsWithheld: 0 };
+  const full = { syncId: 'p1', offsets: {}, rows: 598, rowsRejected: rejected, ...notFound };
   const progress = madeProgress({
     mode: 'INCREMENTAL',
     complete,
@@ -100,6 +102,11 @@ it.each<Case>([
   ['well | all well', [users, orgs({ withheld: 2 })]],
   ['well | all well, 12 rows rejected', [facts('users', { rejected: 11 }), orgs({ rejectedSince: 1 })]],
   [`${NOBODY}, 1 row rejected`, [orgs({ rejectedSince: 1 })], noOwner],
+  // what removes nothing says so
+  [
+    'well | all well; removals of orgs wait, because 2 rows have no readable sourcedId',
+    [users, orgs({ nameless: 2 })],
+  ],
   ['well | all well, 3 contradictory absences', [users], { contradictions: 3 }],
   [`${NEVER} orgs, classes`, [users, orgs(lost), facts('classes', notLoaded)]],
   [`late | full: users: ${LATE}`, [facts('users', late)]],

@@ -101,7 +101,9 @@ export function loaded(collection: CollectionName, nowMs: number): Progress {
       startedAtMs: nowMs - 60 * MINUTE_MS,
       offsets: {},
       rows: 10,
+      rowsNotFound: 0,
       rowsRejected: 0,
+      rowsWithoutId: 0,
       rowsWithheld: 0,
     },
   };
