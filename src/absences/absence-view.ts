@@ -253,13 +253,13 @@ export class AbsenceView implements View {
       ...derived.waiting.map((key): IndexChange => ({ area: 'bodies', key, value: records.kept(key) })),
     ];
     const odd = index.contradictions;
+    const awaited = task.open.map((key) => awaitedOf(before.get(key)).length);
+    rendered.tally.notShown = task.isUnanswered ? 0 : awaited.reduce((sum, count) => sum + count, 0);
     table.add(sync.active, {
       ...rendered,
       changes: [...rendered.changes, ...index.changes, ...bodies],
       contradictions: odd === 0 ? null : odd + (await this.#versions.count('contradictions')),
-      publishedOpen: task.isUnanswered
-        ? task.open.filter((key) => awaitedOf(before.get(key)).length > 0).length
-        : 0,
+      publishedOpen: task.isUnanswered ? awaited.filter((count) => count > 0).length : 0,
     });
   }
 

@@ -16,6 +16,8 @@ export function noTally() {
     /** Records published to `absences`; `hidden`: nulls published to it. */
     shown: 0,
     hidden: 0,
+    /** References to versions that the hub did not show when it was asked for them. */
+    notShown: 0,
   };
 }
 
@@ -42,6 +44,8 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     rowsWithheld: 0,
     /** Keys of the topic that a full sync did not find at the hub and that stay. */
     rowsNotFound: 0,
+    /** Rows published although they were modified before what was published of them last. */
+    rowsOlder: 0,
     totalAtStart: null as number | null,
     totalAtEnd: null as number | null,
     /** Rows that incremental syncs missed and this full sync found; null when there is nothing to judge by. */

@@ -34,6 +34,8 @@ export const MAX_UNSEEN_KEYS = 100_000;
 const MAX_PENDING_CHANGES = 50_000;
 /** Number of recently published keys at which old ones are dropped. */
 const SWEEP_AT_KEYS = 20_000;
+/** Enough for what changes while a replica of the hub lags. */
+const MOST_TIMES = 2_000;
 
 /** Reads values of the index as of the last commit, in the order of the keys. */
 export type LookUp = (area: IndexArea, keys: readonly string[]) => Promise<readonly (Buffer | null)[]>;
@@ -116,6 +118,8 @@ export class Table {
   readonly #index: CollectionIndex;
   readonly #syncs = new Set<ActiveSync>();
   readonly #publishedAt = new Map<string, number>();
+  /** `dateLastModified` of the rows updated last, ms since the epoch. */
+  readonly #modifiedMs = new Map<string, number>();
   readVersion = 0;
   /** The transaction that the index reflects. */
   indexed = '';
@@ -409,6 +413,12 @@ export class Table {
     if (change.kind === 'deleted') this.known[change.area] -= 1;
     this.readVersion += 1;
     this.#publishedAt.set(change.key, this.readVersion);
+    if (change.area === 'rejects' || change.kind !== 'updated') return;
+    const { modifiedAtMs } = change.row;
+    const isOlder = modifiedAtMs !== null && modifiedAtMs < (this.#modifiedMs.get(change.key) ?? 0);
+    if (scanning !== null && isOlder) scanning.stats.rowsOlder += 1;
+    if (this.#modifiedMs.size >= MOST_TIMES) this.#modifiedMs.clear();
+    this.#modifiedMs.set(change.key, modifiedAtMs ?? 0);
   }
 
   #render(change: Change): RenderedChange {

@@ -27,22 +27,34 @@ function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {
   return counted.length === 0 ? null : Object.fromEntries(counted);
 }
 
-const REPEATED =
-  'the hub lists ids more than once with different content; the first row of each id counts, the others are ignored';
+/** What a hub brings about that does not keep its specification, by the name of its number. */
+const ODDITIES = [
+  [
+    'rowsRepeated',
+    'the hub lists ids more than once with different content; the first row of each id counts, the others are ignored',
+  ],
+  [
+    'rowsOlder',
+    'rows came that were modified before what was published, and are published: does a replica of the hub lag?',
+  ],
+  ['notShown', 'the hub does not show versions that absences refer to: such an absence may have two ids'],
+] as const;
 
 /** Returns what logs an event; the usual ones only count in metrics. `isNews`: false for a failure that is logged already. */
 export function createEventLog(
   logger: Logger,
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
-  const repeating = new Set<string>();
+  const said = new Set<string>();
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });
     logEvent(own, event, isNews);
-    if (event.type !== 'sync-ended' || event.stats.rowsRepeated === 0) return;
-    // Such a hub repeats ids at every sync: once for each collection is enough. The line names no id.
+    if (event.type !== 'sync-ended') return;
     const { collection, stats } = event;
-    if (repeating.size === repeating.add(`${tenant}/${collection}`).size) return;
-    own.warn({ collection, rowsRepeated: stats.rowsRepeated }, REPEATED);
+    const counts = { ...stats, ...stats.absences };
+    // Such a hub does so at every sync: once for each collection is enough. The line names no id.
+    for (const [name, words] of ODDITIES)
+      if (counts[name] > 0 && said.size < said.add(`${tenant}/${collection}/${name}`).size)
+        own.warn({ collection, [name]: counts[name] }, words);
   };
 }
 

@@ -65,6 +65,12 @@ function registerCounters(registry: Registry) {
       labelNames: ['tenant', 'operation'],
       registers,
     }),
+    oddities: new Counter({
+      name: 'rollcall_hub_oddities_total',
+      help: 'What a hub does that does not keep its specification: rows older than the published ones, versions of absences not shown when asked for.',
+      labelNames: ['tenant', 'kind'],
+      registers,
+    }),
     syncs: new Histogram({
       name: 'rollcall_sync_duration_seconds',
       help: 'Duration of syncs, complete or not: sum and count.',
@@ -106,6 +112,7 @@ function countEvent(
       // Counters exist before they count, so that a first failure shows as an increase.
       for (const outcome of ['committed', 'unknown']) transactions.inc({ tenant, outcome }, 0);
       for (const outcome of ROW_OUTCOMES) rows.inc({ tenant, collection: event.collection, outcome }, 0);
+      for (const kind of ['older-row', 'not-shown']) counters.oddities.inc({ tenant, kind }, 0);
       if (event.contradictions === null) return;
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
       return;
@@ -122,8 +129,10 @@ function countEvent(
       const { collection } = event;
       const mode = event.type === 'sync-ended' ? event.stats.mode : event.mode;
       counters.syncs.observe({ tenant, collection, mode: MODES[mode] }, event.durationMs / 1000);
-      if (event.type === 'sync-ended')
-        rows.inc({ tenant, collection, outcome: 'removed' }, event.stats.rowsRemoved);
+      if (event.type !== 'sync-ended') return;
+      rows.inc({ tenant, collection, outcome: 'removed' }, event.stats.rowsRemoved);
+      counters.oddities.inc({ tenant, kind: 'older-row' }, event.stats.rowsOlder);
+      counters.oddities.inc({ tenant, kind: 'not-shown' }, event.stats.absences.notShown);
       return;
     }
     case 'committed':

@@ -272,9 +272,9 @@ test('awaited ids that the hub has not are ignored from the end of the sync on, 
   await table.end([V2]);
   expect([table.asked, table.story]).toEqual([[], []]);
   writer.end(full);
-  await table.end();
+  expect(await table.end()).toMatchObject({ absences: { notShown: 1 } });
   expect(table.story).toEqual(['v2/1 CREATED v2']);
-  await table.end([version('v2<v1#1')]);
+  expect(await table.end([version('v2<v1#1')])).toMatchObject({ absences: { notShown: 0 } });
   expect(table.asked).toHaveLength(1);
 });
 

@@ -103,3 +103,19 @@ it('a complete full sync counts each key of the topic, as found at the hub or as
     expect(parts.writer.known.rows).toBe(19 + rowsNotFound);
   }
 });
+
+it('rows that come back older than they were published are counted, as from a replica that lags', async () => {
+  const hub = loaded();
+  const parts = await hub.session();
+  await runSync(parts, 'FULL', { signal });
+  const older: number[] = [];
+  for (const [version, modifiedAtMs] of [
+    [2, hub.nowMs + 2],
+    [1, hub.nowMs + 1],
+    [2, hub.nowMs + 2],
+  ] as const) {
+    hub.put('u1', version, { modifiedAtMs });
+    older.push((await runSync(parts, 'FULL', { signal })).stats.rowsOlder);
+  }
+  expect(older).toEqual([0, 1, 0]);
+});

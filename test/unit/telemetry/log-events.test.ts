@@ -2,14 +2,14 @@ import picocolors from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
-import { newSyncStats } from '../../../src/core/sync-stats.ts';
+import { newSyncStats, noTally } from '../../../src/core/sync-stats.ts';
 import { createEventLog } from '../../../src/telemetry/log-events.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { readableLine } from '../../../src/telemetry/terminal-log.ts';
 import { caughtUp, syncEnded } from './support/board-of.ts';
 
 const stats = newSyncStats({ syncId: 'p1', mode: 'FULL', startedAtMs: 0 });
-const NOTHING = { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
+const NOTHING = noTally();
 
 function written(level: 'debug' | 'info', ...events: readonly PipelineEvent[]): string[] {
   const lines: string[] = [];
@@ -29,13 +29,17 @@ const shown = (event: PipelineEvent, colors = picocolors.createColors(false)): s
     .map((line) => readableLine(line, colors))
     .join('');
 
-it('ids that the hub lists twice are reported in one line for each collection, without an id', () => {
-  const twice = { stats: { ...stats, rowsRepeated: 2 } };
-  const orgs = syncEnded({ ...twice, collection: 'orgs' });
-  const lines = logged(syncEnded(twice), syncEnded(twice), orgs);
-  expect(lines.filter(({ msg }) => String(msg).includes('more than once'))).toMatchObject([
-    { collection: 'users', rowsRepeated: 2 },
-    { collection: 'orgs', rowsRepeated: 2 },
+it.each([
+  ['lists ids twice', 'rowsRepeated', { ...stats, rowsRepeated: 2 }],
+  ['has older rows than before', 'rowsOlder', { ...stats, rowsOlder: 2 }],
+  ['does not show what it refers to', 'notShown', { ...stats, absences: { ...NOTHING, notShown: 2 } }],
+])('that a hub %s is reported in one line for each collection, without an id', (_, name, odd) => {
+  const orgs = syncEnded({ stats: odd, collection: 'orgs' });
+  const lines = logged(syncEnded({ stats: odd }), syncEnded({ stats: odd }), orgs);
+  const told = { level: 'warn', [name]: 2 };
+  expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([
+    { collection: 'users', ...told },
+    { collection: 'orgs', ...told },
   ]);
 });
 
