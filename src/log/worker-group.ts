@@ -46,6 +46,9 @@ const LEASE_MARGIN_MS = 1_500;
 /** A process that was busy first reads the answer that has come meanwhile. */
 const GRACE_MS = 500;
 const RETRY: Backoff = { firstMs: 500, longestMs: 2_000 };
+/** Answers while a new cluster makes the topic of its groups, or a coordinator loads them. */
+const COORDINATOR_COMES = /COORDINATOR_NOT_AVAILABLE|LOAD_IN_PROGRESS|NOT_COORDINATOR/;
+const COMES_WITHIN_MS = 30_000;
 const LEAVE_WITHIN_MS = 2_000;
 const DISCONNECT_WITHIN_MS = 1_000;
 
@@ -111,10 +114,11 @@ export class WorkerGroup {
   }
 
   async #stayMember(): Promise<void> {
-    const { sleep, random } = this.#options;
+    const { sleep, random, now } = this.#options;
     const { signal } = this.#ending;
     let isMember = false;
     let failures = 0;
+    const begunAtMs = now();
     for (let waitMs = 0; ;) {
       await sleep(waitMs, signal).catch(() => undefined);
       if (signal.aborted) return;
@@ -154,7 +158,9 @@ export class WorkerGroup {
           ]);
           const isRefused = why.code === 'KAFKA_REFUSED';
           if (isRefused) this.#refusal = why;
-          if (isRefused || !this.#isHolding) onTrouble(why, this.#isHolding);
+          const isNew = this.#memberId === '' && now() - begunAtMs < COMES_WITHIN_MS;
+          if (isRefused || !(this.#isHolding || (isNew && COORDINATOR_COMES.test(type ?? ''))))
+            onTrouble(why, this.#isHolding);
         }
       }
     }

@@ -99,6 +99,15 @@ const JOINED = 't0,t1, moved t1';
 const RESUMED = 't0,t1, moved ';
 const LOST = 'lost: KAFKA_UNREACHABLE';
 
+it('a new cluster has half a minute to set up its first group before a worker reports a trouble', async () => {
+  const { coordinator, told } = worker();
+  coordinator.joinGroup.mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect(told).toEqual([]);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(told).toContain('trouble: KAFKA_UNREACHABLE');
+});
+
 describe('the lease of a worker', () => {
   it('is over once in an outage, and an answered heartbeat in the same generation resumes the tenants without a join', async () => {
     const { coordinator, cluster, told } = await joinedWorker();
