@@ -45,8 +45,15 @@ export function createEventLog(
   logger: Logger,
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
   const said = new Set<string>();
+  const recovered = new Map<string, CaughtUp[]>();
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });
+    if (event.type === 'owned') recovered.set(tenant, []);
+    if (event.type === 'caught-up') recovered.get(tenant)?.push(event);
+    if (event.type === 'session-opened') {
+      logRecovery(own, recovered.get(tenant) ?? []);
+      recovered.delete(tenant);
+    }
     logEvent(own, event, isNews);
     if (event.type !== 'sync-ended') return;
     const { collection, stats } = event;
@@ -56,6 +63,19 @@ export function createEventLog(
       if (counts[name] > 0 && said.size < said.add(`${tenant}/${collection}/${name}`).size)
         own.warn({ collection, [name]: counts[name] }, words);
   };
+}
+
+type CaughtUp = Extract<PipelineEvent, { type: 'caught-up' }>;
+
+/** One line for all collections of a tenant. */
+function logRecovery(logger: Logger, collections: readonly CaughtUp[]): void {
+  const counts = { rebuilt: 0, resumed: 0, current: 0, rows: 0 };
+  for (const { how, rows } of collections) {
+    counts[how] += 1;
+    counts.rows += rows;
+  }
+  const why = [...new Set(collections.flatMap((each) => each.why || []))].join('; ') || null;
+  logger.info({ ...counts, why }, 'the index equals the log');
 }
 
 function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
@@ -71,10 +91,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       return;
     case 'caught-up': {
       const { collection, how, why, rows, rejects } = event;
-      logger[how === 'current' ? 'debug' : 'info'](
-        { collection, how, why, rows, rejects },
-        'the index equals the log',
-      );
+      logger.debug({ collection, how, why, rows, rejects }, 'the index of a collection equals the log');
       return;
     }
     case 'session-opened':

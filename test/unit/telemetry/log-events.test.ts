@@ -23,10 +23,12 @@ function written(level: 'debug' | 'info', ...events: readonly PipelineEvent[]): 
 const logged = (...events: readonly PipelineEvent[]) =>
   written('debug', ...events).map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
 
-/** What a terminal shows of an event, through the real log. */
-const shown = (event: PipelineEvent, colors = picocolors.createColors(false)): string =>
-  written('info', event)
-    .map((line) => readableLine(line, colors))
+const PLAIN = picocolors.createColors(false);
+
+/** What a terminal shows of events, through the real log. */
+const shown = (...events: readonly PipelineEvent[]): string =>
+  written('info', ...events)
+    .map((line) => readableLine(line, PLAIN))
     .join('');
 
 it.each([
@@ -84,18 +86,23 @@ describe('the log on a terminal', () => {
   it('shows a failure with its remedy on the next line, in colour', () => {
     const error = new RollcallError('HUB_UNREACHABLE', 'The hub is away', { remedy: 'Check hub.baseUrl.' });
     const failed = { type: 'sync-failed', collection: 'users', mode: 'INCREMENTAL', error } as const;
-    const lines = shown({ ...failed, retryInMs: 5, durationMs: 1 }, picocolors.createColors(true)).split(
-      '\n',
-    );
+    const [json = ''] = written('info', { ...failed, retryInMs: 5, durationMs: 1 });
+    const lines = readableLine(json, picocolors.createColors(true)).split('\n');
     expect(lines[0]).toContain('\u001B[33m! The hub is away');
     expect(lines[1]).toContain('→\u001B[39m Check hub.baseUrl.');
   });
 
-  it('has no line for an index that needed nothing, and steers no terminal', () => {
-    const current = caughtUp('users', null);
-    expect(shown(current)).toBe('');
-    const rebuilt = { ...current, how: 'rebuilt', why: 'Redis is empty' } as PipelineEvent;
-    expect(shown(rebuilt)).toContain('why Redis is empty');
+  it('has one line for the index at a start, with counts of its collections, and steers no terminal', () => {
+    const rebuilt = { ...caughtUp('users', null), how: 'rebuilt', why: 'Redis is empty' } as PipelineEvent;
+    const starts = [
+      { type: 'owned', owner: 'vm-1' },
+      rebuilt,
+      caughtUp('orgs', null),
+      { type: 'session-opened' },
+    ] as const;
+    expect(shown(...starts).match(/the index.*/g)).toEqual([
+      'the index equals the log · rebuilt 1 · current 1 · rows 20 · why Redis is empty',
+    ]);
     const line = '{"time":0,"level":"info","msg":"a\\u001b[2J"}';
     expect(readableLine(line)).not.toContain('\u001B');
   });
