@@ -57,7 +57,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
     now: () => Date.now(),
     read: (tenantIds, facts) => assembly.store.coordination.livingOwners(tenantIds, facts),
   });
-  for (const [part, reason] of Object.entries(STARTING)) board.report(part as keyof typeof STARTING, reason);
+  board.report('start', STARTING);
   const registry = new Registry();
   const count = createMetrics(registry, board, { process: true });
   const server = await startStatusServer({ ...config.http, board, metrics: registry });
@@ -113,8 +113,9 @@ function groupLog(board: Board, logger: Logger): Pick<WorkerOptions, 'onAssigned
     },
     onTrouble: (error, keepsTenants) => {
       isRefused ||= keepsTenants;
-      if (keepsTenants) board.report('kafka', { why: error.message, remedy: error.remedy });
-      else board.reportNoGroup({ why: describeError(error), remedy: error.remedy });
+      const reason = { why: describeError(error), remedy: error.remedy };
+      if (keepsTenants) board.report('kafka', reason);
+      else board.reportNoGroup(reason);
       if (error.code !== lastCode) logger.warn({ error }, describeError(error));
       lastCode = error.code;
     },
@@ -149,12 +150,6 @@ function servicesOf({ config, registry, store }: Assembly, kafkaPing: KafkaPing)
 }
 
 const STARTING = {
-  pipeline: {
-    why: 'the process is taking over the tenant and bringing its index up to date',
-    remedy: 'Wait; the log shows the progress.',
-  },
-  hub: {
-    why: 'the hub has not answered yet',
-    remedy: 'Wait; if it stays, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
-  },
-} as const;
+  why: 'the process is taking over the tenant and bringing its index up to date',
+  remedy: 'Wait; the log shows the progress.',
+};

@@ -26,17 +26,19 @@ export function command(): Command {
     .addHelpText(
       'after',
       `
-  rows        keys of the topic that the last complete full sync found at the hub
-  last full   when that sync began, by the hub's clock: nothing that the hub had then is lacking
+  rows now    in the topic, as the process that mirrors the tenant counts them
+  last full   when the last complete full sync began, by the hub's clock: nothing that the hub had then is lacking
+  rows then   keys of the topic that it found at the hub
   up to       every change at the hub before this time is published, but not what has left it
-  sync        the last sync, "…" while it is not complete
-  withheld    deletions that need a decision since the last full sync: "rollcall deletes list" lists them
-  rejects     rows that it, or a sync since, could not read (see "rollcall tail rejects --to-end")
+  sync        the last sync, "…" while it is not complete; "fails": the last two or more of a kind have failed
+  withheld    deletions that need a decision: "rollcall deletes list" lists them
+  rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
+  ✗           its syncs fail, or many of its rows cannot be read or do not come; the other collections go on
 
 absences and absence-changes follow from absence-versions (↳) in its syncs. Of more than ten tenants it
 prints no collections. --json has the tenants of /status.json, with their collections.
 
-Exit codes, of all tenants, also with --wrong: 0 nothing needs a decision; 1 a tenant is in trouble, or nobody mirrors it any more; 3 something needs a decision.`,
+Exit codes, of all tenants, also with --wrong: 0 nothing needs a decision; 1 a tenant or one of its collections is in trouble, or nobody mirrors it any more; 3 something needs a decision.`,
     )
     .action(verbAction(status));
 }
@@ -119,8 +121,10 @@ function fromLog(
         progress: known?.progress.get(name) ?? null,
         rowsLate: 0,
         isFilterMute: false,
-        rowsInKafka: null,
-        rowsAtHub: null,
+        rowsNow: null,
+        rejectsNow: null,
+        failing: null,
+        short: null,
         isWaiting: false,
         running: null,
       };
@@ -149,28 +153,33 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
   output.line();
   const grouped = Map.groupBy(tenant.collections, (each) => each.derivedFrom ?? each.collection);
   output.table(
-    ['  collection', 'rows', 'last full', 'up to', 'sync', 'withheld', 'rejects'],
+    ['  collection', 'rows now', 'last full', 'rows then', 'up to', 'sync', 'withheld', 'rejects'],
     [...grouped.values()]
       .flat()
       .map((each) => [
-        each.derivedFrom === null ? `  ${each.collection}` : `  ↳ ${each.collection}`,
-        each.rows === null ? '-' : formatCount(each.rows),
+        `${each.trouble ? '✗' : ' '} ${each.derivedFrom === null ? '' : '↳ '}${each.collection}`,
+        each.rowsNow === null ? '-' : formatCount(each.rowsNow),
         age(each.lastCompleteFull, nowMs),
+        each.rowsThen === null ? '-' : formatCount(each.rowsThen),
         age(each.watermark, nowMs),
         syncOf(each),
         formatCount(each.withheld),
         formatCount(each.rejected),
       ]),
   );
-  output.line();
+  output.line(colors.dim(`  ${UP_TO}\n`));
 }
+
+const UP_TO =
+  'rows then: in the last full sync; up to: every change at the hub before this time is published';
 
 function age(iso: string | null, nowMs: number): string {
   return formatAge(iso === null ? null : Date.parse(iso), nowMs);
 }
 
-function syncOf({ sync, derivedFrom, isNotOffered, isWaiting }: CollectionStatus): string {
+function syncOf({ sync, derivedFrom, isNotOffered, isWaiting, trouble }: CollectionStatus): string {
   if (isNotOffered) return 'not offered';
+  if (trouble?.part === 'collection') return 'fails';
   if (isWaiting) return 'full waits';
   if (sync === null || derivedFrom !== null) return '-';
   return sync.mode.toLowerCase() + (sync.complete ? '' : ' …');

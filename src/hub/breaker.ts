@@ -1,6 +1,7 @@
 import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { pauseMs } from '../retry-policy.ts';
 import type { HubEvent } from '../core/hub-events.ts';
+import { describeError } from '../errors.ts';
 import { HubError, isHubTrouble } from './hub-error.ts';
 
 export interface BreakerPolicy {
@@ -54,7 +55,7 @@ export function createBreaker(options: {
         const retryInMs = Math.max(0, openUntilMs - Date.now());
         throw new HubError(
           'HUB_CIRCUIT_OPEN',
-          `${hub} failed too often in a row, the last time with: ${lastTrouble?.message ?? 'unknown'}`,
+          `${hub} failed too often in a row, the last time with: ${lastTrouble === null ? 'unknown' : describeError(lastTrouble)}`,
           {
             // The verb `run` retries and a command does not; this text is true for both.
             remedy:

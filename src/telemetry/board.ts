@@ -5,12 +5,11 @@ import { bounded, heardOf, overviewOf, tenantStatus, UNKNOWN } from '../core/hea
 import type { Heard } from '../core/health/tenant-status.ts';
 import { isoOrNull } from '../core/words.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
+import type { Reason } from './collection-monitor.ts';
 import { TenantMonitor } from './tenant-monitor.ts';
 
-type Reason = Pick<NotReady, 'why' | 'remedy'>;
-
 const JOINING: NotReady = {
-  part: 'owner',
+  part: 'start',
   why: 'the process is joining the group of the workers that share the tenants',
   remedy: 'Wait: the group waits for a worker that was killed for up to kafka.session.',
 };
@@ -31,7 +30,7 @@ export class Board {
   readonly configuration: Omit<ConfigFile, 'changed'>;
   #tenants: ReadonlyMap<string, TenantMonitor> = new Map();
   /** Why the tenants of this process are not known, or stopped; null: it is in the group. */
-  #noGroup: NotReady | null = JOINING;
+  #noGroup: NotReady | null;
   /** What is said of every tenant, also of those that come later. */
   readonly #reported = new Map<HealthPart, Reason>();
   readonly #startedAtMs: number;
@@ -51,6 +50,7 @@ export class Board {
     this.#now = parts.now;
     this.#read = parts.read ?? (() => Promise.resolve([]));
     this.#startedAtMs = parts.now();
+    this.#noGroup = { ...JOINING, since: new Date(this.#startedAtMs).toISOString() };
   }
 
   /** Shows these tenants and no others: the ones that this process is to mirror. */
@@ -67,7 +67,8 @@ export class Board {
 
   /** The process is not in the group of the workers. */
   reportNoGroup(reason: Reason): void {
-    this.#noGroup = { part: 'kafka', ...reason };
+    const since = this.#noGroup?.since ?? new Date(this.#now()).toISOString();
+    this.#noGroup = { part: 'kafka', since, ...reason };
   }
 
   #begun(id: string): TenantMonitor {
@@ -95,9 +96,11 @@ export class Board {
 
   /** Says of every tenant that a part is not ready; without a reason, that it is ready again. */
   report(part: HealthPart, reason: Reason | null): void {
-    if (reason === null) this.#reported.delete(part);
-    else this.#reported.set(part, reason);
-    for (const each of this.tenants) each.report(part, reason);
+    const since = this.#reported.get(part)?.since ?? new Date(this.#now()).toISOString();
+    const known = reason && { since, ...reason };
+    if (known === null) this.#reported.delete(part);
+    else this.#reported.set(part, known);
+    for (const each of this.tenants) each.report(part, known);
   }
 
   /** The process is ending. `fatal`: why only a restart helps; the first such reason stays. */
@@ -110,14 +113,16 @@ export class Board {
     return this.#fatal;
   }
 
-  /** Every reason why the process is not ready: it is ending, not in the group, or none of its tenants is ready. */
-  reasons(): (NotReady & { readonly tenant?: string })[] {
-    const all = this.tenants.map((monitor) => {
-      const { tenant, reasons } = monitor.status();
-      return reasons.map((each) => Object.assign({ tenant }, each));
-    });
-    const ofTenants = all.some(({ length }) => length === 0) ? [] : all.flat();
-    return [...this.#ofProcess(), ...ofTenants];
+  /**
+   * Whether the process is ready, and all that is wrong with it and its tenants. It is not ready while it ends, is not in the
+   * group, or has tenants and none is ready.
+   */
+  readiness(): { readonly ready: boolean; readonly reasons: (NotReady & { readonly tenant?: string })[] } {
+    const ofProcess = this.#ofProcess();
+    const tenants = this.tenants.map((monitor) => monitor.status());
+    const ofTenants = tenants.flatMap(({ tenant, reasons }) => reasons.map((each) => ({ tenant, ...each })));
+    const isAnyReady = tenants.length === 0 || tenants.some(({ ready }) => ready);
+    return { ready: ofProcess.length === 0 && isAnyReady, reasons: [...ofProcess, ...ofTenants] };
   }
 
   #ofProcess(): NotReady[] {
@@ -125,7 +130,7 @@ export class Board {
     const stop = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' } as const;
     const services = SERVICES.flatMap((part) => {
       const reason = this.#reported.get(part);
-      return reason === undefined ? [] : [{ part, why: reason.why, remedy: reason.remedy }];
+      return reason === undefined ? [] : [{ part, ...reason }];
     });
     const noGroup = this.#noGroup === null ? [] : [this.#noGroup];
     // The next tenant could not be mirrored, such as those of the process that this one replaces.
@@ -182,7 +187,7 @@ export class Board {
       version: this.version,
       statusCommand: 'rollcall status',
       startedAt: isoOrNull(this.#startedAtMs),
-      ready: this.reasons().length === 0,
+      ready: this.readiness().ready,
       needsPerson: tenants.some(({ needsPerson }) => needsPerson),
       /** Of the process, beside those of its tenants. */
       reasons: this.#ofProcess(),

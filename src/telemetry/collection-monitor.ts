@@ -1,12 +1,19 @@
-import type { CollectionFacts, RunningSync } from '../core/health/tenant-facts.ts';
+import type { CollectionFacts, NotReady, RunningSync } from '../core/health/tenant-facts.ts';
 import type { Shortfall } from '../core/deletions/evidence.ts';
-import { RollcallError } from '../errors.ts';
+import { describeError, isFromHub, RollcallError } from '../errors.ts';
 import type { Progress, SyncMode } from '../model/progress.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 
 /** The events that name a collection. */
 export type CollectionEvent = Extract<PipelineEvent, { readonly collection: unknown }>;
 type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'deltaEveryMs' | 'fullPull'>;
+
+/** Why something is not well, whatever it is. */
+export type Reason = Omit<NotReady, 'part'>;
+
+/** One failure may pass: the next sync follows soon. A list that proves nothing is as bad as no answer. */
+const FAILING_AFTER = 2;
+const INCONCLUSIVE_REMEDY = "Check the hub's answer and the token's rights; nothing was removed.";
 
 /** Notes the events of one collection: facts that only the process that mirrors it knows. Times are of the local clock. */
 export class CollectionMonitor {
@@ -21,18 +28,18 @@ export class CollectionMonitor {
   readonly completedMs: Record<SyncMode, number | null> = { FULL: null, INCREMENTAL: null };
   progress: Progress | null = null;
   /** Rows in the topic. */
-  rowsInKafka: number | null = null;
-  /** Rows that the hub had at the end of the last full sync. */
-  rowsAtHub: number | null = null;
+  rows: number | null = null;
   /** Rows that cannot be decoded at present; null before the start is over. */
   rejects: number | null = null;
   /** The last full sync stayed below the hub's total. */
   short: Shortfall | null = null;
-  /** Why the last sync of each kind proved nothing. */
-  readonly inconclusive: Record<SyncMode, string | null> = { FULL: null, INCREMENTAL: null };
   isNotOffered = false;
   isWrongTenant = false;
   isLost = false;
+  /** Whether the last sync that failed did so for another reason than the one before. */
+  isFailureNew = false;
+  /** How many syncs of each kind have failed in a row, and why the last one did. */
+  readonly #failures: Partial<Record<SyncMode, { count: number; reason: Reason } | undefined>> = {};
   #late = { rowsLate: 0, isFilterMute: false };
 
   constructor(settings: Settings) {
@@ -42,7 +49,6 @@ export class CollectionMonitor {
   /** Notes the progress of a derived collection; its syncs are those of its source. */
   setProgress(progress: Progress): void {
     this.progress = progress;
-    this.rowsInKafka = progress.lastCompleteFull?.rows ?? null;
   }
 
   note(event: CollectionEvent, nowMs: number): void {
@@ -50,9 +56,8 @@ export class CollectionMonitor {
       case 'caught-up':
         this.endSyncs();
         this.progress = event.progress;
-        this.rowsInKafka = event.rows;
+        this.rows = event.rows;
         this.rejects = event.rejects;
-        this.rowsAtHub = rowsAtHub(event.progress);
         // 0 is a value to alert on.
         this.completedMs.FULL = event.progress?.lastCompleteFull?.startedAtMs ?? 0;
         return;
@@ -80,6 +85,7 @@ export class CollectionMonitor {
         return;
       case 'not-offered':
         this.isNotOffered = true;
+        this.#failures[event.mode] = undefined;
         this.completedMs.FULL = null;
         this.completedMs.INCREMENTAL = null;
         this.running.delete(event.mode);
@@ -87,6 +93,7 @@ export class CollectionMonitor {
       case 'sync-failed': {
         const code = event.error instanceof RollcallError ? event.error.code : null;
         if (code === 'HUB_FOREIGN_DATA') this.isWrongTenant = true;
+        if (isFromHub(event.error)) this.#noteFailure(event.mode, reasonOf(event.error), nowMs);
         if (code === 'ABSENCES_LOST') this.isLost = true;
         this.running.delete(event.mode);
         return;
@@ -100,8 +107,11 @@ export class CollectionMonitor {
       ...this.#settings,
       progress: this.progress,
       ...this.#late,
-      rowsInKafka: this.rowsInKafka,
-      rowsAtHub: this.rowsAtHub,
+      rowsNow: this.rows,
+      rejectsNow: this.rejects,
+      // Another tenant's data needs a decision, which says more.
+      failing: this.isWrongTenant ? null : this.failing,
+      short: this.short,
       isWaiting: this.isWaiting,
       running: this.running.get('FULL') ?? this.running.get('INCREMENTAL') ?? null,
     };
@@ -113,29 +123,44 @@ export class CollectionMonitor {
     this.isWaiting = false;
   }
 
+  #noteFailure(mode: SyncMode, { why, remedy }: Reason, nowMs: number): void {
+    const { count = 0, reason } = this.#failures[mode] ?? {};
+    const since = reason?.since ?? new Date(nowMs).toISOString();
+    this.isFailureNew = !Object.values(this.#failures).some((known) => known?.reason.why === why);
+    this.#failures[mode] = { count: count + 1, reason: { why, remedy, since } };
+  }
+
+  /** Why its syncs fail, once two of a kind have failed in a row. */
+  get failing(): Reason | null {
+    return Object.values(this.#failures).find((each) => each && each.count >= FAILING_AFTER)?.reason ?? null;
+  }
+
   #noteEnd(event: PipelineEvent & { type: 'sync-ended' }, nowMs: number): void {
     const { stats, outcome } = event;
     this.running.delete(event.mode);
     this.isNotOffered = false;
+    if (outcome === 'inconclusive' && event.short === null) {
+      const why = event.why ?? 'its list proves nothing';
+      this.#noteFailure(event.mode, { why, remedy: INCONCLUSIVE_REMEDY }, nowMs);
+    } else this.#failures[event.mode] = undefined;
     this.progress = event.progress;
-    this.rowsInKafka = event.rows;
+    this.rows = event.rows;
     this.rejects = event.rejects;
     const { rowsLate } = stats;
     if (rowsLate !== null) this.#late = { rowsLate, isFilterMute: stats.isFilterMute === true };
     if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
-    const isInconclusive = outcome === 'inconclusive' && event.short === null;
-    this.inconclusive[stats.mode] = isInconclusive ? (event.why ?? 'its list proves nothing') : null;
     if (outcome !== 'complete') return;
-    if (stats.mode === 'FULL') this.inconclusive.INCREMENTAL = null;
+    if (stats.mode === 'FULL') this.#failures.INCREMENTAL = undefined;
     this.isWrongTenant = false;
     this.isLost = false;
     this.completedMs[stats.mode] = nowMs;
-    if (stats.mode === 'FULL') this.rowsAtHub = stats.totalAtEnd ?? stats.rowsSeen;
   }
 }
 
-/** Only the record of a full sync has the hub's own number. */
-function rowsAtHub(progress: Progress | null): number | null {
-  if (progress === null || progress.mode !== 'FULL' || !progress.complete) return null;
-  return progress.totalAtEnd ?? progress.rowsSeen;
+/** The failure with its code, which `rollcall help` explains. */
+export function reasonOf(error: unknown): Reason {
+  return {
+    why: describeError(error),
+    remedy: error instanceof RollcallError ? error.remedy : 'See the log.',
+  };
 }

@@ -14,7 +14,7 @@ interface Answer {
 
 /** What the server shows. */
 interface Shown {
-  readonly board: Pick<Board, 'reasons' | 'json' | 'fatalReason'>;
+  readonly board: Pick<Board, 'readiness' | 'json' | 'fatalReason'>;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
 }
 
@@ -58,7 +58,7 @@ const CHECK_TIMEOUTS_EVERY_MS = 1_000;
 const CLOSE_GRACE_MS = 500;
 
 /**
- * Serves the status page at `/`, `/status.json`, `/livez` (500 when only a restart helps), `/readyz` (503 with the reasons) and `/metrics`.
+ * Serves the status page at `/`, `/status.json`, `/livez` (500 when only a restart helps), `/readyz` (503 when not ready, with reasons) and `/metrics`.
  * Throws `CONFIG_INVALID` when it cannot listen at the address.
  */
 export async function startStatusServer(
@@ -126,8 +126,8 @@ async function answer(url: string, { board, metrics }: Shown): Promise<Answer> {
       // Any answer shows that the event loop runs.
       return fatal === null ? json(200, { live: true }) : json(500, { live: false, why: fatal });
     case '/readyz': {
-      const reasons = board.reasons();
-      return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
+      const readiness = board.readiness();
+      return json(readiness.ready ? 200 : 503, readiness);
     }
     case '/status.json':
       return json(200, await board.json(new URLSearchParams(query).getAll('details')));

@@ -219,10 +219,11 @@ function boardGauges(registry: Registry, board: Board) {
 }
 
 function registerGauges(registry: Registry, board: Board): void {
-  const { gaugeOf, ofTenants, ofCollections, ofSyncs } = boardGauges(registry, board);
+  const gauges = boardGauges(registry, board);
+  const { gaugeOf, ofTenants } = gauges;
   ofTenants(
     'ready',
-    '1 while a part of the tenant is ready: see /readyz for the reason when it is not.',
+    '1 while a part of the tenant is well: see /readyz for the reason when it is not.',
     ['part'],
     ({ tenant }, { reasons }, gauge) => {
       for (const part of TENANT_PARTS)
@@ -258,11 +259,20 @@ function registerGauges(registry: Registry, board: Board): void {
       if (contradictions !== null) gauge.set({ tenant }, contradictions);
     },
   );
+  registerCollectionGauges(gauges);
+}
+
+function registerCollectionGauges({ ofCollections, ofSyncs }: ReturnType<typeof boardGauges>): void {
   ofCollections(
     'needs_decision',
     '1 while the collection needs a decision of a person: withheld deletions, rows of another tenant, lost absences, or records whose schema is lost.',
     ({ collection }, _, { decisions }) =>
       decisions.some(({ collections }) => collections.includes(collection)) ? 1 : 0,
+  );
+  ofCollections(
+    'collection_in_trouble',
+    '1 while the syncs of the collection fail, or many of its rows cannot be decoded or do not come; others go on.',
+    ({ trouble }) => (trouble === null ? 0 : 1),
   );
   ofCollections(
     'deletions_withheld',

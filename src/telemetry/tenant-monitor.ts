@@ -1,22 +1,23 @@
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
-import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
-import { ApiWatch } from '../core/health/api-watch.ts';
+import { ApiWatch, OF_WHOLE_HUB } from '../core/health/api-watch.ts';
 import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { isFromHub, isOfOneCollection, RollcallError, type ErrorSource } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
-import type { HubEvent } from '../core/hub-events.ts';
+import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { CollectionMonitor } from './collection-monitor.ts';
-
-type Reason = Pick<NotReady, 'why' | 'remedy'>;
+import { CollectionMonitor, reasonOf, type Reason } from './collection-monitor.ts';
 
 /** A commit that waited for no quota. */
 const FAST_MS = 1_000;
 const THROTTLED: Reason = {
   why: 'throttled by the broker: requests wait for the quota of this user or client id',
   remedy: 'Raise its producer_byte_rate (kafka-configs), or wait: Rollcall goes on, as fast as it may.',
+};
+const NOT_ASKED: Reason = {
+  why: 'the hub has not answered yet',
+  remedy: 'Wait; if it stays, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
 };
 const PART_OF: Readonly<Record<ErrorSource, HealthPart>> = {
   hub: 'hub',
@@ -62,7 +63,8 @@ export class TenantMonitor {
   report(part: HealthPart, reason: Reason | null): boolean {
     if (reason === null) return this.#reported.delete(part);
     const before = this.#reported.get(part);
-    this.#reported.set(part, { part, ...reason });
+    const since = before?.since ?? new Date(this.#now()).toISOString();
+    this.#reported.set(part, { part, since, ...reason });
     return before?.why !== reason.why;
   }
 
@@ -72,8 +74,7 @@ export class TenantMonitor {
     if ('collection' in event) this.#collections.get(event.collection)?.note(event, nowMs);
     switch (event.type) {
       case 'hub':
-        this.#apiOf(event.event).note(event.event, nowMs);
-        if (event.event.type === 'request-done' && event.event.target !== 'token') this.#hubAnswers();
+        this.#noteRequest(event.event, nowMs);
         return true;
       case 'owned':
         this.#owner = { owner: event.owner, ownedSinceMs: nowMs };
@@ -82,6 +83,7 @@ export class TenantMonitor {
         return true;
       case 'session-opened':
         for (const part of ['pipeline', 'failed'] as const) this.report(part, null);
+        if (this.#reported.has('start')) this.report('start', NOT_ASKED);
         return true;
       case 'session-failed':
         return this.#noteFailedSession(event.error);
@@ -109,12 +111,11 @@ export class TenantMonitor {
         if (event.collection === 'schedules' && event.outcome === 'complete') this.#core.forget();
         return true;
       case 'sync-failed':
-        if (isFromHub(event.error)) return this.report('hub', reasonOf(event.error));
+        if (isFromHub(event.error)) return this.#noteHubFailure(event.error, event.collection);
         // Any other one ends the session, which reports it.
         return isOfOneCollection(event.error);
       case 'not-offered':
-        // One missing collection is harmless; but if no other has answered, the address is wrong.
-        if (this.#reported.has('hub')) this.report('hub', reasonOf(event.error));
+        this.#noteRefusal(event.error);
         return true;
       default:
         return true;
@@ -139,9 +140,33 @@ export class TenantMonitor {
       areAbsencesLost: this.#names(({ isLost }) => isLost).length > 0,
       contradictions: this.contradictions,
       hubSkewMs: this.#hubSkewMs,
-      reported: [...reported, ...ofHub, ...this.#shortScans()],
+      reported: [...reported, ...ofHub],
       nowMs,
     });
+  }
+
+  #noteRequest(event: HubEvent, nowMs: number): void {
+    const isKnown = event.type === 'request-failed' && this.#isFailing(event.target);
+    this.#apiOf(event).note(isKnown ? { type: 'request-stopped', target: event.target } : event, nowMs);
+    if (event.type === 'request-done' && event.target !== 'token') this.#hubAnswers();
+  }
+
+  /** A collection that fails again and again says nothing new of the hub, which may have answered others meanwhile. */
+  #isFailing(target: RequestTarget): boolean {
+    return target !== 'token' && this.#collections.get(target)?.failing != null;
+  }
+
+  /** Returns whether it is news. */
+  #noteHubFailure(error: RollcallError, collection: CollectionName): boolean {
+    if (OF_WHOLE_HUB.test(error.code) && !this.#isFailing(collection))
+      return this.report('hub', reasonOf(error));
+    this.#noteRefusal(error);
+    return this.live(collection).isFailureNew;
+  }
+
+  /** One collection without an answer is no failure of the hub; but if no other has answered, the address is wrong. */
+  #noteRefusal(error: unknown): void {
+    if (this.#reported.has('hub') || this.#reported.has('start')) this.report('hub', reasonOf(error));
   }
 
   #apiOf(event: HubEvent): ApiWatch {
@@ -159,7 +184,8 @@ export class TenantMonitor {
     const reason = reasonOf(error);
     const part = error instanceof RollcallError ? PART_OF[error.source] : 'pipeline';
     const isNews = this.report(part, reason);
-    this.report('pipeline', { why: 'the tenant is currently not mirrored', remedy: reason.remedy });
+    if (part !== 'pipeline')
+      this.report('pipeline', { why: 'the tenant is currently not mirrored', remedy: reason.remedy });
     return isNews;
   }
 
@@ -170,42 +196,21 @@ export class TenantMonitor {
   }
 
   /** A tenant that needs a person has no other reason: nothing else of it is tried. */
-  #noteFailure({ code, message, remedy }: RollcallError): boolean {
+  #noteFailure(error: RollcallError): boolean {
     this.#sessionEnded();
     for (const part of this.#reported.keys()) if (part !== 'failed') this.report(part, null);
-    return this.report('failed', { why: `${code}: ${message}`, remedy });
+    return this.report('failed', reasonOf(error));
   }
 
   #noteDerived(derived: readonly Progress[] | undefined): void {
     for (const progress of derived ?? []) this.#collections.get(progress.collection)?.setProgress(progress);
   }
 
-  /** The hub is ready, unless a collection's last sync was inconclusive: such a list is as bad as no answer. */
   #hubAnswers(): void {
-    const [why] = [...this.#collections].flatMap(([name, { inconclusive }]) => {
-      const why = inconclusive.FULL ?? inconclusive.INCREMENTAL;
-      return why === null ? [] : [`${name}: ${why}`];
-    });
-    const remedy = "Check the hub's answer and the token's rights; nothing was removed.";
-    this.report('hub', why === undefined ? null : { why, remedy });
-  }
-
-  /** Why a copy lacks rows that the hub counts. */
-  #shortScans(): NotReady[] {
-    const short = [...this.#collections].flatMap(([name, { short }]) =>
-      short === null ? [] : [`${name}: ${short.rows} of ${short.total} rows`],
-    );
-    if (short.length === 0) return [];
-    const why = `the hub counts more rows than it returns: ${short.join(', ')}`;
-    return [{ part: 'short', why, remedy: SHORT_REMEDY }];
+    for (const part of ['hub', 'start'] as const) this.report(part, null);
   }
 
   #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {
     return [...this.#collections].filter(([, monitor]) => test(monitor)).map(([name]) => name);
   }
-}
-
-function reasonOf(error: unknown): Reason {
-  if (error instanceof RollcallError) return { why: error.message, remedy: error.remedy };
-  return { why: 'an unexpected error occurred', remedy: 'See the log.' };
 }

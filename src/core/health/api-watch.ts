@@ -1,5 +1,4 @@
 import type { HubEvent } from '../hub-events.ts';
-import { formatDuration } from '../words.ts';
 import type { NotReady } from './tenant-facts.ts';
 
 /** Retries hide a failure for so long. */
@@ -7,13 +6,8 @@ const FAILING_MS = 15_000;
 /** A page of a slow hub takes seconds, not this long. */
 const UNANSWERED_MS = 30_000;
 
-/** Failures after which another request may well succeed: the hub answers, and refuses one thing. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'HUB_NOT_OFFERED',
-  'HUB_REQUEST_REFUSED',
-  'HUB_FOREIGN_DATA',
-  'HUB_PAGE_TOO_LONG',
-]);
+/** Failures of the whole hub. After any other one, another request may well succeed: the hub answers, and refuses one thing. */
+export const OF_WHOLE_HUB = /^HUB_(UNREACHABLE|TIMEOUT|UNAVAILABLE|CIRCUIT_OPEN|TOKEN_.*)$/;
 
 /** Whether one API of a tenant's hub answers, from the requests to it. All times are ms since the epoch, by the local clock. */
 export class ApiWatch {
@@ -45,7 +39,7 @@ export class ApiWatch {
       case 'request-failed':
         this.#ended(nowMs);
         // A request that ends with its session fails too, and not by the hub.
-        if (REFUSALS.has(event.code) || !event.code.startsWith('HUB_')) return;
+        if (!OF_WHOLE_HUB.test(event.code)) return;
         this.#failingSinceMs ??= nowMs;
         // An open circuit is no answer of the hub.
         if (event.code !== 'HUB_CIRCUIT_OPEN') this.#lastCode = event.code;
@@ -61,15 +55,14 @@ export class ApiWatch {
 
   /** Why the API is not ready now, also while nothing has failed yet: it may have stopped answering. */
   reasons(nowMs: number): NotReady[] {
-    const failingMs = nowMs - (this.#failingSinceMs ?? nowMs);
-    const waitingMs = nowMs - (this.#waitingSinceMs ?? nowMs);
+    const failingSinceMs = this.#failingSinceMs ?? nowMs;
+    const waitingSinceMs = this.#waitingSinceMs ?? nowMs;
+    const isFailing = nowMs - failingSinceMs >= FAILING_MS;
+    if (!isFailing && nowMs - waitingSinceMs < UNANSWERED_MS) return [];
+    const why = isFailing ? `no request succeeds (${this.#lastCode})` : 'requests wait for an answer';
+    const since = new Date(isFailing ? failingSinceMs : waitingSinceMs).toISOString();
     const remedy = '"rollcall check" shows what it answers.';
-    const why =
-      failingMs >= FAILING_MS
-        ? `no request has succeeded for ${formatDuration(failingMs)} (${this.#lastCode})`
-        : `requests have waited ${formatDuration(waitingMs)} for an answer`;
-    if (failingMs < FAILING_MS && waitingMs < UNANSWERED_MS) return [];
-    return [{ part: 'hub', why: `${this.#name}: ${why}`, remedy }];
+    return [{ part: 'hub', why: `${this.#name}: ${why}`, remedy, since }];
   }
 
   /** `answeredAtMs` null: without an answer, so the others wait as long as before. */

@@ -1,9 +1,10 @@
+import { SHORT_REMEDY } from '../deletions/evidence.ts';
 import { isOtherHeld } from '../deletions/waiting-list.ts';
 import { lastFullPullDue } from '../full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
-import { formatDuration, isoOrNull } from '../words.ts';
-import type { CollectionFacts, RunningSync, TenantFacts } from './tenant-facts.ts';
+import { formatCount, formatDuration, isoOrNull } from '../words.ts';
+import type { CollectionFacts, NotReady, RunningSync, TenantFacts } from './tenant-facts.ts';
 
 /** As `/status.json` gives it; times are ISO 8601. */
 export interface CollectionStatus {
@@ -12,13 +13,13 @@ export interface CollectionStatus {
   readonly derivedFrom: CollectionName | null;
   /** The hub does not offer the collection, or its source. */
   readonly isNotOffered: boolean;
-  /** Keys of the topic that the last complete full sync found at the hub. */
-  readonly rows: number | null;
-  /** Rows without a readable id, because of which nothing is removed that this sync did not find. */
+  /** Rows without a readable id, because of which nothing is removed that the last full sync did not find. */
   readonly nameless: number;
-  readonly rowsInKafka: number | null;
-  readonly rowsAtHub: number | null;
+  /** Rows in the topic now, as its process counts them; null: not known. */
+  readonly rowsNow: number | null;
+  /** When the last complete full sync began, and the keys of the topic that it found at the hub. */
   readonly lastCompleteFull: string | null;
+  readonly rowsThen: number | null;
   readonly watermark: string | null;
   /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
   readonly hasIncremental: boolean;
@@ -28,7 +29,7 @@ export interface CollectionStatus {
   /** The sync that runs now, as its process reports it; null: none, or unknown. */
   readonly running: RunningSync | null;
   readonly withheld: number;
-  /** Unreadable rows in the last complete full sync, or in a sync since. */
+  /** Unreadable rows now; as far as nobody counts them, in the last complete full sync, or in a sync since. */
   readonly rejected: number;
   /** Rows that the last full sync found and incremental syncs had missed. */
   readonly rowsLate: number;
@@ -36,14 +37,14 @@ export interface CollectionStatus {
   readonly isFilterMute: boolean;
   /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
   readonly lostSchemas: readonly number[];
-  readonly late: Lateness | null;
+  readonly late: NotReady | null;
+  /** Its syncs fail, the hub does not return all of its rows, or many cannot be read. */
+  readonly trouble: NotReady | null;
 }
 
-/** What is late, and since when, in words. */
-interface Lateness {
-  readonly part: 'full' | 'watermark';
-  readonly why: string;
-}
+/** More rejects than this, and more than this share of the rows, are many. */
+const FEW_REJECTS = 10;
+const SMALL_SHARE = 0.05;
 
 /** Time that a full sync may take before it counts as late. */
 const FULL_GRACE_MS = 3 * 3_600_000;
@@ -54,21 +55,22 @@ const WATERMARK_GRACE_MS = 10 * 60_000;
 
 /** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
-  const { collection, progress, rowsInKafka, rowsAtHub, rowsLate, isFilterMute, hasIncremental } = facts;
+  const { collection, progress, rowsNow, rejectsNow, rowsLate, isFilterMute, hasIncremental } = facts;
   const { isWaiting, running } = facts;
   const full = progress?.lastCompleteFull ?? null;
   const { derivedFrom } = collectionNamed(collection);
   const isNotOffered = tenant.notOffered.includes(derivedFrom ?? collection);
-  const mayBeLate = derivedFrom === null && !isNotOffered;
+  const isSynced = derivedFrom === null && !isNotOffered;
+  const rejectedInSyncs = Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0);
+  const rejected = isSynced ? (rejectsNow ?? rejectedInSyncs) : 0;
   return {
     collection,
     derivedFrom,
     isNotOffered,
-    rows: full?.rows ?? null,
     nameless: full !== null && full.rowsNotFound > 0 ? full.rowsWithoutId : 0,
-    rowsInKafka,
-    rowsAtHub,
+    rowsNow,
     lastCompleteFull: isoOrNull(full?.startedAtMs ?? null),
+    rowsThen: full?.rows ?? null,
     watermark: isoOrNull(progress?.watermarkMs ?? null),
     hasIncremental,
     sync: progress && {
@@ -78,12 +80,31 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     },
     isWaiting,
     running,
-    withheld: mayBeLate ? withheldOf(facts, tenant) : 0,
-    rejected: mayBeLate ? Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0) : 0,
+    withheld: isSynced ? withheldOf(facts, tenant) : 0,
+    rejected,
     rowsLate,
     isFilterMute,
     lostSchemas: lostSchemaIds(progress),
-    late: mayBeLate ? lateness(facts, tenant) : null,
+    late: isSynced ? lateness(facts, tenant) : null,
+    trouble: isSynced ? troubleOf(facts, rejected) : null,
+  };
+}
+
+function troubleOf({ failing, short, progress }: CollectionFacts, rejected: number): NotReady | null {
+  if (failing !== null) return { part: 'collection', ...failing };
+  if (short !== null) {
+    const why = `the hub counts more rows than it returns: ${short.rows} of ${short.total} rows`;
+    return { part: 'short', why, remedy: SHORT_REMEDY };
+  }
+  const full = progress?.lastCompleteFull;
+  if (!full || rejected <= FEW_REJECTS) return null;
+  const rows = Math.max(rejected, full.rows + full.rowsRejected);
+  if (rejected <= rows * SMALL_SHARE) return null;
+  return {
+    part: 'rejects',
+    why: `${formatCount(rejected)} of ${formatCount(rows)} rows cannot be read`,
+    remedy:
+      'Their last readable values stay. "rollcall tail rejects --to-end --values" shows why: tell the people who run the hub.',
   };
 }
 
@@ -97,7 +118,9 @@ function withheldOf({ collection, progress }: CollectionFacts, { collections }: 
   return isHeld ? (progress?.rowsWithheld ?? 0) : 0;
 }
 
-function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness | null {
+const LATE_REMEDY = 'The log says why the syncs fail; "rollcall pull" reads again at once.';
+
+function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null {
   const { progress, fullPull, hasIncremental } = facts;
   // Progress has the hub's time.
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
@@ -105,7 +128,8 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness | null 
   const dueMs = lastFullPullDue(fullPull, nowMs - FULL_GRACE_MS);
   if (progress.lastCompleteFull.startedAtMs < dueMs) {
     const waits = facts.isWaiting ? ', and waits for its turn' : '';
-    return { part: 'full', why: `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago${waits}` };
+    const why = `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago${waits}`;
+    return { part: 'full', why, remedy: LATE_REMEDY };
   }
   if (!hasIncremental || progress.watermarkMs === null) return null;
   const behindMs = nowMs - progress.watermarkMs;
@@ -116,5 +140,6 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness | null 
   return {
     part: 'watermark',
     why: `changes of the last ${formatDuration(behindMs)} are not published`,
+    remedy: LATE_REMEDY,
   };
 }

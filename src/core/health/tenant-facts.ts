@@ -1,31 +1,41 @@
+import type { Shortfall } from '../deletions/evidence.ts';
 import type { FullPullTime } from '../full-pull-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress, SyncMode } from '../../model/progress.ts';
 
-/** What the health of a tenant consists of. Metrics, `/readyz` and the status page name the parts like this. */
+/**
+ * What the health of a tenant consists of: the gravest first, and causes before what follows from them. Metrics, `/readyz` and
+ * the status page name the parts like this.
+ */
 export const TENANT_PARTS = [
   'failed',
+  'kafka',
+  'redis',
+  'registry',
+  'owner',
   'pipeline',
   'hub',
-  'kafka',
+  'start',
   'quota',
-  'registry',
-  'redis',
-  'owner',
-  'load',
   'short',
+  'collection',
+  'rejects',
   'full',
   'watermark',
+  'load',
 ] as const;
 
-/** A part that readiness depends on; `stop` concerns the process. */
+/** `stop` concerns the process. */
 export type HealthPart = (typeof TENANT_PARTS)[number] | 'stop';
 
-/** Why a part is not ready, for people and probes: without secrets and row content. */
+/** Why a part is not well, for people and probes: without secrets and row content. */
 export interface NotReady {
   readonly part: HealthPart;
+  /** A sentence, with the code of the error if there is one. */
   readonly why: string;
   readonly remedy: string;
+  /** ISO 8601; left out: not known. */
+  readonly since?: string;
 }
 
 /** What is known of a collection; null: unknown. */
@@ -40,9 +50,14 @@ export interface CollectionFacts {
   readonly rowsLate: number;
   /** Whether no incremental sync had ever brought a row by then. */
   readonly isFilterMute: boolean;
-  readonly rowsInKafka: number | null;
-  /** Rows that the hub had at the end of the last full sync. */
-  readonly rowsAtHub: number | null;
+  /** Rows in the topic now. */
+  readonly rowsNow: number | null;
+  /** Rows that cannot be read now. */
+  readonly rejectsNow: number | null;
+  /** Why its syncs fail, once two of a kind have failed in a row; null: they do not. */
+  readonly failing: Omit<NotReady, 'part'> | null;
+  /** The last full sync stayed below the hub's total. */
+  readonly short: Shortfall | null;
   /** Whether its full sync is due, and waits for those of other tenants. */
   readonly isWaiting: boolean;
   /** The sync that runs now. */

@@ -1,18 +1,25 @@
 import { whyNamelessWait } from '../deletions/evidence.ts';
-import { countOf, formatCount, isoOrNull, printable } from '../words.ts';
+import { countOf, formatCount, formatDuration, isoOrNull, printable } from '../words.ts';
 import { collectionStatus, type CollectionStatus } from './collection-status.ts';
 import { decisionsOf, named, type Decision } from './decisions.ts';
-import type { HealthPart, NotReady, OwnerHeartbeat, TenantFacts } from './tenant-facts.ts';
+import { TENANT_PARTS, type HealthPart } from './tenant-facts.ts';
+import type { NotReady, OwnerHeartbeat, TenantFacts } from './tenant-facts.ts';
 
 /**
  * - `needs-person`: there is a decision
- * - the others follow from the first reason: `loading` (not every collection has had a complete full sync), `late` (a
- *   collection is older than the configuration promises), `in-trouble` (any other), `well` (none)
+ * - the others follow from the first reason: `starting` (the process takes it over, and first asks the hub), `loading` (not
+ *   every collection has had a complete full sync), `late` (a collection is older than the configuration promises),
+ *   `in-trouble` (any other), `well` (none)
  */
 export type TenantState = (typeof GRAVEST)[number];
-const GRAVEST = ['needs-person', 'in-trouble', 'late', 'loading', 'well'] as const;
+const GRAVEST = ['needs-person', 'in-trouble', 'late', 'starting', 'loading', 'well'] as const;
 
-const STATES: Partial<Record<HealthPart, TenantState>> = { load: 'loading', full: 'late', watermark: 'late' };
+const STATES: Partial<Record<HealthPart, TenantState>> = {
+  start: 'starting',
+  load: 'loading',
+  full: 'late',
+  watermark: 'late',
+};
 
 /** As `/status.json`, the heartbeat and `status --json` give it; times are ISO 8601. */
 export interface TenantStatus {
@@ -22,7 +29,7 @@ export interface TenantStatus {
   readonly headline: string;
   readonly ready: boolean;
   readonly needsPerson: boolean;
-  /** Why the tenant is not ready, causes before consequences. */
+  /** Why the tenant is not well, the gravest first, and causes before consequences. Not each makes it unready. */
   readonly reasons: readonly NotReady[];
   readonly decisions: readonly Decision[];
   readonly owner: { readonly owner: string; readonly since: string | null } | null;
@@ -51,14 +58,14 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
   const reasons = reasonsOf(facts, collections);
   const [decision] = decisions;
   const [reason] = reasons;
-  const said = reason === undefined ? 'all well' : `${reason.part}: ${reason.why}`;
+  const said = reason === undefined ? 'all well' : `${reason.part}: ${reason.why}${forHow(reason, facts)}`;
   return {
     tenant,
     state: decision ? 'needs-person' : reason ? (STATES[reason.part] ?? 'in-trouble') : 'well',
     headline: decision
       ? `needs a decision: ${decision.what.replace(/:.*/, '')}`
       : `${said}${notes(facts, collections)}`,
-    ready: reasons.length === 0,
+    ready: reasons.every(({ part }) => PARTS_OF_COLLECTIONS.has(part)),
     needsPerson: decisions.length > 0,
     reasons,
     decisions,
@@ -68,6 +75,13 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
     collections,
     contradictions,
   };
+}
+
+/** Single collections are in trouble, and the tenant is ready with the others. */
+const PARTS_OF_COLLECTIONS: ReadonlySet<HealthPart> = new Set(['collection', 'rejects']);
+
+function forHow({ since }: NotReady, { nowMs }: TenantFacts): string {
+  return since === undefined ? '' : `, for ${formatDuration(nowMs - Date.parse(since))}`;
 }
 
 /** What is no reason, and still to be known. */
@@ -86,24 +100,24 @@ function notes(
 }
 
 /** With one of these a process says itself why it does not own the tenant. */
-const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 'owner']);
-
-/** Without them no session opens, and the hub is not asked. */
-const SERVICES: ReadonlySet<HealthPart> = new Set(['kafka', 'registry', 'redis']);
+const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 'start', 'owner']);
 
 function reasonsOf(
   { reported = [], isOwnerAlive }: TenantFacts,
   collections: readonly CollectionStatus[],
 ): NotReady[] {
-  const rank = ({ part }: NotReady): number =>
-    part === 'failed' ? 0 : SERVICES.has(part) ? 1 : part === 'pipeline' ? 3 : 2;
   const isOwnerless = isOwnerAlive === false && !reported.some(({ part }) => WHY_NOT_OWNED.has(part));
+  const all = [...reported, ...(isOwnerless ? [NO_OWNER] : []), ...notLoaded(collections)];
+  const order: readonly HealthPart[] = TENANT_PARTS;
   return [
-    ...reported.toSorted((one, other) => rank(one) - rank(other)).map(bounded),
-    ...(isOwnerless ? [NO_OWNER] : []),
-    ...notLoaded(collections),
-    ...late(collections),
-  ];
+    ...all,
+    ...ofCollections(
+      collections,
+      all.some(({ part }) => part === 'hub'),
+    ),
+  ]
+    .toSorted((one, other) => order.indexOf(one.part) - order.indexOf(other.part))
+    .map(bounded);
 }
 
 const LONGEST_TEXT = 500;
@@ -176,12 +190,22 @@ function notLoaded(collections: readonly CollectionStatus[]): NotReady[] {
   return [{ part: 'load', why, remedy }];
 }
 
-function late(collections: readonly CollectionStatus[]): NotReady[] {
-  return (['full', 'watermark'] as const).flatMap((part) => {
-    const those = collections.filter((each) => each.late?.part === part);
-    const [first] = those;
-    if (first === undefined) return [];
-    const why = `${named(those.map(({ collection }) => collection))}: ${first.late?.why ?? ''}`;
-    return [{ part, why, remedy: 'The log says why the syncs fail; "rollcall pull" reads again at once.' }];
+/**
+ * What is wrong with single collections: one reason for each part, in the words of the first one. Where every collection fails that is
+ * asked for changes, it is the hub that does, and perhaps its failure is known already.
+ */
+function ofCollections(collections: readonly CollectionStatus[], isHubKnown: boolean): NotReady[] {
+  const reasons = collections.flatMap(({ collection, trouble, late }) =>
+    [trouble, late].flatMap((reason) => (reason === null ? [] : [{ collection, reason }])),
+  );
+  const asked = collections.filter(
+    (each) => each.hasIncremental && each.derivedFrom === null && !each.isNotOffered,
+  );
+  const isHub = asked.length > 0 && asked.every(({ trouble }) => trouble?.part === 'collection');
+  return [...Map.groupBy(reasons, ({ reason }) => reason.part)].flatMap(([part, [first, ...others]]) => {
+    if (first === undefined || (part === 'collection' && isHub && isHubKnown)) return [];
+    const names = named([first, ...others].map(({ collection }) => collection));
+    const why = `${names}: ${first.reason.why}`;
+    return [{ ...first.reason, part: part === 'collection' && isHub ? 'hub' : part, why }];
   });
 }

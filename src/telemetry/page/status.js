@@ -13,6 +13,7 @@ const LOOKS = {
   'needs-person': ['bad', '✗'],
   'in-trouble': ['bad', '✗'],
   late: ['warn', '!'],
+  starting: ['warn', '…'],
   loading: ['warn', '…'],
   well: ['good', '✓'],
 };
@@ -59,8 +60,8 @@ function show() {
   next.append(
     ...(isStale ? [node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, silence)] : []),
     ...alarm('decisions', 'bad', '✗ A decision is needed', onTop.flatMap(decisions)),
-    ...alarm('troubles', 'warn', '! Not ready', [process, ...onTop].flatMap(troubles)),
-    ...alarm('configuration', 'warn', '! Configuration', troubles({ ...process, reasons: notes })),
+    ...alarm('troubles', 'warn', '! Troubles', [process, ...onTop].flatMap(troublesAt(nowMs))),
+    ...alarm('configuration', 'warn', '! Configuration', troublesAt(nowMs)({ ...process, reasons: notes })),
     ...(tenants.length > 0 ? [] : [node('p', { 'data-key': ' idle' }, 'No tenant to show.')]),
     ...tenants.map((each) => tenantCard(each, nowMs, isFew)),
   );
@@ -111,17 +112,22 @@ function decisions({ tenant, decisions: all }) {
   );
 }
 
-/** Why something is not ready, with the remedy. */
-function troubles({ tenant, reasons }) {
-  return reasons.map(({ part, why, remedy }) =>
+/** What is not well, with the remedy. */
+const troublesAt = (nowMs) => (status) =>
+  status.reasons.map(({ part, why, remedy, since }) =>
     node(
       'li',
       {},
-      node('p', {}, node('b', {}, `${tenant} · ${part}`), ` ${why}`),
+      node(
+        'p',
+        {},
+        node('b', {}, `${status.tenant} · ${part}`),
+        ` ${why}`,
+        ...(since ? [', for ', age(since, nowMs)] : []),
+      ),
       node('p', { class: 'soft' }, `→ ${remedy}`),
     ),
   );
-}
 
 /** A tenant: its state and owner, what to do unless that stands on top, and a row for each collection if it is open. */
 function tenantCard(status, nowMs, isFew) {
@@ -138,21 +144,15 @@ function tenantCard(status, nowMs, isFew) {
       node('span', { class: color }, `${mark} ${headline}`),
       node('span', { class: 'soft' }, owner?.owner ?? 'no owner', ' · ', age(owner?.since, nowMs)),
     ),
-    ...(isFew ? [] : [node('ul', {}, ...decisions(status), ...troubles(status))]),
+    ...(isFew ? [] : [node('ul', {}, ...decisions(status), ...troublesAt(nowMs)(status))]),
     collections ? table(status, nowMs) : node('p', { class: 'soft' }, isHere ? '…' : elsewhere),
   );
 }
 
-const COLUMNS = [
-  'collection',
-  'rows at hub',
-  'in Kafka',
-  'last full',
-  'up to',
-  'rejects',
-  'withheld',
-  'sync',
-];
+const COLUMNS = ['collection', 'rows now', 'last full', 'rows then', 'up to', 'rejects', 'withheld', 'sync'];
+
+const LEGEND =
+  'rows now: in the topic · rows then: at the hub in the last full sync · up to: every change at the hub before this time is published';
 
 /** A derived collection stands below its source. */
 function table({ tenant, collections }, nowMs) {
@@ -165,6 +165,7 @@ function table({ tenant, collections }, nowMs) {
     // Reachable by keyboard, as it may scroll.
     { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Collections of ${tenant}` },
     node('table', {}, node('thead', {}, node('tr', {}, ...titles)), node('tbody', {}, ...rows)),
+    node('p', { class: 'soft' }, LEGEND),
   );
 }
 
@@ -175,20 +176,26 @@ function row(each, nowMs) {
   return node(
     'tr',
     {},
-    node('th', { scope: 'row' }, isDerived ? `↳ ${each.collection}` : each.collection),
-    number(each.rowsAtHub, ''),
-    cell('', count(each.rowsInKafka ?? each.rows)),
+    node(
+      'th',
+      { scope: 'row', class: each.trouble ? 'bad' : '' },
+      `${each.trouble ? '✗ ' : ''}${isDerived ? '↳ ' : ''}${each.collection}`,
+    ),
+    number(each.rowsNow, ''),
     cell(each.late?.part === 'full' ? 'warn' : '', age(each.lastCompleteFull, nowMs)),
+    cell('', count(each.rowsThen)),
     cell(each.late?.part === 'watermark' ? 'warn' : '', age(each.watermark, nowMs)),
-    number(each.rejected, 'warn'),
+    number(each.rejected, each.trouble?.part === 'rejects' ? 'bad' : 'warn'),
     number(each.withheld, 'bad'),
     sync(each, cell, nowMs),
   );
 }
 
-function sync({ collection, isNotOffered, isWaiting, running, derivedFrom, sync: last }, cell, nowMs) {
+function sync(status, cell, nowMs) {
+  const { collection, isNotOffered, isWaiting, running, derivedFrom, sync: last, trouble } = status;
   if (isNotOffered) return cell('soft', 'not offered by the hub');
   if (derivedFrom !== null) return cell('soft', `with ${derivedFrom}`);
+  if (running === null && trouble?.part === 'collection') return cell('bad', 'fails');
   if (running === null && isWaiting) return cell('soft', 'full waits for its turn');
   if (running === null) return cell('soft', last === null ? 'none yet' : 'idle');
   const { mode, seen, expected, startedAt } = running;

@@ -104,10 +104,10 @@ describe('of a filled tenant that no process mirrors', () => {
         expect.objectContaining({ code, stdout: expect.stringMatching(says) as string }),
       ]);
     const status = (await read('status --json')).json<{
-      tenants: [{ collections: { collection: string; rows: number }[] }];
+      tenants: [{ collections: { collection: string; rowsThen: number }[] }];
     }>();
     expect(status.tenants[0]).toMatchObject({ state: 'in-trouble', isOwnerAlive: false });
-    const counted = status.tenants[0].collections.map(({ collection, rows }) => [collection, rows]);
+    const counted = status.tenants[0].collections.map(({ collection, rowsThen }) => [collection, rowsThen]);
     expect(counted).toEqual(COLLECTIONS.map((name) => [name, idsOf(name).length]));
     const state = (await read('state show --collection users --json')).json<{
       collections: [{ index: object; log: object }];
@@ -173,7 +173,7 @@ describe('of a filled tenant that no process mirrors', () => {
   it('status shows the rows even while Redis is away, says so and not that all is well', async () => {
     const { code, stdout } = await say('status', withoutRedis);
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^✗ \S+  redis: /m)]);
-    expect(stdout).toMatch(new RegExp(`^ *users +${users()} `, 'm'));
+    expect(stdout).toMatch(new RegExp(`^ *users +- .* ago +${users()} `, 'm'));
     expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
   });
 });

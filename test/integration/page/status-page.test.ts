@@ -78,9 +78,10 @@ describe.skipIf(browser === undefined)('the status page of one tenant, in Chromi
     await page.waitForSelector('tbody tr');
     expect(await page.textContent('#overall')).toBe('✓ all well');
     const cells = await page.evaluate<string[][]>(
-      '[...document.querySelectorAll("tbody tr")].map((row) => [...row.children].slice(0, 3).map((cell) => cell.textContent))',
+      '[...document.querySelectorAll("tbody tr")].map((row) => [...row.children].slice(0, 4).map((cell) => cell.textContent))',
     );
-    expect(cells[0]).toEqual(['users', '21,430', '21,430']);
+    expect(cells[0]).toEqual(['users', '21,430', '60 min', '10']);
+    expect(await page.textContent('.scroll p')).toContain('up to: every change at the hub before this time');
     expect(cells.map(([name]) => name)).toEqual(COLLECTIONS.map((name, at) => (at < 3 ? name : `↳ ${name}`)));
   });
 

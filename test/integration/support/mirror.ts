@@ -230,7 +230,7 @@ class RunningMirror {
   statusText(): string {
     const statuses = this.#board.tenants.map((each) => each.status());
     const { health } = this.#board.heartbeatOf(this.tenantId);
-    return `${JSON.stringify([statuses, this.#board.reasons()])}${health}`;
+    return `${JSON.stringify([statuses, this.#board.readiness().reasons])}${health}`;
   }
 
   /** One sync of each named collection (all by default), with each one's error. */

@@ -110,7 +110,7 @@ describe('a running process', () => {
 
 it('a configuration on disk that is not valid is logged once, and shown by page, heartbeat and metrics until it is mended, while the tenants stay as they are', async () => {
   using process = watched();
-  const before = process.board.reasons();
+  const before = process.board.readiness().reasons;
   const expectShown = async (isValid: boolean, note: object | null, said: string) => {
     expect(await process.board.json()).toMatchObject({ configuration: { isValid, note } });
     expect(process.board.heartbeatOf('north')['note']).toContain(said);
@@ -123,7 +123,7 @@ it('a configuration on disk that is not valid is logged once, and shown by page,
   expect(logged).toEqual([expect.stringContaining('line 1: tenants names no tenant')]);
   const why = expect.stringContaining('tenants names no tenant') as string;
   await expectShown(false, { why }, 'tenants names no tenant');
-  expect([process.shown(), process.board.reasons()]).toEqual([['north', 'south'], before]);
+  expect([process.shown(), process.board.readiness().reasons]).toEqual([['north', 'south'], before]);
   process.write(configOf(['north', 'south']));
   await taken();
   await expectShown(true, null, 'null');

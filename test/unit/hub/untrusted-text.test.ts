@@ -76,7 +76,7 @@ async function everySink(errors: readonly unknown[], hubEvents: readonly HubEven
     const host = { stderr: { write, isTTY: false } as never, env: { ROLLCALL_DEBUG: '1' } };
     reportError(error, { host, stopped: false });
     lines.push(
-      JSON.stringify([error, world.board.reasons(), failureOf('users', error)]),
+      JSON.stringify([error, world.board.readiness().reasons, failureOf('users', error)]),
       inspect(error, { depth: 10, showHidden: true }),
     );
   }

@@ -7,7 +7,8 @@ import { heardOf } from '../../../src/core/health/tenant-status.ts';
 import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
-import { boardOf, caughtUp, loaded, syncEnded } from './support/board-of.ts';
+import { Board } from '../../../src/telemetry/board.ts';
+import { boardOf, caughtUp, configOf, loaded, syncEnded } from './support/board-of.ts';
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE_MS = 60_000;
@@ -45,6 +46,7 @@ async function expectHealth(
   const unready = [...text.matchAll(/^rollcall_ready\{tenant="north",part="(\w+)"\} 0$/gm)];
   const heartbeat = { owner: 'vm-1', ownedSinceMs: START_MS, info: board.heartbeatOf('north') };
   const { health } = heardOf(heartbeat, '1.2.3');
+  const isReady = parts.every((part) => part === 'collection' || part === 'rejects');
   expect({ ...health, isHere: true }).toEqual(json.tenants[0]);
   expect({
     code: readyz.status,
@@ -54,10 +56,10 @@ async function expectHealth(
     state: json.tenants[0]?.state,
     metrics: unready.map(([, part = '']) => part).toSorted((one, other) => one.localeCompare(other)),
   }).toEqual({
-    code: parts.length === 0 ? 200 : 503,
+    code: isReady ? 200 : 503,
     readyz: parts,
     json: parts,
-    isReady: parts.length === 0,
+    isReady,
     state,
     metrics: parts,
   });
@@ -79,7 +81,7 @@ const tenantFailed = {
 } as const;
 const full = new RollcallError('INDEX_REFUSED', 'Redis is full', { remedy: 'Raise maxmemory.' });
 const sessionFailed = { type: 'session-failed', error: full, retryInMs: 1_000 } as const;
-const MISMATCH = 'failed: KAFKA_TOPIC_MISMATCH: Topics differ';
+const MISMATCH = 'failed: Topics differ (KAFKA_TOPIC_MISMATCH), for 0 s';
 const opened = [{ type: 'owned', owner: 'vm-1' }, { type: 'session-opened' }] as const;
 
 const sync = (mode: SyncMode, startedAtMs = START_MS) => ({
@@ -87,6 +89,22 @@ const sync = (mode: SyncMode, startedAtMs = START_MS) => ({
   stats: newSyncStats({ syncId: 'p3', mode, startedAtMs }),
   progress: loaded('users', startedAtMs),
 });
+const refused = (collection: 'users' | 'orgs'): PipelineEvent => ({
+  type: 'sync-failed',
+  collection,
+  mode: 'INCREMENTAL',
+  error: new RollcallError('HUB_NOT_OFFERED', `The hub does not offer ${collection}`, { remedy: 'Ask.' }),
+  durationMs: 1,
+  retryInMs: 1,
+});
+const timeout = new RollcallError('HUB_TIMEOUT', 'No answer', { remedy: 'Wait.' });
+const timedOut = { ...refused('users'), error: timeout } as PipelineEvent;
+const manyRejects = (): PipelineEvent => {
+  const progress = loaded('users', START_MS);
+  const full = { syncId: 'p1', startedAtMs: START_MS, offsets: {}, rowsWithheld: 0 };
+  const lastCompleteFull = { ...full, rows: 148, rowsRejected: 62 };
+  return { ...syncEnded(sync('INCREMENTAL')), rejects: 62, progress: { ...progress, lastCompleteFull } };
+};
 const inconclusive = { outcome: 'inconclusive', why: '190 of 250 rows came' } as const;
 const short = { rows: 190, total: 250 };
 const withheld = (rowsWithheld: number, heldSinceMs: number | null) => {
@@ -121,10 +139,14 @@ const BEHIND_MS = START_MS - 3 * 24 * 60 * MINUTE_MS;
 const NOT_WAITING = /^(?!.*"isWaiting":true)/s;
 const NOTHING_RUNS = /^(?!.*"running":\{)/s;
 const LATE = ['late', 'watermark'];
+const COLLECTION = ['in-trouble', 'collection'];
+const FAILS = /collection: users: The hub does not offer users \(HUB_NOT_OFFERED\), for 20 s/;
+const MARKED = [/"trouble":\{"part":"collection",/, `rollcall_collection_in_trouble${USERS} 1`] as const;
 const FAILED = ['in-trouble', 'failed'];
 const FULL_REDIS = ['in-trouble', 'pipeline', 'redis'];
 const behind = sync('INCREMENTAL', BEHIND_MS);
 const orgsBehind = { ...behind, collection: 'orgs', progress: loaded('orgs', BEHIND_MS) } as const;
+const nothingProved = { ...sync('INCREMENTAL'), ...inconclusive };
 const shortSync = syncEnded({ ...sync('FULL'), ...inconclusive, short });
 const NEVER =
   'rollcall_last_complete_sync_timestamp_seconds{tenant="north",collection="orgs",mode="full"} 0\n';
@@ -190,9 +212,30 @@ describe('one health, asked in five ways', () => {
       [[syncEnded(sync('FULL'))], WELL],
     ],
     [
-      'an incremental sync that proved nothing is a reason, until a sync like it is complete',
-      [[syncEnded({ ...sync('INCREMENTAL'), ...inconclusive })], HUB, '190 of 250 rows'],
+      'two incremental syncs in a row that proved nothing are a reason, until a sync like them is complete',
+      [[syncEnded(nothingProved)], WELL],
+      [[syncEnded(nothingProved)], COLLECTION, '190 of 250 rows'],
       [[syncEnded(sync('INCREMENTAL'))], WELL],
+    ],
+    [
+      'a collection that alone gets no answer again and again leaves the hub ready, which answers others',
+      [[timedOut, requestDone('users'), timedOut, requestDone('users')], COLLECTION],
+      [[requestFailed('HUB_TIMEOUT'), timedOut, 16_000], COLLECTION, '(HUB_TIMEOUT)'],
+    ],
+    [
+      'a collection whose syncs fail twice in a row is marked, and leaves the process ready, until one ends',
+      [[refused('users')], WELL],
+      [[20_000, refused('users')], COLLECTION, FAILS, ...MARKED],
+      [[syncEnded(sync('INCREMENTAL'))], WELL, `rollcall_collection_in_trouble${USERS} 0`],
+    ],
+    [
+      'a hub that refuses all that it is asked for is not ready',
+      [[refused('users'), refused('users'), refused('orgs')], COLLECTION],
+      [[refused('orgs')], HUB],
+    ],
+    [
+      'a collection many of whose rows cannot be read is marked, and leaves the process ready',
+      [[manyRejects()], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read'],
     ],
     [
       'a sync in progress has the rows seen and expected, and is over when a full sync of some scopes ends, although its record is that of an incremental one',
@@ -217,14 +260,37 @@ describe('one health, asked in five ways', () => {
   });
 });
 
+it('a process that begins is starting, and not in trouble, until the hub has answered', async () => {
+  const world = boardOf(START_MS);
+  world.board.report('start', { why: 'it takes the tenant over', remedy: 'Wait.' });
+  await expectHealth(world, ['starting', 'load', 'start']);
+  world.emit({ type: 'owned', owner: 'vm-1' }, caughtUp('users', null), { type: 'session-opened' });
+  expect(await expectHealth(world, ['starting', 'load', 'start'])).toContain('the hub has not answered yet');
+  world.emit(requestDone('users'));
+  await expectHealth(world, ['loading', 'load']);
+});
+
+it('a process that is ready names the tenant that is not, and why', () => {
+  const board = new Board(configOf(['north', 'south'], ['users']), { version: '1', now: () => START_MS });
+  board.hold(['north', 'south']);
+  for (const event of [...opened, caughtUp('users', loaded('users', START_MS))]) board.note('north', event);
+  board.note('south', sessionFailed);
+  const since = '2026-11-20T12:00:00.000Z';
+  const redis = { tenant: 'south', part: 'redis', why: 'Redis is full (INDEX_REFUSED)', since };
+  expect(board.readiness()).toMatchObject({
+    ready: true,
+    reasons: [redis, { part: 'pipeline' }, { part: 'load' }],
+  });
+});
+
 it('a process without tenants is ready, unless it could not mirror the next one', () => {
   const { board } = boardOf(START_MS);
   board.hold([]);
-  expect(board.reasons()).toEqual([]);
+  expect(board.readiness().reasons).toEqual([]);
   board.report('redis', { why: 'away', remedy: 'look' });
-  expect(board.reasons()).toMatchObject([{ part: 'redis', why: 'away' }]);
+  expect(board.readiness().reasons).toMatchObject([{ part: 'redis', why: 'away' }]);
   board.report('redis', null);
-  expect(board.reasons()).toEqual([]);
+  expect(board.readiness().reasons).toEqual([]);
 });
 
 it('the health in a heartbeat is bounded, however long the messages of services are', () => {

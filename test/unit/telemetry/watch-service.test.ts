@@ -24,7 +24,8 @@ async function watch(...answers: readonly (typeof away | typeof refusal | null)[
   };
   const sleep = async (ms: number): Promise<void> => {
     longestMs = Math.max(longestMs, ms);
-    if (asked > 0) unready.push(board.reasons().flatMap((reason) => (reason.part === part ? [part] : [])));
+    if (asked > 0)
+      unready.push(board.readiness().reasons.flatMap((reason) => (reason.part === part ? [part] : [])));
     if (asked === answers.length) ending.abort();
   };
   await watchService(

@@ -38,7 +38,7 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     ...(isHeld && { deletions: { ...day, heldSinceMs } }),
   });
   const fullPull = { at: '04:00', timeZone: 'Europe/Oslo' };
-  const counts = { rowsLate: 0, rowsInKafka: null, rowsAtHub: null };
+  const counts = { rowsLate: 0, rowsNow: null, rejectsNow: null, failing: null, short: null };
   const sync = { isFilterMute: false, isWaiting: false, running: null };
   const incremental = { hasIncremental: true, deltaEveryMs: MINUTE_MS };
   return { collection, ...incremental, fullPull, progress, ...counts, ...sync, ...more };
@@ -139,8 +139,8 @@ it.each<Case>([
 it('the status of a tenant has all reasons, causes first, each with its remedy', () => {
   expect(statusOf([users], { reported, ...noOwner }).reasons).toMatchObject([
     { part: 'kafka', remedy: 'Start Kafka.' },
-    { part: 'hub' },
     { part: 'pipeline' },
+    { part: 'hub' },
   ]);
   const { reasons } = statusOf([facts('users', notLoaded)], without('users'));
   expect(reasons).toMatchObject([{ remedy: 'Check hub.baseUrl.' }]);
@@ -158,7 +158,7 @@ it('the status of a tenant shows of a collection the last sync, the last complet
   const rejecting = facts('users', { rejected: 1, rejectedSince: 4, isWaiting: true });
   const { collections } = statusOf([rejecting, ...derived(notLoaded)], without('absence-versions'));
   expect(collections[0]).toMatchObject({
-    rows: 598,
+    rowsThen: 598,
     rejected: 4,
     isWaiting: true,
     sync: { mode: 'INCREMENTAL', complete: true },
