@@ -8,14 +8,18 @@ const DOCS = new URL('../../docs/', import.meta.url);
 /** `rollcall help`: about a verb, or from the documents. `program` has the verb that is asked for. */
 export function helpCommand(program: Command): Command {
   return new Command('help')
-    .argument('[topic]', 'a verb; an error code or an alert; a page of the documents')
+    .argument(
+      '[topic]',
+      'a verb; an error code, an alert or a part that is not ready; <page> or <page>#<section>',
+    )
     .description(
       'Prints all about a verb, what to do about an error or an alert, or a page of the documents.',
     )
     .addHelpText('after', () => `\nPages: ${pages().join(', ')}`)
     .action((topic: string = 'rollcall') => {
       const verb = [program, ...program.commands].find((each) => each.name() === topic);
-      if (verb !== undefined) verb.outputHelp();
+      // A checkout also has the verb `hub`, which explains itself.
+      if (verb !== undefined && partOf(topic) === undefined) verb.outputHelp();
       else process.stdout.write(commandsHere(pageOn(topic)));
     });
 }
@@ -24,21 +28,39 @@ function pages(): string[] {
   return readdirSync(DOCS).flatMap((name) => (name.endsWith('.md') ? [name.slice(0, -'.md'.length)] : []));
 }
 
-/** The section of the runbooks on an error or an alert, or else a page. Throws `USAGE_INVALID`. */
+/** The section of the runbooks on an error or an alert, why a part is not ready, a page or its section. Throws `USAGE_INVALID`. */
 export function pageOn(topic: string): string {
-  const read = (page: string): string => readFileSync(new URL(`${page}.md`, DOCS), 'utf8');
-  const [, ...sections] = read('runbooks').split(/^(?=##+ )/m);
-  const section = sections.find((each) => each.slice('### '.length).split('\n', 1)[0] === topic);
-  const text = section ?? (pages().includes(topic) ? read(topic) : undefined);
+  const [page = '', anchor] = topic.split('#');
+  const text =
+    anchor === undefined
+      ? (sectionOf('runbooks', topic) ?? partOf(topic) ?? read(page))
+      : sectionOf(page, anchor);
   if (text !== undefined) return `${asCommands(text).trim()}\n`;
   throw new RollcallError('USAGE_INVALID', `There is no help on ${topic}`, {
     remedy: `"rollcall --help" lists the verbs. The pages are ${pages().join(', ')}.`,
   });
 }
 
+function read(page: string): string | undefined {
+  return pages().includes(page) ? readFileSync(new URL(`${page}.md`, DOCS), 'utf8') : undefined;
+}
+
+/** A section, by the anchor that links to it have. */
+function sectionOf(page: string, anchor: string): string | undefined {
+  const sections = read(page)?.split(/^(?=##+ )/m);
+  const title = new RegExp(`^#+ ${anchor.replaceAll(/\W/g, '\\W+')}\\W*\n`, 'i');
+  return sections?.find((section) => title.test(section));
+}
+
+/** What makes a part of a tenant not ready. */
+function partOf(name: string): string | undefined {
+  const items = sectionOf('operations', 'what-is-not-ready')?.split(/^(?=- )/m);
+  return items?.find((item) => item.startsWith(`- \`${name}\`:`));
+}
+
 /** Links between documents as the commands that print what they lead to. */
 function asCommands(markdown: string): string {
   return markdown
-    .replaceAll(/\[([^\]]+)\]\(([a-z-]+)\.md(#[^)]*)?\)/g, '$1 (rollcall help $2)')
+    .replaceAll(/\[([^\]]+)\]\(([a-z-]+)\.md(#[^)]*)?\)/g, '$1 (rollcall help $2$3)')
     .replaceAll(/\[([^\]]+)\]\(#[\w-]+\)/g, '$1');
 }

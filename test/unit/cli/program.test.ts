@@ -28,7 +28,7 @@ const throws = (error: Error) => async (): Promise<never> => {
 const shows = async ({ output, configPath, args }: Verb) => output.data({ configPath, args });
 const VERBS: Verbs = {
   ...verb(
-    'load',
+    'read',
     async ({ loadConfig }) => void loadConfig(),
     (it) => it.argument('[name]'),
   ),
@@ -70,10 +70,10 @@ async function run(
 it('help says what the program does, how it ends and how to begin, without loading a verb; of one verb, in both spellings', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
-  for (const word of ['Mirrors an Education', 'Exit codes:', 'Examples:', 'verb load', '--config'])
+  for (const word of ['Mirrors an Education', 'Exit codes:', 'Examples:', 'verb read', '--config'])
     expect(stdout).toContain(word);
-  const [first, second] = [await run(['load', '--help']), await run(['help', 'load'])];
-  expect(first.stdout).toContain('All about load.');
+  const [first, second] = [await run(['read', '--help']), await run(['help', 'read'])];
+  expect(first.stdout).toContain('All about read.');
   expect(second.stdout).toBe(first.stdout);
   expect((await run(['--version'])).stdout).toMatch(
     /^rollcall \d+\.\d+\.\d+ \(Node \d+\.\d+\.\d+, \S+ \S+\)\n$/,
@@ -81,9 +81,9 @@ it('help says what the program does, how it ends and how to begin, without loadi
 });
 
 it.each([
-  [['lod'], /unknown command 'lod'[^]*load[^]*→ rollcall --help/],
-  [['load', '--bogus'], /unknown option '--bogus'[^]*→ rollcall load --help/],
-  [['load', 'a', 'b'], /too many arguments[^]*→ rollcall load --help/],
+  [['rad'], /unknown command 'rad'[^]*read[^]*→ rollcall --help/],
+  [['read', '--bogus'], /unknown option '--bogus'[^]*→ rollcall read --help/],
+  [['read', 'a', 'b'], /too many arguments[^]*→ rollcall read --help/],
 ])('wrong use ends with 2 and points to the help: %j', async (args, expected) => {
   expect(await run(args)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(expected) });
 });
@@ -110,7 +110,7 @@ describe('an error', () => {
 describe('the exit code', () => {
   it("is 2 for wrong use or a wrong configuration, 3 for a person's decision, 1 for a failure even then", async () => {
     expect((await run(['person'])).code).toBe(3);
-    expect((await run(['load', '--config', '/nowhere.yaml'])).code).toBe(2);
+    expect((await run(['read', '--config', '/nowhere.yaml'])).code).toBe(2);
     expect([{}, { needsPerson: true }, { hasFailed: true, needsPerson: true }].map(exitCode)).toEqual([
       0, 3, 1,
     ]);

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { command as hub } from '../../../reference-hub/verb.ts';
 import { helpCommand, pageOn } from '../../../src/cli/help.ts';
 import { VERBS } from '../../../src/cli/verbs.ts';
+import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC } from '../../../src/model/collections.ts';
 
 const checkout = fileURLToPath(new URL('../../../', import.meta.url));
@@ -90,6 +91,13 @@ it.each(['README.md', 'CONTRIBUTING.md'])('%s names only scripts of package.json
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const named = [...read(document).matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name = '']) => name);
   expect([named.length > 0, named.filter((name) => !(name in scripts))]).toEqual([true, []]);
+});
+
+it('what "rollcall help" prints of pages, sections and parts names only topics that it knows, too', () => {
+  const asked = new Set([...TENANT_PARTS, 'stop', 'runbooks', 'operations', 'decide', 'contract']);
+  for (const topic of asked)
+    for (const [, next = ''] of pageOn(topic).matchAll(/rollcall help ([\w#-]+)/g)) asked.add(next);
+  expect(asked.size).toBeGreaterThan(40);
 });
 
 const GLOBAL_OPTIONS = ['--config', '--help', '--json', '--no-color', '--version'];
