@@ -177,7 +177,10 @@ export class Board {
       const own = this.#tenants.get(tenant);
       const other = heard?.get(tenant);
       if (own === undefined && other === undefined) return [];
-      const status = own?.status() ?? other?.health ?? tenantStatus({ ...UNKNOWN, ...other, tenant, nowMs });
+      // While this process joins, nobody may mirror a tenant yet.
+      const joining = this.#noGroup?.part === 'start' ? { reported: [this.#noGroup] } : {};
+      const unowned = { ...UNKNOWN, ...joining, ...other, tenant, nowMs };
+      const status = own?.status() ?? other?.health ?? tenantStatus(unowned);
       const collections = own && detailed.includes(tenant) ? status.collections : undefined;
       return [{ ...status, isHere: own !== undefined, collections }];
     });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { overviewOf, type TenantState } from '../../../src/core/health/tenant-status.ts';
+import type { ReadHeartbeats } from '../../../src/core/health/tenant-facts.ts';
+import { Board } from '../../../src/telemetry/board.ts';
 import { COLLECTIONS } from '../../../src/model/collections.ts';
 import { caughtUp, configOf, loaded } from './support/board-of.ts';
 import { fiveProcesses } from './support/five-processes.ts';
@@ -100,6 +102,15 @@ describe('the tenants of five processes, seen from one', () => {
       expect.stringContaining('1 needing a person, 3 in trouble'),
       true,
     ]);
+  });
+
+  it('are starting, and not without a process, while this one joins the group and no other mirrors them', async () => {
+    const { configuration } = await fiveProcesses(START_MS, 2);
+    const read: ReadHeartbeats = async (ids) => ids.map(() => null);
+    const board = new Board(configuration, { version: '1', now: () => START_MS, read });
+    expect(await board.json()).toMatchObject({ summary: '2 tenants: 2 starting' });
+    board.reportNoGroup({ why: 'Kafka is away', remedy: 'Start it.' });
+    expect(await board.json()).toMatchObject({ summary: '2 tenants: 2 in trouble' });
   });
 
   it('are left out while Redis takes no writes, fails or does not answer, and not called dead; the own ones are shown', async () => {
