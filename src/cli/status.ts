@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
+import type { TenantConfig } from '../config.ts';
 import type { CollectionStatus } from '../core/health/collection-status.ts';
 import { heardOf, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
 import type { Heard, TenantStatus } from '../core/health/tenant-status.ts';
@@ -8,6 +8,7 @@ import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/w
 import { describeError, RollcallError } from '../errors.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
 import type { Assembly } from '../session/assemble.ts';
+import { monitorsOf } from '../telemetry/collection-monitor.ts';
 import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
@@ -111,23 +112,10 @@ function fromLog(
     deltaOverlapMs: tenant.deltaOverlapMs,
     owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
     nowMs,
-    collections: enabledCollections(tenant).map(({ name, keyset }) => {
-      const { deltaEveryMs, fullPull } = collectionSettings(tenant, name);
-      return {
-        collection: name,
-        hasIncremental: keyset,
-        deltaEveryMs,
-        fullPull,
-        progress: known?.progress.get(name) ?? null,
-        rowsLate: 0,
-        isFilterMute: false,
-        rowsNow: null,
-        rejectsNow: null,
-        failing: null,
-        short: null,
-        isWaiting: false,
-        running: null,
-      };
+    collections: [...monitorsOf(tenant)].map(([name, monitor]) => {
+      const progress = known?.progress.get(name);
+      if (progress !== undefined) monitor.setProgress(progress);
+      return monitor.facts();
     }),
   });
 }

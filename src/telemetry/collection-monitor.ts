@@ -1,6 +1,8 @@
+import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
 import type { CollectionFacts, NotReady, RunningSync } from '../core/health/tenant-facts.ts';
 import type { Shortfall } from '../core/deletions/evidence.ts';
 import { describeError, isFromHub, RollcallError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
 import type { Progress, SyncMode } from '../model/progress.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 
@@ -46,7 +48,7 @@ export class CollectionMonitor {
     this.#settings = settings;
   }
 
-  /** Notes the progress of a derived collection; its syncs are those of its source. */
+  /** Notes progress that no sync of its own reports: of a derived collection, or from the log. */
   setProgress(progress: Progress): void {
     this.progress = progress;
   }
@@ -155,6 +157,17 @@ export class CollectionMonitor {
     this.isLost = false;
     this.completedMs[stats.mode] = nowMs;
   }
+}
+
+/** One for each collection of a tenant; they know nothing yet. */
+export function monitorsOf(config: TenantConfig): ReadonlyMap<CollectionName, CollectionMonitor> {
+  return new Map(
+    enabledCollections(config).map(({ name, keyset }) => {
+      const { deltaEveryMs, fullPull } = collectionSettings(config, name);
+      const settings = { collection: name, hasIncremental: keyset, deltaEveryMs, fullPull };
+      return [name, new CollectionMonitor(settings)];
+    }),
+  );
 }
 
 /** The failure with its code, which `rollcall help` explains. */

@@ -1,4 +1,4 @@
-import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
+import type { TenantConfig } from '../config.ts';
 import { ApiWatch, OF_WHOLE_HUB } from '../core/health/api-watch.ts';
 import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
@@ -7,7 +7,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { CollectionMonitor, reasonOf, type Reason } from './collection-monitor.ts';
+import { type CollectionMonitor, monitorsOf, reasonOf, type Reason } from './collection-monitor.ts';
 
 /** A commit that waited for no quota. */
 const FAST_MS = 1_000;
@@ -50,13 +50,7 @@ export class TenantMonitor {
     this.tenant = config.id;
     this.#deltaOverlapMs = config.deltaOverlapMs;
     this.#now = now;
-    this.#collections = new Map(
-      enabledCollections(config).map(({ name, keyset }) => {
-        const { deltaEveryMs, fullPull } = collectionSettings(config, name);
-        const settings = { collection: name, hasIncremental: keyset, deltaEveryMs, fullPull };
-        return [name, new CollectionMonitor(settings)];
-      }),
-    );
+    this.#collections = monitorsOf(config);
   }
 
   /** Sets why a part is not ready, in place of the reason before; null: it is ready again. Returns whether that is new. */
