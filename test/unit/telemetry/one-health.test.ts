@@ -102,7 +102,8 @@ const timedOut = { ...refused('users'), error: timeout } as PipelineEvent;
 const manyRejects = (): PipelineEvent => {
   const progress = loaded('users', START_MS);
   const full = { syncId: 'p1', startedAtMs: START_MS, offsets: {}, rowsWithheld: 0 };
-  const lastCompleteFull = { ...full, rows: 148, rowsRejected: 62 };
+  const found = { rows: 148, rowsNotFound: 0, rowsWithoutId: 0, rowsRejected: 62 };
+  const lastCompleteFull = { ...full, ...found };
   return { ...syncEnded(sync('INCREMENTAL')), rejects: 62, progress: { ...progress, lastCompleteFull } };
 };
 const inconclusive = { outcome: 'inconclusive', why: '190 of 250 rows came' } as const;
