@@ -93,9 +93,10 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
   const isShort = (key: string): boolean => verdictOf(key)?.kind === 'short';
   const unseen = (test: (key: string) => boolean): Promise<FoundKeys> =>
     writer.read((table) => table.unseen('rows', sync, (key) => !empty.has(key) && test(key)));
-  const found = await unseen((key) => counts(key) || isShort(key));
   const isInDoubt = [...verdicts.values()].some(({ kind }) => kind === 'nameless' || kind === 'inconclusive');
   const inDoubt = isInDoubt ? (await unseen((key) => !counts(key) && !isShort(key))).count : 0;
+  // Last, so that little time passes until the commit in which another sync may see a row.
+  const found = await unseen((key) => counts(key) || isShort(key));
   sync.stats.rowsNotFound = found.count + inDoubt + empty.size;
   const before = writer.committed.settled.deletions;
   const removed = removedToday(own, writer.progress?.deletions);

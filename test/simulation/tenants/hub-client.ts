@@ -3,6 +3,7 @@ import type { PagingMode } from '../../../src/core/hub-events.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 import { asListed } from '../parts/listed-pages.ts';
+import { withOther } from '../parts/with-other.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import { jsonOf, type HubVersion } from '../chains/hub-version.ts';
 import type { RowCollection, TenantHub } from './tenant-hub.ts';
@@ -71,6 +72,11 @@ class Walk {
   }
 }
 
+export interface Shown {
+  readonly atMs: number;
+  readonly to: number;
+}
+
 /**
  * The hub as a process reads it, page by page while it changes. Any request may fail, and any scan may go wrong in its own
  * way: it ends among the rows, is empty, has no list, counts wrongly or not at all, or repeats itself.
@@ -83,8 +89,8 @@ export class HubClient implements Hub {
   readonly saidEmpty = new Map<string, number>();
   /** Those of another tenant's hub included: what it does not list is missed as well. */
   readonly scans: FullScan[];
-  /** By collection, scope and id: when a page showed the row. */
-  readonly shown = new Map<string, number[]>();
+  /** By collection, scope and id: when a page showed the row, and to which process. */
+  readonly shown = new Map<string, Shown[]>();
   readonly #at: Surroundings;
   readonly #hub: TenantHub;
   readonly #manner: HubManner;
@@ -104,7 +110,12 @@ export class HubClient implements Hub {
     this.#happened = happened;
   }
 
-  async *readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
+  /** The hub as that process reads it. */
+  readBy(process: number): Hub {
+    return withOther<Hub>(this, { readPages: (options) => this.readPages(options, process) });
+  }
+
+  async *readPages(options: ReadOptions, process = 0): AsyncGenerator<HubPage, ScanEnd> {
     const walk = new Walk(this.#nextLie(options));
     for (let isFirst = true; ; isFirst = false) {
       const { page, count, rest } = await this.#counted(() => this.#request(options, walk));
@@ -112,7 +123,7 @@ export class HubClient implements Hub {
       if (page === null) return this.#end(walk, 'missing-list', options);
       if (count === 0 && !isFirst) return this.#end(walk, 'empty-page', options);
       walk.rows += count;
-      this.#note(options, walk, page);
+      this.#note({ ...options, process }, walk, page);
       yield page;
       if (count === 0) return this.#end(walk, 'no-rows', options);
       if (walk.lie === 'same page') return this.#end(walk, 'repeated-page', options);
@@ -137,14 +148,18 @@ export class HubClient implements Hub {
     });
   }
 
-  #note({ collection: { name }, parentId = '' }: ReadOptions, walk: Walk, { rows }: HubPage): void {
+  #note(
+    { collection: { name }, parentId = '', process: to }: ReadOptions & { process: number },
+    walk: Walk,
+    { rows }: HubPage,
+  ): void {
     for (const row of rows) {
       const id = (row as { sourcedId: string }).sourcedId;
       walk.ids.add(id);
       const key = `${name} ${parentId} ${id}`;
       const times = this.shown.get(key) ?? [];
       this.shown.set(key, times);
-      times.push(this.#at.time.now());
+      times.push({ atMs: this.#at.time.now(), to });
     }
     if (rows.length === 0 && name === 'class-students')
       this.saidEmpty.set(parentId, (this.saidEmpty.get(parentId) ?? 0) + 1);

@@ -4,6 +4,7 @@ import type { ClassStudents } from '../../../src/core/class-students.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
 import { AFTERSCHOOL_USERS, isNamed } from './afterschools.ts';
 import type { CommittedRecord } from './broker.ts';
+import type { Shown } from './hub-client.ts';
 import { GUARD } from './tenant-parts.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
@@ -76,8 +77,8 @@ function problemsOfMisses(world: TenantWorld, removal: Removal): string[] {
   // No scan speaks for a class that is gone, or for an afterschool that is not named.
   if (collection === 'class-students' || !isNamed(world, { topic: collection, key }, by)) return [];
   const [scope, id] = scopeOf(collection, key);
-  // A page after which its session committed nothing was not taken in.
-  const isDecided = (shownMs: number): boolean =>
+  // A page after which the session that read it committed nothing was not taken in.
+  const isDecided = ({ atMs: shownMs, to }: Shown): boolean =>
     shownMs <= atMs - DECIDED_BEFORE_MS &&
     broker.transactions
       .slice(0, transaction)
@@ -85,10 +86,10 @@ function problemsOfMisses(world: TenantWorld, removal: Removal): string[] {
         ({ progress, by: writer, committedAtMs }) =>
           progress.collection === collection &&
           committedAtMs > shownMs &&
-          (world.processStarts[writer - 1] ?? Infinity) <= shownMs &&
+          writer === to &&
           !(world.failures.get(writer) ?? []).some((each) => shownMs <= each && each < committedAtMs),
       );
-  const shownMs = shownAt(world, collection, key).findLast(isDecided) ?? 0;
+  const shownMs = shownAt(world, collection, key).findLast(isDecided)?.atMs ?? 0;
   const scans = scansOf(world, collection, scope, atMs).filter(
     ({ endedAtMs, ids }) => endedAtMs > shownMs && !ids.has(id),
   );
@@ -141,7 +142,7 @@ function problemsOfEndedHolds(world: TenantWorld, collection: CollectionName): s
     const sinceMs = held.atMs - DECIDED_BEFORE_MS;
     const isGiven = approvals.some(({ atMs }) => atMs >= sinceMs && atMs <= committedAtMs);
     const gone = held.missing.filter(
-      (key) => present.has(key) && !shownAt(world, collection, key).some((each) => each >= sinceMs),
+      (key) => present.has(key) && !shownAt(world, collection, key).some((each) => each.atMs >= sinceMs),
     );
     if (!isGiven && gone.length > 0)
       problems.push(`a hold ended although rows are missing still: ${collection}`);
@@ -196,8 +197,7 @@ function scansOf({ client }: TenantWorld, collection: CollectionName, scope: str
   );
 }
 
-/** When pages showed a row, ms since the epoch. */
-function shownAt({ client }: TenantWorld, collection: CollectionName, key: string): readonly number[] {
+function shownAt({ client }: TenantWorld, collection: CollectionName, key: string): readonly Shown[] {
   return client.shown.get([collection, ...scopeOf(collection, key)].join(' ')) ?? [];
 }
 

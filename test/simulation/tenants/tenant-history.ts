@@ -316,7 +316,6 @@ class TenantHistory extends TenantWorld {
 
   #start(whose: 'own' | 'any' = 'any', mustNameOthers = false): SimulatedProcess {
     const number = this.processes.length + 1;
-    this.processStarts.push(this.at.time.now());
     const before = this.afterschoolsOf(number - 1);
     const afterschools = nextAfterschools(before, this.at.random, mustNameOthers);
     this.afterschools.push(afterschools);
@@ -405,7 +404,7 @@ class TenantHistory extends TenantWorld {
     if (isMisled) this.count("another tenant's hub");
     const hub: Hub = isMisled
       ? new HubClient(at, this.foreign, this.manner, () => undefined, client.scans)
-      : client;
+      : client.readBy(number);
     const happened = (what: string): void => this.count(what);
     const log = new BrokerLog({
       at,

@@ -51,7 +51,6 @@ export class TenantWorld {
   /** Null: they are not mirrored. */
   readonly absences: MirroredAbsences | null = null;
   readonly processes: SimulatedProcess[] = [];
-  readonly processStarts: number[] = [];
   /** When sessions of a process failed, by its number: what they had read is lost. */
   readonly failures = new Map<number, number[]>();
   readonly fullStarts = new Map<CollectionName, number[]>();
