@@ -31,7 +31,8 @@ export interface ReadOptions {
 const STALLED_AFTER_MS = 60_000;
 /** A transaction that stays open longer belongs to a process that died before its commit. */
 const DECIDED_WITHIN_MS = 10_000;
-const ATTEMPTS = 5;
+/** Attempts in a row that read nothing. */
+const FRUITLESS_ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 500;
 
 /**
@@ -44,7 +45,7 @@ const BETWEEN_ATTEMPTS_MS = 500;
  */
 export async function readStretches(options: ReadOptions): Promise<void> {
   const reader = new StretchReader(options);
-  for (let attempt = 1; !reader.isDone; attempt += 1) {
+  while (!reader.isDone) {
     options.signal.throwIfAborted();
     try {
       await reader.attempt();
@@ -55,8 +56,9 @@ export async function readStretches(options: ReadOptions): Promise<void> {
         { operation: 'Read', on: 'group', names: [`${options.groupIdPrefix}.catch-up.*`] },
       ]);
       // A coordinator that is still loading, or a leader that moved: the next attempt continues where this one stopped.
-      if (attempt === ATTEMPTS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
-      await delay(BETWEEN_ATTEMPTS_MS * attempt);
+      reader.fruitless += 1;
+      if (reader.fruitless === FRUITLESS_ATTEMPTS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
+      await delay(BETWEEN_ATTEMPTS_MS * reader.fruitless, undefined, options).catch(() => undefined);
     }
   }
 }
@@ -72,6 +74,8 @@ class StretchReader {
   /** Original ends of the stretches that were extended by undecided records. */
   readonly #stableEnds = new Map<string, number>();
   readonly #positions = new Map<string, number>();
+  /** Failed attempts since something was read. */
+  fruitless = 0;
 
   constructor(options: ReadOptions) {
     this.#options = options;
@@ -139,7 +143,10 @@ class StretchReader {
       // Records of other writers may still arrive for a partition that is read to its end.
       if (stretch === undefined) return;
       const position = Number(payload.lastOffset) + 1;
-      if (position > (this.#positions.get(name) ?? -1)) lastProgressAtMs = performance.now();
+      if (position > (this.#positions.get(name) ?? -1)) {
+        lastProgressAtMs = performance.now();
+        this.fruitless = 0;
+      }
       this.#positions.set(name, position);
       if (position >= stretch.to) this.#open.delete(name);
       if (this.isDone) ended.resolve();

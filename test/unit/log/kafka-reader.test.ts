@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kafka, KafkaMessage } from 'kafkajs';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readStretches } from '../../../src/log/kafka-reader.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -9,6 +10,7 @@ afterEach(() => void vi.useRealTimers());
 function laggingTopics(highWatermarks: Readonly<Record<string, number>>) {
   const listeners = new Map<string, (event: unknown) => void>();
   const ends = new Map<string, number>();
+  let attempts = 0;
   let eachBatch = (_payload: unknown): Promise<void> => Promise.resolve();
   const nothing = () => Promise.resolve();
   const consumer = {
@@ -18,10 +20,15 @@ function laggingTopics(highWatermarks: Readonly<Record<string, number>>) {
     subscribe: nothing,
     disconnect: nothing,
     seek: () => undefined,
-    run: async (options: { eachBatch: typeof eachBatch }) => void ({ eachBatch } = options),
+    run: async (options: { eachBatch: typeof eachBatch }) => {
+      ({ eachBatch } = options);
+      attempts += 1;
+    },
   };
   return {
+    attempts: () => attempts,
     kafka: { consumer: () => consumer } as unknown as Kafka,
+    crash: () => listeners.get('crash')?.({ payload: { error: new Error('a leader moved') } }),
     async stableEndMovesTo(end: number, topic: string): Promise<void> {
       const next = ends.get(topic) ?? 0;
       const offsets = Array.from({ length: end - next }, (_, at) => String(next + at));
@@ -76,4 +83,39 @@ it('reading up to an end stops at the stable end while others keep committing be
     await vi.advanceTimersByTimeAsync(5_000);
   }
   expect(seen.isOver).toBe(true);
+});
+
+/** They take no time to speak of. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn();
+}
+
+describe('attempts to read', () => {
+  const begin = (signal = new AbortController().signal) => {
+    const topics = laggingTopics({});
+    const stretches = [{ topic: 'progress', partition: 0, from: 0, to: 6 }];
+    const onMessages = () => Promise.resolve();
+    const reading = readStretches({ kafka: topics.kafka, groupIdPrefix: 'p', stretches, onMessages, signal });
+    return { topics, outcome: reading.catch((error: unknown) => error) };
+  };
+
+  it('are not counted while they read something', async () => {
+    const { topics, outcome } = begin();
+    for (let end = 1; end <= 6; end += 1) {
+      await vi.waitFor(() => expect(topics.attempts()).toBe(end));
+      await topics.stableEndMovesTo(end, 'progress');
+      topics.crash();
+    }
+    expect(await outcome).toBeUndefined();
+  });
+
+  it('end with the signal, also in the pause between two', async () => {
+    const stop = new AbortController();
+    const { topics, outcome } = begin(stop.signal);
+    await vi.waitFor(() => expect(topics.attempts()).toBe(1));
+    topics.crash();
+    await turns(50);
+    stop.abort('stopping');
+    expect(await Promise.race([outcome, turns(50)])).toBe('stopping');
+  });
 });
