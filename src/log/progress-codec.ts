@@ -84,14 +84,18 @@ export function headerFieldsOf(headers: IHeaders | undefined): HeaderFields {
     firstLoad: textOf(FIRST_LOAD_HEADER) === 'over' ? 'over' : undefined,
     absenceState: textOf(STATE_HEADER),
     schemaIds: textOf(SCHEMAS_HEADER)?.split(',').map(Number),
-    deletions: readDeletions(textOf(DELETIONS_HEADER)),
+    deletions: jsonObject<DeletionState>(textOf(DELETIONS_HEADER)),
   };
 }
 
-/** Only Rollcall writes the header, so what is no JSON was written by another program and counts as absent. */
-function readDeletions(header: string | undefined): DeletionState | undefined {
+/**
+ * The object that a header has as JSON. Only Rollcall writes these headers, so anything else was written by another program and
+ * counts as absent.
+ */
+export function jsonObject<T extends object>(header: { toString(): string } | undefined): T | undefined {
   try {
-    return header === undefined ? undefined : (JSON.parse(header) as DeletionState);
+    const value: unknown = header === undefined ? undefined : JSON.parse(String(header));
+    return typeof value === 'object' && value !== null ? (value as T) : undefined;
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@ import { topicName } from '../model/topic-names.ts';
 import { isFramed } from './framing.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
-import { headerFieldsOf, OWNER_KEY, progressOf, type ProgressValue } from './progress-codec.ts';
+import { headerFieldsOf, jsonObject, OWNER_KEY, progressOf, type ProgressValue } from './progress-codec.ts';
 import type { Registry } from './registry.ts';
 import { UndecodableRecord } from './registry-errors.ts';
 import { fetchOffsets, listTopics } from './topic-offsets.ts';
@@ -64,7 +64,7 @@ export class LoggedTenant {
       this.ownedSinceMs = value?.ownedSince ?? null;
       this.ownerOffset = Number(offset);
       this.ownerSchemaId = isFramed(framed) ? framed.readInt32BE(1) : null;
-      this.partitions = JSON.parse(String(headers?.[PARTITIONS_HEADER] ?? '{}'));
+      this.partitions = jsonObject<Record<string, number>>(headers?.[PARTITIONS_HEADER]) ?? {};
     }
     if (name === null) return;
     if (value === null) {

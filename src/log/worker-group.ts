@@ -4,6 +4,7 @@ import { RollcallError } from '../errors.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
 import { clusterOf, type JoinedGroup, type KafkaBroker, type KafkaCluster } from './kafka-cluster.ts';
 import { innermost, kafkaError } from './kafka-errors.ts';
+import { jsonObject } from './progress-codec.ts';
 
 /** What a worker is to mirror from now on. */
 export interface Assignment {
@@ -293,7 +294,7 @@ function encoded(value: object): Buffer {
 
 /** What another worker, perhaps of another version, has written. */
 function fieldsOf(bytes: Buffer): Readonly<Record<string, unknown>> {
-  return bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Readonly<Record<string, unknown>>);
+  return jsonObject<Readonly<Record<string, unknown>>>(bytes) ?? {};
 }
 
 /** A list of names; empty where there is none. */

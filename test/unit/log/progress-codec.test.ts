@@ -1,11 +1,14 @@
+import type { KafkaMessage } from 'kafkajs';
 import { expect, it } from 'vitest';
 import {
+  headerFieldsOf,
   progressHeaders,
   progressOf,
   progressValue,
   type ProgressValue,
 } from '../../../src/log/progress-codec.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { LoggedTenant } from '../../../src/log/progress-reader.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 import { DERIVED_COLLECTIONS } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
@@ -31,6 +34,21 @@ it('a record of the owner is no progress of a collection', () => {
   const value = avro.fromBuffer(avro.toBuffer({ collection: '@owner', ...owner }));
   expect(value).toMatchObject(owner);
   expect(progressOf(value, {})).toBeNull();
+});
+
+it('a header of another program, which is no JSON or no object, counts as absent', async () => {
+  for (const header of ['{', 'null', '7']) {
+    expect(headerFieldsOf({ ce_deletions: header }).deletions).toBeUndefined();
+    const tenant = new LoggedTenant(async () => ({ collection: '@owner', owner: 'x', ownedSince: 1 }));
+    const message = {
+      key: '@owner',
+      value: Buffer.alloc(9),
+      headers: { ce_partitions: header },
+      offset: '0',
+    };
+    await tenant.add(message as unknown as KafkaMessage);
+    expect([tenant.owner, tenant.partitions]).toEqual(['x', {}]);
+  }
 });
 
 it('each record of progress in a transaction has a ce_id of its own', () => {
