@@ -58,10 +58,11 @@ function reachedBy(last: Offsets, indexed: Offsets): boolean {
 }
 
 /**
- * Whether topics hold less than was committed to them, because they were deleted, recreated, emptied or cut off. The
- * missing records must then be republished. Compaction alone does not move the first offset of a partition.
+ * The first partition that holds less than was committed to it, as `<topic>/<partition>`, because its topic was deleted, recreated,
+ * emptied or cut off; undefined if none does. The missing records must then be republished. Compaction alone does not move the
+ * first offset of a partition.
  */
-export function hasLostRecords(options: {
+export function lostPartition(options: {
   /** Last committed offset, by `<topic>/<partition>`. */
   offsets: Offsets;
   /** Next offset to be written, likewise. */
@@ -73,11 +74,11 @@ export function hasLostRecords(options: {
    * that does not begin at 0 counts as one that has lost records.
    */
   knownFirstOffsets?: Offsets | undefined;
-}): boolean {
+}): string | undefined {
   const { offsets, nextOffsets, firstOffsets, knownFirstOffsets = {} } = options;
-  return Object.entries(offsets).some(
-    ([partition, last]) =>
-      (nextOffsets[partition] ?? 0) <= last ||
+  return Object.keys(offsets).find(
+    (partition) =>
+      (nextOffsets[partition] ?? 0) <= (offsets[partition] ?? 0) ||
       (firstOffsets[partition] ?? 0) > (knownFirstOffsets[partition] ?? 0),
   );
 }

@@ -1,6 +1,7 @@
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import { MAPPING_HEADER } from '../core/cloud-events.ts';
 import type { RollIntervals } from '../core/segment-rolls.ts';
+import { RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
 import { headerOf } from './fetched-batch.ts';
@@ -10,7 +11,7 @@ import type { LoggedRecord, LogReading, TopicRange } from './log.ts';
 import { describeSettings } from './topic-settings.ts';
 import { LoggedTenant, type DecodeProgress } from './progress-reader.ts';
 import type { EndMarkers } from './tenant-producer.ts';
-import { fetchOffsets } from './topic-offsets.ts';
+import { fetchOffsets, listTopics } from './topic-offsets.ts';
 
 /** Where a broker reports no setting: the contract allows no longer time. */
 const DAY_MS = 24 * 3_600_000;
@@ -29,6 +30,8 @@ export class TenantTopics {
   /** Also the tenant's transactional id, and the beginning of the names of temporary groups. */
   protected readonly id: string;
   readonly #options: TenantTopicsOptions;
+  /** Names of the topics whose offsets were asked for. */
+  readonly #asked = new Set<string>();
   #isConnected = false;
 
   constructor(options: TenantTopicsOptions) {
@@ -68,12 +71,18 @@ export class TenantTopics {
 
   async ranges(suffixes: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     await this.connect();
-    return Promise.all(
-      suffixes.map(async (topic) => ({
-        topic,
-        partitions: await fetchOffsets(this.admin, this.name(topic)),
-      })),
-    );
+    for (const topic of suffixes) this.#asked.add(this.name(topic));
+    const ranges = suffixes.map(async (topic) => ({
+      topic,
+      partitions: await fetchOffsets(this.admin, this.name(topic)),
+    }));
+    return Promise.all(ranges).catch(async (error: RollcallError) => {
+      if (error.code !== 'KAFKA_TOPIC_MISSING') throw error;
+      // kafkajs asks for all topics that it was ever asked for, and does not say which one is missing.
+      const missing = this.#asked.difference(new Set(await listTopics(this.admin)));
+      const message = missing.size === 0 ? error.message : `Kafka has no topic ${[...missing].join(', ')}`;
+      throw new RollcallError(error.code, message, { remedy: error.remedy, cause: error });
+    });
   }
 
   async rollIntervals(suffixes: readonly TopicSuffix[]): Promise<RollIntervals> {

@@ -1,4 +1,4 @@
-import { hasLostRecords } from '../core/index-recovery.ts';
+import { lostPartition } from '../core/index-recovery.ts';
 import { STATE_TOPIC, type DerivedCollection, type TopicSuffix } from '../model/collections.ts';
 import { allOffsets, offsetsOf, offsetsWithout, type Progress } from '../model/progress.ts';
 import type { IndexPosition } from '../state/index-store.ts';
@@ -25,7 +25,7 @@ export function findTopicLosses(options: KnownTopics): ReadonlySet<TopicSuffix> 
   const lost = new Set<TopicSuffix>();
   const changelog = derived.size > 0 ? [STATE_TOPIC] : [];
   for (const suffix of [progress.collection, 'rejects' as const, ...derived.keys(), ...changelog]) {
-    if (hasLostRecords({ ...ends, offsets: offsetsOf(offsets, suffix), knownFirstOffsets })) lost.add(suffix);
+    if (lostPartition({ ...ends, offsets: offsetsOf(offsets, suffix), knownFirstOffsets })) lost.add(suffix);
   }
   return lost;
 }

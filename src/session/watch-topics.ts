@@ -1,4 +1,4 @@
-import { hasLostRecords } from '../core/index-recovery.ts';
+import { lostPartition } from '../core/index-recovery.ts';
 import { RollcallError } from '../errors.ts';
 import { RecordsLost } from '../log/kafka-errors.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -25,17 +25,16 @@ export async function requireRecords(
   signal: AbortSignal,
 ): Promise<void> {
   // Take the writers' offsets before the ends: a commit in between can only move the ends forward.
-  const known = [...writers].map(([collection, writer]) => ({
-    collection,
+  const known = [...writers.values()].map((writer) => ({
     offsets: writer.committed.offsets,
     knownFirstOffsets: writer.committed.firstOffsets,
   }));
   const topics = new Set(known.flatMap(({ offsets }) => Object.keys(offsets).map(suffixOf)));
   for (let waitedMs = 0; ; waitedMs += MARKERS_POLL_MS) {
     const ends = await readEnds(tenant, [...topics]);
-    const lost = known.find((each) => hasLostRecords({ ...ends, ...each }));
+    const [lost] = known.flatMap((each) => lostPartition({ ...ends, ...each }) ?? []);
     if (lost === undefined) return;
-    if (waitedMs >= MARKERS_WITHIN_MS) throw new RecordsLost(`A topic of ${lost.collection}`);
+    if (waitedMs >= MARKERS_WITHIN_MS) throw new RecordsLost(lost.slice(0, lost.lastIndexOf('/')));
     await tenant.runtime.sleep(MARKERS_POLL_MS, signal);
   }
 }
