@@ -40,6 +40,11 @@ export function overlapsEnough(read: {
 
 /** Published rows to ask the hub for; a hub that shows none of them serves another tenant. */
 const ROWS_ASKED = 3;
+/** A collection that has grown many times over brings such pages one after another: so many at most are accepted by one answer. */
+const PAGES_PER_ANSWER = 10;
+
+/** The keys that a sync asks for, chosen once: rows that it has published since may be another tenant's. */
+type ProofKeys = Map<MirroredCollection, readonly string[]>;
 
 /** Requests by the keys of other rows, or by student, cannot return another tenant's rows. */
 function mayBeForeign({ source }: MirroredCollection): boolean {
@@ -50,17 +55,24 @@ function mayBeForeign({ source }: MirroredCollection): boolean {
  * Whether the hub still has this tenant's rows: those of the collection, or of another one if it has too few. True where none
  * has enough. Throws errors that concern the hub, not a single request.
  */
-export async function showsOwnRows(own: MirroredCollection, signal: AbortSignal): Promise<boolean> {
+export async function showsOwnRows(
+  own: MirroredCollection,
+  signal: AbortSignal,
+  proofKeys: ProofKeys = new Map(),
+): Promise<boolean> {
   const all = [...own.all.values()];
   const enough = all.filter((each) => mayBeForeign(each) && canVerifyIdentity(each.writer.known.rows));
   const proof = enough.find((each) => each === own) ?? enough.find(({ findings }) => !findings.isForeign);
   if (proof === undefined) return !all.some(({ findings }) => findings.isForeign);
-  return (await showsOne(proof, signal)) || (await beginsWithKnown(proof, signal));
+  return (await showsOne(proof, signal, proofKeys)) || (await beginsWithKnown(proof, signal));
 }
 
-async function showsOne({ writer, source, missing }: MirroredCollection, signal: AbortSignal) {
+async function showsOne(proof: MirroredCollection, signal: AbortSignal, proofKeys: ProofKeys) {
+  const { writer, source, missing } = proof;
   // A row that is missing at this tenant's own hub would prove nothing.
-  const keys = await writer.read((table) => table.someKeys(ROWS_ASKED, (key) => !missing.has(key)));
+  const isThere = (key: string): boolean => !missing.has(key);
+  const keys = proofKeys.get(proof) ?? (await writer.read((table) => table.someKeys(ROWS_ASKED, isThere)));
+  proofKeys.set(proof, keys);
   try {
     const shown = await source.fetchRows?.(keys, { readVersion: writer.readVersion, signal });
     return (shown?.length ?? 0) > 0;
@@ -108,7 +120,9 @@ export class IdentityGate {
   readonly #run: RunningSync;
   /** The rows cannot be another tenant's, or a person has accepted them. */
   readonly #isOpen: boolean;
-  #isProven = false;
+  readonly #proofKeys: ProofKeys = new Map();
+  /** Pages that the last answer still speaks for. */
+  #pagesLeft = 0;
 
   constructor(run: RunningSync, acceptNew: boolean) {
     this.#run = run;
@@ -117,18 +131,18 @@ export class IdentityGate {
 
   /** Whether a page needs no {@link prove}: `knownAmongThem` of its rows are published. */
   readonly overlaps = (rows: number, knownAmongThem: number): boolean => {
-    const { knownRowsBefore: knownRows } = this.#run;
-    // Hardly a page of a first load has a published row: the first one is proven for all.
-    if (this.#isOpen || (knownRows === 0 && this.#isProven)) return true;
-    return overlapsEnough({ rows, knownAmongThem, knownRows });
+    if (this.#isOpen || this.#pagesLeft === Infinity) return true;
+    return overlapsEnough({ rows, knownAmongThem, knownRows: this.#run.knownRowsBefore });
   };
 
   /** A page of new rows may be another tenant's: an incremental sync would take them for changes. */
   async prove(): Promise<void> {
     const { own, sync, signal, knownRowsBefore } = this.#run;
-    if (this.#isOpen) return;
-    if (await showsOwnRows(own, signal)) {
-      this.#isProven = true;
+    this.#pagesLeft -= 1;
+    if (this.#isOpen || this.#pagesLeft > 0) return;
+    if (await showsOwnRows(own, signal, this.#proofKeys)) {
+      // Hardly a page of a first load has a published row: the first one is proven for all.
+      this.#pagesLeft = knownRowsBefore === 0 ? Infinity : PAGES_PER_ANSWER;
       return;
     }
     if (!sync.isFull) throw new BecomesFull();

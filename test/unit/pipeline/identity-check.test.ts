@@ -98,6 +98,25 @@ it.each([
   },
 );
 
+it("one answer speaks for ten pages of new rows at most: then another tenant's are noticed", async () => {
+  const made = new MadeHub(10);
+  for (let at = 0; at < 20; at += 1) made.put(`row-${at}`, 1);
+  const all = new Map<'users', MirroredCollection>();
+  const own = await made.session({ all });
+  all.set('users', own);
+  await runSync(own, 'FULL', { signal });
+  // It has grown many times over; the last pages are another tenant's, which has none of the rows before.
+  for (let at = 100; at < 350; at += 1) made.put(`new-${at}`, 1);
+  let asked = 0;
+  made.find = async (ids) => {
+    asked += 1;
+    if (asked > 2) made.rows = new Map([...made.rows].filter(([id]) => id > 'new-300' && id < 'row'));
+    return ids.flatMap((id) => made.rows.get(id) ?? []);
+  };
+  await expect(runSync(own, 'FULL', { signal })).rejects.toMatchObject({ code: 'HUB_FOREIGN_DATA' });
+  expect([asked, made.records.length]).toEqual([3, 220]);
+});
+
 it("a full sync ends before it publishes another tenant's rows that begin on a later page", async () => {
   const made = new MadeHub(10);
   const put = (whose: string) => {

@@ -34,7 +34,7 @@ export class MadeHub {
   /** Number of pages that were recognised. */
   known = 0;
   /** What it shows of rows that it is asked for by their ids. */
-  find: () => Promise<readonly Row[]> = () => Promise.resolve([]);
+  find: (ids: readonly string[]) => Promise<readonly Row[]> = () => Promise.resolve([]);
   readonly #pageRows: number;
   readonly #name: CollectionName;
   readonly #state = createMemoryStore().tenant('north');
@@ -42,7 +42,8 @@ export class MadeHub {
   #ids = 0;
   readonly #hub = {
     readPages: (options: ReadOptions) => this.#readPages(options),
-    findRows: async () => (await this.find()).map((row) => ({ row, isUtf8: true, readVersion: 0 })),
+    findRows: async ({ ids }: { ids: readonly string[] }) =>
+      (await this.find(ids)).map((row) => ({ row, isUtf8: true, readVersion: 0 })),
   } as unknown as Hub;
 
   constructor(pageRows: number, name: CollectionName = 'users') {
