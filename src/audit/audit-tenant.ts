@@ -102,7 +102,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
       let skipped = 0;
       for (const side of sides) {
         const found = await new Comparison({ parts, log, signal }, side).run();
-        findings.push(...found.findings);
+        for (const finding of found.findings) findings.push(finding);
         skipped += found.skipped;
       }
       audits.push({ collection, keys: contents.byKey.size, findings, skipped });

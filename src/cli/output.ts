@@ -93,7 +93,7 @@ const COUNT_OR_NONE = /^(-|[\d,]*)$/;
 export function formatTable(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const columns = titles.map((title, at) => {
     const cells = rows.map((row) => stripVTControlCharacters(row[at] ?? ''));
-    const width = Math.max(title.length, ...cells.map(({ length }) => length));
+    const width = cells.reduce((most, { length }) => Math.max(most, length), title.length);
     return { width, isRight: cells.every((cell) => COUNT_OR_NONE.test(cell)) };
   });
   const aligned = (row: readonly string[]): string =>

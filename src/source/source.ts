@@ -193,7 +193,7 @@ async function* composeClass(
       }
       if (first) readVersion = step.value.readVersion;
       hubTimeMs ??= step.value.hubTimeMs;
-      rows.push(...step.value.rows);
+      for (const row of step.value.rows) rows.push(row);
     }
   } finally {
     await pages.return(undefined as never);

@@ -44,6 +44,11 @@ it('tables align a column of numbers right, and colours in a cell do not shift t
   expect(formatTable(['name', 'rows', ''], rows)).toEqual(lines);
 });
 
+it('tables may have more rows than a function may have arguments', () => {
+  const rows = Array.from({ length: 200_000 }, () => ['x']);
+  expect(formatTable(['key'], rows)).toHaveLength(200_001);
+});
+
 it('progress is a line every few seconds', () => {
   const { output, said, clock } = printing();
   for (; clock.nowMs <= 4_000; clock.nowMs += 500) output.progress(`at ${clock.nowMs}`);
