@@ -126,7 +126,8 @@ export class AbsenceView implements View {
 
   /** Asks the hub for awaited ids, and then publishes absences without those that it did not show. */
   async #settleOpen(table: Table, sync: ViewedSync): Promise<void> {
-    const isUnanswered = !(await this.#ask(table, sync));
+    const asked = new Set<string>();
+    const isUnanswered = !(await this.#ask(table, sync, asked));
     const nowMs = this.#tenant.runtime.now();
     this.#unansweredSinceMs = isUnanswered ? (this.#unansweredSinceMs ?? nowMs) : null;
     const isWaiting = isUnanswered && nowMs - (this.#unansweredSinceMs ?? nowMs) < UNANSWERED_FOR_AT_MOST_MS;
@@ -135,13 +136,14 @@ export class AbsenceView implements View {
       const open = group.filter((key) => !isWaiting || awaitedOf(entries.get(key)).length === 0);
       if (open.length === 0) continue;
       if (!table.staged.isEmpty) await sync.commit();
+      const awaited = new Set(open.flatMap((key) => awaitedOf(entries.get(key))));
+      sync.active.stats.idsNotAsked += awaited.difference(asked).size;
       await this.#derive(table, sync, { mode: 'final', open, isUnanswered });
     }
   }
 
-  /** Whether the hub answered. Its answers may name further ids. */
-  async #ask(table: Table, sync: ViewedSync): Promise<boolean> {
-    const asked = new Set<string>();
+  /** Whether the hub answered. Its answers may name further ids. `asked`: gets those that it was asked for. */
+  async #ask(table: Table, sync: ViewedSync, asked: Set<string>): Promise<boolean> {
     for (let round = 1; round <= ASKING_ROUNDS; round += 1) {
       const ids: string[] = [];
       for await (const group of this.#index.openGroups(SETTLED_AT_ONCE)) {

@@ -1,6 +1,6 @@
 import { PULL, type PullOutcome, type PullParameters } from '../owner/pull.ts';
 import { Command } from 'commander';
-import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
+import { explainShort } from '../core/deletions/evidence.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
@@ -86,9 +86,7 @@ function show(
     );
   for (const { collection, short, outcome } of outcomes)
     if (short !== null && outcome === 'complete')
-      output.note(
-        `! ${collection}: ${short.rows} of ${short.total} rows came; the others are known\n→ ${SHORT_REMEDY}`,
-      );
+      output.note(`${collection}: ${explainShort(short)}; the others were published before`);
   noteOutcomes(output, outcomes, isNamed);
 }
 

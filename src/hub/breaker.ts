@@ -32,15 +32,13 @@ export function createBreaker(options: {
   const openAfter = (failedTrials: number) => {
     const duration = pauseMs({ firstMs: policy.openMs, longestMs: policy.maxOpenMs }, failedTrials + 1);
     openUntilMs = Date.now() + duration;
+    if (failedTrials === 0) onEvent({ type: 'circuit-opened', retryInMs: duration });
     return { duration, next: () => openAfter(failedTrials + 1) };
   };
   const circuit = circuitBreaker(handleWhen(isHubTrouble), {
     breaker: new ConsecutiveBreaker(policy.failures),
     halfOpenAfter: { next: () => openAfter(0) },
   });
-  circuit.onBreak(() =>
-    onEvent({ type: 'circuit-opened', retryInMs: Math.max(0, openUntilMs - Date.now()) }),
-  );
   circuit.onReset(() => onEvent({ type: 'circuit-closed' }));
 
   return {

@@ -27,6 +27,7 @@ export interface SourceEnd extends ScanEnd {
 export interface OpenOptions {
   readonly modifiedAfterMs: number | undefined;
   readonly readVersion: () => number;
+  readonly knownRows?: ReadOptions['knownRows'];
   /** Left out where every page is to be parsed; used by collections whose key is the `sourcedId` alone. */
   readonly pages?: ReadOptions['pages'];
   readonly refuseLarge?: ReadOptions['refuseLarge'];
@@ -99,12 +100,14 @@ export function evidenceOf(
   counted: Pick<ScanEvidence, 'distinctRows' | 'rowsWithoutId'>,
 ): ScanEvidence {
   const { paging, totalAtStart, totalAtEnd } = end;
+  const distinctRows = end.distinctRows ?? counted.distinctRows;
   return {
     scope,
     ending: endingOf(end),
     byOffset: paging === 'offset',
     isComposed: end.distinctRows !== undefined,
-    distinctRows: end.distinctRows ?? counted.distinctRows,
+    distinctRows,
+    repeatedRows: Math.max(0, end.rows - distinctRows),
     rowsWithoutId: counted.rowsWithoutId,
     totalAtStart,
     totalAtEnd,

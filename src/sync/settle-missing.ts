@@ -1,5 +1,6 @@
 import type { PageMemory } from '../core/pages/page-memory.ts';
 import {
+  explainShort,
   MISSES_NEEDED,
   judgeScope,
   type ScanEvidence,
@@ -224,15 +225,14 @@ function judgeSync(
   const doubt = doubts.find(({ isUnread }) => !isUnread || isAllUnread);
   const shorts = all.flatMap(([scope, verdict]) => (verdict.kind === 'short' ? [{ scope, ...verdict }] : []));
   if (shorts.length === 0) return { inconclusive: doubt?.why ?? null, short: null };
-  const short = {
-    rows: shorts.reduce((sum, { shortfall }) => sum + shortfall.rows, 0),
-    total: shorts.reduce((sum, { shortfall }) => sum + shortfall.total, 0),
-  };
+  const sum = (of: keyof Shortfall): number =>
+    shorts.reduce((before, { shortfall }) => before + shortfall[of], 0);
+  const short = { rows: sum('rows'), total: sum('total'), repeated: sum('repeated') };
   const isCovered = shorts.every(({ scope, shortfall, isComposed }) => {
     const others = isComposed ? 0 : unseen.filter((key) => source.scopeOf(key) === scope).length;
     return shortfall.rows + others >= shortfall.total;
   });
-  const why = isCovered ? null : `${short.rows} of ${short.total} rows came`;
+  const why = isCovered ? null : explainShort(short);
   return { inconclusive: doubt?.why ?? why, short };
 }
 

@@ -38,6 +38,7 @@ const ODDITIES = [
     'rows came that were modified before what was published, and are published: does a replica of the hub lag?',
   ],
   ['notShown', 'the hub does not show versions that absences refer to: such an absence may have two ids'],
+  ['idsNotAsked', 'absences refer to more versions than the hub is asked for in one sync'],
 ] as const;
 
 /** Returns what logs an event; the usual ones only count in metrics. `isNews`: false for a failure that is logged already. */
@@ -112,7 +113,8 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
-      if (short !== null) logger.warn({ collection, ...short }, SHORT);
+      // In a complete one all rows that did not come are published.
+      if (short !== null && outcome !== 'complete') logger.warn({ collection, ...short }, SHORT);
       if (stats.rowsLate)
         logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.isFilterMute === true));
       return;
@@ -140,7 +142,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       logger.warn(event.event, DELETION_WORDS[event.event.kind]);
       return;
     case 'hub':
-      logHub(logger, event.event);
+      logHub(logger, event.event, isNews);
       return;
     default:
   }
@@ -155,12 +157,15 @@ function logFailure(logger: Logger, isNews: boolean, failure: Readonly<Record<st
   logger[isNews ? 'warn' : 'debug'](failure, describeError(failure['error']));
 }
 
-function logHub(logger: Logger, event: HubEvent): void {
+function logHub(logger: Logger, event: HubEvent, isNews: boolean): void {
   switch (event.type) {
     case 'request-started':
     case 'request-stopped':
       return;
     case 'request-done':
+    case 'circuit-closed':
+      logger[isNews ? 'info' : 'debug'](event, isNews ? 'the hub answers again' : 'hub');
+      return;
     case 'request-failed':
     case 'request-retried':
     case 'token-obtained':
@@ -170,10 +175,10 @@ function logHub(logger: Logger, event: HubEvent): void {
       if (event.why === null) logger.debug(event, 'hub');
       else logger.warn(event, 'the hub does not page by afterSourcedId; Rollcall pages otherwise');
       return;
-    case 'circuit-closed':
-      logger.info(event, 'the hub answers again');
+    case 'circuit-opened':
+      logger.warn(event, 'the hub is not reachable, or answers with errors alone: it is asked less often');
       return;
-    default:
-      logger.warn(event, 'the hub deviates from its specification, or has a failure');
+    case 'hub-differs':
+      logger.warn(event, 'the hub does not answer as expected; Rollcall goes on');
   }
 }

@@ -68,8 +68,7 @@ export class TenantMonitor {
     if ('collection' in event) this.#collections.get(event.collection)?.note(event, nowMs);
     switch (event.type) {
       case 'hub':
-        this.#noteRequest(event.event, nowMs);
-        return true;
+        return this.#noteRequest(event.event, nowMs);
       case 'owned':
         this.#owner = { owner: event.owner, ownedSinceMs: nowMs };
         this.isOwner = true;
@@ -139,10 +138,12 @@ export class TenantMonitor {
     });
   }
 
-  #noteRequest(event: HubEvent, nowMs: number): void {
+  /** False for an answer that ends no failure of the hub. */
+  #noteRequest(event: HubEvent, nowMs: number): boolean {
     const isKnown = event.type === 'request-failed' && this.#isFailing(event.target);
     this.#apiOf(event).note(isKnown ? { type: 'request-stopped', target: event.target } : event, nowMs);
-    if (event.type === 'request-done' && event.target !== 'token') this.#hubAnswers();
+    if (event.type === 'circuit-closed') this.report('hub', null);
+    return event.type !== 'request-done' || (event.target !== 'token' && this.#hubAnswers());
   }
 
   /** A collection that fails again and again says nothing new of the hub, which may have answered others meanwhile. */
@@ -150,12 +151,13 @@ export class TenantMonitor {
     return target !== 'token' && this.#collections.get(target)?.failing != null;
   }
 
-  /** Returns whether it is news. */
+  /** Returns whether it is news. Each collection words a failure of the whole hub otherwise. */
   #noteHubFailure(error: RollcallError, collection: CollectionName): boolean {
-    if (OF_WHOLE_HUB.test(error.code) && !this.#isFailing(collection))
-      return this.report('hub', reasonOf(error));
+    const isOfHub = OF_WHOLE_HUB.test(error.code);
+    const isKnown = isOfHub && error.reaction === 'retry' && this.#reported.has('hub');
+    if (isOfHub && !this.#isFailing(collection)) return this.report('hub', reasonOf(error)) && !isKnown;
     this.#noteRefusal(error);
-    return this.live(collection).isFailureNew;
+    return this.live(collection).isFailureNew && !isKnown;
   }
 
   /** One collection without an answer is no failure of the hub; but if no other has answered, the address is wrong. */
@@ -200,8 +202,10 @@ export class TenantMonitor {
     for (const progress of derived ?? []) this.#collections.get(progress.collection)?.setProgress(progress);
   }
 
-  #hubAnswers(): void {
-    for (const part of ['hub', 'start'] as const) this.report(part, null);
+  /** Returns whether that ends a failure. */
+  #hubAnswers(): boolean {
+    this.report('start', null);
+    return this.report('hub', null);
   }
 
   #names(test: (monitor: CollectionMonitor) => boolean): CollectionName[] {

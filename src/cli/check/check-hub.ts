@@ -1,5 +1,5 @@
 import { collectionSettings, syncedCollections, type TenantConfig } from '../../config.ts';
-import { judgeScope, SHORT_REMEDY } from '../../core/deletions/evidence.ts';
+import { explainShort, judgeScope, SHORT_REMEDY } from '../../core/deletions/evidence.ts';
 import { localDate } from '../../core/full-pull-time.ts';
 import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
@@ -134,7 +134,7 @@ async function rowsFinding(asked: Asked, of: Of): Promise<Looked> {
   const verdict = end === null ? null : judgeScope(evidenceOf('', end, { distinctRows, rowsWithoutId }));
   if (verdict?.kind === 'short') {
     const { shortfall } = verdict;
-    return { finding: failure(name, `${shortfall.rows} of ${shortfall.total} rows came`, SHORT_REMEDY) };
+    return { finding: failure(name, explainShort(shortfall), SHORT_REMEDY) };
   }
   if (verdict !== null && verdict.kind !== 'complete')
     return { finding: failure(name, verdict.why, INCONCLUSIVE_REMEDY) };

@@ -11,16 +11,25 @@ export interface ScanEvidence {
   readonly isComposed: boolean;
   /** Distinct rows, unreadable ones included. */
   readonly distinctRows: number;
+  /** Rows that repeat the id of an earlier one. */
+  readonly repeatedRows?: number | undefined;
   readonly rowsWithoutId: number;
   /** The hub's total on the first page, and on the last; null: it sent none. */
   readonly totalAtStart: number | null;
   readonly totalAtEnd: number | null;
 }
 
-/** How many rows came, and how many the hub counts. */
+/** How many rows came, without the repeated ones, and how many the hub counts. */
 export interface Shortfall {
   readonly rows: number;
   readonly total: number;
+  readonly repeated: number;
+}
+
+/** Such as `120 of 122 rows came; 2 rows came twice`. */
+export function explainShort({ rows, total, repeated }: Shortfall): string {
+  const twice = repeated === 0 ? '' : `; ${countOf(repeated, 'row')} came twice`;
+  return `${rows} of ${total} rows came${twice}`;
 }
 
 /** The two ways out for a hub that counts more rows than it returns. */
@@ -67,7 +76,7 @@ export function judgeScope(scan: ScanEvidence): ScopeVerdict {
   return { kind: 'complete', missesNeeded };
 }
 
-type Counted = Pick<ScanEvidence, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'>;
+type Counted = Pick<ScanEvidence, 'distinctRows' | 'repeatedRows' | 'totalAtStart' | 'totalAtEnd'>;
 
 /**
  * By how much a scan stays below the lower of the hub's two totals; null if it does not. A total that is missing, 0, or below what
@@ -76,7 +85,8 @@ type Counted = Pick<ScanEvidence, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'
 export function shortfallOf(scan: Counted): Shortfall | null {
   const said = saidTotals(scan);
   const total = Math.min(...said);
-  return said.length > 0 && scan.distinctRows < total ? { rows: scan.distinctRows, total } : null;
+  const { distinctRows: rows, repeatedRows: repeated = 0 } = scan;
+  return said.length > 0 && rows < total ? { rows, total, repeated } : null;
 }
 
 /** Whether the rows that came are as many as the hub's totals say, which may differ while rows come and go. */

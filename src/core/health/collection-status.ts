@@ -1,4 +1,4 @@
-import { SHORT_REMEDY } from '../deletions/evidence.ts';
+import { explainShort, SHORT_REMEDY } from '../deletions/evidence.ts';
 import { isOtherHeld } from '../deletions/waiting-list.ts';
 import { lastFullPullDue } from '../full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
@@ -93,7 +93,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
 function troubleOf({ failing, short, progress }: CollectionFacts, rejected: number): NotReady | null {
   if (failing !== null) return { part: 'collection', ...failing };
   if (short !== null) {
-    const why = `the hub counts more rows than it returns: ${short.rows} of ${short.total} rows`;
+    const why = `the hub counts more rows than it returns: ${explainShort(short)}`;
     return { part: 'short', why, remedy: SHORT_REMEDY };
   }
   const full = progress?.lastCompleteFull;

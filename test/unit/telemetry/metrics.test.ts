@@ -45,7 +45,7 @@ describe('metrics', () => {
       caughtUp('users', null),
       { type: 'sync-started', collection: 'users', mode: 'FULL' },
       PAGE,
-      { ...ENDED, outcome: 'inconclusive', why: 'short', short: { rows: 190, total: 250 } },
+      { ...ENDED, outcome: 'inconclusive', why: 'short', short: { rows: 190, total: 250, repeated: 0 } },
       { type: 'sync-started', collection: 'users', mode: 'INCREMENTAL' },
       CHAINS,
       { type: 'committed', collection: 'users', records: 1, durationMs: 20 },

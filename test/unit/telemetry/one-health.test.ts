@@ -107,7 +107,7 @@ const manyRejects = (): PipelineEvent => {
   return { ...syncEnded(sync('INCREMENTAL')), rejects: 62, progress: { ...progress, lastCompleteFull } };
 };
 const inconclusive = { outcome: 'inconclusive', why: '190 of 250 rows came' } as const;
-const short = { rows: 190, total: 250 };
+const short = { rows: 190, total: 250, repeated: 0 };
 const withheld = (rowsWithheld: number, heldSinceMs: number | null) => {
   const deletions = {
     settledBy: 'p1',
@@ -300,6 +300,25 @@ it('the health in a heartbeat is bounded, however long the messages of services 
     world.board.report(part, { why: 'x'.repeat(9_000), remedy: 'y'.repeat(9_000) });
   const { health = '' } = world.board.heartbeatOf('north');
   expect(health.length).toBeLessThan(25_000);
+});
+
+it('a failure of the hub that one collection after the other meets is news once, and so is its end', () => {
+  const { board } = wellWorld();
+  const failed = { type: 'sync-failed', mode: 'FULL', durationMs: 1, retryInMs: null } as const;
+  const meets = (code: 'HUB_UNREACHABLE' | 'HUB_CIRCUIT_OPEN', collection: 'users' | 'orgs') => {
+    const error = new RollcallError(code, `Cannot read ${collection}`, { remedy: '' });
+    return board.note('north', { ...failed, collection, error });
+  };
+  const answers = (): boolean => board.note('north', requestDone('users'));
+  const outage = [
+    meets('HUB_UNREACHABLE', 'users'),
+    meets('HUB_CIRCUIT_OPEN', 'orgs'),
+    meets('HUB_UNREACHABLE', 'users'),
+  ];
+  expect(outage).toEqual([true, false, false]);
+  expect([answers(), answers(), meets('HUB_UNREACHABLE', 'orgs')]).toEqual([true, false, true]);
+  // It may be that collection alone.
+  expect(answers()).toBe(false);
 });
 
 it('a failure that ends a session is news once, not at each sync that it ends or at the next session', () => {

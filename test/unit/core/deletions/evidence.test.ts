@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest';
-import { hasAgreed, judgeScope, type ScanEvidence } from '../../../../src/core/deletions/evidence.ts';
+import {
+  explainShort,
+  hasAgreed,
+  judgeScope,
+  type ScanEvidence,
+} from '../../../../src/core/deletions/evidence.ts';
 
 const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;
 const counts = { distinctRows: 250, rowsWithoutId: 0, totalAtStart: 250, totalAtEnd: 250 };
@@ -28,9 +33,12 @@ it.each<[string, Partial<ScanEvidence>, string]>([
   if (kind === 'complete') expect(judged).toEqual({ kind, missesNeeded: 2 });
 });
 
-it('a short scan says by how much', () => {
-  const short = judgeScope({ ...GIVEN, distinctRows: 190, totalAtEnd: 251 });
-  expect(short).toEqual({ kind: 'short', shortfall: { rows: 190, total: 250 }, isComposed: false });
+it('a short scan says by how much, and how many rows came twice', () => {
+  const short = judgeScope({ ...GIVEN, distinctRows: 190, repeatedRows: 2, totalAtEnd: 251 });
+  const shortfall = { rows: 190, total: 250, repeated: 2 };
+  expect(short).toEqual({ kind: 'short', shortfall, isComposed: false });
+  expect(explainShort(shortfall)).toBe('190 of 250 rows came; 2 rows came twice');
+  expect(explainShort({ ...shortfall, repeated: 0 })).toBe('190 of 250 rows came');
 });
 
 it('a full sync by offset needs three misses where no total agreed, between the totals while rows come and go', () => {
