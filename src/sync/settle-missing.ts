@@ -140,7 +140,9 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
     async remember() {
       const { syncId } = sync.stats;
       const confirmsAll = judged.short !== null;
-      await missing.replace({ syncId, confirmAtMs, confirmsAll, keys: settlement.wait });
+      // Another sync may have read one of them since.
+      const keys = new Map([...settlement.wait].filter(([key]) => !wasSeen(key)));
+      await missing.replace({ syncId, confirmAtMs, confirmsAll, keys });
       reportSettled(run, settlement, confirmAtMs);
     },
   };
