@@ -42,7 +42,7 @@ export type HubEvent =
       readonly reason: 'first' | 'expired' | 'refused-by-hub';
       readonly lifetimeMs: number;
     }
-  /** `api` is set for the Core API, which has its own circuit. */
+  /** Once until it closes. `api` is set for the Core API, which has its own circuit. */
   | { readonly type: 'circuit-opened'; readonly retryInMs: number; readonly api?: 'core' | undefined }
   | { readonly type: 'circuit-closed'; readonly api?: 'core' | undefined }
   /** The first contact found out how the hub pages. */
@@ -53,5 +53,5 @@ export type HubEvent =
       /** Why not in a mode that is tried before; null: no such mode failed. */
       readonly why: string | null;
     }
-  /** The hub does something that the specification does not say; Rollcall goes on. `how`: a sentence about it. */
-  | { readonly type: 'hub-differs'; readonly collection: CollectionName; readonly how: string };
+  /** The hub does something that the specification does not say, or is slow; Rollcall goes on. `how`: a sentence about it. */
+  | { readonly type: 'hub-differs'; readonly target: RequestTarget; readonly how: string };

@@ -313,7 +313,7 @@ class Scanner {
   }
 
   #differs(how: string): void {
-    this.#report({ type: 'hub-differs', collection: this.#collection, how });
+    this.#report({ type: 'hub-differs', target: this.#collection, how });
   }
 }
 

@@ -7,6 +7,8 @@ import { TokenGate } from './token-gate.ts';
 
 /** A token is renewed this long before it expires, or a quarter of its lifetime before if that is less. */
 const MARGIN_MS = 30_000;
+/** It is used for so long at least, unless the hub refuses it: one that expires at once would cost a request each time. */
+const SHORTEST_USE_MS = 5_000;
 
 type TokenSettings = Pick<HubSettings, 'tokenUrl' | 'clientId' | 'clientSecret' | 'clientAuth' | 'scope'>;
 
@@ -104,14 +106,13 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
     const grant = readTokenAnswer(response, { where, nowMs: now() });
     const token: Token = { value: grant.accessToken, obtainedAtMs: now(), accepted: false };
     const marginMs = Math.min(MARGIN_MS, grant.lifetimeMs / 4);
-    const usableMs = grant.lifetimeMs - marginMs;
+    const usableMs = Math.max(SHORTEST_USE_MS, grant.lifetimeMs - marginMs);
+    const how = 'its tokens expire at once; each is used for 5 s';
+    if (grant.lifetimeMs === 0 && reason === 'first') onEvent({ type: 'hub-differs', target: 'token', how });
     // Some services return a token until it expires by their own clock: the next request after a pause asks again.
-    const isRefusedOne = token.value === refused;
+    const usedMs = token.value === refused ? Math.min(usableMs, YOUNG_TOKEN_PAUSE_MS) : usableMs;
     refused = null;
-    cached = {
-      token,
-      usableUntilMs: startedAtMs + (isRefusedOne ? Math.min(usableMs, YOUNG_TOKEN_PAUSE_MS) : usableMs),
-    };
+    cached = { token, usableUntilMs: startedAtMs + usedMs };
     onEvent({ type: 'token-obtained', reason, lifetimeMs: grant.lifetimeMs });
     reason = 'expired';
     gate.open();

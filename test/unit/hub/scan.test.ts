@@ -123,7 +123,7 @@ describe('the way of paging', () => {
     expect(seen.outcomes).toMatchObject([{ ids: IDS, end: { reason: 'empty-page' } }, { ids: IDS }]);
     const how = 'it gives 2 rows for a limit of 5000';
     expect(seen.events.filter(({ type }) => type === 'hub-differs')).toEqual([
-      { type: 'hub-differs', collection: 'users', how },
+      { type: 'hub-differs', target: 'users', how },
     ]);
     expect(seen.limits.slice(-4)).toEqual([2, 2, 2, 2]);
   });
