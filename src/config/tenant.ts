@@ -66,7 +66,7 @@ const hub = z
       .describe('Requests at once. The tenants of a process at one host: together 32.'),
     requestTimeout: duration({ min: '1ms', max: '1h' })
       .prefault('60s')
-      .describe('Time limit of a request with its body.'),
+      .describe('Time limit of a request, from its begin to the end of the answer.'),
     maxResponseBytes: wholeNumber({ min: 1024, max: 1024 ** 3 })
       .prefault(64 * 1024 ** 2)
       .describe('Largest answer in bytes, decompressed.'),

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { HubEvent } from '../core/hub-events.ts';
 import { createBreaker, DEFAULT_BREAKER_POLICY, type BreakerPolicy } from './breaker.ts';
 import { findRows } from './find-rows.ts';
-import { createHttpClient, type HttpTimeouts } from './http.ts';
+import { createHttpClient } from './http.ts';
 import type { Hub, HubSettings, ReadSchedule } from './hub.ts';
 import { PagingMemory } from './paging.ts';
 import { WAITING_ANSWERS } from './prefetch-known-pages.ts';
@@ -13,8 +13,6 @@ import { scanPages } from './scan.ts';
 import { Semaphore } from './semaphore.ts';
 import { createTokenSource } from './token.ts';
 
-const TIMEOUTS = { connectMs: 10_000, headersMs: 10_000, bodyMs: 30_000 };
-
 /**
  * For requests about one row, that chains of absences refer to, or about one student: a low limit keeps a hanging API from
  * blocking its share of requests.
@@ -23,7 +21,6 @@ const SINGLE_ATTEMPTS = 2;
 
 /** What a client does its work with; each may be replaced. */
 export interface HubTools {
-  readonly timeouts?: Partial<HttpTimeouts> | undefined;
   readonly retry?: Partial<RetryPolicy> | undefined;
   readonly breaker?: Partial<BreakerPolicy> | undefined;
   /** Wall clock, ms since the epoch. */
@@ -76,7 +73,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   const http = createHttpClient({
     // One for the Core API beside the only one that is allowed.
     connections: Math.max(2, maxConcurrentRequests),
-    timeouts: { ...TIMEOUTS, requestMs: requestTimeoutMs, ...tools.timeouts },
+    requestTimeoutMs,
     maxResponseBytes,
   });
   const tokens = createTokenSource(settings, { http, now, onEvent });

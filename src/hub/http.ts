@@ -10,16 +10,7 @@ const gunzipAsync = promisify(gunzip);
 /** Error bodies serve only for their codes. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
-
-export interface HttpTimeouts {
-  readonly connectMs: number;
-  /** Until the headers arrive. */
-  readonly headersMs: number;
-  /** Between two pieces of the body. */
-  readonly bodyMs: number;
-  /** For a request with its complete answer. */
-  readonly requestMs: number;
-}
+const CONNECT_MS = 10_000;
 
 interface HttpRequest {
   readonly method: 'GET' | 'POST';
@@ -111,7 +102,6 @@ function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): st
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-const ASKS_FOR_LESS = 'Rollcall asks for smaller pages. If this continues, lower hub.pageSize.';
 const NOT_RESOLVED = ['its host name cannot be resolved', 'Check the host name in {}, and DNS.'] as const;
 const NO_ROUTE = ['there is no route to it', 'Check the network, firewall and {}.'] as const;
 const NOT_IN_TIME = ['no connection within the time limit', 'Check the network, firewall and {}.'] as const;
@@ -126,8 +116,6 @@ const NETWORK_CODES: Readonly<Record<string, readonly [what: string, remedy: str
   ENETUNREACH: NO_ROUTE,
   UND_ERR_CONNECT_TIMEOUT: NOT_IN_TIME,
   ETIMEDOUT: NOT_IN_TIME,
-  UND_ERR_HEADERS_TIMEOUT: ['it did not begin to answer in time', ASKS_FOR_LESS],
-  UND_ERR_BODY_TIMEOUT: ['its answer stalled', ASKS_FOR_LESS],
   UND_ERR_DESTROYED: CLOSED,
   UND_ERR_CLOSED: CLOSED,
 };
@@ -161,9 +149,8 @@ function networkError(error: unknown, { where, setting }: { where: string; setti
   const code = codeOf(error);
   if (code === '' || code === 'UND_ERR_INVALID_ARG') throw error;
   const [what, remedy] = explain(code);
-  const isTimeout = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT';
   // No cause is attached: it may contain received data (HTTPParserError.data, a certificate's names).
-  return new HubError(isTimeout ? 'HUB_TIMEOUT' : 'HUB_UNREACHABLE', `Cannot read ${where}: ${what}`, {
+  return new HubError('HUB_UNREACHABLE', `Cannot read ${where}: ${what}`, {
     remedy: remedy.replace('{}', setting),
     retryable: !isUntrusted(code) && !isTls(code) && NETWORK_CODES[code] !== CLOSED,
   });
@@ -179,18 +166,19 @@ export function looksLikeHtml(response: HttpResponse): boolean {
 /** Creates a client on undici, with one pool per origin and persistent connections. */
 export function createHttpClient(options: {
   connections: number;
-  timeouts: HttpTimeouts;
+  /** For a request with its complete answer: a hub may take all of it to begin, or pause in the middle. */
+  requestTimeoutMs: number;
   maxResponseBytes: number;
 }): HttpClient {
-  const { connections, timeouts, maxResponseBytes } = options;
+  const { connections, requestTimeoutMs, maxResponseBytes } = options;
   const agent = createHttpAgent({
     connections,
     // One request per connection, so that the pool's size bounds the requests that run at the same time.
     allowH2: false,
     pipelining: 1,
-    headersTimeout: timeouts.headersMs,
-    bodyTimeout: timeouts.bodyMs,
-    connect: { timeout: timeouts.connectMs },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: CONNECT_MS },
   });
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
@@ -222,7 +210,7 @@ export function createHttpClient(options: {
   return {
     async send(request) {
       request.signal.throwIfAborted();
-      const deadline = AbortSignal.timeout(timeouts.requestMs);
+      const deadline = AbortSignal.timeout(requestTimeoutMs);
       try {
         return await exchange(request, AbortSignal.any([request.signal, deadline]));
       } catch (error) {
@@ -231,9 +219,10 @@ export function createHttpClient(options: {
         if (deadline.aborted) {
           throw new HubError(
             'HUB_TIMEOUT',
-            `Cannot read ${request.where}: no complete answer in ${timeouts.requestMs} ms`,
+            `Cannot read ${request.where}: no complete answer within ${requestTimeoutMs / 1000} s, the hub.requestTimeout`,
             {
-              remedy: 'Rollcall asks for smaller pages. If this continues, lower hub.pageSize.',
+              remedy:
+                'If this continues, raise hub.requestTimeout, or ask the people who run the hub why it is slow.',
             },
           );
         }

@@ -10,7 +10,7 @@ import { parseLossless } from '../core/lossless-json.ts';
 /** A parsed 2xx answer. */
 export interface HubAnswer {
   readonly status: number;
-  /** Undefined without a body, and for a page that was recognised. */
+  /** Undefined with a 204, and for a page that was recognised. */
   readonly body: unknown;
   /** Decompressed. */
   readonly raw: Buffer;
@@ -47,7 +47,7 @@ export interface Sent {
   readonly tokenAgeMs: number;
 }
 
-/** Parses a 2xx answer with a JSON body or none; throws a HubError for every other answer. */
+/** Parses a 2xx answer with a JSON body, or a 204; throws a HubError for every other answer. */
 export function readAnswer(
   sent: Sent,
   options: {
@@ -62,9 +62,9 @@ export function readAnswer(
   if (status < 200 || status >= 300) {
     throw errorOfAnswer(response, { where, nowMs, tokenAgeMs });
   }
-  const known = body.length > 0 ? (options.recognise?.(body) ?? null) : null;
+  const known = options.recognise?.(body) ?? null;
   let parsed: unknown;
-  if (body.length > 0 && known === null) {
+  if (status !== 204 && known === null) {
     const text = body.toString('utf8');
     requireBoundedText(text, where);
     try {
@@ -101,6 +101,9 @@ function codesIn(body: Buffer): string {
   return codes.length === 0 ? '' : `: ${[...new Set(codes)].join(' ')}`;
 }
 
+const LIMITED =
+  'If this continues, lower hub.maxConcurrentRequests, or have the limit of this client raised.';
+
 /** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
 function errorOfAnswer(
   response: HttpResponse,
@@ -114,7 +117,7 @@ function errorOfAnswer(
   const isRefusal = status === 401 || status === 403;
 
   if (status >= 500 || status === 429 || status === 408 || (isRefusal && retryAfterMs !== undefined)) {
-    const remedy = 'If this continues, check the hub.';
+    const remedy = status === 429 ? LIMITED : 'If this continues, check the hub.';
     return new HubError('HUB_UNAVAILABLE', answered, { status, remedy, retryAfterMs });
   }
   if (isRefusal) {
@@ -153,7 +156,7 @@ function errorOfAnswer(
 /** The error for a 2xx answer whose body is not JSON. */
 function errorOfBody(response: HttpResponse, where: string): HubError {
   const isHtml = looksLikeHtml(response);
-  const what = isHtml ? 'is an HTML page' : 'is not JSON, or is cut off';
+  const what = isHtml ? 'is an HTML page' : 'is empty, cut off, or not JSON';
   return new HubError('HUB_BODY_INVALID', `The answer for ${where} ${what}`, {
     status: response.status,
     remedy: isHtml

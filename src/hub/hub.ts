@@ -68,7 +68,7 @@ export interface ScanEnd {
     | 'missing-list'
     | 'repeated-page';
   readonly paging: PagingMode;
-  /** Number of delivered rows, including duplicates. */
+  /** Number of rows delivered in that mode, including duplicates. */
   readonly rows: number;
   readonly totalAtStart: number | null;
   readonly totalAtEnd: number | null;
@@ -80,6 +80,8 @@ export interface ReadOptions {
   readonly parentId?: string | undefined;
   /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
   readonly modifiedAfterMs?: number | undefined;
+  /** How many rows are published of it: fewer than a page has room for cannot fill one. Left out where that is not known. */
+  readonly knownRows?: number | undefined;
   /** The pages of the last full keyset scan: they need not be parsed if they are the same, and may be requested several at once. */
   readonly pages?: Pick<PageMemory, 'at' | 'recognise'> | undefined;
   /** For a reader that may have a large page already: a large one is an error, instead of waiting for its turn. */

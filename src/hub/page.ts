@@ -50,8 +50,10 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
       leadsOut: isOut,
     };
   }
-  // Some hubs answer 204 for an empty collection.
-  const found = answer.status === 204 ? [] : listIn(answer.body, list);
+  // Some hubs answer 204 for an empty collection, others null in place of the list, with a total of 0.
+  const named = (answer.body as Record<string, unknown> | null | undefined)?.[collection.envelope];
+  const isEmpty = answer.status === 204 || (answer.total === 0 && named === null);
+  const found = isEmpty ? [] : listIn(answer.body, list);
   const rows = found ?? [];
   requireBoundedRows(rows.length, { limit, where });
   const ids = rows.map(readableId).filter((id) => id !== null);

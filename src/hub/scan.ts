@@ -237,9 +237,14 @@ class Scanner {
       // The first time, a single row shows whether the hub honours the limit.
       this.#atMost = this.#atMost === Infinity ? 1 : Math.floor(limit / 2);
     }
-    const halved = because === null || limit < this.#findings.limit ? null : this.#findings.halve(limit);
+    // Where a page cannot have so many rows, as far as is known, a smaller one would take as long.
+    const { before } = this.#state;
+    const mayBeFull =
+      before === null ? (this.#read.knownRows ?? limit) >= limit : before.rowCount >= before.limit;
+    const mayHelp = because === 'too-large' || (because === 'timeout' && mayBeFull);
+    const halved = mayHelp && limit >= this.#findings.limit ? this.#findings.halve(limit) : null;
     if (halved !== null)
-      this.#differs(`pages of ${halved.from} rows are too much: Rollcall asks for ${halved.to}`);
+      this.#differs(`pages of ${halved.from} rows are too large or too slow: Rollcall asks for ${halved.to}`);
     return because === 'too-large';
   }
 
@@ -300,7 +305,7 @@ class Scanner {
 
   #ended(reason: ScanEnd['reason']): ScanEnd {
     const [totalAtStart, totalAtEnd] = [this.#totalAtStart, this.#totalAtEnd];
-    return { reason, paging: this.#state.mode, rows: this.#rows, totalAtStart, totalAtEnd };
+    return { reason, paging: this.#state.mode, rows: this.#state.rows, totalAtStart, totalAtEnd };
   }
 
   /** A page below the limit that was not the last shows that the hub clamps the limit. */

@@ -171,6 +171,8 @@ async function* pagesOf(
   const open = {
     modifiedAfterMs: sync.isFull ? undefined : incrementalBegin(own),
     pages: sync.isFull ? (own.pages ?? undefined) : undefined,
+    // 0 before the first load.
+    knownRows: own.writer.known.rows || undefined,
     readVersion: own.writer.readVersion,
     signal,
   };

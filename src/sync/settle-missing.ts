@@ -138,11 +138,10 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
     confirmAtMs,
     approved: approval === null ? null : settlement.approved,
     async remember() {
-      const { syncId } = sync.stats;
-      const confirmsAll = judged.short !== null;
       // Another sync may have read one of them since.
       const keys = new Map([...settlement.wait].filter(([key]) => !wasSeen(key)));
-      await missing.replace({ syncId, confirmAtMs, confirmsAll, keys });
+      const { syncId } = sync.stats;
+      await missing.replace({ syncId, confirmAtMs, confirmsAll: judged.short !== null, keys });
       reportSettled(run, settlement, confirmAtMs);
     },
   };

@@ -18,7 +18,6 @@ import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
 /** A scan that tries each way of paging has shown a second page by then. */
 const MOST_PAGES = 4;
-const REQUEST_MS = 15_000;
 /** A check should answer fast, with one retry to hide a short failure, and asks for every collection, even after many failures. */
 const QUICK = {
   retry: { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 5_000 },
@@ -42,9 +41,7 @@ interface Looked {
 /** Checks a tenant's hub: the token, and every enabled collection. */
 export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): AsyncGenerator<Finding> {
   const events: HubEvent[] = [];
-  const requestMs = Math.min(REQUEST_MS, tenant.hub.requestTimeoutMs);
-  const timeouts = { connectMs: Math.min(5_000, requestMs), requestMs };
-  await using hub = createHub(tenant.hub, { ...QUICK, timeouts, onEvent: (event) => events.push(event) });
+  await using hub = createHub(tenant.hub, { ...QUICK, onEvent: (event) => events.push(event) });
   const asked = { tenant, hub, events, signal };
   const all = await Promise.all(syncedCollections(tenant).map((each) => look(asked, each)));
   const failed = all.flatMap(({ error }) => error ?? []);

@@ -46,11 +46,11 @@ describe('a failure that may pass', () => {
     ['a connection reset before the answer', reset],
     ['a connection broken in the body', broken],
     ['truncated JSON', answer(200, '{"users":[{"sourcedId":"a"')],
+    ['a 200 without a body', answer(200, '')],
     ['damaged gzip', encoded(200, 'gzip', DAMAGED)],
     ['a stalled answer', () => undefined],
   ])('is retried: %s', async (_, failure) => {
-    const timeouts = { headersMs: 2_000, requestMs: 10_000 };
-    const { ids, requests, sleeps } = await exchange([failure, PAGE], { timeouts });
+    const { ids, requests, sleeps } = await exchange([failure, PAGE], { requestTimeoutMs: 2_000 });
     expect({ ids, requests, sleeps }).toEqual({ ids: ['a'], requests: 2, sleeps: [0] });
   });
 
@@ -73,6 +73,11 @@ describe('a failure that may pass', () => {
   ])('with a Retry-After: one that %s', async (_, status, value, pauseMs) => {
     const busy = answer(status, {}, { 'retry-after': value });
     expect(await exchange([busy, PAGE])).toMatchObject({ ids: ['a'], sleeps: [pauseMs], tokens: [{}] });
+  });
+
+  it('of a rate limit that lasts names the setting that limits requests', async () => {
+    const remedy = says('hub.maxConcurrentRequests');
+    expect(await exchange([answer(429)], once)).toMatchObject({ error: { remedy } });
   });
 
   it('is not waited for when the signal aborts', async () => {
@@ -163,12 +168,30 @@ describe('an answer', () => {
     const seen = await exchange([hub], {
       pageSize: 400,
       maxResponseBytes: 1_000_000,
-      timeouts: { headersMs: 1_000, requestMs: 10_000 },
+      requestTimeoutMs: 1_000,
       reads: [{}, {}],
     });
     expect(seen.outcomes[0]?.ids).toEqual(ids);
     expect(seen.limits).toEqual([...limits, 100, 100, 100]);
     expect(seen.events.filter(({ type }) => type === 'hub-differs')).toHaveLength(2);
+  });
+
+  it.each([
+    ['the published rows do not fill one', { knownRows: 399 }, [400, 400, 400]],
+    ['the published rows fill one', { knownRows: 400 }, [400, 200, 100]],
+  ])(
+    'that comes too late makes pages smaller only where they can be full: %s',
+    async (_, options, limits) => {
+      const retry = { maxAttempts: 3 };
+      const seen = await exchange([answer(504)], { pageSize: 400, retry, reads: [{ options }] });
+      expect(seen.limits).toEqual(limits);
+    },
+  );
+
+  it('has as long as hub.requestTimeout says, and the error names it', async () => {
+    const { error } = await exchange([() => undefined], { ...once, requestTimeoutMs: 500 });
+    const remedy = says('raise hub.requestTimeout');
+    expect(error).toMatchObject({ code: 'HUB_TIMEOUT', message: says('within 0.5 s'), remedy });
   });
 
   it('that comes too late does not make pages smaller than 50 rows', async () => {
@@ -196,13 +219,15 @@ describe('the circuit breaker', () => {
     expect(events.filter(({ type }) => type === 'circuit-opened')).toHaveLength(1);
   });
 
-  it('closes after one good request', async () => {
+  it('closes after one good request, and is reported once until then', async () => {
     const breaker = { failures: 2, openMs: 50 };
-    await using test = await testHub(inTurn(answer(500), answer(500), PAGE), { breaker, ...twice });
+    const fails = Array(4).fill(answer(500)) as Script[];
+    await using test = await testHub(inTurn(...fails, PAGE), { breaker, ...twice });
     const read = () => readAll(test.hub, 'users').catch(() => null);
     expect(await read()).toBeNull();
     await expect.poll(read, { interval: 20 }).toMatchObject({ ids: ['a'] });
-    expect(test.events).toContainEqual({ type: 'circuit-closed' });
+    const circuit = test.events.filter(({ type }) => type.startsWith('circuit'));
+    expect(circuit).toMatchObject([{ type: 'circuit-opened' }, { type: 'circuit-closed' }]);
   });
 
   it.each([404, 429, 401, 403])('stays closed after %i, with a Retry-After too', async (status) => {

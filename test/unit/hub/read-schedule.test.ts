@@ -30,7 +30,7 @@ describe('the lessons of a student', () => {
     expect((await ask(test)).lessons).toEqual([]);
   });
 
-  it.each([{ items: [] }, ''])(
+  it.each([{ items: [] }, '{}'])(
     'are not none by a body of another shape, and it is not retried: %j',
     async (body) => {
       await using test = await testHub(answer(200, body));

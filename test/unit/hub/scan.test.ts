@@ -152,13 +152,15 @@ describe('the end of a scan', () => {
   const noRows = { end: { reason: 'no-rows' }, pages: [{ hubTimeMs: expect.any(Number) as number }] };
   const noList = { end: { reason: 'missing-list' } };
   const invalid = { error: { code: 'HUB_BODY_INVALID' } };
-  it.each<[body: string, outcome: object, status?: number]>([
+  const none = { 'x-total-count': '0' };
+  it.each<[body: string, outcome: object, status?: number, headers?: Record<string, string>]>([
     ['', noRows, 204],
+    ['{"users":null}', noRows, 200, none],
+    ['{}', noList, 200, none],
     ['{"users":[]}', noRows],
     ['{}', noList],
     ['null', noList],
     ['{"users":null}', noList],
-    ['', noList],
     ['{"imsx_codeMajor":"failure","errors":["x"]}', noList],
     ['{"a":[],"b":[]}', noList],
     ['{"people":[{"sourcedId":"a"}]}', { ids: ['a'] }],
@@ -167,9 +169,9 @@ describe('the end of a scan', () => {
     ['"users"', invalid],
     ['7', invalid],
   ])(
-    'is that of an empty collection only with an empty list or a 204: %s is %j',
-    async (body, outcome, status) =>
-      expect(await exchange([answer(status ?? 200, body, LAST_PAGE)])).toMatchObject(outcome),
+    'is that of an empty collection only with an empty list, null for it with a total of 0, or a 204: %s is %j',
+    async (body, outcome, status = 200, headers = {}) =>
+      expect(await exchange([answer(status, body, { ...LAST_PAGE, ...headers })])).toMatchObject(outcome),
   );
 
   it.each([
