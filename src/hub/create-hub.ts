@@ -126,6 +126,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
     paging,
     ignoresTotals: settings.totals === 'ignored',
     onEvent,
+    largeTurn: new Semaphore(1),
     ahead: { pagesAtMost: maxConcurrentRequests, budget: WAITING_ANSWERS },
   };
   return {

@@ -1,7 +1,7 @@
 import type { PagingMode } from '../core/hub-events.ts';
 import { RollcallError, type ErrorCode } from '../errors.ts';
 
-/** A larger answer is received only in turn, one at a time in the process, until its reader is done with it. */
+/** A larger answer is received only in turn, one at a time in the process, until its reader is done with it (large-turn.ts). */
 export const LARGE_BYTES = 8 * 1024 * 1024;
 
 interface HubErrorOptions {

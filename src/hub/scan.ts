@@ -20,6 +20,7 @@ import {
 import { Prefetch, type ByteBudget } from './prefetch-known-pages.ts';
 import { collectionPlace, pageUrl } from './request-url.ts';
 import type { Requests } from './requests.ts';
+import type { Semaphore } from './semaphore.ts';
 
 /** More pages than any collection has; ends a scan of an endless listing. */
 const MAX_PAGES_PER_SCAN = 1_000_000;
@@ -37,6 +38,8 @@ export interface ScanContext {
   readonly onEvent: (event: HubEvent) => void;
   /** Limits of the pages that are requested before their turn; left out where none are. */
   readonly ahead?: { readonly pagesAtMost: number; readonly budget: ByteBudget };
+  /** One permit: of the hub's scans only one has a large page at a time. */
+  readonly largeTurn: Semaphore;
 }
 
 interface ScanStep {
@@ -72,7 +75,7 @@ class Scanner {
     this.#context = context;
     this.#read = read;
     this.#signal = signal;
-    this.large = new LargeTurn(signal, read.turn);
+    this.large = new LargeTurn(context.largeTurn, signal, read.turn);
     const { name, keyset } = read.collection;
     this.#where = collectionPlace(context.baseUrl, read.collection);
     const { pages, modifiedAfterMs, readVersion } = read;

@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
+import { LargeAnswer } from '../../../src/hub/hub-error.ts';
+import { LargeTurn } from '../../../src/hub/large-turn.ts';
+import { Semaphore } from '../../../src/hub/semaphore.ts';
 import { plainSource } from '../../../src/source/source.ts';
 import { scansAhead, type SourcePage } from '../../../src/source/source-scan.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
@@ -75,6 +78,37 @@ describe('a large page', () => {
     await readOn(second);
     // The request that waits for its turn has no place at the hub.
     expect(other.data().map(({ query }) => query.get('afterSourcedId'))).toEqual([null, null, 'b']);
+  });
+
+  it('whose reader takes long leaves its turn to another tenant after half a minute, but two of them keep it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const begin = (ofHub: Semaphore) => {
+        const turn = new LargeTurn(ofHub, never);
+        const request = async (mayBeLarge: boolean) => {
+          if (!mayBeLarge) throw new LargeAnswer('users');
+          return { bytes: LARGE_TEXT.length };
+        };
+        const taken = { isOver: false, turn };
+        void turn.take(request).then(() => (taken.isOver = true));
+        return taken;
+      };
+      const slow = new Semaphore(1);
+      const [first, next] = [begin(slow), begin(slow)];
+      const others = [1, 2].map(() => begin(new Semaphore(1)));
+      const taken = () => [first, next, ...others].map(({ isOver }) => isOver);
+      await vi.advanceTimersByTimeAsync(29_999);
+      expect(taken()).toEqual([true, false, false, false]);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(taken()).toEqual([true, false, true, false]);
+      for (const { turn } of [first, ...others, next]) {
+        turn.end();
+        await manyTurns();
+      }
+      expect(taken()).toEqual([true, true, true, true]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('after another one of the same scan waits until the reader is done with that', async () => {
