@@ -2,14 +2,11 @@ import { shortDigest } from '../core/content-hash.ts';
 import { classStudentsHash, type ClassStudents } from '../core/class-students.ts';
 import { CONTENT_HASH_BYTES } from '../core/content-hash.ts';
 import type { DaySchedule } from '../core/lessons/read-days.ts';
-import { RollcallError } from '../errors.ts';
 import { FRAME_BYTES, isFramed } from '../log/framing.ts';
 import type { LoggedRecord } from '../log/log.ts';
+import { UndecodableRecord } from '../log/registry-errors.ts';
 import { isCollectionName, sourceOf, type TopicSuffix } from '../model/collections.ts';
 import type { Tenant } from '../table/tenant.ts';
-
-/** The registry client requests an unknown id again each time: stop after this many attempts. */
-const ATTEMPTS_PER_SCHEMA = 20;
 
 export interface CheckedTenant extends Pick<Tenant, 'tenantId' | 'collections' | 'schedules'> {
   /** Decodes a framed value with the schema that it names. */
@@ -27,8 +24,6 @@ export interface CheckedRecord {
 /** Checks records against the contract. */
 export class RecordCheck {
   readonly #tenant: CheckedTenant;
-  /** Failed attempts, by id of a schema; -Infinity once it has decoded a value. */
-  readonly #failures = new Map<number, number>();
 
   constructor(tenant: CheckedTenant) {
     this.#tenant = tenant;
@@ -43,17 +38,12 @@ export class RecordCheck {
 
   async #decode(framed: Buffer): Promise<object | null> {
     if (!isFramed(framed)) return null;
-    const schemaId = framed.readInt32BE(1);
-    const failures = this.#failures.get(schemaId) ?? 0;
-    if (failures >= ATTEMPTS_PER_SCHEMA) return null;
     try {
       const value = await this.#tenant.decode(framed);
-      this.#failures.set(schemaId, -Infinity);
       return typeof value === 'object' ? value : null;
     } catch (error) {
-      if (!(error instanceof RollcallError) || error.code !== 'REGISTRY_REFUSED') throw error;
-      this.#failures.set(schemaId, failures + 1);
-      return null;
+      if (error instanceof UndecodableRecord) return null;
+      throw error;
     }
   }
 

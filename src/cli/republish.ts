@@ -22,7 +22,7 @@ export function command(): Command {
     .addHelpText(
       'after',
       `
-The full sync also publishes changes. Of absence-changes, Rollcall publishes the last event of each absence again: the
+The full sync also publishes changes, and rejects again. Of absence-changes, Rollcall publishes the last event of each absence again: the
 same step, as a snapshot, so that consumers notify no one, without what the configuration now drops or pseudonymises.
 Kafka's compaction then removes the older events. Inform the consumers first.
 

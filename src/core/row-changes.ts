@@ -77,7 +77,7 @@ export function findRowChanges(
     stale: (key: string) => boolean;
     /** Whether an earlier page of this sync had the key. */
     seenBefore: (key: string) => boolean;
-    /** Whether to publish the row even if it is unchanged; called for each readable row that is not stale. */
+    /** Whether to publish a row, or its reject, even if it is unchanged; called for each that is not stale. */
     republication?: ((key: string) => boolean) | undefined;
     /** Whether a row that is not known is over already; left out where such rows are taken in. */
     isOver?: ((row: ReadableRow) => boolean) | undefined;
@@ -103,9 +103,9 @@ export function findRowChanges(
     if (isReject) {
       tally.rejected += 1;
       if (key === null) tally.withoutId += 1;
-      if (changed !== null && !isStale) {
-        known.note({ area: 'rejects', key: rejectKey, kind: changed, reject: decoded });
-      }
+      const isAgain = !isStale && known.republication?.(rejectKey) === true;
+      const kind = changed ?? (isAgain ? 'updated' : null);
+      if (kind !== null && !isStale) known.note({ area: 'rejects', key: rejectKey, kind, reject: decoded });
       continue;
     }
     if (changed === 'created' && known.isOver?.(decoded) === true) {

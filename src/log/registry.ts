@@ -43,8 +43,13 @@ export class Registry {
   /** Verified ids by schema text, so that a schema that many subjects share is compared once. */
   readonly #verified = new Map<string, number>();
   readonly #ownTypes = new Map<TopicSuffix, avro.Type>();
-  readonly #inUse = new Map<string, { readonly id: number; readonly schema: AvroRecord }>();
-  #lost: ReadonlySet<number> = new Set();
+  /** By subject; `place`: see {@link placeOf}. */
+  readonly #inUse = new Map<
+    string,
+    { readonly id: number; readonly schema: AvroRecord; readonly place: string }
+  >();
+  /** What the last ping missed, as {@link placeOf} names it. */
+  #lost: ReadonlySet<string> = new Set();
 
   constructor(connection: RegistryConnection, now: () => number = Date.now) {
     this.#url = connection.url;
@@ -73,8 +78,10 @@ export class Registry {
       if ((await this.#get(id)).type?.equals(own) !== true) throw wrongId(id, at);
       this.#verified.set(text, id);
     }
-    this.#inUse.set(subject, { id, schema });
-    this.#lost = new Set([...this.#lost].filter((each) => each !== id));
+    const place = placeOf(id, `${schema.namespace}.${schema.name}`);
+    this.#inUse.set(subject, { id, schema, place });
+    // Another tenant may still use the id for another schema: a registry that lost its schemas gives their ids anew.
+    this.#lost = new Set([...this.#lost].filter((each) => each !== place));
     return id;
   }
 
@@ -85,21 +92,21 @@ export class Registry {
   async ping(): Promise<void> {
     const { status } = await this.#http({ method: 'GET', path: '/subjects' });
     refuseUnlessOk(status, { url: this.#url, what: 'the list of subjects' });
-    const byId = new Map([...this.#inUse.values()].map(({ id, schema }) => [id, schema]));
-    const types = await Promise.all([...byId.keys()].map((id) => this.#typeUnder(id)));
-    const missed = [...byId].filter(([, schema], at) => types[at]?.equals(typeOf(schema)) !== true);
-    const lost = new Set(missed.map(([id]) => id));
+    const used = [...new Map([...this.#inUse.values()].map((each) => [each.place, each])).values()];
+    const types = await Promise.all(used.map(({ id }) => this.#typeUnder(id)));
+    const missed = used.filter(({ schema }, at) => types[at]?.equals(typeOf(schema)) !== true);
+    const lost = new Set(missed.map(({ place }) => place));
     this.#lost = lost;
     if (lost.size === 0) return;
     // What was true of a registry that has lost schemas need not be true of it now.
     this.#known.clear();
     this.#verified.clear();
-    throw schemaLost([...this.#inUse].flatMap(([subject, { id }]) => (lost.has(id) ? [subject] : [])));
+    throw schemaLost([...this.#inUse].flatMap(([subject, { place }]) => (lost.has(place) ? [subject] : [])));
   }
 
-  /** Whether the last ping missed the schema under its id, and it was not registered again since. */
-  isLost(id: number): boolean {
-    return this.#lost.has(id);
+  /** Whether the last ping missed a topic's schema under this id, and it was not registered there again since. */
+  isLost(id: number, topic: TopicSuffix): boolean {
+    return this.#lost.has(placeOf(id, this.#ownType(topic).name));
   }
 
   /** Whether the registry has some version of a topic's schema under an id. Throws `REGISTRY_…`. */
@@ -168,6 +175,11 @@ export class Registry {
     });
     return { type: schema instanceof avro.Type ? schema : null, askedAtMs: this.#now() };
   }
+}
+
+/** A schema under an id; of another schema under the same id, another place. */
+function placeOf(id: number, name: string | undefined): string {
+  return `${id} ${name}`;
 }
 
 /** The Avro type of a schema; its values are as avsc decodes them, without Rollcall's logical types. */

@@ -18,7 +18,7 @@ export class TenantSchemas {
   /** Whether a topic's schema has an id that the registry has not lost since. */
   has(topic: TopicSuffix): boolean {
     const id = this.#ids.get(topic);
-    return id !== undefined && !this.#registry.isLost(id);
+    return id !== undefined && !this.#registry.isLost(id, topic);
   }
 
   set(topic: TopicSuffix, id: number): void {
@@ -35,7 +35,7 @@ export class TenantSchemas {
 
   /** Throws `SCHEMA_LOST` when the registry has lost a schema in use: nobody could read what is written with it. */
   requireHeld(): void {
-    const lost = [...this.#ids].filter(([, id]) => this.#registry.isLost(id));
+    const lost = [...this.#ids].filter(([topic, id]) => this.#registry.isLost(id, topic));
     if (lost.length > 0) throw schemaLost(lost.map(([topic]) => topic));
   }
 

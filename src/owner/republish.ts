@@ -61,7 +61,9 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
     const result = await work.sync(sourceOf(collection), 'FULL', { republication });
     const why = result.kind === 'inconclusive' ? result.why : null;
     const { withheld } = result;
-    if (keys.length === 0 && why === null && withheld === 0) await writer.publishedAgain(collection);
+    // A row that is missing for now has its old record still, and may come back unchanged.
+    const isAll = keys.length === 0 && result.kind === 'complete' && result.unconfirmed === 0;
+    if (isAll && withheld === 0) await writer.publishedAgain(collection);
     return { published, missing: [...missing], why, withheld };
   },
 };

@@ -30,8 +30,8 @@ export async function readWithheldSchools(
   const reader = new TopicReader({ log }, [...topics], async ({ topic, key, value }) => {
     const isWanted = topic === collection && wanted.has(key);
     if (value === null || (!isWanted && topic !== 'orgs')) return;
-    // The registry may have lost the schema of an old record: then its school is unknown.
-    const row = await registry.decode(value).catch((error: unknown) => {
+    // The registry may have lost the schema of a record from another version of this program: then its school is unknown.
+    const row = await registry.decode(value, [topic]).catch((error: unknown) => {
       if (error instanceof UndecodableRecord) return null;
       throw error;
     });

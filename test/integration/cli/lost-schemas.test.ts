@@ -1,9 +1,11 @@
 import { expect, inject, it, vi } from 'vitest';
+import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 import { startStack } from '../../../stack/start-stack.ts';
 import { only } from '../support/only.ts';
 import { otherSchema, rawRecords, tellRegistry } from './support/plant.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
 import { startTestTenant } from './support/test-tenant.ts';
+import { verify } from './support/verify.ts';
 
 const WITHIN = { timeout: 60_000, interval: 200 } as const;
 
@@ -25,19 +27,24 @@ interface Status {
 
 const MIRRORED = only({
   orgs: { deltaEvery: '2s' },
+  users: {},
+  'absence-summaries': {},
   'absence-versions': { deltaEvery: '2s' },
   absences: {},
   'absence-changes': {},
 });
 const SCHEMAS = {
   orgs: 'Org',
+  users: 'User',
+  'absence-summaries': 'AbsenceSummary',
   'absence-versions': 'AbsenceVersion',
   absences: 'AbsenceVersion',
   'absence-changes': 'AbsenceChange',
   progress: 'Progress',
+  rejects: 'Reject',
 };
 
-it('a registry that lost its schemas, while Rollcall runs or before a start, gets them again, and what status says makes all records readable', async (context) => {
+it('a registry that lost its schemas, while Rollcall runs or before a start, gets them again, and what status says makes all records readable, also if ids are given in another order', async (context) => {
   await using own = Object.assign(await startOwnRegistry(), {
     [Symbol.asyncDispose]: () => own.stop(),
   });
@@ -45,13 +52,16 @@ it('a registry that lost its schemas, while Rollcall runs or before a start, get
   const [registry] = processes.registry ?? [];
   if (registry === undefined) context.skip('needs a registry that can be restarted');
   await using tenant = await startTestTenant();
+  const [version = ''] = tenant.hub.district.ids('absence-versions').map(String);
+  tenant.hub.district.patch('absence-versions', version, { fromTime: 'sometime' });
   const config = tenant.configWith({ collections: MIRRORED, settings: { registry: { url: registryUrl } } });
 
   /** Restarts the registry, which keeps its schemas in memory, and lets other programs' schemas take the first ids. */
-  async function loseSchemas(others: number): Promise<void> {
+  async function loseSchemas(others: number, ...next: readonly { schema: string }[]): Promise<void> {
     await registry?.restart();
-    for (let at = 0; at < others; at += 1)
-      await tellRegistry(`${registryUrl}/subjects/other-${at}/versions`, 'POST', otherSchema(`Other${at}`));
+    const schemas = Array.from({ length: others }, (_, at) => otherSchema(`Other${at}`));
+    for (const [at, schema] of [...schemas, ...next].entries())
+      await tellRegistry(`${registryUrl}/subjects/other-${at}/versions`, 'POST', schema);
   }
   /** The names of the schemas under which the last records of all keys stand, as the registry gives them to a consumer. */
   async function schemasIn(collection: string): Promise<string> {
@@ -89,7 +99,7 @@ it('a registry that lost its schemas, while Rollcall runs or before a start, get
   await run.says('(SCHEMA_LOST)');
   await vi.waitFor(async () => {
     const { state, headline, decisions } = await status();
-    expect([state, decisions[0]?.commands.length]).toEqual(['needs-person', 4]);
+    expect([state, decisions[0]?.commands.length]).toEqual(['needs-person', 6]);
     expect(headline).toContain('the registry has lost the schema of older records of');
   }, WITHIN);
   expect(await schemasIn('orgs')).not.toBe('Org');
@@ -101,9 +111,14 @@ it('a registry that lost its schemas, while Rollcall runs or before a start, get
   await isWell();
   expect((await run.stop()).code).toBe(0);
 
-  await loseSchemas(60);
+  // The id under which users stand becomes that of the schema of absence-summaries.
+  const idOfUsers = (await rawRecords(tenant.topic('users'))).at(-1)?.value?.readInt32BE(1) ?? 0;
+  const { schema: summary } = readSchemaFiles().get('absence-summaries') ?? {};
+  const more = Array.from({ length: 30 }, (_, at) => otherSchema(`Later${at}`));
+  await loseSchemas(idOfUsers - 1, { schema: JSON.stringify(summary) }, ...more);
   expect((await rollcall(config, 'pull')).code).toBe(0);
-  expect((await status()).decisions[0]?.commands).toHaveLength(4);
+  expect((await status()).decisions[0]?.commands).toHaveLength(6);
   await followRemedies();
   expect((await status()).decisions).toEqual([]);
+  expect(await verify(config)).toEqual({ code: 0, found: [] });
 });

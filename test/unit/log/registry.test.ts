@@ -29,6 +29,7 @@ async function startRegistry() {
   const levels = new Set<string>();
   const requests: string[] = [];
   const trouble = {
+    texts,
     wrongIdFor: '',
     underIds: new Map<number, string>(),
     lostIds: new Set<number>(),
@@ -186,11 +187,31 @@ it.each([
   Object.assign(trouble, loss);
   const message = expect.stringMatching(/the schema of p\.t\.orgs-value$/) as string;
   await expect(registry.ping()).rejects.toMatchObject({ code: 'SCHEMA_LOST', message });
-  expect([registry.isLost(1), registry.isLost(2)]).toEqual([true, false]);
+  expect([registry.isLost(1, 'orgs'), registry.isLost(2, 'progress')]).toEqual([true, false]);
   Object.assign(trouble, { lostIds: new Set(), underIds: new Map() });
   expect(await register('t.orgs')).toBe(1);
-  expect(registry.isLost(1)).toBe(false);
+  expect(registry.isLost(1, 'orgs')).toBe(false);
   await registry.ping();
+});
+
+it('ids given anew in another order stay lost for a tenant that has not registered its schemas again', async () => {
+  const { registry, register, trouble } = await startRegistry();
+  for (const tenant of ['first', 'second']) {
+    await register(`${tenant}.orgs`);
+    await register(`${tenant}.progress`, PROGRESS);
+  }
+  trouble.texts.splice(0);
+  await expect(registry.ping()).rejects.toMatchObject({ code: 'SCHEMA_LOST' });
+  expect([await register('first.progress', PROGRESS), await register('first.orgs')]).toEqual([1, 2]);
+  const lost = () => [registry.isLost(1, 'orgs'), registry.isLost(2, 'progress')];
+  expect([lost(), registry.isLost(1, 'progress'), registry.isLost(2, 'orgs')]).toEqual([
+    [true, true],
+    false,
+    false,
+  ]);
+  const message = expect.stringMatching(/the schema of p\.second\.orgs-value and of 1 more$/) as string;
+  await expect(registry.ping()).rejects.toMatchObject({ code: 'SCHEMA_LOST', message });
+  expect(lost()).toEqual([true, true]);
 });
 
 describe('a record', () => {

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { RecordCheck } from '../../../src/audit/record-check.ts';
+import { frame } from '../../../src/log/framing.ts';
+import { UndecodableRecord } from '../../../src/log/registry-errors.ts';
+
+const READABLE = frame(7, Buffer.from([1]));
+const OF_OTHER_SCHEMA = frame(7, Buffer.from([2]));
+
+it('a record is sound however many under its schema id are of a schema that the registry has lost', async () => {
+  const check = new RecordCheck({
+    tenantId: 't',
+    collections: [],
+    schedules: undefined,
+    decode: (framed) =>
+      framed.equals(READABLE) ? Promise.resolve({}) : Promise.reject(new UndecodableRecord('', 'misfit')),
+  });
+  const headers = {
+    ce_specversion: '1.0',
+    ce_source: '/rollcall/t/users',
+    ce_id: 'tx-0',
+    ce_type: 'rollcall.users.updated',
+    'content-type': 'application/avro',
+  };
+  const at = { topic: 'users', partition: 0, offset: 0, key: 'a', mapping: null } as const;
+  const isSound = async (value: Buffer): Promise<boolean> =>
+    (await check.check({ ...at, value, hash: Buffer.alloc(16), headers: () => headers })).isSound;
+  for (let older = 0; older < 100; older += 1) expect(await isSound(OF_OTHER_SCHEMA)).toBe(false);
+  expect(await isSound(READABLE)).toBe(true);
+});
