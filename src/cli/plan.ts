@@ -42,7 +42,8 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
   await using assembly = quietAssembly(config);
   const plans: CollectionPlan[] = [];
   const results: object[] = [];
-  for (const { id: tenant } of tenants) {
+  for (const [at, { id: tenant }] of tenants.entries()) {
+    if (tenants.length > 1) output.note(`${tenant}: ${at + 1} of ${countOf(tenants.length, 'tenant')}`);
     let read = 0;
     const planned = await planTenant(assembly, {
       tenantId: tenant,
@@ -61,7 +62,7 @@ async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<nu
 }
 
 /** A collection's plan for programs. */
-function asJson({ counts, keys, ...rest }: CollectionPlan, keepsKeys: boolean): object {
+function asJson({ counts, keys, news: _news, ...rest }: CollectionPlan, keepsKeys: boolean): object {
   const some = Object.entries(keys).filter(([, each]) => each.length > 0);
   return { ...rest, ...counts, ...(keepsKeys ? { keys: Object.fromEntries(some) } : {}) };
 }

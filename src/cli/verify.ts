@@ -6,7 +6,7 @@ import { countOf, formatCount, printable } from '../core/words.ts';
 import { TopicReader } from '../log/read-only-log.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
-import { PULL, type PullOutcome } from '../owner/pull.ts';
+import type { PullOutcome } from '../owner/pull.ts';
 import { MAX_CORRUPT_KEYS, REPAIR } from '../owner/repair.ts';
 import { planTenant, type CollectionPlan } from '../plan/plan-tenant.ts';
 import type { Assembly } from '../session/assemble.ts';
@@ -18,11 +18,11 @@ import { noteFailures, showSyncs } from './outcomes.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly } from './with-assembly.ts';
 
-/** `rollcall verify`: an audit of the topics, and the plan of a full sync. */
+/** `rollcall verify`: an audit of the topics, and the plan of a full sync. Without `--repair` it publishes nothing. */
 export function command(): Command {
   return new Command('verify')
     .description(
-      'Audits the topics (each record, and each key against the index), plans a full sync, and reports every difference.',
+      'Audits the topics (each record, and each key against the index), plans a full sync, and reports every difference. It publishes nothing without "--repair".',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
@@ -38,20 +38,28 @@ Kinds of differences, between the index or the hub and the topic:
   gap, two-students                 a step of an absence is missing or there twice; an absence has records of two students
   reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has one too many
 
+What a sync brings is no fault: "next sync" says that the next one does, "next full" that the next full one does.
+
 --repair publishes no step of an absence again, so a gap stays, and removals are subject to the guard. Then the command
 verifies again.
 
-Exit codes: 0 equal, or the next full sync makes it so; 1 something differs, or could not be compared; 3 only removals that
+Exit codes: 0 equal, or the next syncs make it so; 1 something differs, or could not be compared; 3 only removals that
 need a decision differ.
 
 Example:
   rollcall verify --json | jq -c '.tenants[].collections[].differences[]'`;
 
+/** What settles a difference, in words; `wrong`: no sync does; `withheld`: a removal that needs a decision. */
+const STATES = {
+  wrong: 'wrong',
+  'next-sync': 'next sync',
+  'next-full': 'next full',
+  'first-miss': 'missing for the first time',
+  withheld: 'withheld',
+} as const;
+
 interface Difference extends Finding {
-  /** `wrong`: no sync removes it. `pending`: the next full sync does. `withheld`: a removal that needs a decision. */
-  readonly state: 'wrong' | 'pending' | 'withheld';
-  /** The hub's list lacks the row for the first time. */
-  readonly isFirstMiss?: true | undefined;
+  readonly state: keyof typeof STATES;
 }
 
 /** The result for a collection; `--json` prints it. */
@@ -85,7 +93,8 @@ async function verify(verb: Verb<Scope & { readonly repair?: boolean }>): Promis
   await using assembly = quietAssembly(config);
   const results: object[] = [];
   const last: CollectionReport[] = [];
-  for (const tenant of tenants) {
+  for (const [at, tenant] of tenants.entries()) {
+    if (tenants.length > 1) output.note(`${tenant.id}: ${at + 1} of ${countOf(tenants.length, 'tenant')}`);
     const names = enabledCollections(tenant).map(({ name }) => name);
     const collections = names.filter((name) => asked.length === 0 || asked.includes(name));
     const options = { tenantId: tenant.id, collections, output, signal };
@@ -109,7 +118,7 @@ function inState(reports: readonly CollectionReport[], wanted: Difference['state
   return reports.flatMap(({ differences }) => differences.filter(({ state }) => state === wanted));
 }
 
-/** Plans a full sync, has the owner make its next sync, and audits the topics as they are then. */
+/** Plans a full sync, and audits the topics as they are then. */
 async function verifyTenant(
   assembly: Assembly,
   { tenantId, collections, output, signal }: VerifyOptions,
@@ -133,13 +142,7 @@ async function verifyTenant(
       signal,
     });
     const planned = plans.flatMap((each) => plannedIn(each, assembly.config.redis !== undefined));
-    // An incremental sync removes nothing.
-    const brought = planned.filter(({ collection, kind }) => kind !== 'left-over' && isLoaded(collection));
-    const sources = [...new Set(brought.map(({ collection }) => sourceOf(collection)))];
-    const parameters = { collections: sources, full: false, acceptNew: false, confirm: false };
-    const next = { tenantId, request: PULL, parameters, output, signal };
-    const pulled = sources.length === 0 ? [] : await asOwner(assembly, next);
-    // Waits until the records of that sync can be read.
+    // What a running process has published meanwhile is planned no more. Waits until its records can be read.
     await log.progress(signal);
     await reader.readOn(signal);
     const left = planned.filter((each) => !since.has(recordOf(each)));
@@ -148,10 +151,9 @@ async function verifyTenant(
     const audits = await auditTenant(assembly, { tenantId, collections, onRead, signal });
     return audits.map(({ collection, keys: topicKeys, findings, skipped }): CollectionReport => {
       const plan = plans.find((each) => each.collection === collection);
-      const pull = pulled.find((each) => each.collection === sourceOf(collection));
       const isFound = new Set(findings.map(({ key }) => key));
       const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
-      const failed = [plan, pull].find((each) => each !== undefined && each.outcome !== 'complete');
+      const failed = plan?.outcome === 'complete' ? undefined : plan;
       const isNotOffered = failed?.outcome === 'not-offered' && topicKeys === 0;
       const nameless = plan?.nameless ?? 0;
       const doubt = nameless > 0 ? whyNamelessWait(collection, nameless) : null;
@@ -194,15 +196,19 @@ const KINDS: Readonly<Record<keyof CollectionPlan['keys'], Finding['kind'] | nul
  * Without Redis a running process compares the hub with an index in its memory, which nobody else can see: it may take for
  * published what the topic lacks.
  */
-function plannedIn({ collection, keys }: CollectionPlan, hasRedis: boolean): Difference[] {
+function plannedIn({ collection, keys, news }: CollectionPlan, hasRedis: boolean): Difference[] {
   return (Object.keys(KINDS) as (keyof typeof KINDS)[]).flatMap((planned) => {
     const kind = KINDS[planned];
     if (kind === null) return [];
     // An incremental sync of schedules reads students whose absences changed, and removes nothing.
     const needsFull = kind === 'left-over' || collection === 'schedules';
-    const state = planned === 'withheld' ? planned : hasRedis || needsFull ? 'pending' : 'wrong';
-    const isFirstMiss = planned === 'missing' ? true : undefined;
-    return keys[planned].map((key) => ({ collection, key, kind, state, isFirstMiss }));
+    const stateOf = (key: string): Difference['state'] => {
+      if (planned === 'withheld') return planned;
+      if (planned === 'missing') return 'first-miss';
+      if (!needsFull && news.has(key)) return 'next-sync';
+      return hasRedis || needsFull ? 'next-full' : 'wrong';
+    };
+    return keys[planned].map((key) => ({ collection, key, kind, state: stateOf(key) }));
   });
 }
 
@@ -236,9 +242,9 @@ const SHOWN_AT_MOST = 20;
 
 /** Prints a table, the first differences, the result in one sentence, and what to do. */
 function show(output: Output, reports: readonly CollectionReport[]): void {
-  const states = ['wrong', 'pending', 'withheld'] as const;
+  const states = Object.keys(STATES) as Difference['state'][];
   output.table(
-    ['  collection', '', 'hub', 'topic', 'wrong', 'next full', 'withheld'],
+    ['  collection', '', 'hub', 'topic', ...Object.values(STATES)],
     reports.map((each) => [
       `  ${each.collection}`,
       each.outcome !== 'compared' ? each.outcome.replace('-', ' ') : isEqual(each) ? 'equal' : 'differs',
@@ -251,10 +257,9 @@ function show(output: Output, reports: readonly CollectionReport[]): void {
   if (differences.length > 0) {
     output.table(
       ['  collection', 'kind', '', 'key'],
-      differences.slice(0, SHOWN_AT_MOST).map(({ collection, kind, state, isFirstMiss, key }) => {
-        const text = { wrong: '', pending: 'next full', withheld: 'withheld' }[state];
-        return [`  ${collection}`, kind, isFirstMiss === true ? FIRST_MISS : text, printable(key)];
-      }),
+      differences
+        .slice(0, SHOWN_AT_MOST)
+        .map(({ collection, kind, state, key }) => [`  ${collection}`, kind, STATES[state], printable(key)]),
     );
     const more = differences.length - SHOWN_AT_MOST;
     if (more > 0) output.line(`  and ${formatCount(more)} more: --json has all.`);
@@ -273,17 +278,19 @@ function show(output: Output, reports: readonly CollectionReport[]): void {
     output.line('→ Decide on the removals: "rollcall deletes list", after the next full sync.');
 }
 
-const FIRST_MISS = 'missing for the first time';
-
 function isEqual({ outcome, differences }: CollectionReport): boolean {
-  return outcome === 'compared' && differences.every(({ state }) => state === 'pending');
+  return outcome === 'compared' && differences.every(isPending);
+}
+
+/** Syncs settle it. */
+function isPending({ state }: Difference): boolean {
+  return state !== 'wrong' && state !== 'withheld';
 }
 
 /** The result in one sentence. */
 function verdictOf(reports: readonly CollectionReport[]): string {
   const offered = reports.filter(({ outcome }) => outcome !== 'not-offered');
-  const pending = inState(offered, 'pending').length;
-  const but =
-    pending === 0 ? '' : `, but for ${countOf(pending, 'difference')} that the next full sync settles`;
+  const pending = offered.flatMap(({ differences }) => differences.filter(isPending)).length;
+  const but = pending === 0 ? '' : `, but for ${countOf(pending, 'difference')} that the next syncs settle`;
   return `${offered.filter(isEqual).length} of ${countOf(offered.length, 'collection')} are equal${but}.`;
 }

@@ -87,9 +87,9 @@ export async function planTenant(
       const source = sourceOf(collection);
       const plan = plans.get(source);
       if (plan === undefined) return [];
-      const { counts, keys } = log.planned(source, collection);
+      const { counts, keys, news } = log.planned(source, collection);
       const { missed, ...sync } = collection === source ? plan : { ...plan, ...OF_A_DERIVED_COLLECTION };
-      return [{ collection, ...sync, counts, keys: { ...keys, ...missed } }];
+      return [{ collection, ...sync, counts, news, keys: { ...keys, ...missed } }];
     });
   } finally {
     ending.abort();

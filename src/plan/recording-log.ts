@@ -31,6 +31,8 @@ export interface PlannedRecords {
   readonly counts: Readonly<Record<PlannedKind, number>>;
   /** Empty unless keys are kept. */
   readonly keys: Readonly<Record<PlannedKind, readonly string[]>>;
+  /** Those of the keys whose row is newer than the watermark, so that an incremental sync brings it. */
+  readonly news: ReadonlySet<string>;
 }
 
 export interface RecordingLogOptions {
@@ -46,13 +48,15 @@ export class RecordingLog implements TenantLog {
   readonly #options: RecordingLogOptions;
   /** By the collection that is synced, then by the collection of the records. */
   readonly #found = new Map<CollectionName, Map<CollectionName, Tally>>();
+  #ownership: Ownership | null = null;
 
   constructor(options: RecordingLogOptions) {
     this.#options = options;
   }
 
   async own(signal: AbortSignal): Promise<Ownership> {
-    return (await this.#options.topics.progress(signal)).ownedBy('nobody');
+    this.#ownership = (await this.#options.topics.progress(signal)).ownedBy('nobody');
+    return this.#ownership;
   }
 
   /** Offsets do not change, because the records are written nowhere. */
@@ -65,7 +69,11 @@ export class RecordingLog implements TenantLog {
   planned(source: CollectionName, collection: CollectionName): Tally {
     const ofSource = this.#found.get(source) ?? new Map<CollectionName, Tally>();
     this.#found.set(source, ofSource);
-    const tally = ofSource.get(collection) ?? { counts: perKind(() => 0), keys: perKind((): string[] => []) };
+    const tally = ofSource.get(collection) ?? {
+      counts: perKind(() => 0),
+      keys: perKind((): string[] => []),
+      news: new Set<string>(),
+    };
     ofSource.set(collection, tally);
     return tally;
   }
@@ -75,10 +83,14 @@ export class RecordingLog implements TenantLog {
     const isReject = topic === 'rejects';
     const collection = isReject ? source : topic;
     if (!isCollectionName(collection)) return;
-    const { counts, keys } = this.planned(source, collection);
+    const { counts, keys, news } = this.planned(source, collection);
     const kind = kindOf(record);
     counts[kind] += 1;
-    if (this.#options.keepsKeys) keys[kind].push(isReject ? (splitCompositeKey(key)?.[1] ?? key) : key);
+    if (!this.#options.keepsKeys) return;
+    const shown = isReject ? (splitCompositeKey(key)?.[1] ?? key) : key;
+    keys[kind].push(shown);
+    const { watermarkMs } = this.#ownership?.progress.get(source) ?? {};
+    if (Date.parse(record.headers['ce_time'] ?? '') > (watermarkMs ?? Infinity)) news.add(shown);
   }
 
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
@@ -106,6 +118,7 @@ export class RecordingLog implements TenantLog {
 interface Tally extends PlannedRecords {
   readonly counts: Record<PlannedKind, number>;
   readonly keys: Record<PlannedKind, string[]>;
+  readonly news: Set<string>;
 }
 
 function perKind<T>(make: () => T): Record<PlannedKind, T> {

@@ -6,7 +6,6 @@ interface Difference {
   readonly key: string;
   readonly kind: string;
   readonly state: string;
-  readonly isFirstMiss?: true;
 }
 
 /** `<state> <collection> <kind> <key>` of each difference that `verify` reports, sorted, and its exit code. */
@@ -17,9 +16,8 @@ export async function verify(
   const ended = await rollcall(config, 'verify', '--json', ...args);
   const { tenants } = ended.json<{ tenants: { collections: { differences: Difference[] }[] }[] }>();
   const differences = tenants.flatMap(({ collections }) => collections.flatMap((each) => each.differences));
-  const found = differences.map(({ state, collection, kind, key, isFirstMiss }) => {
-    const how = isFirstMiss === true ? 'first-miss' : state;
-    return `${how} ${collection} ${kind} ${key}`;
-  });
+  const found = differences.map(
+    ({ state, collection, kind, key }) => `${state} ${collection} ${kind} ${key}`,
+  );
   return { code: ended.code, found: found.toSorted() };
 }
