@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { hostname, userInfo } from 'node:os';
 import { printable } from '../core/words.ts';
 import { RollcallError, errorCodeFrom } from '../errors.ts';
+import type { Person } from '../model/progress.ts';
 import type { Assembly } from '../session/assemble.ts';
 import type { StartedTenant } from '../session/tenant.ts';
 import { notMirrored, type OwnerRequestKind } from '../owner/owner-request.ts';
@@ -51,6 +52,20 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
       if (!isFollowed && error.reaction !== 'restart') throw error;
       if (isFollowed) output.note(`${tenantId}: finding the tenant's present owner`);
     }
+  }
+}
+
+/** Who gives this command. */
+export function personHere(reason: string | undefined): Person {
+  return { by: userName(), from: hostname(), reason: reason ?? null };
+}
+
+/** A container may have no name for its user. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`;
   }
 }
 

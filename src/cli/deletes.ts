@@ -1,4 +1,3 @@
-import { hostname, userInfo } from 'node:os';
 import { Command } from 'commander';
 import { syncedCollections, type Config } from '../config.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
@@ -7,7 +6,7 @@ import { sourceOf } from '../model/collections.ts';
 import { APPROVE, type ApproveOutcome } from '../owner/deletes.ts';
 import { readWithheldSchools, type SchoolCount } from '../owner/withheld-schools.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
-import { asOwner } from './as-owner.ts';
+import { asOwner, personHere } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
@@ -30,19 +29,24 @@ export function command(): Command {
     .description('Removes the rows of the list that a full sync, which begins at once, misses too.')
     .argument('<digest>', 'of the list that "deletes list" has shown; no other list is approved')
     .option('--tenant <id>', 'the tenant; needed if there are several')
-    .option('--reason <text>', 'why; kept in the log line and in progress')
+    .option('--reason <text>', 'why; "deletes history" keeps it')
     .addHelpText('after', EXIT_CODES)
     .action(verbAction(approve));
   const history = new Command('history')
-    .description('Shows who approved which list, when, from where and why.')
+    .description('Shows what needed a decision and what was decided: when, why, by whom and from where.')
     .option('--tenant <id>', 'only this tenant')
+    .addHelpText('after', HISTORY)
     .action(verbAction(showHistory));
   return new Command('deletes')
     .description('Deletions that need a decision because too many rows are missing.')
     .addCommand(list.summary('what waits for a decision, since when, and why'))
     .addCommand(approval.summary('remove listed rows that the hub still does not have'))
-    .addCommand(history.summary('who approved what'));
+    .addCommand(history.summary('what was decided, by whom, and why'));
 }
+
+const HISTORY = `
+held: removals need a decision from now on; healed: all rows are back that were missing then; approved; accepted: rows unlike
+the published ones, by "pull --accept-new"; anew: absences, by "state rebuild --anew". The topic progress keeps them for good.`;
 
 type Listed = Waiting['collections'][number] & { readonly schools: readonly SchoolCount[] };
 
@@ -124,7 +128,7 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   const outcome = await asOwner(assembly, {
     tenantId: tenant.id,
     request: APPROVE,
-    parameters: { digest, by: userName(), from: hostname(), reason: flags.reason ?? null },
+    parameters: { digest, person: personHere(flags.reason) },
     output,
     signal,
   });
@@ -140,15 +144,6 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
     hasFailed: collections.some((each) => each.outcome !== 'done'),
     needsPerson: waiting > 0,
   });
-}
-
-/** A container may have no name for its user. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.() ?? 'unknown'}`;
-  }
 }
 
 function showApproved(output: Output, { collections, waiting }: ApproveOutcome): void {
@@ -168,30 +163,21 @@ async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): 
   const config = loadConfig({ withoutHub: true });
   await using assembly = quietAssembly(config);
   const logs = await readLogs(assembly, chooseTenants(config, flags.tenant), signal);
-  const approvals = [...logs].flatMap(([tenant, known]) =>
-    (known?.approvals ?? []).map(({ collection, approval }) =>
-      Object.assign({ tenant, collection }, approval),
+  const decisions = [...logs].flatMap(([tenant, known]) =>
+    (known?.decisions ?? []).map(({ atMs, ...decision }) =>
+      Object.assign({ tenant, at: isoOrNull(atMs) }, decision),
     ),
   );
-  const titles = [
-    'tenant',
-    'when',
-    'digest',
-    'collection',
-    'listed',
-    'removed',
-    'by',
-    'from',
-    'reason',
-  ] as const;
+  const titles = ['tenant', 'at', 'collection', 'kind', 'rows', 'removed', 'by', 'from', 'digest'] as const;
   output.table(
-    titles,
-    approvals.map((each) => {
-      const shown = { ...each, when: isoOrNull(each.atMs) };
-      return titles.map((title) => printable(String(shown[title] ?? '-')));
-    }),
+    [...titles, 'why'],
+    decisions.map((each) =>
+      [...titles.map((title) => each[title]), each.reason ?? each.why].map((cell) =>
+        printable(String(cell ?? '-')),
+      ),
+    ),
   );
-  output.data({ approvals });
+  output.data({ decisions });
 }
 
 /** Throws `USAGE_INVALID` without Redis: a list in the memory of one process ends with that process. */

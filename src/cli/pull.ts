@@ -2,7 +2,7 @@ import { PULL, type PullOutcome, type PullParameters } from '../owner/pull.ts';
 import { Command } from 'commander';
 import { explainShort } from '../core/deletions/evidence.ts';
 import { sourceOf } from '../model/collections.ts';
-import { asOwner } from './as-owner.ts';
+import { asOwner, personHere } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { exitCodeFor, noteOutcomes, showSyncs } from './outcomes.ts';
@@ -15,6 +15,7 @@ import type { Assembly } from '../session/assemble.ts';
 interface PullFlags extends Scope {
   readonly full?: boolean | undefined;
   readonly acceptNew?: boolean | undefined;
+  readonly reason?: string | undefined;
 }
 
 /** `rollcall pull`: one sync now. */
@@ -25,6 +26,7 @@ export function command(): Command {
     .option('--collection <name...>', 'only these collections')
     .option('--full', 'read all rows, and wait for the sync that confirms which are gone')
     .option('--accept-new', "with --full: almost all rows are new on purpose, and not another tenant's")
+    .option('--reason <text>', 'with --accept-new: why; "deletes history" keeps it')
     .addHelpText(
       'after',
       `
@@ -45,6 +47,7 @@ async function pull({ output, signal, loadConfig, flags }: Verb<PullFlags>): Pro
     collections: [...new Set(chosen.collections.map(sourceOf))],
     full: flags.full ?? false,
     acceptNew: flags.acceptNew ?? false,
+    person: flags.acceptNew === true ? personHere(flags.reason) : undefined,
     confirm: false,
   };
   await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(output, event));

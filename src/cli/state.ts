@@ -4,7 +4,7 @@ import { formatCount } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { REBUILD, type RebuiltIndex } from '../owner/rebuild.ts';
-import { asOwner } from './as-owner.ts';
+import { asOwner, personHere } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
@@ -13,6 +13,7 @@ import { quietAssembly, readLogs } from './with-assembly.ts';
 interface RebuildFlags extends Scope {
   readonly anew?: boolean;
   readonly yes?: boolean;
+  readonly reason?: string;
 }
 
 /** `rollcall state`: where the index and the log stand, and the request to rebuild the index. */
@@ -36,6 +37,7 @@ While a process is running, a transaction or two behind is normal: the log is re
         )
         .option('--anew', 'of absences: null all of them and their changes, and derive them again')
         .option('--yes', 'confirm "--anew"')
+        .option('--reason <text>', 'with "--anew": why; "deletes history" keeps it')
         .addHelpText(
           'after',
           `
@@ -124,7 +126,7 @@ async function rebuild({ output, signal, loadConfig, flags }: Verb<RebuildFlags>
   const { anew = false, yes = false } = flags;
   if (anew) requireConfirmed(collections, yes);
   else if (!isStored(output, config)) return;
-  const parameters = { collections, anew };
+  const parameters = { collections, anew, person: personHere(flags.reason) };
   const rebuilt: ({ readonly tenant: string } & RebuiltIndex)[] = [];
   await using assembly = quietAssembly(config);
   for (const { id: tenant } of tenants) {

@@ -37,9 +37,12 @@ export const SCHEMAS_HEADER = 'ce_schemas';
 
 /**
  * Rollcall's own attribute of records in `progress`: the sync that settled the missing rows last, the day's removals, the
- * hold and the last approval, as JSON. See {@link DeletionState} in model/progress.ts.
+ * hold, as JSON. See {@link DeletionState} in model/progress.ts.
  */
 export const DELETIONS_HEADER = 'ce_deletions';
+
+/** Rollcall's own attribute of `@decision|…` in `progress`: the decision, as JSON. See {@link DecisionRecord} in model/progress.ts. */
+export const DECISION_HEADER = 'ce_decision';
 
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 

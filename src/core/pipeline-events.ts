@@ -3,7 +3,7 @@ import type { Shortfall } from './deletions/evidence.ts';
 import type { HubEvent } from './hub-events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PageTally } from './row-changes.ts';
-import type { Approval, SyncMode, Progress } from '../model/progress.ts';
+import type { DecisionRecord, SyncMode, Progress } from '../model/progress.ts';
 import type { DerivedTally } from './sync-stats.ts';
 
 import type { SyncStats } from './sync-stats.ts';
@@ -96,20 +96,16 @@ export type PipelineEvent =
   | { readonly type: 'hub'; readonly event: HubEvent };
 
 export type DeletionEvent =
-  /** A hold has begun: removals need a decision. */
-  | Numbered<'held'>
+  | DecisionRecord
   /** A hold that stood already at the take-over. */
-  | Omit<Numbered<'waiting'>, 'why'>
-  /** Rows are missing; another full sync must miss them too. */
-  | (Omit<Numbered<'missing'>, 'why'> & { readonly confirmAt: string | null })
-  /** A person approved removals, and they are published. */
-  | ({ readonly kind: 'approved'; readonly collection: CollectionName } & Approval);
+  | Numbered<'waiting'>
+  /** Rows are missing, and no hold stands; another full sync must miss them too. */
+  | (Numbered<'missing'> & { readonly confirmAt: string | null });
 
 interface Numbered<K> {
   readonly kind: K;
   readonly collection: CollectionName;
   readonly rows: number;
-  readonly why: string;
 }
 
 /** Must neither throw nor block. */

@@ -4,6 +4,7 @@ import {
   offsetsOf,
   offsetsWithout,
   withOffsets,
+  type DecisionRecord,
   type Offsets,
   type Progress,
 } from '../model/progress.ts';
@@ -19,7 +20,7 @@ import type {
   Transaction,
 } from './log.ts';
 import { createKeyPartitioner, OutgoingBatches } from './outgoing-batches.ts';
-import { progressHeaders, progressValue } from './progress-codec.ts';
+import { decisionHeaders, decisionKey, progressHeaders, progressValue } from './progress-codec.ts';
 import { RecordBatch } from './record-batch.ts';
 import { TakeOver, type OwnerOptions } from './take-over.ts';
 import { appendEndMarkers, TenantProducer, type EndMarkers } from './tenant-producer.ts';
@@ -73,7 +74,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
         const derivedNames = derivedBefore.map(({ collection }) => collection);
         const progress = withOffsets(transaction.progress, offsetsWithout(offsets, derivedNames));
         const derived = derivedBefore.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
-        const batch = this.#progressBatch([progress, ...derived]);
+        const batch = this.#progressBatch([progress, ...derived], transaction.decisions);
         const [appended] = await producer.send([{ topic, partition: 0, batch }]);
         const progressEnd = appended?.baseOffset ?? Number.NaN;
         if (!(progressEnd > this.#progressEnd)) throw new RecordsLost(topic);
@@ -92,7 +93,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
     );
   }
 
-  #progressBatch(all: readonly Progress[]): RecordBatch {
+  #progressBatch(all: readonly Progress[], decisions: readonly DecisionRecord[] = []): RecordBatch {
     const { encodeProgress, timeZone, tenantId, schemas } = this.#options;
     const batch = new RecordBatch();
     for (const progress of all) {
@@ -104,6 +105,13 @@ export class KafkaLog extends TenantTopics implements TenantLog {
         schemaId: schemas.idOf(progress.collection),
       });
       batch.append({ key: progress.collection, body, schemaId: schemas.idOf('progress'), headers });
+    }
+    for (const decision of decisions) {
+      const key = decisionKey(decision);
+      const body = encodeProgress({ collection: key, timeZone });
+      const id = `${all[0]?.transactionId}-${decision.collection}-${decision.kind}`;
+      const headers = decisionHeaders({ tenantId, id, body }, decision);
+      batch.append({ key, body, schemaId: schemas.idOf('progress'), headers });
     }
     return batch;
   }

@@ -1,6 +1,6 @@
 import type { RollIntervals } from '../core/segment-rolls.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
-import type { Offsets, Progress } from '../model/progress.ts';
+import type { DecisionRecord, Offsets, Progress } from '../model/progress.ts';
 
 /** A record to publish. `body` is the Avro body without a frame, in `absence-state` any bytes; null removes the key. */
 export interface OutgoingRecord {
@@ -17,6 +17,7 @@ export interface Transaction {
   readonly progress: Progress;
   /** Progress of the derived collections; each gets the offsets of its own topic. */
   readonly derived?: readonly Progress[] | undefined;
+  readonly decisions?: readonly DecisionRecord[] | undefined;
   /** Topics whose loss these progress records record; after the commit their current content counts. */
   readonly lostTopics?: readonly TopicSuffix[] | undefined;
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { IHeaders } from 'kafkajs';
 import {
   changeHeaders,
+  DECISION_HEADER,
   DELETIONS_HEADER,
   FIRST_LOAD_HEADER,
   MAPPING_HEADER,
@@ -11,6 +12,7 @@ import {
 import { isCollectionName } from '../model/collections.ts';
 import {
   isFirstLoadOver,
+  type DecisionRecord,
   type DeletionState,
   type LastCompleteFull,
   type Progress,
@@ -18,6 +20,7 @@ import {
 
 /** Key of the record that names a tenant's owner (contract, topic `progress`). */
 export const OWNER_KEY = '@owner';
+const DECISION_KEY = '@decision|';
 const HASH_HEX_DIGITS = 32;
 
 /** What a record in `progress` says by headers. */
@@ -118,6 +121,22 @@ export function progressHeaders(options: {
   if (deletions !== undefined) headers[DELETIONS_HEADER] = JSON.stringify(deletions);
   if (collection === 'absence-changes' && isFirstLoadOver(progress)) headers[FIRST_LOAD_HEADER] = 'over';
   return headers;
+}
+
+/** The key of a decision's record: no other decision has it, so that compaction keeps each. */
+export function decisionKey({ atMs, collection, kind }: DecisionRecord): string {
+  return `${DECISION_KEY}${new Date(atMs).toISOString()}|${collection}|${kind}`;
+}
+
+export function decisionHeaders(of: Parameters<typeof ownerHeaders>[0], decision: DecisionRecord) {
+  return { ...ownerHeaders({ ...of, kind: 'created' }), [DECISION_HEADER]: JSON.stringify(decision) };
+}
+
+/** Null for any other record. */
+export function decisionOf(key: string, headers: IHeaders | undefined): DecisionRecord | null {
+  return key.startsWith(DECISION_KEY)
+    ? (jsonIn<DecisionRecord>(String(headers?.[DECISION_HEADER])) ?? null)
+    : null;
 }
 
 /** The headers of a record of the owner, which any record in `progress` has. */

@@ -1,12 +1,19 @@
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
-import { outdatesIndex, type Approval, type Progress } from '../model/progress.ts';
+import { outdatesIndex, type DecisionRecord, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
 import { isFramed } from './framing.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
-import { headerFieldsOf, jsonObject, OWNER_KEY, progressOf, type ProgressValue } from './progress-codec.ts';
+import {
+  decisionOf,
+  headerFieldsOf,
+  jsonObject,
+  OWNER_KEY,
+  progressOf,
+  type ProgressValue,
+} from './progress-codec.ts';
 import type { Registry } from './registry.ts';
 import { UndecodableRecord } from './registry-errors.ts';
 import { fetchOffsets, listTopics } from './topic-offsets.ts';
@@ -29,8 +36,8 @@ export class LoggedTenant {
   readonly progress = new Map<CollectionName, Progress>();
   readonly transactionIds = new Map<CollectionName, Set<string>>();
   readonly recordedAtMs = new Map<CollectionName, number>();
-  /** Approvals of missing rows, in the order of their syncs. */
-  readonly approvals: { readonly collection: CollectionName; readonly approval: Approval }[] = [];
+  /** In their order. */
+  readonly decisions: DecisionRecord[] = [];
   /** The last process that took the tenant over; null when no record names one. */
   owner: string | null = null;
   /** Null when the owner's record cannot be decoded. */
@@ -55,6 +62,9 @@ export class LoggedTenant {
     const key = String(keyBytes);
     const name = isCollectionName(key) ? key : null;
     if (framed === null) return;
+    const decision = decisionOf(key, headers);
+    if (decision !== null) this.decisions.push(decision);
+    if (name === null && key !== OWNER_KEY) return;
     const value = await this.#decode(framed).catch((error: unknown) => {
       if (error instanceof UndecodableRecord) return null;
       throw error;
@@ -79,17 +89,13 @@ export class LoggedTenant {
     this.progress.set(name, progress);
     this.transactionIds.set(name, ids.add(progress.transactionId));
     this.recordedAtMs.set(name, Number(timestamp));
-    // Later records carry the last approval forward.
-    const approval = progress.deletions?.approval ?? null;
-    const isNew = approval !== null && approval.atMs !== before?.deletions?.approval?.atMs;
-    if (isNew) this.approvals.push({ collection: name, approval });
   }
 }
 
 /** The content of `progress`, for a process that does not own the tenant. The owner reads it in take-over.ts. */
 export type KnownProgress = Pick<
   LoggedTenant,
-  'progress' | 'transactionIds' | 'recordedAtMs' | 'approvals' | 'owner' | 'ownedSinceMs'
+  'progress' | 'transactionIds' | 'recordedAtMs' | 'decisions' | 'owner' | 'ownedSinceMs'
 >;
 
 /**

@@ -21,18 +21,32 @@ export interface LastCompleteFull {
   readonly rowsWithheld: number;
 }
 
-/** A person's approval of a list of missing rows. */
-export interface Approval {
-  readonly digest: string;
-  /** Local clock, ms since the epoch. */
-  readonly atMs: number;
-  /** The user and the host of the command. */
+/** Who gave a command: the user and the host, and why. */
+export interface Person {
   readonly by: string;
   readonly from: string;
   readonly reason: string | null;
-  /** Rows of the collection on the list, and those of them that were missing still and are removed. */
-  readonly listed: number;
-  readonly removed: number;
+}
+
+/**
+ * A person's decision about a collection, or why one is needed. A record of its own in `progress` keeps it for good; it names no row.
+ *
+ * - `held`: removals need a decision from now on; `healed`: all rows are back that were missing then
+ * - `approved`: of the rows on the list, those still missing are removed
+ * - `accepted`: rows unlike the published ones are right (`pull --accept-new`)
+ * - `anew`: what was published of absences was nulled (`state rebuild --anew`)
+ */
+export interface DecisionRecord extends Partial<Person> {
+  readonly kind: 'held' | 'healed' | 'approved' | 'accepted' | 'anew';
+  readonly collection: CollectionName;
+  /** Local clock, ms since the epoch. */
+  readonly atMs: number;
+  /** Rows of the collection that are missing, or on the approved list. */
+  readonly rows?: number;
+  readonly removed?: number;
+  readonly digest?: string;
+  /** Why it is held, in numbers. */
+  readonly why?: string | null;
 }
 
 /** What the log knows of a collection's missing rows. */
@@ -44,10 +58,8 @@ export interface DeletionState {
   readonly removed: number;
   /** When the hold began, local clock, ms since the epoch; null: the collection is not held. */
   readonly heldSinceMs: number | null;
-  /** Why it is held, in numbers. */
+  /** Why it is held, in numbers, as the last full sync found it. */
   readonly why: string | null;
-  /** The last one that a sync of the collection carried out. */
-  readonly approval: Approval | null;
 }
 
 /** A collection's progress: the value of its record in `progress`, committed in the same transaction as the data. */

@@ -4,14 +4,12 @@ import type { CollectionName } from '../model/collections.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import type { Approved } from '../sync/sync-result.ts';
 import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { person } from './person.ts';
 
 const parameters = z.strictObject({
   /** The digest of the list that was approved. */
   digest: z.string(),
-  /** User and host of the command. */
-  by: z.string(),
-  from: z.string(),
-  reason: z.string().nullable(),
+  person,
 });
 
 export type ApproveParameters = z.output<typeof parameters>;
@@ -43,7 +41,7 @@ export interface ApproveOutcome {
 export const APPROVE: OwnerRequestKind<ApproveParameters, ApproveOutcome> = {
   kind: 'approve',
   read: (given) => readParameters(parameters, given),
-  async handle({ digest, ...person }, work) {
+  async handle({ digest, person: by }, work) {
     const { rows, digest: present, collections: list } = await waitingOf(work);
     if (present !== digest) return { isSame: false, rows, collections: [], waiting: rows };
     const atMs = work.tenant.runtime.now();
@@ -51,8 +49,7 @@ export const APPROVE: OwnerRequestKind<ApproveParameters, ApproveOutcome> = {
       list
         .filter(({ keys }) => keys.length > 0)
         .map(({ collection, keys }) => {
-          const given = { ...person, digest, atMs, listed: keys.length };
-          return approve(work, collection, { keys: new Set(keys), given });
+          return approve(work, collection, { keys: new Set(keys), given: { ...by, digest, atMs } });
         }),
     );
     return { isSame: true, rows, collections, waiting: (await waitingOf(work)).rows };

@@ -3,10 +3,11 @@ import { SHORT_REMEDY, type Shortfall } from '../core/deletions/evidence.ts';
 import { RollcallError } from '../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
-import type { SyncResult } from '../sync/sync-result.ts';
+import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
 import { commonestReasons, type RejectReason } from '../core/sync-stats.ts';
 import { inOrder, type CollectionRunner } from '../timetable/collection-runner.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { person } from './person.ts';
 
 const MOST_REASONS = 3;
 
@@ -16,6 +17,7 @@ const parameters = z.strictObject({
   full: z.boolean(),
   /** A person confirms that the hub's rows were replaced on purpose. */
   acceptNew: z.boolean().default(false),
+  person: person.optional(),
   /** Runs the confirming syncs that missing rows still wait for. */
   confirm: z.boolean().default(false),
 });
@@ -53,15 +55,15 @@ export interface PullOutcome {
 export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
   kind: 'pull',
   read: (given) => readParameters(parameters, given),
-  async handle({ collections, full, acceptNew, confirm: confirming }, work) {
+  async handle({ collections, full, confirm: confirming, ...accepting }, work) {
     const { runners } = work;
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
     let done = 0;
     return inOrder(runners, wanted, async (collection) => {
       const outcome = await pullOne(work, collection, {
         mode: full ? 'FULL' : 'INCREMENTAL',
-        acceptNew,
         confirming,
+        ...accepting,
       });
       done += 1;
       await work.report(`${done} of ${wanted.length} collections`);
@@ -74,7 +76,7 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
 async function pullOne(
   work: OwnerWork,
   collection: CollectionName,
-  { mode, ...options }: { mode: SyncMode; acceptNew: boolean; confirming: boolean },
+  { mode, ...options }: { readonly mode: SyncMode } & SyncOptions,
 ): Promise<PullOutcome> {
   const runner = work.runners.get(collection);
   if (runner === undefined) throw notMirrored(collection);

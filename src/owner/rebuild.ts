@@ -1,7 +1,7 @@
 import { HASH_OF_NO_ROW } from '../core/content-hash.ts';
 import { z } from 'zod';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Person, Progress } from '../model/progress.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
@@ -11,12 +11,14 @@ import { newSyncStats } from '../core/sync-stats.ts';
 import { CollectionProgress, type WriterStart } from '../table/collection-progress.ts';
 import { requireRecords } from '../session/watch-topics.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { person } from './person.ts';
 
 const parameters = z.strictObject({
   /** Source collections; empty: all mirrored ones. */
   collections: z.array(z.enum(COLLECTIONS)),
   /** Whether to null what was published of absences, and to derive them again; only for `absence-versions`. */
   anew: z.boolean(),
+  person,
 });
 
 export type RebuildParameters = z.output<typeof parameters>;
@@ -32,7 +34,7 @@ export interface RebuiltIndex {
 export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[]> = {
   kind: 'rebuild',
   read: (given) => readParameters(parameters, given),
-  async handle({ collections, anew }, work) {
+  async handle({ collections, anew, person: by }, work) {
     const { writers } = work;
     const wanted = collections.length > 0 ? collections : [...writers.keys()];
     const unknown = wanted.find((collection) => !writers.has(collection));
@@ -43,7 +45,7 @@ export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[
       if (writer === undefined) continue;
       await work.report(`rebuilding the index of ${collection}`);
       if (anew && collection === 'absence-versions') {
-        await rebuildAbsencesAnew(work);
+        await rebuildAbsencesAnew(work, by);
         await work.sync(collection, 'FULL');
       } else await rebuildIndex(work, collection);
       const { rows, rejects } = writer.known;
@@ -84,7 +86,7 @@ export async function rebuildIndex(
 }
 
 /** Nulls what was published of absences, and derives them again like a first load. */
-async function rebuildAbsencesAnew(work: OwnerWork): Promise<void> {
+async function rebuildAbsencesAnew(work: OwnerWork, by: Person): Promise<void> {
   const { tenant, writers, signal } = work;
   const collection = 'absence-versions';
   const writer = writers.get(collection);
@@ -92,7 +94,9 @@ async function rebuildAbsencesAnew(work: OwnerWork): Promise<void> {
   await writer.reindex(async () => {
     await tenant.state.collection(collection).rebuild();
     const progress = writer.progress ?? noProgress(work, collection);
-    const begun = await beginAbsencesAnew(tenant, progress, signal);
+    const decision = { ...by, kind: 'anew', collection, atMs: tenant.runtime.now() } as const;
+    const begun = await beginAbsencesAnew(tenant, { progress, decision, signal });
+    tenant.emit({ type: 'deletion', event: decision });
     const known = [begun.progress, ...begun.derived];
     return readAgain(work, { collection, known });
   });

@@ -2,7 +2,7 @@ import { forgetting, hiding } from '../absences/render-absences.ts';
 import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
 import { DERIVED_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import type { Tenant } from '../table/tenant.ts';
-import { STATE_COMPLETE, type Progress } from '../model/progress.ts';
+import { STATE_COMPLETE, type DecisionRecord, type Progress } from '../model/progress.ts';
 import { withoutChangelog } from './topic-losses.ts';
 
 const REMOVED_AT_ONCE = 5_000;
@@ -10,12 +10,11 @@ const ABSENCE_TOPICS = [...DERIVED_COLLECTIONS, STATE_TOPIC] as const;
 
 /**
  * Nulls all keys of `absences`, `absence-changes` and `absence-state`, and records that absences begin with a first
- * load. `progress`: that of `absence-versions`. If it is interrupted, they are lost as before, and it can be repeated.
+ * load, by whose decision. `progress`: that of `absence-versions`. If it is interrupted, they are lost as before, and it can be repeated.
  */
 export async function beginAbsencesAnew(
   { log, runtime, tenantId }: Tenant,
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, decision, signal }: { progress: Progress; decision: DecisionRecord; signal: AbortSignal },
 ): Promise<{ progress: Progress; derived: readonly Progress[] }> {
   const anew = withoutChangelog(progress);
   const nothing = { offsets: {}, lastCompleteFull: null, firstLoad: undefined };
@@ -23,17 +22,21 @@ export async function beginAbsencesAnew(
     progress: anew,
     derived: DERIVED_COLLECTIONS.map((collection) => Object.assign({}, anew, nothing, { collection })),
   };
-  const commit = async (records: readonly OutgoingRecord[], absenceState?: string): Promise<void> => {
+  const commit = async (
+    records: readonly OutgoingRecord[],
+    { absenceState, decisions }: { absenceState?: string; decisions?: readonly DecisionRecord[] } = {},
+  ): Promise<void> => {
     const sequence = last.progress.sequence + 1;
     const transaction = { sequence, transactionId: runtime.randomId(), complete: false };
     last = await log.commit({
       records,
+      decisions,
       lostTopics: ABSENCE_TOPICS,
       progress: { ...last.progress, ...transaction, absenceState },
       derived: last.derived.map((each) => Object.assign({}, each, transaction)),
     });
   };
-  await commit([]);
+  await commit([], { decisions: [decision] });
   for (const topic of ABSENCE_TOPICS) {
     const keys = await liveKeys(log, topic, signal);
     for (let from = 0; from < keys.length; from += REMOVED_AT_ONCE) {
@@ -42,7 +45,7 @@ export async function beginAbsencesAnew(
       await commit(some.map((key, at) => removalOf(tenantId, { topic, key, id: `${id}-${at}` })));
     }
   }
-  await commit([], STATE_COMPLETE);
+  await commit([], { absenceState: STATE_COMPLETE });
   return last;
 }
 

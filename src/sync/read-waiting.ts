@@ -3,12 +3,14 @@ import { digestOf, waitingList, type WaitingRows } from '../core/deletions/waiti
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
+import { MAX_UNSEEN_KEYS } from '../table/table.ts';
 
 /** Everything in a tenant that waits for a decision. */
 export interface Waiting {
   readonly collections: readonly (WaitingRows & {
     /** Missing rows, those included that no list can hold. */
     readonly count: number;
+    /** As it is now: rows may have come back since the full sync that found the others missing. */
     readonly why: string | null;
   })[];
   /** Number of keys on the list. */
@@ -36,8 +38,12 @@ export async function readWaiting(
   return {
     collections: list.map((each) => {
       const record = progress.get(each.collection);
-      const count = Math.max(each.keys.length, each.isHeld ? (record?.rowsWithheld ?? 0) : 0);
-      return { ...each, count, why: record?.deletions?.why ?? null };
+      const { rowsWithheld: missed = 0, deletions } = record ?? {};
+      const hasMore = each.isHeld && (each.isLost || missed > MAX_UNSEEN_KEYS);
+      const count = hasMore ? Math.max(each.keys.length, missed) : each.keys.length;
+      const isOfNow = !each.isHeld || count >= missed;
+      const why = isOfNow ? (deletions?.why ?? null) : `of ${missed} missing rows ${missed - count} are back`;
+      return { ...each, count, why };
     }),
     rows,
     digest: rows === 0 ? null : digestOf(list),

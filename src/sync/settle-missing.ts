@@ -10,11 +10,11 @@ import {
 import { settle, type Settlement } from '../core/deletions/missing.ts';
 import { isOtherHeld } from '../core/deletions/waiting-list.ts';
 import { localDate } from '../core/full-pull-time.ts';
-import type { DeletionEvent } from '../core/pipeline-events.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import type { SyncClock } from '../core/watermark.ts';
+import { isoOrNull } from '../core/words.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionState } from '../model/progress.ts';
+import type { DecisionRecord, DeletionState } from '../model/progress.ts';
 import type { Reading } from '../source/source-scan.ts';
 import type { Source } from '../source/source.ts';
 import { hasSeen, type ActiveSync } from '../table/active-sync.ts';
@@ -105,6 +105,7 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
   const known = empty.size === 0 ? run.knownRowsBefore : Math.max(0, run.knownRowsBefore - removed);
   const judged = judgeSync(source, verdicts, { unseen: found.keys, known });
   const heldSinceMs = before?.heldSinceMs ?? null;
+  const isOtherHeld = isOtherHeldBeside(own);
   const isListLost = heldSinceMs !== null && missing.keys === null;
   if (!isSettled(verdicts, judged, isListLost))
     return { ...judged, unconfirmed: 0, confirmAtMs: null, approved: null, remember: nothing };
@@ -122,12 +123,13 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
     },
     heldSinceMs,
     isListLost,
-    isOtherHeld: isOtherHeldBeside(own),
+    isOtherHeld,
     approved: approval?.keys ?? null,
     known,
     removedToday: removedToday(own, before),
     limits: tenant.guard,
   });
+  for (const decision of decisionsIn(run, settlement, heldSinceMs)) writer.committed.decide(decision);
   await removeSettled(run, settlement, empty);
   // A confirming sync asks for none.
   const isOwed = !run.isConfirming && (settlement.unconfirmed > 0 || judged.short !== null);
@@ -142,7 +144,11 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
       const keys = new Map([...settlement.wait].filter(([key]) => !wasSeen(key)));
       const { syncId } = sync.stats;
       await missing.replace({ syncId, confirmAtMs, confirmsAll: judged.short !== null, keys });
-      reportSettled(run, settlement, confirmAtMs);
+      const { unconfirmed: rows } = settlement;
+      // During a hold a second miss removes nothing either.
+      if (rows === 0 || settlement.heldSinceMs !== null || isOtherHeld) return;
+      const event = { kind: 'missing', collection: own.settings.name, rows } as const;
+      tenant.emit({ type: 'deletion', event: { ...event, confirmAt: isoOrNull(confirmAtMs) } });
     },
   };
 }
@@ -165,29 +171,34 @@ function isOtherHeldBeside({ settings, all }: MirroredCollection): boolean {
   return isOtherHeld(settings.name, known);
 }
 
+/** `heldSinceMs`: before the sync. */
+function decisionsIn(
+  { own, approved }: RunningSync,
+  settlement: Settlement,
+  heldSinceMs: number | null,
+): readonly DecisionRecord[] {
+  const { holdBegins, withheld: rows, why, approved: removed } = settlement;
+  const at = { collection: own.settings.name, atMs: own.tenant.runtime.now() };
+  const decisions: DecisionRecord[] = [];
+  if (approved !== null)
+    decisions.push({ ...at, ...approved.given, kind: 'approved', rows: approved.keys.size, removed });
+  else if (heldSinceMs !== null && settlement.heldSinceMs === null) decisions.push({ ...at, kind: 'healed' });
+  if (holdBegins) decisions.push({ ...at, kind: 'held', rows, why });
+  return decisions;
+}
+
 /** Each commit from the first removal on carries the state. */
 async function removeSettled(
-  { own, sync, approved }: RunningSync,
+  { own, sync }: RunningSync,
   settlement: Settlement,
   empty: ReadonlyMap<string, KeyedRow>,
 ): Promise<void> {
   const { writer } = own;
-  const { heldSinceMs, withheld } = settlement;
-  const before = writer.committed.settled.deletions;
+  const { heldSinceMs, withheld, why, removedToday: removed } = settlement;
   sync.stats.rowsWithheld = withheld;
   sync.stats.rowsNotFound -= settlement.remove.length;
-  writer.committed.settle(
-    {
-      settledBy: sync.stats.syncId,
-      day: today(own),
-      removed: settlement.removedToday,
-      heldSinceMs,
-      why: heldSinceMs === null ? null : (settlement.why ?? before?.why ?? null),
-      approval:
-        approved === null ? (before?.approval ?? null) : { ...approved.given, removed: settlement.approved },
-    },
-    withheld,
-  );
+  const settledBy = sync.stats.syncId;
+  writer.committed.settle({ settledBy, day: today(own), removed, heldSinceMs, why }, withheld);
   const emptied = settlement.remove.flatMap((key) => empty.get(key) ?? []);
   if (emptied.length > 0) await writer.publish(sync, emptied);
   const gone = settlement.remove.filter((key) => !empty.has(key));
@@ -235,22 +246,4 @@ function judgeSync(
   });
   const why = isCovered ? null : explainShort(short);
   return { inconclusive: doubt?.why ?? why, short };
-}
-
-function emitTo({ tenant }: MirroredCollection, event: DeletionEvent): void {
-  tenant.emit({ type: 'deletion', event });
-}
-
-function reportSettled(
-  { own, approved }: RunningSync,
-  { why, withheld, unconfirmed, approved: removed }: Settlement,
-  confirmAtMs: number | null,
-): void {
-  const collection = own.settings.name;
-  if (why !== null) emitTo(own, { kind: 'held', collection, rows: withheld, why });
-  if (unconfirmed > 0) {
-    const confirmAt = confirmAtMs === null ? null : new Date(confirmAtMs).toISOString();
-    emitTo(own, { kind: 'missing', collection, rows: unconfirmed, confirmAt });
-  }
-  if (approved !== null) emitTo(own, { kind: 'approved', collection, ...approved.given, removed });
 }

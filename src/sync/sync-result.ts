@@ -1,4 +1,4 @@
-import type { Approval } from '../model/progress.ts';
+import type { DecisionRecord, Person } from '../model/progress.ts';
 import type { Republication } from '../table/active-sync.ts';
 import type { Shortfall } from '../core/deletions/evidence.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
@@ -6,13 +6,14 @@ import type { SyncStats } from '../core/sync-stats.ts';
 /** A person's approval, with the keys of one collection. */
 export interface Approved {
   readonly keys: ReadonlySet<string>;
-  readonly given: Omit<Approval, 'removed'>;
+  readonly given: Pick<DecisionRecord, 'atMs' | 'digest' | 'by' | 'from' | 'reason'>;
 }
 
 /** Options of a requested sync. */
 export interface SyncOptions {
   /** A person has confirmed that rows unlike the published ones are right. */
   readonly acceptNew?: boolean | undefined;
+  readonly person?: Person | undefined;
   /** For a full sync: what a person has approved, at most 100,000 keys. They are removed if the sync misses them too. */
   readonly approved?: Approved | undefined;
   /** The full sync confirms what the one before missed: it reads only the scopes of missing rows, and asks for none itself. */

@@ -12,6 +12,7 @@ import {
   offsetsWithout,
   SEVERAL_MAPPINGS,
   STATE_COMPLETE,
+  type DecisionRecord,
   type DeletionState,
   type Offsets,
   type Progress,
@@ -77,6 +78,7 @@ export class CollectionProgress {
   /** Whether `absence-state` holds the complete index of absences. The next transaction records it. */
   isChangelogComplete: boolean;
   #settled: Settled | null = null;
+  #decisions: DecisionRecord[] = [];
 
   constructor(collection: CollectionName, mapping: string | null, start: WriterStart) {
     this.#collection = collection;
@@ -158,6 +160,16 @@ export class CollectionProgress {
   /** From now on each transaction records what a full sync has settled, whichever sync commits it: it may hold removals. */
   settle(deletions: DeletionState, rowsWithheld: number): void {
     this.#settled = { deletions, rowsWithheld };
+  }
+
+  /** The next transaction records it, whichever sync commits it. */
+  decide(decision: DecisionRecord): void {
+    this.#decisions.push(decision);
+  }
+
+  /** What the next transaction is to record. */
+  takeDecisions(): readonly DecisionRecord[] {
+    return this.#decisions.splice(0);
   }
 
   /** The record of the next transaction; the commit adds the transaction's own offsets. */

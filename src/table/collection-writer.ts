@@ -156,10 +156,12 @@ export class CollectionWriter {
     const leftBy = await missing?.dropSeen(transactionId, this.progress?.deletions?.settledBy);
     const knownRows = this.known.rows;
     const next = this.committed.next({ transactionId, sync, knownRows, completion, leftBy });
+    const decisions = this.committed.takeDecisions();
     const { progress, derived, committedAtMs } = await this.#toLog({
       records: view === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,
       derived: await this.#nextDerived(next, sync.stats),
+      decisions,
       // An incomplete changelog may have lost any of its records, so its present content counts.
       lostTopics: view !== undefined && this.progress?.absenceState === undefined ? [STATE_TOPIC] : [],
     });
@@ -171,6 +173,7 @@ export class CollectionWriter {
       firstOffsets: this.committed.firstOffsets,
     });
     this.committed.committed(progress, derived);
+    for (const event of decisions) this.#tenant.emit({ type: 'deletion', event });
     for (const outcome of outcomes) view?.committed(outcome);
   }
 

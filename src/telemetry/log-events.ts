@@ -9,9 +9,12 @@ import { commonestReasons } from '../core/sync-stats.ts';
 
 const DELETION_WORDS = {
   held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
+  healed: 'all rows are back that were missing: no decision is needed any more',
   waiting: 'removals from before this process started need a decision',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
+  accepted: 'a person has accepted rows unlike the published ones',
+  anew: 'a person lets absences begin anew: what was published of them is nulled',
 } as const;
 
 const SHORT = `the hub counts more rows than it returned. ${SHORT_REMEDY}`;

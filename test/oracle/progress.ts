@@ -76,7 +76,7 @@ export function problemsOfProgress(evidence: Evidence, options: ProgressOptions 
 
 function progressIn(evidence: Evidence): Map<string, LoggedProgress[]> {
   const values = (evidence.get('progress') ?? []).flatMap(({ key, value }) =>
-    value === null || key === '@owner' ? [] : [value as LoggedProgress],
+    value === null || key.startsWith('@') ? [] : [value as LoggedProgress],
   );
   return Map.groupBy(values, ({ collection }) => collection);
 }

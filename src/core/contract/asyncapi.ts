@@ -1,5 +1,6 @@
 import type { TopicSuffix } from '../../model/collections.ts';
 import {
+  DECISION_HEADER,
   DELETIONS_HEADER,
   FIRST_LOAD_HEADER,
   MAPPING_HEADER,
@@ -101,13 +102,14 @@ const KEYS: Partial<Record<TopicSuffix, string>> = {
   'afterschool-users': `<afterschool id>|<sourcedId>; ${ENCODED}`,
   schedules: `<student id>|<YYYY-MM-DD>; ${ENCODED}`,
   rejects: '<collection>|<sourcedId>, or <collection>|sha256:<hash> for a row without an id.',
-  progress: 'Name of a collection, or @owner.',
+  progress: 'Name of a collection; skip keys that begin with @, which are for Rollcall itself.',
 };
 
 const OWN = 'For Rollcall itself: ignore it, but keep it if you copy the topic.';
 const OWN_OF_PROGRESS = [
   STATE_HEADER,
   DELETIONS_HEADER,
+  DECISION_HEADER,
   PARTITIONS_HEADER,
   SCHEMAS_HEADER,
   FIRST_LOAD_HEADER,

@@ -61,7 +61,8 @@ export interface Settlement {
   /** Of those that wait, the ones that another miss is needed for. */
   readonly unconfirmed: number;
   readonly heldSinceMs: number | null;
-  /** Why the hold begins; null if it does not. */
+  readonly holdBegins: boolean;
+  /** Why it is held, in numbers of this sync; null: it is not. */
   readonly why: string | null;
   /** How many rows are withheld: all missing ones of a held collection, else those that only another's hold keeps. */
   readonly withheld: number;
@@ -77,8 +78,9 @@ export function settle(judged: Judged): Settlement {
   const known = judged.known - gone.length;
   const missing = counted.size + judged.unlisted;
   const stands = approved === null && holdStands(judged, counted);
-  const why = stands ? null : whyHeldNow(judged, { missing, known });
-  const heldSinceMs = stands ? judged.heldSinceMs : why === null ? null : latest(counted, judged.atMs);
+  const beyond = whyHeldNow(judged, { missing, known });
+  const holdBegins = !stands && beyond !== null;
+  const heldSinceMs = stands ? judged.heldSinceMs : holdBegins ? latest(counted, judged.atMs) : null;
   const due = [...counted].flatMap(([key, { times }]) =>
     judged.counts(key) && times >= missesNeeded(key) ? [key] : [],
   );
@@ -92,7 +94,8 @@ export function settle(judged: Judged): Settlement {
     wait: counted,
     unconfirmed: [...counted].filter(([key, { times }]) => times < missesNeeded(key)).length,
     heldSinceMs,
-    why,
+    holdBegins,
+    why: heldSinceMs === null ? null : (beyond ?? `${missing} of ${known} rows are still missing`),
     withheld: waitsForDecision,
     removedToday: removedToday + removed.length,
   };

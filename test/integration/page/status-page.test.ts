@@ -49,7 +49,7 @@ async function open(
 
 /** The progress of a collection whose missing rows the guard holds. */
 function withheld(collection: CollectionName, rowsWithheld: number) {
-  const deletions = { settledBy: 'p', day: '', removed: 0, heldSinceMs: 1, why: null, approval: null };
+  const deletions = { settledBy: 'p', day: '', removed: 0, heldSinceMs: 1, why: null };
   return { ...loaded(collection, Date.now()), rowsWithheld, deletions };
 }
 

@@ -51,7 +51,7 @@ describe('lost absences', () => {
     const { parts, session } = mirror;
     const { signal } = new AbortController();
     await REBUILD.handle(
-      { collections: ['absence-versions'], anew: true },
+      { collections: ['absence-versions'], anew: true, person: { by: 'me', from: 'here', reason: null } },
       {
         tenant: parts,
         ...session,

@@ -195,7 +195,6 @@ it('what a full sync has settled of missing rows stands beside its removals, whi
     removed: 1,
     heldSinceMs: null,
     why: null,
-    approval: null,
   };
   writer.committed.settle(settled, 0);
   await writer.remove(full, 'rows', ['b']);

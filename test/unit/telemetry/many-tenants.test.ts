@@ -79,7 +79,7 @@ describe('the tenants of five processes, seen from one', () => {
 
   it('show a decision of another process first, and a tenant that no process, a command or another version has', async () => {
     const { boards, shown, coordination, announce, passes } = await fiveProcesses(START_MS);
-    const deletions = { settledBy: 'p', day: '', removed: 0, heldSinceMs: 1, why: null, approval: null };
+    const deletions = { settledBy: 'p', day: '', removed: 0, heldSinceMs: 1, why: null };
     const withheld = { ...loaded('users', START_MS), rowsWithheld: 7, deletions };
     boards[4]?.board.note('t019', caughtUp('users', withheld));
     await announce();

@@ -114,7 +114,6 @@ const withheld = (rowsWithheld: number, heldSinceMs: number | null) => {
     day: '2026-11-20',
     removed: 0,
     why: null,
-    approval: null,
     heldSinceMs,
   };
   const progress = { ...loaded('users', START_MS), rowsWithheld, deletions };

@@ -112,10 +112,15 @@ it('rows that complete full syncs miss stay as they were while a sync does not c
   expect(next(failed, gone)).toMatchObject({ remove: ['gone'], removedToday: 1, wait: new Map() });
 });
 
-it('rows that complete full syncs miss say once why they are held, with the removals of the day, and since when; those that are approved are counted', () => {
+it('rows that complete full syncs miss say why they are held now, with the removals of the day, and since when; those that are approved are counted', () => {
   const held = next(null, { missed: keys(3), removedToday: 3, known: 97 });
   expect(held.why).toContain('6 of 100 rows today');
-  expect(next(held, { missed: keys(3) }).why).toBeNull();
+  expect(held.holdBegins).toBe(true);
+  const later = next(held, { missed: keys(2), removedToday: 0 });
+  expect(later).toMatchObject({ holdBegins: false, why: '2 of 100 rows are still missing' });
+  const all = next(later, { missed: keys(100), known: 100 });
+  expect(all).toMatchObject({ holdBegins: false, why: "all of the collection's rows (100) are missing" });
+  expect(next(all, {})).toMatchObject({ heldSinceMs: null, why: null });
   const lost = next(null, { missed: keys(1), ...lostList });
   expect([...lost.wait.values()]).toEqual([{ sinceMs: 1_000, times: 1 }]);
   // a process with a fast clock missed one before

@@ -24,7 +24,7 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
   const { fullAgoMs = 4 * HOUR_MS, watermarkAgoMs = 6 * MINUTE_MS, complete = true, ...given } = options;
   const { rejected = 0, rejectedSince = 0, nameless = 0, withheld = 0, isHeld = false, ...more } = given;
   const heldSinceMs = NOW_MS - HOUR_MS;
-  const day = { settledBy: 'p1', day: '2026-11-20', removed: 0, why: 'too many', approval: null };
+  const day = { settledBy: 'p1', day: '2026-11-20', removed: 0, why: 'too many' };
   const notFound = { rowsNotFound: nameless > 0 ? 1 : 0, rowsWithoutId: nameless, rowsWithheld: 0 };
   const full = { syncId: 'p1', offsets: {}, rows: 598, rowsRejected: rejected, ...notFound };
   const progress = madeProgress({
@@ -90,7 +90,12 @@ type Case = [expected: string, of: CollectionFacts[], more?: Partial<TenantFacts
 it.each<Case>([
   ['well | all well', [users, orgs({ fullAgoMs: 5 * HOUR_MS })], { isOwnerAlive: null, contradictions: 0 }],
   [NOBODY, [users], noOwner],
-  // causes come before consequences, and a decision before all
+  // causes come before consequences, a decision before all of them, and what stops everything before a decision
+  [
+    'in-trouble | kafka: Kafka is away; needs a decision: 51 deletions are withheld in users',
+    [facts('users', held)],
+    { reported },
+  ],
   ['in-trouble | kafka: Kafka is away', [users], { reported, ...noOwner }],
   [
     `${DECISION} 51 deletions are withheld in users`,
@@ -133,7 +138,7 @@ it.each<Case>([
 ])('the headline is %s', (expected, collections, more) => {
   const { state, headline, ready, reasons, needsPerson } = statusOf(collections, more);
   expect(`${state} | ${headline}`).toBe(expected);
-  expect([ready, needsPerson]).toEqual([reasons.length === 0, state === 'needs-person']);
+  expect([ready, needsPerson]).toEqual([reasons.length === 0, headline.includes('needs a decision: ')]);
 });
 
 it('the status of a tenant has all reasons, causes first, each with its remedy', () => {
