@@ -130,8 +130,13 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
     const how = tenant.isOwnerAlive === false ? 'not running; last taken over' : 'taken over';
     output.line(`  ${how} by ${printable(tenant.owner.owner)}, ${age(tenant.owner.since, nowMs)}`);
   }
-  const remedy = tenant.decisions[0]?.commands.join(', then: ') ?? tenant.reasons[0]?.remedy;
-  if (remedy !== undefined) output.line(`  ${colors.cyan('→')} ${remedy}`);
+  const [reason] = tenant.state === 'needs-person' ? [] : tenant.reasons;
+  if (reason !== undefined) output.line(`  ${colors.cyan('→')} ${reason.remedy}`);
+  // One command a line can be copied.
+  for (const { question, commands } of tenant.decisions) {
+    output.line(`  ${colors.cyan('→')} ${question}:`);
+    for (const command of commands) output.line(`    ${command}`);
+  }
   for (const { collection, rowsLate, isFilterMute } of tenant.collections)
     if (rowsLate > 0)
       output.line(

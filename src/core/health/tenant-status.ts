@@ -6,6 +6,7 @@ import { TENANT_PARTS, type HealthPart } from './tenant-facts.ts';
 import type { NotReady, OwnerHeartbeat, TenantFacts } from './tenant-facts.ts';
 
 /**
+ * - `in-trouble`, before all else, if nothing can be published: the tenant has failed, or a service is away
  * - `needs-person`: there is a decision
  * - the others follow from the first reason: `starting` (the process takes it over, and first asks the hub), `loading` (not
  *   every collection has had a complete full sync), `late` (a collection is older than the configuration promises),
@@ -25,7 +26,7 @@ const STATES: Partial<Record<HealthPart, TenantState>> = {
 export interface TenantStatus {
   readonly tenant: string;
   readonly state: TenantState;
-  /** The first decision, or else the first reason. */
+  /** The gravest of all: what stops everything, or the first decision, or the first reason. */
   readonly headline: string;
   readonly ready: boolean;
   readonly needsPerson: boolean;
@@ -59,12 +60,14 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
   const [decision] = decisions;
   const [reason] = reasons;
   const said = reason === undefined ? 'all well' : `${reason.part}: ${reason.why}${forHow(reason, facts)}`;
+  // What stops everything is graver than what waits for a person, and often ends by itself.
+  const asked = reason !== undefined && STOPS_ALL.has(reason.part) ? undefined : decision;
   return {
     tenant,
-    state: decision ? 'needs-person' : reason ? (STATES[reason.part] ?? 'in-trouble') : 'well',
-    headline: decision
-      ? `needs a decision: ${decision.what.replace(/:.*/, '')}`
-      : `${said}${notes(facts, collections)}`,
+    state: asked ? 'needs-person' : reason ? (STATES[reason.part] ?? 'in-trouble') : 'well',
+    headline: asked
+      ? `needs a decision: ${asked.what}`
+      : `${said}${notes(facts, collections)}${decision ? `; needs a decision: ${decision.what}` : ''}`,
     ready: reasons.every(({ part }) => PARTS_OF_COLLECTIONS.has(part)),
     needsPerson: decisions.length > 0,
     reasons,
@@ -101,6 +104,9 @@ function notes(
 
 /** With one of these a process says itself why it does not own the tenant. */
 const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 'start', 'owner']);
+
+/** The tenant has failed; or a service is away, without which no session opens, and the hub is not asked. */
+const STOPS_ALL: ReadonlySet<HealthPart> = new Set(['failed', 'kafka', 'registry', 'redis']);
 
 function reasonsOf(
   { reported = [], isOwnerAlive }: TenantFacts,

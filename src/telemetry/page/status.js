@@ -96,11 +96,12 @@ function alarm(id, color, title, items) {
 
 /** What only a person can decide, with the commands. */
 function decisions({ tenant, decisions: all }) {
-  return all.map(({ what, commands }) =>
+  return all.map(({ what, question, commands }) =>
     node(
       'li',
       {},
       node('p', {}, node('b', {}, tenant), ` ${what}`),
+      node('p', { class: 'soft' }, `→ ${question}:`),
       node(
         'div',
         { class: 'wrap commands' },

@@ -1,3 +1,4 @@
+import { hostname, userInfo } from 'node:os';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { startProcess } from '../support/running.ts';
 import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
@@ -32,6 +33,10 @@ interface Listed {
   readonly rows: number;
   readonly collections: readonly { readonly keys: readonly string[]; readonly schools: readonly object[] }[];
 }
+/** What `deletes history` keeps. */
+const decided = async () =>
+  (await say('deletes history --json')).json<{ decisions: { kind: string; collection: string }[] }>()
+    .decisions;
 const listed = async () => (await say('deletes list --json')).json<{ tenants: [Listed] }>().tenants[0];
 
 it('status says that no process mirrors the tenant before the first run, and within a minute of a kill', async () => {
@@ -51,7 +56,11 @@ it('a full sync whose lists were all empty: pull, status and /status.json say th
   expect([pull.code, pull.stderr]).toEqual([3, expect.stringContaining('deletes list')]);
   // Without Redis only the topic shows it.
   for (const inMemory of [false, true]) await shows(3, 'needs a decision: ', tenant.configWith({ inMemory }));
-  expect((await say('status')).stdout).toMatch(/: \d+ deletions are withheld in .*courses/);
+  const { stdout } = await say('status');
+  expect(stdout).toMatch(/: \d+ deletions are withheld in .*courses/);
+  // A line alone can be copied.
+  for (const words of ['list', 'approve <digest>'])
+    expect(stdout).toMatch(new RegExp(`^ +\\S*rollcall deletes ${words} --tenant north$`, 'm'));
   const { collections } = await listed();
   expect(collections.flatMap(({ schools }) => schools).length).toBeGreaterThan(0);
   const keys = collections.flatMap((each) => each.keys);
@@ -66,6 +75,9 @@ it('a full sync whose lists were all empty: pull, status and /status.json say th
   tenant.hub.faults.clear();
   expect((await say('pull --full')).code).toBe(0);
   expect((await say('deletes list')).code).toBe(0);
+  const kinds = Map.groupBy(await decided(), ({ collection }) => collection);
+  for (const name of COLLECTIONS)
+    expect([name, kinds.get(name)?.map(({ kind }) => kind)]).toEqual([name, ['held', 'healed']]);
 });
 
 it('deletes list shows which deletions are withheld; approve removes nothing without their digest or while the hub does not answer, and with it what is missing still, which does not count for the day', async () => {
@@ -111,8 +123,16 @@ it('deletes list shows which deletions are withheld; approve removes nothing wit
   const collections = [{ collection: 'courses', outcome: 'done', removed: rows - 1, back: 1 }];
   expect([approved.code, approved.json()]).toMatchObject([0, { ...done, collections }]);
   expect((await say('deletes list')).code).toBe(0);
-  const approvals = [{ collection: 'courses', digest, reason, removed: rows - 1 }];
-  expect((await say('deletes history --json')).json()).toMatchObject({ approvals });
+  const given = {
+    tenant: 'north',
+    kind: 'approved',
+    collection: 'courses',
+    digest,
+    reason,
+    rows,
+    removed: rows - 1,
+  };
+  expect((await decided()).at(-1)).toMatchObject({ ...given, by: userInfo().username, from: hostname() });
   expect((await say('deletes history')).stdout).toContain(reason);
   for (const id of [...district.ids('courses')].slice(0, 5)) district.remove('courses', id);
   await tenant.full('courses');
@@ -130,6 +150,9 @@ it('deletes approve is handled by the running process, which continues', async (
     expect.stringContaining('asking the process that runs'),
   ]);
   expect(approved.stdout).toMatch(/courses\s+removed\s+12\s+12\s+0/);
+  const ofCourses = (await decided()).filter(({ collection }) => collection === 'courses');
+  expect(ofCourses.slice(2).map(({ kind }) => kind)).toEqual(['held', 'approved', 'held', 'approved']);
+  expect(JSON.stringify(ofCourses)).not.toContain('course-');
   expect((await owner.stop()).code).toBe(0);
 });
 
