@@ -135,7 +135,7 @@ export function decisionHeaders(of: Parameters<typeof ownerHeaders>[0], decision
 /** Null for any other record. */
 export function decisionOf(key: string, headers: IHeaders | undefined): DecisionRecord | null {
   return key.startsWith(DECISION_KEY)
-    ? (jsonIn<DecisionRecord>(String(headers?.[DECISION_HEADER])) ?? null)
+    ? (jsonObject<DecisionRecord>(String(headers?.[DECISION_HEADER])) ?? null)
     : null;
 }
 

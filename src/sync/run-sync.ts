@@ -47,6 +47,7 @@ async function runOn(
   const { some, onPage, signal } = options;
   const isFull = mode === 'FULL';
   if (acceptNew) own.findings.isForeign = false;
+  const acceptedBy = acceptNew ? (options.person ?? {}) : null;
   const startedAtMs = own.tenant.runtime.now();
   const pagesSince = isFull ? pages?.beginFull() : undefined;
   const sync = newSync(own, mode, { ...options, startedAtMs });
@@ -59,7 +60,7 @@ async function runOn(
     const becameEmpty: KeyedRow[] = [];
     const asked = { isConfirming, approved, some, onPage, signal };
     const run = { own, sync, reading, knownRowsBefore, becameEmpty, ...asked };
-    const result = await completeSync(run, await scanAll(run, new IdentityGate(run, acceptNew)));
+    const result = await completeSync(run, await scanAll(run, new IdentityGate(run, acceptedBy)));
     if (!isFull && sync.stats.rowsSeen > 0) own.findings.hasIncrementalBrought = true;
     if (pagesSince !== undefined && result.kind === 'complete') pages?.endFull(pagesSince);
     return result;

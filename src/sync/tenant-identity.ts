@@ -1,5 +1,8 @@
+import { acceptCommand, WRONG_TENANT_REMEDY } from '../core/health/decisions.ts';
 import { concernsOneRequest, LargeAnswer } from '../hub/hub-error.ts';
 import { RollcallError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { Person } from '../model/progress.ts';
 import type { MirroredCollection, RunningSync } from './settle-missing.ts';
 
 /**
@@ -51,9 +54,12 @@ function mayBeForeign({ source }: MirroredCollection): boolean {
   return source.parents === undefined && source.changes === undefined;
 }
 
+/** Other tenants may have the same schools or courses; nobody has the same people. */
+const OF_PEOPLE: ReadonlySet<CollectionName> = new Set(['users', 'students', 'teachers']);
+
 /**
- * Whether the hub still has this tenant's rows: those of the collection, or of another one if it has too few. True where none
- * has enough. Throws errors that concern the hub, not a single request.
+ * Whether the hub still has this tenant's rows: those of the collection, or of one if it has too few; or the tenant's people, who stay
+ * when a new year gives each class another id. True where none has enough. Throws errors that concern the hub, not a single request.
  */
 export async function showsOwnRows(
   own: MirroredCollection,
@@ -62,9 +68,15 @@ export async function showsOwnRows(
 ): Promise<boolean> {
   const all = [...own.all.values()];
   const enough = all.filter((each) => mayBeForeign(each) && canVerifyIdentity(each.writer.known.rows));
-  const proof = enough.find((each) => each === own) ?? enough.find(({ findings }) => !findings.isForeign);
-  if (proof === undefined) return !all.some(({ findings }) => findings.isForeign);
-  return (await showsOne(proof, signal, proofKeys)) || (await beginsWithKnown(proof, signal));
+  const others = enough.filter((each) => each !== own && !each.findings.isForeign);
+  const people = others.find(({ settings }) => OF_PEOPLE.has(settings.name));
+  const proofs = enough.includes(own) ? [own, people] : [people ?? others[0]];
+  if (proofs.every((proof) => proof === undefined)) return !all.some(({ findings }) => findings.isForeign);
+  for (const proof of proofs) {
+    if (proof === undefined) continue;
+    if ((await showsOne(proof, signal, proofKeys)) || (await beginsWithKnown(proof, signal))) return true;
+  }
+  return false;
 }
 
 async function showsOne(proof: MirroredCollection, signal: AbortSignal, proofKeys: ProofKeys) {
@@ -108,9 +120,6 @@ async function beginsWithKnown(
   return false;
 }
 
-export const WRONG_TENANT_REMEDY =
-  'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
-
 /**
  * Stops another tenant's rows before any of them is published (design, "Another tenant's data"). A page passes if enough of its rows
  * are published ones. Before any other page, the gate asks whether the hub still has published rows. A full sync of another
@@ -118,15 +127,18 @@ export const WRONG_TENANT_REMEDY =
  */
 export class IdentityGate {
   readonly #run: RunningSync;
+  readonly #acceptedBy: Partial<Person> | null;
   /** The rows cannot be another tenant's, or a person has accepted them. */
-  readonly #isOpen: boolean;
+  #isOpen: boolean;
   readonly #proofKeys: ProofKeys = new Map();
   /** Pages that the last answer still speaks for. */
   #pagesLeft = 0;
 
-  constructor(run: RunningSync, acceptNew: boolean) {
+  /** `acceptedBy`: who accepts rows unlike the published ones; null: nobody. */
+  constructor(run: RunningSync, acceptedBy: Partial<Person> | null) {
     this.#run = run;
-    this.#isOpen = acceptNew || !mayBeForeign(run.own);
+    this.#acceptedBy = acceptedBy;
+    this.#isOpen = !mayBeForeign(run.own);
   }
 
   /** Whether a page needs no {@link prove}: `knownAmongThem` of its rows are published. */
@@ -140,6 +152,12 @@ export class IdentityGate {
     const { own, sync, signal, knownRowsBefore } = this.#run;
     this.#pagesLeft -= 1;
     if (this.#isOpen || this.#pagesLeft > 0) return;
+    if (this.#acceptedBy !== null) {
+      this.#isOpen = true;
+      const at = { collection: own.settings.name, atMs: own.tenant.runtime.now() };
+      if (knownRowsBefore > 0) own.writer.committed.decide({ ...at, ...this.#acceptedBy, kind: 'accepted' });
+      return;
+    }
     if (await showsOwnRows(own, signal, this.#proofKeys)) {
       // Hardly a page of a first load has a published row: the first one is proven for all.
       this.#pagesLeft = knownRowsBefore === 0 ? Infinity : PAGES_PER_ANSWER;
@@ -151,7 +169,7 @@ export class IdentityGate {
       'HUB_FOREIGN_DATA',
       `Almost none of the rows that the hub returned for ${own.settings.name} match the ${knownRowsBefore} already published, and the ` +
         `hub shows none of those. They may be another tenant's`,
-      { remedy: `None of them was published. ${WRONG_TENANT_REMEDY}` },
+      { remedy: `None of them was published. ${WRONG_TENANT_REMEDY}: ${acceptCommand(own.tenant.tenantId)}` },
     );
   }
 

@@ -73,6 +73,17 @@ it.each<[boolean, string, Parameters<typeof sessionOf>[0]]>([
   expect(await showsOwnRows((await sessionOf(given))[0], signal)).toBe(is);
 });
 
+it('unknown classes are this tenant’s if the hub shows its people, and not if it shows its courses', async () => {
+  const shown = { find: found(1) };
+  for (const [is, others] of [
+    [true, { users: shown }],
+    [false, { courses: shown }],
+  ] as const) {
+    const [, classes] = await sessionOf({ ...others, classes: {} });
+    expect(await showsOwnRows(classes, signal)).toBe(is);
+  }
+});
+
 it('a page of hardly any known row is not judged while the hub is unavailable, and not taken for this tenant’s while another collection is foreign', async () => {
   const [away] = await sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });
   await expect(showsOwnRows(away, signal)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
