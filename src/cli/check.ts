@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { enabledCollections } from '../config.ts';
+import { ENCRYPT, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
 import { countOf, printable } from '../core/words.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { topicsOf } from '../session/tenant.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts';
-import { findingsOf, ok, type Finding, type Probe } from './check/finding.ts';
+import { findingsOf, ok, warning, type Finding, type Probe } from './check/finding.ts';
 import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
@@ -88,6 +89,8 @@ function probesOf(
       title: 'Configuration',
       async *findings() {
         yield ok(configPath, text);
+        for (const setting of unencrypted(assembly.config.kafka, tenants))
+          yield warning('encryption', `${setting}: ${UNENCRYPTED}`, ENCRYPT);
       },
     },
     { title: 'Kafka', findings: () => checkKafka(assembly, tenants, signal) },

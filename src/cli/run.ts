@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import { ENCRYPT, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
 import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
 import { KafkaPing } from '../log/kafka-client.ts';
@@ -62,6 +63,8 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   const count = createMetrics(registry, board, { process: true });
   const server = await startStatusServer({ ...config.http, board, metrics: registry });
   logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');
+  for (const setting of unencrypted(config.kafka, config.tenants))
+    logger.warn({ remedy: ENCRYPT }, `${setting}: ${UNENCRYPTED}`);
   const log = createEventLog(logger);
   const emit = (tenant: string, event: PipelineEvent): void => {
     count(tenant, event);

@@ -15,7 +15,7 @@ const LAST_MS = 253_402_300_799_999;
 /** A parsed timestamp, floored to ms. */
 export interface Instant {
   readonly ms: number;
-  /** False when the text holds more than `ms`: microseconds, or an offset other than `Z`. */
+  /** False when the text holds more than `ms`: microseconds, or an offset other than `Z` and `+00:00`. */
   readonly exact: boolean;
 }
 
@@ -97,7 +97,8 @@ function parseOtherForm(text: string): Instant | null {
   const localMs = dayMs + hour * 3_600_000 + minute * 60_000 + second * 1000 + millis;
   const ms = localMs - offsetMs;
   if (localMs <= NO_TIME_MS || ms <= NO_TIME_MS || ms > LAST_MS) return null;
-  return { ms, exact: zulu !== undefined && !/[1-9]/.test(fraction.slice(3)) };
+  const isUtc = zulu !== undefined || (offsetMs === 0 && sign === '+');
+  return { ms, exact: isUtc && !/[1-9]/.test(fraction.slice(3)) };
 }
 
 /**

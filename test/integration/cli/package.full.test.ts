@@ -43,7 +43,7 @@ it('the npm package holds what runs, built, and goes all the way with an empty h
     spawnProgram([join(home, 'bin/rollcall'), '--config', config, ...words.split(' ')], env);
   const rollcall = (words: string): Promise<Ended> => start(words).ended;
   const { code, stdout } = await rollcall('init');
-  expect([code, stdout]).toEqual([0, expect.stringContaining('then: rollcall check')]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('  rollcall check')]);
   const { kafkaBrokers, registryUrl, redisUrl } = inject('stack');
   const addressed = readFileSync(config, 'utf8')
     .replace('https://hub.example/north', hub.baseUrl)

@@ -1,0 +1,19 @@
+import type { KafkaConfig, TenantConfig } from '../config.ts';
+
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
+
+/** The settings by which credentials or rows cross a network unencrypted, each once, with the address. */
+export function unencrypted(kafka: KafkaConfig, tenants: readonly TenantConfig[]): readonly string[] {
+  const found = tenants.flatMap(({ hub }) =>
+    (['baseUrl', 'tokenUrl'] as const).flatMap((name) => {
+      const { protocol, hostname, origin } = new URL(hub[name]);
+      return protocol === 'http:' && !LOOPBACK.test(hostname) ? [`hub.${name} ${origin}`] : [];
+    }),
+  );
+  const isFar = kafka.brokers.some((broker) => !LOOPBACK.test(broker.replace(/:\d+$/, '')));
+  if (kafka.sasl !== undefined && kafka.ssl === false && isFar) found.push('kafka.sasl without kafka.ssl');
+  return [...new Set(found)];
+}
+
+export const UNENCRYPTED = 'credentials or rows cross the network unencrypted';
+export const ENCRYPT = 'Use https:// for hub and token service, and kafka.ssl beside kafka.sasl.';

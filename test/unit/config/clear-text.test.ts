@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import type { KafkaConfig, TenantConfig } from '../../../src/config.ts';
+import { unencrypted } from '../../../src/config/clear-text.ts';
+
+const hubs = (...addresses: [baseUrl: string, tokenUrl: string][]): TenantConfig[] =>
+  addresses.map(([baseUrl, tokenUrl]) => ({ hub: { baseUrl, tokenUrl } }) as unknown as TenantConfig);
+const kafka = (of: object): KafkaConfig =>
+  ({ brokers: ['kafka:9092'], ssl: false, ...of }) as unknown as KafkaConfig;
+const sasl = { mechanism: 'plain' };
+
+it('settings that send credentials or rows unencrypted are named once, but none within this machine', () => {
+  const far = hubs(
+    ['http://hub.example/a', 'https://id.example/token'],
+    ['http://hub.example/b', 'http://id.example:8080/token'],
+    ['http://localhost:1/c', 'http://127.0.0.1:2/token'],
+    ['http://[::1]:3/d', 'https://id.example/token'],
+  );
+  expect(unencrypted(kafka({}), far)).toEqual([
+    'hub.baseUrl http://hub.example',
+    'hub.tokenUrl http://id.example:8080',
+  ]);
+  const found = (of: object) => unencrypted(kafka({ sasl, ...of }), []);
+  expect(found({})).toEqual(['kafka.sasl without kafka.ssl']);
+  expect(found({ ssl: true })).toEqual([]);
+  expect(found({ brokers: ['localhost:9092', '127.0.0.1:9093'] })).toEqual([]);
+});
