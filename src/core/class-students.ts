@@ -1,5 +1,6 @@
 import { shortDigest } from './content-hash.ts';
 import type { DecodedRow } from './decoded-row.ts';
+import { rejectWithoutRow } from './unreadable-row.ts';
 
 /** Value of a record in `class-students` (contract): the students' ids, sorted. */
 export interface ClassStudents {
@@ -16,7 +17,8 @@ export function readClassStudents(classId: string, rows: readonly unknown[]): De
   for (const row of rows) {
     const id =
       typeof row === 'object' && row !== null ? (row as { sourcedId?: unknown }).sourcedId : undefined;
-    if (typeof id !== 'string' || id === '') return unreadable(classId);
+    if (typeof id !== 'string' || id === '' || !id.isWellFormed())
+      return rejectWithoutRow(classId, 'students: an element has no sourcedId that is a text');
     students.push(id);
   }
   const value: ClassStudents = { classId, students: [...new Set(students)].sort() };
@@ -32,17 +34,4 @@ export function readClassStudents(classId: string, rows: readonly unknown[]): De
 /** The content hash (16 bytes) that a value read back from a record must have. */
 export function classStudentsHash({ classId, students }: ClassStudents): Buffer {
   return shortDigest(JSON.stringify({ classId, students }));
-}
-
-function unreadable(classId: string): DecodedRow {
-  const reason = 'students: an element has no sourcedId that is a text';
-  return {
-    kind: 'reject',
-    sourcedId: classId,
-    rejectId: classId,
-    reason,
-    text: null,
-    modifiedAtMs: null,
-    hash: shortDigest(reason),
-  };
 }

@@ -49,6 +49,12 @@ export function createRejectReader(options: {
   };
 }
 
+/** A reject of which there is no row to show. */
+export function rejectWithoutRow(id: string, reason: string): UnreadableRow {
+  const nothing = { text: null, modifiedAtMs: null };
+  return { kind: 'reject', sourcedId: id, rejectId: id, reason, ...nothing, hash: shortDigest(reason) };
+}
+
 /** Canonical text omits null members. */
 function withoutModifiedTime(row: object): object {
   return Object.assign(Object.create(null) as object, row, { dateLastModified: null });

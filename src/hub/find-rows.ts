@@ -1,7 +1,7 @@
-import { HubError } from './hub-error.ts';
+import { HubError, refusesParameters } from './hub-error.ts';
 import type { FoundRow, Hub } from './hub.ts';
 import { listIn, readableId } from './page.ts';
-import { collectionPlace, filterText, resourceUrl, withQuery } from './request-url.ts';
+import { collectionPlace, filterText, fitsInAddress, resourceUrl, withQuery } from './request-url.ts';
 import type { Requests } from './requests.ts';
 
 interface FindContext {
@@ -15,14 +15,12 @@ type FindOptions = Parameters<Hub['findRows']>[0];
 
 /** More rows than a few show that the hub ignores the filter. */
 const LIMIT = 10;
-/** Servers need not accept a longer address (RFC 9110, 4.1: 8000 octets), and some close the connection on one. */
-const MAX_ENCODED_ID = 6000;
 
 /** See {@link Hub.findRows}. The first failure aborts the other requests; none runs any more when this returns or throws. */
 export async function findRows(context: FindContext, find: FindOptions): Promise<readonly FoundRow[]> {
   const failed = new AbortController();
   const signal = AbortSignal.any([find.signal, failed.signal]);
-  const remaining = [...new Set(find.ids)].filter(fitsInFilter);
+  const remaining = [...new Set(find.ids)].filter(fitsInAddress);
   const rows: FoundRow[] = [];
   const failures: unknown[] = [];
   const worker = async (): Promise<void> => {
@@ -65,20 +63,9 @@ async function ask(
       },
     });
   } catch (error) {
-    if (error instanceof HubError && REFUSALS.has(error.code)) return null;
+    // Too large is an answer without the filter.
+    const isTooLarge = error instanceof HubError && error.code === 'HUB_RESPONSE_TOO_LARGE';
+    if (isTooLarge || refusesParameters(error)) return null;
     throw error;
   }
-}
-
-/** Too large is an answer without the filter. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'HUB_REQUEST_REFUSED',
-  'HUB_NOT_OFFERED',
-  'HUB_FORBIDDEN',
-  'HUB_RESPONSE_TOO_LARGE',
-]);
-
-/** A lone surrogate has no UTF-8 form, so a request cannot contain it. */
-function fitsInFilter(id: string): boolean {
-  return id !== '' && id.isWellFormed() && encodeURIComponent(id).length <= MAX_ENCODED_ID;
 }

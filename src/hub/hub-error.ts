@@ -67,6 +67,11 @@ export function isHubTrouble(error: unknown): boolean {
   return error.code === 'HUB_UNAVAILABLE' && ![401, 403, 429].includes(error.status ?? 0);
 }
 
+/** Whether the hub does not take a parameter of the request. Any other refusal may be that of a proxy, or pass. */
+export function refusesParameters(error: unknown): error is HubError {
+  return error instanceof HubError && (error.status === 400 || error.status === 422);
+}
+
 /** Failures that may concern a single request; all others concern the whole hub. */
 const ABOUT_ONE_REQUEST: ReadonlySet<string> = new Set([
   'HUB_REQUEST_REFUSED',

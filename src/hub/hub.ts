@@ -118,8 +118,8 @@ export interface Hub {
 
   /**
    * Asks for single rows of a collection that is not nested (spec 4.1: `filter=sourcedId='…'`), and returns those that the
-   * hub shows, in any order. Throws the signal's reason, and errors of a hub that does not answer (unreachable, 5xx after
-   * retries, open circuit, no token, no JSON).
+   * hub shows, in any order. A hub that refuses the filter (400, 422), or ignores it,
+   * shows none. Throws the signal's reason, and every other error of the hub.
    */
   findRows(options: {
     collection: Collection;

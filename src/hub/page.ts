@@ -130,9 +130,9 @@ export function listIn(
   return lists.length === 1 ? (lists[0]?.[1] ?? null) : null;
 }
 
-/** Returns a row's `sourcedId`; null when it is missing, empty or not text. */
+/** Returns a row's `sourcedId`; null when it is missing, empty or not text, as a lone surrogate is none. */
 export function readableId(row: unknown): string | null {
   if (typeof row !== 'object' || row === null || !Object.hasOwn(row, 'sourcedId')) return null;
   const id: unknown = (row as Record<string, unknown>)['sourcedId'];
-  return typeof id === 'string' && id !== '' ? id : null;
+  return typeof id === 'string' && id !== '' && id.isWellFormed() ? id : null;
 }

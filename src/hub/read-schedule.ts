@@ -5,7 +5,7 @@ import type { HubAnswer } from './hub-answer.ts';
 import type { ReadSchedule, ScheduleAnswer } from './hub.ts';
 import { HubError } from './hub-error.ts';
 import { readLinks } from './link.ts';
-import { collectionPlace, resourceUrl, withQuery } from './request-url.ts';
+import { collectionPlace, askableId, resourceUrl, withQuery } from './request-url.ts';
 import type { Requests } from './requests.ts';
 
 /** Bounds of an endless listing, above the lessons of any student in a year. */
@@ -33,7 +33,8 @@ export async function readSchedule(
   const { student, from, to, signal } = asked;
   const lessons: unknown[] = [];
   const seen = new Set<string>();
-  let url = withQuery(resourceUrl(baseUrl, { collection }), { student, from, to });
+  const query = { student: askableId(student, collection), from, to };
+  let url = withQuery(resourceUrl(baseUrl, { collection }), query);
   let first: HubAnswer | null = null;
   let isUtf8 = true;
   for (let pages = 1; ; pages += 1) {

@@ -1,6 +1,7 @@
 import type { PagingMode } from '../core/hub-events.ts';
 import type { Collection } from '../model/collections.ts';
 import type { ReadOptions } from './hub.ts';
+import { HubError } from './hub-error.ts';
 
 /** Quotes a text for the 1EdTech filter syntax; a quote inside is doubled. */
 export function filterText(value: string): string {
@@ -32,30 +33,41 @@ export function pageUrl(
 ): URL {
   const { read, mode, cursor, offset, limit, sort } = page;
   const isSorted = sort && mode !== 'keyset';
+  const after = mode === 'offset' || cursor === null ? null : askableId(cursor, read.collection);
   return withQuery(resourceUrl(baseUrl, read), {
     limit,
     offset,
-    filter: filterFor(read, mode === 'sourced-id-filter' ? cursor : null),
-    afterSourcedId: mode === 'keyset' ? (cursor ?? undefined) : undefined,
+    filter: filterFor(read, mode === 'sourced-id-filter' ? after : null),
+    afterSourcedId: mode === 'keyset' ? (after ?? undefined) : undefined,
     sort: isSorted ? 'sourcedId' : undefined,
     orderBy: isSorted ? 'asc' : undefined,
   });
 }
 
-/** Whether an id can be a path segment; `.` and `..` cannot, even percent-encoded. */
-export function fitsInPath(id: string): boolean {
-  return id !== '' && id !== '.' && id !== '..';
+/** Servers need not accept a longer address (RFC 9110, 4.1: 8000 octets), and some close the connection on one. */
+const MAX_ENCODED_ID = 6000;
+
+/** Whether a request can name an id. A lone surrogate has no UTF-8 form. */
+export function fitsInAddress(id: string): boolean {
+  return id !== '' && id.isWellFormed() && encodeURIComponent(id).length <= MAX_ENCODED_ID;
 }
 
-/** Returns the address of a collection, with the parent's id filled in, which must fit in a path. */
+/** Returns an id that a request is to name. Throws an error without it, since it may be that of a person. */
+export function askableId(id: string, { name }: Collection): string {
+  if (fitsInAddress(id)) return id;
+  throw new HubError('HUB_REQUEST_REFUSED', `Cannot ask for ${name}: no address can have the id`, {
+    remedy: `Have the hub give it an id other than "." and "..", of at most ${MAX_ENCODED_ID} bytes in an address.`,
+  });
+}
+
+/** Returns the address of a collection, with the parent's id filled in. Throws where no path can have it. */
 export function resourceUrl(
   baseUrl: URL,
-  { collection, parentId }: { collection: Collection; parentId?: string | undefined },
+  { collection, parentId = '' }: { collection: Collection; parentId?: string | undefined },
 ): URL {
-  if (collection.path.includes('{id}') && !fitsInPath(parentId ?? '')) {
-    throw new RangeError(`${collection.name} needs a parent id that fits in a path`);
-  }
-  const nested = collection.path.replace('{id}', () => encodeURIComponent(parentId ?? ''));
+  // No segment of a path can be `.` or `..`, even percent-encoded.
+  const segment = /^\.{1,2}$/.test(parentId) ? '' : parentId;
+  const nested = collection.path.replace('{id}', () => encodeURIComponent(askableId(segment, collection)));
   const url = new URL(baseUrl);
   url.pathname = `${baseUrl.pathname.replace(/\/+$/, '')}${nested}`;
   return url;

@@ -49,8 +49,7 @@ describe('a lookup of rows by id', () => {
   it.each([
     [204, ''],
     [400, {}],
-    [403, {}],
-    [404, '<html></html>'],
+    [422, {}],
     [200, {}],
   ])('shows no row where the hub answers %i with %j', async (status, body) => {
     await using test = await testHub(answer(status, body));
@@ -83,6 +82,9 @@ describe('an error of the hub itself', () => {
   });
 
   it.each([
+    ['HUB_REQUEST_REFUSED', 302, {}],
+    ['HUB_FORBIDDEN', 403, {}],
+    ['HUB_NOT_OFFERED', 404, {}],
     ['HUB_BODY_INVALID', 200, {}],
     ['HUB_UNAVAILABLE', 500, {}],
     ['HUB_CIRCUIT_OPEN', 500, { breaker: { failures: 2 } }],

@@ -72,8 +72,20 @@ describe('a scan', () => {
     expect([seen.ids, seen.end?.paging]).toEqual([IDS, 'offset']);
     expect(seen.asked[0]?.path).toBe('/tenant/ims/oneroster/rostering/v1p2/classes/x%2F..%2F%C3%B8/students');
     expect(queriesOf(seen)).toEqual(['?limit=3&offset=0', '?limit=3&offset=3', '?limit=3&offset=6']);
-    const { error, requests } = await exchange([hub()], { reads: [{ of, options: { parentId: '..' } }] });
-    expect([String(error), requests]).toEqual([expect.stringContaining('parent'), 0]);
+    for (const parentId of ['.', '..', 'ø'.repeat(1100)]) {
+      const { error, requests } = await exchange([hub()], { reads: [{ of, options: { parentId } }] });
+      expect([error, requests]).toMatchObject([{ code: 'HUB_REQUEST_REFUSED', status: null }, 0]);
+      expect(String(error)).not.toContain('ø');
+    }
+  });
+
+  it('goes on after a page whose last id is a lone surrogate, which no request can name', async () => {
+    const ids = ['a', 'b', 'c\ud800', 'd', 'e'];
+    const users = ids.map((sourcedId) => ({ sourcedId }));
+    const pages = [users.slice(0, 3), users.slice(2), []].map((some) => answer(200, { users: some }));
+    const seen = await exchange(pages);
+    expect(new Set(seen.ids)).toEqual(new Set(ids));
+    expect(queriesOf(seen).slice(1)).toEqual(['b', 'e'].map((id) => `?limit=3&afterSourcedId=${id}`));
   });
 });
 
