@@ -140,6 +140,11 @@ function errorOfAnswer(
         'If this happens for every collection, check hub.baseUrl (host and tenant prefix); otherwise leave this collection out of the configuration.',
     });
   }
+  if (status === 304) {
+    const what = `A cache or proxy before the hub answered that nothing has changed (HTTP 304) for ${where}; Rollcall asked no such question`;
+    const remedy = 'Have it pass requests with the header Authorization on to the hub, and store no answers.';
+    return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy });
+  }
   if (status >= 300 && status < 400) {
     const what = `The hub redirects ${where}; Rollcall does not send its token to another address`;
     const remedy =

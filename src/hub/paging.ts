@@ -230,7 +230,7 @@ function looksSorted(ids: readonly string[]): boolean {
 }
 
 /** After a day findings are forgotten, so that a scan tries better modes and larger pages again: hubs are upgraded. */
-const FORGET_AFTER_MS = 24 * 3_600_000;
+export const FORGET_AFTER_MS = 24 * 3_600_000;
 /** Smaller pages than this do not help a slow hub. */
 const MIN_PAGE_SIZE = 50;
 

@@ -1,7 +1,7 @@
 import { lastFullPullDue } from '../core/full-pull-time.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
-import { HubError } from '../hub/hub-error.ts';
+import { HubError, refusesParameters } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
@@ -102,8 +102,7 @@ export class Syncs {
     try {
       return await this.run('INCREMENTAL', options);
     } catch (error) {
-      const isRefused = error instanceof RollcallError && error.code === 'HUB_REQUEST_REFUSED';
-      if (!isRefused || this.#own.source.changes !== undefined) throw error;
+      if (!refusesParameters(error) || this.#own.source.changes !== undefined) throw error;
       this.#timetable.noteFilterRefused();
       return this.#full(options);
     }

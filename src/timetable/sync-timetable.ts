@@ -1,5 +1,6 @@
 import { lastFullPullDue } from '../core/full-pull-time.ts';
 import { nextSync, type NextSync } from '../core/next-sync.ts';
+import { FORGET_AFTER_MS } from '../hub/paging.ts';
 import { collectionNamed } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { MirroredCollection } from '../sync/settle-missing.ts';
@@ -23,7 +24,7 @@ export class SyncTimetable {
   #postponedAtMs = 0;
   #lastSyncAtMs: number | null = null;
   #lastFullAtMs: number | null;
-  #isFilterRefused = false;
+  #filterRefusedAtMs = -Infinity;
   #fullTookMs = 0;
 
   constructor(own: MirroredCollection) {
@@ -66,6 +67,11 @@ export class SyncTimetable {
     return this.hasIncremental && isKnown && !this.#own.findings.isForeign;
   }
 
+  /** After a day the filter is tried again, like other ways of paging. */
+  get #isFilterRefused(): boolean {
+    return this.#own.tenant.runtime.now() - this.#filterRefusedAtMs < FORGET_AFTER_MS;
+  }
+
   /** Whether the hub supports the filter of incremental syncs; true until it refuses it. */
   get hasIncremental(): boolean {
     if (this.#isFilterRefused) return false;
@@ -78,7 +84,7 @@ export class SyncTimetable {
   }
 
   noteFilterRefused(): void {
-    this.#isFilterRefused = true;
+    this.#filterRefusedAtMs = this.#own.tenant.runtime.now();
   }
 
   /** The mode's syncs work. */

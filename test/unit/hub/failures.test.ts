@@ -97,6 +97,7 @@ describe('a failure that does not pass', () => {
     ['400', answer(400), 'HUB_REQUEST_REFUSED', /hub\.pageSize/],
     ['422', answer(422), 'HUB_REQUEST_REFUSED', /hub\.pageSize/],
     ['302', answer(302, {}, { location: '/x?secret=1' }), 'HUB_REQUEST_REFUSED', /target of the redirect/],
+    ['304', answer(304), 'HUB_REQUEST_REFUSED', /store no answers/],
     ['another encoding than gzip', encoded(404, 'br', DAMAGED), 'HUB_NOT_OFFERED', /./],
     ['a 404 in damaged gzip', encoded(404, 'gzip', DAMAGED), 'HUB_NOT_OFFERED', /./],
   ])('is not retried, and has its remedy: %s', async (_, refusal, code, remedy) => {

@@ -66,15 +66,28 @@ it('an incremental sync with an oversized delta becomes a full one', async () =>
   expect(modes).toEqual(['INCREMENTAL', 'FULL']);
 });
 
-it('an incremental sync is replaced by a full one each time once the hub refuses the filter, and by none at another failure', async () => {
-  const { syncs, modes } = await alone(new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '' }));
-  await syncs.withFollowUps('INCREMENTAL', { signal });
-  await syncs.withFollowUps('INCREMENTAL', { signal });
-  expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
-  const other = await alone(AWAY);
-  await expect(other.syncs.withFollowUps('INCREMENTAL', { signal })).rejects.toBe(AWAY);
-  expect(other.modes).toEqual(['INCREMENTAL']);
-});
+const refusedWith = (status: number) =>
+  new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '', status });
+
+it.each([400, 422])(
+  'an incremental sync is replaced by a full one each time once the hub answers %i to the filter',
+  async (status) => {
+    const { syncs, modes } = await alone(refusedWith(status));
+    await syncs.withFollowUps('INCREMENTAL', { signal });
+    await syncs.withFollowUps('INCREMENTAL', { signal });
+    expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
+  },
+);
+
+it.each([AWAY, ...[302, 304, 402, 406, 409, 413, 451].map(refusedWith)])(
+  'an incremental sync that fails with $message (HTTP $status) fails, and the next one is incremental',
+  async (failure) => {
+    const { syncs, modes } = await alone(failure);
+    await expect(syncs.withFollowUps('INCREMENTAL', { signal })).rejects.toBe(failure);
+    await syncs.withFollowUps('INCREMENTAL', { signal });
+    expect(modes).toEqual(['INCREMENTAL', 'INCREMENTAL']);
+  },
+);
 
 it('an incremental sync that is short becomes a full one; if that is complete, the totals of filtered lists count no more', async () => {
   const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;

@@ -40,3 +40,19 @@ it.each([
   } as unknown as MirroredCollection);
   expect(timetable.next()).toMatchObject(expected);
 });
+
+it('a filter that the hub refused is tried again after a day', () => {
+  let nowMs = LAST_FULL_MS + MINUTE;
+  const timetable = new SyncTimetable({
+    tenant: { runtime: { now: () => nowMs } },
+    settings: { name: 'users' },
+    writer: { committed: { isMappingNew: false, completeSinceMs: LAST_FULL_MS } },
+    source: {},
+  } as unknown as MirroredCollection);
+  expect(timetable.hasIncremental).toBe(true);
+  timetable.noteFilterRefused();
+  nowMs += DAY - 1;
+  expect(timetable.hasIncremental).toBe(false);
+  nowMs += 1;
+  expect(timetable.hasIncremental).toBe(true);
+});
