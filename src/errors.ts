@@ -100,12 +100,23 @@ export function isOfOneCollection(error: unknown): error is RollcallError {
 }
 
 /**
- * Describes an error in one line without a stack: `message (code)`. For an unknown error it names only the class, since
- * messages of parsers quote their input (invariant 9).
+ * Describes an error in one line without a stack: `message (code)`. For an unknown error it names only the class and where it
+ * arose, since messages of parsers quote their input (invariant 9).
  */
 export function describeError(error: unknown): string {
   if (error instanceof RollcallError) return `${error.message} (${error.code})`;
-  return `an unexpected error occurred: ${error instanceof Error ? error.name : typeof error}`;
+  const what = error instanceof Error ? `${error.name}${placeOf(error)}` : typeof error;
+  return `an unexpected error occurred: ${what}`;
+}
+
+const CALL = /^ +at (?:async |new )*([\w.#]+) \((?:file:\/\/)?(src\/[\w/-]+\.[jt]s):/m;
+
+/** The innermost function of the program in the stack of an error, and its file; empty where it names none. */
+function placeOf({ stack = '', message }: Error): string {
+  // A message comes first, and may look like a line of a stack.
+  const [, calls = ''] = stack.split(`: ${message}\n`);
+  const [, name, file] = CALL.exec(calls.replaceAll(import.meta.dirname, 'src')) ?? [];
+  return file === undefined ? '' : ` in ${name}, ${file}`;
 }
 
 /** The code of a failure of the system, TLS or undici, also of a wrapped or an aggregate one; null without one. */
