@@ -99,6 +99,12 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
 
   const hub = `The hub ${baseUrl.origin}`;
   const requests = requestsOf({ what: hub });
+  const nested = requestsOf({
+    what: `${hub}, when asked for single classes or afterschools,`,
+    // Ten of them in a row without an answer fail their sync; a few leave the other collections their circuit.
+    failures: 10 * retry.maxAttempts,
+    onCircuit: () => undefined,
+  });
   const single = requestsOf({
     what: `${hub}, when asked for single rows,`,
     maxAttempts: SINGLE_ATTEMPTS,
@@ -121,7 +127,6 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   });
   const scans = {
     baseUrl,
-    requests,
     memory: new PagingMemory({ now, pageSize }),
     paging,
     ignoresTotals: settings.totals === 'ignored',
@@ -130,7 +135,8 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
     ahead: { pagesAtMost: maxConcurrentRequests, budget: WAITING_ANSWERS },
   };
   return {
-    readPages: (read) => scanPages(scans, read),
+    readPages: (read) =>
+      scanPages({ ...scans, requests: read.parentId === undefined ? requests : nested }, read),
     findRows: (find) => findRows({ baseUrl, requests: single, concurrency: maxConcurrentRequests }, find),
     readSchedule: (read) => readSchedule({ baseUrl, requests: core }, read),
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),

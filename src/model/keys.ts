@@ -15,6 +15,14 @@ export function compositeKey(first: string, second: string): string {
   return `${encodePart(first)}|${encodePart(second)}`;
 }
 
+/** In place of the second part: the key stands for all rows of the first. */
+export const ALL = '*';
+
+/** Key of what concerns all rows of a class, an afterschool or a student, and no single one. */
+export function keyOfAll(scope: string): string {
+  return compositeKey(scope, ALL);
+}
+
 /** Returns the two parts of a {@link compositeKey}; null for any other text. */
 export function splitCompositeKey(key: string): readonly [string, string] | null {
   const bar = key.indexOf('|');

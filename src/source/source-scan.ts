@@ -44,7 +44,7 @@ export interface SourceScan {
 /** Opens scans in their order, some of them ahead of their turn: each of many short ones would else wait for its first page. */
 export async function* scansAhead(
   scans: readonly SourceScan[],
-  options: { readonly ahead: number; readonly open: OpenOptions },
+  options: { readonly ahead: number; readonly open: (scope: string) => OpenOptions },
 ): AsyncGenerator<{ readonly scope: string; readonly pages: AsyncGenerator<SourcePage, SourceEnd> }, void> {
   const left = scans.values();
   const opened: (ReturnType<typeof openNow> & { readonly scope: string; readonly begin: () => void })[] = [];
@@ -52,7 +52,8 @@ export async function* scansAhead(
     for (;;) {
       for (const scan of left.take(options.ahead + 1 - opened.length)) {
         const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
-        opened.push({ scope: scan.scope, begin, ...openNow(scan.open({ ...options.open, turn })) });
+        const { scope } = scan;
+        opened.push({ scope, begin, ...openNow(scan.open({ ...options.open(scope), turn })) });
       }
       const next = opened.shift();
       if (next === undefined) return;

@@ -5,7 +5,7 @@ import { RollcallError } from '../errors.ts';
 import type { Hub, ScanEnd } from '../hub/hub.ts';
 import { HubError, LARGE_BYTES } from '../hub/hub-error.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
-import { compositeKey, splitCompositeKey } from '../model/keys.ts';
+import { compositeKey, keyOfAll, splitCompositeKey } from '../model/keys.ts';
 import { shortfallOf } from '../core/deletions/evidence.ts';
 import type { ChangedScopes } from '../table/tenant.ts';
 import type { OpenOptions, Reading, SourceEnd, SourcePage } from './source-scan.ts';
@@ -29,6 +29,8 @@ export interface Source {
   readonly hasPlainKeys?: boolean;
   /** The scope of a key: its parent's id; empty in a plain collection. */
   scopeOf(key: string): string;
+  /** The key in `rejects` of a scope that cannot be read while others can. */
+  rejectKeyOf(scope: string): string;
 }
 
 type Open = (scope: string, options: OpenOptions) => AsyncGenerator<SourcePage, SourceEnd>;
@@ -48,6 +50,7 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
     hasPlainKeys: true,
     begin: () => Promise.resolve(readingOf(new Set(['']), open)),
     scopeOf: () => '',
+    rejectKeyOf: keyOfAll,
     async fetchRows(ids, options) {
       const rows = await hub.findRows({ collection, ids, ...options });
       return rows.map(({ row, isUtf8, readVersion }) => ({
@@ -68,6 +71,7 @@ export function nestedSource(options: {
   const { hub, collection, reader, parentIds } = options;
   return {
     scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
+    rejectKeyOf: keyOfAll,
     begin: () =>
       Promise.resolve(
         readingOf(new Set(parentIds), (parentId, scan) =>
@@ -95,6 +99,7 @@ export function classStudentsSource(options: {
       );
     },
     scopeOf: (key) => key,
+    rejectKeyOf: (classId) => classId,
     parents: classes,
   };
 }

@@ -5,10 +5,10 @@ import { isFromHub } from '../errors.ts';
 import { TURNS_UNTIL_SENT } from '../hub/scan.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
-import type { CollectionWriter } from '../table/collection-writer.ts';
 import { BecomesFull, IdentityGate } from './tenant-identity.ts';
 import { evidenceOf, scansAhead, type Reading, type SourcePage } from '../source/source-scan.ts';
 import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
+import { ScopeAnswers } from './scope-answers.ts';
 import { settleMissing, type MirroredCollection, type RunningSync, type Scanned } from './settle-missing.ts';
 import type { ReplacedSync, SyncResult, SyncOptions } from './sync-result.ts';
 import type { Runtime } from '../runtime.ts';
@@ -59,7 +59,8 @@ async function runOn(
     const knownRowsBefore = writer.known.rows;
     const becameEmpty: KeyedRow[] = [];
     const asked = { isConfirming, approved, some, onPage, signal };
-    const run = { own, sync, reading, knownRowsBefore, becameEmpty, ...asked };
+    const answers = new ScopeAnswers(own.source, reading.scopes.size);
+    const run = { own, sync, reading, answers, knownRowsBefore, becameEmpty, ...asked };
     const result = await completeSync(run, await scanAll(run, new IdentityGate(run, acceptedBy)));
     if (!isFull && sync.stats.rowsSeen > 0) own.findings.hasIncrementalBrought = true;
     if (pagesSince !== undefined && result.kind === 'complete') pages?.endFull(pagesSince);
@@ -161,32 +162,50 @@ async function scanAll(run: RunningSync, gate: IdentityGate): Promise<Scanned> {
   } finally {
     await pages.return(undefined);
   }
+  await stageRejects(run);
   return { scans, clock: clock ?? startClock(null) };
 }
 
 /** The pages of all scans. What a scan proves is noted when it has ended. */
 async function* pagesOf(
-  { own, sync, reading, signal }: RunningSync,
+  { own, sync, reading, answers, signal }: RunningSync,
   options: { wanted: ReadonlySet<string>; isSingle: boolean; scans: ScanEvidence[] },
 ): AsyncGenerator<SourcePage, undefined> {
-  const open = {
-    modifiedAfterMs: sync.isFull ? undefined : incrementalBegin(own),
+  const { unread } = own.findings;
+  const sinceMs = sync.isFull ? undefined : incrementalBegin(own);
+  const open = (scope: string) => ({
+    // What changed before the watermark may not have been read.
+    modifiedAfterMs: unread.has(scope) ? undefined : sinceMs,
     pages: sync.isFull ? (own.pages ?? undefined) : undefined,
     // 0 before the first load.
     knownRows: own.writer.known.rows || undefined,
     readVersion: own.writer.readVersion,
     signal,
-  };
+  });
   const ahead = options.isSingle ? 0 : own.tenant.scopesAhead;
-  for await (const scan of scansAhead(reading.scans(options.wanted), { ahead, open })) {
+  for await (const { scope, pages } of scansAhead(reading.scans(options.wanted), { ahead, open })) {
     const before = countedBy(sync);
-    const end = yield* scan.pages;
+    const end = yield* answers.read(scope, pages);
+    if (end.isUnread === true) unread.add(scope);
+    else unread.delete(scope);
     const after = countedBy(sync);
     const counted = {
       distinctRows: after.distinctRows - before.distinctRows,
       rowsWithoutId: after.rowsWithoutId - before.rowsWithoutId,
     };
-    options.scans.push(evidenceOf(scan.scope, end, counted));
+    options.scans.push(evidenceOf(scope, end, counted));
+  }
+}
+
+/** Puts scopes that cannot be read among the rejects, and takes out those that can be read again. */
+async function stageRejects({ own, sync, answers }: RunningSync): Promise<void> {
+  const { writer, settings } = own;
+  const { rejects, readAgain } = answers.end();
+  if (writer.known.rejects > 0) await writer.remove(sync, 'rejects', readAgain);
+  const most = settings.size.rowsAtOnce;
+  for (let from = 0; from < rejects.length; from += most) {
+    reportPage(own, sync, await writer.publish(sync, rejects.slice(from, from + most)));
+    if (writer.isFull) await writer.flush(sync);
   }
 }
 
@@ -380,7 +399,7 @@ async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncRes
     await remember();
     return { kind: 'inconclusive', stats, why, withheld, short, confirmAtMs, approvedGone: approved };
   }
-  if (!isPart && mayClearRejects(scans)) await clearRejects(writer, sync);
+  if (!isPart) await clearRejects(run, scans);
   await writer.flush(sync, { watermarkMs, isWhole: !isPart });
   await remember();
   return { kind: 'complete', stats, withheld, short, unconfirmed, confirmAtMs, approvedGone: approved };
@@ -422,18 +441,17 @@ async function completeIncremental(
 }
 
 /** An offset scan may have skipped an existing row, unless the count agrees, or there was none to move. */
-function mayClearRejects(scans: readonly ScanEvidence[]): boolean {
-  return scans.every(
-    (scan) =>
-      scan.ending === 'proper' &&
-      judgeScope(scan).kind !== 'short' &&
-      (!scan.byOffset || scan.distinctRows === 0 || hasAgreed(scan)),
-  );
+function mayClearRejects(scan: ScanEvidence): boolean {
+  const hasSkippedNone = !scan.byOffset || scan.distinctRows === 0 || hasAgreed(scan);
+  return scan.ending === 'proper' && judgeScope(scan).kind !== 'short' && hasSkippedNone;
 }
 
-/** Removes the rejects of unreadable rows that have left the hub, or have other content now. */
-async function clearRejects(writer: CollectionWriter, sync: ActiveSync): Promise<void> {
-  if (writer.known.rejects === 0 || sync.seenRejects === null) return;
-  const gone = await writer.read((table) => table.unseen('rejects', sync));
+/** Removes the rejects of unreadable rows that have left the hub, or have other content now; not those of scopes in doubt. */
+async function clearRejects({ own, sync }: RunningSync, scans: readonly ScanEvidence[]): Promise<void> {
+  const { writer, source } = own;
+  if (writer.known.rejects === 0) return;
+  const inDoubt = new Set(scans.filter((scan) => !mayClearRejects(scan)).map(({ scope }) => scope));
+  const isClear = (key: string): boolean => !inDoubt.has(source.scopeOf(key));
+  const gone = await writer.read((table) => table.unseen('rejects', sync, isClear));
   await writer.remove(sync, 'rejects', gone.keys);
 }

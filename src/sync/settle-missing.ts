@@ -23,6 +23,7 @@ import type { MissingRows } from '../table/missing-rows.ts';
 import type { FoundKeys } from '../table/table.ts';
 import type { Tenant, TenantCollection } from '../table/tenant.ts';
 import type { HubFindings } from './hub-findings.ts';
+import type { ScopeAnswers } from './scope-answers.ts';
 import type { Approved } from './sync-result.ts';
 
 /** A collection of a session. */
@@ -50,6 +51,7 @@ export interface RunningSync {
   readonly isConfirming: boolean;
   readonly approved: Approved | null;
   readonly reading: Reading;
+  readonly answers: ScopeAnswers;
   /** The scopes that the sync reads; null: all. */
   readonly some: ReadonlySet<string> | null;
   readonly knownRowsBefore: number;
@@ -132,7 +134,8 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
   for (const decision of decisionsIn(run, settlement, heldSinceMs)) writer.committed.decide(decision);
   await removeSettled(run, settlement, empty);
   // A confirming sync asks for none.
-  const isOwed = !run.isConfirming && (settlement.unconfirmed > 0 || judged.short !== null);
+  const confirmsAll = judged.short !== null || run.answers.mayHaveMore;
+  const isOwed = !run.isConfirming && (settlement.unconfirmed > 0 || confirmsAll);
   const confirmAtMs = isOwed ? tenant.runtime.now() + tenant.confirmAfterMs : null;
   return {
     ...judged,
@@ -143,7 +146,7 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
       // Another sync may have read one of them since.
       const keys = new Map([...settlement.wait].filter(([key]) => !wasSeen(key)));
       const { syncId } = sync.stats;
-      await missing.replace({ syncId, confirmAtMs, confirmsAll: judged.short !== null, keys });
+      await missing.replace({ syncId, confirmAtMs, confirmsAll, keys });
       const { unconfirmed: rows } = settlement;
       // During a hold a second miss removes nothing either.
       if (rows === 0 || settlement.heldSinceMs !== null || isOtherHeld) return;

@@ -3,6 +3,7 @@ import { concernsOneRequest, LargeAnswer } from '../hub/hub-error.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Person } from '../model/progress.ts';
+import { mayBeOfOneScope } from './scope-answers.ts';
 import type { MirroredCollection, RunningSync } from './settle-missing.ts';
 
 /**
@@ -101,6 +102,7 @@ async function beginsWithKnown(
 ): Promise<boolean> {
   const { readVersion, known } = writer;
   const { scopes, scans } = await source.begin();
+  let unanswered: RollcallError | null = null;
   for (const scan of scans(scopes)) {
     const pages = scan.open({ modifiedAfterMs: undefined, readVersion, signal, refuseLarge: true });
     try {
@@ -112,11 +114,14 @@ async function beginsWithKnown(
       if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows: known.rows }))
         return true;
     } catch (error) {
-      if (!(error instanceof LargeAnswer)) throw error;
+      if (!mayBeOfOneScope(error)) throw error;
+      if (!(error instanceof LargeAnswer)) unanswered = error;
     } finally {
       await pages.return(undefined as never).catch(() => undefined);
     }
   }
+  // What another scope would have shown is unknown.
+  if (unanswered !== null) throw unanswered;
   return false;
 }
 

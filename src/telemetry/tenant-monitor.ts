@@ -100,8 +100,9 @@ export class TenantMonitor {
         this.#hubSkewMs = event.stats.startedAtMs - (nowMs - event.durationMs);
         this.#noteDerived(event.derived);
         this.#hubAnswers();
-        // One student whom the hub never answers is a reject, and no failure of the API.
-        if (event.collection === 'schedules' && event.outcome === 'complete') this.#core.forget();
+        // One class or student that the hub never answers for is a reject, and no failure of the API.
+        if (event.outcome === 'complete')
+          (event.collection === 'schedules' ? this.#core : this.#oneRoster).forget();
         return true;
       case 'sync-failed':
         if (isFromHub(event.error)) return this.#noteHubFailure(event.error, event.collection);

@@ -4,7 +4,7 @@ import type { KeyedRow } from '../row-changes.ts';
 import { canonicalText } from '../json-text.ts';
 import { parseLossless } from '../lossless-json.ts';
 import { parseDate } from '../timestamps.ts';
-import { compositeKey } from '../../model/keys.ts';
+import { ALL, compositeKey } from '../../model/keys.ts';
 import {
   createLessonReader,
   type DecodedLesson,
@@ -18,8 +18,6 @@ import { MAPPING_VERSION, SET_FIELDS } from '../mapping-rules.ts';
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 const MAX_RECORD_BYTES = 900_000;
 const DAY_MS = 86_400_000;
-/** Stands for the day of a lesson whose day is unknown. */
-export const ANY_DAY = '*';
 
 /** Value of a record in `schedules` (contract). */
 export interface DaySchedule {
@@ -46,13 +44,8 @@ export interface StudentLessons {
 export interface StudentDays {
   /** Each day of the window, those without lessons too; one that cannot be published is a reject. Or one reject for all. */
   readonly rows: readonly KeyedRow[];
-  /** The day of a lesson is unknown. It can be any day, so no day is known to be complete. */
+  /** The day of a lesson is unknown: its reject is that of all days. It can be any day, so no day is known to be complete. */
   readonly isUnread: boolean;
-}
-
-/** Key in `rejects`, after `schedules|`, of a reject that concerns a student and no single day. */
-export function studentRejectKey(student: string): string {
-  return compositeKey(student, ANY_DAY);
 }
 
 interface Day {
@@ -62,8 +55,8 @@ interface Day {
   readonly shown: unknown[];
 }
 
-function dayWith(...problems: string[]): Day {
-  return { lessons: [], problems: new Set(problems), shown: [] };
+function emptyDay(): Day {
+  return { lessons: [], problems: new Set(), shown: [] };
 }
 
 /** Reads lessons into days (contract, "Values of Rollcall's own"). */
@@ -94,17 +87,12 @@ export class DayReader {
   read(answer: StudentLessons): StudentDays {
     const { student, window } = answer;
     const days = this.#byDay(answer);
-    const isUnread = days.has(ANY_DAY);
-    const dates = isUnread ? [ANY_DAY] : daysOf(window);
+    const isUnread = days.has(ALL);
+    const dates = isUnread ? [ALL] : daysOf(window);
     return {
-      rows: dates.map((date) => this.#rowOf(student, date, days.get(date) ?? dayWith())),
+      rows: dates.map((date) => this.#rowOf(student, date, days.get(date) ?? emptyDay())),
       isUnread,
     };
-  }
-
-  /** A reject for a student whose lessons alone the hub does not return; `reason` holds no content. */
-  rejectStudent(student: string, reason: string): KeyedRow {
-    return this.#rowOf(student, ANY_DAY, dayWith(reason));
   }
 
   /** The hash that a day read back from a record must have. */
@@ -129,9 +117,9 @@ export class DayReader {
     const masked = lessons.map((lesson) => (isJsonObject(lesson) ? this.#mask(lesson) : lesson));
     const days = new Map<string, Day>();
     for (const [at, read] of this.#readLessons(masked).entries()) {
-      const date = read.date ?? ANY_DAY;
-      if (date !== ANY_DAY && !isInWindow(date, window)) continue;
-      const day = days.get(date) ?? dayWith();
+      const date = read.date ?? ALL;
+      if (date !== ALL && !isInWindow(date, window)) continue;
+      const day = days.get(date) ?? emptyDay();
       days.set(date, day);
       const raw = JSON.stringify(masked[at]);
       day.shown.push(masked[at]);

@@ -10,6 +10,7 @@ import type { Tenant } from '../../../src/table/tenant.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_USERS, afterschoolOf } from '../tenants/afterschools.ts';
 import { AFTERSCHOOLS } from '../tenants/tenant-hub.ts';
+import { isOfScope } from '../tenants/state-problems.ts';
 import type { TenantRedis } from '../tenants/tenant-redis.ts';
 import { MARKER, type TenantRow } from '../tenants/tenant-row.ts';
 import type { TenantWorld } from '../tenants/tenant-world.ts';
@@ -258,6 +259,13 @@ const SEVERAL_COLLECTIONS = plantedIn('tenant-restarts', [
     // Two earlier syncs seem to have had an answer without content for each class: by offset three must agree.
     missing: (missing, collection, world) =>
       collection === 'class-students' ? { ...missing, keys: missedBefore(world, collection, 2) } : missing,
+  },
+  {
+    name: 'a class or an afterschool that can be read again stays among the rejects',
+    finds: 'rejected still, although it can be read',
+    trouble: 0.7,
+    record: (record) =>
+      record.topic === 'rejects' && record.body === null && isOfScope(record.key) ? [] : [record],
   },
   {
     name: 'an index older than the tombstones in the log is resumed',

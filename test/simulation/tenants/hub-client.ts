@@ -1,4 +1,5 @@
 import type { FoundRow, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
+import { HubError } from '../../../src/hub/hub-error.ts';
 import type { PagingMode } from '../../../src/core/hub-events.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
@@ -184,7 +185,7 @@ export class HubClient implements Hub {
     if (strikes(this.#at, 0.03))
       throw simulatedError(random.chance(0.8) ? 'HUB_UNAVAILABLE' : 'HUB_FORBIDDEN');
     if (options.modifiedAfterMs !== undefined && strikes(this.#at, 0.01))
-      throw simulatedError('HUB_REQUEST_REFUSED');
+      throw new HubError('HUB_REQUEST_REFUSED', 'no filter', { status: 400, remedy: 'None: it is a test.' });
     const hubTimeMs = this.#manner.hasClock ? this.#hub.now() : null;
     const all = this.#list(options);
     const { lie, after } = walk;

@@ -23,7 +23,8 @@ const VERSIONS = 'absence-versions';
 function mirroredIn(world: TenantWorld, isAnswered = false): Mirrored {
   const { hub, absences, collections, losses } = world;
   const evidence = new Map(evidenceOf(world.broker, isAnswered || losses.length === 0 ? 'ever' : 'now'));
-  const isOwn = ({ key }: { key: string }) => !isGiven(world, splitCompositeKey(key) ?? []);
+  const isOwn = ({ key }: { key: string }) =>
+    !isGiven(world, splitCompositeKey(key) ?? []) && !isOfScope(key);
   evidence.set('rejects', (evidence.get('rejects') ?? []).filter(isOwn));
   const recorded = [...ROW_COLLECTIONS, VERSIONS, 'rejects'];
   return {
@@ -38,6 +39,12 @@ function mirroredIn(world: TenantWorld, isAnswered = false): Mirrored {
 
 function isGiven({ hub }: TenantWorld, [collection, key = '']: readonly string[]): boolean {
   return collection === VERSIONS && isGivenAway(hub.history.of(VERSIONS).get(key));
+}
+
+/** Whether a reject stands for a class or an afterschool that could not be read, and for no row of the hub. */
+export function isOfScope(key: string): boolean {
+  const [collection, row = ''] = splitCompositeKey(key) ?? [];
+  return collection === 'class-students' || (collection === AFTERSCHOOL_USERS && row.endsWith('|*'));
 }
 
 /** Checks every record ever committed. */
@@ -190,7 +197,13 @@ export async function problemsOfEnd(world: TenantWorld): Promise<string[]> {
     const what = `still withheld although everything was approved: ${collection}, ${canGo.length}`;
     return canGo.length > 0 ? [what] : [];
   });
-  return [...waiting, ...differencesFromHub(world), ...(await problemsOfIndexes(world))];
+  const unread = [...world.broker.viewOf('rejects').keys()].filter(isOfScope);
+  return [
+    ...waiting,
+    ...unread.map((key) => `rejected still, although it can be read: ${key}`),
+    ...differencesFromHub(world),
+    ...(await problemsOfIndexes(world)),
+  ];
 }
 
 /** Invariant 1. */

@@ -143,7 +143,7 @@ describe('a large page', () => {
     const scans = await Promise.all([1, 2, 3].map(() => scansOf(test)));
     const open = { modifiedAfterMs: undefined, readVersion: () => 0, signal: never };
     let rows = 0;
-    for await (const { pages } of scansAhead(scans.flat(), { ahead: 2, open }))
+    for await (const { pages } of scansAhead(scans.flat(), { ahead: 2, open: () => open }))
       for await (const page of pages) rows += page.rows.length;
     expect(rows).toBe(3);
   });

@@ -197,7 +197,7 @@ it('a student whom the hub refuses becomes a reject, keeps the published days, a
   made.trouble = refused('s12');
   expect(await made.sync('FULL')).toMatchObject({ kind: 'complete', unconfirmed: 0, withheld: 0 });
   expect(made.view('rejects')).toEqual({
-    'schedules|s12%7C*': "the hub does not give the student's lessons: HUB_FORBIDDEN (HTTP 403)",
+    'schedules|s12%7C*': 'it cannot be read: HUB_FORBIDDEN (HTTP 403)',
   });
   expect(Object.keys(made.view())).toHaveLength(24);
   made.trouble = refused('s05');
@@ -232,6 +232,17 @@ it('a student whom the hub refuses is asked for again by the next incremental sy
   expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s02']);
   expect(made.view('rejects')).toEqual({});
   expect(made.changes.isEmpty).toBe(true);
+});
+
+it('a student without an answer in an incremental sync of several stays among the changed ones', async () => {
+  const made = bench(3);
+  await made.sync('FULL');
+  made.trouble = (student) => (student === 's02' ? hubTrouble('HUB_UNAVAILABLE', 503) : null);
+  made.changes.note(['s01', 's02']);
+  expect(await made.sync('INCREMENTAL')).toMatchObject({ kind: 'complete' });
+  made.trouble = () => null;
+  expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s02']);
+  expect(made.view('rejects')).toEqual({});
 });
 
 it('a student whom the hub refuses is not blamed for a token or a circuit that lets nothing through', async () => {

@@ -86,7 +86,11 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     tenant,
     settings,
     writer,
-    source: { begin: () => Promise.reject(new Error('no source is given')), scopeOf: () => '' },
+    source: {
+      begin: () => Promise.reject(new Error('no source is given')),
+      scopeOf: () => '',
+      rejectKeyOf: (scope) => scope,
+    },
     missing,
     pages: null,
     findings: new HubFindings(),
