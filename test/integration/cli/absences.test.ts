@@ -25,8 +25,8 @@ const lines = (text: string) => text.split('\n').filter((line) => line !== '');
 it('status shows the collections derived from absence-versions below it, without syncs of their own', async () => {
   const table = lines((await rollcall(mirror.configText, 'status')).stdout).map((line) => line.trim());
   const at = table.findIndex((line) => line.startsWith('absence-versions'));
-  expect(table[at + 1]).toMatch(/^↳ absences +\d+ .* - +0 +0$/);
-  expect(table[at + 2]).toMatch(/^↳ absence-changes +\d+ .* - +0 +0$/);
+  expect(table[at + 1]).toMatch(/^↳ absences +- .* \d+ .* - +0 +0$/);
+  expect(table[at + 2]).toMatch(/^↳ absence-changes +- .* \d+ .* - +0 +0$/);
   expect(table[at + 1]).toContain(` ${(await mirror.view('absences')).size} `);
 });
 

@@ -69,7 +69,7 @@ function problemsOfLimits(world: TenantWorld, collection: CollectionName): strin
   return problems;
 }
 
-/** As many full scans in a row as the rule says ended properly without the row, and no page showed it since. */
+/** As many full scans in a row as the rule says did not find the row, and no page showed it since. */
 function problemsOfMisses(world: TenantWorld, removal: Removal): string[] {
   const { broker } = world;
   const { collection, key, atMs, transaction } = removal;
@@ -93,8 +93,20 @@ function problemsOfMisses(world: TenantWorld, removal: Removal): string[] {
   const scans = scansOf(world, collection, scope, atMs).filter(
     ({ endedAtMs, ids }) => endedAtMs > shownMs && !ids.has(id),
   );
+  // To a process that does not name its afterschool the row is missing too.
+  const unnamed = broker.transactions
+    .slice(0, transaction)
+    .filter(
+      ({ progress, by: writer, committedAtMs }) =>
+        progress.collection === collection &&
+        committedAtMs > shownMs &&
+        progress.lastCompleteFull?.syncId === progress.syncId &&
+        !isNamed(world, { topic: collection, key }, writer),
+    );
   const needed = isApproved(world, removal) ? 1 : scans.at(-1)?.isDoubtful === true ? 3 : 2;
-  return scans.length < needed ? [`removed, but full syncs did not miss it: ${collection} ${key}`] : [];
+  return scans.length + unnamed.length < needed
+    ? [`removed, but full syncs did not miss it: ${collection} ${key}`]
+    : [];
 }
 
 /** Nothing is removed without an approval while the collection is held, or another one. */
