@@ -94,9 +94,14 @@ export function isFromHub(error: unknown): error is RollcallError {
   return error instanceof RollcallError && error.source === 'hub';
 }
 
+/** Whether an error has one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is RollcallError {
+  return error instanceof RollcallError && codes.includes(error.code);
+}
+
 /** Whether one collection failed, and the tenant's others continue: the hub failed, or absences need a decision. */
 export function isOfOneCollection(error: unknown): error is RollcallError {
-  return isFromHub(error) || (error instanceof RollcallError && error.code === 'ABSENCES_LOST');
+  return isFromHub(error) || hasCode(error, 'ABSENCES_LOST');
 }
 
 /**

@@ -1,5 +1,5 @@
 import { lostPartition } from '../core/index-recovery.ts';
-import { RollcallError } from '../errors.ts';
+import { hasCode, RollcallError } from '../errors.ts';
 import { RecordsLost } from '../log/kafka-errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { readEnds, suffixOf } from '../recovery/topic-ends.ts';
@@ -69,9 +69,6 @@ export async function watchTopics(
 
 /** The difference or missing right for which a start would be refused. Throws every other error. */
 function mismatchIn(error: unknown): RollcallError {
-  const isNamed =
-    error instanceof RollcallError &&
-    (error.code === 'KAFKA_TOPIC_MISMATCH' || error.code === 'KAFKA_REFUSED');
-  if (isNamed) return error;
+  if (hasCode(error, 'KAFKA_TOPIC_MISMATCH', 'KAFKA_REFUSED')) return error;
   throw error;
 }

@@ -1,4 +1,4 @@
-import { RollcallError } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import {
   indexDiverged,
   latestChanges,
@@ -165,7 +165,7 @@ export class MemoryIndex implements CollectionIndex {
       try {
         return await base.lookup(area, keys, this.#baseAt);
       } catch (error) {
-        const isMoved = error instanceof RollcallError && error.code === 'INDEX_DIVERGED';
+        const isMoved = hasCode(error, 'INDEX_DIVERGED');
         const now = isMoved && attempt <= FOLLOWED_AT_MOST ? await base.position() : null;
         if (now === null) throw error;
         this.#baseAt = now.transactionId;

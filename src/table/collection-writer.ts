@@ -1,7 +1,7 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { Change, KeyedRow, PageTally } from '../core/row-changes.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
-import { RollcallError } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import { newSyncStats, type SyncStats } from '../core/sync-stats.ts';
@@ -189,7 +189,7 @@ export class CollectionWriter {
       emit({ type: 'committed', collection, records, durationMs: committed.tookMs });
       return committed;
     } catch (error) {
-      if (error instanceof RollcallError && error.code === 'KAFKA_OUTCOME_UNKNOWN')
+      if (hasCode(error, 'KAFKA_OUTCOME_UNKNOWN'))
         emit({ type: 'commit-failed', collection, durationMs: runtime.now() - calledAtMs });
       throw error;
     }

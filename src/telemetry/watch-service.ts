@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { describeError, RollcallError, type ErrorCode } from '../errors.ts';
+import { describeError, hasCode, RollcallError, type ErrorCode } from '../errors.ts';
 import type { Board } from './board.ts';
 
 /** With the time-outs of a request, an outage shows within a minute, and one of Redis, which is cheaply asked, within 15 s. */
@@ -29,14 +29,17 @@ export async function watchService(
     readonly sleep?: (ms: number) => Promise<void>;
   },
 ): Promise<void> {
-  const { part, name, ping } = service;
+  const { part, name, ping, refusal } = service;
   const { board, logger, signal } = options;
   const sleep = options.sleep ?? ((ms) => delay(ms, undefined, { signal }));
   let isAway = false;
   for (;;) {
     await sleep(ASK_EVERY_MS[part]).catch(() => undefined);
     if (signal.aborted) return;
-    const error = await ping().then(() => null, whyAway(service));
+    const error = await ping().then(
+      () => null,
+      (failure: unknown) => (refusal !== undefined && hasCode(failure, refusal) ? null : failure),
+    );
     if (signal.aborted) return;
     if (error === null && isAway) {
       board.report(part, null);
@@ -47,10 +50,6 @@ export async function watchService(
     }
     isAway = error !== null;
   }
-}
-
-function whyAway({ refusal }: WatchedService): (error: unknown) => unknown {
-  return (error) => (error instanceof RollcallError && error.code === refusal ? null : error);
 }
 
 function reasonOf(error: unknown, { name, meanwhile }: WatchedService): { why: string; remedy: string } {
