@@ -6,7 +6,7 @@ import { RollcallError, errorCodeFrom } from '../errors.ts';
 import type { Person } from '../model/progress.ts';
 import type { Assembly } from '../session/assemble.ts';
 import type { StartedTenant } from '../session/tenant.ts';
-import { notMirrored, type OwnerRequestKind } from '../owner/owner-request.ts';
+import { mirrored, type OwnerRequestKind } from '../owner/owner-request.ts';
 import { openSession } from '../session/open-session.ts';
 import { sleep } from '../runtime.ts';
 import { keepHeartbeat } from '../state/keep-heartbeat.ts';
@@ -163,11 +163,8 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
     const result = await request.handle(parameters, {
       tenant,
       ...session,
-      sync: async (collection, mode, syncOptions = {}) => {
-        const runner = session.runners.get(collection);
-        if (runner === undefined) throw notMirrored(collection);
-        return runner.once(mode, { ...syncOptions, signal });
-      },
+      sync: async (name, mode, syncOptions = {}) =>
+        mirrored(session.runners, name).once(mode, { ...syncOptions, signal }),
       report: async (report) => output.progress(`${tenantId}: ${report}`),
       signal,
     });

@@ -3,7 +3,7 @@ import { describeError, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import type { Approved } from '../sync/sync-result.ts';
-import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { ownerRequest, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
 
 const parameters = z.strictObject({
@@ -11,8 +11,6 @@ const parameters = z.strictObject({
   digest: z.string(),
   person,
 });
-
-export type ApproveParameters = z.output<typeof parameters>;
 
 /** The result for one collection of the list; survives JSON. */
 export interface ApprovedCollection {
@@ -38,10 +36,10 @@ export interface ApproveOutcome {
 }
 
 /** `rollcall deletes approve`: a full sync of the collections concerned, which removes what is listed and still missing. */
-export const APPROVE: OwnerRequestKind<ApproveParameters, ApproveOutcome> = {
+export const APPROVE = ownerRequest({
   kind: 'approve',
-  read: (given) => readParameters(parameters, given),
-  async handle({ digest, person: by }, work) {
+  parameters,
+  async handle({ digest, person: by }, work): Promise<ApproveOutcome> {
     const { rows, digest: present, collections: list } = await waitingOf(work);
     if (present !== digest) return { isSame: false, rows, collections: [], waiting: rows };
     const atMs = work.tenant.runtime.now();
@@ -54,7 +52,7 @@ export const APPROVE: OwnerRequestKind<ApproveParameters, ApproveOutcome> = {
     );
     return { isSame: true, rows, collections, waiting: (await waitingOf(work)).rows };
   },
-};
+});
 
 function waitingOf({ tenant, runners }: OwnerWork): Promise<Waiting> {
   const progress = new Map([...runners].map(([name, runner]) => [name, runner.progress]));

@@ -23,24 +23,37 @@ export interface OwnerWork {
  * A kind of request that the owner of a tenant carries out for a command, or the command itself when there is no owner.
  * Parameters and results survive JSON. The request is repeated from the beginning when log or index fail.
  */
-export interface OwnerRequestKind<P extends Readonly<Record<string, unknown>>, R> {
+export interface OwnerRequestKind<P, R> {
   readonly kind: string;
-  /** Throws `USAGE_INVALID`: the command can be of another version. */
-  readonly read: (given: unknown) => P;
   readonly handle: (parameters: P, work: OwnerWork) => Promise<R>;
+  /** Handles parameters from a command, which can be of another version: throws `USAGE_INVALID` then. */
+  readonly handleGiven: (given: unknown, work: OwnerWork) => Promise<R>;
 }
 
-/** Throws `USAGE_INVALID`. */
-export function readParameters<T>(schema: z.ZodType<T>, given: unknown): T {
-  const read = schema.safeParse(given);
-  if (read.success) return read.data;
-  throw otherVersion('The running process does not know the parameters of the command');
+export function ownerRequest<P, R>(
+  request: Omit<OwnerRequestKind<P, R>, 'handleGiven'> & { readonly parameters: z.ZodType<P> },
+): OwnerRequestKind<P, R> {
+  return {
+    ...request,
+    async handleGiven(given, work) {
+      const read = request.parameters.safeParse(given);
+      if (read.success) return request.handle(read.data, work);
+      throw otherVersion('The running process does not know the parameters of the command');
+    },
+  };
 }
 
 export function otherVersion(message: string): RollcallError {
   return new RollcallError('USAGE_INVALID', message, {
     remedy: 'Use the same version of Rollcall for the command and the running process.',
   });
+}
+
+/** What a tenant has of a collection. Throws `USAGE_INVALID` for one that it does not mirror. */
+export function mirrored<T>(all: ReadonlyMap<CollectionName, T>, collection: CollectionName): T {
+  const found = all.get(collection);
+  if (found === undefined) throw notMirrored(collection);
+  return found;
 }
 
 export function notMirrored(collection: string): RollcallError {

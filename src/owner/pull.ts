@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { SHORT_REMEDY, type Shortfall } from '../core/deletions/evidence.ts';
-import { RollcallError } from '../errors.ts';
+import { hasCode, RollcallError } from '../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
 import { commonestReasons, type RejectReason } from '../core/sync-stats.ts';
 import { inOrder, type CollectionRunner } from '../timetable/collection-runner.ts';
-import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { mirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
 
 const MOST_REASONS = 3;
@@ -52,9 +52,9 @@ export interface PullOutcome {
 }
 
 /** `rollcall pull`: a sync of each collection. */
-export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
+export const PULL = ownerRequest({
   kind: 'pull',
-  read: (given) => readParameters(parameters, given),
+  parameters,
   async handle({ collections, full, confirm: confirming, ...accepting }, work) {
     const { runners } = work;
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
@@ -70,7 +70,7 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
       return outcome;
     });
   },
-};
+});
 
 /** Throws the errors of log and index: the request is then repeated in a new session. */
 async function pullOne(
@@ -78,8 +78,7 @@ async function pullOne(
   collection: CollectionName,
   { mode, ...options }: { readonly mode: SyncMode } & SyncOptions,
 ): Promise<PullOutcome> {
-  const runner = work.runners.get(collection);
-  if (runner === undefined) throw notMirrored(collection);
+  const runner = mirrored(work.runners, collection);
   try {
     const result = await work.sync(collection, mode, options);
     return pullOutcome(collection, runner, { result, error: null });
@@ -124,9 +123,8 @@ export function pullOutcome(
 
 /** A 404 for a collection that was loaded is a failure. */
 function failureOf(error: unknown, isNotOffered: boolean): 'failed' | 'stopped' | 'not-offered' {
-  const code = error instanceof RollcallError ? error.code : null;
-  if (code === 'HUB_NOT_OFFERED' && isNotOffered) return 'not-offered';
-  return code === 'HUB_FOREIGN_DATA' || code === 'ABSENCES_LOST' ? 'stopped' : 'failed';
+  if (hasCode(error, 'HUB_NOT_OFFERED') && isNotOffered) return 'not-offered';
+  return hasCode(error, 'HUB_FOREIGN_DATA', 'ABSENCES_LOST') ? 'stopped' : 'failed';
 }
 
 function inconclusiveRemedy(isShort: boolean): string {

@@ -10,7 +10,7 @@ import { beginAbsencesAnew } from '../recovery/begin-anew.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 import { CollectionProgress, type WriterStart } from '../table/collection-progress.ts';
 import { requireRecords } from '../session/watch-topics.ts';
-import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { mirrored, notMirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
 
 const parameters = z.strictObject({
@@ -21,8 +21,6 @@ const parameters = z.strictObject({
   person,
 });
 
-export type RebuildParameters = z.output<typeof parameters>;
-
 /** Survives JSON. */
 export interface RebuiltIndex {
   readonly collection: CollectionName;
@@ -31,18 +29,14 @@ export interface RebuiltIndex {
 }
 
 /** `rollcall state rebuild`: drops indexes and rebuilds them from the topics, one after another; or begins anew. */
-export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[]> = {
+export const REBUILD = ownerRequest({
   kind: 'rebuild',
-  read: (given) => readParameters(parameters, given),
+  parameters,
   async handle({ collections, anew, person: by }, work) {
-    const { writers } = work;
-    const wanted = collections.length > 0 ? collections : [...writers.keys()];
-    const unknown = wanted.find((collection) => !writers.has(collection));
-    if (unknown !== undefined) throw notMirrored(unknown);
+    const wanted = collections.length > 0 ? collections : [...work.writers.keys()];
+    const all = wanted.map((collection) => ({ collection, writer: mirrored(work.writers, collection) }));
     const rebuilt: RebuiltIndex[] = [];
-    for (const collection of wanted) {
-      const writer = writers.get(collection);
-      if (writer === undefined) continue;
+    for (const { collection, writer } of all) {
       await work.report(`rebuilding the index of ${collection}`);
       if (anew && collection === 'absence-versions') {
         await rebuildAbsencesAnew(work, by);
@@ -53,7 +47,7 @@ export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[
     }
     return rebuilt;
   },
-};
+});
 
 /** Keys with corrupt records, which the next full sync publishes again. */
 export interface Corrupt {
@@ -71,8 +65,7 @@ export async function rebuildIndex(
   corrupt?: Corrupt,
 ): Promise<void> {
   const { tenant, writers, signal } = work;
-  const writer = writers.get(collection);
-  if (writer === undefined) throw notMirrored(collection);
+  const writer = mirrored(writers, collection);
   const index = tenant.state.collection(collection);
   await writer.reindex(async () => {
     // Wait until the last commit is readable; otherwise its records would count as lost.
@@ -89,8 +82,8 @@ export async function rebuildIndex(
 async function rebuildAbsencesAnew(work: OwnerWork, by: Person): Promise<void> {
   const { tenant, writers, signal } = work;
   const collection = 'absence-versions';
-  const writer = writers.get(collection);
-  if (writer === undefined || tenant.absences === undefined) throw notMirrored('absences');
+  if (tenant.absences === undefined) throw notMirrored('absences');
+  const writer = mirrored(writers, collection);
   await writer.reindex(async () => {
     await tenant.state.collection(collection).rebuild();
     const progress = writer.progress ?? noProgress(work, collection);

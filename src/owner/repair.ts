@@ -4,10 +4,9 @@ import { hiding } from '../absences/render-absences.ts';
 import { isShown } from '../core/absences/absence-entry.ts';
 import { decodeEntry } from '../core/absences/entry-codec.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
-import { randomSeed } from '../core/seen-keys.ts';
-import { onceEach } from '../core/seen-keys.ts';
-import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
-import { PULL, type PullOutcome } from './pull.ts';
+import { onceEach, randomSeed } from '../core/seen-keys.ts';
+import { mirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
+import { PULL } from './pull.ts';
 import { rebuildIndex } from './rebuild.ts';
 
 /** Further keys need another repair. */
@@ -31,19 +30,17 @@ const parameters = z.strictObject({
     .min(1),
 });
 
-export type RepairParameters = z.output<typeof parameters>;
-
 /**
  * `rollcall verify --repair`: rebuilds the index from the topics without corrupt records, and runs a full sync, which
  * publishes what is missing, and removes what is left over, subject to the guard. Equal records are not published.
  */
-export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> = {
+export const REPAIR = ownerRequest({
   kind: 'repair',
-  read: (given) => readParameters(parameters, given),
+  parameters,
   async handle({ collections }, work) {
     const names = collections.map(({ name }) => name);
-    const unknown = names.find((name) => !work.writers.has(name));
-    if (unknown !== undefined) throw notMirrored(unknown);
+    // Before anything is rebuilt.
+    for (const name of names) mirrored(work.writers, name);
     for (const { name, absences, ...corrupt } of collections) {
       await work.report(`rebuilding the index of ${name}`);
       await rebuildIndex(work, name, corrupt);
@@ -59,7 +56,7 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
       { ...work, sync },
     );
   },
-};
+});
 
 const SOURCE = 'absence-versions';
 const HIDDEN_AT_ONCE = 5_000;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { COLLECTIONS, sourceOf } from '../model/collections.ts';
 import { randomSeed, onceEach } from '../core/seen-keys.ts';
-import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { notMirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
 import { operationOf, type AbsenceChangeValue } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/content-hash.ts';
 import { absenceChangeHeaders } from '../core/cloud-events.ts';
@@ -16,8 +16,6 @@ const parameters = z.strictObject({
   /** Empty: all of them. */
   keys: z.array(z.string()),
 });
-
-type RepublishParameters = z.output<typeof parameters>;
 
 /** Survives JSON. */
 export interface Republished {
@@ -35,10 +33,10 @@ export interface Republished {
  * `rollcall republish`: a full sync that publishes rows although they have not changed; of `absence-changes` the last
  * event of each absence, from the topic.
  */
-export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
+export const REPUBLISH = ownerRequest({
   kind: 'republish',
-  read: (given) => readParameters(parameters, given),
-  async handle({ collection, keys }, work) {
+  parameters,
+  async handle({ collection, keys }, work): Promise<Republished> {
     const { absences } = work.tenant;
     const writer = work.writers.get(sourceOf(collection));
     if (writer === undefined) throw notMirrored(collection);
@@ -66,7 +64,8 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
     if (isAll && withheld === 0) await writer.publishedAgain(collection);
     return { published, missing: [...missing], why, withheld };
   },
-};
+});
+
 /** Limits of one transaction. */
 const MOST_EVENTS = 10_000;
 const MOST_BYTES = 8_000_000;

@@ -1,8 +1,8 @@
 import { SegmentRolls } from '../core/segment-rolls.ts';
-import { RollcallError } from '../errors.ts';
+import { hasCode, RollcallError } from '../errors.ts';
 import { Semaphore, Turns } from '../hub/semaphore.ts';
 import { APPROVE } from '../owner/deletes.ts';
-import { notMirrored, otherVersion, type OwnerRequestKind, type OwnerWork } from '../owner/owner-request.ts';
+import { mirrored, otherVersion, type OwnerRequestKind, type OwnerWork } from '../owner/owner-request.ts';
 import { PULL } from '../owner/pull.ts';
 import { REBUILD } from '../owner/rebuild.ts';
 import { REPAIR } from '../owner/repair.ts';
@@ -102,11 +102,11 @@ export class TenantRun<T extends Tenant = Tenant> {
 
   /** What Kafka refuses is often one of several rights that are missing, which the next session would name one after another. */
   async #explained(failure: unknown): Promise<unknown> {
-    if (!isRefusal(failure)) return failure;
+    if (!hasCode(failure, 'KAFKA_REFUSED')) return failure;
     try {
       await this.tenant.prepare();
     } catch (found) {
-      if (isRefusal(found)) return found;
+      if (hasCode(found, 'KAFKA_REFUSED')) return found;
     }
     return failure;
   }
@@ -173,11 +173,7 @@ export class TenantRun<T extends Tenant = Tenant> {
     return handleRequest(request, {
       tenant: this.tenant,
       ...session,
-      sync: async (collection, mode, options) => {
-        const runner = session.runners.get(collection);
-        if (runner === undefined) throw notMirrored(collection);
-        return runner.request(mode, options);
-      },
+      sync: async (name, mode, options) => mirrored(session.runners, name).request(mode, options),
       ...rest,
     });
   }
@@ -187,42 +183,18 @@ export class TenantRun<T extends Tenant = Tenant> {
  * Whether a new session would not help: another process is newer, or the content of Kafka does not fit this program.
  */
 function needsPerson(error: unknown): error is RollcallError {
-  return (
-    error instanceof RollcallError &&
-    (error.code === 'OWNERSHIP_LOST' ||
-      error.code === 'KAFKA_TOPIC_MISMATCH' ||
-      error.code === 'SCHEMA_INCOMPATIBLE')
-  );
+  return hasCode(error, 'OWNERSHIP_LOST', 'KAFKA_TOPIC_MISMATCH', 'SCHEMA_INCOMPATIBLE');
 }
 
-function isRefusal(error: unknown): boolean {
-  return error instanceof RollcallError && error.code === 'KAFKA_REFUSED';
-}
-
-// Each kind checks its parameters itself, so this list can erase their types.
-const KINDS: readonly Kind[] = [
-  erased(PULL),
-  erased(APPROVE),
-  erased(REBUILD),
-  erased(REPAIR),
-  erased(REPUBLISH),
-];
-
-interface Kind {
-  readonly kind: string;
-  readonly handle: (given: unknown, work: OwnerWork) => Promise<unknown>;
-}
-
-function erased<P extends Readonly<Record<string, unknown>>, R>(each: OwnerRequestKind<P, R>): Kind {
-  return { kind: each.kind, handle: async (given, work) => each.handle(each.read(given), work) };
-}
+type Kind = Omit<OwnerRequestKind<unknown, unknown>, 'handle'>;
+const KINDS: readonly Kind[] = [PULL, APPROVE, REBUILD, REPAIR, REPUBLISH];
 
 /** Carries out a command's request to the owner. Throws `USAGE_INVALID` for a kind that this version does not know. */
 async function handleRequest(request: OwnerRequest, work: OwnerWork): Promise<unknown> {
   const known = KINDS.find(({ kind }) => kind === request.kind);
   if (known === undefined)
     throw otherVersion(`The owner of the tenant does not know the request ${request.kind}`);
-  return known.handle(request.parameters, work);
+  return known.handleGiven(request.parameters, work);
 }
 
 /** What a person mends is taken up without a restart. */
