@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Admin, KafkaMessage } from 'kafkajs';
+import { jsonOrNull } from '../core/json-or-null.ts';
 import { countOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { readStretches, type Stretch } from '../log/kafka-reader.ts';
@@ -200,10 +201,5 @@ export class IdSearch {
 
 /** The array or object that a text is the JSON of; else null. */
 function jsonIn(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+  return /^\s*[[{]/.test(text) ? jsonOrNull(text) : null;
 }

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { IHeaders } from 'kafkajs';
 import {
   changeHeaders,
@@ -9,6 +8,8 @@ import {
   SCHEMAS_HEADER,
   STATE_HEADER,
 } from '../core/cloud-events.ts';
+import { shortDigest } from '../core/content-hash.ts';
+import { jsonOrNull } from '../core/json-or-null.ts';
 import { isCollectionName } from '../model/collections.ts';
 import {
   isFirstLoadOver,
@@ -21,7 +22,6 @@ import {
 /** Key of the record that names a tenant's owner (contract, topic `progress`). */
 export const OWNER_KEY = '@owner';
 const DECISION_KEY = '@decision|';
-const HASH_HEX_DIGITS = 32;
 
 /** What a record in `progress` says by headers. */
 type HeaderFields = Pick<Progress, 'mapping' | 'firstLoad' | 'absenceState' | 'schemaIds' | 'deletions'>;
@@ -96,12 +96,8 @@ export function headerFieldsOf(headers: IHeaders | undefined): HeaderFields {
  * counts as absent.
  */
 export function jsonObject<T extends object>(header: { toString(): string } | undefined): T | undefined {
-  try {
-    const value: unknown = header === undefined ? undefined : JSON.parse(String(header));
-    return typeof value === 'object' && value !== null ? (value as T) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = header === undefined ? null : jsonOrNull(String(header));
+  return typeof value === 'object' && value !== null ? (value as T) : undefined;
 }
 
 export function progressHeaders(options: {
@@ -147,13 +143,6 @@ export function ownerHeaders(of: {
   kind?: 'created' | 'updated';
   mapping?: string | null | undefined;
 }): Record<string, string> {
-  const digest = hash('sha256', of.body, 'hex').slice(0, HASH_HEX_DIGITS);
-  const topic = 'progress';
-  return changeHeaders({
-    kind: 'updated',
-    ...of,
-    topic,
-    modifiedAtMs: null,
-    hash: Buffer.from(digest, 'hex'),
-  });
+  const hash = shortDigest(of.body);
+  return changeHeaders({ kind: 'updated', ...of, topic: 'progress', modifiedAtMs: null, hash });
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { jsonOrNull } from '../core/json-or-null.ts';
 import { isUntrusted, RollcallError, systemCode } from '../errors.ts';
 import { createHttpAgent } from '../http-agent.ts';
 
@@ -71,7 +72,7 @@ export function createRegistryHttp({ url, username, password }: RegistryConnecti
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     });
-    return { status: response.statusCode, body: parseOrNull(await response.body.text()) };
+    return { status: response.statusCode, body: jsonOrNull(await response.body.text()) };
   }
 
   return async (options) => {
@@ -90,14 +91,6 @@ export function createRegistryHttp({ url, username, password }: RegistryConnecti
 
 function basic(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-}
-
-function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** A registry that times out is overloaded or unreachable: an immediate retry would not help. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { OwnerHeartbeat, ReadHeartbeats } from '../core/health/tenant-facts.ts';
+import { jsonOrNull } from '../core/json-or-null.ts';
 import { RollcallError } from '../errors.ts';
 import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from './coordination.ts';
 import type { Coordination, OwnerRequest, RequestAnswer } from './coordination.ts';
@@ -110,9 +111,5 @@ export class RedisCoordination implements Coordination {
 
 /** Returns null for text that cannot be read: it comes from another version, or not from Rollcall. */
 function parsed<T>(schema: z.ZodType<T>, text: string): T | null {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return schema.safeParse(jsonOrNull(text)).data ?? null;
 }

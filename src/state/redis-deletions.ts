@@ -1,4 +1,5 @@
 import type { Miss, Missing } from '../core/deletions/missing.ts';
+import { jsonOrNull } from '../core/json-or-null.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from './index-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -25,7 +26,7 @@ export class RedisDeletions implements DeletionMemory {
     // No other process writes meanwhile, since a tenant has one owner.
     for await (const batch of this.#connection.scan(this.#keys.collection(collection).missing)) {
       for (const [field, value] of batch) {
-        if (field === SYNC_FIELD) sync = readJson(String(value));
+        if (field === SYNC_FIELD) sync = jsonOrNull(String(value)) as Omit<Missing, 'keys'> | null;
         if (!field.startsWith(KEY_PREFIX)) continue;
         const [sinceMs = 0, times = 0] = String(value).split(' ').map(Number);
         keys.set(field.slice(KEY_PREFIX.length), { sinceMs, times });
@@ -49,13 +50,5 @@ export class RedisDeletions implements DeletionMemory {
         multi.hset(key, ...pairs.slice(at, at + FIELDS_AT_ONCE * 2));
       for (const [error] of (await multi.exec()) ?? []) if (error !== null) throw error;
     });
-  }
-}
-
-function readJson<T>(text: string): T | null {
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    return null;
   }
 }

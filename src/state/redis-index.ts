@@ -1,5 +1,6 @@
 import type { ChainableCommander } from 'ioredis';
 import { z } from 'zod';
+import { jsonOrNull } from '../core/json-or-null.ts';
 import { RollcallError } from '../errors.ts';
 import {
   indexDiverged,
@@ -13,8 +14,7 @@ import {
   type IndexReplay,
 } from './index-store.ts';
 import type { RedisArgument, RedisConnection } from './redis-connection.ts';
-import { countField } from './redis-keys.ts';
-import type { CollectionKeys } from './redis-keys.ts';
+import { countField, type CollectionKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
 
 /** Redis takes 1,048,576 arguments in one command; a change takes two. */
@@ -78,7 +78,8 @@ export class RedisIndex implements CollectionIndex {
     const { fields, isComplete } = await this.#read(['transactionId', 'position']);
     const [transactionId, json] = fields;
     if (!transactionId || !isComplete) return null;
-    const found = positionFromJson(json ?? '');
+    // Of text that cannot be read, such as another version's, nothing is known: Rollcall then rebuilds the index.
+    const found = POSITION.safeParse(jsonOrNull(json ?? '')).data;
     return found?.transactionId === transactionId ? found : null;
   }
 
@@ -234,13 +235,4 @@ function repliesIn(replies: readonly Reply[] | null): unknown[] {
     if (error !== null) throw error;
     return value;
   });
-}
-
-/** Returns null for text that cannot be read, such as another version's: Rollcall then rebuilds the index. */
-function positionFromJson(text: string): IndexPosition | null {
-  try {
-    return POSITION.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }

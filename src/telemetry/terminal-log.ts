@@ -1,5 +1,6 @@
 import picocolors from 'picocolors';
 import { commandsHere } from '../commands-here.ts';
+import { jsonOrNull } from '../core/json-or-null.ts';
 import { printable } from '../core/words.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -17,7 +18,7 @@ const COLLECTION_WIDTH = 22;
 
 /** A line of the log (JSON) as people read it on a terminal: time, tenant, collection, message, and each field with a value. */
 export function readableLine(json: string, colors = picocolors.createColors(false)): string {
-  const fields = parsed(json);
+  const fields = jsonOrNull(json) as Fields | null;
   if (fields === null) return json;
   const { time, tenant, collection = '', msg = '', level, error = fields['err'] } = fields;
   const place =
@@ -32,14 +33,6 @@ export function readableLine(json: string, colors = picocolors.createColors(fals
   const todo =
     remedy === undefined ? '' : `\n${' '.repeat(10)}${colors.cyan('→')} ${commandsHere(textOf(remedy))}`;
   return `${colors.dim(new Date(String(time)).toTimeString().slice(0, 8))}  ${place}${said}${todo}\n`;
-}
-
-function parsed(json: string): Fields | null {
-  try {
-    return JSON.parse(json) as Fields;
-  } catch {
-    return null;
-  }
 }
 
 function textOf(value: unknown): string {
