@@ -3,10 +3,9 @@ import { isShown, type AbsenceEntry } from '../core/absences/absence-entry.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import { decodeEntry } from '../core/absences/entry-codec.ts';
 import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/content-hash.ts';
-import { RollcallError } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import type { LoggedRecord } from '../log/log.ts';
-import type { ReadOnlyLog } from '../log/read-only-log.ts';
-import { TopicReader } from '../log/read-only-log.ts';
+import { TopicReader, type ReadOnlyLog } from '../log/read-only-log.ts';
 import { isDerivedCollection, sourceOf, type CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Assembly } from '../session/assemble.ts';
@@ -68,7 +67,7 @@ export interface AuditOptions {
 export async function auditTenant(assembly: Assembly, options: AuditOptions): Promise<readonly TopicAudit[]> {
   const { tenantId, collections, onRead, signal } = options;
   const parts = assembly.tenant(tenantId);
-  const log = parts.openReadOnlyLog();
+  await using log = parts.openReadOnlyLog();
   const check = new RecordCheck({ ...parts, decode: (framed) => assembly.registry.decode(framed) });
   const rejects = new Map(collections.map((name) => [name, new Contents(check)]));
   const rejectsReader = new TopicReader({ log }, ['rejects'], async (record) => {
@@ -77,38 +76,34 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
   });
   const published = new PublishedAbsences();
   const audits: TopicAudit[] = [];
-  try {
-    // One after the other, so that the memory holds the contents of one topic.
-    for (const collection of collections) {
-      signal.throwIfAborted();
-      const contents = new Contents(check);
-      const isDerived = isDerivedCollection(collection);
-      let read = 0;
-      const reader = new TopicReader({ log }, [collection], async (record) => {
-        onRead(collection, (read += 1));
-        const value = await contents.take(record);
-        const { key, mapping } = record;
-        if (!isDerivedCollection(collection)) return;
-        if (record.value === null) published.forget(collection, key);
-        else if (collection === 'absences')
-          published.takeShown(key, value as AbsenceVersionValue | null, mapping);
-        else published.takeEvent(key, value as AbsenceChangeValue | null, mapping);
-      });
-      const sides: Side[] = [{ collection, area: isDerived ? 'absences' : 'rows', contents, reader }];
-      const rejected = rejects.get(collection);
-      if (!isDerived && rejected !== undefined)
-        sides.push({ collection, area: 'rejects', contents: rejected, reader: rejectsReader });
-      const findings: Finding[] = [];
-      let skipped = 0;
-      for (const side of sides) {
-        const found = await new Comparison({ parts, log, signal }, side).run();
-        for (const finding of found.findings) findings.push(finding);
-        skipped += found.skipped;
-      }
-      audits.push({ collection, keys: contents.byKey.size, findings, skipped });
+  // One after the other, so that the memory holds the contents of one topic.
+  for (const collection of collections) {
+    signal.throwIfAborted();
+    const contents = new Contents(check);
+    const isDerived = isDerivedCollection(collection);
+    let read = 0;
+    const reader = new TopicReader({ log }, [collection], async (record) => {
+      onRead(collection, (read += 1));
+      const value = await contents.take(record);
+      const { key, mapping } = record;
+      if (!isDerivedCollection(collection)) return;
+      if (record.value === null) published.forget(collection, key);
+      else if (collection === 'absences')
+        published.takeShown(key, value as AbsenceVersionValue | null, mapping);
+      else published.takeEvent(key, value as AbsenceChangeValue | null, mapping);
+    });
+    const sides: Side[] = [{ collection, area: isDerived ? 'absences' : 'rows', contents, reader }];
+    const rejected = rejects.get(collection);
+    if (!isDerived && rejected !== undefined)
+      sides.push({ collection, area: 'rejects', contents: rejected, reader: rejectsReader });
+    const findings: Finding[] = [];
+    let skipped = 0;
+    for (const side of sides) {
+      const found = await new Comparison({ parts, log, signal }, side).run();
+      for (const finding of found.findings) findings.push(finding);
+      skipped += found.skipped;
     }
-  } finally {
-    await log.close();
+    audits.push({ collection, keys: contents.byKey.size, findings, skipped });
   }
   const problems = published.problems();
   return audits.map(({ findings, ...audit }) =>
@@ -261,8 +256,7 @@ class Comparison {
       try {
         return { contents: await contentsIn(this.#index, this.#side, { keys, at }), sequence };
       } catch (error) {
-        const isMoved = error instanceof RollcallError && error.code === 'INDEX_DIVERGED';
-        if (!isMoved || moves === MOVES_AT_MOST) throw error;
+        if (!hasCode(error, 'INDEX_DIVERGED') || moves === MOVES_AT_MOST) throw error;
       }
     }
   }

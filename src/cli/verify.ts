@@ -124,58 +124,54 @@ async function verifyTenant(
   { tenantId, collections, output, signal }: VerifyOptions,
 ): Promise<readonly CollectionReport[]> {
   const { openReadOnlyLog } = assembly.tenant(tenantId);
-  const log = openReadOnlyLog();
-  try {
-    const since = new Set<string>();
-    const reader = new TopicReader({ log }, [...collections, 'rejects'], async ({ topic, key }) => {
-      since.add(`${topic} ${key}`);
-    });
-    await reader.skip();
-    const { progress: known } = await log.progress(signal);
-    const isLoaded = (name: CollectionName): boolean => known.get(sourceOf(name))?.lastCompleteFull != null;
-    const plans = await planTenant(assembly, {
-      tenantId,
-      collections,
-      keepsKeys: true,
-      emit: (event) => showSyncs(output, event),
-      onRead: () => undefined,
-      signal,
-    });
-    const planned = plans.flatMap((each) => plannedIn(each, assembly.config.redis !== undefined));
-    // What a running process has published meanwhile is planned no more. Waits until its records can be read.
-    await log.progress(signal);
-    await reader.readOn(signal);
-    const left = planned.filter((each) => !since.has(recordOf(each)));
-    const onRead = (collection: CollectionName, count: number): void =>
-      output.progress(`${collection}: ${formatCount(count)} records of the topic`);
-    const audits = await auditTenant(assembly, { tenantId, collections, onRead, signal });
-    return audits.map(({ collection, keys: topicKeys, findings, skipped }): CollectionReport => {
-      const plan = plans.find((each) => each.collection === collection);
-      const isFound = new Set(findings.map(({ key }) => key));
-      const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
-      const failed = plan?.outcome === 'complete' ? undefined : plan;
-      const isNotOffered = failed?.outcome === 'not-offered' && topicKeys === 0;
-      const nameless = plan?.nameless ?? 0;
-      const doubt = nameless > 0 ? whyNamelessWait(collection, nameless) : null;
-      const isProven = failed === undefined && doubt === null && isLoaded(collection);
-      return {
-        collection,
-        outcome: isNotOffered ? 'not-offered' : isProven ? 'compared' : 'unproven',
-        why: failed?.why ?? doubt ?? (isProven ? null : 'it has had no complete full sync'),
-        remedy: failed?.remedy ?? (isLoaded(collection) ? null : 'Run one: "rollcall pull --full".'),
-        whyWithheld: plan?.whyWithheld ?? null,
-        hubRows: plan?.seen ?? null,
-        topicKeys,
-        skipped,
-        differences: [
-          ...wrong,
-          ...left.filter((each) => each.collection === collection && !isFound.has(each.key)),
-        ],
-      };
-    });
-  } finally {
-    await log.close();
-  }
+  await using log = openReadOnlyLog();
+  const since = new Set<string>();
+  const reader = new TopicReader({ log }, [...collections, 'rejects'], async ({ topic, key }) => {
+    since.add(`${topic} ${key}`);
+  });
+  await reader.skip();
+  const { progress: known } = await log.progress(signal);
+  const isLoaded = (name: CollectionName): boolean => known.get(sourceOf(name))?.lastCompleteFull != null;
+  const plans = await planTenant(assembly, {
+    tenantId,
+    collections,
+    keepsKeys: true,
+    emit: (event) => showSyncs(output, event),
+    onRead: () => undefined,
+    signal,
+  });
+  const planned = plans.flatMap((each) => plannedIn(each, assembly.config.redis !== undefined));
+  // What a running process has published meanwhile is planned no more. Waits until its records can be read.
+  await log.progress(signal);
+  await reader.readOn(signal);
+  const left = planned.filter((each) => !since.has(recordOf(each)));
+  const onRead = (collection: CollectionName, count: number): void =>
+    output.progress(`${collection}: ${formatCount(count)} records of the topic`);
+  const audits = await auditTenant(assembly, { tenantId, collections, onRead, signal });
+  return audits.map(({ collection, keys: topicKeys, findings, skipped }): CollectionReport => {
+    const plan = plans.find((each) => each.collection === collection);
+    const isFound = new Set(findings.map(({ key }) => key));
+    const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
+    const failed = plan?.outcome === 'complete' ? undefined : plan;
+    const isNotOffered = failed?.outcome === 'not-offered' && topicKeys === 0;
+    const nameless = plan?.nameless ?? 0;
+    const doubt = nameless > 0 ? whyNamelessWait(collection, nameless) : null;
+    const isProven = failed === undefined && doubt === null && isLoaded(collection);
+    return {
+      collection,
+      outcome: isNotOffered ? 'not-offered' : isProven ? 'compared' : 'unproven',
+      why: failed?.why ?? doubt ?? (isProven ? null : 'it has had no complete full sync'),
+      remedy: failed?.remedy ?? (isLoaded(collection) ? null : 'Run one: "rollcall pull --full".'),
+      whyWithheld: plan?.whyWithheld ?? null,
+      hubRows: plan?.seen ?? null,
+      topicKeys,
+      skipped,
+      differences: [
+        ...wrong,
+        ...left.filter((each) => each.collection === collection && !isFound.has(each.key)),
+      ],
+    };
+  });
 }
 
 /** What a planned record, or a row that the plan misses, says of the topic; null: nothing. */

@@ -14,9 +14,9 @@ const MARKERS_POLL_MS = 100;
 
 /**
  * A tenant's topics for a reader that does not own the tenant: it fences no process and writes nothing, not even an end
- * marker. A missing topic counts as empty. Throws `KAFKA_…`, and `REGISTRY_…` for records of `progress`.
+ * marker. A missing topic counts as empty. Who opens it disposes of it. Throws `KAFKA_…`, and `REGISTRY_…` for records of `progress`.
  */
-export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges' | 'read' | 'close'> {
+export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges' | 'read'>, AsyncDisposable {
   protected override readonly how: Pick<ReadOptions, 'awaitsDecision'> = { awaitsDecision: true };
   /** Last data offsets in `progress`. */
   #known: Offsets = {};
@@ -62,7 +62,7 @@ export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges
     await this.readUpTo(last, reading);
   }
 
-  close(): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
     return this.disconnect();
   }
 

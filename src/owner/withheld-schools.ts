@@ -25,7 +25,7 @@ export async function readWithheldSchools(
   const wanted = new Set(keys);
   const schools = new Map<string, string | null>();
   const names = new Map<string, string | null>();
-  const log = tenant(options.tenantId).openReadOnlyLog();
+  await using log = tenant(options.tenantId).openReadOnlyLog();
   const topics = new Set<TopicSuffix>(['orgs', collection]);
   const reader = new TopicReader({ log }, [...topics], async ({ topic, key, value }) => {
     const isWanted = topic === collection && wanted.has(key);
@@ -38,11 +38,7 @@ export async function readWithheldSchools(
     if (isWanted) schools.set(key, schoolOf(row));
     if (topic === 'orgs') names.set(key, textIn(row, 'name'));
   });
-  try {
-    await reader.readOn(options.signal);
-  } finally {
-    await log.close();
-  }
+  await reader.readOn(options.signal);
   return countBySchool(schools.values(), names);
 }
 

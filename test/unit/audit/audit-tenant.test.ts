@@ -66,7 +66,7 @@ class Mirrored {
         })),
       read: async ({ from, onBatch }: { from: { after: Record<string, number> }[]; onBatch: Take }) =>
         onBatch(this.#records.slice((from[0]?.after['p.t.users/0'] ?? -1) + 1)),
-      close: () => Promise.resolve(),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
     };
     const parts = {
       tenantId: 't',
