@@ -4,7 +4,7 @@ import { absentEntryOf, encodeAbsent } from '../core/absences/current-absence.ts
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
 import { operationOf } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/content-hash.ts';
-import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../core/cloud-events.ts';
+import { absenceChangeHeaders, changeHeaders, REMOVED, type ChangeKind } from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexChange } from '../state/index-store.ts';
 import type { Tenant, TenantAbsences } from '../table/tenant.ts';
@@ -151,25 +151,12 @@ interface Removal {
 
 /** The tombstone that removes an absence from `absences`. */
 export function hiding({ tenantId, absenceId, id }: Removal): OutgoingRecord {
-  const headers = changeHeaders({
-    tenantId,
-    topic: 'absences',
-    id,
-    kind: 'deleted',
-    modifiedAtMs: null,
-    hash: null,
-  });
+  const headers = changeHeaders({ tenantId, topic: 'absences', id, kind: 'deleted', ...REMOVED });
   return { topic: 'absences', key: absenceId, body: null, headers };
 }
 
 /** The tombstone that removes an absence's key from `absence-changes`. */
 export function forgetting({ tenantId, absenceId, id }: Removal): OutgoingRecord {
-  const headers = absenceChangeHeaders({
-    tenantId,
-    id,
-    operation: 'deleted',
-    modifiedAtMs: null,
-    hash: null,
-  });
+  const headers = absenceChangeHeaders({ tenantId, id, operation: 'deleted', ...REMOVED });
   return { topic: 'absence-changes', key: absenceId, body: null, headers };
 }

@@ -46,21 +46,28 @@ export const DECISION_HEADER = 'ce_decision';
 
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 
+/** What the headers of any record are made of. */
+export interface HeaderFacts {
+  readonly tenantId: string;
+  /** Unique within the topic. */
+  readonly id: string;
+  /** The row's `dateLastModified`, ms since the epoch. */
+  readonly modifiedAtMs: number | null;
+  /** 16 bytes; null for a removal. */
+  readonly hash: Buffer | null;
+  /** See {@link MAPPING_HEADER}. */
+  readonly mapping?: string | null | undefined;
+}
+
+/** A removal has neither. */
+export const REMOVED = { modifiedAtMs: null, hash: null } as const;
+
 /**
  * The headers of a record: CloudEvents 1.0 in Kafka's binary mode, and the content hash (contract, "Headers").
- * `id` is unique within the topic. `modifiedAtMs`: the row's `dateLastModified`, ms since the epoch.
  */
-export function changeHeaders(change: {
-  tenantId: string;
-  topic: TopicSuffix;
-  id: string;
-  kind: ChangeKind;
-  modifiedAtMs: number | null;
-  /** 16 bytes; null for a removal. */
-  hash: Buffer | null;
-  /** See {@link MAPPING_HEADER}. */
-  mapping?: string | null | undefined;
-}): Record<string, string> {
+export function changeHeaders(
+  change: HeaderFacts & { topic: TopicSuffix; kind: ChangeKind },
+): Record<string, string> {
   const headers: Record<string, string> = {
     ...FIXED_HEADERS,
     ce_source: `/rollcall/${change.tenantId}/${change.topic}`,
@@ -76,16 +83,9 @@ export function changeHeaders(change: {
 }
 
 /** The headers of a record in `absence-changes`; `change.hash` null for the removal of its key. */
-export function absenceChangeHeaders(change: {
-  tenantId: string;
-  id: string;
-  operation: AbsenceOperation;
-  modifiedAtMs: number | null;
-  /** 16 bytes; null for a removal. */
-  hash: Buffer | null;
-  /** See {@link MAPPING_HEADER}. */
-  mapping?: string | null | undefined;
-}): Record<string, string> {
+export function absenceChangeHeaders(
+  change: HeaderFacts & { operation: AbsenceOperation },
+): Record<string, string> {
   const headers = changeHeaders({ ...change, topic: 'absence-changes', kind: 'updated' });
   headers['ce_type'] = `rollcall.absence.${change.operation}`;
   return headers;

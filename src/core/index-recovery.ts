@@ -4,6 +4,7 @@ import type { Offsets, Progress } from '../model/progress.ts';
 export interface IndexedPoint {
   readonly sequence: number;
   readonly transactionId: string;
+  /** Local wall clock at commit, ms since the epoch. It shows whether compaction may have removed tombstones since. */
   readonly committedAtMs: number;
   readonly offsets: Offsets;
 }

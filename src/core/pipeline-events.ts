@@ -4,9 +4,7 @@ import type { HubEvent } from './hub-events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PageTally } from './row-changes.ts';
 import type { DecisionRecord, SyncMode, Progress } from '../model/progress.ts';
-import type { DerivedTally } from './sync-stats.ts';
-
-import type { SyncStats } from './sync-stats.ts';
+import type { DerivedTally, SyncStats } from './sync-stats.ts';
 
 /** The events of the pipeline, for logs, metrics, health and progress lines. They hold no content of rows. */
 export type PipelineEvent =
@@ -19,19 +17,13 @@ export type PipelineEvent =
   | { readonly type: 'tenant-failed'; readonly error: RollcallError; readonly retryInMs: number }
   /** Compared while the process runs, which goes on writing as before; `mismatch`: also a missing right. */
   | { readonly type: 'topics-compared'; readonly mismatch: RollcallError | null }
-  | {
+  | ({
       readonly type: 'caught-up';
-      readonly collection: CollectionName;
       readonly how: 'current' | 'resumed' | 'rebuilt';
       readonly why: string;
-      readonly rows: number;
-      readonly rejects: number;
-      readonly progress: Progress | null;
       /** Index entries of contradictory absences; null except for `absence-versions` with absences mirrored. */
       readonly contradictions: number | null;
-      /** Progress of the collections derived from this one. */
-      readonly derived?: readonly Progress[] | undefined;
-    }
+    } & Standing)
   /** A full sync is due, and waits for those of other tenants; `sync-started` follows, of this or a requested one. */
   | { readonly type: 'full-sync-waits'; readonly collection: CollectionName }
   | { readonly type: 'sync-started'; readonly collection: CollectionName; readonly mode: SyncMode }
@@ -41,9 +33,8 @@ export type PipelineEvent =
       readonly stats: Readonly<SyncStats>;
       readonly tally: Readonly<PageTally>;
     }
-  | {
+  | ({
       readonly type: 'sync-ended';
-      readonly collection: CollectionName;
       /** As it began; the statistics call a full sync of some scopes incremental. */
       readonly mode: SyncMode;
       readonly outcome: 'complete' | 'inconclusive' | 'becomes-full';
@@ -52,12 +43,7 @@ export type PipelineEvent =
       readonly short: Shortfall | null;
       readonly stats: Readonly<SyncStats>;
       readonly durationMs: number;
-      readonly rows: number;
-      readonly rejects: number;
-      readonly progress: Progress | null;
-      /** Progress of the collections derived from this one. */
-      readonly derived?: readonly Progress[] | undefined;
-    }
+    } & Standing)
   | {
       readonly type: 'sync-failed';
       readonly collection: CollectionName;
@@ -94,6 +80,16 @@ export type PipelineEvent =
     }
   | { readonly type: 'deletion'; readonly event: DeletionEvent }
   | { readonly type: 'hub'; readonly event: HubEvent };
+
+/** What a collection has published by now. */
+interface Standing {
+  readonly collection: CollectionName;
+  readonly rows: number;
+  readonly rejects: number;
+  readonly progress: Progress | null;
+  /** Progress of the collections derived from this one. */
+  readonly derived?: readonly Progress[] | undefined;
+}
 
 export type DeletionEvent =
   | DecisionRecord

@@ -1,21 +1,17 @@
+import type { Backoff } from '../retry-policy.ts';
 import { DEFAULT_RETRY_POLICY } from './retry.ts';
 import { HubError } from './hub-error.ts';
 
-interface Waits {
-  readonly baseMs: number;
-  readonly capMs: number;
-}
-
 /** Wrong credentials get a long wait: many servers lock a client that keeps trying. */
-const REFUSED: Waits = { baseMs: 15_000, capMs: 600_000 };
+const REFUSED: Backoff = { firstMs: 15_000, longestMs: 600_000 };
 /** The answer may be a proxy's, or this server's own form of a refusal. */
-const REFUSED_WITHOUT_CODE: Waits = { baseMs: 500, capMs: 600_000 };
-const IN_TROUBLE: Waits = { baseMs: 500, capMs: 60_000 };
+const REFUSED_WITHOUT_CODE: Backoff = { firstMs: 500, longestMs: 600_000 };
+const IN_TROUBLE: Backoff = { firstMs: 500, longestMs: 60_000 };
 
 /** The longest wait within a request. For a longer one the sync fails, and its own retry waits. */
 const PATIENCE_MS = 30_000;
 
-function waitsAfter({ code, status }: HubError): Waits {
+function waitsAfter({ code, status }: HubError): Backoff {
   if (code === 'HUB_TOKEN_REFUSED') return REFUSED;
   return status === 400 || status === 401 || status === 403 ? REFUSED_WITHOUT_CODE : IN_TROUBLE;
 }
@@ -64,8 +60,8 @@ export class TokenGate {
 
   /** Shuts the gate after a failure of the endpoint; returns the failure with the wait. */
   shut(error: HubError): HubError {
-    const { baseMs, capMs } = waitsAfter(error);
-    const waitMs = Math.min(capMs, Math.max(baseMs, 2 * (this.#failure?.waitMs ?? 0)));
+    const { firstMs, longestMs } = waitsAfter(error);
+    const waitMs = Math.min(longestMs, Math.max(firstMs, 2 * (this.#failure?.waitMs ?? 0)));
     const askedMs = Math.min(DEFAULT_RETRY_POLICY.retryAfterCapMs, error.retryAfterMs ?? 0);
     const gateMs = Math.max(waitMs, askedMs);
     this.#failure = { error, waitMs, gateMs, untilMs: this.#now() + gateMs };

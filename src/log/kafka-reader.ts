@@ -3,17 +3,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { kafkaError } from './kafka-errors.ts';
+import type { TopicPartition } from './transaction-brokers.ts';
 
 /** A part of a partition: offsets from `from` up to, but not including, `to`. Infinity: until the signal aborts. */
-export interface Stretch {
-  readonly topic: string;
-  readonly partition: number;
+export interface Stretch extends TopicPartition {
   readonly from: number;
   readonly to: number;
 }
 
 /** Messages within a stretch; never none. */
-type ReadMessages = Pick<Stretch, 'topic' | 'partition'> & { readonly messages: readonly KafkaMessage[] };
+type ReadMessages = TopicPartition & { readonly messages: readonly KafkaMessage[] };
 
 export interface ReadOptions {
   readonly kafka: Kafka;

@@ -5,7 +5,7 @@ import { clusterOf } from './kafka-cluster.ts';
 import type { Right } from './kafka-errors.ts';
 import { KafkaTransactionBrokers } from './kafka-transaction-brokers.ts';
 import { RecordBatch } from './record-batch.ts';
-import type { TopicPartitions } from './transaction-brokers.ts';
+import type { TopicPartition, TopicPartitions } from './transaction-brokers.ts';
 import { TransactionalProducer } from './transactional-producer.ts';
 
 const END_MARKER_KEY = '@seal';
@@ -89,11 +89,7 @@ export class TenantProducer {
 }
 
 /** Positions of end markers. */
-export type EndMarkers = readonly {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-}[];
+export type EndMarkers = readonly (TopicPartition & { readonly offset: number })[];
 
 /**
  * Appends a record to each partition in a transaction and aborts it. No consumer receives it, but the partition then

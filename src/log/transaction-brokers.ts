@@ -1,3 +1,8 @@
+export interface TopicPartition {
+  readonly topic: string;
+  readonly partition: number;
+}
+
 /** Partitions by the name of their topic. */
 export type TopicPartitions = ReadonlyMap<string, readonly number[]>;
 
@@ -9,9 +14,7 @@ export interface ProducerIdentity {
 }
 
 /** A batch in Kafka's own format, as it is sent to the leader of its partition. */
-export interface SealedBatch {
-  readonly topic: string;
-  readonly partition: number;
+export interface SealedBatch extends TopicPartition {
   readonly bytes: Buffer;
 }
 
@@ -24,9 +27,7 @@ export interface ProduceRequest {
 }
 
 /** What the leader of a partition answered to a batch. */
-export interface PartitionAnswer {
-  readonly topic: string;
-  readonly partition: number;
+export interface PartitionAnswer extends TopicPartition {
   /** Type of Kafka's protocol; null: the batch is appended, from `baseOffset` on. */
   readonly error: string | null;
   readonly baseOffset: number;

@@ -5,21 +5,18 @@ import {
   RequestFailure,
   type ProducerIdentity,
   type SealedBatch,
+  type TopicPartition,
   type TopicPartitions,
   type TransactionBrokers,
 } from './transaction-brokers.ts';
 
 /** A batch and its partition. */
-export interface PartitionBatch {
-  readonly topic: string;
-  readonly partition: number;
+export interface PartitionBatch extends TopicPartition {
   readonly batch: Pick<RecordBatch, 'length' | 'seal'>;
 }
 
 /** A batch that its leader and all replicas in sync have appended. */
-export interface AppendedBatch {
-  readonly topic: string;
-  readonly partition: number;
+export interface AppendedBatch extends TopicPartition {
   /** Offset of its first record. */
   readonly baseOffset: number;
 }

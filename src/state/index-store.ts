@@ -1,16 +1,12 @@
 import type { Missing } from '../core/deletions/missing.ts';
+import type { IndexedPoint } from '../core/index-recovery.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import type { Coordination } from './coordination.ts';
 
 /** The point of the log that an index reflects. */
-export interface IndexPosition {
-  readonly sequence: number;
-  readonly transactionId: string;
-  /** Local wall clock at commit, ms since the epoch. It shows whether compaction may have removed tombstones since. */
-  readonly committedAtMs: number;
-  readonly offsets: Offsets;
+export interface IndexPosition extends IndexedPoint {
   /** First offsets of partitions that do not begin at 0, by `<topic>/<partition>`: they had lost records before. */
   readonly firstOffsets?: Offsets | undefined;
 }

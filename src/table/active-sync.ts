@@ -29,11 +29,6 @@ export interface ActiveSync {
   readonly republication?: Republication | undefined;
 }
 
-/** Calls `onNew` for a change that publishes a row. */
-export function reportNew({ onNew }: ActiveSync, change: Change): void {
-  if (change.area === 'rows' && change.kind !== 'deleted') onNew?.(change.row);
-}
-
 /** Whether the hub has a key: this sync has read it, or another one while this one ran. */
 export function hasSeen(sync: ActiveSync, area: Change['area'], key: string): boolean {
   if (area === 'rejects') return sync.seenRejects?.has(key) === true;

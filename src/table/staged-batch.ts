@@ -1,4 +1,4 @@
-import { changeHeaders } from '../core/cloud-events.ts';
+import { changeHeaders, type HeaderFacts } from '../core/cloud-events.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
 import type { Change } from '../core/row-changes.ts';
 import type { DerivedTally } from '../core/sync-stats.ts';
@@ -37,13 +37,8 @@ export interface Derived {
 }
 
 /** What a record has of a change. */
-export interface RenderedChange {
-  readonly tenantId: string;
-  /** Id of the mapping in force. */
-  readonly mapping: string | null | undefined;
+export interface RenderedChange extends Omit<HeaderFacts, 'id'> {
   readonly body: Buffer | null;
-  readonly hash: Buffer | null;
-  readonly modifiedAtMs: number | null;
 }
 
 /** The records to commit together, and the resulting changes of the index. */
@@ -152,16 +147,16 @@ export class StagedBatch {
     return true;
   }
 
-  note(change: Change, { tenantId, mapping, body, hash, modifiedAtMs }: RenderedChange): void {
+  note(change: Change, { body, ...facts }: RenderedChange): void {
     const { area, key, kind } = change;
     const topic = area === 'rows' ? this.#collection : 'rejects';
     const id = `${this.transactionId}-${this.#ownRecords}`;
-    const headers = changeHeaders({ tenantId, topic, id, kind, modifiedAtMs, hash, mapping });
+    const headers = changeHeaders({ ...facts, topic, id, kind });
     this.records.push({ topic, key: this.#recordKey(area, key), body, headers });
     this.#ownRecords += 1;
     this.bytes += body?.length ?? 0;
-    this.changes.push({ area, key, value: hash });
-    this.#hashes[area].set(key, hash);
+    this.changes.push({ area, key, value: facts.hash });
+    this.#hashes[area].set(key, facts.hash);
     if (change.area !== 'rows' || !this.#isViewed) return;
     const row = change.kind === 'deleted' ? null : change.row;
     this.#rows.set(change.key, row);

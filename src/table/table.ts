@@ -1,3 +1,4 @@
+import { REMOVED } from '../core/cloud-events.ts';
 import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
 import {
   findRowChanges,
@@ -10,15 +11,7 @@ import { isOverBeforeMet, replacedBy } from '../core/deletions/over-before-met.t
 import type { ReadableRow } from '../core/decoded-row.ts';
 import type { CollectionIndex, IndexArea, IndexChange, IndexPosition } from '../state/index-store.ts';
 import type { HubPage } from '../hub/hub.ts';
-import {
-  hasSeen,
-  hasSeenAll,
-  markAllSeen,
-  markSeen,
-  reportNew,
-  rowKeys,
-  type ActiveSync,
-} from './active-sync.ts';
+import { hasSeen, hasSeenAll, markAllSeen, markSeen, rowKeys, type ActiveSync } from './active-sync.ts';
 import { StagedBatch, type Derived, type RenderedChange } from './staged-batch.ts';
 import { addTally, countRejects } from '../core/sync-stats.ts';
 import type { OutgoingRecord } from '../log/log.ts';
@@ -258,7 +251,7 @@ export class Table {
     const proven = print();
     if (proven?.ids.length !== rows.length) return;
     if (!rows.every(({ key, becameEmpty }, at) => key === proven.ids[at] && becameEmpty !== true)) return;
-    this.#memory.pages.remember(proven, proven.ids);
+    this.#memory.pages.remember(proven);
   }
 
   /** Looks up what the page's rows continue; undefined where none of them can be over. */
@@ -405,7 +398,7 @@ export class Table {
 
   /** `scanning`: the sync whose scan read the row; null if none did. */
   #stage(change: Change, scanning: ActiveSync | null): void {
-    if (scanning !== null) reportNew(scanning, change);
+    if (change.area === 'rows' && change.kind !== 'deleted') scanning?.onNew?.(change.row);
     this.staged.note(change, this.#render(change));
     // No page that is current holds a key that the index does not have.
     if (change.area === 'rejects' || change.kind !== 'created') this.#memory.pages?.noteChanged(change.key);
@@ -425,7 +418,7 @@ export class Table {
     const { name: collection, reader, encodeReject } = this.#own;
     const { tenantId, runtime } = this.#tenant;
     const { mapping } = reader;
-    if (change.kind === 'deleted') return { tenantId, mapping, body: null, hash: null, modifiedAtMs: null };
+    if (change.kind === 'deleted') return { tenantId, mapping, body: null, ...REMOVED };
     if (change.area === 'rows') {
       const { value, hash, modifiedAtMs } = change.row;
       return { tenantId, mapping, body: reader.encode(value), hash, modifiedAtMs };

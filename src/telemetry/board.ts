@@ -32,7 +32,7 @@ export class Board {
   /** Why the tenants of this process are not known, or stopped; null: it is in the group. */
   #noGroup: NotReady | null;
   /** What is said of every tenant, also of those that come later. */
-  readonly #reported = new Map<HealthPart, Reason>();
+  readonly #reported = new Map<HealthPart, NotReady>();
   readonly #startedAtMs: number;
   readonly #now: () => number;
   readonly #read: ReadHeartbeats;
@@ -97,7 +97,7 @@ export class Board {
   /** Says of every tenant that a part is not ready; without a reason, that it is ready again. */
   report(part: HealthPart, reason: Reason | null): void {
     const since = this.#reported.get(part)?.since ?? new Date(this.#now()).toISOString();
-    const known = reason && { since, ...reason };
+    const known = reason && { part, since, ...reason };
     if (known === null) this.#reported.delete(part);
     else this.#reported.set(part, known);
     for (const each of this.tenants) each.report(part, known);
@@ -128,10 +128,7 @@ export class Board {
   #ofProcess(): NotReady[] {
     const why = this.#fatal ?? 'the process is ending';
     const stop = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' } as const;
-    const services = SERVICES.flatMap((part) => {
-      const reason = this.#reported.get(part);
-      return reason === undefined ? [] : [{ part, ...reason }];
-    });
+    const services = SERVICES.flatMap((part) => this.#reported.get(part) ?? []);
     const noGroup = this.#noGroup === null ? [] : [this.#noGroup];
     // The next tenant could not be mirrored, such as those of the process that this one replaces.
     const isIdle = noGroup.length > 0 || this.#tenants.size === 0;

@@ -1,28 +1,20 @@
-import type { AbsenceEntry, Member, MemberState, Published, VersionRow } from './absence-entry.ts';
+import type { AbsenceEntry, Member, VersionRow } from './absence-entry.ts';
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** A member of a list during a derivation. */
-export interface Version {
-  readonly id: string;
-  state: MemberState;
-  isDeleted: boolean;
-  isContinued: boolean;
-  isOdd: boolean;
-  namesSuccessor: boolean;
+export interface Version extends Writable<Member> {
   before: Version | null;
   after: Version | null;
   list: VersionList;
 }
 
 /** An absence during a derivation. */
-export interface VersionList {
+export interface VersionList extends Writable<Omit<AbsenceEntry, 'members'>> {
   key: string;
-  student: number | null;
   first: Version;
   last: Version;
   size: number;
-  published: Published | null;
-  isOpen: boolean;
-  continuedBy: string | null;
 }
 
 const NEW = { isDeleted: false, isContinued: false, isOdd: false, namesSuccessor: false } as const;

@@ -4,37 +4,30 @@ import { lastFullPullDue } from '../full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
 import { formatCount, formatDuration, isoOrNull } from '../words.ts';
-import type { CollectionFacts, NotReady, RunningSync, TenantFacts } from './tenant-facts.ts';
+import type { CollectionFacts, NotReady, TenantFacts } from './tenant-facts.ts';
+
+/** The facts of a collection that are shown as they are. */
+type ShownFacts = Pick<
+  CollectionFacts,
+  'collection' | 'hasIncremental' | 'isWaiting' | 'running' | 'rowsNow' | 'rowsLate' | 'isFilterMute'
+>;
 
 /** As `/status.json` gives it; times are ISO 8601. */
-export interface CollectionStatus {
-  readonly collection: CollectionName;
+export interface CollectionStatus extends ShownFacts {
   /** The source of a derived collection, whose status alone has the troubles of both; null for most. */
   readonly derivedFrom: CollectionName | null;
   /** The hub does not offer the collection, or its source. */
   readonly isNotOffered: boolean;
   /** Rows without a readable id, because of which nothing is removed that the last full sync did not find. */
   readonly nameless: number;
-  /** Rows in the topic now, as its process counts them; null: not known. */
-  readonly rowsNow: number | null;
   /** When the last complete full sync began, and the keys of the topic that it found at the hub. */
   readonly lastCompleteFull: string | null;
   readonly rowsThen: number | null;
   readonly watermark: string | null;
-  /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
-  readonly hasIncremental: boolean;
   readonly sync: { readonly mode: SyncMode; readonly complete: boolean; readonly startedAt: string } | null;
-  /** Whether a full sync is due and waits for those of other tenants, as its process reports it. */
-  readonly isWaiting: boolean;
-  /** The sync that runs now, as its process reports it; null: none, or unknown. */
-  readonly running: RunningSync | null;
   readonly withheld: number;
   /** Unreadable rows now; as far as nobody counts them, in the last complete full sync, or in a sync since. */
   readonly rejected: number;
-  /** Rows that the last full sync found and incremental syncs had missed. */
-  readonly rowsLate: number;
-  /** Whether no incremental sync had ever brought a row by then. */
-  readonly isFilterMute: boolean;
   /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
   readonly lostSchemas: readonly number[];
   readonly late: NotReady | null;

@@ -41,6 +41,7 @@ export interface NotReady {
 /** What is known of a collection; null: unknown. */
 export interface CollectionFacts {
   readonly collection: CollectionName;
+  /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
   readonly hasIncremental: boolean;
   readonly deltaEveryMs: number;
   readonly fullPull: FullPullTime;
@@ -50,7 +51,7 @@ export interface CollectionFacts {
   readonly rowsLate: number;
   /** Whether no incremental sync had ever brought a row by then. */
   readonly isFilterMute: boolean;
-  /** Rows in the topic now. */
+  /** Rows in the topic now, as its process counts them. */
   readonly rowsNow: number | null;
   /** Rows that cannot be read now. */
   readonly rejectsNow: number | null;

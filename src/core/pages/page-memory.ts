@@ -2,17 +2,8 @@ import { Fingerprints } from '../seen-keys.ts';
 import { digestOf, type PagePrint } from './page-print.ts';
 
 /** A page that can be recognised: all its rows were as the index has them. */
-export interface RememberedPage {
-  readonly cursor: string | null;
-  /** The address of its request. */
-  readonly address: string;
-  /** Rows that it asked for. */
-  readonly limit: number;
-  /** Size of its body. */
-  readonly bytes: number;
-  readonly digest: string;
+export interface RememberedPage extends Omit<PagePrint, 'ids'> {
   readonly rows: number;
-  readonly firstId: string;
   readonly lastId: string;
   readonly keys: Fingerprints;
 }
@@ -26,7 +17,7 @@ interface Entry {
 /** Of all pages together: 4 million rows in pages of 1,000. */
 const MOST_BYTES = 35_000_000;
 const BYTES_OF_A_ROW = 8;
-/** Cursor, address, digest, two ids and the objects that hold them: most of it all where pages are short. */
+/** Cursor, address, digest, the last id and the objects that hold them: most of it all where pages are short. */
 const BYTES_OF_A_PAGE = 900;
 const MOST_CHANGES = 65_536;
 /** Full syncs after which the memory begins again, so that two keys with one fingerprint do not stay so. */
@@ -120,11 +111,10 @@ export class PageMemory {
     if (entry?.page === page) entry.confirmedAt = this.#version;
   }
 
-  /** Every row of a page equals the index. `keys`: of the rows, in the page's order. */
-  remember({ ids, ...print }: PagePrint, keys: readonly string[]): void {
-    const firstId = ids[0];
+  /** Every row of a page equals the index, where its id is its key. */
+  remember({ ids, ...print }: PagePrint): void {
     const lastId = ids.at(-1);
-    if (firstId === undefined || lastId === undefined) return;
+    if (lastId === undefined) return;
     const { cursor } = print;
     this.#drop(cursor);
     const bytes = bytesOf(ids.length);
@@ -132,9 +122,8 @@ export class PageMemory {
     const page = {
       ...print,
       rows: ids.length,
-      firstId,
       lastId,
-      keys: Fingerprints.of(keys, this.#seed),
+      keys: Fingerprints.of(ids, this.#seed),
     };
     this.#pages.set(cursor, { page, confirmedAt: this.#version });
     this.#bytes += bytes;

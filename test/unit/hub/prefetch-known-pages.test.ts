@@ -75,7 +75,7 @@ async function school(settings: Partial<HubSettings> = {}) {
       onPage(step.value, found.length);
       found.push(step.value);
       const print = step.value.print?.() ?? null;
-      if (print !== null) pages.remember(print, print.ids);
+      if (print !== null) pages.remember(print);
     }
     const rows = found.flatMap((page) => page.rows as { sourcedId: string; name: string }[]);
     return {
