@@ -5,16 +5,10 @@ import { errorCodeOf, type FillSources } from './config/variables.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY, type KeyPath } from './config/problem.ts';
 import { kafka, redis, registry } from './config/services.ts';
-import { tenant, type CollectionSettings } from './config/tenant.ts';
+import { tenant } from './config/tenant.ts';
 import { readYaml } from './config/yaml-file.ts';
 import { RollcallError } from './errors.ts';
-import {
-  COLLECTIONS,
-  collectionNamed,
-  type Collection,
-  type CollectionName,
-  type TopicSuffix,
-} from './model/collections.ts';
+import { COLLECTIONS, collectionNamed, type Collection, type TopicSuffix } from './model/collections.ts';
 
 /**
  * The configuration: one schema with the type, default and description of every key.
@@ -75,11 +69,6 @@ export type TenantConfig = Config['tenants'][number];
 export type KafkaConfig = Config['kafka'];
 export type { CollectionSettings } from './config/tenant.ts';
 
-/** Returns the settings of a collection, with the tenant's defaults. */
-export function collectionSettings(tenant: TenantConfig, name: CollectionName): CollectionSettings {
-  return tenant.collections[name];
-}
-
 /** Returns the mirrored collections of a tenant, in the order of the model. */
 export function enabledCollections(tenant: TenantConfig): Collection[] {
   return COLLECTIONS.filter((name) => tenant.collections[name].enabled).map((name) => collectionNamed(name));
@@ -115,24 +104,16 @@ export function configJsonSchema(): JsonSchema {
 }
 
 /** Where a configuration comes from. */
-export interface ConfigSources {
+export interface ConfigSources extends FillSources {
   /** Path of the YAML file, for messages and for `readFile`. */
   path: string;
   /** For what sends the hub no request: its credentials may then be variables that have no value. */
   withoutHub?: boolean | undefined;
-  env: FillSources['env'];
-  /** Returns the UTF-8 text of a file, also for `${file:/path}`; throws as `node:fs` does. */
-  readFile: FillSources['readFile'];
 }
 
 /** Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and its path. */
-export function loadConfig({ path, env, readFile, withoutHub = false }: ConfigSources): Config {
-  return parseConfig(readConfigFile(path, readFile), { path, env, readFile, withoutHub });
-}
-
-function parseConfig(text: string, options: FillSources & { path: string; withoutHub: boolean }): Config {
-  const { path, withoutHub, ...sources } = options;
-  const read = readYaml(text, sources);
+export function loadConfig({ path, withoutHub = false, ...sources }: ConfigSources): Config {
+  const read = readYaml(readConfigFile(path, sources.readFile), sources);
   const file = withoutHub ? { ...read, problems: read.problems.filter(({ path }) => !isOfHub(path)) } : read;
   // A file that is not YAML has no value, and the schema's problems would be noise.
   if (file.value === undefined && file.problems.length > 0) throw problemsError(path, file.problems);

@@ -17,14 +17,17 @@ export class AbsenceIndex {
     this.#index = index;
   }
 
-  /** The absences of these ids, by absence id. It takes two round trips. */
+  /**
+   * The absences of these ids, by absence id. It takes two round trips. Has the index made again when it meets an entry
+   * that cannot be decoded. Throws INDEX_DIVERGED then.
+   */
   async load(lookUp: LookUp, ids: Iterable<string>): Promise<ReadonlyMap<string, AbsenceEntry>> {
     const keys = [...ids];
     const [pointers, own] = await Promise.all([
       lookUpAll(lookUp, 'pointers', keys),
       lookUpAll(lookUp, 'absences', keys),
     ]);
-    return this.#healing(async () => {
+    try {
       const entries = new Map<string, AbsenceEntry>();
       for (const [key, bytes] of own) entries.set(key, decodeEntry(key, bytes));
       const others = new Set([...pointers.values()].map(decodePointer).filter((key) => !entries.has(key)));
@@ -32,13 +35,6 @@ export class AbsenceIndex {
       if (found.size < others.size) throw new RangeError('a pointer names no absence');
       for (const [key, bytes] of found) entries.set(key, decodeEntry(key, bytes));
       return entries;
-    });
-  }
-
-  /** Has the index made again when `work` meets an entry that cannot be decoded. Throws INDEX_DIVERGED then. */
-  async #healing<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       await this.#index.rebuild();

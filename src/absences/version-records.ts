@@ -97,7 +97,7 @@ export class VersionRecords {
     ].filter(({ wanted }) => wanted.size > 0);
     await log.read({
       from: places.map(({ topic }) => ({ topic, after: {} })),
-      onBatch: (records: readonly LoggedRecord[]) => {
+      onBatch(records) {
         const place = places.find(({ topic }) => topic === records[0]?.topic);
         for (const { key, value, mapping } of records) {
           if (place?.wanted.has(key) !== true) continue;
@@ -105,7 +105,6 @@ export class VersionRecords {
           // The value is a part of a larger buffer, so keep a copy.
           else place.records.set(key, { framed: Buffer.from(value), mapping });
         }
-        return Promise.resolve();
       },
       signal,
     });

@@ -1,6 +1,5 @@
-import { shortDigest } from '../core/content-hash.ts';
+import { CONTENT_HASH_BYTES, shortDigest } from '../core/content-hash.ts';
 import { classStudentsHash, type ClassStudents } from '../core/class-students.ts';
-import { CONTENT_HASH_BYTES } from '../core/content-hash.ts';
 import type { DaySchedule } from '../core/lessons/read-days.ts';
 import { FRAME_BYTES, isFramed } from '../log/framing.ts';
 import type { LoggedRecord } from '../log/log.ts';

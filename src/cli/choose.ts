@@ -1,4 +1,4 @@
-import { collectionSettings, type Config, type TenantConfig } from '../config.ts';
+import type { Config, TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 
@@ -35,7 +35,7 @@ export function choose(
 ): { readonly tenants: readonly TenantConfig[]; readonly collections: readonly CollectionName[] } {
   const tenants = chooseTenants(config, flags.tenant);
   const names = (flags.collection ?? []).map((name) => chooseFrom('collection', name, COLLECTIONS));
-  const notMirrored = names.find((name) => !tenants.some((each) => collectionSettings(each, name).enabled));
+  const notMirrored = names.find((name) => !tenants.some((each) => each.collections[name].enabled));
   if (notMirrored !== undefined) {
     const ids = tenants.map(({ id }) => id).join(', ');
     throw new RollcallError('USAGE_INVALID', `${notMirrored} is not mirrored for ${ids}`, {

@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { collectionSettings } from '../config.ts';
 import { countOf, printable } from '../core/words.ts';
 import { REPUBLISH, type Republished } from '../owner/republish.ts';
 import { asOwner } from './as-owner.ts';
@@ -40,7 +39,7 @@ async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promi
   const config = verb.loadConfig();
   const chosen = choose(config, { tenant: flags.tenant, collection: [args[0] ?? ''] });
   const [collection = 'users'] = chosen.collections;
-  const tenants = chosen.tenants.filter((tenant) => collectionSettings(tenant, collection).enabled);
+  const tenants = chosen.tenants.filter((tenant) => tenant.collections[collection].enabled);
   const keys = [...new Set(flags.key ?? [])];
   await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(output, event));
   const results: ({ tenant: string } & Republished)[] = [];

@@ -113,8 +113,7 @@ function fromLog(
     owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
     nowMs,
     collections: [...monitorsOf(tenant)].map(([name, monitor]) => {
-      const progress = known?.progress.get(name);
-      if (progress !== undefined) monitor.setProgress(progress);
+      monitor.progress = known?.progress.get(name) ?? null;
       return monitor.facts();
     }),
   });

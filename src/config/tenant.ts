@@ -120,6 +120,7 @@ export const tenant = z
     ...rest,
     deltaEveryMs: deltaEvery,
     deltaOverlapMs: deltaOverlap,
+    /** Settings of each collection, with the tenant's defaults. */
     collections: resolveCollections(collections, {
       deltaEveryMs: deltaEvery,
       fullPull: rest.fullPull,

@@ -1,7 +1,7 @@
 /** The sources of values for `${…}`. */
 export interface FillSources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Returns the text of a file; throws as `node:fs` does. */
+  /** Returns the UTF-8 text of a file; throws as `node:fs` does. */
   readonly readFile: (path: string) => string;
 }
 

@@ -63,7 +63,8 @@ const KEPT_BYTES_AT_MOST = 4 * 1024 * 1024;
  */
 export function createContentHash(schema: AvroRecord, mapping: RowMapping): ContentHash {
   const without = new Set([...NEVER_CONTENT, ...mapping.ignore]);
-  const write = compileContentWriter(schema, without);
+  const fields = schema.fields.filter(({ name }) => name !== 'additionalFields');
+  const write = recordWriter(fields, { without, definitions: new Map() });
   const prefix = mappingDigest(mapping);
   const output: Output = { bytes: Buffer.alloc(0), end: 0 };
   return (value, additional) => {
@@ -111,17 +112,12 @@ export type ContentWriter = (value: unknown, output: Output) => void;
 /** A long takes up to ten bytes, the branch of a union one more. */
 const SCALAR_BYTES_AT_MOST = 11;
 
-/** A writer of the schema's fields in their order, without `additionalFields`; top-level fields `without` are written as null. */
-function compileContentWriter(schema: AvroRecord, without: ReadonlySet<string>): ContentWriter {
-  const fields = schema.fields.filter(({ name }) => name !== 'additionalFields');
-  return recordWriter(fields, { without, definitions: new Map() });
-}
-
 interface Compiling {
   readonly without: ReadonlySet<string>;
   readonly definitions: Map<string, ContentWriter>;
 }
 
+/** A writer of fields in their order; those `without` are written as null. */
 function recordWriter(fields: readonly AvroField[], compiling: Compiling): ContentWriter {
   const nested = { ...compiling, without: HREF_ONLY };
   const writers = fields.map(({ name, type }) => {

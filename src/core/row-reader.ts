@@ -10,8 +10,7 @@ import {
   SCALAR_BYTES_AT_MOST,
 } from './field-readers.ts';
 import { parseLossless } from './lossless-json.ts';
-import { MAPPING_VERSION, type StrictField } from './mapping-rules.ts';
-import { mappingIdOf } from './mapping-rules.ts';
+import { MAPPING_VERSION, mappingIdOf, type StrictField } from './mapping-rules.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import { createRawRow } from './raw-row.ts';

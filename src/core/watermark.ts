@@ -42,21 +42,6 @@ export function syncClock(options: {
   return { startedAtMs: hubTimeMs, watermarkMs: hubTimeMs - overlapMs, skewMs };
 }
 
-/**
- * The time from which an incremental sync reads, hub time in ms. The stored watermark already includes the overlap of
- * its time. After a restart that overlap is unknown, so the sync goes back by the current overlap once more; a raised
- * overlap thus takes effect at once. Rows read twice are no change.
- */
-export function incrementalFrom(options: {
-  readonly watermarkMs: number;
-  /** The watermark was stored before this session. */
-  readonly isInherited: boolean;
-  readonly overlapMs: number;
-}): number {
-  const { watermarkMs, isInherited, overlapMs } = options;
-  return isInherited ? watermarkMs - overlapMs : watermarkMs;
-}
-
 /** Whether an incremental sync is worthwhile: over more than a day a full sync returns the same and more. */
 export function incrementalReaches(watermarkMs: number, hubNowMs: number): boolean {
   return hubNowMs - watermarkMs <= REACH_MS;

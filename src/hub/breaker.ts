@@ -14,11 +14,11 @@ export interface BreakerPolicy {
 
 export const DEFAULT_BREAKER_POLICY: BreakerPolicy = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 };
 
-/** Spares a failing hub: after a number of failures in a row, only an occasional trial request is sent. */
-export interface Breaker {
-  /** Throws HUB_CIRCUIT_OPEN instead of running `work` while the circuit is open. */
-  run<T>(work: () => Promise<T>): Promise<T>;
-}
+/**
+ * Spares a failing hub: after a number of failures in a row, only an occasional trial request is sent. Throws HUB_CIRCUIT_OPEN
+ * instead of running `work` while the circuit is open.
+ */
+export type Breaker = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Reads the machine's clock, because cockatiel does. `hub` names the hub in errors. */
 export function createBreaker(options: {
@@ -41,27 +41,25 @@ export function createBreaker(options: {
   });
   circuit.onReset(() => onEvent({ type: 'circuit-closed' }));
 
-  return {
-    async run(work) {
-      try {
-        return await circuit.execute(work);
-      } catch (error) {
-        if (!(error instanceof BrokenCircuitError)) {
-          if (error instanceof HubError && isHubTrouble(error)) lastTrouble = error;
-          throw error;
-        }
-        const retryInMs = Math.max(0, openUntilMs - Date.now());
-        throw new HubError(
-          'HUB_CIRCUIT_OPEN',
-          `${hub} failed too often in a row, the last time with: ${lastTrouble === null ? 'unknown' : describeError(lastTrouble)}`,
-          {
-            // The verb `run` retries and a command does not; this text is true for both.
-            remedy:
-              `Rollcall sends nothing to it for ${Math.ceil(retryInMs / 1000)} s. ${lastTrouble?.remedy ?? ''}`.trim(),
-            retryAfterMs: retryInMs,
-          },
-        );
+  return async (work) => {
+    try {
+      return await circuit.execute(work);
+    } catch (error) {
+      if (!(error instanceof BrokenCircuitError)) {
+        if (error instanceof HubError && isHubTrouble(error)) lastTrouble = error;
+        throw error;
       }
-    },
+      const retryInMs = Math.max(0, openUntilMs - Date.now());
+      throw new HubError(
+        'HUB_CIRCUIT_OPEN',
+        `${hub} failed too often in a row, the last time with: ${lastTrouble === null ? 'unknown' : describeError(lastTrouble)}`,
+        {
+          // The verb `run` retries and a command does not; this text is true for both.
+          remedy:
+            `Rollcall sends nothing to it for ${Math.ceil(retryInMs / 1000)} s. ${lastTrouble?.remedy ?? ''}`.trim(),
+          retryAfterMs: retryInMs,
+        },
+      );
+    }
   };
 }

@@ -43,12 +43,9 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   if (known !== null) {
     // Every row of it has its id as before, and no two pages of that scan shared one.
     const marks = known.keys.lookup();
+    const read = () => listIn(parseBody(answer.raw.toString('utf8')), list) ?? [];
     const facts = { ...common, hasList: true, rowCount: known.rows, ids: [known.lastId], marks };
-    return {
-      page: knownPage(known, { ...ofAnswer, read: () => rowsIn(answer.raw, list) }),
-      facts,
-      leadsOut: isOut,
-    };
+    return { page: knownPage(known, { ...ofAnswer, read }), facts, leadsOut: isOut };
   }
   // Some hubs answer 204 for an empty collection, others null in place of the list, with a total of 0.
   const named = (answer.body as Record<string, unknown> | null | undefined)?.[collection.envelope];
@@ -78,10 +75,6 @@ function knownPage(
       return (rows ??= read());
     },
   };
-}
-
-function rowsIn(raw: Buffer, list: { envelope: string; where: string }): readonly unknown[] {
-  return listIn(parseBody(raw.toString('utf8')), list) ?? [];
 }
 
 /** What the page can be recognised by. */

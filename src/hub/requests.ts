@@ -191,7 +191,7 @@ export function createRequests(options: RequestsOptions): Requests {
       return await reported(
         options,
         get.target,
-        () => breaker.run(async () => readSent(await send(), get)),
+        () => breaker(async () => readSent(await send(), get)),
         asksAgain,
       );
     } finally {

@@ -69,7 +69,7 @@ export interface TopicRange {
 export interface LogReading {
   /** Absent partition: from the beginning. */
   readonly from: readonly { readonly topic: TopicSuffix; readonly after: Offsets }[];
-  readonly onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
+  readonly onBatch: (records: readonly LoggedRecord[]) => Promise<void> | void;
   readonly signal: AbortSignal;
 }
 

@@ -114,14 +114,13 @@ export class Registry {
     return (await this.#typeUnder(id))?.name === this.#ownType(topic).name;
   }
 
-  /** Deletes a subject, softly if the registry supports it: its ids still decode. Returns false if it does not exist. */
-  async removeSubject(subject: string): Promise<boolean> {
+  /** Deletes a subject, softly if the registry supports it: its ids still decode. */
+  async removeSubject(subject: string): Promise<void> {
     const url = this.#url;
     const answer = await this.#http({ method: 'DELETE', path: `/subjects/${encodeURIComponent(subject)}` });
-    if (answer.status === NOT_FOUND) return false;
+    if (answer.status === NOT_FOUND) return;
     if (isReadOnly(answer)) throw readOnly({ url, subject });
     refuseUnlessOk(answer.status, { url, what: subject });
-    return true;
   }
 
   /**

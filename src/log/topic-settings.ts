@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
-import { topicName } from '../model/topic-names.ts';
 import { topicsBegunWith, type TopicSuffix } from '../model/collections.ts';
 import { innermost, kafkaError } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
@@ -62,22 +61,6 @@ export interface TopicFinding {
   readonly differences: readonly string[];
   /** Whether `alterConfigs` can fix the differences; it cannot change a partition count. */
   readonly curable: boolean;
-}
-
-export function wantedTopics(options: {
-  topicPrefix: string;
-  tenantId: string;
-  suffixes: readonly TopicSuffix[];
-  partitionsOf: (suffix: TopicSuffix) => number;
-  replicationFactor: number;
-}): WantedTopic[] {
-  return options.suffixes.map((suffix) => ({
-    name: topicName(options, suffix),
-    tenantId: options.tenantId,
-    suffix,
-    partitions: options.partitionsOf(suffix),
-    replicationFactor: options.replicationFactor,
-  }));
 }
 
 /** Returns settings of topics by name, all that a broker knows or only those of the topic itself. Throws `KAFKA_…`. */

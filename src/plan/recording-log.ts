@@ -98,7 +98,7 @@ export class RecordingLog implements TenantLog {
   }
 
   read(options: Parameters<TenantLog['read']>[0]): Promise<void> {
-    const onBatch = (records: readonly LoggedRecord[]): Promise<void> => {
+    const onBatch = (records: readonly LoggedRecord[]): Promise<void> | void => {
       this.#options.onRead(records.length);
       return options.onBatch(records);
     };
@@ -111,7 +111,7 @@ export class RecordingLog implements TenantLog {
     return new Map();
   }
 
-  /** The caller closes the topics: one plan may open several sessions on them. */
+  /** The caller disposes of the topics: one plan may open several sessions on them. */
   async close(): Promise<void> {}
 }
 

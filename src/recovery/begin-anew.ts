@@ -1,5 +1,5 @@
 import { forgetting, hiding } from '../absences/render-absences.ts';
-import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
+import type { OutgoingRecord } from '../log/log.ts';
 import { DERIVED_COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import type { Tenant } from '../table/tenant.ts';
 import { STATE_COMPLETE, type DecisionRecord, type Progress } from '../model/progress.ts';
@@ -53,12 +53,11 @@ async function liveKeys(log: Tenant['log'], topic: TopicSuffix, signal: AbortSig
   const keys = new Set<string>();
   await log.read({
     from: [{ topic, after: {} }],
-    onBatch: (records: readonly LoggedRecord[]) => {
+    onBatch(records) {
       for (const { key, value } of records) {
         if (value === null) keys.delete(key);
         else keys.add(key);
       }
-      return Promise.resolve();
     },
     signal,
   });

@@ -116,9 +116,8 @@ async function holdsRecords(
   if (!Object.entries(ends.nextOffsets).some(([each, next]) => next > 0 && each.startsWith(`${name}/`)))
     return false;
   let isFound = false;
-  const onBatch = (records: readonly unknown[]): Promise<void> => {
+  const onBatch = (records: readonly unknown[]): void => {
     isFound ||= records.length > 0;
-    return Promise.resolve();
   };
   await tenant.log.read({ from: [{ topic: suffix, after: {} }], onBatch, signal });
   return isFound;

@@ -11,7 +11,7 @@ import { createMemoryStore } from '../state/memory-state.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import { compileSchemas } from './compiled-schemas.ts';
 import { HubHosts } from './hub-hosts.ts';
-import { startTenant, type StartedTenant } from './tenant.ts';
+import { startTenant, type Shared, type StartedTenant } from './tenant.ts';
 
 export interface AssemblyOptions {
   readonly logger: Logger;
@@ -19,18 +19,17 @@ export interface AssemblyOptions {
 }
 
 /** The clients of a process, as the configuration says. Nothing is connected yet. */
-export interface Assembly extends AsyncDisposable {
-  /** Where it is followed, its tenants change while the process runs. */
-  readonly config: Config;
-  readonly kafka: Kafka;
-  readonly registry: Registry;
-  readonly store: StateStore;
+export interface Assembly extends AsyncDisposable, Omit<Shared, 'compiled' | 'hosts'> {
   /** Makes a tenant, another one each time. Who uses its hub or its log disposes of it. */
   tenant(tenantId: string): StartedTenant;
 }
 
 export function assemble(config: Config, options: AssemblyOptions): Assembly {
-  boundGarbage();
+  // On a machine with much memory V8 lets the heap grow to four times what is alive in it before it collects all of it.
+  // Twice takes up to a quarter less memory in a first sync, and up to a tenth more CPU time (docs/performance.md). A bound
+  // in MB instead would be too small for some tenants. Set here and not at the start of the process: V8 refuses the
+  // compiled modules that were kept under other flags.
+  setFlagsFromString('--heap-growing-percent=100');
   const shared = {
     config,
     kafka: kafkaOf(config, options.logger),
@@ -71,12 +70,7 @@ function kafkaOf(config: Config, logger: Logger): Kafka {
 }
 
 function revealed({ ca, cert, key, rejectUnauthorized }: Exclude<Config['kafka']['ssl'], boolean>) {
-  return {
-    rejectUnauthorized,
-    ...(ca === undefined ? {} : { ca: ca.reveal() }),
-    ...(cert === undefined ? {} : { cert: cert.reveal() }),
-    ...(key === undefined ? {} : { key: key.reveal() }),
-  };
+  return { rejectUnauthorized, ca: ca?.reveal(), cert: cert?.reveal(), key: key?.reveal() };
 }
 
 export function registryConnection({ url, username, password }: Config['registry']): RegistryConnection {
@@ -94,14 +88,4 @@ function storeOf({ redis, kafka }: Config): StateStore {
     // Two installations may share a Redis, and name their tenants alike.
     keyPrefix: `${redis.keyPrefix}:${kafka.topicPrefix}`,
   });
-}
-
-/**
- * On a machine with much memory V8 lets the heap grow to four times what is alive in it before it collects all of it.
- * Twice takes up to a quarter less memory in a first sync, and up to a tenth more CPU time (docs/performance.md). A bound
- * in MB instead would be too small for some tenants. Set here and not at the start of the process: V8 refuses the compiled modules
- * that were kept under other flags.
- */
-function boundGarbage(): void {
-  setFlagsFromString('--heap-growing-percent=100');
 }

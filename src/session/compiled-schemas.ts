@@ -1,3 +1,4 @@
+import type { CollectionSettings } from '../config.ts';
 import { type AbsenceChangeValue, createEventEncoder } from '../core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/decoded-row.ts';
@@ -12,11 +13,7 @@ import type { RejectValue } from '../table/tenant.ts';
 export type SchemaFiles = ReturnType<typeof readSchemaFiles>;
 
 /** The settings for a collection's fields. */
-interface FieldSettings {
-  readonly drop: readonly string[];
-  readonly pseudonymise: readonly string[];
-  readonly ignore: readonly string[];
-}
+type FieldSettings = Pick<CollectionSettings, 'drop' | 'pseudonymise' | 'ignore'>;
 
 /**
  * The codecs and row readers that all tenants share: compiling them for each tenant would take most of the start's

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Kafka } from 'kafkajs';
 import {
-  collectionSettings,
   enabledCollections,
   syncedCollections,
   partitionsOf,
@@ -12,6 +11,7 @@ import {
 import { DayReader } from '../core/lessons/read-days.ts';
 import { type TenantHub, createHub } from '../hub/create-hub.ts';
 import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { topicName } from '../model/topic-names.ts';
 import { KafkaLog } from '../log/kafka-log.ts';
 import { progressDecoder } from '../log/progress-reader.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
@@ -19,22 +19,20 @@ import type { Registry } from '../log/registry.ts';
 import { requireRights, type UsedResources } from '../log/rights.ts';
 import { TenantSchemas } from '../log/tenant-schemas.ts';
 import {
-  wantedTopics,
-  type WantedTopic,
   createMissingTopics,
   inspectTopics,
   topicMismatch,
+  type WantedTopic,
 } from '../log/topic-settings.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { ChangedScopes, type Tenant, type TenantAbsences, type TenantCollection } from '../table/tenant.ts';
-import type { CompiledSchemas } from './compiled-schemas.ts';
+import type { CompiledSchemas, SchemaFiles } from './compiled-schemas.ts';
 import type { HubHosts } from './hub-hosts.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import type { Emit } from '../core/pipeline-events.ts';
 import { sleep, turn } from '../runtime.ts';
 import { TransactionSize } from '../core/transaction-size.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
-import type { readSchemaFiles } from '../log/schema-files.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** A shorter wait changes nothing. */
@@ -42,6 +40,7 @@ const THROTTLED_MS = 1_000;
 
 /** What the tenants of a process share. */
 export interface Shared {
+  /** Where it is followed, its tenants change while the process runs. */
   readonly config: Config;
   readonly kafka: Kafka;
   readonly registry: Registry;
@@ -54,7 +53,7 @@ export interface Shared {
 export interface StartedTenant extends Tenant, AsyncDisposable {
   readonly config: TenantConfig;
   readonly topics: readonly WantedTopic[];
-  /** Opens the tenant's topics for a reader that does not own the tenant. The caller closes it. */
+  /** Opens the tenant's topics for a reader that does not own the tenant. The caller disposes of it. */
   readonly openReadOnlyLog: () => ReadOnlyLog;
 }
 
@@ -73,7 +72,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
   const inputs = { ...shared, tenantConfig, hub };
   const { topicPrefix } = config.kafka;
   const tenantId = tenantConfig.id;
-  const hasAbsences = collectionSettings(tenantConfig, 'absence-changes').enabled;
+  const hasAbsences = tenantConfig.collections['absence-changes'].enabled;
   const schedules = scheduleSettings(inputs);
   const collections = syncedCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
   const topics = topicsOf(config, tenantConfig);
@@ -128,15 +127,16 @@ export function topicsOf({ kafka }: Config, tenantConfig: TenantConfig): readonl
     ...enabledCollections(tenantConfig).map(({ name }) => name),
     ...OWN_TOPICS,
   ];
-  if (collectionSettings(tenantConfig, 'absence-changes').enabled) suffixes.push(STATE_TOPIC);
+  if (tenantConfig.collections['absence-changes'].enabled) suffixes.push(STATE_TOPIC);
   const { topicPrefix, replicationFactor } = kafka;
-  return wantedTopics({
-    topicPrefix,
-    tenantId: tenantConfig.id,
-    suffixes,
-    partitionsOf: (suffix) => partitionsOf(kafka, suffix),
+  const tenantId = tenantConfig.id;
+  return suffixes.map((suffix) => ({
+    name: topicName({ topicPrefix, tenantId }, suffix),
+    tenantId,
+    suffix,
+    partitions: partitionsOf(kafka, suffix),
     replicationFactor,
-  });
+  }));
 }
 
 /** What the owner of tenants uses of Kafka. */
@@ -151,7 +151,7 @@ export function usedResources(config: Config, tenants: readonly TenantConfig[]):
 
 /** IANA name of the zone in which the days of `schedules` are counted. */
 function zoneOfDays(tenantConfig: TenantConfig): string {
-  return collectionSettings(tenantConfig, 'schedules').fullPull.timeZone;
+  return tenantConfig.collections.schedules.fullPull.timeZone;
 }
 
 /** Without changed absences, an incremental sync of schedules has nothing to do. */
@@ -172,7 +172,7 @@ function tenantAbsences(
   const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
   if (reader === undefined) return undefined;
   const { versions, changes, encodeEvent } = compiled.codecs;
-  const { drop, pseudonymise } = collectionSettings(tenantConfig, 'absence-versions');
+  const { drop, pseudonymise } = tenantConfig.collections['absence-versions'];
   const hidesStudent = [...drop, ...pseudonymise].includes('student');
   // One day more than configured, because the tenant's time zone counts days differently.
   const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
@@ -189,7 +189,7 @@ function tenantAbsences(
 }
 
 function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: CollectionName): TenantCollection {
-  const settings = collectionSettings(tenantConfig, name);
+  const settings = tenantConfig.collections[name];
   return {
     name,
     reader: compiled.reader(name, settings),
@@ -204,18 +204,12 @@ function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: Collec
 }
 
 function scheduleSettings({ config, tenantConfig, hub }: TenantInputs): Tenant['schedules'] {
-  const settings = collectionSettings(tenantConfig, 'schedules');
+  const settings = tenantConfig.collections.schedules;
   if (!settings.enabled) return undefined;
   const { fields, ...rest } = tenantConfig.schedules;
   const { timeZone } = settings.fullPull;
-  const reader = new DayReader({
-    fields,
-    timeZone,
-    drop: settings.drop,
-    pseudonymise: settings.pseudonymise,
-    pseudonymiseKey: config.pseudonymise?.key.reveal(),
-    ignore: settings.ignore,
-  });
+  const pseudonymiseKey = config.pseudonymise?.key.reveal();
+  const reader = new DayReader({ ...settings, fields, timeZone, pseudonymiseKey });
   return { ...rest, timeZone, readSchedule: hub.readSchedule, reader, changes: new ChangedScopes() };
 }
 
@@ -225,7 +219,7 @@ const SUBJECTS_AT_ONCE = 2;
 /** Registers the schemas of all topics without an id that the registry holds. Rejects with the first failure. */
 async function registerSchemas(options: {
   registry: Registry;
-  schemas: ReturnType<typeof readSchemaFiles>;
+  schemas: SchemaFiles;
   topics: readonly WantedTopic[];
   /** Receives the ids. */
   ids: TenantSchemas;

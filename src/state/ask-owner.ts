@@ -23,21 +23,20 @@ export interface AskOwnerOptions {
  * begin. Aborting the signal withdraws a request that the owner has not begun.
  */
 export async function askOwner(options: AskOwnerOptions): Promise<RequestOutcome> {
-  const { coordination, tenantId, request, signal, sleep, pollIntervalMs = 500 } = options;
+  const { coordination, tenantId, request } = options;
   if (!(await coordination.livingOwners([tenantId]))[0]) throw noOwner(tenantId);
   try {
     await coordination.leave(tenantId, request);
-    return await outcomeOf({ ...options, signal, sleep, pollIntervalMs });
+    return await outcomeOf(options);
   } finally {
     // A failure here would hide the outcome.
     await coordination.cancel(tenantId, request).catch(() => undefined);
   }
 }
 
-async function outcomeOf(
-  options: AskOwnerOptions & { readonly pollIntervalMs: number },
-): Promise<RequestOutcome> {
-  const { coordination, tenantId, request, now, takeWithinMs = 600_000 } = options;
+async function outcomeOf(options: AskOwnerOptions): Promise<RequestOutcome> {
+  const { coordination, tenantId, request, now, sleep, signal } = options;
+  const { pollIntervalMs = 500, takeWithinMs = 600_000 } = options;
   const askedAtMs = now();
   let lastProgress = 'null';
   for (;;) {
@@ -54,7 +53,7 @@ async function outcomeOf(
       lastProgress = text;
       options.onProgress?.(progress);
     }
-    await options.sleep(options.pollIntervalMs, options.signal);
+    await sleep(pollIntervalMs, signal);
   }
 }
 

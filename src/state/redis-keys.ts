@@ -1,6 +1,5 @@
 import type { CollectionName } from '../model/collections.ts';
-import { areasOf } from './index-store.ts';
-import type { IndexArea } from './index-store.ts';
+import { areasOf, type IndexArea } from './index-store.ts';
 
 /*
  * The layout in Redis. `<p>` is the configured key prefix, `<t>` a tenant id. Keys with the same text in braces are in

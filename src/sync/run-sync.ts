@@ -1,6 +1,6 @@
 import type { KeyedRow, PageTally } from '../core/row-changes.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
-import { incrementalFrom, isOversized, lateRows, syncClock, type SyncClock } from '../core/watermark.ts';
+import { isOversized, lateRows, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';
 import { TURNS_UNTIL_SENT } from '../hub/scan.ts';
 import type { SyncMode } from '../model/progress.ts';
@@ -360,12 +360,16 @@ function clockOf(
   };
 }
 
-/** The time from which an incremental sync reads, hub time in ms. */
+/**
+ * The time from which an incremental sync reads, hub time in ms. The stored watermark already includes the overlap of
+ * its time. After a restart that overlap is unknown, so the sync goes back by the current overlap once more; a raised
+ * overlap thus takes effect at once. Rows read twice are no change.
+ */
 function incrementalBegin(own: MirroredCollection): number | undefined {
   const watermarkMs = own.writer.progress?.watermarkMs ?? null;
   if (watermarkMs === null) return undefined;
   const isInherited = watermarkMs === own.inheritedWatermarkMs;
-  return incrementalFrom({ watermarkMs, isInherited, overlapMs: own.settings.deltaOverlapMs });
+  return isInherited ? watermarkMs - own.settings.deltaOverlapMs : watermarkMs;
 }
 
 /** A 32-bit seed from the hexadecimal digits of a random id. */

@@ -22,11 +22,6 @@ const KNOWN_ROWS_AT_LEAST = 5;
 /** Share of the rows read, or of the known rows if fewer, that must be known, 0 to 1. */
 const OVERLAP_AT_LEAST = 0.1;
 
-/** Whether the published rows are enough to recognise another tenant's rows. */
-export function canVerifyIdentity(knownRows: number): boolean {
-  return knownRows >= KNOWN_ROWS_AT_LEAST;
-}
-
 /**
  * Whether enough of the rows read are published ones, so that they are this tenant's and not another's (a wrong base URL,
  * mixed-up credentials). A collection that has grown many times over still counts as its own.
@@ -68,7 +63,7 @@ export async function showsOwnRows(
   proofKeys: ProofKeys = new Map(),
 ): Promise<boolean> {
   const all = [...own.all.values()];
-  const enough = all.filter((each) => mayBeForeign(each) && canVerifyIdentity(each.writer.known.rows));
+  const enough = all.filter((each) => mayBeForeign(each) && each.writer.known.rows >= KNOWN_ROWS_AT_LEAST);
   const others = enough.filter((each) => each !== own && !each.findings.isForeign);
   const people = others.find(({ settings }) => OF_PEOPLE.has(settings.name));
   const proofs = enough.includes(own) ? [own, people] : [people ?? others[0]];

@@ -72,11 +72,11 @@ export class CollectionProgress {
   readonly mapping: string | null;
   readonly #offsetsAtStart: Offsets;
   #start: WriterStart;
-  #last: Progress | null;
-  #derived: ReadonlyMap<DerivedCollection, Progress | null>;
-  #isFirstLoadOver: boolean;
+  #last: Progress | null = null;
+  #derived: ReadonlyMap<DerivedCollection, Progress | null> = new Map();
+  #isFirstLoadOver = false;
   /** Whether `absence-state` holds the complete index of absences. The next transaction records it. */
-  isChangelogComplete: boolean;
+  isChangelogComplete = false;
   #settled: Settled | null = null;
   #decisions: DecisionRecord[] = [];
 
@@ -85,10 +85,7 @@ export class CollectionProgress {
     this.mapping = mapping;
     this.#offsetsAtStart = start.offsets;
     this.#start = start;
-    this.#last = start.progress;
-    this.#derived = start.derived ?? new Map();
-    this.#isFirstLoadOver = start.isFirstLoadOver ?? false;
-    this.isChangelogComplete = start.isChangelogComplete ?? false;
+    this.restart(start);
   }
 
   /** The log was read again. */

@@ -1,7 +1,7 @@
-import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
+import { enabledCollections, type TenantConfig } from '../config.ts';
 import type { CollectionFacts, NotReady, RunningSync } from '../core/health/tenant-facts.ts';
 import type { Shortfall } from '../core/deletions/evidence.ts';
-import { describeError, isFromHub, RollcallError } from '../errors.ts';
+import { describeError, hasCode, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress, SyncMode } from '../model/progress.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
@@ -28,6 +28,7 @@ export class CollectionMonitor {
    * none; null: not known, or not offered.
    */
   readonly completedMs: Record<SyncMode, number | null> = { FULL: null, INCREMENTAL: null };
+  /** Set also by those who know it otherwise: from the sync of its source, or from the log. */
   progress: Progress | null = null;
   /** Rows in the topic. */
   rows: number | null = null;
@@ -46,11 +47,6 @@ export class CollectionMonitor {
 
   constructor(settings: Settings) {
     this.#settings = settings;
-  }
-
-  /** Notes progress that no sync of its own reports: of a derived collection, or from the log. */
-  setProgress(progress: Progress): void {
-    this.progress = progress;
   }
 
   note(event: CollectionEvent, nowMs: number): void {
@@ -92,14 +88,12 @@ export class CollectionMonitor {
         this.completedMs.INCREMENTAL = null;
         this.running.delete(event.mode);
         return;
-      case 'sync-failed': {
-        const code = event.error instanceof RollcallError ? event.error.code : null;
-        if (code === 'HUB_FOREIGN_DATA') this.isWrongTenant = true;
+      case 'sync-failed':
+        if (hasCode(event.error, 'HUB_FOREIGN_DATA')) this.isWrongTenant = true;
         if (isFromHub(event.error)) this.#noteFailure(event.mode, reasonOf(event.error), nowMs);
-        if (code === 'ABSENCES_LOST') this.isLost = true;
+        if (hasCode(event.error, 'ABSENCES_LOST')) this.isLost = true;
         this.running.delete(event.mode);
         return;
-      }
       default:
     }
   }
@@ -163,7 +157,7 @@ export class CollectionMonitor {
 export function monitorsOf(config: TenantConfig): ReadonlyMap<CollectionName, CollectionMonitor> {
   return new Map(
     enabledCollections(config).map(({ name, keyset }) => {
-      const { deltaEveryMs, fullPull } = collectionSettings(config, name);
+      const { deltaEveryMs, fullPull } = config.collections[name];
       const settings = { collection: name, hasIncremental: keyset, deltaEveryMs, fullPull };
       return [name, new CollectionMonitor(settings)];
     }),

@@ -3,9 +3,8 @@ import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { explainLate } from '../core/watermark.ts';
 import { describeError, type RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
-import type { DerivedTally } from '../core/sync-stats.ts';
+import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { commonestReasons } from '../core/sync-stats.ts';
 
 const DELETION_WORDS = {
   held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',

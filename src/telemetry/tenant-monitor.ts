@@ -200,7 +200,10 @@ export class TenantMonitor {
   }
 
   #noteDerived(derived: readonly Progress[] | undefined): void {
-    for (const progress of derived ?? []) this.#collections.get(progress.collection)?.setProgress(progress);
+    for (const progress of derived ?? []) {
+      const monitor = this.#collections.get(progress.collection);
+      if (monitor !== undefined) monitor.progress = progress;
+    }
   }
 
   /** Returns whether that ends a failure. */

@@ -1,4 +1,4 @@
-import { collectionSettings, syncedCollections, type TenantConfig } from '../../config.ts';
+import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { explainShort, judgeScope, SHORT_REMEDY } from '../../core/deletions/evidence.ts';
 import { localDate } from '../../core/full-pull-time.ts';
 import type { HubEvent } from '../../core/hub-events.ts';
@@ -179,7 +179,7 @@ const PARTS = ['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] 
 /** Whether the hub returns the lessons of a student, and whether the configured names match. Throws where no lesson has the start. */
 async function lessonsFinding({ hub, tenant, signal }: Asked, student: string): Promise<Finding> {
   const { fields } = tenant.schedules;
-  const { timeZone } = collectionSettings(tenant, 'schedules').fullPull;
+  const { timeZone } = tenant.collections.schedules.fullPull;
   const window = windowAround(localDate(Date.now(), timeZone), tenant.schedules);
   const { lessons } = await hub.readSchedule({ student, ...window, signal });
   if (lessons.length === 0) return ok('schedules', 'answers; no lessons of the tested student in these days');

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { collectionSettings, enabledCollections, loadConfig, partitionsOf } from '../../../src/config.ts';
+import { enabledCollections, loadConfig, partitionsOf } from '../../../src/config.ts';
 import { parseDurationMs } from '../../../src/config/fields.ts';
 import { EXIT, exitCodeOf } from '../../../src/cli/exit-code.ts';
 import { RollcallError } from '../../../src/errors.ts';
@@ -276,8 +276,8 @@ it("a collection's own settings come before the tenant’s, which apply where it
   const tenant = tenantWith(`deltaEvery: 90s\ncollections: { results: { ${own} } }`);
   const none = { enabled: true, drop: [], pseudonymise: [], ignore: [] };
   const daily = { at: '04:00', timeZone: 'Europe/Oslo' };
-  expect(collectionSettings(tenant, 'users')).toEqual({ ...none, deltaEveryMs: 90_000, fullPull: daily });
-  expect(collectionSettings(tenant, 'results')).toEqual({
+  expect(tenant.collections.users).toEqual({ ...none, deltaEveryMs: 90_000, fullPull: daily });
+  expect(tenant.collections.results).toEqual({
     ...none,
     deltaEveryMs: 300_000,
     fullPull: { at: '02:30', timeZone: 'UTC' },

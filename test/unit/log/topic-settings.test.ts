@@ -1,10 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  inspectTopics,
-  settingSatisfied,
-  topicSettings,
-  wantedTopics,
-} from '../../../src/log/topic-settings.ts';
+import { inspectTopics, settingSatisfied, topicSettings } from '../../../src/log/topic-settings.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -47,14 +42,8 @@ it.each([
   ['an error of the protocol', Object.assign(new Error('unknown'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' })],
   ['a TypeError of kafkajs', new TypeError('undefined')],
 ])('a topic that not all brokers know yet is compared when they do, after %s', async (_, failure) => {
-  const topics = wantedTopics({
-    topicPrefix: 'p',
-    tenantId: 'north',
-    suffixes: ['users'],
-    partitionsOf: () => 1,
-    replicationFactor: 3,
-  });
-  const name = topics[0]?.name ?? '';
+  const name = 'p.north.users';
+  const topics = [{ name, tenantId: 'north', suffix: 'users', partitions: 1, replicationFactor: 3 }] as const;
   const configEntries = topicSettings('users').map((each) => ({
     configName: each.name,
     configValue: each.value,
