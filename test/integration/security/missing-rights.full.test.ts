@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { linesOf, RightsWorld } from './support/rights-world.ts';
+import { acl, linesOf, RightsWorld } from './support/rights-world.ts';
 
 let world: RightsWorld;
 beforeAll(async () => {
@@ -9,11 +9,6 @@ beforeEach(() => world.grantAsDocumented());
 afterAll(() => world[Symbol.asyncDispose]());
 
 const TOPICS = 'rollcall.north.orgs, rollcall.north.progress, rollcall.north.rejects';
-
-function acl(resource: string, ...operations: readonly string[]): string {
-  const options = operations.map((operation) => `--operation ${operation}`).join(' ');
-  return `kafka-acls.sh … --add ${resource} ${options} --allow-principal User:rollcall`;
-}
 
 const prefixed = (resource: string): string => `--resource-pattern-type prefixed --${resource} rollcall.`;
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { linesOf, RightsWorld } from './support/rights-world.ts';
+import { acl, linesOf, RightsWorld } from './support/rights-world.ts';
 
 let world: RightsWorld;
 beforeAll(async () => {
@@ -31,11 +31,9 @@ it('a user that does what "check" says has every right that "run" needs, and ask
 
 it('a right on one topic taken from a running process is named once, and its return suffices', async () => {
   await using run = await world.run();
-  const write = (pattern: string): string =>
-    `kafka-acls.sh … --add ${pattern} --operation Write --allow-principal User:rollcall`;
   // The other topics keep it.
-  for (const topic of TOPICS.slice(1)) await world.grant(write(`--topic ${topic}`));
-  await world.take(write('--resource-pattern-type prefixed --topic rollcall.north.'));
+  for (const topic of TOPICS.slice(1)) await world.grant(acl(`--topic ${topic}`, 'Write'));
+  await world.take(acl('--resource-pattern-type prefixed --topic rollcall.north.', 'Write'));
   world.changeRow();
   const right = 'Kafka denies this user Write on the topic rollcall.north.orgs';
   await world.isNamed(run, right);

@@ -1,14 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { startReferenceHub, type ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
-import { removeWhenGone } from '../../../stack/supervised-process.ts';
 import { startProcess } from '../support/running.ts';
-import { makeCertificates, type Certificates } from './support/certificates.ts';
 import { grantKafkaRights, redisRights } from './support/documented-rights.ts';
-import { startSecuredKafka, type SecuredKafka } from './support/secured-kafka.ts';
+import { inFile, startSecuredParts, type SecuredParts } from './support/secured-parts.ts';
 import { startSecuredRedis, type SecuredRedis } from './support/secured-redis.ts';
 import { startSecuredRegistry, type SecuredRegistry } from './support/secured-registry.ts';
 
@@ -20,49 +15,26 @@ const SECRETS = {
 };
 const TOPIC = 'rollcall.north.orgs';
 
-const folder = await mkdtemp(join(tmpdir(), 'rollcall-secured-'));
-const endJanitor = removeWhenGone(folder);
 const parts = new AsyncDisposableStack();
-parts.defer(endJanitor);
-parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-let hub: ReferenceHub;
-let certificates: Certificates;
-let kafka: SecuredKafka;
+let secured: SecuredParts;
 let redis: SecuredRedis;
 let registry: SecuredRegistry;
-let admin: Admin;
 
 beforeAll(async () => {
-  certificates = await makeCertificates(join(folder, 'certificates'));
-  hub = await startReferenceHub({ students: 10, seed: 5 });
-  parts.defer(() => hub.stop());
-  kafka = parts.use(
-    await startSecuredKafka({ folder: join(folder, 'kafka'), certificates, passwords: SECRETS }),
-  );
+  secured = await startSecuredParts(parts, SECRETS);
+  const { certificates, admin } = secured;
   redis = parts.use(await startSecuredRedis(certificates, redisRights(), SECRETS.redis));
   registry = parts.use(await startSecuredRegistry(certificates, SECRETS.registry));
-  admin = new Kafka({ brokers: [kafka.admin], logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  parts.defer(() => admin.disconnect());
   await grantKafkaRights(admin);
 });
 // A private authority, as docs/operations.md says.
-beforeEach(() => void vi.stubEnv('NODE_EXTRA_CA_CERTS', certificates.ca));
+beforeEach(() => void vi.stubEnv('NODE_EXTRA_CA_CERTS', secured.certificates.ca));
 afterAll(() => parts.disposeAsync());
 
 /** A configuration with the correct credentials, or others. */
 function configWith(given: { kafka: object; redis?: string; registry?: string }): string {
-  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
   const user = { username: 'rollcall' };
-  return JSON.stringify({
-    tenants: [
-      {
-        id: 'north',
-        hub: { baseUrl, tokenUrl, clientId, clientSecret },
-        collections: ['orgs'],
-        deltaEvery: '500ms',
-      },
-    ],
+  return secured.configWith({
     kafka: { replicationFactor: 1, ...given.kafka },
     registry: { url: registry.url, ...user, password: given.registry ?? SECRETS.registry },
     redis: { url: redis.url, ...user, password: given.redis ?? SECRETS.redis },
@@ -71,32 +43,23 @@ function configWith(given: { kafka: object; redis?: string; registry?: string })
 
 /** All records of the topic that were ever written. */
 async function recordsOfOrgs(): Promise<number> {
-  const offsets = await admin.fetchTopicOffsets(TOPIC);
+  const offsets = await secured.admin.fetchTopicOffsets(TOPIC);
   return offsets.reduce((sum, { high }) => sum + Number(high), 0);
 }
 
-function inFile(path: string): string {
-  return `\${file:${path}}`;
-}
-
-function saslOf(mechanism: string, password: string) {
-  const ssl = { ca: inFile(certificates.ca) };
-  return { brokers: kafka.sasl, ssl, sasl: { mechanism, username: 'rollcall', password } };
-}
-
 function right() {
-  return saslOf('scram-sha-512', SECRETS.scram);
+  return secured.saslOf('scram-sha-512', SECRETS.scram);
 }
 
 it.each([
-  ['PLAIN', () => saslOf('plain', SECRETS.plain)],
-  ['SCRAM-SHA-256', () => saslOf('scram-sha-256', SECRETS.scram)],
+  ['PLAIN', () => secured.saslOf('plain', SECRETS.plain)],
+  ['SCRAM-SHA-256', () => secured.saslOf('scram-sha-256', SECRETS.scram)],
   [
     'a certificate of the client',
     () => {
-      const { ca, client } = certificates;
+      const { ca, client } = secured.certificates;
       const ssl = { ca: inFile(ca), cert: inFile(client.cert), key: inFile(client.key) };
-      return { brokers: kafka.mutualTls, ssl };
+      return { brokers: secured.kafka.mutualTls, ssl };
     },
   ],
 ])(
@@ -113,7 +76,7 @@ it.each([
   [
     'wrong passwords of all three',
     () => ({
-      kafka: saslOf('scram-sha-512', 'S3CRET-wrong'),
+      kafka: secured.saslOf('scram-sha-512', 'S3CRET-wrong'),
       redis: 'S3CRET-wrong',
       registry: 'S3CRET-wrong',
     }),
@@ -128,7 +91,7 @@ it.each([
   ],
   [
     'a certificate of Kafka that its authority did not sign',
-    () => ({ kafka: { ...right(), ssl: { ca: inFile(certificates.client.cert) } } }),
+    () => ({ kafka: { ...right(), ssl: { ca: inFile(secured.certificates.client.cert) } } }),
     ['certificate', 'kafka.ssl.ca'],
   ],
   [
@@ -154,7 +117,7 @@ it('services whose certificates have an unknown authority are reported with the 
 });
 
 it('secrets in files may be replaced while the process runs: it uses them for its next request or connection', async () => {
-  const path = (name: string): string => join(folder, `${name}.secret`);
+  const path = (name: string): string => join(secured.folder, `${name}.secret`);
   const write = (name: string, secret: string) => writeFile(path(name), `${secret}\n`);
   await write('kafka', SECRETS.scram);
   await write('redis', SECRETS.redis);
@@ -162,7 +125,7 @@ it('secrets in files may be replaced while the process runs: it uses them for it
   const soon = { timeout: 60_000, interval: 100 };
   await using run = startProcess(
     configWith({
-      kafka: saslOf('scram-sha-512', inFile(path('kafka'))),
+      kafka: secured.saslOf('scram-sha-512', inFile(path('kafka'))),
       redis: inFile(path('redis')),
       registry: inFile(path('registry')),
     }),
@@ -173,7 +136,7 @@ it('secrets in files may be replaced while the process runs: it uses them for it
   await shows('"part":"registry"');
   await write('registry', SECRETS.registry);
   await shows('"ready":true');
-  await kafka.setPassword('S3CRET-kafka-2');
+  await secured.kafka.setPassword('S3CRET-kafka-2');
   await shows('"part":"kafka"');
   await write('kafka', 'S3CRET-kafka-2');
   await shows('"ready":true');
@@ -183,8 +146,9 @@ it('secrets in files may be replaced while the process runs: it uses them for it
   await shows('"ready":true');
 
   const before = await recordsOfOrgs();
-  const [org = ''] = hub.district.ids('orgs');
-  hub.district.patch('orgs', org, { name: 'Renamed' });
+  const { district } = secured.hub;
+  const [org = ''] = district.ids('orgs');
+  district.patch('orgs', org, { name: 'Renamed' });
   await vi.waitFor(async () => expect(await recordsOfOrgs()).toBeGreaterThan(before), soon);
   run.kill('SIGTERM');
   await run.endsWith(0);

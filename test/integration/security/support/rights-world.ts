@@ -1,17 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Kafka, logLevel, type Admin } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import { expect, inject, vi } from 'vitest';
-import { startReferenceHub } from '../../../../reference-hub/start-reference-hub.ts';
-import { removeWhenGone } from '../../../../stack/supervised-process.ts';
 import { rollcall } from '../../cli/support/rollcall.ts';
 import { newTopicPrefix } from '../../support/mirror.ts';
 import { readTopicsAt } from '../../support/read-topics.ts';
 import { startProcess, type RollcallProcess } from '../../support/running.ts';
-import { makeCertificates } from './certificates.ts';
 import { aclsIn, ANY_RIGHT, grantKafkaRights } from './documented-rights.ts';
-import { startSecuredKafka } from './secured-kafka.ts';
+import { startSecuredParts, type SecuredParts } from './secured-parts.ts';
 
 const SOON = { timeout: 120_000, interval: 200 } as const;
 const PASSWORD = 'S3CRET';
@@ -25,86 +19,35 @@ interface Finding {
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** A secured broker, and a hub whose tenant `north` is mirrored through it. Nothing is granted yet. */
+/** Secured brokers, and a hub whose tenant `north` is mirrored through them. Nothing is granted yet. */
 export class RightsWorld implements AsyncDisposable {
-  readonly admin: Admin;
   readonly #parts: AsyncDisposableStack;
-  readonly #configWith: (tenant: Settings) => string;
-  /** Sets the name of an organisation at the hub. */
-  readonly #rename: (name: string) => void;
-  readonly #namesInTopic: () => Promise<readonly unknown[]>;
-  /** All names that the organisation has had. */
+  readonly #secured: SecuredParts;
+  /** Commands find the process by its heartbeat. */
+  readonly #redis = { url: inject('stack').redisUrl, keyPrefix: newTopicPrefix() };
+  /** The organisation whose row is changed, and all names that it has had. */
+  readonly #org: string;
   readonly #names: string[] = [];
 
-  private constructor(
-    parts: AsyncDisposableStack,
-    how: {
-      readonly admin: Admin;
-      readonly configWith: (tenant: Settings) => string;
-      readonly rename: (name: string) => void;
-      readonly namesInTopic: () => Promise<readonly unknown[]>;
-    },
-  ) {
+  private constructor(parts: AsyncDisposableStack, secured: SecuredParts) {
     this.#parts = parts;
-    this.admin = how.admin;
-    this.#configWith = how.configWith;
-    this.#rename = how.rename;
-    this.#namesInTopic = how.namesInTopic;
+    this.#secured = secured;
+    this.#org = secured.hub.district.ids('orgs')[0] ?? '';
   }
 
   static async start(): Promise<RightsWorld> {
     const parts = new AsyncDisposableStack();
-    const folder = await mkdtemp(join(tmpdir(), 'rollcall-rights-'));
-    parts.defer(removeWhenGone(folder));
-    parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-    const certificates = await makeCertificates(join(folder, 'certificates'));
-    const kafka = parts.use(
-      await startSecuredKafka({
-        folder: join(folder, 'kafka'),
-        certificates,
-        passwords: { plain: PASSWORD, scram: PASSWORD },
-      }),
-    );
-    const hub = await startReferenceHub({ students: 10, seed: 5 });
-    parts.defer(() => hub.stop());
-    const admin = new Kafka({ brokers: [kafka.admin], logLevel: logLevel.NOTHING }).admin();
-    await admin.connect();
-    parts.defer(() => admin.disconnect());
-    const { registryUrl, redisUrl } = inject('stack');
-    const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
-    const [org = ''] = hub.district.ids('orgs');
-    // Commands find the process by its heartbeat.
-    const redis = { url: redisUrl, keyPrefix: newTopicPrefix() };
-    return new RightsWorld(parts, {
-      admin,
-      configWith: (tenant) =>
-        JSON.stringify({
-          tenants: [
-            {
-              id: 'north',
-              hub: { baseUrl, tokenUrl, clientId, clientSecret },
-              collections: ['orgs'],
-              deltaEvery: '500ms',
-              ...tenant,
-            },
-          ],
-          kafka: {
-            brokers: kafka.sasl,
-            ssl: { ca: `\${file:${certificates.ca}}` },
-            sasl: { mechanism: 'scram-sha-512', username: 'rollcall', password: PASSWORD },
-            replicationFactor: 1,
-            session: '6s',
-          },
-          registry: { url: registryUrl },
-          redis,
-        }),
-      rename: (name) => hub.district.patch('orgs', org, { name }),
-      namesInTopic: async () => {
-        const servers = { kafkaBrokers: [kafka.admin], registryUrl };
-        const records = await readTopicsAt(servers, ['rollcall.north.orgs']);
-        return records.filter(({ key }) => key === org).map(({ value }) => (value as Settings)['name']);
-      },
-    });
+    return new RightsWorld(parts, await startSecuredParts(parts, { plain: PASSWORD, scram: PASSWORD }));
+  }
+
+  get admin(): Admin {
+    return this.#secured.admin;
+  }
+
+  #configWith(tenant: Settings): string {
+    const kafka = { ...this.#secured.saslOf('scram-sha-512', PASSWORD), replicationFactor: 1, session: '6s' };
+    const registry = { url: inject('stack').registryUrl };
+    return this.#secured.configWith({ kafka, registry, redis: this.#redis }, tenant);
   }
 
   /** Grants what the document says, and nothing else. */
@@ -141,13 +84,15 @@ export class RightsWorld implements AsyncDisposable {
   changeRow(): void {
     const name = `Name ${this.#names.length}`;
     this.#names.push(name);
-    this.#rename(name);
+    this.#secured.hub.district.patch('orgs', this.#org, { name });
   }
 
   /** Waits until each change of the row is published once, also by a process that is not ready. */
   async isWritten(): Promise<void> {
+    const servers = { kafkaBrokers: [this.#secured.kafka.admin], registryUrl: inject('stack').registryUrl };
     await vi.waitFor(async () => {
-      const published = await this.#namesInTopic();
+      const records = await readTopicsAt(servers, ['rollcall.north.orgs']);
+      const published = records.filter(({ key }) => key === this.#org).map(({ value }) => value?.['name']);
       expect(published.slice(1)).toEqual(this.#names);
     }, SOON);
   }
@@ -181,6 +126,12 @@ export class RightsWorld implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#parts.disposeAsync();
   }
+}
+
+/** The command that grants operations on a resource. */
+export function acl(resource: string, ...operations: readonly string[]): string {
+  const options = operations.map((operation) => `--operation ${operation}`).join(' ');
+  return `kafka-acls.sh … --add ${resource} ${options} --allow-principal User:rollcall`;
 }
 
 /** Lines of the log at a level that name a right. */
