@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { REPUBLISH } from '../../../src/owner/republish.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
-import { TenantRun } from '../../../src/worker/worker.ts';
 import { redisHolds } from '../../integration/pipeline/redis-copy.ts';
 import { openScheduleMirror } from '../../integration/pipeline/schedule-mirror.ts';
 import { openMirror, type Mirror } from '../../integration/support/mirror.ts';
@@ -47,15 +46,8 @@ async function shorten(
 
 /** Runs the tenant as a process does, which lets Kafka close segments. */
 async function whileRunning(mirror: Mirror, work: (session: TenantSession) => Promise<void>): Promise<void> {
-  const stop = new AbortController();
-  const run = new TenantRun(mirror.parts);
-  const ended = run.mirror(stop.signal);
-  try {
-    await work(await vi.waitUntil(() => run.session, 60_000));
-  } finally {
-    stop.abort();
-    await ended;
-  }
+  await using run = mirror.run();
+  await work(await vi.waitUntil(() => run.tenant.session, 60_000));
 }
 
 /** Each partition is made dirty in each interval, and the cleaner takes the largest last: it must get to all of them. */

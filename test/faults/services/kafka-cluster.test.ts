@@ -20,27 +20,17 @@ afterAll(() => kafka?.[Symbol.asyncDispose]());
 // A test that failed leaves no broker away to the next one.
 afterEach(async () => {
   kafka.network.mend();
-  await areBack(...[...kafka.services.keys()].filter((at) => kafka.services[at]?.isRunning() === false));
+  await kafka.areBack(
+    ...[...kafka.services.keys()].filter((at) => kafka.services[at]?.isRunning() === false),
+  );
 });
-
-function kill(broker: number): void {
-  kafka.services[broker]?.kill('SIGKILL');
-  kafka.network.proxies[broker]?.begin('reset');
-}
-
-/** Starts brokers again, and waits until another one may fail. */
-async function areBack(...brokers: readonly number[]): Promise<void> {
-  const services = brokers.flatMap((broker) => kafka.services[broker] ?? []);
-  await Promise.all(services.map((service) => service.restart()));
-  await kafka.inSync();
-}
 
 /** Lets a broker hand its partitions over and end, and starts it again. */
 async function restart(broker: number): Promise<void> {
   const service = kafka.services[broker];
   service?.kill('SIGTERM');
   await vi.waitUntil(() => service?.isRunning() === false, 120_000);
-  await areBack(broker);
+  await kafka.areBack(broker);
 }
 
 /** Makes broker after broker the leader of all partitions of the tenant's topics, and of all transactions. */
@@ -87,14 +77,14 @@ const FAULTS: readonly Fault[] = [
   {
     name: 'kill -9 of the coordinator between the steps of a transaction',
     async strike(tenant) {
-      const coordinator = await kafka.network.at('addPartitionsToTxn', 'answered', kill);
+      const coordinator = await kafka.network.at('addPartitionsToTxn', 'answered', kafka.kill);
       await tenant.flows();
-      await areBack(coordinator);
+      await kafka.areBack(coordinator);
       for (const when of ['sent', 'answered'] as const) {
         const next = await kafka.network.at('addPartitionsToTxn', 'answered', () => undefined);
-        await kafka.network.at('produce', when, () => kill(next));
+        await kafka.network.at('produce', when, () => kafka.kill(next));
         await tenant.flows();
-        await areBack(next);
+        await kafka.areBack(next);
       }
       await tenant.ready();
     },
@@ -104,17 +94,17 @@ const FAULTS: readonly Fault[] = [
     async strike(tenant) {
       const topic = tenant.topic('users');
       await alterTopic(topic, (before) => ({ ...before, 'min.insync.replicas': '3' }), kafka.brokers);
-      kill(2);
+      kafka.kill(2);
       // In the commit, or afterwards, when the end of the transaction cannot be written.
       await tenant.child.says('min.insync.replicas');
       await tenant.notReady('kafka');
-      await areBack(2);
+      await kafka.areBack(2);
       await tenant.ready();
       await alterTopic(topic, (before) => ({ ...before, 'min.insync.replicas': '2' }), kafka.brokers);
-      kill(0);
-      kill(1);
+      kafka.kill(0);
+      kafka.kill(1);
       await tenant.notReady('kafka');
-      await areBack(0, 1);
+      await kafka.areBack(0, 1);
     },
   },
 ];

@@ -1,5 +1,4 @@
 import { expect, it, vi } from 'vitest';
-import { TenantRun } from '../../../src/worker/worker.ts';
 import { openMirror } from '../../integration/support/mirror.ts';
 import { startOwnKafka } from '../support/kafka.ts';
 
@@ -21,16 +20,12 @@ it('a first load under a quota ends, with at most one transaction that outlives 
   const client = ['--entity-type', 'clients', '--entity-name', 'rollcall'];
   const quota = ['--alter', '--add-config', `producer_byte_rate=${BYTES_PER_SECOND}`];
   expect(await kafka.tool('kafka.admin.ConfigCommand', [...client, ...quota])).toMatchObject({ code: 0 });
-  const stop = new AbortController();
-  const running = new TenantRun(mirror.parts).mirror(stop.signal);
   const statusSays = (text: string) => expect(mirror.statusText()).toContain(text);
-  try {
+  {
+    await using _ = mirror.run();
     await vi.waitFor(() => statusSays('throttled by the broker'), 150_000);
     const loaded = { type: 'sync-ended', collection: 'users', outcome: 'complete' };
     await vi.waitFor(() => expect(mirror.events).toContainEqual(expect.objectContaining(loaded)), 300_000);
-  } finally {
-    stop.abort();
-    await running;
   }
   expect(mirror.events.filter(({ type }) => type === 'commit-failed').length).toBeLessThanOrEqual(1);
   const took = mirror.events.flatMap((event) => (event.type === 'committed' ? [event.durationMs] : []));

@@ -53,17 +53,6 @@ async function aborted({ topics }: TroubledTenant): Promise<void> {
   expect(performance.now() - startedAtMs).toBeGreaterThan(GRANTED_MS / 2);
 }
 
-function kill(broker: number): void {
-  kafka.services[broker]?.kill('SIGKILL');
-  kafka.network.proxies[broker]?.begin('reset');
-}
-
-/** Starts a broker again, and waits until another one may fail. */
-async function isBack(broker: number): Promise<void> {
-  await kafka.services[broker]?.restart();
-  await kafka.inSync();
-}
-
 const FULL_DISK: Fault = {
   name: 'a full disk of a broker',
   async strike(tenant) {
@@ -75,7 +64,7 @@ const FULL_DISK: Fault = {
     // It ends when the only folder of its logs fails.
     await vi.waitUntil(() => !broker.isRunning(), 120_000);
     await tenant.flows();
-    await isBack(0);
+    await kafka.areBack(0);
   },
 };
 
@@ -85,9 +74,9 @@ const FAULTS: readonly Fault[] = [
     isBrief: true,
     async strike(tenant) {
       for (const { api, when } of MOMENTS) {
-        const broker = await kafka.network.at(api, when, kill);
+        const broker = await kafka.network.at(api, when, kafka.kill);
         await tenant.flows();
-        await isBack(broker);
+        await kafka.areBack(broker);
         await tenant.ready();
       }
     },
@@ -96,9 +85,9 @@ const FAULTS: readonly Fault[] = [
     name: 'kill -9 of all brokers amid a commit',
     async strike(tenant) {
       const all = [...kafka.services.keys()];
-      await kafka.network.at('endTxn', 'sent', () => all.map(kill));
+      await kafka.network.at('endTxn', 'sent', () => all.map(kafka.kill));
       await tenant.notReady('kafka');
-      await Promise.all(all.map(isBack));
+      await kafka.areBack(...all);
     },
   },
   {

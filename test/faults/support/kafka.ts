@@ -19,6 +19,10 @@ export interface OwnKafka extends AsyncDisposable {
   readonly network: KafkaNetwork;
   /** In the order of the brokers; each is one of the controllers, too. */
   readonly services: readonly [LocalService, ...LocalService[]];
+  /** Kills a broker with SIGKILL, and all connections to it. */
+  readonly kill: (broker: number) => void;
+  /** Starts brokers again, and waits until another one may fail. */
+  areBack(...brokers: readonly number[]): Promise<void>;
   /** Waits until every replica of every partition is in sync, so that any one broker may fail. */
   inSync(): Promise<void>;
   /** Runs one of Kafka's own tools, by its class. */
@@ -54,12 +58,23 @@ export async function startOwnKafka(settings: KafkaSettings = {}, count = 3): Pr
   for (const { port, advertisedPort } of ports) await network.add(`127.0.0.1:${port}`, advertisedPort);
   const addresses = kafka.brokers.map(({ address }) => address);
   const data = kafka.brokers[0]?.dataFolder ?? '';
+  const services = kafka.brokers.map(({ service }) => service) as [LocalService, ...LocalService[]];
+  const inSync = () =>
+    vi.waitFor(async () => expect(await partitionsOutOfSync(addresses)).toEqual([]), 120_000);
   return {
     brokers: addresses,
     network,
-    inSync: () => vi.waitFor(async () => expect(await partitionsOutOfSync(addresses)).toEqual([]), 120_000),
+    services,
+    kill(broker) {
+      services[broker]?.kill('SIGKILL');
+      network.proxies[broker]?.begin('reset');
+    },
+    async areBack(...brokers) {
+      await Promise.all(brokers.map(async (broker) => services[broker]?.restart()));
+      await inSync();
+    },
+    inSync,
     tool: kafka.tool,
-    services: kafka.brokers.map(({ service }) => service) as [LocalService, ...LocalService[]],
     async largestLogBytes(topicPrefix) {
       const own = (await logFiles(data)).filter((name) => name.includes(topicPrefix));
       return Math.max(...(await Promise.all(own.map(async (name) => (await stat(name)).size))));

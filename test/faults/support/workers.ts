@@ -51,25 +51,11 @@ export class Workers implements AsyncDisposable {
     const servers = { ...stack, kafkaBrokers: kafka?.brokers ?? stack.kafkaBrokers };
     this.#parts = { hub, topicPrefix, kafkaBrokers: servers.kafkaBrokers };
     const history = recordHistory(hub, ['users']);
-    const text = configTextOf(hub, topicPrefix, {
-      collections: ['users'],
-      tenant: { deltaEvery },
-      settings: {
-        kafka: {
-          brokers: servers.kafkaBrokers,
-          session: `${sessionMs}ms`,
-          partitions: 1,
-        },
-      },
-    });
-    const config = JSON.parse(text) as { tenants: [object] };
     const ids = Array.from({ length: tenants }, (_, at) => `t${String(at).padStart(3, '0')}`);
     this.#tenants = ids.map((tenantId) => ({ hub, history, topicPrefix, tenantId, servers }));
-    const [tenant] = config.tenants;
-    this.#configText = JSON.stringify({
-      ...config,
-      tenants: this.#tenants.map(({ tenantId }) => ({ ...tenant, id: tenantId })),
-    });
+    const kafkaSettings = { brokers: servers.kafkaBrokers, session: `${sessionMs}ms`, partitions: 1 };
+    const mirrored = { collections: ['users'], tenant: { deltaEvery }, settings: { kafka: kafkaSettings } };
+    this.#configText = configTextOf(hub, topicPrefix, mirrored, ids);
     const users = hub.district.ids('users');
     let changes = 0;
     this.#changing = setInterval(() => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loggedChanges } from '../../oracle/absences.ts';
-import { openMirror, type Mirror } from '../support/mirror.ts';
+import { AN_HOUR, openMirror, type Mirror } from '../support/mirror.ts';
 import { rollcall } from './support/rollcall.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'];
@@ -17,8 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
 
-const [fromTime, toTime] = ['2026-03-10T08:00:00Z', '2026-03-10T09:00:00Z'];
-const register = (student: string) => mirror.hub.district.registerAbsence({ student, fromTime, toTime });
+const register = (student: string) => mirror.hub.district.registerAbsence({ student, ...AN_HOUR });
 const refer = (id: string) => ({ sourcedId: id, type: 'absence', href: `https://hub.example/${id}` });
 const lines = (text: string) => text.split('\n').filter((line) => line !== '');
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { halfADayAfter, openMirror } from '../support/mirror.ts';
+import { AN_HOUR, halfADayAfter, openMirror } from '../support/mirror.ts';
 import { endOffsets } from '../support/stack-kafka.ts';
 import { plant, rawRecord } from './support/plant.ts';
 import { rollcall, startOwner } from './support/rollcall.ts';
@@ -207,14 +207,13 @@ it('reports each way in which absences and rejects can be wrong, and nothing of 
   district.replaceAbsence(versionOf(twice), { changes: {} });
   // A fork, a corrected pupil, and a record that is given to another student.
   const [pupil = '', other = ''] = district.ids('students').map(String);
-  const [fromTime, toTime] = ['2026-03-10T08:00:00Z', '2026-03-10T09:00:00Z'];
   const [root = '', rival = '', wrongPupil = '', right = '', given = ''] = [
     pupil,
     pupil,
     pupil,
     other,
     pupil,
-  ].map((student) => district.registerAbsence({ student, fromTime, toTime }));
+  ].map((student) => district.registerAbsence({ student, ...AN_HOUR }));
   district.replaceAbsence(root);
   const replaces = (sourcedId: string) => ({ replaces: { sourcedId, type: 'absence' } });
   district.patch('absence-versions', rival, replaces(root));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { appendAborted } from '../../faults/support/compaction.ts';
 import { chainProblems, loggedChanges, type LoggedChange } from '../../oracle/absences.ts';
-import { openMirror, type Mirror } from '../support/mirror.ts';
+import { AN_HOUR, openMirror, type Mirror } from '../support/mirror.ts';
 import { copyRedis } from './redis-copy.ts';
 
 const LATER = { toTime: '2026-03-10T10:00:00Z' };
@@ -35,12 +35,7 @@ describe('absences and their changes', () => {
 
   function register(): string {
     const { district } = mirror.hub;
-    const student = district.ids('students')[0] ?? '';
-    return district.registerAbsence({
-      student,
-      fromTime: '2026-03-10T08:00:00Z',
-      toTime: '2026-03-10T09:00:00Z',
-    });
+    return district.registerAbsence({ student: district.ids('students')[0] ?? '', ...AN_HOUR });
   }
 
   it('a first load is published as snapshots, also after an aborted transaction', async () => {

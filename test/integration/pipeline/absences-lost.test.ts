@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { frame } from '../../../src/log/framing.ts';
 import { REBUILD } from '../../../src/owner/rebuild.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
-import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
+import { AN_HOUR, openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import {
   deleteTopic,
   plainKafka,
@@ -78,12 +78,7 @@ describe('lost absences', () => {
 
   function register(): string {
     const { district } = mirror.hub;
-    const student = String(district.ids('students')[0]);
-    return district.registerAbsence({
-      student,
-      fromTime: '2026-03-10T08:00:00Z',
-      toTime: '2026-03-10T09:00:00Z',
-    });
+    return district.registerAbsence({ student: district.ids('students')[0] ?? '', ...AN_HOUR });
   }
 
   const changesSince = async (ends: Awaited<ReturnType<Mirror['ends']>>) =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { loggedChanges } from '../../oracle/absences.ts';
-import { openMirror, type MirrorOptions } from '../support/mirror.ts';
+import { AN_HOUR, openMirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 
 const OPTIONS: MirrorOptions = {
@@ -24,8 +24,7 @@ it('a changed mapping applies to values read back from the log: no field that it
   const students = district.ids('students');
   /** A chain of two versions; returns the ids of both. */
   const chainOf = (student: string): [string, string] => {
-    const times = { fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T09:00:00Z' };
-    const first = district.registerAbsence({ student, ...times });
+    const first = district.registerAbsence({ student, ...AN_HOUR });
     return [first, district.replaceAbsence(first, { changes: { toTime: '2026-03-10T10:00:00Z' } })];
   };
   const [whole] = chainOf(students[0] ?? '');

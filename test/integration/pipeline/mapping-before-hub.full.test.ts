@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
-import { TenantRun } from '../../../src/worker/worker.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { endOffsets, type EndOffsets, plainKafka, recreateTopic } from '../support/stack-kafka.ts';
@@ -97,12 +96,12 @@ it.each([
     }
     hub.faults.set('refuse-connection=1');
     await using started = await openMirror({ ...mapped(mapping), hub, topicPrefix });
-    const stop = new AbortController();
-    const ended = new TenantRun(started.parts).mirror(stop.signal);
     const isRefused = (): boolean =>
       started.events.some((each) => each.type === 'hub' && each.event.type === 'request-failed');
-    await vi.waitFor(() => expect(isRefused()).toBe(true), 60_000).finally(() => stop.abort());
-    await ended;
+    {
+      await using _ = started.run();
+      await vi.waitFor(() => expect(isRefused()).toBe(true), 60_000);
+    }
     const written = await rawLog(from, topics);
     expect(hub.district.ids('students').filter((id) => written.includes(id))).toEqual([]);
     // Without a changelog the index is the only copy: what it holds stays until a full sync has read everything.

@@ -4,7 +4,6 @@ import { loadConfig } from '../../../src/config.ts';
 import type { KafkaBroker, KafkaCluster } from '../../../src/log/kafka-cluster.ts';
 import { assemble } from '../../../src/session/assemble.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { TenantRun } from '../../../src/worker/worker.ts';
 import { withOther } from '../../simulation/parts/with-other.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { plainKafka } from '../support/stack-kafka.ts';
@@ -121,19 +120,15 @@ describe('one writer per tenant', () => {
     // The first is the take-over; a load has at least one.
     const commits: Hooks['commits'] = (nth, commit) => (nth === 2 ? act({ mirror, commit }) : commit());
     hook(mirror.assembly.kafka, { commits });
-    const stop = new AbortController();
-    const running = new TenantRun(mirror.parts).mirror(stop.signal);
     const complete = (): Set<string> =>
       new Set(
         mirror.events.flatMap((event) =>
           event.type === 'sync-ended' && event.outcome === 'complete' ? [event.collection] : [],
         ),
       );
-    try {
+    {
+      await using _ = mirror.run();
       await vi.waitFor(() => expect(complete()).toEqual(new Set(COLLECTIONS)), 60_000);
-    } finally {
-      stop.abort();
-      await running;
     }
     const failures = mirror.events.filter(({ type }) => type === 'session-failed');
     expect(failures).toMatchObject([{ error: { code: 'KAFKA_OUTCOME_UNKNOWN' } }]);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sendJson, serve } from '../../unit/hub/support/scripted-hub.ts';
 import { loggedChanges } from '../../oracle/absences.ts';
-import { openMirror, startTestHub } from '../support/mirror.ts';
+import { AN_HOUR, openMirror, startTestHub } from '../support/mirror.ts';
 
 const TWELVE_HOURS_MS = 43_200_000;
 type Row = Record<string, unknown>;
@@ -31,8 +31,7 @@ it('what is over before it was met is published by no night of new stamps, unles
   const { district, clock } = hub;
   const retire = (id: string): void => void district.patch('users', id, { status: 'tobedeleted' });
   const register = (id: string, fields: Parameters<typeof district.patch>[2] = {}): void => {
-    const times = { fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T09:00:00Z' };
-    district.registerAbsence({ student: district.ids('students').at(-1) ?? '', ...times, id });
+    district.registerAbsence({ student: district.ids('students').at(-1) ?? '', ...AN_HOUR, id });
     district.patch('absence-versions', id, fields);
   };
   for (const id of district.ids('users').slice(0, 3)) retire(id);

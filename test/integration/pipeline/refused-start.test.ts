@@ -1,15 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { topicSettings } from '../../../src/log/topic-settings.ts';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import { createTopic, deleteTopicsOf, settingsOf, withAdmin } from '../support/stack-kafka.ts';
 
 const DAY_MS = 86_400_000;
-const SETTINGS = {
-  'cleanup.policy': 'compact',
-  'delete.retention.ms': String(7 * DAY_MS),
-  'segment.ms': String(DAY_MS),
-  'max.compaction.lag.ms': String(DAY_MS),
-};
 
 let hub: ReferenceHub;
 let topicPrefix: string;
@@ -25,8 +20,12 @@ afterAll(() => hub.stop());
 
 const open = (): Promise<Mirror> => openMirror({ hub, topicPrefix, collections: ['users'] });
 
-async function createUsersTopic(changes: Partial<typeof SETTINGS>, numPartitions = 3): Promise<void> {
-  const configEntries = Object.entries({ ...SETTINGS, ...changes }).map(([name, value]) => ({ name, value }));
+/** `changes`: settings in which it is unlike the contract. */
+async function createUsersTopic(changes: Record<string, string>, numPartitions = 3): Promise<void> {
+  const configEntries = topicSettings('users').map(({ name, value }) => ({
+    name,
+    value: changes[name] ?? value,
+  }));
   await createTopic({ topic: `${topicPrefix}.north.users`, numPartitions, configEntries });
 }
 

@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from 'vitest';
-import { TenantRun } from '../../../src/worker/worker.ts';
 import { textIn } from '../support/rows.ts';
 import { absentStudents, dayKey } from '../../oracle/schedules.ts';
 import type { TopicRecord } from '../support/stack-kafka.ts';
@@ -183,29 +182,23 @@ describe('schedules of absent students', () => {
     });
     await mirror.full();
     mirror.asked();
-    const stop = new AbortController();
-    const ended = new TenantRun(mirror.parts).mirror(stop.signal);
+    await using _ = mirror.run();
     const shown = async (student: string): Promise<void> => {
       const absences = [...(await mirror.view('absences')).values()];
       expect(absences.map(({ value }) => value?.['student'] as object | null)).toContainEqual(
         expect.objectContaining({ sourcedId: student }),
       );
     };
-    try {
-      const absent = absentStudents(mirror.hub, mirror.window());
-      const [student = '', other = ''] = present(mirror);
-      register(mirror, student, THIS_DAY);
-      await vi.waitFor(
-        async () => expect(await mirror.scheduleDifferences([...absent, student])).toEqual([]),
-        60_000,
-      );
-      mirror.hub.faults.set('latency=600000@schedules');
-      for (const each of [other, student]) register(mirror, each, THIS_DAY);
-      await vi.waitFor(() => shown(other), 60_000);
-      expect(mirror.events.map(({ type }) => type)).not.toContain('session-failed');
-    } finally {
-      stop.abort();
-      await ended;
-    }
+    const absent = absentStudents(mirror.hub, mirror.window());
+    const [student = '', other = ''] = present(mirror);
+    register(mirror, student, THIS_DAY);
+    await vi.waitFor(
+      async () => expect(await mirror.scheduleDifferences([...absent, student])).toEqual([]),
+      60_000,
+    );
+    mirror.hub.faults.set('latency=600000@schedules');
+    for (const each of [other, student]) register(mirror, each, THIS_DAY);
+    await vi.waitFor(() => shown(other), 60_000);
+    expect(mirror.events.map(({ type }) => type)).not.toContain('session-failed');
   });
 });

@@ -1,10 +1,10 @@
 import { expect, it, vi } from 'vitest';
 import { sleep } from '../../../src/runtime.ts';
-import { TenantRun } from '../../../src/worker/worker.ts';
 import { openMirror } from '../support/mirror.ts';
 import { setTopicSettings, withAdmin } from '../support/stack-kafka.ts';
 
 const MINUTE_MS = 60_000;
+const { signal: NEVER } = new AbortController();
 
 it('a topic that somebody changes while the process runs is shown by status, metrics and log until it is as it was, and each key stays in its partition', async () => {
   await using mirror = await openMirror({
@@ -24,34 +24,28 @@ it('a topic that somebody changes while the process runs is shown by status, met
     await ready(0);
   };
   await mirror.full();
-  const stop = new AbortController();
-  const ended = new TenantRun(mirror.parts).mirror(stop.signal);
-  try {
-    await vi.waitFor(() => expect(mirror.events).toContainEqual({ type: 'session-opened' }), 20_000);
-    await setTopicSettings(topic, { 'segment.ms': '604800000' });
-    await shows('segment.ms is 604800000');
-    await setTopicSettings(topic, { 'segment.ms': '86400000' });
-    await vi.waitFor(() => expect(mirror.statusText()).not.toContain('segment.ms'), 30_000);
-    await ready(1);
+  await using _ = mirror.run();
+  await vi.waitFor(() => expect(mirror.events).toContainEqual({ type: 'session-opened' }), 20_000);
+  await setTopicSettings(topic, { 'segment.ms': '604800000' });
+  await shows('segment.ms is 604800000');
+  await setTopicSettings(topic, { 'segment.ms': '86400000' });
+  await vi.waitFor(() => expect(mirror.statusText()).not.toContain('segment.ms'), 30_000);
+  await ready(1);
 
-    await withAdmin((admin) => admin.createPartitions({ topicPartitions: [{ topic, count: 6 }] }));
-    await shows('it has 6 partitions, the configuration says 3');
-    expect(mirror.statusText()).toContain('rollcall topics recreate users --tenant north --yes');
-    expect(mirror.logLines.some((line) => line.includes('KAFKA_TOPIC_MISMATCH'))).toBe(true);
-    // A reader that counts the partitions must not change those that are written to.
-    const from = [{ topic: 'users', after: {} }] as const;
-    await mirror.parts.log.read({ from, onBatch: () => Promise.resolve(), signal: stop.signal });
-    const { district } = mirror.hub;
-    for (const id of district.ids('users')) district.patch('users', id, { givenName: 'Somebody Else' });
-    await vi.waitFor(async () => expect(await mirror.differences('users')).toEqual({}), {
-      timeout: 60_000,
-      interval: 500,
-    });
-    const records = await mirror.records('users');
-    expect(new Set(records.map(({ partition }) => partition))).toEqual(new Set([0, 1, 2]));
-    expect(mirror.events.map(({ type }) => type)).not.toContain('session-failed');
-  } finally {
-    stop.abort();
-    await ended;
-  }
+  await withAdmin((admin) => admin.createPartitions({ topicPartitions: [{ topic, count: 6 }] }));
+  await shows('it has 6 partitions, the configuration says 3');
+  expect(mirror.statusText()).toContain('rollcall topics recreate users --tenant north --yes');
+  expect(mirror.logLines.some((line) => line.includes('KAFKA_TOPIC_MISMATCH'))).toBe(true);
+  // A reader that counts the partitions must not change those that are written to.
+  const from = [{ topic: 'users', after: {} }] as const;
+  await mirror.parts.log.read({ from, onBatch: () => Promise.resolve(), signal: NEVER });
+  const { district } = mirror.hub;
+  for (const id of district.ids('users')) district.patch('users', id, { givenName: 'Somebody Else' });
+  await vi.waitFor(async () => expect(await mirror.differences('users')).toEqual({}), {
+    timeout: 60_000,
+    interval: 500,
+  });
+  const records = await mirror.records('users');
+  expect(new Set(records.map(({ partition }) => partition))).toEqual(new Set([0, 1, 2]));
+  expect(mirror.events.map(({ type }) => type)).not.toContain('session-failed');
 });

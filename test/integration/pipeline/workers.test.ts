@@ -26,14 +26,9 @@ afterAll(async () => {
 });
 
 function startWorker(): void {
-  const text = configTextOf(hub, topicPrefix, {
-    collections: ['users'],
-    tenant: { deltaEvery: '1s' },
-    settings: { kafka: { session: `${SESSION_MS}ms`, partitions: 1 } },
-  });
-  const { tenants, ...config } = JSON.parse(text) as { tenants: [object] };
-  const named = TENANTS.map((id) => ({ ...tenants[0], id }));
-  workers.push(startProcess(JSON.stringify({ ...config, tenants: named }), 'run'));
+  const settings = { kafka: { session: `${SESSION_MS}ms`, partitions: 1 } };
+  const mirrored = { collections: ['users'], tenant: { deltaEvery: '1s' }, settings };
+  workers.push(startProcess(configTextOf(hub, topicPrefix, mirrored, TENANTS), 'run'));
 }
 
 interface Board {

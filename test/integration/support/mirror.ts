@@ -18,6 +18,7 @@ import type { SyncResult } from '../../../src/sync/sync-result.ts';
 import type { StartedTenant } from '../../../src/session/tenant.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import { openSession, type TenantSession } from '../../../src/session/open-session.ts';
+import { TenantRun } from '../../../src/worker/worker.ts';
 import { syncOnce, type SyncOutcome } from './sync-once.ts';
 import {
   startReferenceHub,
@@ -66,6 +67,8 @@ export function halfADayAfter(ms: number): string {
 
 /** Tuesday in term: no test may depend on when it runs. */
 export const TERM_MORNING_MS = Date.parse('2026-03-10T09:30:00.000Z');
+/** The times of an absence of an hour on that day. */
+export const AN_HOUR = { fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T09:00:00Z' };
 
 export function startTestHub(options: ReferenceHubOptions = {}): Promise<ReferenceHub> {
   // With the numbers of a real county most rows of a test would be absences and results.
@@ -86,16 +89,16 @@ export function newTopicPrefix(): string {
   return `t${randomBytes(5).toString('hex')}`;
 }
 
-/** The configuration of one tenant, `north`, as text. */
+/** The configuration of one tenant, `north`, or of several that differ only in their ids, as text. */
 export function configTextOf(
   hub: Pick<ReferenceHub, 'baseUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>,
   topicPrefix: string,
   options: MirrorOptions = {},
+  ids: readonly string[] = ['north'],
 ): string {
   const stack = inject('stack');
   const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
   const tenant = {
-    id: 'north',
     hub: { baseUrl, tokenUrl, clientId, clientSecret, ...options.hubSettings },
     collections: options.collections ?? 'all',
     afterschools: options.afterschools ?? [],
@@ -105,7 +108,7 @@ export function configTextOf(
   const { kafka, ...settings } = options.settings ?? {};
   const { kafkaBrokers: brokers, replicationFactor } = stack;
   return JSON.stringify({
-    tenants: [tenant],
+    tenants: ids.map((id) => ({ id, ...tenant })),
     kafka: { brokers, replicationFactor, topicPrefix, ...(kafka as Json | undefined) },
     registry: { url: stack.registryUrl },
     ...(options.inMemory === true ? {} : { redis: { url: stack.redisUrl, keyPrefix: topicPrefix } }),
@@ -189,7 +192,7 @@ class RunningMirror {
     return session;
   }
 
-  /** The parts of the session, for a `TenantRun` of the test itself. */
+  /** The parts of the session. */
   get parts(): Tenant {
     const { tenant } = this.#open;
     return { ...tenant, ...this.#options.parts?.(tenant) };
@@ -214,6 +217,18 @@ class RunningMirror {
     await this.#opened?.tenant[Symbol.asyncDispose]();
     await this.#opened?.assembly[Symbol.asyncDispose]();
     this.#opened = null;
+  }
+
+  /** Mirrors the tenant as `rollcall run` does, until it is disposed of. */
+  run(): AsyncDisposable & { readonly tenant: TenantRun } {
+    const stop = new AbortController();
+    const tenant = new TenantRun(this.parts);
+    const ended = tenant.mirror(stop.signal);
+    const end = async (): Promise<void> => {
+      stop.abort();
+      await ended;
+    };
+    return { tenant, [Symbol.asyncDispose]: end };
   }
 
   /** Closes everything and begins again, as a restarted process does. Events and log go on. */
