@@ -1,6 +1,13 @@
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { recordHistory, type HubState, type HubStates, type Row } from './history.ts';
-import { compactedView, doubledRecords, where, type OrderOptions, type TopicRecord } from './rows.ts';
+import {
+  compactedView,
+  doubledRecords,
+  isNothing,
+  where,
+  type OrderOptions,
+  type TopicRecord,
+} from './rows.ts';
 
 /* Checks `absences` and `absence-changes` by the contract alone (spec 3; invariants 6 and 11). */
 
@@ -407,10 +414,6 @@ function isCurrent(row: Row | null): boolean {
 /** Spec 2.2: a time is "absent or empty otherwise". */
 function isText(value: unknown): boolean {
   return !isNothing(value) && value !== '';
-}
-
-function isNothing(value: unknown): boolean {
-  return value === null || value === undefined;
 }
 
 function studentIn(version: unknown): string | null {

@@ -84,6 +84,6 @@ function hasSameContent(one: unknown, other: unknown): boolean {
   return Object.keys(here).every(isSame) && Object.keys(there).every((name) => name in here || isSame(name));
 }
 
-function own(row: Row, name: string): unknown {
+export function own(row: Row, name: string): unknown {
   return Object.hasOwn(row, name) ? row[name] : undefined;
 }

@@ -1,5 +1,5 @@
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
-import type { HubState, HubStates, Row } from './history.ts';
+import { own, type HubState, type HubStates, type Row } from './history.ts';
 
 /*
  * Compares topics of rows with the hub by the contract alone: known fields typed, the rest as JSON text in
@@ -274,11 +274,7 @@ function differenceOf(
   return sameScalar(hub, topic) ? null : difference('differs');
 }
 
-function own(row: Row, name: string): unknown {
-  return Object.hasOwn(row, name) ? row[name] : undefined;
-}
-
-function isNothing(value: unknown): boolean {
+export function isNothing(value: unknown): boolean {
   return value === null || value === undefined;
 }
 

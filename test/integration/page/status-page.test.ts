@@ -7,7 +7,7 @@ import { type CollectionName } from '../../../src/model/collections.ts';
 import type { Board } from '../../../src/telemetry/board.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { IS_FULL } from '../../run/rounds.ts';
-import { boardOf, caughtUp, loaded } from '../../unit/telemetry/support/board-of.ts';
+import { boardOf, caughtUp, loaded, withheldIn } from '../../unit/telemetry/support/board-of.ts';
 import { fiveProcesses } from '../../unit/telemetry/support/five-processes.ts';
 import { launchChromium, violationsOn } from './browser.ts';
 
@@ -47,11 +47,8 @@ async function open(
   return page;
 }
 
-/** The progress of a collection whose missing rows the guard holds. */
-function withheld(collection: CollectionName, rowsWithheld: number) {
-  const deletions = { settledBy: 'p', day: '', removed: 0, heldSinceMs: 1, why: null };
-  return { ...loaded(collection, Date.now()), rowsWithheld, deletions };
-}
+const withheld = (collection: CollectionName, rows: number) =>
+  caughtUp(collection, withheldIn(collection, rows, { nowMs: Date.now() }));
 
 async function expectSound(page: Page, width: number): Promise<void> {
   expect(await violationsOn(page)).toEqual([]);
@@ -93,7 +90,7 @@ describe.skipIf(browser === undefined)('the status page of one tenant, in Chromi
     Object.assign(stats, { rowsSeen: 9_800, totalAtStart: 21_430 });
     emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
     emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_800) });
-    emit(caughtUp('enrollments', withheld('enrollments', 312)));
+    emit(withheld('enrollments', 312));
     board.report('hub', { why: 'no answer', remedy: 'See rollcall check.' });
     await page.waitForSelector('progress');
     expect(await page.evaluate('document.activeElement.className')).toBe('scroll');
@@ -159,8 +156,8 @@ describe.skipIf(browser === undefined || !IS_FULL)(
     const world = await fiveProcesses(Date.now(), 500);
     const note = (process: number, tenant: string, event: Parameters<Board['note']>[1]): void =>
       void world.boards[process]?.board.note(tenant, event);
-    note(4, 't499', caughtUp('users', withheld('users', 7)));
-    note(0, 't250', caughtUp('users', withheld('users', 7)));
+    note(4, 't499', withheld('users', 7));
+    note(0, 't250', withheld('users', 7));
     for (const id of ['t301', 't306', 't311']) note(1, id, caughtUp('results', null));
     await world.announce();
     const url = await serve(world.board);
@@ -194,7 +191,7 @@ describe.skipIf(browser === undefined || !IS_FULL)(
       );
       const commands = await page.textContent('[data-key=t499] .commands');
       expect(commands).toContain('rollcall deletes list --tenant t499');
-      note(0, 't100', caughtUp('users', withheld('users', 7)));
+      note(0, 't100', withheld('users', 7));
       await page.waitForSelector('main > [data-key=t100]:first-child');
       expect(await page.evaluate('document.querySelector("[data-key=t499]").open')).toBe(true);
       expect(await page.evaluate('document.querySelectorAll("details[open]").length')).toBe(1);

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { RecordCheck } from '../../../src/audit/record-check.ts';
+import { changeHeaders } from '../../../src/core/cloud-events.ts';
 import { frame } from '../../../src/log/framing.ts';
 import { UndecodableRecord } from '../../../src/log/registry-errors.ts';
 
@@ -14,13 +15,8 @@ it('a record is sound however many under its schema id are of a schema that the 
     decode: (framed) =>
       framed.equals(READABLE) ? Promise.resolve({}) : Promise.reject(new UndecodableRecord('', 'misfit')),
   });
-  const headers = {
-    ce_specversion: '1.0',
-    ce_source: '/rollcall/t/users',
-    ce_id: 'tx-0',
-    ce_type: 'rollcall.users.updated',
-    'content-type': 'application/avro',
-  };
+  const change = { tenantId: 't', id: 'tx-0', modifiedAtMs: null, hash: null } as const;
+  const headers = changeHeaders({ ...change, topic: 'users', kind: 'updated' });
   const at = { topic: 'users', partition: 0, offset: 0, key: 'a', mapping: null } as const;
   const isSound = async (value: Buffer): Promise<boolean> =>
     (await check.check({ ...at, value, hash: Buffer.alloc(16), headers: () => headers })).isSound;

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { PageMemory } from '../../../src/core/pages/page-memory.ts';
 import type { HubSettings } from '../../../src/hub/hub.ts';
@@ -7,6 +6,7 @@ import { WAITING_ANSWERS } from '../../../src/hub/prefetch-known-pages.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import type { HubPage } from '../../../src/hub/hub.ts';
 import { sendJson, testHub } from './support/scripted-hub.ts';
+import { turns } from './support/turns.ts';
 
 const PAGE_ROWS = 3;
 const PAGES = 8;
@@ -133,7 +133,7 @@ describe('a full scan that knows the pages of the last one', () => {
     WAITING_ANSWERS.left = -1_000_000;
     test.answerOne();
     await first.promise;
-    for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+    await turns(50);
     expect(test.data()).toHaveLength(PAGES + 4);
     test.release();
     expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES });

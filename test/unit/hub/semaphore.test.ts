@@ -1,13 +1,9 @@
 import * as fc from 'fast-check';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Semaphore, Turns } from '../../../src/hub/semaphore.ts';
+import { turns } from './support/turns.ts';
 
 const never = new AbortController().signal;
-
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await nextTurn();
-}
 
 describe('a semaphore', () => {
   it('gives a released permit to whoever waits, not to whoever asks without waiting', async () => {

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kafka, KafkaMessage } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readStretches } from '../../../src/log/kafka-reader.ts';
+import { turns } from '../hub/support/turns.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -84,11 +84,6 @@ it('reading up to an end stops at the stable end while others keep committing be
   }
   expect(seen.isOver).toBe(true);
 });
-
-/** They take no time to speak of. */
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await nextTurn();
-}
 
 describe('attempts to read', () => {
   const begin = (signal = new AbortController().signal) => {

@@ -4,10 +4,9 @@ import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { frame } from '../../../src/log/framing.ts';
 import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
 import { Registry } from '../../../src/log/registry.ts';
-import { readSchemaFiles } from '../../../src/log/schema-files.ts';
+import { schemaOf } from '../core/support/rows.ts';
 import { sendJson, serve } from '../hub/support/scripted-hub.ts';
 
-const SCHEMAS = readSchemaFiles();
 const PROGRESS = schemaOf('progress');
 const ORGS = schemaOf('orgs');
 const ASK_AGAIN_AFTER_MS = 30_001;
@@ -16,12 +15,6 @@ const open: AsyncDisposable[] = [];
 afterEach(async () => {
   for (const server of open.splice(0)) await server[Symbol.asyncDispose]();
 });
-
-function schemaOf(name: 'progress' | 'orgs') {
-  const file = SCHEMAS.get(name);
-  if (file === undefined) throw new Error(name);
-  return file.schema;
-}
 
 /** Starts a registry that can be made to lie. */
 async function startRegistry() {

@@ -86,8 +86,17 @@ function worker(sessionMs = SESSION_MS) {
       ...(JSON.parse(String(groupProtocols[0]?.metadata)) as { holds: string[]; knows: string[] }),
     }));
   const claims = () => metadata().map(({ memberId, holds }) => [memberId, holds]);
-  return { coordinator, cluster, told, group, configured, metadata, claims };
+  /** Its next join makes it the leader of these members. */
+  const leads = (...members: Joined['members']) =>
+    coordinator.joinGroup.mockResolvedValueOnce({ memberId: 'me', leaderId: 'me', generationId: 1, members });
+  return { coordinator, cluster, told, group, configured, metadata, claims, leads };
 }
+
+/** A member with the tenants that it holds and knows. */
+const member = (memberId: string, holds: string[] = [], knows: string[] = ['t0', 't1', 't2']) => ({
+  memberId,
+  memberMetadata: Buffer.from(JSON.stringify({ holds, knows, revision: 'one' })),
+});
 
 async function joinedWorker() {
   const made = worker();
@@ -168,10 +177,8 @@ describe('the lease of a worker', () => {
   });
 
   it('of one that was alone is over, too, once another one joins and it cannot', async () => {
-    const { coordinator, told } = worker();
-    const alone = { memberId: 'me', leaderId: 'me', generationId: 1 };
-    const members = [{ memberId: 'me', memberMetadata: Buffer.from('{"holds":[]}') }];
-    coordinator.joinGroup.mockResolvedValueOnce({ ...alone, members });
+    const { coordinator, told, leads } = worker();
+    leads(member('me'));
     coordinator.heartbeat.mockResolvedValueOnce().mockRejectedValueOnce(refused('REBALANCE_IN_PROGRESS'));
     coordinator.joinGroup.mockRejectedValue(refused('GROUP_COORDINATOR_NOT_AVAILABLE'));
     await vi.advanceTimersByTimeAsync(2_000 + 2 * SESSION_MS + GRACE_MS);
@@ -212,14 +219,8 @@ describe('a worker', () => {
   });
 
   it('that is alone keeps its tenants without the right to the group, and says so until it has it again', async () => {
-    const { coordinator, cluster, told } = worker();
-    const members = [{ memberId: 'me', memberMetadata: Buffer.from('{"holds":[],"knows":["t0","t1"]}') }];
-    coordinator.joinGroup.mockResolvedValueOnce({
-      memberId: 'me',
-      leaderId: 'me',
-      generationId: 1,
-      members,
-    });
+    const { coordinator, cluster, told, leads } = worker();
+    leads(member('me'));
     await vi.advanceTimersByTimeAsync(0);
     const found = cluster.findGroupCoordinator.getMockImplementation();
     cluster.findGroupCoordinator.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
@@ -298,20 +299,8 @@ describe('a worker', () => {
   });
 
   it('that leads shares the tenants that anybody knows, and says which were held elsewhere', async () => {
-    const { coordinator } = worker();
-    const claim = (memberId: string, holds: string[], knows: string[]) => ({
-      memberId,
-      memberMetadata: Buffer.from(JSON.stringify({ holds, knows, revision: 'one' })),
-    });
-    coordinator.joinGroup.mockResolvedValueOnce({
-      memberId: 'me',
-      leaderId: 'me',
-      generationId: 1,
-      members: [
-        claim('me', [], ['t0', 't1', 't2']),
-        claim('other', ['t0', 't1', 'theirs', 'gone'], ['t0', 't1', 'theirs']),
-      ],
-    });
+    const { coordinator, leads } = worker();
+    leads(member('me'), member('other', ['t0', 't1', 'theirs', 'gone'], ['t0', 't1', 'theirs']));
     await vi.advanceTimersByTimeAsync(0);
     const given = coordinator.syncGroup.mock.calls[0]?.[0].groupAssignment.map(
       ({ memberId, memberAssignment }) => [memberId, JSON.parse(String(memberAssignment)) as object],

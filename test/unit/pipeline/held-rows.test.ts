@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { DeletionEvent } from '../../../src/core/pipeline-events.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
-import { loaded } from '../telemetry/support/board-of.ts';
+import { withheldIn } from '../telemetry/support/board-of.ts';
 import { MadeHub } from './support/made-hub.ts';
 
 const { signal } = new AbortController();
@@ -33,8 +33,7 @@ it.each([
 ])(
   'of %i rows missing at the last full sync the one still missing is listed, with the reason of now: %s',
   async (rowsWithheld, why) => {
-    const deletions = { settledBy: 's', day: '', removed: 0, heldSinceMs: 1, why: WHY };
-    const progress = new Map([['users', { ...loaded('users', 0), rowsWithheld, deletions }]] as const);
+    const progress = new Map([['users', withheldIn('users', rowsWithheld, { why: WHY })]] as const);
     const keys = new Map([['row', { sinceMs: 1, times: 2 }]]);
     const remembered = { syncId: 's', confirmAtMs: null, confirmsAll: false, keys };
     const { collections } = await readWaiting({ missing: () => Promise.resolve(remembered) }, progress);

@@ -14,6 +14,14 @@ function loaded(): MadeHub {
   return hub;
 }
 
+/** The same, once a first full sync has published all. */
+async function synced() {
+  const hub = loaded();
+  const parts = await hub.session();
+  await runSync(parts, 'FULL', { signal });
+  return { hub, parts };
+}
+
 it('the watermark of a sync of several scans is by the earliest page, whichever scan was read first', async () => {
   const hub = new MadeHub(100);
   const { nowMs } = hub;
@@ -76,9 +84,7 @@ it.each([
 });
 
 it('a full sync that brings a row without an id counts no miss, since it may be any', async () => {
-  const hub = loaded();
-  const parts = await hub.session();
-  await runSync(parts, 'FULL', { signal });
+  const { hub, parts } = await synced();
   hub.rows = new Map([...hub.rows].slice(1));
   hub.put('', 1, { isReadable: false });
   const nothing = { short: null, stats: { rowsRemoved: 0 } };
@@ -90,9 +96,7 @@ it('a full sync that brings a row without an id counts no miss, since it may be 
 });
 
 it('a complete full sync counts each key of the topic, as found at the hub or as not found', async () => {
-  const hub = loaded();
-  const parts = await hub.session();
-  await runSync(parts, 'FULL', { signal });
+  const { hub, parts } = await synced();
   hub.rows = new Map([...hub.rows].slice(1));
   // A key whose row becomes unreadable keeps its value; an unreadable row that is new has no key.
   for (const id of ['u1', 'new']) hub.put(id, 2, { isReadable: false });
@@ -105,9 +109,7 @@ it('a complete full sync counts each key of the topic, as found at the hub or as
 });
 
 it('rows that come back older than they were published are counted, as from a replica that lags', async () => {
-  const hub = loaded();
-  const parts = await hub.session();
-  await runSync(parts, 'FULL', { signal });
+  const { hub, parts } = await synced();
   const older: number[] = [];
   for (const [version, modifiedAtMs] of [
     [2, hub.nowMs + 2],

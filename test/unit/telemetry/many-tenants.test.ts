@@ -3,7 +3,7 @@ import { overviewOf, type TenantState } from '../../../src/core/health/tenant-st
 import type { ReadHeartbeats } from '../../../src/core/health/tenant-facts.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { COLLECTIONS } from '../../../src/model/collections.ts';
-import { caughtUp, configOf, loaded } from './support/board-of.ts';
+import { caughtUp, configOf, withheldIn } from './support/board-of.ts';
 import { fiveProcesses } from './support/five-processes.ts';
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
@@ -79,9 +79,7 @@ describe('the tenants of five processes, seen from one', () => {
 
   it('show a decision of another process first, and a tenant that no process, a command or another version has', async () => {
     const { boards, shown, coordination, announce, passes } = await fiveProcesses(START_MS);
-    const deletions = { settledBy: 'p', day: '', removed: 0, heldSinceMs: 1, why: null };
-    const withheld = { ...loaded('users', START_MS), rowsWithheld: 7, deletions };
-    boards[4]?.board.note('t019', caughtUp('users', withheld));
+    boards[4]?.board.note('t019', caughtUp('users', withheldIn('users', 7, { nowMs: START_MS })));
     await announce();
     const [first, , third] = await coordination.livingOwners(['t001', 't002', 't003']);
     await coordination.withdraw('t001', first?.owner ?? '');

@@ -8,7 +8,7 @@ import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
 import { Board } from '../../../src/telemetry/board.ts';
-import { boardOf, caughtUp, configOf, loaded, syncEnded } from './support/board-of.ts';
+import { boardOf, caughtUp, configOf, loaded, syncEnded, withheldIn } from './support/board-of.ts';
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE_MS = 60_000;
@@ -99,26 +99,15 @@ const refused = (collection: 'users' | 'orgs'): PipelineEvent => ({
 });
 const timeout = new RollcallError('HUB_TIMEOUT', 'No answer', { remedy: 'Wait.' });
 const timedOut = { ...refused('users'), error: timeout } as PipelineEvent;
-const manyRejects = (): PipelineEvent => {
-  const progress = loaded('users', START_MS);
-  const full = { syncId: 'p1', startedAtMs: START_MS, offsets: {}, rowsWithheld: 0 };
-  const found = { rows: 148, rowsNotFound: 0, rowsWithoutId: 0, rowsRejected: 62 };
-  const lastCompleteFull = { ...full, ...found };
-  return { ...syncEnded(sync('INCREMENTAL')), rejects: 62, progress: { ...progress, lastCompleteFull } };
-};
+const manyRejects = syncEnded({
+  ...sync('INCREMENTAL'),
+  rejects: 62,
+  progress: loaded('users', START_MS, { rows: 148, rowsRejected: 62 }),
+});
 const inconclusive = { outcome: 'inconclusive', why: '190 of 250 rows came' } as const;
 const short = { rows: 190, total: 250, repeated: 0 };
-const withheld = (rowsWithheld: number, heldSinceMs: number | null) => {
-  const deletions = {
-    settledBy: 'p1',
-    day: '2026-11-20',
-    removed: 0,
-    why: null,
-    heldSinceMs,
-  };
-  const progress = { ...loaded('users', START_MS), rowsWithheld, deletions };
-  return syncEnded({ ...sync('FULL'), progress });
-};
+const withheld = (rows: number, heldSinceMs: number | null) =>
+  syncEnded({ ...sync('FULL'), progress: withheldIn('users', rows, { nowMs: START_MS, heldSinceMs }) });
 const starts = (mode: SyncMode) => ({ type: 'sync-started', collection: 'users', mode }) as const;
 const waits = { type: 'full-sync-waits', collection: 'users' } as const;
 const NONE = { stale: 0, over: 0, repeated: 0, rejected: 0, withoutId: 0 };
@@ -235,7 +224,7 @@ describe('one health, asked in five ways', () => {
     ],
     [
       'a collection many of whose rows cannot be read is marked, and leaves the process ready',
-      [[manyRejects()], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read'],
+      [[manyRejects], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read'],
     ],
     [
       'a sync in progress has the rows seen and expected, and is over when a full sync of some scopes ends, although its record is that of an incremental one',

@@ -200,16 +200,11 @@ it('a confirming sync that is not owed runs only where a hold, which has ended, 
 });
 
 it('a pull syncs what is held, and its parents, before the others, whose removals wait for it', async () => {
-  const runner = (given: { parents?: 'classes'; isHeld?: true } = {}) => {
-    const progress = { deletions: { heldSinceMs: given.isHeld === true ? 1 : null } } as Progress;
-    return { parents: given.parents, progress };
-  };
-  const nested = { parents: 'classes' } as const;
   const begun = async (...held: CollectionName[]) => {
     const names = ['users', 'class-students', 'classes', 'orgs'] as const;
     const runners = names.map((name) => {
-      const isHeld = held.includes(name) ? ({ isHeld: true } as const) : {};
-      return [name, runner({ ...(name === 'class-students' ? nested : {}), ...isHeld })] as const;
+      const progress = { deletions: { heldSinceMs: held.includes(name) ? 1 : null } } as Progress;
+      return [name, { parents: name === 'class-students' ? 'classes' : undefined, progress }] as const;
     });
     const order: string[] = [];
     const task = async (name: CollectionName) => {

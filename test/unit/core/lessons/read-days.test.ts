@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { createRowReader } from '../../../../src/core/row-reader.ts';
 import { DayReader, type DaySchedule, type StudentDays } from '../../../../src/core/lessons/read-days.ts';
 import { createValueCodec } from '../../../../src/core/value-codec.ts';
-import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
 import { DEFAULT_LESSON_FIELDS } from '../support/lesson-fields.ts';
+import { schemaOf } from '../support/rows.ts';
 
 type DayReaderOptions = ConstructorParameters<typeof DayReader>[0];
 
@@ -79,8 +79,7 @@ it('a lesson that two pages give appears once, unless its content differs', () =
 });
 
 it('the value of a day of lessons fits its schema and keeps the complete lesson', () => {
-  const schema = readSchemaFiles().get('schedules')?.schema;
-  if (schema === undefined) throw new Error('no schema');
+  const schema = schemaOf('schedules');
   const own = { title: 'Norsk', rooms: ['R'], cancelled: false };
   const reference = { sourcedId: 'k', type: 'class', href: 'h' };
   const teachers = [{ href: 'https://h/users/t', sourcedId: 't', type: 'user' }];

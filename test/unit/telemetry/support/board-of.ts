@@ -1,12 +1,13 @@
 import { Registry } from 'prom-client';
 import { ConfigFile } from '../../../../src/config/config-file.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
-import type { Progress } from '../../../../src/model/progress.ts';
+import type { DeletionState, LastCompleteFull, Progress } from '../../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../../src/core/pipeline-events.ts';
 import { newSyncStats } from '../../../../src/core/sync-stats.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
 import { Board } from '../../../../src/telemetry/board.ts';
 import { jsonWith, tenantOf } from '../../config/config-text.ts';
+import { madeProgress } from '../../core/support/progress.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -78,33 +79,32 @@ export function syncEnded(given: Partial<SyncEnded> = {}): SyncEnded {
   };
 }
 
-export function loaded(collection: CollectionName, nowMs: number): Progress {
-  return {
+/** The progress of a collection some minutes after its last complete full sync; `full`: what differs of that one. */
+export function loaded(
+  collection: CollectionName,
+  nowMs: number,
+  full: Partial<LastCompleteFull> = {},
+): Progress {
+  const others = { rowsNotFound: 0, rowsRejected: 0, rowsWithoutId: 0, rowsWithheld: 0 };
+  const began = { syncId: 'p1', startedAtMs: nowMs - 60 * MINUTE_MS, offsets: {} };
+  return madeProgress({
     collection,
     sequence: 2,
-    transactionId: 't2',
-    syncId: 'p2',
     mode: 'INCREMENTAL',
-    complete: true,
     startedAtMs: nowMs - MINUTE_MS,
     rowsSeen: 3,
     rowsPublished: 2,
-    rowsRejected: 0,
-    rowsRemoved: 0,
-    rowsWithheld: 0,
-    totalAtStart: null,
-    totalAtEnd: null,
     watermarkMs: nowMs - 6 * MINUTE_MS,
-    offsets: {},
-    lastCompleteFull: {
-      syncId: 'p1',
-      startedAtMs: nowMs - 60 * MINUTE_MS,
-      offsets: {},
-      rows: 10,
-      rowsNotFound: 0,
-      rowsRejected: 0,
-      rowsWithoutId: 0,
-      rowsWithheld: 0,
-    },
-  };
+    lastCompleteFull: { ...began, rows: 10, ...others, ...full },
+  });
+}
+
+/** The progress of a collection of whose rows some are missing, by default held. */
+export function withheldIn(
+  collection: CollectionName,
+  rowsWithheld: number,
+  { nowMs = 0, ...given }: Partial<DeletionState> & { nowMs?: number } = {},
+): Progress {
+  const deletions = { settledBy: 's', day: '', removed: 0, heldSinceMs: 1, why: null, ...given };
+  return { ...loaded(collection, nowMs), rowsWithheld, deletions };
 }
