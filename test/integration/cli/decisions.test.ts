@@ -171,15 +171,6 @@ it('a hub without absences is mirrored: pull exits with 0 each time and says wha
   expect((await shows(0, says, config)).stdout).toMatch(/absence-changes .* not offered/);
 });
 
-it('pull ends with 1 where the hub answers 404 for a collection that was loaded', async () => {
-  await using other = await startTestTenant();
-  await other.full('orgs');
-  other.hub.faults.set('not-offered@orgs');
-  const pull = await say('pull', other.config);
-  expect([pull.code, pull.stderr]).toEqual([1, expect.stringContaining('✗ orgs: ')]);
-  expect(pull.stdout).toMatch(/orgs +failed/);
-});
-
 it('pull --full ends with 0 where all withheld rows are back, and removes what waited for them', async () => {
   await using other = await startTestTenant();
   const { district, faults } = other.hub;

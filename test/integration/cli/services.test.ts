@@ -67,7 +67,7 @@ it('a service that fails while a process mirrors is named everywhere with its re
   await run.stop();
 });
 
-it('a loaded collection that the hub no longer has is marked everywhere until it is back, and the process stays ready', async () => {
+it('a loaded collection that the hub no longer has fails a pull and is marked; the process stays ready', async () => {
   await using tenant = await startTestTenant();
   const config = tenant.configWith({ tenant: { deltaEvery: '2s' } });
   await using run = startRollcall(config, 'run');
@@ -80,6 +80,9 @@ it('a loaded collection that the hub no longer has is marked everywhere until it
   await isShown(0, /all well/, /^ {2}courses /m);
   tenant.hub.faults.set('status=404@courses');
   await isShown(1, /collection: courses: .*\(HUB_NOT_OFFERED\), for \d+ s$/m, /^✗ courses .* fails /m);
+  const pull = await rollcall(config, 'pull');
+  expect([pull.code, pull.stderr]).toEqual([1, expect.stringContaining('✗ courses: ')]);
+  expect(pull.stdout).toMatch(/courses +failed/);
   const readyz = await run.get('/readyz');
   expect([readyz.status, await readyz.text()]).toEqual([200, expect.stringContaining('"part":"collection"')]);
   const marked = /^rollcall_collection_in_trouble\{tenant="north",collection="(\w+)"\} 1$/gm;

@@ -69,10 +69,6 @@ it('class-students have the sorted students of each class, over several pages, a
     ].toSorted(),
   );
   expect(await mirror.differences('class-students')).toEqual({});
-  // No path has this id.
-  district.put('classes', { sourcedId: '.', title: '.' });
-  await mirror.full();
-  expect([...(await mirror.view('rejects')).keys()]).toEqual(['class-students|.']);
 });
 
 it('afterschool-users have percent-encoded keys of two parts, though one afterschool is not found or answers with an empty list; one that the configuration names later is loaded, and one that it names no longer has missing rows', async () => {

@@ -75,9 +75,12 @@ describe('a failure that may pass', () => {
     expect(await exchange([busy, PAGE])).toMatchObject({ ids: ['a'], sleeps: [pauseMs], tokens: [{}] });
   });
 
-  it('of a rate limit that lasts names the setting that limits requests', async () => {
-    const remedy = says('hub.maxConcurrentRequests');
-    expect(await exchange([answer(429)], once)).toMatchObject({ error: { remedy } });
+  it.each([
+    ['a rate limit', answer(429), 'HTTP 429', 'hub.maxConcurrentRequests'],
+    ['a time-out', () => undefined, 'within 0.5 s', 'raise hub.requestTimeout'],
+  ])('and lasts names the setting to look at: %s', async (_, script, message, remedy) => {
+    const { error } = await exchange([script], { ...once, requestTimeoutMs: 500 });
+    expect(error).toMatchObject({ message: says(message), remedy: says(remedy) });
   });
 
   it('is not waited for when the signal aborts', async () => {
@@ -188,12 +191,6 @@ describe('an answer', () => {
       expect(seen.limits).toEqual(limits);
     },
   );
-
-  it('has as long as hub.requestTimeout says, and the error names it', async () => {
-    const { error } = await exchange([() => undefined], { ...once, requestTimeoutMs: 500 });
-    const remedy = says('raise hub.requestTimeout');
-    expect(error).toMatchObject({ code: 'HUB_TIMEOUT', message: says('within 0.5 s'), remedy });
-  });
 
   it('that comes too late does not make pages smaller than 50 rows', async () => {
     const { limits } = await exchange([answer(504)], { pageSize: 120 });
