@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { describeError } from '../../src/errors.ts';
 import { splitCompositeKey } from '../../src/model/keys.ts';
 
-it('an unforeseen error is described by its class, and the function and file where it arose, without its message', async () => {
+it('an unforeseen error is described by its class, function and file, without its message', async () => {
   const unforeseen = await Promise.resolve(17 as unknown as string)
     .then(splitCompositeKey)
     .catch((error: unknown) => error);

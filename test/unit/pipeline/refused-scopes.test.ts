@@ -93,7 +93,7 @@ it.each([
   },
 );
 
-it('an afterschool that cannot be read keeps no reject of another, nor has rows of another taken for another tenant’s', async () => {
+it('an afterschool that cannot be read keeps no reject of another, and makes none of its rows foreign', async () => {
   await using bench = await openBench('afterschool-users');
   bench.unreadable.add('x02-a');
   await bench.sync('FULL');
@@ -120,7 +120,7 @@ it('an afterschool that can be read again brings its changes with the next incre
   expect(bench.view('rejects')).toEqual({});
 });
 
-it('classes that answer 500, or whose id fits in no address, leave the others and the hub’s circuit alone', async () => {
+it('classes that answer 500, or whose id fits in no address, leave the others and the circuit alone', async () => {
   await using bench = await openBench('class-students', '.');
   bench.refused.set('x03', 500).set('x04', 500);
   expect(await bench.sync('FULL')).toMatchObject({ kind: 'complete' });

@@ -112,7 +112,7 @@ it('rows that complete full syncs miss stay as they were while a sync does not c
   expect(next(failed, gone)).toMatchObject({ remove: ['gone'], removedToday: 1, wait: new Map() });
 });
 
-it('rows that complete full syncs miss say why they are held now, with the removals of the day, and since when; those that are approved are counted', () => {
+it('rows that complete full syncs miss say why and since when they are held; approved ones are counted', () => {
   const held = next(null, { missed: keys(3), removedToday: 3, known: 97 });
   expect(held.why).toContain('6 of 100 rows today');
   expect(held.holdBegins).toBe(true);
