@@ -77,18 +77,18 @@ function problemsOfMisses(world: TenantWorld, removal: Removal): string[] {
   // No scan speaks for a class that is gone, or for an afterschool that is not named.
   if (collection === 'class-students' || !isNamed(world, { topic: collection, key }, by)) return [];
   const [scope, id] = scopeOf(collection, key);
-  // A page after which the session that read it committed nothing was not taken in.
+  // A page counts as taken in once the session that read it has committed twice: the first commit may have begun before.
   const isDecided = ({ atMs: shownMs, to }: Shown): boolean =>
     shownMs <= atMs - DECIDED_BEFORE_MS &&
     broker.transactions
       .slice(0, transaction)
-      .some(
+      .filter(
         ({ progress, by: writer, committedAtMs }) =>
           progress.collection === collection &&
           committedAtMs > shownMs &&
           writer === to &&
           !(world.failures.get(writer) ?? []).some((each) => shownMs <= each && each < committedAtMs),
-      );
+      ).length >= 2;
   const shownMs = shownAt(world, collection, key).findLast(isDecided)?.atMs ?? 0;
   const scans = scansOf(world, collection, scope, atMs).filter(
     ({ endedAtMs, ids }) => endedAtMs > shownMs && !ids.has(id),
