@@ -118,7 +118,9 @@ async function confirmMissing(
   const found =
     rows > 0
       ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time`
-      : `fewer rows of ${names.join(', ')} came than the hub counts`;
+      : owed.some(({ short }) => short !== null)
+        ? `fewer rows of ${names.join(', ')} came than the hub counts`
+        : `the hub did not answer for all of ${names.join(', ')}`;
   const waits = waitMs <= LONGEST_WAIT_MS;
   const how = waits ? 'waiting for the full sync that confirms it' : 'a later full sync confirms it';
   output.note(`${tenantId}: ${found}; ${how} (in ${formatDuration(waitMs)})`);
@@ -129,10 +131,18 @@ async function confirmMissing(
   const confirmed = await asOwner(assembly, { ...options, request: PULL, parameters });
   return outcomes.map((first) => {
     const last = confirmed.find(({ collection }) => collection === first.collection);
-    if (last === undefined) return first;
-    const [created, updated] = [first.created + last.created, first.updated + last.updated];
-    const { mode, seen, rejected, rejectReasons, nameless } = first;
-    const sums = { created, updated, removed: first.removed + last.removed };
-    return { ...last, mode, seen, rejected, rejectReasons, nameless, ...sums };
+    return last === undefined ? first : withConfirming(first, last);
   });
+}
+
+/** The outcome of a full sync and of the one that confirmed it. */
+export function withConfirming(first: PullOutcome, last: PullOutcome): PullOutcome {
+  const [created, updated] = [first.created + last.created, first.updated + last.updated];
+  const { mode, seen, rejected, rejectReasons, nameless } = first;
+  const sums = { created, updated, removed: first.removed + last.removed };
+  const both = { ...last, mode, seen, rejected, rejectReasons, nameless, ...sums };
+  // A confirming sync of some scopes says nothing about those that were in doubt.
+  const isInDoubt = first.outcome !== 'complete' && last.mode !== 'FULL';
+  const { outcome, why, remedy } = first;
+  return isInDoubt ? { ...both, outcome, why, remedy } : both;
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { TenantConfig } from '../config.ts';
 import type { CollectionStatus } from '../core/health/collection-status.ts';
-import { heardOf, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
+import { heardOf, isInTrouble, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
 import type { Heard, TenantStatus } from '../core/health/tenant-status.ts';
 import { explainLate } from '../core/watermark.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
@@ -81,7 +81,7 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
     tenants: shown,
   });
   return exitCode({
-    hasFailed: tenants.some(({ state }) => state === 'in-trouble'),
+    hasFailed: tenants.some(isInTrouble),
     needsPerson: tenants.some((each) => each.needsPerson),
   });
 }

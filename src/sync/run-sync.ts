@@ -388,16 +388,18 @@ async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncRes
   const { stats } = sync;
   stats.totalAtStart = sumOrNull(scans.map(({ totalAtStart }) => totalAtStart));
   stats.totalAtEnd = sumOrNull(scans.map(({ totalAtEnd }) => totalAtEnd));
-  // A row skipped as stale may have been the newer one: it must be read again (invariant 2).
-  const reached = writer.progress?.watermarkMs ?? clock.watermarkMs;
   const isPart = scans.length < run.reading.scopes.size;
+  // A row skipped as stale may have been the newer one: it must be read again (invariant 2).
+  const reached = writer.progress?.watermarkMs ?? (isPart ? null : clock.watermarkMs);
   const mayAdvance = stats.rowsStale === 0 && !isPart && (sync.isFull || !findings.isInconclusive);
   const watermarkMs = mayAdvance ? clock.watermarkMs : reached;
   if (!sync.isFull) return completeIncremental(run, scans, watermarkMs);
   const settled = await settleMissing(run, scanned);
   const { inconclusive: why, short, unconfirmed, confirmAtMs, approved, remember } = settled;
   const { rowsWithheld: withheld } = writer.committed.settled;
-  findings.noteFullSync({ isInconclusive: why !== null, scans, isConfirming: run.isConfirming });
+  // A part of the scopes says nothing of the others.
+  const isInconclusive = why !== null || (isPart && findings.isInconclusive);
+  findings.noteFullSync({ isInconclusive, scans, isConfirming: run.isConfirming });
   if (why !== null) {
     await writer.flush(sync, 'incomplete');
     await remember();
@@ -423,7 +425,7 @@ function sumOrNull(totals: readonly (number | null)[]): number | null {
 async function completeIncremental(
   { own, sync }: RunningSync,
   scans: readonly ScanEvidence[],
-  watermarkMs: number,
+  watermarkMs: number | null,
 ): Promise<SyncResult | ReplacedSync> {
   const { writer, findings } = own;
   const { stats } = sync;

@@ -21,7 +21,7 @@ import type { SyncStats } from '../core/sync-stats.ts';
 import type { ActiveSync } from './active-sync.ts';
 
 /** How a sync ended. `isWhole`: it was full, and read every scope. */
-export type Completion = { readonly watermarkMs: number; readonly isWhole: boolean } | 'incomplete';
+export type Completion = { readonly watermarkMs: number | null; readonly isWhole: boolean } | 'incomplete';
 
 /** What the last full sync that settled missing rows has left. */
 export type Settled = Pick<Progress, 'deletions' | 'rowsWithheld'>;

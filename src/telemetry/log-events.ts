@@ -4,7 +4,7 @@ import { explainLate } from '../core/watermark.ts';
 import { describeError, type RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
-import type { PipelineEvent } from '../core/pipeline-events.ts';
+import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 
 const DELETION_WORDS = {
   held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
@@ -141,13 +141,19 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       return;
     case 'deletion':
       if (event.event.kind === 'waiting' && event.event.rows === 0) return;
-      logger.warn(event.event, DELETION_WORDS[event.event.kind]);
+      logDeletion(logger, event.event);
       return;
     case 'hub':
       logHub(logger, event.event, isNews);
       return;
     default:
   }
+}
+
+/** Who decided, and why, stands in the decision's record alone: it may name somebody. */
+function logDeletion(logger: Logger, event: DeletionEvent): void {
+  const nobody = { by: undefined, from: undefined, reason: undefined };
+  logger.warn({ ...event, ...nobody }, DELETION_WORDS[event.kind]);
 }
 
 function logCompared(logger: Logger, isNews: boolean, mismatch: RollcallError | null): void {

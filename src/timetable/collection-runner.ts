@@ -346,8 +346,13 @@ export class CollectionRunner {
     // A hold that ended put off what was confirmed.
     const isPutOff = rowsWithheld > 0 && deletions?.heldSinceMs === null;
     if (options.confirming === true && missing.owed === null && !isPutOff)
-      return this.#lastConfirming ?? nothingToConfirm(writer);
+      return this.#confirmedBy(deletions?.settledBy) ?? nothingToConfirm(writer);
     return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
+  }
+
+  /** The last confirming sync, if nothing has been settled since. */
+  #confirmedBy(settledBy: string | undefined): SyncResult | null {
+    return this.#lastConfirming?.stats.syncId === settledBy ? this.#lastConfirming : null;
   }
 }
 

@@ -105,8 +105,21 @@ function notes(
 /** With one of these a process says itself why it does not own the tenant. */
 const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 'start', 'owner']);
 
-/** The tenant has failed; or a service is away, without which no session opens, and the hub is not asked. */
-const STOPS_ALL: ReadonlySet<HealthPart> = new Set(['failed', 'kafka', 'registry', 'redis']);
+/** With one of these nothing of the tenant is published. */
+const STOPS_ALL: ReadonlySet<HealthPart> = new Set([
+  'failed',
+  'kafka',
+  'redis',
+  'registry',
+  'owner',
+  'pipeline',
+  'hub',
+]);
+
+/** Whether something is wrong, also where a decision heads the tenant. */
+export function isInTrouble({ reasons }: Pick<TenantStatus, 'reasons'>): boolean {
+  return reasons.some(({ part }) => STATES[part] === undefined);
+}
 
 function reasonsOf(
   { reported = [], isOwnerAlive }: TenantFacts,

@@ -100,7 +100,7 @@ function problemsOfMisses(world: TenantWorld, removal: Removal): string[] {
       ({ progress, by: writer, committedAtMs }) =>
         progress.collection === collection &&
         committedAtMs > shownMs &&
-        progress.lastCompleteFull?.syncId === progress.syncId &&
+        progress.deletions?.settledBy === progress.syncId &&
         !isNamed(world, { topic: collection, key }, writer),
     );
   const needed = isApproved(world, removal) ? 1 : scans.at(-1)?.isDoubtful === true ? 3 : 2;

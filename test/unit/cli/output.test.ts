@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { noteOutcomes } from '../../../src/cli/outcomes.ts';
+import { withConfirming } from '../../../src/cli/pull.ts';
 import { createOutput, formatTable, wantsColors } from '../../../src/cli/output.ts';
 import type { PullOutcome } from '../../../src/owner/pull.ts';
 
@@ -96,4 +97,13 @@ it.each<[what: string, said: string, outcomes: Partial<PullOutcome>[]]>([
     false,
   );
   expect(printed.said.stderr).toBe(said);
+});
+
+it('a full sync that proved nothing stays inconclusive after a confirming sync of some of its scopes', () => {
+  const counts = { created: 0, updated: 0, removed: 0 };
+  const doubt = { outcome: 'inconclusive', why: 'a response had no list' } as const;
+  const first = { ...counts, ...doubt, mode: 'FULL' } as PullOutcome;
+  const last = { ...counts, outcome: 'complete', why: null, mode: 'INCREMENTAL', removed: 1 } as PullOutcome;
+  expect(withConfirming(first, last)).toMatchObject({ ...doubt, removed: 1 });
+  expect(withConfirming(first, { ...last, mode: 'FULL' })).toMatchObject({ outcome: 'complete', removed: 1 });
 });

@@ -41,6 +41,16 @@ it('the watermark of a sync of several scans is by the earliest page, whichever 
   expect(parts.writer.progress?.watermarkMs).toBe(nowMs - 5 * MINUTE);
 });
 
+it('a sync of some scopes sets no watermark where no sync of all of them has set one', async () => {
+  const session = await new MadeHub(100).session();
+  const reading = { scopes: new Set(['a', 'b']), scans: () => [] };
+  const source = { ...session.source, begin: () => Promise.resolve(reading), scopeOf: (key: string) => key };
+  const given = { by: 'kari', from: 'office', reason: null, digest: '0', atMs: 0 };
+  const approved = { keys: new Set(['a']), given };
+  await runSync({ ...session, source }, 'FULL', { signal, approved });
+  expect(session.writer.progress).toMatchObject({ watermarkMs: null, lastCompleteFull: null });
+});
+
 it('deltaOverlap raised at a restart applies to the very next incremental sync, and is applied once', async () => {
   const hub = loaded();
   await runSync(await hub.session({ overlapMs: 5 * MINUTE }), 'FULL', { signal });

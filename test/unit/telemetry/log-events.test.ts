@@ -45,6 +45,14 @@ it.each([
   ]);
 });
 
+it('a decision is logged without who took it and what they wrote', () => {
+  const person = { by: 'kari', from: 'office', reason: 'a class was merged' };
+  const at = { collection: 'users', atMs: 0, rows: 3, removed: 3 } as const;
+  const lines = logged({ type: 'deletion', event: { ...at, ...person, kind: 'approved' } });
+  expect(lines).toMatchObject([{ level: 'warn', kind: 'approved', rows: 3, removed: 3 }]);
+  expect(JSON.stringify(lines)).not.toMatch(/kari|office|merged/);
+});
+
 it('published absences are a debug line for each transaction, and a warning for those published while open', () => {
   const event = (publishedOpen: number): PipelineEvent => ({
     type: 'absences-published',

@@ -96,6 +96,7 @@ it.each<Case>([
     [facts('users', held)],
     { reported },
   ],
+  [`${NOBODY}; needs a decision: 51 deletions are withheld in users`, [facts('users', held)], noOwner],
   ['in-trouble | kafka: Kafka is away', [users], { reported, ...noOwner }],
   [
     `${DECISION} 51 deletions are withheld in users`,
