@@ -11,8 +11,8 @@
  * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
  * The program keeps nothing on disk: every start reads from the beginning, and prints nothing before the table is complete.
  * The table says how old it is. Corrections and withdrawals up to `watermark` are in it, and nothing is lacking that the hub had at
- * `completeAsOf`. Only full syncs, two in a row, show that a record, or a pupil with all records, has left the hub: it may be
- * shown for a day or two, also if it left before `completeAsOf`. Where one of the two is older than --old-after, `old` is true.
+ * `completeAsOf`. Only two full syncs in a row show that a record, or a pupil with all records, has left the hub: it may be shown
+ * for a day or two, even if it left before `completeAsOf`. Where one of these two times is older than --old-after, `old` is true.
  * It exits with 1 when the topics were lost; then start it again.
  */
 import { randomUUID } from 'node:crypto';
@@ -165,7 +165,7 @@ function print(completeAsOf: number): void {
   } else {
     console.log(
       `\n${absent.length} absences at ${iso(now)}, as the hub had them at ${iso(watermark)}; ` +
-        `none is lacking that it had at ${iso(completeAsOf)}; records that have left it may be shown for a day or two`,
+        `no absence is lacking that it had at ${iso(completeAsOf)}; those that have left it may be shown for a day or two`,
     );
     if (old) console.log('OLD: Rollcall has not read the hub for long. Some may be back, or may have left.');
     if (absent.length > 0) console.table(absent.slice(0, MOST_SHOWN).map(shortened));

@@ -92,7 +92,7 @@ def show(table, options, shown):
         print(json.dumps({**told, "absent": rows}), flush=True)
     else:
         print(f"\n{len(rows)} absences at {iso(at)}, as the hub had them at {iso(watermark)};", flush=True)
-        print(f"none is lacking that it had at {iso(complete_as_of)}; what has left it may be shown for a day or two")
+        print(f"no absence is lacking that it had at {iso(complete_as_of)}; what left it may be shown for a day or two")
         if old:
             print(f"OLD: Rollcall has not read the hub for {options.old_after} minutes; people may have come back")
         for row in rows:

@@ -45,8 +45,9 @@ export function command(): Command {
 }
 
 const HISTORY = `
-held: removals need a decision from now on; healed: all rows are back that were missing then; approved; accepted: rows unlike
-the published ones, by "pull --accept-new"; anew: absences, by "state rebuild --anew". The topic progress keeps them for good.`;
+The kinds: "held": removals need a decision from then on; "healed": all rows that were missing then are back; "approved":
+removals; "accepted": rows unlike the published ones, by "pull --accept-new"; "anew": absences, by "state rebuild --anew".
+The topic progress keeps these decisions for good.`;
 
 type Listed = Waiting['collections'][number] & { readonly schools: readonly SchoolCount[] };
 

@@ -27,7 +27,7 @@ async function init({ configPath, output }: Verb): Promise<void> {
   }
   output.line(`${output.colors.green('✓')} ${configPath} is written`);
   output.line(
-    `${output.colors.cyan('→')} Fill in the addresses, and set HUB_ID and HUB_SECRET; this tests them:\n  rollcall check`,
+    `${output.colors.cyan('→')} Fill in the addresses, set HUB_ID and HUB_SECRET, and test them with:\n  rollcall check`,
   );
   output.data({ written: configPath });
 }

@@ -89,7 +89,7 @@ function show(
     );
   for (const { collection, short, outcome } of outcomes)
     if (short !== null && outcome === 'complete')
-      output.note(`${collection}: ${explainShort(short)}; the others were published before`);
+      output.note(`${collection}: ${explainShort(short)}; the rows that did not come were published before`);
   noteOutcomes(output, outcomes, isNamed);
 }
 

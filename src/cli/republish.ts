@@ -21,9 +21,9 @@ export function command(): Command {
     .addHelpText(
       'after',
       `
-The full sync also publishes changes, and rejects again. Of absence-changes, Rollcall publishes the last event of each absence again: the
-same step, as a snapshot, so that consumers notify no one, without what the configuration now drops or pseudonymises.
-Kafka's compaction then removes the older events. Inform the consumers first.
+The full sync also publishes changes, and the collection's rejects again. Of absence-changes, Rollcall publishes the last
+event of each absence again: the same step, as a snapshot, so that consumers notify no one, without what the configuration
+now drops or pseudonymises. Kafka's compaction then removes the older events. Inform the consumers first.
 
 Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was inconclusive; 3 removals need a decision.
 

@@ -29,12 +29,12 @@ export function command(): Command {
       `
   rows now    in the topic, as the process that mirrors the tenant counts them
   last full   when the last complete full sync began, by the hub's clock: nothing that the hub had then is lacking
-  rows then   keys of the topic that it found at the hub
-  up to       every change at the hub before this time is published, but not what has left it
-  sync        the last sync, "…" while it is not complete; "fails": the last two or more of a kind have failed
+  rows then   keys of the topic that this sync found at the hub
+  up to       every change at the hub before this time is published, except removals
+  sync        the last sync, "…" while it is not complete; "fails": two or more of the same kind have failed in a row
   withheld    deletions that need a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
-  ✗           its syncs fail, or many of its rows cannot be read or do not come; the other collections go on
+  ✗           its syncs fail, or many of its rows cannot be read or are not returned; the other collections go on
 
 absences and absence-changes follow from absence-versions (↳) in its syncs. Of more than ten tenants it
 prints no collections. --json has the tenants of /status.json, with their collections.

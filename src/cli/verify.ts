@@ -38,7 +38,7 @@ Kinds of differences, between the index or the hub and the topic:
   gap, two-students                 a step of an absence is missing or there twice; an absence has records of two students
   reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has one too many
 
-What a sync brings is no fault: "next sync" says that the next one does, "next full" that the next full one does.
+What a sync will bring is no fault: "next sync" means that the next sync brings it, "next full" that the next full sync does.
 
 --repair publishes no step of an absence again, so a gap stays, and removals are subject to the guard. Then the command
 verifies again.

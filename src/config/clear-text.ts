@@ -16,4 +16,4 @@ export function unencrypted(kafka: KafkaConfig, tenants: readonly TenantConfig[]
 }
 
 export const UNENCRYPTED = 'credentials or rows cross the network unencrypted';
-export const ENCRYPT = 'Use https:// for hub and token service, and kafka.ssl beside kafka.sasl.';
+export const ENCRYPT = 'Use https:// for the hub and the token service, and kafka.ssl with kafka.sasl.';

@@ -59,14 +59,14 @@ const hub = z
       .enum(['compared', 'ignored'])
       .prefault('compared')
       .describe(
-        'Whether fewer rows than the hub counts are incomplete. `ignored`: its total counts rows that it never returns; where scans skip rows, these would be removed.',
+        'Whether a list with fewer rows than the hub counts is incomplete. `ignored`: the total counts rows that the hub never returns; rows that a scan skips would then be removed.',
       ),
     maxConcurrentRequests: wholeNumber({ min: 1, max: 32 })
       .prefault(4)
       .describe('Requests at once. The tenants of a process at one host: together 32.'),
     requestTimeout: duration({ min: '1ms', max: '1h' })
       .prefault('60s')
-      .describe('Time limit of a request, from its begin to the end of the answer.'),
+      .describe('Time limit of a request, from its start to the end of the answer.'),
     maxResponseBytes: wholeNumber({ min: 1024, max: 1024 ** 3 })
       .prefault(64 * 1024 ** 2)
       .describe('Largest answer in bytes, decompressed.'),

@@ -219,7 +219,7 @@ export function createHttpClient(options: {
         if (deadline.aborted) {
           throw new HubError(
             'HUB_TIMEOUT',
-            `Cannot read ${request.where}: no complete answer within ${requestTimeoutMs / 1000} s, the hub.requestTimeout`,
+            `Cannot read ${request.where}: no complete answer within hub.requestTimeout (${requestTimeoutMs / 1000} s)`,
             {
               remedy:
                 'If this continues, raise hub.requestTimeout, or ask the people who run the hub why it is slow.',

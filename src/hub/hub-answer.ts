@@ -102,7 +102,7 @@ function codesIn(body: Buffer): string {
 }
 
 const LIMITED =
-  'If this continues, lower hub.maxConcurrentRequests, or have the limit of this client raised.';
+  'If this continues, lower hub.maxConcurrentRequests, or have the hub raise the limit for this client.';
 
 /** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
 function errorOfAnswer(
@@ -141,8 +141,8 @@ function errorOfAnswer(
     });
   }
   if (status === 304) {
-    const what = `A cache or proxy before the hub answered that nothing has changed (HTTP 304) for ${where}; Rollcall asked no such question`;
-    const remedy = 'Have it pass requests with the header Authorization on to the hub, and store no answers.';
+    const what = `A cache or proxy in front of the hub answered that ${where} has not changed (HTTP 304); Rollcall did not ask that`;
+    const remedy = 'Have it pass requests with an Authorization header on to the hub, and store no answers.';
     return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy });
   }
   if (status >= 300 && status < 400) {

@@ -42,7 +42,7 @@ export async function readWaiting(
       const hasMore = each.isHeld && (each.isLost || missed > MAX_UNSEEN_KEYS);
       const count = hasMore ? Math.max(each.keys.length, missed) : each.keys.length;
       const isOfNow = !each.isHeld || count >= missed;
-      const why = isOfNow ? (deletions?.why ?? null) : `of ${missed} missing rows ${missed - count} are back`;
+      const why = isOfNow ? (deletions?.why ?? null) : `${missed - count} of ${missed} missing rows are back`;
       return { ...each, count, why };
     }),
     rows,

@@ -8,7 +8,7 @@ import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 
 const DELETION_WORDS = {
   held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
-  healed: 'all rows are back that were missing: no decision is needed any more',
+  healed: 'all rows that were missing are back: no decision is needed any more',
   waiting: 'removals from before this process started need a decision',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
@@ -37,7 +37,7 @@ const ODDITIES = [
   ],
   [
     'rowsOlder',
-    'rows came that were modified before what was published, and are published: does a replica of the hub lag?',
+    'rows came that are older than the published ones, and are published: does a replica of the hub lag?',
   ],
   ['notShown', 'the hub does not show versions that absences refer to: such an absence may have two ids'],
   ['idsNotAsked', 'absences refer to more versions than the hub is asked for in one sync'],
@@ -184,7 +184,7 @@ function logHub(logger: Logger, event: HubEvent, isNews: boolean): void {
       else logger.warn(event, 'the hub does not page by afterSourcedId; Rollcall pages otherwise');
       return;
     case 'circuit-opened':
-      logger.warn(event, 'the hub is not reachable, or answers with errors alone: it is asked less often');
+      logger.warn(event, 'the hub is not reachable, or answers only with errors: it is asked less often');
       return;
     case 'hub-differs':
       logger.warn(event, 'the hub does not answer as expected; Rollcall goes on');

@@ -67,7 +67,7 @@ function registerCounters(registry: Registry) {
     }),
     oddities: new Counter({
       name: 'rollcall_hub_oddities_total',
-      help: 'What a hub does that does not keep its specification: rows older than the published ones, versions of absences not shown when asked for.',
+      help: 'Deviations of a hub from its specification: rows older than the published ones; versions of absences that it did not show when asked.',
       labelNames: ['tenant', 'kind'],
       registers,
     }),
@@ -271,7 +271,7 @@ function registerCollectionGauges({ ofCollections, ofSyncs }: ReturnType<typeof 
   );
   ofCollections(
     'collection_in_trouble',
-    '1 while the syncs of the collection fail, or many of its rows cannot be decoded or do not come; others go on.',
+    '1 while the syncs of the collection fail, or many of its rows cannot be decoded or are not returned; others go on.',
     ({ trouble }) => (trouble === null ? 0 : 1),
   );
   ofCollections(

@@ -34,7 +34,7 @@ export function explainShort({ rows, total, repeated }: Shortfall): string {
 
 /** The two ways out for a hub that counts more rows than it returns. */
 export const SHORT_REMEDY =
-  'Choose another hub.paging. Set hub.totals: ignored only if the people who run the hub say that its total counts rows that it never returns: else rows that scans skip are removed.';
+  'Choose another hub.paging. Set hub.totals: ignored only if the people who run the hub say that its total counts rows that it never returns; otherwise rows that scans skip are removed.';
 
 /** Why a complete full sync removes nothing: each row without an id may be one that it did not find. */
 export function whyNamelessWait(collection: string, rows: number): string {

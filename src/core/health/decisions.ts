@@ -5,7 +5,7 @@ import type { TenantFacts } from './tenant-facts.ts';
 
 /** What comes first at another tenant's data, in the words of every surface; {@link acceptCommand} follows. */
 export const WRONG_TENANT_REMEDY =
-  'Check hub.baseUrl and the credentials; only if the data was replaced on purpose';
+  'Check hub.baseUrl and the credentials; only if the data was replaced on purpose, run';
 
 export function acceptCommand(tenant: string): string {
   return `rollcall pull --full --accept-new --tenant ${tenant}`;

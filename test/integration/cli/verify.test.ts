@@ -137,7 +137,7 @@ describe('verify', () => {
     expect(await verify(tenant.config)).toEqual({ code: 0, found: [] });
   });
 
-  it('publishes nothing that changed at the hub, also beside an owner, but names the sync that brings it', async () => {
+  it('publishes no change of the hub, even beside an owner, but names the sync that brings it', async () => {
     const { district } = tenant.hub;
     const [changed = '', gone = '', unstamped = ''] = ids('orgs');
     const row = district.get('orgs', gone) ?? {};

@@ -130,7 +130,7 @@ it('each shows its table only once it is complete; then it equals the changing h
   for (const language of LANGUAGES) expect((await printed(mirror, language)).absent).toContainEqual(shown);
 });
 
-it('in each, a pupil who left the hub is shown until that is confirmed; the table says so, with its age', async () => {
+it('each example shows a pupil who left the hub until that is confirmed, and says how old its table is', async () => {
   await using mirror = await openMirror({
     collections: COLLECTIONS,
     settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },

@@ -71,7 +71,7 @@ it('another tenant’s data by mistake changes no topic, by full or incremental 
   expect([view.has('other-row-1'), view.has('row-1')]).toEqual([true, true]);
 });
 
-it('a new year, with other ids of all classes and the same people, is one decision about the old rows', async () => {
+it('a new school year, with other class ids and the same people, is one decision about the old rows', async () => {
   await using mirror = await openMirror({ collections: ['users', 'classes', 'enrollments'] });
   const { district } = mirror.hub;
   await mirror.full();

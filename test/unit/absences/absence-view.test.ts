@@ -278,7 +278,7 @@ test('awaited ids that the hub has not are ignored from the end of the sync on, 
   expect(table.asked).toHaveLength(1);
 });
 
-test('a sync asks for at most 2,000 awaited ids; the others are ignored unasked, and counted', async () => {
+test('a sync asks for at most 2,000 awaited ids; it counts the others and goes on without them', async () => {
   const table = new ViewedTable();
   const { idsNotAsked } = await table.end(
     Array.from({ length: 2_500 }, (_each, at) => version(`v${at}<gone${at}`)),

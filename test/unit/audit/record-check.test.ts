@@ -7,7 +7,7 @@ import { UndecodableRecord } from '../../../src/log/registry-errors.ts';
 const READABLE = frame(7, Buffer.from([1]));
 const OF_OTHER_SCHEMA = frame(7, Buffer.from([2]));
 
-it('a record is sound however many under its schema id are of a schema that the registry has lost', async () => {
+it('a record is sound however many others under its schema id have a schema that the registry lost', async () => {
   const check = new RecordCheck({
     tenantId: 't',
     collections: [],

@@ -8,7 +8,7 @@ const kafka = (of: object): KafkaConfig =>
   ({ brokers: ['kafka:9092'], ssl: false, ...of }) as unknown as KafkaConfig;
 const sasl = { mechanism: 'plain' };
 
-it('settings that send credentials or rows unencrypted are named once, but none within this machine', () => {
+it('each setting that sends credentials or rows unencrypted to another machine is named once', () => {
   const far = hubs(
     ['http://hub.example/a', 'https://id.example/token'],
     ['http://hub.example/b', 'http://id.example:8080/token'],

@@ -93,7 +93,7 @@ it.each(['README.md', 'CONTRIBUTING.md'])('%s names only scripts of package.json
   expect([named.length > 0, named.filter((name) => !(name in scripts))]).toEqual([true, []]);
 });
 
-it('what "rollcall help" prints of pages, sections and parts names only topics that it knows, too', () => {
+it('what "rollcall help" prints names only topics of help that exist', () => {
   const asked = new Set([...TENANT_PARTS, 'stop', 'runbooks', 'operations', 'decide', 'contract']);
   for (const topic of asked)
     for (const [, next = ''] of pageOn(topic).matchAll(/rollcall help ([\w#-]+)/g)) asked.add(next);

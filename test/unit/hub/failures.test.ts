@@ -77,8 +77,8 @@ describe('a failure that may pass', () => {
 
   it.each([
     ['a rate limit', answer(429), 'HTTP 429', 'hub.maxConcurrentRequests'],
-    ['a time-out', () => undefined, 'within 0.5 s', 'raise hub.requestTimeout'],
-  ])('and lasts names the setting to look at: %s', async (_, script, message, remedy) => {
+    ['a time-out', () => undefined, 'within hub.requestTimeout (0.5 s)', 'raise hub.requestTimeout'],
+  ])('names the setting to look at if it lasts: %s', async (_, script, message, remedy) => {
     const { error } = await exchange([script], { ...once, requestTimeoutMs: 500 });
     expect(error).toMatchObject({ message: says(message), remedy: says(remedy) });
   });
@@ -217,7 +217,7 @@ describe('the circuit breaker', () => {
     expect(events.filter(({ type }) => type === 'circuit-opened')).toHaveLength(1);
   });
 
-  it('closes after one good request, and is reported once until then', async () => {
+  it('is reported once when it opens, and closes after one good request', async () => {
     const breaker = { failures: 2, openMs: 50 };
     const fails = Array(4).fill(answer(500)) as Script[];
     await using test = await testHub(inTurn(...fails, PAGE), { breaker, ...twice });

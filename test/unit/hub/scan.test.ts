@@ -181,7 +181,7 @@ describe('the end of a scan', () => {
     ['"users"', invalid],
     ['7', invalid],
   ])(
-    'is that of an empty collection only with an empty list, null for it with a total of 0, or a 204: %s is %j',
+    'is "no rows" only with an empty list, null with a total of 0, or a 204: %s is %j',
     async (body, outcome, status = 200, headers = {}) =>
       expect(await exchange([answer(status, body, { ...LAST_PAGE, ...headers })])).toMatchObject(outcome),
   );

@@ -234,7 +234,7 @@ it('a student whom the hub refuses is asked for again by the next incremental sy
   expect(made.changes.isEmpty).toBe(true);
 });
 
-it('a student without an answer in an incremental sync of several stays among the changed ones', async () => {
+it('a student whose request fails in an incremental sync of several stays among the changed ones', async () => {
   const made = bench(3);
   await made.sync('FULL');
   made.trouble = (student) => (student === 's02' ? hubTrouble('HUB_UNAVAILABLE', 503) : null);

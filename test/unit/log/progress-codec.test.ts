@@ -36,7 +36,7 @@ it('a record of the owner is no progress of a collection', () => {
   expect(progressOf(value, {})).toBeNull();
 });
 
-it('a header of another program, which is no JSON or no object, counts as absent', async () => {
+it('a header of another program that is not a JSON object counts as absent', async () => {
   for (const header of ['{', 'null', '7']) {
     expect(headerFieldsOf({ ce_deletions: header }).deletions).toBeUndefined();
     const tenant = new LoggedTenant(async () => ({ collection: '@owner', owner: 'x', ownedSince: 1 }));

@@ -27,7 +27,7 @@ it('offsets are asked for again while a broker is away or a leader moves', async
   expect(await fetchOffsets(admin, 'p.t.users')).toEqual([{ partition: 0, low: 2, high: 7 }]);
 });
 
-it('a missing topic is named, whichever was asked for', async () => {
+it('a missing topic is named, whichever topic was asked for', async () => {
   const existing = new Set(['p.t.users', 'p.t.orgs']);
   const asked = new Set<string>();
   // As kafkajs does, each question is one about all topics that were ever asked for.

@@ -108,7 +108,7 @@ const JOINED = 't0,t1, moved t1';
 const RESUMED = 't0,t1, moved ';
 const LOST = 'lost: KAFKA_UNREACHABLE';
 
-it('a new cluster has half a minute to set up its first group before a worker reports a trouble', async () => {
+it('a new cluster has half a minute to set up its first group before a worker reports trouble', async () => {
   const { coordinator, told } = worker();
   coordinator.joinGroup.mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
   await vi.advanceTimersByTimeAsync(29_000);

@@ -7,7 +7,7 @@ import { MadeHub } from './support/made-hub.ts';
 
 const { signal } = new AbortController();
 
-it('a hold says one thing of its rows: that it began, and then that all of them are back', async () => {
+it('a hold is reported when it begins and when all its rows are back, and not in between', async () => {
   const hub = new MadeHub(100);
   const told: DeletionEvent[] = [];
   const own = await hub.session({
@@ -29,9 +29,9 @@ const WHY = 'all of them are missing';
 
 it.each([
   [1, WHY],
-  [220, 'of 220 missing rows 219 are back'],
+  [220, '219 of 220 missing rows are back'],
 ])(
-  'of %i rows missing at the last full sync the one still missing is listed, with the reason of now: %s',
+  'of %i rows missing at the last full sync, one is still listed, with the current reason: %s',
   async (rowsWithheld, why) => {
     const progress = new Map([['users', withheldIn('users', rowsWithheld, { why: WHY })]] as const);
     const keys = new Map([['row', { sinceMs: 1, times: 2 }]]);

@@ -109,7 +109,7 @@ it.each([
   },
 );
 
-it("one answer speaks for ten pages of new rows at most: then another tenant's are noticed", async () => {
+it("one answer holds for at most ten pages of new rows; then another tenant's rows are noticed", async () => {
   const made = new MadeHub(10);
   for (let at = 0; at < 20; at += 1) made.put(`row-${at}`, 1);
   const all = new Map<'users', MirroredCollection>();

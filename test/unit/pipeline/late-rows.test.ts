@@ -118,7 +118,7 @@ it('a complete full sync counts each key of the topic, as found at the hub or as
   }
 });
 
-it('rows that come back older than they were published are counted, as from a replica that lags', async () => {
+it('rows older than what was published of them are counted, as from a replica that lags', async () => {
   const { hub, parts } = await synced();
   const older: number[] = [];
   for (const [version, modifiedAtMs] of [

@@ -73,7 +73,7 @@ it.each([
   [...AFTERSCHOOL, 400, 'HUB_REQUEST_REFUSED'],
   [...AFTERSCHOOL, 503, 'HUB_UNAVAILABLE'],
 ])(
-  '%s are read but for %s while that is answered with %i, and none is missed',
+  '%s are read except %s while it is answered with %i, and no row counts as missing',
   async (name, key, status, code) => {
     await using bench = await openBench(name);
     await bench.sync('FULL');
@@ -128,7 +128,7 @@ it('classes that answer 500, or whose id fits in no address, leave the others an
   expect(bench.view('rejects')).toEqual({
     'class-students|x03': unavailable,
     'class-students|x04': unavailable,
-    'class-students|.': 'Cannot ask for class-students: no address can have the id',
+    'class-students|.': 'Cannot ask for class-students: the id fits in no address',
   });
   expect([Object.keys(bench.view()), bench.circuit()]).toMatchObject([{ length: 10 }, []]);
 });

@@ -4,7 +4,7 @@ import { MadeHub } from './support/made-hub.ts';
 
 const { signal } = new AbortController();
 
-it('a row that another sync reads while a full sync commits that it missed it is not among the missing', async () => {
+it('a row that another sync reads while a full sync that missed it commits is not among the missing', async () => {
   const made = new MadeHub(10);
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   for (const id of ids) made.put(id, 1);

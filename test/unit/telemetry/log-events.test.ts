@@ -100,7 +100,7 @@ describe('the log on a terminal', () => {
     expect(lines[1]).toContain('→\u001B[39m Check hub.baseUrl.');
   });
 
-  it('has one line for the index at a start, with counts of its collections, and steers no terminal', () => {
+  it('has one line about the index at a start, with counts, and no control characters', () => {
     const rebuilt = { ...caughtUp('users', null), how: 'rebuilt', why: 'Redis is empty' } as PipelineEvent;
     const starts = [
       { type: 'owned', owner: 'vm-1' },

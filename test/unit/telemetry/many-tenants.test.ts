@@ -102,7 +102,7 @@ describe('the tenants of five processes, seen from one', () => {
     ]);
   });
 
-  it('are starting, and not without a process, while this one joins the group and no other mirrors them', async () => {
+  it('are starting, not unowned, while this process joins the group and no other mirrors them', async () => {
     const { configuration } = await fiveProcesses(START_MS, 2);
     const read: ReadHeartbeats = async (ids) => ids.map(() => null);
     const board = new Board(configuration, { version: '1', now: () => START_MS, read });

@@ -290,7 +290,7 @@ it('the health in a heartbeat is bounded, however long the messages of services 
   expect(health.length).toBeLessThan(25_000);
 });
 
-it('a failure of the hub that one collection after the other meets is news once, and so is its end', () => {
+it('a failure of the hub that several collections meet is news once, and so is its end', () => {
   const { board } = wellWorld();
   const failed = { type: 'sync-failed', mode: 'FULL', durationMs: 1, retryInMs: null } as const;
   const meets = (code: 'HUB_UNREACHABLE' | 'HUB_CIRCUIT_OPEN', collection: 'users' | 'orgs') => {

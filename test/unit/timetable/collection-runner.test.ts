@@ -70,7 +70,7 @@ const refusedWith = (status: number) =>
   new HubError('HUB_REQUEST_REFUSED', 'refused', { remedy: '', status });
 
 it.each([400, 422])(
-  'an incremental sync is replaced by a full one each time once the hub answers %i to the filter',
+  'once the hub has answered %i to the filter by time, a full sync replaces each incremental one',
   async (status) => {
     const { syncs, modes } = await alone(refusedWith(status));
     await syncs.withFollowUps('INCREMENTAL', { signal });
@@ -80,7 +80,7 @@ it.each([400, 422])(
 );
 
 it.each([AWAY, ...[302, 304, 402, 406, 409, 413, 451].map(refusedWith)])(
-  'an incremental sync that fails with $message (HTTP $status) fails, and the next one is incremental',
+  'after an incremental sync fails with $message (HTTP $status), the next one is incremental, too',
   async (failure) => {
     const { syncs, modes } = await alone(failure);
     await expect(syncs.withFollowUps('INCREMENTAL', { signal })).rejects.toBe(failure);
@@ -186,7 +186,7 @@ it('the loop of a collection whose full sync waits serves a request at once, end
   expect(permits.tryAcquire()).toBeTypeOf('function');
 });
 
-it('a confirming sync that is not owed runs only where a hold, which has ended, put a removal off', async () => {
+it('a confirming sync that is not owed runs only where a hold that has ended put off a removal', async () => {
   const deletions = { heldSinceMs: null as number | null };
   const progress = (rowsWithheld: number) => ({ rowsWithheld, deletions }) as Progress;
   const once = async (rowsWithheld: number) => {
@@ -199,7 +199,7 @@ it('a confirming sync that is not owed runs only where a hold, which has ended, 
   expect(await once(1)).toMatchObject({ kind: 'complete', withheld: 1 });
 });
 
-it('a pull syncs what is held, and its parents, before the others, whose removals wait for it', async () => {
+it('a pull syncs held collections and their parents before the others, whose removals wait for them', async () => {
   const begun = async (...held: CollectionName[]) => {
     const names = ['users', 'class-students', 'classes', 'orgs'] as const;
     const runners = names.map((name) => {

@@ -33,7 +33,7 @@ it.each<[string, Partial<ScanEvidence>, string]>([
   if (kind === 'complete') expect(judged).toEqual({ kind, missesNeeded: 2 });
 });
 
-it('a short scan says by how much, and how many rows came twice', () => {
+it('a short scan says how many of the counted rows came, and how many came twice', () => {
   const short = judgeScope({ ...GIVEN, distinctRows: 190, repeatedRows: 2, totalAtEnd: 251 });
   const shortfall = { rows: 190, total: 250, repeated: 2 };
   expect(short).toEqual({ kind: 'short', shortfall, isComposed: false });
