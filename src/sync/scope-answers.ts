@@ -48,9 +48,8 @@ export class ScopeAnswers {
       const end = yield* pages;
       this.#inARow = 0;
       this.#hasAnswer = true;
-      // A single scope fails its sync, and is no reject.
-      if (end.isUnread !== true && this.#mostInARow > 1)
-        this.#readAgain.push(this.#source.rejectKeyOf(scope));
+      // A plain collection has no scope that could be a reject.
+      if (end.isUnread !== true && scope !== '') this.#readAgain.push(this.#source.rejectKeyOf(scope));
       return end;
     } catch (error) {
       if (!mayBeOfOneScope(error)) throw error;

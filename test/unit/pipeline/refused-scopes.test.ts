@@ -120,6 +120,17 @@ it('an afterschool that can be read again brings its changes with the next incre
   expect(bench.view('rejects')).toEqual({});
 });
 
+it('the reject of an afterschool goes, too, where it is the only one left in the configuration', async () => {
+  await using bench = await openBench('afterschool-users');
+  bench.refused.set('x03', 403);
+  await bench.sync('FULL');
+  bench.refused.clear();
+  const { scans } = await bench.own.source.begin();
+  const begin = () => Promise.resolve({ scopes: new Set(['x03']), scans });
+  await runSync({ ...bench.own, source: { ...bench.own.source, begin } }, 'INCREMENTAL', { signal });
+  expect(bench.view('rejects')).toEqual({});
+});
+
 it('classes that answer 500, or whose id fits in no address, leave the others and the circuit alone', async () => {
   await using bench = await openBench('class-students', '.');
   bench.refused.set('x03', 500).set('x04', 500);
