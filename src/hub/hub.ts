@@ -80,7 +80,7 @@ export interface ReadOptions {
   readonly parentId?: string | undefined;
   /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
   readonly modifiedAfterMs?: number | undefined;
-  /** How many rows are published of it: fewer than a page has room for cannot fill one. Left out where that is not known. */
+  /** How many rows it has, where that is known: after a time-out pages become smaller than that. */
   readonly knownRows?: number | undefined;
   /** The pages of the last full keyset scan: they need not be parsed if they are the same, and may be requested several at once. */
   readonly pages?: Pick<PageMemory, 'at' | 'recognise'> | undefined;

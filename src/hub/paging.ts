@@ -257,12 +257,15 @@ export class PagingFindings {
     if (page.limit === 1 || this.#limitIgnored) throw noSmallerPage(error);
   }
 
-  /** Halves the page size after a time-out (spec 8), not below 50. Returns the change; null when there is none. */
-  halve(triedLimit: number): { from: number; to: number } | null {
+  /**
+   * Halves the page size after a time-out (spec 8), not below 50, and so far that a page has fewer rows than the one that failed may
+   * have had: it would take as long. Returns the change; null when there is none.
+   */
+  halve(triedLimit: number, rowsAtMost: number): { from: number; to: number } | null {
     const from = this.limit;
     // A concurrent request of the same collection may have halved it already.
-    const to = Math.max(Math.min(MIN_PAGE_SIZE, from), Math.floor(triedLimit / 2));
-    if (to >= from) return null;
+    const to = Math.max(Math.min(MIN_PAGE_SIZE, from), Math.floor(Math.min(triedLimit, rowsAtMost) / 2));
+    if (to >= from || to >= rowsAtMost) return null;
     this.limit = to;
     return { from, to };
   }

@@ -227,6 +227,14 @@ class Scanner {
     return cut?.known == null || cut.known.cursor === cursor;
   }
 
+  /** As many rows may a page have, as far as is known. */
+  get #rowsAtMost(): number {
+    const { before } = this.#state;
+    const { knownRows } = this.#read;
+    if (before === null) return knownRows ?? Infinity;
+    return before.rowCount >= before.limit ? Infinity : Math.max(before.rowCount, knownRows ?? 0);
+  }
+
   /** A page took too long or was too large. Returns true if a smaller one is to be asked for at once. */
   #asksOtherwise(error: HubError, limit: number): boolean {
     const because = asksForSmallerPages(error);
@@ -240,12 +248,9 @@ class Scanner {
       // The first time, a single row shows whether the hub honours the limit.
       this.#atMost = this.#atMost === Infinity ? 1 : Math.floor(limit / 2);
     }
-    // Where a page cannot have so many rows, as far as is known, a smaller one would take as long.
-    const { before } = this.#state;
-    const mayBeFull =
-      before === null ? (this.#read.knownRows ?? limit) >= limit : before.rowCount >= before.limit;
-    const mayHelp = because === 'too-large' || (because === 'timeout' && mayBeFull);
-    const halved = mayHelp && limit >= this.#findings.limit ? this.#findings.halve(limit) : null;
+    const rowsAtMost = because === 'too-large' ? Infinity : this.#rowsAtMost;
+    const mayHelp = because !== null && limit >= this.#findings.limit;
+    const halved = mayHelp ? this.#findings.halve(limit, rowsAtMost) : null;
     if (halved !== null)
       this.#differs(`pages of ${halved.from} rows are too large or too slow: Rollcall asks for ${halved.to}`);
     return because === 'too-large';

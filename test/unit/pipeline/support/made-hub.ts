@@ -26,6 +26,8 @@ export class MadeHub {
   readonly records: OutgoingRecord[] = [];
   /** The times after which incremental scans asked; null for a full one. */
   readonly filters: (number | null)[] = [];
+  /** How many rows each scan was told to be known. */
+  readonly knownRows: (number | undefined)[] = [];
   /** False: a filter by time selects nothing. */
   filterSelects = true;
   nowMs = Date.parse('2026-03-10T09:00:00Z');
@@ -91,6 +93,7 @@ export class MadeHub {
   async *#readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
     const { modifiedAfterMs: afterMs = null, pages } = options;
     this.filters.push(afterMs);
+    this.knownRows.push(options.knownRows);
     const total = this.#shown(afterMs).length;
     for (let number = 1, after: string | null = null; ; number += 1) {
       const readVersion = options.readVersion();
