@@ -35,9 +35,9 @@ export class TenantMonitor {
   readonly #deltaOverlapMs: number;
   readonly #now: () => number;
   readonly #collections: ReadonlyMap<CollectionName, CollectionMonitor>;
-  readonly #oneRoster = new ApiWatch('the hub');
+  readonly #oneRoster: ApiWatch;
   /** It may fail alone. */
-  readonly #core = new ApiWatch('the Core API (schedules)');
+  readonly #core: ApiWatch;
   /** What an event or a watch reported, by part. */
   readonly #reported = new Map<HealthPart, NotReady>();
   #owner: TenantFacts['owner'] = null;
@@ -51,6 +51,8 @@ export class TenantMonitor {
     this.#deltaOverlapMs = config.deltaOverlapMs;
     this.#now = now;
     this.#collections = monitorsOf(config);
+    this.#oneRoster = new ApiWatch('the hub', config.hub);
+    this.#core = new ApiWatch('the Core API (schedules)', config.hub);
   }
 
   /** Sets why a part is not ready, in place of the reason before; null: it is ready again. Returns whether that is new. */

@@ -3,8 +3,10 @@ import type { NotReady } from './tenant-facts.ts';
 
 /** Retries hide a failure for so long. */
 const FAILING_MS = 15_000;
-/** A page of a slow hub takes seconds, not this long. */
+/** A hub may take so long to answer, and longer where the configuration says so. */
 const UNANSWERED_MS = 30_000;
+/** A time-out comes a little later than configured. */
+const GRACE_MS = 5_000;
 
 /** Failures of the whole hub. After any other one, another request may well succeed: the hub answers, and refuses one thing. */
 export const OF_WHOLE_HUB = /^HUB_(UNREACHABLE|TIMEOUT|UNAVAILABLE|CIRCUIT_OPEN|TOKEN_.*)$/;
@@ -12,6 +14,7 @@ export const OF_WHOLE_HUB = /^HUB_(UNREACHABLE|TIMEOUT|UNAVAILABLE|CIRCUIT_OPEN|
 /** Whether one API of a tenant's hub answers, from the requests to it. All times are ms since the epoch, by the local clock. */
 export class ApiWatch {
   readonly #name: string;
+  readonly #unansweredMs: number;
   #inFlight = 0;
   /** Since when the requests under way have had no answer; null: none is under way. */
   #waitingSinceMs: number | null = null;
@@ -19,8 +22,9 @@ export class ApiWatch {
   #failingSinceMs: number | null = null;
   #lastCode = 'unknown';
 
-  constructor(name: string) {
+  constructor(name: string, { requestTimeoutMs }: { readonly requestTimeoutMs: number }) {
     this.#name = name;
+    this.#unansweredMs = Math.max(UNANSWERED_MS, requestTimeoutMs + GRACE_MS);
   }
 
   note(event: HubEvent, nowMs: number): void {
@@ -58,7 +62,7 @@ export class ApiWatch {
     const failingSinceMs = this.#failingSinceMs ?? nowMs;
     const waitingSinceMs = this.#waitingSinceMs ?? nowMs;
     const isFailing = nowMs - failingSinceMs >= FAILING_MS;
-    if (!isFailing && nowMs - waitingSinceMs < UNANSWERED_MS) return [];
+    if (!isFailing && nowMs - waitingSinceMs < this.#unansweredMs) return [];
     const why = isFailing ? `no request succeeds (${this.#lastCode})` : 'requests wait for an answer';
     const since = new Date(isFailing ? failingSinceMs : waitingSinceMs).toISOString();
     const remedy = '"rollcall check" shows what it answers.';
