@@ -50,10 +50,13 @@ export interface ScanState extends FoundPaging {
   /** Rows delivered in the modes tried before. */
   readonly rowsBefore: number;
   readonly firstTotal: number | null;
+  /** The last page with rows. */
   readonly before: PageFacts | null;
   /** Cursor of the page's request; null for a first page. */
   readonly cursor: string | null;
   readonly offset: number;
+  /** Cursors that the links of pages without rows led to. */
+  readonly linkedCursors: readonly (string | null)[];
   /** Pages without rows right before the page. */
   readonly emptyPages: number;
   /** The limit of a page that came back full. */
@@ -74,7 +77,7 @@ export interface PageDecision {
 
 export function beginIn(paging: FoundPaging, scan: Pick<ScanState, 'filtered' | 'rowsBefore'>): ScanState {
   const nothingYet = { pages: 0, rows: 0, firstTotal: null, before: null, honouredLimit: null };
-  return { ...paging, ...scan, ...nothingYet, cursor: null, offset: 0, emptyPages: 0 };
+  return { ...paging, ...scan, ...nothingYet, cursor: null, offset: 0, linkedCursors: [], emptyPages: 0 };
 }
 
 /** The mode that the first contact tries after one that fails; null when there is none. */
@@ -105,14 +108,17 @@ export function decidePage(state: ScanState, page: PageFacts): PageDecision {
 
 /** The state for the request after a page. */
 export function afterPage(state: ScanState, page: PageFacts, { deliver }: PageDecision): ScanState {
+  const isEmpty = page.rowCount === 0;
+  const place = placeAfter(state, page);
   return {
     ...state,
     pages: state.pages + 1,
     rows: state.rows + (deliver ? page.rowCount : 0),
     firstTotal: state.pages === 0 ? page.total : state.firstTotal,
-    before: page,
-    ...placeAfter(state, page),
-    emptyPages: page.rowCount === 0 ? state.emptyPages + 1 : 0,
+    before: isEmpty ? state.before : page,
+    ...place,
+    linkedCursors: isEmpty ? [...state.linkedCursors, place.cursor] : state.linkedCursors,
+    emptyPages: isEmpty ? state.emptyPages + 1 : 0,
     honouredLimit: page.rowCount === page.limit ? page.limit : state.honouredLimit,
   };
 }
@@ -201,9 +207,11 @@ const MOST_EMPTY_PAGES = 100;
 /** A hub that hides rows after paging has pages without rows, and a link to the next one. */
 function afterEmptyPage(state: ScanState, page: PageFacts): NextStep {
   if (page.nextOffered && !isTotalReached(state, page)) {
-    const { mode, cursor, offset, emptyPages } = state;
+    const { mode, cursor, offset, linkedCursors, emptyPages } = state;
     const next = placeAfter(state, page);
-    const isFurther = { keyset: next.cursor !== cursor, offset: next.offset > offset };
+    // A link that was followed before leads back into the list.
+    const isNew = next.cursor !== cursor && !linkedCursors.includes(next.cursor);
+    const isFurther = { keyset: isNew, offset: next.offset > offset };
     return mode !== 'sourced-id-filter' && isFurther[mode] && emptyPages < MOST_EMPTY_PAGES
       ? { kind: 'go-on' }
       : fails('a page has no rows, although its Link offers a next one');

@@ -132,3 +132,26 @@ it('a scan passes at most a hundred consecutive pages without rows', () => {
 it('the cursor is the last row with a readable id', () => {
   expect(after(keyset, page('abc', { ids: ['a', 'b'] })).cursor).toBe('b');
 });
+
+it.each<[string, ScanState, readonly (string | PageFacts)[], readonly string[]]>([
+  [
+    'a link of a page without rows that leads back into the list fails the second time',
+    keyset,
+    ['abc', 'def', empty('afterSourcedId=B'), 'abc', 'def', empty('afterSourcedId=B')],
+    ['goes on', 'goes on', 'goes on', 'goes on', 'goes on', 'fails'],
+  ],
+  [
+    'a page that repeats the last one with rows fails',
+    keyset,
+    ['abc', empty('afterSourcedId=f'), empty('afterSourcedId=B'), 'abc'],
+    ['goes on', 'goes on', 'goes on', 'drop: fails'],
+  ],
+])('%s', (_, begun, pages, expected) => {
+  let state = begun;
+  const decisions = pages.map((each) => {
+    const decision = said(decidePage(state, pageOf(each)));
+    state = after(state, pageOf(each));
+    return decision;
+  });
+  expect(decisions).toEqual(expected);
+});

@@ -212,9 +212,11 @@ describe('the end of a scan', () => {
     ['the first one, by offset', { hidden: 'abc', cursor: 'ignores', idFilter: 'ignores' }, 'defgh'],
     ['a later one, by filter', { hidden: 'def', cursor: 'refuses', idFilter: 'honours' }, 'abcgh'],
   ])('is not a page whose rows the hub hides from this client: %s', async (_, differs, shown) => {
-    const read = exchange([hub({ total: 'none', ...differs })], { reads: [{}, {}] });
-    const ids = (await read).outcomes.map((each) => [...new Set(each.ids)].join(''));
+    const seen = await exchange([hub({ total: 'none', ...differs })], { reads: [{}, {}] });
+    const ids = seen.outcomes.map((each) => [...new Set(each.ids)].join(''));
     expect(ids).toEqual([shown, shown]);
+    // Pages without rows are no clamped ones.
+    expect(seen.events.filter(({ type }) => type === 'hub-differs')).toEqual([]);
   });
 
   it('comes after the rows that follow the last one with an id', async () => {
