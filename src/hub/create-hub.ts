@@ -19,6 +19,9 @@ import { createTokenSource } from './token.ts';
  */
 const SINGLE_ATTEMPTS = 2;
 
+/** So many scopes in a row without an answer fail their sync (sync/scope-answers.ts); fewer leave the others their circuit. */
+const SCOPES_IN_A_ROW = 10;
+
 /** What a client does its work with; each may be replaced. */
 export interface HubTools {
   readonly retry?: Partial<RetryPolicy> | undefined;
@@ -50,6 +53,11 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     throw error;
   }
+}
+
+function ofCore(event: HubEvent): HubEvent {
+  const isOfCircuit = event.type === 'circuit-opened' || event.type === 'circuit-closed';
+  return isOfCircuit ? { ...event, api: 'core' } : event;
 }
 
 interface Kind {
@@ -101,8 +109,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   const requests = requestsOf({ what: hub });
   const nested = requestsOf({
     what: `${hub}, when asked for single classes or afterschools,`,
-    // Ten of them in a row without an answer fail their sync; a few leave the other collections their circuit.
-    failures: 10 * retry.maxAttempts,
+    failures: SCOPES_IN_A_ROW * retry.maxAttempts,
     onCircuit: () => undefined,
   });
   const single = requestsOf({
@@ -116,14 +123,10 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   const core = requestsOf({
     what: `The Core API of ${baseUrl.origin}`,
     maxAttempts: SINGLE_ATTEMPTS,
+    failures: SCOPES_IN_A_ROW * SINGLE_ATTEMPTS,
     // If the hub allows one request only, the Core API gets one more beside it: it must never delay the other APIs.
     permits: new Semaphore(share, host.core, maxConcurrentRequests > share ? all : host.all),
-    onCircuit: (event) =>
-      onEvent(
-        event.type === 'circuit-opened' || event.type === 'circuit-closed'
-          ? { ...event, api: 'core' }
-          : event,
-      ),
+    onCircuit: (event) => onEvent(ofCore(event)),
   });
   const scans = {
     baseUrl,

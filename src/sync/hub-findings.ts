@@ -12,8 +12,8 @@ export class HubFindings {
   skewMs: number | null = null;
   /** Whether the last full sync was inconclusive: until one is not, changes are published, but the watermark stays. */
   isInconclusive = false;
-  /** Scopes that the last sync that asked for them could not read: the watermark may have moved on without them. */
-  readonly unread = new Set<string>();
+  /** Scopes that the last sync that asked for them could not read, and since when: the watermark may have moved on without them. */
+  readonly unread = new Map<string, number>();
   /** The hub's totals without a filter, by scope. */
   readonly #unfilteredTotals = new Map<string, number | null>();
   #ignoresFilteredTotals = false;

@@ -32,7 +32,8 @@ export function runSync(
   if (keys !== null)
     return runOn(own, mode, { ...options, some: new Set([...keys].map((key) => source.scopeOf(key))) });
   if (source.changes === undefined) return runOn(own, mode, { ...options, some: null });
-  return source.changes.take((changed) =>
+  const dueMs = mode === 'FULL' ? Infinity : own.tenant.runtime.now();
+  return source.changes.take(dueMs, (changed) =>
     runOn(own, mode, { ...options, some: mode === 'FULL' ? null : changed }),
   );
 }
@@ -59,7 +60,7 @@ async function runOn(
     const knownRowsBefore = writer.known.rows;
     const becameEmpty: KeyedRow[] = [];
     const asked = { isConfirming, approved, some, onPage, signal };
-    const answers = new ScopeAnswers(own.source, reading.scopes.size);
+    const answers = new ScopeAnswers(own, reading.scopes.size);
     const run = { own, sync, reading, answers, knownRowsBefore, becameEmpty, ...asked };
     const result = await completeSync(run, await scanAll(run, new IdentityGate(run, acceptedBy)));
     if (!isFull && sync.stats.rowsSeen > 0) own.findings.hasIncrementalBrought = true;
@@ -168,9 +169,10 @@ async function scanAll(run: RunningSync, gate: IdentityGate): Promise<Scanned> {
 
 /** The pages of all scans. What a scan proves is noted when it has ended. */
 async function* pagesOf(
-  { own, sync, reading, answers, signal }: RunningSync,
+  run: RunningSync,
   options: { wanted: ReadonlySet<string>; isSingle: boolean; scans: ScanEvidence[] },
 ): AsyncGenerator<SourcePage, undefined> {
+  const { own, sync, answers, signal } = run;
   const { unread } = own.findings;
   const sinceMs = sync.isFull ? undefined : incrementalBegin(own);
   const open = (scope: string) => ({
@@ -183,11 +185,11 @@ async function* pagesOf(
     signal,
   });
   const ahead = options.isSingle ? 0 : own.tenant.scopesAhead;
-  for await (const { scope, pages } of scansAhead(reading.scans(options.wanted), { ahead, open })) {
+  for await (const { scope, pages } of scansInTurn(run, options.wanted, { ahead, open })) {
     const before = countedBy(sync);
     const end = yield* answers.read(scope, pages);
-    if (end.isUnread === true) unread.add(scope);
-    else unread.delete(scope);
+    if (end.isUnread !== true) unread.delete(scope);
+    else if (!unread.has(scope)) unread.set(scope, own.tenant.runtime.now());
     const after = countedBy(sync);
     const counted = {
       distinctRows: after.distinctRows - before.distinctRows,
@@ -195,6 +197,26 @@ async function* pagesOf(
     };
     options.scans.push(evidenceOf(scope, end, counted));
   }
+}
+
+/**
+ * In an incremental sync of changed scopes, those that had no answer last time come last; and if no other is answered, one more is
+ * read before them: its answer shows that the hub is not in trouble, and closes its circuit.
+ */
+async function* scansInTurn(
+  { own, sync, reading, answers }: RunningSync,
+  wanted: ReadonlySet<string>,
+  options: Parameters<typeof scansAhead>[1],
+): ReturnType<typeof scansAhead> {
+  const scansOf = (scopes: ReadonlySet<string>) => scansAhead(reading.scans(scopes), options);
+  if (sync.isFull || own.source.changes === undefined || wanted.size === 0) return yield* scansOf(wanted);
+  const unread = new Set(own.findings.unread.keys());
+  yield* scansOf(wanted.difference(unread));
+  if (!answers.hasAnswer) {
+    const others = reading.scopes.difference(wanted).difference(unread);
+    yield* scansOf(new Set(others.values().take(1)));
+  }
+  yield* scansOf(wanted.intersection(unread));
 }
 
 /** Puts scopes that cannot be read among the rejects, and takes out those that can be read again. */

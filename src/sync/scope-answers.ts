@@ -5,6 +5,8 @@ import { HubError } from '../hub/hub-error.ts';
 import { keyOfAll } from '../model/keys.ts';
 import type { SourceEnd, SourcePage } from '../source/source-scan.ts';
 import type { Source } from '../source/source.ts';
+import type { Tenant } from '../table/tenant.ts';
+import type { HubFindings } from './hub-findings.ts';
 
 /** So many scopes in a row without an answer fail the sync; fewer, if the collection has fewer. */
 const MOST_IN_A_ROW = 10;
@@ -20,20 +22,30 @@ export function mayBeOfOneScope(error: unknown): error is RollcallError {
   return isFromHub(error) && !OF_EVERYBODY.has(error.code);
 }
 
+/** The collection whose scopes are read. */
+interface Own {
+  readonly source: Source;
+  readonly findings: HubFindings;
+  readonly tenant: Pick<Tenant, 'runtime'>;
+}
+
 /** The answers for the scopes of one sync, in their order. It distinguishes a hub in trouble from scopes that it does not show. */
 export class ScopeAnswers {
+  readonly #own: Own;
   readonly #source: Source;
   readonly #mostInARow: number;
   #inARow = 0;
-  #hasAnswer = false;
+  /** Whether a scope was answered. */
+  hasAnswer = false;
   readonly #rejects: KeyedRow[] = [];
   readonly #readAgain: string[] = [];
   /** An error that may pass. */
   #passing: RollcallError | null = null;
 
   /** `scopes`: how many the collection has, whether the sync reads them or not. */
-  constructor(source: Source, scopes: number) {
-    this.#source = source;
+  constructor(own: Own, scopes: number) {
+    this.#own = own;
+    this.#source = own.source;
     this.#mostInARow = Math.min(MOST_IN_A_ROW, scopes);
   }
 
@@ -47,7 +59,7 @@ export class ScopeAnswers {
     try {
       const end = yield* pages;
       this.#inARow = 0;
-      this.#hasAnswer = true;
+      this.hasAnswer = true;
       // A plain collection has no scope that could be a reject.
       if (end.isUnread !== true && scope !== '') this.#readAgain.push(this.#source.rejectKeyOf(scope));
       return end;
@@ -61,7 +73,7 @@ export class ScopeAnswers {
 
   /** What becomes of `rejects`, now that it is clear that the hub is not in trouble; throws if it may be. */
   end(): { readonly rejects: readonly KeyedRow[]; readonly readAgain: readonly string[] } {
-    if (!this.#hasAnswer && this.#passing !== null) throw this.#passing;
+    if (!this.hasAnswer && this.#passing !== null) throw this.#passing;
     return { rejects: this.#rejects, readAgain: this.#readAgain };
   }
 
@@ -74,7 +86,10 @@ export class ScopeAnswers {
     this.#rejects.push({ key: keyOfAll(scope), rejectKey, decoded });
     if (error.reaction !== 'retry') return;
     this.#passing = error;
-    this.#source.changes?.note([scope]);
+    const nowMs = this.#own.tenant.runtime.now();
+    const unansweredMs = nowMs - (this.#own.findings.unread.get(scope) ?? nowMs);
+    // A pause as long as the trouble has lasted doubles each time.
+    this.#source.changes?.note([scope], nowMs + unansweredMs);
   }
 }
 

@@ -98,22 +98,25 @@ export interface TenantSchedules {
   readonly changes: ChangedScopes;
 }
 
-/** The scopes whose parents have changed since an incremental sync read them. Kept for all sessions of a tenant. */
+/** The scopes to read whose parents have changed, or that had no answer. Kept for all sessions of a tenant. */
 export class ChangedScopes {
-  #changed = new Set<string>();
+  /** From when on each is to be read, ms since the epoch. */
+  readonly #dueMs = new Map<string, number>();
 
-  get isEmpty(): boolean {
-    return this.#changed.size === 0;
+  isDue(nowMs: number): boolean {
+    return this.#dueMs.values().some((dueMs) => dueMs <= nowMs);
   }
 
-  note(scopes: Iterable<string>): void {
-    for (const scope of scopes) this.#changed.add(scope);
+  /** Of several times the earliest counts. */
+  note(scopes: Iterable<string>, dueMs = 0): void {
+    for (const scope of scopes) this.#dueMs.set(scope, Math.min(dueMs, this.#dueMs.get(scope) ?? dueMs));
   }
 
-  /** Hands over the changed scopes; if `read` fails they stay changed. */
-  async take<T>(read: (scopes: ReadonlySet<string>) => Promise<T>): Promise<T> {
-    const taken = this.#changed;
-    this.#changed = new Set();
+  /** Hands over the changed scopes that are due; if `read` fails they stay changed. */
+  async take<T>(nowMs: number, read: (scopes: ReadonlySet<string>) => Promise<T>): Promise<T> {
+    const due = [...this.#dueMs].filter(([, dueMs]) => dueMs <= nowMs);
+    const taken = new Set(due.map(([scope]) => scope));
+    for (const scope of taken) this.#dueMs.delete(scope);
     try {
       return await read(taken);
     } catch (error) {

@@ -80,7 +80,7 @@ export class SyncTimetable {
 
   /** Whether an incremental sync has anything to read. */
   get mayBringChanges(): boolean {
-    return this.#own.source.changes?.isEmpty !== true;
+    return this.#own.source.changes?.isDue(this.#own.tenant.runtime.now()) !== false;
   }
 
   noteFilterRefused(): void {

@@ -222,26 +222,55 @@ it('a student whom the hub refuses is one of nine in a row at most: ten fail the
   }
 });
 
-it('a student whom the hub refuses is asked for again by the next incremental sync, where the trouble may pass', async () => {
+const unavailable =
+  (...students: string[]) =>
+  (student: string) =>
+    students.includes(student) ? hubTrouble('HUB_UNAVAILABLE', 503) : null;
+
+it('a student without an answer stays a reject, and is asked for again after pauses that double', async () => {
   const made = bench(3);
-  made.trouble = (student) => (student === 's02' ? hubTrouble('HUB_UNAVAILABLE', 503) : null);
+  made.trouble = unavailable('s03');
   await made.sync('FULL');
-  expect(Object.keys(made.view('rejects'))).toEqual(['schedules|s02%7C*']);
-  await expect(made.sync('INCREMENTAL')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+  const endedAtMs = made.time.now();
+  const askedAfterSeconds: number[] = [];
+  for (let seconds = 0; seconds < 200; seconds += 5) {
+    await made.time.run(() => made.time.sleep(endedAtMs + seconds * 1_000 - made.time.now()));
+    const asked = await askedBy(made, 'INCREMENTAL');
+    if (asked.length === 0) continue;
+    expect(asked).toEqual(['s01', 's03']);
+    askedAfterSeconds.push(seconds);
+  }
+  expect(askedAfterSeconds).toEqual([0, 5, 15, 35, 75, 155]);
+  expect(Object.keys(made.view('rejects'))).toEqual(['schedules|s03%7C*']);
   made.trouble = () => null;
-  expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s02']);
+  made.changes.note(['s03']);
+  await made.sync('INCREMENTAL');
   expect(made.view('rejects')).toEqual({});
-  expect(made.changes.isEmpty).toBe(true);
+  expect(made.changes.isDue(Infinity)).toBe(false);
 });
 
-it('a student whose request fails in an incremental sync of several stays among the changed ones', async () => {
+it('a student without an answer comes after those whose absences changed, who wait for no pause', async () => {
+  const made = bench(3);
+  made.trouble = unavailable('s01');
+  await made.sync('FULL');
+  made.changes.note(['s03']);
+  expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s03', 's01']);
+  await made.sync('INCREMENTAL');
+  made.changes.note(['s02']);
+  expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s02']);
+});
+
+it('a student without an answer fails an incremental sync only where another one has none either', async () => {
   const made = bench(3);
   await made.sync('FULL');
-  made.trouble = (student) => (student === 's02' ? hubTrouble('HUB_UNAVAILABLE', 503) : null);
-  made.changes.note(['s01', 's02']);
+  made.trouble = unavailable('s01');
+  made.changes.note(['s01']);
   expect(await made.sync('INCREMENTAL')).toMatchObject({ kind: 'complete' });
+  made.trouble = unavailable('s01', 's02', 's03');
+  made.changes.note(['s01']);
+  await expect(made.sync('INCREMENTAL')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
   made.trouble = () => null;
-  expect(await askedBy(made, 'INCREMENTAL')).toEqual(['s02']);
+  expect(await askedBy(made, 'INCREMENTAL')).toContain('s01');
   expect(made.view('rejects')).toEqual({});
 });
 
