@@ -55,7 +55,8 @@ const OF_PEOPLE: ReadonlySet<CollectionName> = new Set(['users', 'students', 'te
 
 /**
  * Whether the hub still has this tenant's rows: those of the collection, or of one if it has too few; or the tenant's people, who stay
- * when a new year gives each class another id. True where none has enough. Throws errors that concern the hub, not a single request.
+ * when a new year gives each class another id. The first other collection that answers decides. True where none has enough. Throws
+ * errors that concern the hub, not a single request.
  */
 export async function showsOwnRows(
   own: MirroredCollection,
@@ -65,12 +66,17 @@ export async function showsOwnRows(
   const all = [...own.all.values()];
   const enough = all.filter((each) => mayBeForeign(each) && each.writer.known.rows >= KNOWN_ROWS_AT_LEAST);
   const others = enough.filter((each) => each !== own && !each.findings.isForeign);
-  const people = others.find(({ settings }) => OF_PEOPLE.has(settings.name));
-  const proofs = enough.includes(own) ? [own, people] : [people ?? others[0]];
-  if (proofs.every((proof) => proof === undefined)) return !all.some(({ findings }) => findings.isForeign);
+  const people = others.filter(({ settings }) => OF_PEOPLE.has(settings.name));
+  const proofs = new Set(enough.includes(own) ? [own, ...people] : [...people, ...others]);
+  if (proofs.size === 0) return !all.some(({ findings }) => findings.isForeign);
   for (const proof of proofs) {
-    if (proof === undefined) continue;
-    if ((await showsOne(proof, signal, proofKeys)) || (await beginsWithKnown(proof, signal))) return true;
+    try {
+      if ((await showsOne(proof, signal, proofKeys)) || (await beginsWithKnown(proof, signal))) return true;
+      if (proof !== own) return false;
+    } catch (error) {
+      // Another collection that the hub refuses, or no longer offers, proves nothing.
+      if (!concernsOneRequest(error)) throw error;
+    }
   }
   return false;
 }
@@ -167,8 +173,8 @@ export class IdentityGate {
     own.findings.isForeign = true;
     throw new RollcallError(
       'HUB_FOREIGN_DATA',
-      `Almost none of the rows that the hub returned for ${own.settings.name} match the ${knownRowsBefore} already published, and the ` +
-        `hub shows none of those. They may be another tenant's`,
+      `It could not be proven whose rows the hub returned for ${own.settings.name}: almost none of them match the ${knownRowsBefore} ` +
+        `already published, and the hub shows none of the published rows that it was asked for. They may be another tenant's`,
       { remedy: `None of them was published. ${WRONG_TENANT_REMEDY}: ${acceptCommand(own.tenant.tenantId)}` },
     );
   }

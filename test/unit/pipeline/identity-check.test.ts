@@ -12,6 +12,8 @@ interface Given {
   /** Shows so many of the rows that it is asked for. */
   readonly find?: () => Promise<number>;
   readonly firstRow?: 'published' | 'unknown';
+  /** What happens when it is asked for the list. */
+  readonly list?: () => Promise<unknown>;
 }
 
 const { signal } = new AbortController();
@@ -19,17 +21,23 @@ const { signal } = new AbortController();
 /** Collections of one session, by name, after the first load of all. */
 async function sessionOf(given: Readonly<Partial<Record<CollectionName, Given>>>) {
   const all = new Map<CollectionName, MirroredCollection>();
-  for (const [key, { rows = 100, find = found(0), firstRow = 'unknown' }] of Object.entries<Given>(given)) {
+  const loaded: (() => void)[] = [];
+  for (const [key, each] of Object.entries<Given>(given)) {
+    const { rows = 100, find = found(0), firstRow = 'unknown', list } = each;
     const name = key as CollectionName;
     const hub = new MadeHub(100, name);
     for (let at = 0; at < rows; at += 1) hub.put(`row-${at}`, 1);
     const own = await hub.session({ all });
     await runSync(own, 'FULL', { signal });
     all.set(name, own);
-    hub.find = async () => [...hub.rows.values()].slice(0, await find());
-    if (firstRow === 'unknown') hub.rows = new Map();
-    hub.put('new', 1);
+    loaded.push(() => {
+      hub.find = async () => [...hub.rows.values()].slice(0, await find());
+      if (firstRow === 'unknown') hub.rows = new Map();
+      if (list !== undefined) hub.list = list;
+      hub.put('new', 1);
+    });
   }
+  for (const change of loaded) change();
   return [...all.values()] as [MirroredCollection, MirroredCollection];
 }
 
@@ -83,6 +91,30 @@ it('unknown classes are this tenant’s if the hub shows its people, and not if 
     expect(await showsOwnRows(classes, signal)).toBe(is);
   }
 });
+
+/** A collection that the hub refuses: no question and no list of it is answered. */
+const refusing = (code: ErrorCode) => ({ find: failing(code), list: failing(code) });
+
+it.each(['HUB_FORBIDDEN', 'HUB_NOT_OFFERED'] as const)(
+  'people whom the hub refuses (%s) prove nothing: another collection is asked',
+  async (code) => {
+    const first: Parameters<typeof sessionOf>[0] = { courses: small, students: refusing(code) };
+    const shown = { find: found(1) };
+    for (const [is, others] of [
+      [true, { teachers: shown }],
+      [true, { orgs: shown }],
+      [false, { orgs: {} }],
+      [false, { teachers: {}, orgs: shown }],
+      [false, {}],
+    ] as const)
+      expect(await showsOwnRows((await sessionOf({ ...first, ...others }))[0], signal)).toBe(is);
+    const [classes] = await sessionOf({ classes: {}, students: refusing(code) });
+    await expect(runSync(classes, 'FULL', { signal })).rejects.toMatchObject({
+      code: 'HUB_FOREIGN_DATA',
+      message: expect.stringContaining('It could not be proven whose rows') as string,
+    });
+  },
+);
 
 it('a page of hardly any known row is not judged while the hub is unavailable, and not taken for this tenant’s while another collection is foreign', async () => {
   const [away] = await sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });

@@ -33,6 +33,8 @@ export class MadeHub {
   nowMs = Date.parse('2026-03-10T09:00:00Z');
   /** Called once, while the second page of a full scan is on its way. */
   amid: (() => Promise<void>) | null = null;
+  /** Called before each list; if it rejects, the hub refuses the list. */
+  list: () => Promise<unknown> = () => Promise.resolve();
   /** Number of pages that were recognised. */
   known = 0;
   /** What it shows of rows that it is asked for by their ids. */
@@ -93,6 +95,7 @@ export class MadeHub {
   async *#readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
     const { modifiedAfterMs: afterMs = null, pages } = options;
     this.filters.push(afterMs);
+    await this.list();
     this.knownRows.push(options.knownRows);
     const total = this.#shown(afterMs).length;
     for (let number = 1, after: string | null = null; ; number += 1) {
