@@ -345,14 +345,11 @@ export class CollectionRunner {
     const { rowsWithheld = 0, deletions } = writer.progress ?? {};
     // A hold that ended put off what was confirmed.
     const isPutOff = rowsWithheld > 0 && deletions?.heldSinceMs === null;
+    // An older one says nothing of what has been settled since.
+    const isLast = this.#lastConfirming?.stats.syncId === deletions?.settledBy;
     if (options.confirming === true && missing.owed === null && !isPutOff)
-      return this.#confirmedBy(deletions?.settledBy) ?? nothingToConfirm(writer);
+      return (isLast ? this.#lastConfirming : null) ?? nothingToConfirm(writer);
     return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
-  }
-
-  /** The last confirming sync, if nothing has been settled since. */
-  #confirmedBy(settledBy: string | undefined): SyncResult | null {
-    return this.#lastConfirming?.stats.syncId === settledBy ? this.#lastConfirming : null;
   }
 }
 

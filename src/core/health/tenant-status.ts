@@ -105,16 +105,8 @@ function notes(
 /** With one of these a process says itself why it does not own the tenant. */
 const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 'start', 'owner']);
 
-/** With one of these nothing of the tenant is published. */
-const STOPS_ALL: ReadonlySet<HealthPart> = new Set([
-  'failed',
-  'kafka',
-  'redis',
-  'registry',
-  'owner',
-  'pipeline',
-  'hub',
-]);
+/** With one of the parts before `start` nothing of the tenant is published. */
+const STOPS_ALL: ReadonlySet<HealthPart> = new Set(TENANT_PARTS.slice(0, TENANT_PARTS.indexOf('start')));
 
 /** Whether something is wrong, also where a decision heads the tenant. */
 export function isInTrouble({ reasons }: Pick<TenantStatus, 'reasons'>): boolean {
