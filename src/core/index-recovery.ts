@@ -34,23 +34,21 @@ export function planIndexRecovery(options: {
   nowMs: number;
 }): IndexRecoveryPlan {
   const { progress, index, transactionIds, nowMs } = options;
-  if (progress === null) return { kind: 'rebuild', why: 'the log has no progress yet' };
-  if (index === null) return { kind: 'rebuild', why: 'the index is empty or was not finished' };
+  if (progress === null) return rebuildBecause('the log has no progress yet');
+  if (index === null) return rebuildBecause('the index is empty or was not finished');
   if (index.transactionId === progress.transactionId) return { kind: 'current' };
   const isEarlier = index.sequence < progress.sequence && reachedBy(progress.offsets, index.offsets);
-  if (!isEarlier || !transactionIds.has(index.transactionId)) {
-    return { kind: 'rebuild', why: 'the index is not a known point of this log' };
-  }
-  if (nowMs - index.committedAtMs > TOMBSTONES_KEPT_MS) {
-    return {
-      kind: 'rebuild',
-      why: 'the index is older than the removals that the log keeps',
-    };
-  }
-  if (index.committedAtMs - nowMs > CLOCKS_DIFFER_MS) {
-    return { kind: 'rebuild', why: 'the index was written at a time that is yet to come' };
-  }
+  if (!isEarlier || !transactionIds.has(index.transactionId))
+    return rebuildBecause('the index is not a known point of this log');
+  if (nowMs - index.committedAtMs > TOMBSTONES_KEPT_MS)
+    return rebuildBecause('the index is older than the removals that the log keeps');
+  if (index.committedAtMs - nowMs > CLOCKS_DIFFER_MS)
+    return rebuildBecause('the index was written at a time that is yet to come');
   return { kind: 'resume' };
+}
+
+export function rebuildBecause(why: string): IndexRecoveryPlan {
+  return { kind: 'rebuild', why };
 }
 
 /** Whether the log's last offsets are at or beyond the index's. After a loss the log's offsets restart at 0. */

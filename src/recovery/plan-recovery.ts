@@ -1,4 +1,4 @@
-import { planIndexRecovery, type IndexRecoveryPlan } from '../core/index-recovery.ts';
+import { planIndexRecovery, rebuildBecause, type IndexRecoveryPlan } from '../core/index-recovery.ts';
 import {
   DERIVED_COLLECTIONS,
   STATE_TOPIC,
@@ -121,10 +121,6 @@ async function holdsRecords(
   };
   await tenant.log.read({ from: [{ topic: suffix, after: {} }], onBatch, signal });
   return isFound;
-}
-
-function rebuildBecause(why: string): IndexRecoveryPlan {
-  return { kind: 'rebuild', why };
 }
 
 /**

@@ -9,13 +9,14 @@ import type { DeletionMemory } from '../state/index-store.ts';
 export class MissingRows {
   readonly #memory: DeletionMemory;
   readonly #collection: CollectionName;
-  #missing: Missing | null;
+  #missing: Missing | null = null;
+  /** The log names a sync of which Redis remembers nothing: it lost the list, and may be restored with it. */
+  #isLost = false;
   readonly #seen = new Set<string>();
 
-  private constructor(memory: DeletionMemory, collection: CollectionName, missing: Missing | null) {
+  private constructor(memory: DeletionMemory, collection: CollectionName) {
     this.#memory = memory;
     this.#collection = collection;
-    this.#missing = missing;
   }
 
   /** `settledBy`: the sync that the log names; null: none. */
@@ -24,8 +25,11 @@ export class MissingRows {
     collection: CollectionName,
     settledBy: string | null,
   ): Promise<MissingRows> {
-    const remembered = settledBy === null ? null : await memory.missing(collection);
-    return new MissingRows(memory, collection, ofLog(remembered, settledBy));
+    const rows = new MissingRows(memory, collection);
+    if (settledBy === null) return rows;
+    rows.#missing = ofLog(await memory.missing(collection), settledBy);
+    rows.#isLost = rows.#missing === null;
+    return rows;
   }
 
   /** Without those seen since; null: what was remembered is lost or void. */
@@ -54,8 +58,13 @@ export class MissingRows {
   /**
    * Forgets those that were seen, before a transaction that names what is left by its own id: what an older Redis remembers is
    * void. Returns that id; null: nothing was seen, or the log names a sync of which nothing is remembered yet.
+   * The first transaction after Redis lost the list returns its id, too, so that a backup that brings the list back is void.
    */
   async dropSeen(transactionId: string, settledBy: string | undefined): Promise<string | null> {
+    if (this.#isLost) {
+      this.#isLost = false;
+      return transactionId;
+    }
     const [missing, keys] = [this.#missing, this.keys];
     if (this.#seen.size === 0 || missing === null || keys === null) return null;
     const isNamed = missing.syncId === settledBy;

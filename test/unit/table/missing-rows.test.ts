@@ -45,3 +45,13 @@ it('rows that come back while the others leave are not forgotten', async () => {
   await dropping;
   expect(missing.has('b')).toBe(false);
 });
+
+it('a list that Redis lost stays void when a backup brings it back', async () => {
+  const memory = createMemoryStore().tenant('north').deletions;
+  const missing = await MissingRows.open(memory, 'users', 'full-1');
+  missing.noteSeen(['a']);
+  expect(await missing.dropSeen('tx-2', 'full-1')).toBe('tx-2');
+  expect(await missing.dropSeen('tx-3', 'tx-2')).toBeNull();
+  await memory.setMissing('users', remembered);
+  expect((await MissingRows.open(memory, 'users', 'tx-2')).keys).toBeNull();
+});
