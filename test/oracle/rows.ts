@@ -25,6 +25,8 @@ const NOT_COMPARED: readonly string[] = ['dateLastModified', 'href'];
 const DAY_MS = 86_400_000;
 /** Tolerance between the clocks of two processes of one machine. */
 const CLOCKS_DIFFER_MS = 50;
+/** The longest time between a decision of a sync and its commit. */
+export const DECIDED_BEFORE_MS = 400;
 const MOST_TOLD = 10;
 
 /** The records that compaction would keep: the last of each key, without tombstones. */
@@ -184,8 +186,8 @@ function problemsOfKey(records: readonly TopicRecord[], options: OrderOptions): 
       problems.push(['published twice', record]);
     if (isAgain || states === undefined) continue;
     const isExcused = record.value === null && options.isExcused?.(record) === true;
-    // Where there is another reason, a removal is not that of a row which left only later.
-    const toleratedMs = isExcused ? 0 : CLOCKS_DIFFER_MS;
+    // Where there is another reason, a removal is not that of a row which left after the sync decided on it.
+    const toleratedMs = isExcused ? -DECIDED_BEFORE_MS : CLOCKS_DIFFER_MS;
     const found = ofKey.findIndex(
       (state, index) =>
         index >= at &&

@@ -2,6 +2,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { whyHeld } from '../../../src/core/deletions/guard.ts';
 import type { ClassStudents } from '../../../src/core/class-students.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
+import { DECIDED_BEFORE_MS } from '../../oracle/rows.ts';
 import { AFTERSCHOOL_USERS, isNamed } from './afterschools.ts';
 import type { CommittedRecord } from './broker.ts';
 import type { Shown } from './hub-client.ts';
@@ -11,8 +12,6 @@ import type { TenantWorld } from './tenant-world.ts';
 /* Invariant 3: every removal ever committed follows from what the syncs saw, or from a person's approval. */
 
 const DAY_MS = 24 * 3_600_000;
-/** The longest time between a decision of a sync and its commit. */
-const DECIDED_BEFORE_MS = 400;
 
 interface Removal {
   readonly collection: CollectionName;
