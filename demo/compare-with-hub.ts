@@ -24,25 +24,26 @@ export interface ComparedTopic {
 
 /**
  * Reads all topics from the beginning, like a consumer that knows only the contract, compares them with the hub, and looks for
- * records that stand twice.
+ * records that stand twice. Yields a topic when it is compared.
  */
-export async function compareWithHub(options: {
+export async function* compareWithHub(options: {
   servers: Servers;
   hub: ReferenceHub;
   topics: readonly string[];
   /** The days whose schedules are mirrored. */
   days: Days;
-}): Promise<ComparedTopic[]> {
-  const { hub, days } = options;
-  const byTopic = Map.groupBy(await readTopicsAt(options.servers, options.topics), ({ topic }) => topic);
+  onProgress: (done: 'read' | 'decoded', records: number) => void;
+}): AsyncGenerator<ComparedTopic> {
+  const { hub, days, servers, topics, onProgress } = options;
+  const byTopic = Map.groupBy(await readTopicsAt(servers, topics, { onProgress }), ({ topic }) => topic);
   const byCollection = new Map(
-    options.topics.map((topic) => [topic.slice(topic.lastIndexOf('.') + 1), byTopic.get(topic) ?? []]),
+    topics.map((topic) => [topic.slice(topic.lastIndexOf('.') + 1), byTopic.get(topic) ?? []]),
   );
-  return [...byCollection].map(([collection, records]) => {
+  for (const [collection, records] of byCollection) {
     const { verdict, differences } = comparisonOf({ hub, days }, collection, byCollection);
     const rows = compactedView(records).size;
-    return { collection, records: records.length, rows, verdict, differences };
-  });
+    yield { collection, records: records.length, rows, verdict, differences };
+  }
 }
 
 type Records = ReadonlyMap<string, readonly TopicRecord[]>;

@@ -13,9 +13,9 @@ Starts real Kafka, schema registry and Redis, an invented school district that c
 shows what a consumer of the topics gets, decoded: each change of an absence with its times and class, other records
 one by one while they are few. Ctrl-C stops it.
 
-  --for <duration>            stop by itself (30s, 2m, from the first change on): freeze the district, run two more
-                              full syncs, read all topics and compare them with the hub. Exit code 0 if they are
-                              equal, 1 if not
+  --for <duration>            stop by itself, 30s or 2m after the first load: freeze the district, run full syncs until
+                              every row that left is removed, and compare all topics with the hub. Exit code 0 if
+                              they are equal, 1 if not
   --students <n>              size of the district
   --seed <n>                  another district
   --changes-per-minute <n>    how often it changes

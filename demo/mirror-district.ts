@@ -8,12 +8,12 @@ import { STATE_TOPIC } from '../src/model/collections.ts';
 import { assemble } from '../src/session/assemble.ts';
 import type { PipelineEvent } from '../src/core/pipeline-events.ts';
 import { TenantRun } from '../src/worker/worker.ts';
-import type { TenantSession } from '../src/session/open-session.ts';
 import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
 import type { Stack } from '../stack/start-stack.ts';
 import { Changes } from './changes.ts';
 import { compareWithHub, type ComparedTopic } from './compare-with-hub.ts';
 import { Progress } from './progress.ts';
+import { readUntilNothingIsMissing } from './read-until-nothing-is-missing.ts';
 import { count, type Screen } from './screen.ts';
 import { watchTopics } from './watch-topics.ts';
 
@@ -49,8 +49,7 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
   const run = new TenantRun(tenant);
   const publishing = run.mirror(AbortSignal.any([interrupted, ended.signal]));
   await Promise.race([opened.promise, publishing]);
-  const { session } = run;
-  if (session === null) throw run.failure ?? new Error('interrupted');
+  if (run.session === null) throw run.failure ?? new Error('interrupted');
   const changes = new Changes(screen, { timeZone: tenant.config.fullPull.timeZone });
   // The changelog of the absence view is internal.
   const topics = tenant.topics.flatMap(({ suffix, name }) => (suffix === STATE_TOPIC ? [] : [name]));
@@ -66,7 +65,7 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
     if (parts.forMs === null || interrupted.aborted) return 0;
     const { fullPull, schedules } = tenant.config;
     const days = (): DayWindow => windowAround(localDate(Date.now(), fullPull.timeZone), schedules);
-    return await conclude(parts, { session, changes, topics, days, progress });
+    return await conclude(parts, { run, changes, topics, days, progress });
   } finally {
     clearInterval(status);
     changes.stop();
@@ -98,19 +97,18 @@ function showFailure(screen: Screen, event: PipelineEvent): void {
     screen.happened(red(`${event.collection}: ${describeError(event.error)}`));
 }
 
-/** Shows the first load, then changes as they come, and one nightly re-stamp, until the time is over. */
+/** Shows the first load, then changes as they come, and one nightly re-stamp, until the time after the load is over. */
 async function live(
   { forMs, screen, interrupted, hub }: DemoParts,
   { progress, changes, timeZone }: { progress: Progress; changes: Changes; timeZone: string },
 ): Promise<void> {
   const { print, colors } = screen;
   const startedAtMs = performance.now();
-  const isOver = (): boolean =>
-    interrupted.aborted || (forMs !== null && performance.now() - startedAtMs >= forMs);
   let isLoaded = false;
   let loadedAtMs: number | null = null;
   let restampAtMs = Number.POSITIVE_INFINITY;
-  while (!isOver()) {
+  let endAtMs = Number.POSITIVE_INFINITY;
+  while (!interrupted.aborted && performance.now() < endAtMs) {
     await delay(200, undefined, { signal: interrupted }).catch(() => undefined);
     if (progress.isComplete) loadedAtMs ??= performance.now();
     if (!isLoaded && loadedAtMs !== null && changes.isSnapshotOver) {
@@ -121,6 +119,7 @@ async function live(
         `   From here on, changes are news. ${colors.dim(`(Times of absences are those of ${timeZone}; ids are shortened.)`)}`,
       );
       restampAtMs = performance.now() + (forMs === null ? 30_000 : forMs / 4);
+      if (forMs !== null) endAtMs = performance.now() + forMs;
     }
     if (performance.now() >= restampAtMs) {
       restampAtMs = Number.POSITIVE_INFINITY;
@@ -135,7 +134,7 @@ async function live(
 }
 
 interface Ending {
-  readonly session: TenantSession;
+  readonly run: TenantRun;
   readonly changes: Changes;
   readonly topics: readonly string[];
   readonly progress: Progress;
@@ -143,45 +142,53 @@ interface Ending {
   readonly days: () => DayWindow;
 }
 
-/** Freezes the district, runs two more full syncs, reads all topics and compares them with the hub. */
-async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Promise<number> {
+/** Freezes the district, has everything read until nothing is missing, and compares all topics with the hub. */
+async function conclude(parts: DemoParts, ending: Ending): Promise<number> {
+  const { screen, stack, hub, interrupted } = parts;
   const { print, colors } = screen;
-  print(
-    colors.bold(
-      `── ${count(ending.changes.published)} changes of absences published so far. The district stops changing; two more full syncs of ${count(ending.session.runners.size)} collections run, then the demo compares everything`,
-    ),
-  );
-  ending.progress.beginAgain();
+  print(colors.bold(`── ${count(ending.changes.published)} changes of absences published so far`));
+  print('   The district stops changing. Full syncs run until every row that left it is removed.');
   hub.living.freeze();
-  const runners = [...ending.session.runners.values()];
-  // A row that left during the first load may be shown to no incremental sync: two full ones in a row must miss it.
-  for (let sync = 1; sync <= 2; sync += 1) {
-    // Collections whose rows others need come first.
-    for (const hasParents of [false, true]) {
-      const syncs = runners.filter((runner) => (runner.parents !== undefined) === hasParents);
-      await Promise.all(syncs.map((runner) => runner.request('FULL')));
-    }
-  }
+  await readUntilNothingIsMissing(ending.run, {
+    signal: interrupted,
+    onRound: (missing) => {
+      ending.progress.beginAgain();
+      if (missing > 0)
+        print(`── ${count(missing)} rows that left are removed when another full sync misses them, too`);
+    },
+  });
+  ending.changes.stop();
   const { topics, days } = ending;
   const readAtMs = performance.now();
   print(
     `── all collections are read; comparing ${count(topics.length)} topics with the hub, record by record`,
   );
-  const compared = await compareWithHub({ servers: stack, hub, topics, days: days() });
-  ending.changes.stop();
-  print(colors.dim(`   compared in ${((performance.now() - readAtMs) / 1000).toFixed(1)} s`));
-  print('');
-  for (const { collection, records, rows, verdict, differences } of compared) {
+  let shownAtMs = readAtMs;
+  const compared = compareWithHub({
+    servers: stack,
+    hub,
+    topics,
+    days: days(),
+    onProgress: (done, records) => {
+      if (performance.now() - shownAtMs < STATUS_EVERY_MS) return;
+      shownAtMs = performance.now();
+      print(colors.dim(`   ${count(records)} records ${done}`));
+    },
+  });
+  const different: ComparedTopic[] = [];
+  for await (const topic of compared) {
+    const { collection, records, rows, verdict, differences } = topic;
     const numbers = `${count(records).padStart(9)} records ${count(rows).padStart(9)} keys`;
     const shown = differences.length === 0 ? colors.green(verdict) : colors.red('differs');
     print(`  ${collection.padEnd(22)} ${numbers}   ${shown}`);
+    if (differences.length > 0) different.push(topic);
   }
+  print(colors.dim(`  compared in ${((performance.now() - readAtMs) / 1000).toFixed(1)} s`));
   print('');
-  return verdictOf(screen, compared);
+  return verdictOf(screen, different);
 }
 
-function verdictOf({ print, colors }: Screen, compared: readonly ComparedTopic[]): number {
-  const different = compared.filter(({ differences }) => differences.length > 0);
+function verdictOf({ print, colors }: Screen, different: readonly ComparedTopic[]): number {
   if (different.length === 0) {
     print(colors.green(colors.bold('The topics equal the hub.')));
     return 0;

@@ -1,6 +1,9 @@
 import type { PipelineEvent } from '../src/core/pipeline-events.ts';
 import { count, type Screen } from './screen.ts';
 
+/** A line of more is too long for a terminal. */
+const MOST_NAMED = 3;
+
 interface Standing {
   rows: number;
   /** The hub's total at the start of the sync; null: unknown. */
@@ -51,18 +54,25 @@ export class Progress {
     }
   }
 
-  /** Shows the collections that are not read yet, if there are any, with how many of their rows are. */
+  /** Shows how far the collections are that are not read yet, if there are any: those with most rows by name. */
   show({ print, colors }: Screen): void {
     const standings = [...this.#standings];
     const loading = standings.filter(([, { completeAtMs }]) => completeAtMs === null);
     if (loading.length === 0) return;
-    const done = standings.length - loading.length;
-    const rows = loading.map(([name, { rows: read, total }]) => {
-      const of = total === null ? '' : ` of ${count(total)}`;
-      return `${name} ${colors.yellow(`${count(read)}${of} …`)}`;
+    const largest = loading.toSorted(([, a], [, b]) => sizeOf(b) - sizeOf(a)).slice(0, MOST_NAMED);
+    const rows = largest.map(([name, { rows: read, total }]) => {
+      const of = total === null ? '' : `/${count(total)}`;
+      return `${name} ${colors.yellow(`${count(read)}${of}`)}`;
     });
-    print(
-      `${colors.dim(`── ${done} of ${standings.length} collections are read; waiting for`)} ${rows.join(colors.dim(' · '))}`,
+    const others = loading.length - largest.length;
+    const more = others === 0 ? '' : colors.dim(`, and ${others} more`);
+    const done = colors.dim(
+      `── ${standings.length - loading.length} of ${standings.length} read; waiting for`,
     );
+    print(`${done} ${rows.join(', ')}${more}`);
   }
+}
+
+function sizeOf({ rows, total }: Standing): number {
+  return total ?? rows;
 }

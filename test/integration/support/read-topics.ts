@@ -16,7 +16,10 @@ export interface Servers {
   readonly registryUrl: string;
 }
 
+type OnProgress = (done: 'read' | 'decoded', records: number) => void;
+
 const STALLED_AFTER_MS = 120_000;
+const DECODED_AT_ONCE = 5_000;
 const OPEN_TRANSACTION_AFTER_MS = 5_000;
 const RETRY_AFTER_MS = 100;
 
@@ -48,12 +51,19 @@ export async function endOffsetsAt(servers: Servers, topics: readonly string[]):
   }
 }
 
-/** All committed records from the beginning to the present end, by topic, partition and offset. */
-export async function readTopicsAt(servers: Servers, topics: readonly string[]): Promise<TopicRecord[]> {
+/**
+ * All committed records from the beginning to the present end, by topic, partition and offset. `onProgress` is called with
+ * how many are read, and then with how many are decoded.
+ */
+export async function readTopicsAt(
+  servers: Servers,
+  topics: readonly string[],
+  { onProgress }: { onProgress?: OnProgress | undefined } = {},
+): Promise<TopicRecord[]> {
   const ends = await endOffsetsAt(servers, topics);
   const open = new Map(Object.entries(ends).filter(([, end]) => end > 0));
   if (open.size === 0) return [];
-  const messages: { topic: string; partition: number; message: KafkaMessage }[] = [];
+  const messages: ReadMessage[] = [];
   const kafka = consumerKafka(servers);
   const consumer = kafka.consumer({
     groupId: `some-consumer-${randomUUID()}`,
@@ -67,6 +77,7 @@ export async function readTopicsAt(servers: Servers, topics: readonly string[]):
   );
   consumer.on(consumer.events.CRASH, ({ payload }) => ended.reject(payload.error));
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+    stalled.refresh();
     const name = `${payload.topic}/${payload.partition}`;
     if (Number(payload.lastOffset) + 1 >= (open.get(name) ?? 0)) open.delete(name);
     if (open.size === 0) ended.resolve();
@@ -78,6 +89,7 @@ export async function readTopicsAt(servers: Servers, topics: readonly string[]):
       autoCommit: false,
       eachBatch: ({ batch: { topic, partition, messages: batch } }) => {
         for (const message of batch) messages.push({ topic, partition, message });
+        onProgress?.('read', messages.length);
         return Promise.resolve();
       },
     });
@@ -91,6 +103,7 @@ export async function readTopicsAt(servers: Servers, topics: readonly string[]):
     messages.filter(({ topic, partition, message }) => {
       return Number(message.offset) < (ends[`${topic}/${partition}`] ?? 0);
     }),
+    onProgress,
   );
 }
 
@@ -98,9 +111,16 @@ function topicOf(partitionName: string): string {
   return partitionName.slice(0, partitionName.lastIndexOf('/'));
 }
 
+interface ReadMessage {
+  readonly topic: string;
+  readonly partition: number;
+  readonly message: KafkaMessage;
+}
+
 async function decodeAll(
   servers: Servers,
-  messages: readonly { topic: string; partition: number; message: KafkaMessage }[],
+  messages: readonly ReadMessage[],
+  onProgress?: OnProgress,
 ): Promise<TopicRecord[]> {
   const registry = new SchemaRegistry({ host: servers.registryUrl });
   // The schemas are loaded first; otherwise each record that waits for a schema would compile it for itself.
@@ -108,23 +128,30 @@ async function decodeAll(
     messages.flatMap(({ message: { value } }) => (value === null ? [] : [value.readInt32BE(1)])),
   );
   await Promise.all([...ids].map((id) => registry.getSchema(id)));
-  const records = await Promise.all(
-    messages.map(async ({ topic, partition, message }): Promise<TopicRecord> => {
-      const { key, value, offset, timestamp, headers = {} } = message;
-      return {
-        topic,
-        partition,
-        offset: Number(offset),
-        publishedAtMs: Number(timestamp),
-        key: key?.toString('utf8') ?? '',
-        value: value === null ? null : ((await registry.decode(value)) as TopicRecord['value']),
-        headers: Object.fromEntries(
-          Object.entries(headers).map(([name, content]) => [name, String(content)]),
-        ),
-      };
-    }),
-  );
+  const records: TopicRecord[] = [];
+  while (records.length < messages.length) {
+    const some = messages.slice(records.length, records.length + DECODED_AT_ONCE);
+    const decoded = await Promise.all(some.map((each) => decode(registry, each)));
+    records.push(...decoded);
+    onProgress?.('decoded', records.length);
+  }
   return records.toSorted(
     (a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition || a.offset - b.offset,
   );
+}
+
+async function decode(
+  registry: SchemaRegistry,
+  { topic, partition, message }: ReadMessage,
+): Promise<TopicRecord> {
+  const { key, value, offset, timestamp, headers = {} } = message;
+  return {
+    topic,
+    partition,
+    offset: Number(offset),
+    publishedAtMs: Number(timestamp),
+    key: key?.toString('utf8') ?? '',
+    value: value === null ? null : ((await registry.decode(value)) as TopicRecord['value']),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, content]) => [name, String(content)])),
+  };
 }
