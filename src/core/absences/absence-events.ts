@@ -64,8 +64,10 @@ export class AbsenceEvents {
     const isLeftBehind = isLost && tail?.namesSuccessor === true;
     const isOver = tail === null || tail.isDeleted || tail.isContinued || isLeftBehind;
     const isForgottenAndOver = before?.step === 0 && isOver;
+    // The end of the sync would not change it either.
+    const isOverAlready = before?.isDeleted === true && isOver && tail?.state === 'present';
     // What left the hub waits for the end of the sync.
-    const isBlocked = isHeld || isAwaiting || (isLost && mode === 'page');
+    const isBlocked = isHeld || isAwaiting || (isLost && !isOverAlready && mode === 'page');
     if (!isHeld && !isForgottenAndOver) for (const { id } of fresh) this.#emit(list, id, 'HUB');
     return { list, before, last, tail, isOver, isBlocked };
   }

@@ -251,6 +251,13 @@ test('a current version that comes again is shown again, without an event', () =
   expect([steps, [...shown]]).toEqual([[], [['v1', 'v2']]]);
 });
 
+test('a deleted absence does not open again when a version that went to another student is read', () => {
+  const index = play('v1>v2 v2<v1>v3 v3<v2. v3<v2@2; .');
+  expect(index.entries.get('v1')).toMatchObject({ published: { isDeleted: true }, isOpen: false });
+  index.read({ mode: 'page', rows: rowOf('v3<v2@2') });
+  expect(index.entries.get('v1')?.isOpen).toBe(false);
+});
+
 test('of more than 1,000 versions of an absence the oldest go, but not the one that gave the id', () => {
   const index = play(
     Array.from({ length: 1_010 }, (_, at) => `v${at}<v${at - 1};`.replace('<v-1', '')).join(''),
