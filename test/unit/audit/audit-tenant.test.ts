@@ -127,3 +127,8 @@ it('an audit compares nothing with an index that is lost', async () => {
   await mirrored.state.forget('users');
   expect(await mirrored.audit()).toMatchObject({ keys: 2, findings: [], skipped: 0 });
 });
+
+it('an audit may find more differences than a function may have arguments', async () => {
+  for (let at = 0; at < 150_000; at += 1) mirrored.write(`nobody-${at}`, 7);
+  expect((await mirrored.audit())?.findings).toHaveLength(150_000);
+});

@@ -11,7 +11,7 @@ import { madeCollection } from './support/made-collection.ts';
 const { signal } = new AbortController();
 const IDS = Array.from({ length: 12 }, (_, at) => `x${String(at + 1).padStart(2, '0')}`);
 
-/** Twelve classes or afterschools with a row each, and what the syncs of a session publish of them. */
+/** Twelve classes or afterschools with a row each, where one without rows has no list, and what the syncs of a session publish of them. */
 async function openBench(name: 'class-students' | 'afterschool-users', ...more: string[]) {
   const clock = { nowMs: Date.parse('2026-03-10T09:00:00Z') };
   const rows = new Map([...IDS, ...more].map((id) => [id, [`${id}-a`]]));
@@ -22,12 +22,13 @@ async function openBench(name: 'class-students' | 'afterschool-users', ...more: 
   const script: Script = ({ path, query }, response) => {
     const id = path.split('/').at(-2) ?? '';
     const afterMs = Date.parse(query.get('filter')?.split("'")[1] ?? '1969');
-    const users = (rows.get(id) ?? [])
-      .map((sourcedId) => ({ sourcedId, modifiedAtMs: changedAtMs.get(sourcedId) ?? 0, version: 1 }))
+    const users = rows
+      .get(id)
+      ?.map((sourcedId) => ({ sourcedId, modifiedAtMs: changedAtMs.get(sourcedId) ?? 0, version: 1 }))
       .filter(({ modifiedAtMs }) => modifiedAtMs > afterMs)
       .map((row) => Object.assign(row, { isReadable: !unreadable.has(row.sourcedId) }));
     const headers = { ...LAST_PAGE, date: new Date(clock.nowMs).toUTCString() };
-    response.writeHead(refused.get(id) ?? 200, { ...headers, 'x-total-count': String(users.length) });
+    response.writeHead(refused.get(id) ?? 200, { ...headers, 'x-total-count': String(users?.length) });
     response.end(JSON.stringify({ users }));
   };
   const test = await testHub(script);
@@ -142,4 +143,19 @@ it('classes that answer 500, or whose id fits in no address, leave the others an
     'class-students|.': 'Cannot ask for class-students: the id fits in no address',
   });
   expect([Object.keys(bench.view()), bench.circuit()]).toMatchObject([{ length: 10 }, []]);
+});
+
+it('a sync of some afterschools ends no doubt about the others: the watermark stays', async () => {
+  await using bench = await openBench('afterschool-users');
+  await bench.sync('FULL');
+  const watermarkMs = bench.own.writer.progress?.watermarkMs;
+  bench.rows.delete('x03');
+  expect(await bench.sync('FULL')).toMatchObject({ kind: 'inconclusive' });
+  bench.rows.set('x03', ['x03-a']);
+  bench.clock.nowMs += 3_600_000;
+  const given = { by: 'kari', from: 'office', reason: null, digest: '0', atMs: 0 };
+  const approved = { keys: new Set(['x01|x01-a']), given };
+  expect(await runSync(bench.own, 'FULL', { signal, approved })).toMatchObject({ kind: 'complete' });
+  expect(await bench.sync('INCREMENTAL')).toMatchObject({ kind: 'complete' });
+  expect(bench.own.writer.progress?.watermarkMs).toBe(watermarkMs);
 });

@@ -45,6 +45,24 @@ it.each([
   ]);
 });
 
+it('a hub that is away is not called one that differs from its specification', () => {
+  const away = { type: 'circuit-opened', retryInMs: 5_000 } as const;
+  const differs = { type: 'hub-differs', target: 'users', how: 'it ignores the limit' } as const;
+  const lines = logged(...[away, differs].map((event) => ({ type: 'hub', event }) as const));
+  expect(lines.map(({ msg }) => msg)).toEqual([
+    'the hub is not reachable, or answers only with errors: it is asked less often',
+    'the hub does not answer as expected; Rollcall goes on',
+  ]);
+});
+
+it('a short scan is advised on only where rows that did not come are not published', () => {
+  const sync = { short: { rows: 190, total: 250, repeated: 0 }, why: 'short' };
+  const warned = (outcome: 'complete' | 'inconclusive') =>
+    logged(syncEnded({ ...sync, outcome })).filter(({ level }) => level === 'warn');
+  expect(warned('complete')).toEqual([]);
+  expect(JSON.stringify(warned('inconclusive'))).toContain('Choose another hub.paging');
+});
+
 it('a decision is logged without who took it and what they wrote', () => {
   const person = { by: 'kari', from: 'office', reason: 'a class was merged' };
   const at = { collection: 'users', atMs: 0, rows: 3, removed: 3 } as const;

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import type { HubEvent } from '../../../src/core/hub-events.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
@@ -145,102 +145,100 @@ const decisions = (needed: number, rows: number) =>
 /** What happens or how much time passes (ms), the health with its parts then, and what is shown or matches it. */
 type Beat = [happens: (PipelineEvent | number)[], health: readonly string[], ...shown: (string | RegExp)[]];
 
-describe('one health, asked in five ways', () => {
-  it.each<[name: string, ...Beat[]]>([
-    [
-      'a tenant that needs a person has failed, for no other reason, until a session opens',
-      [[sessionFailed, requestFailed('HUB_UNREACHABLE'), 20_000, tenantFailed], FAILED, MISMATCH],
-      [[...opened], WELL],
-    ],
-    [
-      'a hub that refuses connections shows within 20 s, before the sync gives up',
-      [[], WELL],
-      [[requestStarted, requestFailed('HUB_UNREACHABLE'), 20_000], HUB],
-      [[requestFailed('HUB_CIRCUIT_OPEN')], HUB, '(HUB_UNREACHABLE)'],
-    ],
-    [
-      'a hub is not blamed for the requests that end with a session',
-      [[requestStarted, sessionFailed, requestFailed('INTERNAL'), 27_000], FULL_REDIS],
-    ],
-    [
-      'a hub is not blamed for what failed before its session ended',
-      [[requestStarted, requestFailed('HUB_TIMEOUT'), sessionFailed, 27_000], FULL_REDIS],
-    ],
-    [
-      'a watermark grows old while nothing happens at all',
-      [[9 * MINUTE_MS], WELL],
-      [[MINUTE_MS], LATE, WATERMARK],
-    ],
-    [
-      'a collection that was never loaded shows, and its last complete sync has the value 0',
-      [[caughtUp('orgs', null)], ['loading', 'load'], NEVER],
-    ],
-    [
-      'a hub whose clock is days behind is not taken for a copy that is days old',
-      [[syncEnded(behind), syncEnded(orgsBehind)], WELL, WATERMARK],
-    ],
-    [
-      'a Core API that fails alone shows, whatever the rest of the hub answers',
-      [[requestFailed('HUB_TIMEOUT', 'schedules'), 15_000, requestDone('users')], HUB],
-      [[requestDone('schedules')], WELL],
-    ],
-    [
-      'withheld deletions leave the process ready, and need a decision until one is made',
-      [[withheld(7, START_MS)], ['needs-person'], ...decisions(1, 7)],
-      [[withheld(0, null)], WELL, ...decisions(0, 0)],
-    ],
-    [
-      'a hub that counts more rows than it returns is a reason, until a sync like it is complete',
-      [[shortSync], ['in-trouble', 'short'], '190 of 250 rows'],
-      [[syncEnded(sync('FULL'))], WELL],
-    ],
-    [
-      'two incremental syncs in a row that proved nothing are a reason, until a sync like them is complete',
-      [[syncEnded(nothingProved)], WELL],
-      [[syncEnded(nothingProved)], COLLECTION, '190 of 250 rows'],
-      [[syncEnded(sync('INCREMENTAL'))], WELL],
-    ],
-    [
-      'a collection that alone gets no answer again and again leaves the hub ready, which answers others',
-      [[timedOut, requestDone('users'), timedOut, requestDone('users')], COLLECTION],
-      [[requestFailed('HUB_TIMEOUT'), timedOut, 16_000], COLLECTION, '(HUB_TIMEOUT)'],
-    ],
-    [
-      'a collection whose syncs fail twice in a row is marked, and leaves the process ready, until one ends',
-      [[refused('users')], WELL],
-      [[20_000, refused('users')], COLLECTION, FAILS, ...MARKED],
-      [[syncEnded(sync('INCREMENTAL'))], WELL, `rollcall_collection_in_trouble${USERS} 0`],
-    ],
-    [
-      'a hub that refuses all that it is asked for is not ready',
-      [[refused('users'), refused('users'), refused('orgs')], COLLECTION],
-      [[refused('orgs')], HUB],
-    ],
-    [
-      'a collection many of whose rows cannot be read is marked, and leaves the process ready',
-      [[manyRejects], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read'],
-    ],
-    [
-      'a sync in progress has the rows seen and expected, and is over when a full sync of some scopes ends, although its record is that of an incremental one',
-      [[starts('FULL'), page], WELL, running],
-      [[syncEnded({ ...sync('INCREMENTAL'), mode: 'FULL' })], WELL, NOTHING_RUNS],
-    ],
-    [
-      'a full sync waits for its turn until it begins, or its session ends',
-      [[waits, starts('INCREMENTAL')], WELL, '"isWaiting":true'],
-      [[starts('FULL')], WELL, NOT_WAITING],
-      [[waits, sessionFailed], FULL_REDIS, NOT_WAITING],
-    ],
-  ])('%s', async (_, ...beats) => {
-    const world = wellWorld();
-    for (const [happens, health, ...shown] of beats) {
-      for (const each of happens)
-        if (typeof each === 'number') world.passes(each);
-        else world.emit(each);
-      const text = await expectHealth(world, health);
-      for (const part of shown) expect(text).toMatch(part);
-    }
-  });
+it.each<[name: string, ...Beat[]]>([
+  [
+    'a tenant that needs a person has failed, for no other reason, until a session opens',
+    [[sessionFailed, requestFailed('HUB_UNREACHABLE'), 20_000, tenantFailed], FAILED, MISMATCH],
+    [[...opened], WELL],
+  ],
+  [
+    'a hub that refuses connections shows within 20 s, before the sync gives up',
+    [[], WELL],
+    [[requestStarted, requestFailed('HUB_UNREACHABLE'), 20_000], HUB],
+    [[requestFailed('HUB_CIRCUIT_OPEN')], HUB, '(HUB_UNREACHABLE)'],
+  ],
+  [
+    'a hub is not blamed for the requests that end with a session',
+    [[requestStarted, sessionFailed, requestFailed('INTERNAL'), 27_000], FULL_REDIS],
+  ],
+  [
+    'a hub is not blamed for what failed before its session ended',
+    [[requestStarted, requestFailed('HUB_TIMEOUT'), sessionFailed, 27_000], FULL_REDIS],
+  ],
+  [
+    'a watermark grows old while nothing happens at all',
+    [[9 * MINUTE_MS], WELL],
+    [[MINUTE_MS], LATE, WATERMARK],
+  ],
+  [
+    'a collection that was never loaded shows, and its last complete sync has the value 0',
+    [[caughtUp('orgs', null)], ['loading', 'load'], NEVER],
+  ],
+  [
+    'a hub whose clock is days behind is not taken for a copy that is days old',
+    [[syncEnded(behind), syncEnded(orgsBehind)], WELL, WATERMARK],
+  ],
+  [
+    'a Core API that fails alone shows, whatever the rest of the hub answers',
+    [[requestFailed('HUB_TIMEOUT', 'schedules'), 15_000, requestDone('users')], HUB],
+    [[requestDone('schedules')], WELL],
+  ],
+  [
+    'withheld deletions leave the process ready, and need a decision until one is made',
+    [[withheld(7, START_MS)], ['needs-person'], ...decisions(1, 7)],
+    [[withheld(0, null)], WELL, ...decisions(0, 0)],
+  ],
+  [
+    'a hub that counts more rows than it returns is a reason, until a sync like it is complete',
+    [[shortSync], ['in-trouble', 'short'], '190 of 250 rows'],
+    [[syncEnded(sync('FULL'))], WELL],
+  ],
+  [
+    'two incremental syncs in a row that proved nothing are a reason, until a sync like them is complete',
+    [[syncEnded(nothingProved)], WELL],
+    [[syncEnded(nothingProved)], COLLECTION, '190 of 250 rows'],
+    [[syncEnded(sync('INCREMENTAL'))], WELL],
+  ],
+  [
+    'a collection that alone gets no answer again and again leaves the hub ready, which answers others',
+    [[timedOut, requestDone('users'), timedOut, requestDone('users')], COLLECTION],
+    [[requestFailed('HUB_TIMEOUT'), timedOut, 16_000], COLLECTION, '(HUB_TIMEOUT)'],
+  ],
+  [
+    'a collection whose syncs fail twice in a row is marked, and leaves the process ready, until one ends',
+    [[refused('users')], WELL],
+    [[20_000, refused('users')], COLLECTION, FAILS, ...MARKED],
+    [[syncEnded(sync('INCREMENTAL'))], WELL, `rollcall_collection_in_trouble${USERS} 0`],
+  ],
+  [
+    'a hub that refuses all that it is asked for is not ready',
+    [[refused('users'), refused('users'), refused('orgs')], COLLECTION],
+    [[refused('orgs')], HUB],
+  ],
+  [
+    'a collection many of whose rows cannot be read is marked, and leaves the process ready',
+    [[manyRejects], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read'],
+  ],
+  [
+    'a sync in progress has the rows seen and expected, and is over when a full sync of some scopes ends, although its record is that of an incremental one',
+    [[starts('FULL'), page], WELL, running],
+    [[syncEnded({ ...sync('INCREMENTAL'), mode: 'FULL' })], WELL, NOTHING_RUNS],
+  ],
+  [
+    'a full sync waits for its turn until it begins, or its session ends',
+    [[waits, starts('INCREMENTAL')], WELL, '"isWaiting":true'],
+    [[starts('FULL')], WELL, NOT_WAITING],
+    [[waits, sessionFailed], FULL_REDIS, NOT_WAITING],
+  ],
+])('%s', async (_, ...beats) => {
+  const world = wellWorld();
+  for (const [happens, health, ...shown] of beats) {
+    for (const each of happens)
+      if (typeof each === 'number') world.passes(each);
+      else world.emit(each);
+    const text = await expectHealth(world, health);
+    for (const part of shown) expect(text).toMatch(part);
+  }
 });
 
 it.each([
@@ -256,6 +254,21 @@ it.each([
   await expectHealth(world, HUB);
   world.emit(requestDone('users'));
   await expectHealth(world, WELL);
+});
+
+it('a Core API that gives no answer for one student of many is ready, and that student counts as a reject', async () => {
+  const collection = 'schedules';
+  const world = boardOf(START_MS, ['users', 'orgs', collection]);
+  world.isWell();
+  const rest = { rejects: 1, progress: loaded(collection, START_MS) };
+  world.emit(
+    requestDone(collection),
+    requestFailed('HUB_TIMEOUT', collection),
+    syncEnded({ ...sync('FULL'), collection, ...rest }),
+  );
+  world.passes(20_000);
+  const rejects = 'rollcall_rejects{tenant="north",collection="schedules"} 1\n';
+  expect(await expectHealth(world, WELL)).toContain(rejects);
 });
 
 it('a process that begins is starting, and not in trouble, until the hub has answered', async () => {

@@ -13,6 +13,7 @@ import type { Tenant } from '../../../src/table/tenant.ts';
 import { CollectionRunner, inOrder, SyncRequests, Syncs } from '../../../src/timetable/collection-runner.ts';
 import type { SyncTimetable } from '../../../src/timetable/sync-timetable.ts';
 import { madeCollection } from '../pipeline/support/made-collection.ts';
+import { MadeHub } from '../pipeline/support/made-hub.ts';
 
 const { signal } = new AbortController();
 const AWAY = new HubError('HUB_UNREACHABLE', 'away', { remedy: '' });
@@ -197,6 +198,27 @@ it('a confirming sync that is not owed runs only where a hold that has ended put
   await expect(once(1)).rejects.toBe(AWAY);
   deletions.heldSinceMs = 1;
   expect(await once(1)).toMatchObject({ kind: 'complete', withheld: 1 });
+});
+
+it('a confirming sync of earlier answers for a pull only until another full sync has settled something', async () => {
+  const hub = new MadeHub(10);
+  for (const id of ['a', 'b', 'c']) hub.put(id, 1);
+  const own = await hub.session();
+  Object.assign(own.tenant.runtime, { sleep });
+  const runner = new CollectionRunner(own);
+  await runner.once('FULL', { signal });
+  hub.rows = new Map([...hub.rows].slice(1));
+  expect(await runner.once('FULL', { signal })).toMatchObject({ unconfirmed: 1 });
+  hub.nowMs += 300_000;
+  const stop = new AbortController();
+  const loop = runner.loop(stop.signal);
+  await vi.waitFor(() => expect(own.missing.owed).toBeNull(), 10_000);
+  stop.abort();
+  await loop;
+  const confirm = () => runner.once('FULL', { confirming: true, signal });
+  expect((await confirm()).stats.rowsRemoved).toBe(1);
+  await runner.once('FULL', { signal });
+  expect((await confirm()).stats.rowsRemoved).toBe(0);
 });
 
 it('a pull syncs held collections and their parents before the others, whose removals wait for them', async () => {

@@ -13,7 +13,11 @@ const MINUTE_MS = 60_000;
 
 /** A configuration of these tenants with these collections. */
 export function configOf(tenants: readonly string[], collections: readonly string[], hub: object = {}) {
-  const text = jsonWith(tenants.map((id) => tenantOf(id, { collections, afterschools: ['a'] }, hub)));
+  const text = jsonWith(
+    tenants.map((id) =>
+      tenantOf(id, { collections, afterschools: ['a'], schedules: { students: ['x'] } }, hub),
+    ),
+  );
   return new ConfigFile({ path: 'rollcall.yaml', env: {}, readFile: () => text });
 }
 
