@@ -1,21 +1,18 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, inject, it } from 'vitest';
 import { endOffsets, readTopics, withAdmin } from '../support/stack-kafka.ts';
-import type { MirrorOptions } from '../support/mirror.ts';
+import { configTextOf, type MirrorOptions } from '../support/mirror.ts';
 import { publishedLines } from '../support/planned.ts';
 import { otherSchema, tellRegistry } from './support/plant.ts';
 import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
-import { COLLECTIONS, startTestTenant, type TestTenant } from './support/test-tenant.ts';
+import { COLLECTIONS, startTestTenant } from './support/test-tenant.ts';
 
 const NOBODY = '127.0.0.1:1';
 const { registryUrl, redisUrl } = inject('stack');
 
 /* One tenant for all: not mirrored yet, then filled, then with changes at the hub. */
-let tenant: TestTenant;
-beforeAll(async () => {
-  tenant = await startTestTenant();
-});
+const tenant = await startTestTenant();
 afterAll(() => tenant[Symbol.asyncDispose]());
 
 const say = (words: string, options: MirrorOptions = {}) =>
@@ -170,19 +167,32 @@ describe('of a filled tenant that no process mirrors', () => {
     },
   );
 
+  it.each(['plan', 'verify'])('"%s" of several tenants says which one it has come to', async (verb) => {
+    const { hub, topicPrefix } = tenant;
+    const several = configTextOf(hub, topicPrefix, { collections: ['orgs'] }, ['north', 'south']);
+    const { stderr } = await rollcall(several, verb);
+    expect(stderr).toMatch(/^north: 1 of 2 tenants$[^]*^south: 2 of 2 tenants$/m);
+  });
+
   it('status shows the rows even while Redis is away, says so and not that all is well', async () => {
     const { code, stdout } = await say('status', withoutRedis);
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^✗ \S+  redis: /m)]);
     expect(stdout).toMatch(new RegExp(`^ *users +- .* ago +${users()} `, 'm'));
     expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
   });
+
+  it('pull says of a short scan that the rows that did not come are published, and advises on nothing', async () => {
+    tenant.hub.faults.set('skip-rows@users');
+    const { code, stderr } = await say('pull --full');
+    tenant.hub.faults.clear();
+    const said = /^users: \d+ of \d+ rows came; the rows that did not come were published before$/m;
+    expect([code, stderr]).toEqual([0, expect.stringMatching(said)]);
+    expect(stderr).not.toContain('hub.paging');
+  });
 });
 
-describe('check of what was never mirrored', () => {
-  let other: TestTenant;
-  beforeAll(async () => {
-    other = await startTestTenant();
-  });
+describe('check of what was never mirrored', async () => {
+  const other = await startTestTenant();
   afterAll(() => other[Symbol.asyncDispose]());
 
   it.each<[string, () => MirrorOptions, Readonly<Record<string, string>>]>([

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { configFile, PROGRAM, spawnProgram, type Running } from '../../integration/support/running.ts';
 import { yamlWith } from '../config/config-text.ts';
 
@@ -9,15 +9,10 @@ const SAY_WHEN_LOADING = new URL('say-when-loading.mjs', import.meta.url).href;
 const sockets = new Set<Socket>();
 /** A broker that takes connections and never answers. Nothing listens on port 9. */
 const broker = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
-let address = '';
-let config: ReturnType<typeof configFile>;
-
-beforeAll(async () => {
-  await once(broker.listen(0, '127.0.0.1'), 'listening');
-  address = `127.0.0.1:${(broker.address() as AddressInfo).port}`;
-  const yaml = yamlWith({ root: 'http: { port: 0 }\nredis: { url: "redis://127.0.0.1:9" }' });
-  config = configFile(yaml.replace('localhost:9092', address));
-});
+await once(broker.listen(0, '127.0.0.1'), 'listening');
+const address = `127.0.0.1:${(broker.address() as AddressInfo).port}`;
+const yaml = yamlWith({ root: 'http: { port: 0 }\nredis: { url: "redis://127.0.0.1:9" }' });
+const config = configFile(yaml.replace('localhost:9092', address));
 afterAll(() => {
   broker.close();
   for (const socket of sockets) socket.destroy();
@@ -69,3 +64,20 @@ it('a second start takes the modules that an earlier one has compiled', async ()
   const { stdout, stderr } = await start('status --help', { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }).ended;
   expect(stdout + stderr).toMatch(/V8 code cache for ESM \S+\/src\/cli\/status\.ts was accepted/);
 });
+
+it.each(['check', 'run'])(
+  '"%s" warns of each setting that lets credentials or rows go unencrypted',
+  async (verb) => {
+    const kafka = 'ssl: false\nsasl: { mechanism: plain, username: u, password: p }';
+    const far = yamlWith({ kafka, root: 'http: { port: 0 }' }).replace('localhost', 'kafka.invalid');
+    const open = configFile(far.replaceAll('https:', 'http:'));
+    await using program = start(`${verb} --config ${open.path}`);
+    for (const setting of [
+      'hub.baseUrl http://hub.example',
+      'hub.tokenUrl http://id.example',
+      'kafka.sasl without kafka.ssl',
+    ])
+      await program.says(`${setting}: credentials or rows cross the network unencrypted`);
+    open.remove();
+  },
+);
