@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
+import { afterAll, afterEach, expect, vi } from 'vitest';
 import { alterTopic, withAdmin } from '../../integration/support/stack-kafka.ts';
 import { strikeEach, type Fault } from '../support/faults.ts';
-import { startOwnKafka, type OwnKafka } from '../support/kafka.ts';
+import { startOwnKafka } from '../support/kafka.ts';
 import type { TroubledTenant } from '../support/tenant.ts';
 
 /** Leaders go to the first replica of each partition, wherever that one is, within a second or two. */
@@ -12,11 +12,8 @@ const EAGER_LEADERS = {
 const BROKER_IDS = [1, 2, 3] as const;
 const MOVES = 4;
 
-let kafka: OwnKafka;
-beforeAll(async () => {
-  kafka = await startOwnKafka(EAGER_LEADERS);
-});
-afterAll(() => kafka?.[Symbol.asyncDispose]());
+const kafka = await startOwnKafka(EAGER_LEADERS);
+afterAll(() => kafka[Symbol.asyncDispose]());
 // A test that failed leaves no broker away to the next one.
 afterEach(async () => {
   kafka.network.mend();
@@ -24,14 +21,6 @@ afterEach(async () => {
     ...[...kafka.services.keys()].filter((at) => kafka.services[at]?.isRunning() === false),
   );
 });
-
-/** Lets a broker hand its partitions over and end, and starts it again. */
-async function restart(broker: number): Promise<void> {
-  const service = kafka.services[broker];
-  service?.kill('SIGTERM');
-  await vi.waitUntil(() => service?.isRunning() === false, 120_000);
-  await kafka.areBack(broker);
-}
 
 /** Makes broker after broker the leader of all partitions of the tenant's topics, and of all transactions. */
 async function leadBy(first: number, { topics }: TroubledTenant): Promise<void> {
@@ -63,15 +52,6 @@ const FAULTS: readonly Fault[] = [
         await tenant.flows();
       }
       expect(tenant.child.output()).not.toContain('session-failed');
-    },
-  },
-  {
-    name: 'a rolling restart of all brokers',
-    async strike(tenant) {
-      for (const broker of kafka.services.keys()) {
-        await restart(broker);
-        await tenant.flows();
-      }
     },
   },
   {

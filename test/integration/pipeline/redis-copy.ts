@@ -46,8 +46,6 @@ export async function redisTexts(mirror: Mirror): Promise<{ key: string; bytes: 
       ]),
     string: async (key) => [await client.getBuffer(key)],
     list: (key) => client.lrangeBuffer(key, 0, -1),
-    set: (key) => client.smembersBuffer(key),
-    zset: (key) => client.zrangeBuffer(key, '0', '-1'),
   };
   return await Promise.all(
     (await client.keys(`*${mirror.topicPrefix}*`)).map(async (key) => {

@@ -2,330 +2,309 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { areasOf } from '../../../src/state/index-store.ts';
 import type { StateStore } from '../../../src/state/index-store.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 import type { RedisStoreOptions } from '../../../src/state/redis-store.ts';
 import { allKeys, positionAt, set } from '../../unit/state/index-store-contract.ts';
-import { startOwnRedis, type OwnRedis } from '../../faults/support/own-redis.ts';
+import { startOwnRedis } from '../../faults/support/own-redis.ts';
 import { startProxy } from '../../faults/support/proxy.ts';
 
 const refused = { code: 'INDEX_REFUSED' };
 const unreachable = { code: 'INDEX_UNREACHABLE' };
 const diverged = { code: 'INDEX_DIVERGED' };
 
-describe('trouble with Redis', () => {
-  let server: OwnRedis;
-  let admin: Redis;
-  const closing: (() => Promise<unknown>)[] = [];
+const server = await startOwnRedis();
+const { admin } = server;
+const closing: (() => Promise<unknown>)[] = [];
 
-  beforeAll(async () => {
-    server = await startOwnRedis();
-    admin = server.admin;
-  });
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  await admin.config('SET', 'maxmemory', '0');
+  await admin.config('SET', 'maxmemory-policy', 'noeviction');
+  await admin.flushall();
+});
 
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-    await admin.config('SET', 'maxmemory', '0');
-    await admin.config('SET', 'maxmemory-policy', 'noeviction');
-    await admin.flushall();
-  });
+afterAll(() => server[Symbol.asyncDispose]());
 
-  afterAll(async () => {
-    await server[Symbol.asyncDispose]();
-  });
+function newStore(options: Partial<RedisStoreOptions> = {}): StateStore {
+  const store = createRedisStore({ keyPrefix: 'rc', url: server.url, ...options });
+  closing.push(() => store.close());
+  return store;
+}
 
-  function newStore(options: Partial<RedisStoreOptions> = {}): StateStore {
-    const store = createRedisStore({ keyPrefix: 'rc', url: server.url, ...options });
-    closing.push(() => store.close());
-    return store;
-  }
-
-  it('a correctly configured Redis is accepted with nothing written to it, and one that may evict the index is refused', async () => {
-    await newStore().ready();
-    expect(await admin.keys('*')).toEqual([]);
-    for (const policy of ['allkeys-lru', 'volatile-ttl']) {
-      await admin.config('SET', 'maxmemory-policy', policy);
-      await expect(newStore().ready()).rejects.toMatchObject({
-        ...refused,
-        message: expect.stringContaining(policy),
-        remedy: expect.stringContaining('noeviction'),
-      });
-    }
-  });
-
-  describe.each(['users', 'absence-versions'] as const)(
-    'an index of %s counts as unknown, not as empty,',
-    (collection) => {
-      const index = () => newStore().tenant('north').collection(collection);
-      const keyOf = (part: string) => `{rc:north:${collection}}:${part}`;
-      const areas = areasOf(collection);
-      const full = areas.flatMap((area) => ['a', 'b'].map((key) => Object.assign(set(key), { area })));
-
-      /** @param expected the transaction that its user knows */
-      async function expectUnknown(expected: string | null): Promise<void> {
-        const unknown = index();
-        expect(await unknown.position()).toBeNull();
-        await expect(unknown.lookup('rows', ['a'], expected)).rejects.toMatchObject(diverged);
-        await expect(unknown.apply(expected, positionAt(2), [])).rejects.toMatchObject(diverged);
-        await expect(unknown.resume(positionAt(1))).rejects.toMatchObject(diverged);
-      }
-
-      it('if an area or a part of it is lost, its position, or all of it', async () => {
-        for (const lose of [
-          ...areas.map((area) => () => admin.del(keyOf(area))),
-          ...areas.map((area) => () => admin.hdel(keyOf(area), 'a')),
-          () => admin.del(keyOf('position')),
-          () => admin.flushall(),
-        ]) {
-          await admin.flushall();
-          await index().apply(null, positionAt(1), full);
-          expect(await index().position()).toEqual(positionAt(1));
-          await lose();
-          await expectUnknown('tx-1');
-        }
-        expect(await admin.dbsize()).toBe(0);
-      });
-
-      it('if one area alone is left, without its position, and a rebuild removes that', async () => {
-        for (const area of areas) {
-          await admin.hset(keyOf(area), 'a', randomBytes(16));
-          await expectUnknown(null);
-          await index().rebuild();
-          expect(await admin.keys('*')).toEqual([keyOf('position')]);
-          await admin.flushall();
-        }
-      });
-
-      it('if it has the layout of another version', async () => {
-        for (const counts of [{ rowCount: 1, rejectCount: 0 }, { rowsCount: 1 }]) {
-          await admin.hset(keyOf('rows'), 'a', randomBytes(16));
-          const position = JSON.stringify(positionAt(1));
-          await admin.hset(keyOf('position'), { transactionId: 'tx-1', position, ...counts });
-          await expectUnknown('tx-1');
-          await (await index().rebuild()).finish(positionAt(1));
-          expect([await index().position(), await index().count('rows')]).toEqual([positionAt(1), 0]);
-          await admin.flushall();
-        }
-      });
-    },
-  );
-
-  it('250,000 changes are written in one step, and one more is refused with nothing written', async () => {
-    const index = newStore({ commandTimeoutMs: 60_000 }).tenant('north').collection('absence-versions');
-    const areas = areasOf('absence-versions');
-    const value = randomBytes(23);
-    const changes = Array.from({ length: 250_000 }, (_, at) => ({
-      area: areas[at % areas.length] ?? 'rows',
-      key: `k${at}`,
-      value,
-    }));
-    const tooMany = [...changes, set('one more')];
-    await expect(index.apply(null, positionAt(1), tooMany)).rejects.toMatchObject({ code: 'INTERNAL' });
-    expect(await admin.dbsize()).toBe(0);
-    await index.apply(null, positionAt(1), changes);
-    expect(await index.position()).toEqual(positionAt(1));
-    for (const area of areas) expect(await index.count(area)).toBe(changes.length / areas.length);
-  });
-
-  it('scripts that a restarted Redis has forgotten are sent again', async () => {
-    const index = newStore().tenant('north').collection('users');
-    await index.apply(null, positionAt(1), [set('a')]);
-    await admin.script('FLUSH');
-    await index.apply('tx-1', positionAt(2), [set('b')]);
-    expect(await index.count('rows')).toBe(2);
-  });
-
-  it('a wrong or missing password is reported as refused, not as an outage, and no error shows it', async () => {
-    await admin.acl('SETUSER', 'mirror', 'on', '>right-secret', '~*', '&*', '+@all');
-    await admin.config('SET', 'requirepass', 'secret');
-    const inUrl = server.url.replace('://', '://mirror:wrong-secret@');
-    for (const store of [
-      newStore({ username: 'mirror', password: () => 'wrong-secret' }),
-      newStore({ url: inUrl }),
-      newStore(),
-    ]) {
-      const error: unknown = await store.ready().catch((thrown: unknown) => thrown);
-      const message = expect.stringContaining('password') as string;
-      expect(error).toMatchObject({ ...refused, message, remedy: expect.stringContaining('redis.url') });
-      expect((error as Error).cause).toBeUndefined();
-      const shown = `${String(error)} ${JSON.stringify(error)} ${String((error as Error).stack)}`;
-      expect(shown).not.toContain('wrong-secret');
-    }
-    await newStore({ url: server.url.replace('://', '://mirror:right-secret@') }).ready();
-    await admin.config('SET', 'requirepass', '');
-  });
-
-  it('missing rights are found at the start, and the rights named in the remedy are enough', async () => {
-    const rights = ['~{rc:*', '~{rc}:probe:*'];
-    await admin.acl('SETUSER', 'poor', 'reset', 'on', '>p', ...rights, '+@read', '+ping', '+info');
-    await expect(newStore({ username: 'poor', password: () => 'p' }).ready()).rejects.toMatchObject({
+it('a correctly configured Redis is accepted with nothing written to it, and one that may evict the index is refused', async () => {
+  await newStore().ready();
+  expect(await admin.keys('*')).toEqual([]);
+  for (const policy of ['allkeys-lru', 'volatile-ttl']) {
+    await admin.config('SET', 'maxmemory-policy', policy);
+    await expect(newStore().ready()).rejects.toMatchObject({
       ...refused,
-      remedy: expect.stringContaining('+evalsha'),
+      message: expect.stringContaining(policy),
+      remedy: expect.stringContaining('noeviction'),
     });
-    const named = '+@read +@write +eval +evalsha +@transaction +@connection -@dangerous +info'.split(' ');
-    await admin.acl('SETUSER', 'enough', 'reset', 'on', '>p', ...rights, ...named);
-    const store = newStore({ username: 'enough', password: () => 'p' });
-    await store.ready();
-    const tenant = store.tenant('north');
-    const { deletions } = tenant;
-    const index = tenant.collection('users');
-    await index.apply(null, positionAt(1), [set('a')]);
-    await index.lookup('rows', ['a'], 'tx-1');
-    expect(await allKeys(index)).toEqual(new Set(['a']));
-    await (await index.rebuild()).finish(positionAt(2));
-    const keys = new Map([['a', { sinceMs: 1, times: 1 }]]);
-    await deletions.setMissing('users', { syncId: 's', confirmAtMs: null, confirmsAll: false, keys });
-    await deletions.setMissing('users', null);
-    await store.coordination.announce('north', { owner: 'me', ownedSinceMs: 1, info: {} }, 1_000);
-    await store.coordination.leave('north', { id: 'r', kind: 'pull', parameters: {} });
-    expect(await store.coordination.take('north', 'me')).not.toBeNull();
-  });
-
-  it('a full Redis refuses a step, and nothing of the step is written', async () => {
-    const store = newStore();
-    const index = store.tenant('north').collection('users');
-    const kept = set('kept');
-    await index.apply(null, positionAt(1), [kept]);
-    await admin.config('SET', 'maxmemory', '1');
-    const full = { ...refused, message: expect.stringContaining('full') };
-    await expect(store.ready()).rejects.toMatchObject(full);
-    const changes = Array.from({ length: 9_000 }, (_, at) => set(`k${at}`));
-    await expect(
-      index.apply('tx-1', positionAt(2), [{ ...kept, value: null }, ...changes]),
-    ).rejects.toMatchObject(full);
-    // Up to Redis 7 a full Redis refuses every transaction, even one that only reads.
-    const read = await index.lookup('rows', ['kept'], 'tx-1').catch((error: unknown) => error);
-    expect([[kept.value], expect.objectContaining(full)]).toContainEqual(read);
-    await admin.config('SET', 'maxmemory', '0');
-    expect(await index.lookup('rows', ['kept', 'k0'], 'tx-1')).toEqual([kept.value, null]);
-    await index.apply('tx-1', positionAt(2), changes);
-    expect(await index.count('rows')).toBe(9_001);
-  });
-
-  const configure = (name: string, value: string) => () => admin.config('SET', name, value);
-  const permit = (command: string) => () => admin.acl('SETUSER', 'default', command);
-  type Step = () => Promise<unknown>;
-  /** How the message names it, a word of its remedy, and how an administrator or a fault begins and ends it. */
-  const REFUSALS: readonly (readonly [is: string, says: string, remedy: string, begin: Step, end: Step])[] = [
-    [
-      'has a client too many',
-      'accepts no more clients',
-      'Raise maxclients',
-      configure('maxclients', '1'),
-      configure('maxclients', '1000'),
-    ],
-    [
-      'is a replica',
-      'read-only replica',
-      'set redis.url to the primary',
-      () => admin.replicaof('127.0.0.1', '1'),
-      () => admin.replicaof('NO', 'ONE'),
-    ],
-    [
-      'has lost its replicas',
-      'too few replicas',
-      'state of Redis',
-      configure('min-replicas-to-write', '1'),
-      configure('min-replicas-to-write', '0'),
-    ],
-    ['does not permit what a script does', 'does not permit', '+@write', permit('-hset'), permit('+@all')],
-    ['cannot save', 'cannot save', 'disk', failToSave, saveNoMore],
-    ['loads its data', 'still loading', 'retries', loadSlowly, () => loaded],
-  ];
-  let loaded: Promise<unknown> = Promise.resolve();
-
-  async function failToSave(): Promise<void> {
-    const folder = await mkdtemp(join(tmpdir(), 'rollcall-no-save-'));
-    await admin.config('SET', 'dir', folder);
-    await rm(folder, { recursive: true });
-    await admin.set('changed', 'since the last save');
-    await admin.config('SET', 'save', '3600 1');
-    await admin.bgsave();
-    await vi.waitUntil(
-      async () => /rdb_last_bgsave_status:err/.test(await admin.info('persistence')),
-      10_000,
-    );
   }
+});
 
-  async function saveNoMore(): Promise<void> {
-    await admin.config('SET', 'save', '');
-    await admin.config('SET', 'dir', tmpdir());
-  }
+describe.each(['users', 'absence-versions'] as const)(
+  'an index of %s counts as unknown, not as empty,',
+  (collection) => {
+    const index = () => newStore().tenant('north').collection(collection);
+    const keyOf = (part: string) => `{rc:north:${collection}}:${part}`;
+    const areas = areasOf(collection);
+    const full = areas.flatMap((area) => ['a', 'b'].map((key) => Object.assign(set(key), { area })));
 
-  /** Redis answers others only between some megabytes of its data. */
-  async function loadSlowly(): Promise<void> {
-    for (let at = 0; at < 30; at += 1) await admin.set(`large-${at}`, randomBytes(1_500_000));
-    await admin.config('SET', 'key-load-delay', '400000');
-    loaded = admin.debug('RELOAD').then(async () => admin.config('SET', 'key-load-delay', '0'));
-    const other = admin.duplicate({ enableReadyCheck: false });
-    await vi.waitUntil(async () => /^loading:1/m.test(await other.info('persistence')), 10_000);
-    other.disconnect();
-  }
-
-  it.each(REFUSALS)(
-    'a Redis that %s is named for that at each attempt, with what to do, and used again once it is not so',
-    async (_, says, remedy, begin, end) => {
-      const store = newStore({ connectTimeoutMs: 3_000 });
-      const named = { message: expect.stringContaining(says), remedy: expect.stringContaining(remedy) };
-      await begin();
-      try {
-        await expect(store.ready()).rejects.toMatchObject(named);
-        const beat = { owner: 'me', ownedSinceMs: 1, info: {} };
-        for (let attempt = 0; attempt < 2; attempt += 1)
-          await expect(store.coordination.announce('north', beat, 1_000)).rejects.toMatchObject(named);
-      } finally {
-        await end();
-      }
-      await vi.waitFor(() => store.ready(), 10_000);
-    },
-  );
-
-  it("another program's data under Rollcall's keys is refused, and the position does not move past it", async () => {
-    const index = newStore().tenant('north').collection('users');
-    await index.apply(null, positionAt(1), [set('a')]);
-    await admin.set('{rc:north:users}:rejects', 'not a hash');
-    await expect(index.apply('tx-1', positionAt(2), [set('b')])).rejects.toMatchObject(refused);
-    await admin.del('{rc:north:users}:rejects');
-    expect(await index.lookup('rows', ['b'], 'tx-1')).toEqual([null]);
-  });
-
-  it('a Redis that cannot be reached, breaks its connections or forgets them is reported as unreachable, and used once it can be reached', async () => {
-    await using proxy = await startProxy(new URL(server.url).host);
-    const store = newStore({ url: `redis://${proxy.address}`, commandTimeoutMs: 1_000 });
-    for (const trouble of ['cut', 'cut', 'half-open'] as const) {
-      proxy.begin(trouble);
-      await expect(store.ready()).rejects.toMatchObject(unreachable);
-      proxy.mend();
-      await vi.waitFor(() => store.ready(), 10_000);
+    /** @param expected the transaction that its user knows */
+    async function expectUnknown(expected: string | null): Promise<void> {
+      const unknown = index();
+      expect(await unknown.position()).toBeNull();
+      await expect(unknown.lookup('rows', ['a'], expected)).rejects.toMatchObject(diverged);
+      await expect(unknown.apply(expected, positionAt(2), [])).rejects.toMatchObject(diverged);
+      await expect(unknown.resume(positionAt(1))).rejects.toMatchObject(diverged);
     }
-    await expect(newStore({ url: 'redis://127.0.0.1:1' }).ready()).rejects.toMatchObject({
-      ...unreachable,
-      message: expect.stringContaining('127.0.0.1:1 '),
-    });
-    await store.close();
-    await expect(store.ready()).rejects.toMatchObject(unreachable);
-  });
 
-  it('a write that arrives after it was given up changes nothing', async () => {
-    await using proxy = await startProxy(new URL(server.url).host);
-    const slow = newStore({ url: `redis://${proxy.address}`, commandTimeoutMs: 1_000 })
-      .tenant('north')
-      .collection('users');
-    const other = newStore().tenant('north').collection('users');
-    await slow.apply(null, positionAt(1), [set('a')]);
-    proxy.begin('stall');
-    await expect(slow.apply('tx-1', positionAt(2), [set('late')])).rejects.toMatchObject(unreachable);
-    const replay = await other.resume(positionAt(1));
-    const change = set('b');
-    await replay.write([change]);
-    await replay.finish(positionAt(2, 'tx-2'));
-    await other.apply('tx-2', positionAt(3), [set('c')]);
-    proxy.mend();
-    // This uses the same connection, so its answer comes after the late write was handled.
-    expect(await slow.lookup('rows', ['late', 'b'], 'tx-3')).toEqual([null, change.value]);
-    expect(await allKeys(other)).toEqual(new Set(['a', 'b', 'c']));
+    it('if an area or a part of it is lost, its position, or all of it', async () => {
+      for (const lose of [
+        ...areas.map((area) => () => admin.del(keyOf(area))),
+        ...areas.map((area) => () => admin.hdel(keyOf(area), 'a')),
+        () => admin.del(keyOf('position')),
+        () => admin.flushall(),
+      ]) {
+        await admin.flushall();
+        await index().apply(null, positionAt(1), full);
+        expect(await index().position()).toEqual(positionAt(1));
+        await lose();
+        await expectUnknown('tx-1');
+      }
+      expect(await admin.dbsize()).toBe(0);
+    });
+
+    it('if one area alone is left, without its position, and a rebuild removes that', async () => {
+      for (const area of areas) {
+        await admin.hset(keyOf(area), 'a', randomBytes(16));
+        await expectUnknown(null);
+        await index().rebuild();
+        expect(await admin.keys('*')).toEqual([keyOf('position')]);
+        await admin.flushall();
+      }
+    });
+
+    it('if it has the layout of another version', async () => {
+      for (const counts of [{ rowCount: 1, rejectCount: 0 }, { rowsCount: 1 }]) {
+        await admin.hset(keyOf('rows'), 'a', randomBytes(16));
+        const position = JSON.stringify(positionAt(1));
+        await admin.hset(keyOf('position'), { transactionId: 'tx-1', position, ...counts });
+        await expectUnknown('tx-1');
+        await (await index().rebuild()).finish(positionAt(1));
+        expect([await index().position(), await index().count('rows')]).toEqual([positionAt(1), 0]);
+        await admin.flushall();
+      }
+    });
+  },
+);
+
+it('250,000 changes are written in one step, and one more is refused with nothing written', async () => {
+  const index = newStore({ commandTimeoutMs: 60_000 }).tenant('north').collection('absence-versions');
+  const areas = areasOf('absence-versions');
+  const value = randomBytes(23);
+  const changes = Array.from({ length: 250_000 }, (_, at) => ({
+    area: areas[at % areas.length] ?? 'rows',
+    key: `k${at}`,
+    value,
+  }));
+  const tooMany = [...changes, set('one more')];
+  await expect(index.apply(null, positionAt(1), tooMany)).rejects.toMatchObject({ code: 'INTERNAL' });
+  expect(await admin.dbsize()).toBe(0);
+  await index.apply(null, positionAt(1), changes);
+  expect(await index.position()).toEqual(positionAt(1));
+  for (const area of areas) expect(await index.count(area)).toBe(changes.length / areas.length);
+});
+
+it('a wrong or missing password is reported as refused, not as an outage, and no error shows it', async () => {
+  await admin.acl('SETUSER', 'mirror', 'on', '>right-secret', '~*', '&*', '+@all');
+  await admin.config('SET', 'requirepass', 'secret');
+  const inUrl = server.url.replace('://', '://mirror:wrong-secret@');
+  for (const store of [
+    newStore({ username: 'mirror', password: () => 'wrong-secret' }),
+    newStore({ url: inUrl }),
+    newStore(),
+  ]) {
+    const error: unknown = await store.ready().catch((thrown: unknown) => thrown);
+    const message = expect.stringContaining('password') as string;
+    expect(error).toMatchObject({ ...refused, message, remedy: expect.stringContaining('redis.url') });
+    expect((error as Error).cause).toBeUndefined();
+    const shown = `${String(error)} ${JSON.stringify(error)} ${String((error as Error).stack)}`;
+    expect(shown).not.toContain('wrong-secret');
+  }
+  await newStore({ url: server.url.replace('://', '://mirror:right-secret@') }).ready();
+  await admin.config('SET', 'requirepass', '');
+});
+
+it('missing rights are found at the start, and the rights named in the remedy are enough', async () => {
+  const rights = ['~{rc:*', '~{rc}:probe:*'];
+  await admin.acl('SETUSER', 'poor', 'reset', 'on', '>p', ...rights, '+@read', '+ping', '+info');
+  await expect(newStore({ username: 'poor', password: () => 'p' }).ready()).rejects.toMatchObject({
+    ...refused,
+    remedy: expect.stringContaining('+evalsha'),
   });
+  const named = '+@read +@write +eval +evalsha +@transaction +@connection -@dangerous +info'.split(' ');
+  await admin.acl('SETUSER', 'enough', 'reset', 'on', '>p', ...rights, ...named);
+  const store = newStore({ username: 'enough', password: () => 'p' });
+  await store.ready();
+  const tenant = store.tenant('north');
+  const { deletions } = tenant;
+  const index = tenant.collection('users');
+  await index.apply(null, positionAt(1), [set('a')]);
+  await index.lookup('rows', ['a'], 'tx-1');
+  expect(await allKeys(index)).toEqual(new Set(['a']));
+  await (await index.rebuild()).finish(positionAt(2));
+  const keys = new Map([['a', { sinceMs: 1, times: 1 }]]);
+  await deletions.setMissing('users', { syncId: 's', confirmAtMs: null, confirmsAll: false, keys });
+  await deletions.setMissing('users', null);
+  await store.coordination.announce('north', { owner: 'me', ownedSinceMs: 1, info: {} }, 1_000);
+  await store.coordination.leave('north', { id: 'r', kind: 'pull', parameters: {} });
+  expect(await store.coordination.take('north', 'me')).not.toBeNull();
+});
+
+it('a full Redis refuses a step, and nothing of the step is written', async () => {
+  const store = newStore();
+  const index = store.tenant('north').collection('users');
+  const kept = set('kept');
+  await index.apply(null, positionAt(1), [kept]);
+  await admin.config('SET', 'maxmemory', '1');
+  const full = { ...refused, message: expect.stringContaining('full') };
+  await expect(store.ready()).rejects.toMatchObject(full);
+  const changes = Array.from({ length: 9_000 }, (_, at) => set(`k${at}`));
+  await expect(
+    index.apply('tx-1', positionAt(2), [{ ...kept, value: null }, ...changes]),
+  ).rejects.toMatchObject(full);
+  // Up to Redis 7 a full Redis refuses every transaction, even one that only reads.
+  const read = await index.lookup('rows', ['kept'], 'tx-1').catch((error: unknown) => error);
+  expect([[kept.value], expect.objectContaining(full)]).toContainEqual(read);
+  await admin.config('SET', 'maxmemory', '0');
+  expect(await index.lookup('rows', ['kept', 'k0'], 'tx-1')).toEqual([kept.value, null]);
+  await index.apply('tx-1', positionAt(2), changes);
+  expect(await index.count('rows')).toBe(9_001);
+});
+
+const configure = (name: string, value: string) => () => admin.config('SET', name, value);
+const permit = (command: string) => () => admin.acl('SETUSER', 'default', command);
+type Step = () => Promise<unknown>;
+/** How the message names it, a word of its remedy, and how an administrator or a fault begins and ends it. */
+const REFUSALS: readonly (readonly [is: string, says: string, remedy: string, begin: Step, end: Step])[] = [
+  [
+    'has a client too many',
+    'accepts no more clients',
+    'Raise maxclients',
+    configure('maxclients', '1'),
+    configure('maxclients', '1000'),
+  ],
+  [
+    'is a replica',
+    'read-only replica',
+    'set redis.url to the primary',
+    () => admin.replicaof('127.0.0.1', '1'),
+    () => admin.replicaof('NO', 'ONE'),
+  ],
+  [
+    'has lost its replicas',
+    'too few replicas',
+    'state of Redis',
+    configure('min-replicas-to-write', '1'),
+    configure('min-replicas-to-write', '0'),
+  ],
+  ['does not permit what a script does', 'does not permit', '+@write', permit('-hset'), permit('+@all')],
+  ['cannot save', 'cannot save', 'disk', failToSave, saveNoMore],
+  ['loads its data', 'still loading', 'retries', loadSlowly, () => loaded],
+];
+let loaded: Promise<unknown> = Promise.resolve();
+
+async function failToSave(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-no-save-'));
+  await admin.config('SET', 'dir', folder);
+  await rm(folder, { recursive: true });
+  await admin.set('changed', 'since the last save');
+  await admin.config('SET', 'save', '3600 1');
+  await admin.bgsave();
+  await vi.waitUntil(async () => /rdb_last_bgsave_status:err/.test(await admin.info('persistence')), 10_000);
+}
+
+async function saveNoMore(): Promise<void> {
+  await admin.config('SET', 'save', '');
+  await admin.config('SET', 'dir', tmpdir());
+}
+
+/** Redis answers others only between some megabytes of its data. */
+async function loadSlowly(): Promise<void> {
+  for (let at = 0; at < 30; at += 1) await admin.set(`large-${at}`, randomBytes(1_500_000));
+  await admin.config('SET', 'key-load-delay', '400000');
+  loaded = admin.debug('RELOAD').then(async () => admin.config('SET', 'key-load-delay', '0'));
+  const other = admin.duplicate({ enableReadyCheck: false });
+  await vi.waitUntil(async () => /^loading:1/m.test(await other.info('persistence')), 10_000);
+  other.disconnect();
+}
+
+it.each(REFUSALS)(
+  'a Redis that %s is named for that at each attempt, with what to do, and used again once it is not so',
+  async (_, says, remedy, begin, end) => {
+    const store = newStore({ connectTimeoutMs: 3_000 });
+    const named = { message: expect.stringContaining(says), remedy: expect.stringContaining(remedy) };
+    await begin();
+    try {
+      await expect(store.ready()).rejects.toMatchObject(named);
+      const beat = { owner: 'me', ownedSinceMs: 1, info: {} };
+      for (let attempt = 0; attempt < 2; attempt += 1)
+        await expect(store.coordination.announce('north', beat, 1_000)).rejects.toMatchObject(named);
+    } finally {
+      await end();
+    }
+    await vi.waitFor(() => store.ready(), 10_000);
+  },
+);
+
+it("another program's data under Rollcall's keys is refused, and the position does not move past it", async () => {
+  const index = newStore().tenant('north').collection('users');
+  await index.apply(null, positionAt(1), [set('a')]);
+  await admin.set('{rc:north:users}:rejects', 'not a hash');
+  await expect(index.apply('tx-1', positionAt(2), [set('b')])).rejects.toMatchObject(refused);
+  await admin.del('{rc:north:users}:rejects');
+  expect(await index.lookup('rows', ['b'], 'tx-1')).toEqual([null]);
+});
+
+it('a Redis that cannot be reached, breaks its connections or forgets them is reported as unreachable, and used once it can be reached', async () => {
+  await using proxy = await startProxy(new URL(server.url).host);
+  const store = newStore({ url: `redis://${proxy.address}`, commandTimeoutMs: 1_000 });
+  for (const trouble of ['cut', 'cut', 'half-open'] as const) {
+    proxy.begin(trouble);
+    await expect(store.ready()).rejects.toMatchObject(unreachable);
+    proxy.mend();
+    await vi.waitFor(() => store.ready(), 10_000);
+  }
+  await expect(newStore({ url: 'redis://127.0.0.1:1' }).ready()).rejects.toMatchObject({
+    ...unreachable,
+    message: expect.stringContaining('127.0.0.1:1 '),
+  });
+  await store.close();
+  await expect(store.ready()).rejects.toMatchObject(unreachable);
+});
+
+it('a write that arrives after it was given up changes nothing', async () => {
+  await using proxy = await startProxy(new URL(server.url).host);
+  const slow = newStore({ url: `redis://${proxy.address}`, commandTimeoutMs: 1_000 })
+    .tenant('north')
+    .collection('users');
+  const other = newStore().tenant('north').collection('users');
+  await slow.apply(null, positionAt(1), [set('a')]);
+  proxy.begin('stall');
+  await expect(slow.apply('tx-1', positionAt(2), [set('late')])).rejects.toMatchObject(unreachable);
+  const replay = await other.resume(positionAt(1));
+  const change = set('b');
+  await replay.write([change]);
+  await replay.finish(positionAt(2, 'tx-2'));
+  await other.apply('tx-2', positionAt(3), [set('c')]);
+  proxy.mend();
+  // This uses the same connection, so its answer comes after the late write was handled.
+  expect(await slow.lookup('rows', ['late', 'b'], 'tx-3')).toEqual([null, change.value]);
+  expect(await allKeys(other)).toEqual(new Set(['a', 'b', 'c']));
 });

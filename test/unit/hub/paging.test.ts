@@ -129,10 +129,6 @@ it('a scan passes at most a hundred consecutive pages without rows', () => {
   expect(pages).toBe(100);
 });
 
-it('the cursor is the last row with a readable id', () => {
-  expect(after(keyset, page('abc', { ids: ['a', 'b'] })).cursor).toBe('b');
-});
-
 it.each<[string, ScanState, readonly (string | PageFacts)[], readonly string[]]>([
   [
     'a link of a page without rows that leads back into the list fails the second time',

@@ -351,24 +351,22 @@ const COUNTS_THE_REST: Behaviour & { natural: string[] } = {
   total: 'remaining',
 };
 
-describe('for any behaviour of a hub', () => {
-  it('a scan yields every row at least once and ends', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        behaviours,
-        fc.integer({ min: 2, max: 8 }),
-        fc.boolean(),
-        async (behaviour, pageSize, delta) => {
-          await using test = await testHub(modelHub(behaviour), { pageSize });
-          const { ids } = await readAll(test.hub, 'users', delta ? { modifiedAfterMs: 0 } : {});
-          expect(new Set(ids)).toEqual(new Set(behaviour.ids));
-          expect(test.data().length).toBeLessThan(100);
-        },
-      ),
-      {
-        numRuns: 150,
-        examples: [[COUNTS_THE_REST, 2, false]],
+it('for any behaviour of a hub, a scan yields every row at least once and ends', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      behaviours,
+      fc.integer({ min: 2, max: 8 }),
+      fc.boolean(),
+      async (behaviour, pageSize, delta) => {
+        await using test = await testHub(modelHub(behaviour), { pageSize });
+        const { ids } = await readAll(test.hub, 'users', delta ? { modifiedAfterMs: 0 } : {});
+        expect(new Set(ids)).toEqual(new Set(behaviour.ids));
+        expect(test.data().length).toBeLessThan(100);
       },
-    );
-  });
+    ),
+    {
+      numRuns: 150,
+      examples: [[COUNTS_THE_REST, 2, false]],
+    },
+  );
 });
