@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { createMemoryStore } from '../../src/state/memory-state.ts';
 import { chainProblems } from './absences.ts';
@@ -180,136 +180,137 @@ const otherId = ({ headers }: TopicRecord) => ({ headers: { ...headers, ce_id: '
 
 const [, , , THIRD = [], , LAST = []] = TRANSACTIONS;
 
-describe('the oracle', () => {
-  it('finds nothing wrong where nothing is wrong, whether transactions are known or not', () => {
-    const asRead = new Map<string, TopicRecord[]>();
-    for (const [topic, records] of SOUND) {
-      const unknown = (record: TopicRecord) => Object.assign({}, record, { transaction: undefined });
-      asRead.set(topic, records.map(unknown));
-    }
-    expect(problemsOf(SOUND)).toEqual([]);
-    expect(wronglyPublished({ history: HISTORY, evidence: asRead })).toEqual([]);
-  });
+it('the oracle finds nothing wrong where nothing is wrong, whether transactions are known or not', () => {
+  const asRead = new Map<string, TopicRecord[]>();
+  for (const [topic, records] of SOUND) {
+    const unknown = (record: TopicRecord) => Object.assign({}, record, { transaction: undefined });
+    asRead.set(topic, records.map(unknown));
+  }
+  expect(problemsOf(SOUND)).toEqual([]);
+  expect(wronglyPublished({ history: HISTORY, evidence: asRead })).toEqual([]);
+});
 
-  it.each<[string, () => Evidence]>([
-    ['content that the hub never had', () => added(4, ['users', 'b', inTopic('nobody')])],
-    ['was never at the hub', () => added(4, ['users', 'stranger', inTopic('A')])],
-    ['older after newer', () => added(2, ['users', 'a', inTopic('A')])],
-    ['published twice', () => added(2, ['users', 'a', inTopic('AA')])],
-    ['published twice', () => added(2, ['users', 'a', { ...inTopic('AA'), dateLastModified: 1 }])],
-    ['removed, but it never left', () => added(4, ['users', 'b', null])],
-    ['removed twice', () => added(5, ['users', 'a', null])],
-    ['published before the hub had it', () => changed('users', 2, () => ({ publishedAtMs: 1 }))],
-    ['two records have one ce_id', () => changed('users', 1, () => ({ headers: { ce_id: 'users 0' } }))],
-    ['two records have one ce_id: a', () => new Map([...SOUND, ['users', doubled('users', 0)]])],
-    ['two records have one ce_id: users', () => new Map([...SOUND, ['progress', doubled('progress', 0)]])],
-    ['published twice: a', () => new Map([...SOUND, ['users', doubled('users', 0, otherId)]])],
-    ['published twice: x1', () => new Map([...SOUND, ['absences', doubled('absences', 0, otherId)]])],
-    ['missing from the topic', () => replaced(0, ['users', 'a', inTopic('A')])],
-    ['not at the hub', () => replaced(4)],
-    ['.familyName differs', () => added(4, ['users', 'b', { ...inTopic('C'), sourcedId: 'b' }])],
-    ['step 3 after 1', () => replaced(3, ...THIRD.slice(0, 3))],
-    ['step 2 after 2', () => added(3, event('x1', 2, 'REPLACED', X2))],
-    ['RESTORED 2 cannot follow', () => added(3, event('y1', 2, 'RESTORED', Y1))],
-    ['REPLACED 2: replaced by itself', () => added(3, event('y1', 2, 'REPLACED', Y1))],
-    ['mergedInto does not fit the cause', () => withValue('absence-changes', -1, { cause: 'MERGED' })],
-    ['previousVersion is null', () => withValue('absence-changes', 2, { previousVersion: null })],
-    ['nulled, but not deleted', () => added(3, ['absence-changes', 'y1', null])],
-    ['nulled, but never created', () => added(3, ['absence-changes', 'z1', null])],
-    ['of another absence than its key', () => withValue('absence-changes', 0, { absenceId: 'y1' })],
-    ['ce_type', () => changed('absence-changes', 0, () => ({ headers: { ce_id: 'other' } }))],
-    ['snapshot true', () => withValue('absence-changes', -1, { snapshot: true })],
-    ['snapshot false', () => withValue('absence-changes', 0, { snapshot: false })],
-    ['records of two students', () => withValue('absences', 2, { student: { sourcedId: 's2' } })],
-    [
-      'records of two students',
-      () => withValue('absence-changes', 2, { previousVersion: version('x1', {}, 's2') }),
-    ],
-    ['a bare id', () => withValue('absence-changes', 0, { version: { sourcedId: 'x1' } })],
-    ['published before the version itself', () => changed('absence-versions', 0, () => ({ transaction: 2 }))],
-    ['an outdated record', () => withValue('absence-changes', 2, { previousVersion: X1 })],
-    ['the events say nothing', () => replaced(5, ...LAST.filter(([topic]) => topic !== 'absences'))],
-    ['not published in order, each once', () => added(5, event('x1', 4, 'RESTORED', X1_REPLACED))],
-    ['restored or merged', () => added(5, event('x1', 4, 'RESTORED', X2_DELETED))],
-    ['not published x2', () => replaced(3, ...THIRD.slice(0, 2))],
-    ['over, but not published as over', () => replaced(5, ...LAST.slice(0, 2))],
-    ['published as over, but it is not', () => added(5, event('y1', 2, 'DELETED', Y1))],
-    ['deleted at the hub without a deletedTime', () => added(5, event('y1', 2, 'DELETED', Y1))],
-    ['vanished, but it is there', () => withValue('absence-changes', -1, { cause: 'VANISHED' })],
-    ['under several ids: x1 x2', () => changed('absence-changes', 2, () => ({ key: 'x2' }))],
-    ['has the id x2', () => changed('absence-changes', 1, () => ({ key: 'x2' }))],
-    ['y1 is shown twice', () => added(5, ['absences', 'y2', Y1])],
-    ['x2 is deleted', () => replaced(5, ...LAST.filter(([topic]) => topic !== 'absences'))],
-    ["does not show the version's record", () => withValue('absences', 1, { fromTime: 2 })],
-    ['shows nothing, not y1', () => added(5, ['absences', 'y1', null])],
-    ['comes after 2', () => withValue('progress', -3, { sequence: 9 })],
-    ['goes back in', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
-    ['takes its watermark back', () => withValue('progress', -1, { watermark: 0 })],
-    ['has an id again', () => withValue('progress', 4, { transactionId: 'transaction 0' })],
-    ['has another mode than its source', () => withValue('progress', -1, { mode: 'FULL' })],
-    ['does not complete the full sync', () => withValue('progress', 2, { lastCompleteFull: null })],
-    ['its source has no such transaction', () => withValue('progress', -1, { transactionId: 'another' })],
-    ['the last record of p.t.users/0', () => changed('users', -1, () => ({ offset: 9 }))],
-    ['says 8 rows, counted 2', () => changed('progress', 1, ({ value }) => notFound(value, 6))],
-    ['says 7 rows published', () => withValue('progress', -1, { rowsPublished: 7 })],
-  ])('finds "%s"', (problem, plant) => {
-    expect(problemsOf(plant()).join('\n')).toContain(problem);
-  });
+it.each<[string, () => Evidence]>([
+  ['content that the hub never had', () => added(4, ['users', 'b', inTopic('nobody')])],
+  ['was never at the hub', () => added(4, ['users', 'stranger', inTopic('A')])],
+  ['older after newer', () => added(2, ['users', 'a', inTopic('A')])],
+  ['published twice', () => added(2, ['users', 'a', inTopic('AA')])],
+  ['published twice', () => added(2, ['users', 'a', { ...inTopic('AA'), dateLastModified: 1 }])],
+  ['removed, but it never left', () => added(4, ['users', 'b', null])],
+  ['removed twice', () => added(5, ['users', 'a', null])],
+  ['published before the hub had it', () => changed('users', 2, () => ({ publishedAtMs: 1 }))],
+  ['two records have one ce_id', () => changed('users', 1, () => ({ headers: { ce_id: 'users 0' } }))],
+  ['two records have one ce_id: a', () => new Map([...SOUND, ['users', doubled('users', 0)]])],
+  ['two records have one ce_id: users', () => new Map([...SOUND, ['progress', doubled('progress', 0)]])],
+  ['published twice: a', () => new Map([...SOUND, ['users', doubled('users', 0, otherId)]])],
+  ['published twice: x1', () => new Map([...SOUND, ['absences', doubled('absences', 0, otherId)]])],
+  ['missing from the topic', () => replaced(0, ['users', 'a', inTopic('A')])],
+  ['not at the hub', () => replaced(4)],
+  ['.familyName differs', () => added(4, ['users', 'b', { ...inTopic('C'), sourcedId: 'b' }])],
+  ['step 3 after 1', () => replaced(3, ...THIRD.slice(0, 3))],
+  ['step 2 after 2', () => added(3, event('x1', 2, 'REPLACED', X2))],
+  ['RESTORED 2 cannot follow', () => added(3, event('y1', 2, 'RESTORED', Y1))],
+  ['REPLACED 2: replaced by itself', () => added(3, event('y1', 2, 'REPLACED', Y1))],
+  ['mergedInto does not fit the cause', () => withValue('absence-changes', -1, { cause: 'MERGED' })],
+  ['previousVersion is null', () => withValue('absence-changes', 2, { previousVersion: null })],
+  ['nulled, but not deleted', () => added(3, ['absence-changes', 'y1', null])],
+  ['nulled, but never created', () => added(3, ['absence-changes', 'z1', null])],
+  ['of another absence than its key', () => withValue('absence-changes', 0, { absenceId: 'y1' })],
+  ['ce_type', () => changed('absence-changes', 0, () => ({ headers: { ce_id: 'other' } }))],
+  ['snapshot true', () => withValue('absence-changes', -1, { snapshot: true })],
+  ['snapshot false', () => withValue('absence-changes', 0, { snapshot: false })],
+  ['records of two students', () => withValue('absences', 2, { student: { sourcedId: 's2' } })],
+  [
+    'records of two students',
+    () => withValue('absence-changes', 2, { previousVersion: version('x1', {}, 's2') }),
+  ],
+  ['a bare id', () => withValue('absence-changes', 0, { version: { sourcedId: 'x1' } })],
+  ['published before the version itself', () => changed('absence-versions', 0, () => ({ transaction: 2 }))],
+  ['an outdated record', () => withValue('absence-changes', 2, { previousVersion: X1 })],
+  ['the events say nothing', () => replaced(5, ...LAST.filter(([topic]) => topic !== 'absences'))],
+  ['not published in order, each once', () => added(5, event('x1', 4, 'RESTORED', X1_REPLACED))],
+  ['restored or merged', () => added(5, event('x1', 4, 'RESTORED', X2_DELETED))],
+  ['not published x2', () => replaced(3, ...THIRD.slice(0, 2))],
+  ['over, but not published as over', () => replaced(5, ...LAST.slice(0, 2))],
+  ['published as over, but it is not', () => added(5, event('y1', 2, 'DELETED', Y1))],
+  ['deleted at the hub without a deletedTime', () => added(5, event('y1', 2, 'DELETED', Y1))],
+  ['vanished, but it is there', () => withValue('absence-changes', -1, { cause: 'VANISHED' })],
+  ['under several ids: x1 x2', () => changed('absence-changes', 2, () => ({ key: 'x2' }))],
+  ['has the id x2', () => changed('absence-changes', 1, () => ({ key: 'x2' }))],
+  ['y1 is shown twice', () => added(5, ['absences', 'y2', Y1])],
+  ['x2 is deleted', () => replaced(5, ...LAST.filter(([topic]) => topic !== 'absences'))],
+  ["does not show the version's record", () => withValue('absences', 1, { fromTime: 2 })],
+  ['shows nothing, not y1', () => added(5, ['absences', 'y1', null])],
+  ['comes after 2', () => withValue('progress', -3, { sequence: 9 })],
+  ['goes back in', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
+  ['takes its watermark back', () => withValue('progress', -1, { watermark: 0 })],
+  ['has an id again', () => withValue('progress', 4, { transactionId: 'transaction 0' })],
+  ['has another mode than its source', () => withValue('progress', -1, { mode: 'FULL' })],
+  ['does not complete the full sync', () => withValue('progress', 2, { lastCompleteFull: null })],
+  ['its source has no such transaction', () => withValue('progress', -1, { transactionId: 'another' })],
+  ['the last record of p.t.users/0', () => changed('users', -1, () => ({ offset: 9 }))],
+  ['says 8 rows, counted 2', () => changed('progress', 1, ({ value }) => notFound(value, 6))],
+  ['says 7 rows published', () => withValue('progress', -1, { rowsPublished: 7 })],
+])('the oracle finds "%s"', (problem, plant) => {
+  expect(problemsOf(plant()).join('\n')).toContain(problem);
+});
 
-  /** A hub at rest, as the log has it in the end. */
-  const hub = {
-    district: {
-      snapshot: (collection: string) =>
-        [...HUB.of(collection).values()].flatMap((states) => states.at(-1)?.row ?? []),
-    },
-  } as unknown as ReferenceHub;
+/** A hub at rest, as the log has it in the end. */
+const hub = {
+  district: {
+    snapshot: (collection: string) =>
+      [...HUB.of(collection).values()].flatMap((states) => states.at(-1)?.row ?? []),
+  },
+} as unknown as ReferenceHub;
 
-  it.each<[string, string, (records: readonly TopicRecord[]) => string[]]>([
-    ['rows', 'users', (records) => differences({ hub, collection: 'users', records })],
-    [
-      'absences',
-      'absences',
-      (absences) => chainProblems({ hub, absences, changes: SOUND.get('absence-changes') ?? [] }),
-    ],
-    [
-      'changes of absences',
-      'absence-changes',
-      (changes) => chainProblems({ hub, absences: SOUND.get('absences') ?? [], changes }),
-    ],
-    [
-      'schedules',
-      'users',
-      (records) => scheduleDifferences({ hub, students: [], days: { from: '', to: '' }, records }),
-    ],
-  ])('each comparison finds records that stand twice, as that of %s', (_, topic, problemsOfTopic) => {
+it.each<[string, string, (records: readonly TopicRecord[]) => string[]]>([
+  ['rows', 'users', (records) => differences({ hub, collection: 'users', records })],
+  [
+    'absences',
+    'absences',
+    (absences) => chainProblems({ hub, absences, changes: SOUND.get('absence-changes') ?? [] }),
+  ],
+  [
+    'changes of absences',
+    'absence-changes',
+    (changes) => chainProblems({ hub, absences: SOUND.get('absences') ?? [], changes }),
+  ],
+  [
+    'schedules',
+    'users',
+    (records) => scheduleDifferences({ hub, students: [], days: { from: '', to: '' }, records }),
+  ],
+])(
+  'each comparison of the oracle finds records that stand twice, as that of %s',
+  (_, topic, problemsOfTopic) => {
     const text = (records: readonly TopicRecord[] = []) => problemsOfTopic(records).join('\n');
     expect(text(SOUND.get(topic))).not.toMatch(/one ce_id|published twice/);
     expect(text(doubled(topic, 0))).toContain('two records have one ce_id');
     expect(text(doubled(topic, 0, otherId))).toContain('published twice');
-  });
+  },
+);
 
-  it('a comparison allows what was republished only where it is told to, and the same record never', () => {
-    const problems = (records: readonly TopicRecord[], mayRepeat: boolean) =>
-      differences({ hub, collection: 'users', records, mayRepeat: () => mayRepeat });
-    const republished = doubled('users', 1, otherId);
-    expect(problems(republished, true)).toEqual([]);
-    expect(problems(republished, false)).toEqual([expect.stringContaining('published twice: b')]);
-    expect(problems(doubled('users', 1), true)).toEqual([
-      expect.stringContaining('two records have one ce_id: b'),
-    ]);
-  });
+it('a comparison of the oracle allows what was republished only where it is told to, and the same record never', () => {
+  const problems = (records: readonly TopicRecord[], mayRepeat: boolean) =>
+    differences({ hub, collection: 'users', records, mayRepeat: () => mayRepeat });
+  const republished = doubled('users', 1, otherId);
+  expect(problems(republished, true)).toEqual([]);
+  expect(problems(republished, false)).toEqual([expect.stringContaining('published twice: b')]);
+  expect(problems(doubled('users', 1), true)).toEqual([
+    expect.stringContaining('two records have one ce_id: b'),
+  ]);
+});
 
-  it('finds an index that differs from its topic, or is elsewhere', async () => {
-    const index = createMemoryStore().tenant('t').collection('users');
-    const find = () => problemsOfIndex(index, 'users', SOUND);
-    expect(await find()).toEqual(['index of users: is not there']);
-    const at = { sequence: 1, transactionId: 'another', committedAtMs: 0, offsets: {} };
-    await index.apply(null, at, [{ area: 'rows', key: 'stranger', value: Buffer.alloc(2) }]);
-    expect(await find()).toEqual(['index of users: reflects another transaction']);
-    await index.apply('another', { ...at, transactionId: 'transaction 4' }, []);
-    expect(await find()).toEqual([
-      'index of users: rows stranger: 0000, in the topics nothing',
-      expect.stringContaining('index of users: rows b: nothing, in the topics'),
-    ]);
-  });
+it('the oracle finds an index that differs from its topic, or is elsewhere', async () => {
+  const index = createMemoryStore().tenant('t').collection('users');
+  const find = () => problemsOfIndex(index, 'users', SOUND);
+  expect(await find()).toEqual(['index of users: is not there']);
+  const at = { sequence: 1, transactionId: 'another', committedAtMs: 0, offsets: {} };
+  await index.apply(null, at, [{ area: 'rows', key: 'stranger', value: Buffer.alloc(2) }]);
+  expect(await find()).toEqual(['index of users: reflects another transaction']);
+  await index.apply('another', { ...at, transactionId: 'transaction 4' }, []);
+  expect(await find()).toEqual([
+    'index of users: rows stranger: 0000, in the topics nothing',
+    expect.stringContaining('index of users: rows b: nothing, in the topics'),
+  ]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { KINDS } from './run/kinds.ts';
 import type { Played } from './tenants/tenant-history.ts';
 
@@ -45,14 +45,12 @@ async function expectNoProblems(kind: (typeof KINDS)[number]): Promise<void> {
     await expectNoProblem(kind, seed);
 }
 
-describe('histories of a tenant', () => {
-  it.each(KINDS)(
-    '($name) end with topics equal to the hub, each change published once, and no mass removal without an approval',
-    expectNoProblems,
-    TIMEOUT_MS,
-  );
+it.each(KINDS)(
+  'histories ($name) end with topics equal to the hub, each change published once, and no mass removal without an approval',
+  expectNoProblems,
+  TIMEOUT_MS,
+);
 
-  it('include each trouble that the checks need', () => {
-    expect(MUST_HAPPEN.filter((what) => !happened.has(what))).toEqual([]);
-  });
+it('histories include each trouble that the checks need', () => {
+  expect(MUST_HAPPEN.filter((what) => !happened.has(what))).toEqual([]);
 });

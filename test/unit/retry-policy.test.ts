@@ -1,18 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { jitteredPauseMs, pauseMs } from '../../src/retry-policy.ts';
 
 const backoff = { firstMs: 100, longestMs: 1_000 };
 
-describe('the pause before the next attempt', () => {
-  it('doubles with each failure in a row, up to the longest', () => {
-    expect([1, 2, 3, 4, 5, 5_000].map((failures) => pauseMs(backoff, failures))).toEqual([
-      100, 200, 400, 800, 1_000, 1_000,
-    ]);
-  });
+it('the pause before the next attempt doubles with each failure in a row, up to the longest', () => {
+  expect([1, 2, 3, 4, 5, 5_000].map((failures) => pauseMs(backoff, failures))).toEqual([
+    100, 200, 400, 800, 1_000, 1_000,
+  ]);
+});
 
-  it('lies between half and all of that with jitter', () => {
-    expect(jitteredPauseMs(backoff, 3, () => 0)).toBe(200);
-    expect(jitteredPauseMs(backoff, 3, () => 0.5)).toBe(300);
-    expect(jitteredPauseMs(backoff, 3, () => 1)).toBe(400);
-  });
+it('the pause before the next attempt lies between half and all of that with jitter', () => {
+  expect(jitteredPauseMs(backoff, 3, () => 0)).toBe(200);
+  expect(jitteredPauseMs(backoff, 3, () => 0.5)).toBe(300);
+  expect(jitteredPauseMs(backoff, 3, () => 1)).toBe(400);
 });

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
 import { copyRedis, flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import type { Mirror } from '../../integration/support/mirror.ts';
 import { readTopicsAt, type TopicRecord } from '../../integration/support/read-topics.ts';
 import { ROUNDS } from '../../run/rounds.ts';
 import { appendAborted, compactUntil, EAGER_CLEANER } from '../support/compaction.ts';
-import { startOwnKafka, type OwnKafka } from '../support/kafka.ts';
+import { startOwnKafka } from '../support/kafka.ts';
 import { CLOCK_MAIN, machineClock } from '../support/machine-clock.ts';
 import { troubledTenant, type TroubledTenant } from '../support/tenant.ts';
 
@@ -13,13 +13,10 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 /** A compacted topic no longer shows what was published; every other topic must. */
 const COMPACTED = { lost: ['orgs'], clocksAgree: false };
 
-let kafka: OwnKafka;
-beforeAll(async () => {
-  // The reader of the tests needs it as much as Rollcall's does.
-  patchKafkaJs();
-  kafka = await startOwnKafka(EAGER_CLEANER, 1);
-});
-afterAll(() => kafka?.[Symbol.asyncDispose]());
+// The reader of the tests needs it as much as Rollcall's does.
+patchKafkaJs();
+const kafka = await startOwnKafka(EAGER_CLEANER, 1);
+afterAll(() => kafka[Symbol.asyncDispose]());
 
 /** So many partitions that an org has one to itself. */
 function tenantOfOrgs(seed: number): Promise<TroubledTenant> {

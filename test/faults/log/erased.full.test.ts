@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { REPUBLISH } from '../../../src/owner/republish.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 import { redisHolds } from '../../integration/pipeline/redis-copy.ts';
@@ -7,7 +7,7 @@ import { openMirror, type Mirror } from '../../integration/support/mirror.ts';
 import { only } from '../../integration/support/only.ts';
 import { alterTopic } from '../../integration/support/stack-kafka.ts';
 import { EAGER_CLEANER } from '../support/compaction.ts';
-import { startOwnKafka, type OwnKafka } from '../support/kafka.ts';
+import { startOwnKafka } from '../support/kafka.ts';
 
 const OF_PEOPLE = ['users', 'students', 'enrollments', 'absence-versions'] as const;
 const OF_MEMBERS = ['class-students', 'schedules'] as const;
@@ -21,11 +21,8 @@ const SHORT_LATER = { ...SHORT, 'delete.retention.ms': '1000', 'min.compaction.l
 /** The bound is a few seconds; a busy machine may need longer. */
 const GONE_WITHIN_MS = 90_000;
 
-let kafka: OwnKafka;
-beforeAll(async () => {
-  kafka = await startOwnKafka({ ...EAGER_CLEANER, 'log.segment.delete.delay.ms': 100 }, 1);
-});
-afterAll(() => kafka?.[Symbol.asyncDispose]());
+const kafka = await startOwnKafka({ ...EAGER_CLEANER, 'log.segment.delete.delay.ms': 100 }, 1);
+afterAll(() => kafka[Symbol.asyncDispose]());
 
 /** Of a text on disk, by the last parts of the names. */
 async function topicsHolding(text: string, { topicPrefix }: Mirror): Promise<string[]> {

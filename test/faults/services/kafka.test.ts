@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { createRandom } from '../../../reference-hub/random.ts';
 import { findInPath } from '../../../stack/java-tools.ts';
 import { runCommand } from '../../../stack/run-command.ts';
@@ -8,7 +8,7 @@ import { openMirror } from '../../integration/support/mirror.ts';
 import { IS_FULL, ROUNDS } from '../../run/rounds.ts';
 import { allProblems, readEvidence } from '../support/checker.ts';
 import { networkFault, strikeEach, type Fault } from '../support/faults.ts';
-import { startOwnKafka, type OwnKafka } from '../support/kafka.ts';
+import { startOwnKafka } from '../support/kafka.ts';
 import { WHENS } from '../support/kafka-network.ts';
 import { TROUBLES } from '../support/proxy.ts';
 import { troubledTenant, type TroubledTenant } from '../support/tenant.ts';
@@ -24,11 +24,8 @@ const GRANTED_MS = 4_000;
 const WEATHER_MS = 120_000;
 const LONGEST_TROUBLE_MS = 3_000;
 
-let kafka: OwnKafka;
-beforeAll(async () => {
-  kafka = await startOwnKafka();
-});
-afterAll(() => kafka?.[Symbol.asyncDispose]());
+const kafka = await startOwnKafka();
+afterAll(() => kafka[Symbol.asyncDispose]());
 
 /** Asks Kafka for a shorter time-out than Rollcall does, so that no test has to wait for a minute. */
 function shortenTimeout(request: Buffer): void {

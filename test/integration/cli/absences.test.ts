@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { loggedChanges } from '../../oracle/absences.ts';
-import { AN_HOUR, openMirror, type Mirror } from '../support/mirror.ts';
+import { AN_HOUR, openMirror } from '../support/mirror.ts';
 import { rollcall } from './support/rollcall.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'];
 
-let mirror: Mirror;
-beforeAll(async () => {
-  mirror = await openMirror({
-    collections: COLLECTIONS,
-    // Otherwise the daily full sync is long overdue.
-    hubOptions: { students: 30, size: { absencesPerStudentYear: 3 }, startMs: Date.now() },
-    settings: { deletions: { withholdAbove: { rows: 1000, ratio: 1 } } },
-  });
-  await mirror.full();
+const mirror = await openMirror({
+  collections: COLLECTIONS,
+  // Otherwise the daily full sync is long overdue.
+  hubOptions: { students: 30, size: { absencesPerStudentYear: 3 }, startMs: Date.now() },
+  settings: { deletions: { withholdAbove: { rows: 1000, ratio: 1 } } },
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
+await mirror.full();
 
 const register = (student: string) => mirror.hub.district.registerAbsence({ student, ...AN_HOUR });
 const refer = (id: string) => ({ sourcedId: id, type: 'absence', href: `https://hub.example/${id}` });

@@ -1,23 +1,19 @@
 import { hostname, userInfo } from 'node:os';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { startProcess } from '../support/running.ts';
 import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
-import { COLLECTIONS, startTestTenant, type TestTenant } from './support/test-tenant.ts';
+import { COLLECTIONS, startTestTenant } from './support/test-tenant.ts';
 
 const WITHIN = { timeout: 120_000, interval: 200 } as const;
 
 /* One tenant for all: not mirrored yet, then filled, then with deletions that need a decision. */
-let tenant: TestTenant;
-beforeAll(async () => {
-  tenant = await startTestTenant();
-  const { district } = tenant.hub;
-  const [school = ''] = district.ids('orgs');
-  district.patch('orgs', school, { name: 'Oppdiktet skole' });
-  const org = { href: '', sourcedId: school, type: 'org' };
-  for (let at = 10; at < 70; at += 1)
-    district.put('courses', { sourcedId: `course-${at}`, title: `Course ${at}`, org });
-});
+const tenant = await startTestTenant();
 afterAll(() => tenant[Symbol.asyncDispose]());
+const [school = ''] = tenant.hub.district.ids('orgs');
+tenant.hub.district.patch('orgs', school, { name: 'Oppdiktet skole' });
+const org = { href: '', sourcedId: school, type: 'org' };
+for (let at = 10; at < 70; at += 1)
+  tenant.hub.district.put('courses', { sourcedId: `course-${at}`, title: `Course ${at}`, org });
 
 const say = (words: string, config = tenant.config) => rollcall(config, ...words.split(' '));
 /** Waits until status exits like this and says so. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { ALWAYS_WITH_LESSONS, openScheduleMirror, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
+import { ALWAYS_WITH_LESSONS, openScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { idOf } from '../support/rows.ts';
@@ -24,29 +24,24 @@ const MIRRORED = [
 /** One of each way in which a collection is mirrored. */
 const WAYS = ['users', 'class-students', 'absences', 'schedules'];
 
-let mirror: ScheduleMirror;
-let config: string;
-let users: string[];
-/** As it was at first: no client can read a topic on in which a difference was planted. */
-const views = new Map<string, Awaited<ReturnType<Mirror['view']>>>();
-beforeAll(async () => {
-  mirror = await openScheduleMirror({
-    students: 'all',
-    collections: only(Object.fromEntries(MIRRORED.map((name) => [name, {}]))),
-    hubOptions: { students: 7, startMs: Date.now(), size: { absencesPerStudentYear: 9 } },
-    parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
-    ...ALWAYS_WITH_LESSONS,
-    tenant: { deltaEvery: '1h' },
-    settings: { http: { port: 0 } },
-  });
-  const { district } = mirror.hub;
-  for (let at = 0; at < 6; at += 1) district.put('categories', { sourcedId: `more-${at}`, title: `${at}` });
-  users = district.ids('users').map(String);
-  await mirror.full();
-  config = mirror.configText;
-  for (const collection of WAYS) views.set(collection, await mirror.view(collection));
+const mirror = await openScheduleMirror({
+  students: 'all',
+  collections: only(Object.fromEntries(MIRRORED.map((name) => [name, {}]))),
+  hubOptions: { students: 7, startMs: Date.now(), size: { absencesPerStudentYear: 9 } },
+  parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
+  ...ALWAYS_WITH_LESSONS,
+  tenant: { deltaEvery: '1h' },
+  settings: { http: { port: 0 } },
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
+for (let at = 0; at < 6; at += 1)
+  mirror.hub.district.put('categories', { sourcedId: `more-${at}`, title: `${at}` });
+const users = mirror.hub.district.ids('users').map(String);
+const config = mirror.configText;
+await mirror.full();
+/** As it was at first: no client can read a topic on in which a difference was planted. */
+const views = new Map<string, Awaited<ReturnType<Mirror['view']>>>();
+for (const collection of WAYS) views.set(collection, await mirror.view(collection));
 
 /** Plants a difference of each kind that can be repaired. Returns what `verify` is to find, and the keys. */
 async function harm(): Promise<{ kinds: string[]; keys: string[] }> {

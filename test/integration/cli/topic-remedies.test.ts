@@ -1,6 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Admin } from 'kafkajs';
-import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import {
   deleteTopicsOf,
   readTopics,
@@ -22,12 +21,9 @@ const ABSENCES = ['absence-versions', 'absences', 'absence-changes'] as const;
 const collections = ['orgs', 'users', ...ABSENCES];
 const TOPICS = [...collections, 'rejects'];
 
-let hub: ReferenceHub;
-beforeAll(async () => {
-  hub = await startTestHub({ size: { studentsPerSchool: 15, absencesPerStudentYear: 4 } });
-  hub.district.put('orgs', { sourcedId: 42 }, { id: 'odd' });
-});
+const hub = await startTestHub({ size: { studentsPerSchool: 15, absencesPerStudentYear: 4 } });
 afterAll(() => hub.stop());
+hub.district.put('orgs', { sourcedId: 42 }, { id: 'odd' });
 
 function addPartitions(...suffixes: string[]) {
   return async (admin: Admin): Promise<void> => {

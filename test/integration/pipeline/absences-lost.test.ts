@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { frame } from '../../../src/log/framing.ts';
 import { REBUILD } from '../../../src/owner/rebuild.ts';
 import { chainProblems, loggedChanges } from '../../oracle/absences.ts';
@@ -18,170 +18,161 @@ const WELL = { orgs: null, 'absence-versions': null };
 const LOST = { orgs: null, 'absence-versions': 'ABSENCES_LOST' };
 
 /** One tenant, which loses ever more. */
-describe('lost absences', () => {
-  let mirror: Mirror;
+const mirror = await openMirror(OPTIONS);
+afterAll(() => mirror[Symbol.asyncDispose]());
+await mirror.full();
 
-  beforeAll(async () => {
-    mirror = await openMirror(OPTIONS);
-    await mirror.full();
-  });
-  afterAll(() => mirror[Symbol.asyncDispose]());
+/** Waits for the markers of the last transaction first: Kafka would wait for those of a deleted topic. */
+async function lose(...suffixes: string[]): Promise<void> {
+  await mirror.ends();
+  for (const suffix of suffixes) await recreateTopic(mirror.topic(suffix));
+}
 
-  /** Waits for the markers of the last transaction first: Kafka would wait for those of a deleted topic. */
-  async function lose(...suffixes: string[]): Promise<void> {
-    await mirror.ends();
-    for (const suffix of suffixes) await recreateTopic(mirror.topic(suffix));
-  }
+const flushRedis = async (): Promise<void> => (await copyRedis(mirror)).flush();
 
-  const flushRedis = async (): Promise<void> => (await copyRedis(mirror)).flush();
+/** Error codes of a full sync, by collection, after a restart. */
+async function restarted(): Promise<Record<string, unknown>> {
+  await mirror.restart();
+  const outcomes = await mirror.attempt('FULL');
+  return Object.fromEntries(
+    outcomes.map(({ collection, error }) => [collection, (error as { code?: string } | null)?.code ?? null]),
+  );
+}
 
-  /** Error codes of a full sync, by collection, after a restart. */
-  async function restarted(): Promise<Record<string, unknown>> {
-    await mirror.restart();
-    const outcomes = await mirror.attempt('FULL');
-    return Object.fromEntries(
-      outcomes.map(({ collection, error }) => [
-        collection,
-        (error as { code?: string } | null)?.code ?? null,
-      ]),
-    );
-  }
-
-  async function beginAnew(): Promise<void> {
-    const { parts, session } = mirror;
-    const { signal } = new AbortController();
-    await REBUILD.handle(
-      { collections: ['absence-versions'], anew: true, person: { by: 'me', from: 'here', reason: null } },
-      {
-        tenant: parts,
-        ...session,
-        signal,
-        report: () => Promise.resolve(),
-        sync: async (name, mode, options) => {
-          const runner = session.runners.get(name);
-          if (runner === undefined) throw new Error(`${name} is not mirrored`);
-          return runner.once(mode, { ...options, signal });
-        },
-      },
-    );
-  }
-
-  /** Of the present lives of the keys. */
-  async function expectSound(): Promise<void> {
-    const [absences, all] = [await mirror.records('absences'), await mirror.records('absence-changes')];
-    const ended = new Map(all.flatMap(({ key, value }, at) => (value === null ? [[key, at] as const] : [])));
-    const changes = all.filter(({ key }, at) => at > (ended.get(key) ?? -1));
-    // Versions that are published again show their absences again.
-    const mayRepeat = ({ topic }: TopicRecord) => topic === mirror.topic('absences');
-    expect(chainProblems({ hub: mirror.hub, absences, changes, mayRepeat })).toEqual([]);
-  }
-
-  function register(): string {
-    const { district } = mirror.hub;
-    return district.registerAbsence({ student: district.ids('students')[0] ?? '', ...AN_HOUR });
-  }
-
-  const changesSince = async (ends: Awaited<ReturnType<Mirror['ends']>>) =>
-    (await mirror.since(ends)).filter(({ topic }) => topic === mirror.topic('absence-changes'));
-
-  /** Expects the only event of an absence to be news. */
-  async function expectNews(id: string): Promise<void> {
-    const changes = loggedChanges(await mirror.records('absence-changes'));
-    const own = changes.filter(({ absenceId }) => absenceId === id);
-    expect(own).toMatchObject([{ step: 1, operation: 'CREATED', snapshot: false }]);
-  }
-
-  /** Writes records of progress that nobody can read. */
-  async function spoilProgress(keys: readonly string[]): Promise<void> {
-    const value = frame(2_000_000_000, Buffer.from('nothing that Rollcall wrote'));
-    const producer = plainKafka().producer();
-    await producer.connect();
-    const messages = keys.map((key) => ({ key, value, partition: 0 }));
-    await producer.send({ topic: mirror.topic('progress'), messages });
-    await producer.disconnect();
-  }
-
-  it('a change is news although no progress can be read, also if the first process then ends before its full sync', async () => {
-    await spoilProgress(ABSENCES);
-    const id = register();
-    mirror.hub.faults.set('missing-list@absences');
-    await restarted();
-    mirror.hub.faults.clear();
-    const ends = await mirror.ends();
-    expect(await restarted()).toEqual(WELL);
-    await expectNews(id);
-    expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([id, id, id]);
-    await deleteTopic(mirror.topic('progress'));
-    const next = register();
-    expect(await restarted()).toEqual(WELL);
-    await expectNews(next);
-  });
-
-  it('a lost absence-state is filled from a current Redis, and is copied afterwards', async () => {
-    await lose('absence-state');
-    const ends = await mirror.ends();
-    expect(await restarted()).toEqual(WELL);
-    await flushRedis();
-    expect(await restarted()).toEqual(WELL);
-    expect(await mirror.since(ends)).toEqual([]);
-  });
-
-  it('a lost topic of versions ends only absences that have left the hub', async () => {
-    const vanished = register();
-    await mirror.delta();
-    const ends = await mirror.ends();
-    await lose('absence-versions');
-    mirror.hub.district.purgeAbsence(vanished);
-    expect(await restarted()).toEqual(WELL);
-    await mirror.full();
-    await expectSound();
-    expect((await changesSince(ends)).map(({ key }) => key)).toEqual([vanished, vanished]);
-  });
-
-  it('no absence is lost where they are switched off for some time, and on again', async () => {
-    const { hub, topicPrefix } = mirror;
-    const gone = register();
-    await mirror.delta();
+async function beginAnew(): Promise<void> {
+  const { parts, session } = mirror;
+  const { signal } = new AbortController();
+  await REBUILD.handle(
+    { collections: ['absence-versions'], anew: true, person: { by: 'me', from: 'here', reason: null } },
     {
-      await using versions = await openMirror({ collections: ['absence-versions'], hub, topicPrefix });
-      register();
-      await versions.full();
-    }
-    hub.district.purgeAbsence(gone);
-    expect(await restarted()).toEqual(WELL);
-    await mirror.full();
-    await expectSound();
-  });
-
-  it.each([
-    ['absence-state and Redis', async () => Promise.all([lose('absence-state'), flushRedis()])],
-    ['absences', () => truncateTopic(mirror.topic('absences'))],
-  ] as const)(
-    'a loss of %s needs a decision at each start, and the other collections go on; begun anew, they are like a first load',
-    async (_name, loseThem) => {
-      await loseThem();
-      const ends = await mirror.ends();
-      for (let start = 1; start <= 2; start += 1) expect(await restarted()).toEqual(LOST);
-      expect(await mirror.since(ends)).toEqual([]);
-      await beginAnew();
-      await expectSound();
-      const again = loggedChanges(await changesSince(ends));
-      expect(again.length).toBeGreaterThan(20);
-      expect(again.filter(({ snapshot }) => !snapshot)).toEqual([]);
-      const id = register();
-      await mirror.delta();
-      await expectNews(id);
-      const settled = await mirror.ends();
-      expect(await restarted()).toEqual(WELL);
-      expect(await mirror.since(settled)).toEqual([]);
+      tenant: parts,
+      ...session,
+      signal,
+      report: () => Promise.resolve(),
+      sync: async (name, mode, options) => {
+        const runner = session.runners.get(name);
+        if (runner === undefined) throw new Error(`${name} is not mirrored`);
+        return runner.once(mode, { ...options, signal });
+      },
     },
   );
+}
 
-  it('need no decision where all their topics are recreated together: they begin with a first load', async () => {
-    await lose('absence-versions', 'absences', 'absence-changes', 'absence-state');
-    expect(await restarted()).toEqual(WELL);
+/** Of the present lives of the keys. */
+async function expectSound(): Promise<void> {
+  const [absences, all] = [await mirror.records('absences'), await mirror.records('absence-changes')];
+  const ended = new Map(all.flatMap(({ key, value }, at) => (value === null ? [[key, at] as const] : [])));
+  const changes = all.filter(({ key }, at) => at > (ended.get(key) ?? -1));
+  // Versions that are published again show their absences again.
+  const mayRepeat = ({ topic }: TopicRecord) => topic === mirror.topic('absences');
+  expect(chainProblems({ hub: mirror.hub, absences, changes, mayRepeat })).toEqual([]);
+}
+
+function register(): string {
+  const { district } = mirror.hub;
+  return district.registerAbsence({ student: district.ids('students')[0] ?? '', ...AN_HOUR });
+}
+
+const changesSince = async (ends: Awaited<ReturnType<Mirror['ends']>>) =>
+  (await mirror.since(ends)).filter(({ topic }) => topic === mirror.topic('absence-changes'));
+
+/** Expects the only event of an absence to be news. */
+async function expectNews(id: string): Promise<void> {
+  const changes = loggedChanges(await mirror.records('absence-changes'));
+  const own = changes.filter(({ absenceId }) => absenceId === id);
+  expect(own).toMatchObject([{ step: 1, operation: 'CREATED', snapshot: false }]);
+}
+
+/** Writes records of progress that nobody can read. */
+async function spoilProgress(keys: readonly string[]): Promise<void> {
+  const value = frame(2_000_000_000, Buffer.from('nothing that Rollcall wrote'));
+  const producer = plainKafka().producer();
+  await producer.connect();
+  const messages = keys.map((key) => ({ key, value, partition: 0 }));
+  await producer.send({ topic: mirror.topic('progress'), messages });
+  await producer.disconnect();
+}
+
+it('a change is news although no progress can be read, also if the first process then ends before its full sync', async () => {
+  await spoilProgress(ABSENCES);
+  const id = register();
+  mirror.hub.faults.set('missing-list@absences');
+  await restarted();
+  mirror.hub.faults.clear();
+  const ends = await mirror.ends();
+  expect(await restarted()).toEqual(WELL);
+  await expectNews(id);
+  expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([id, id, id]);
+  await deleteTopic(mirror.topic('progress'));
+  const next = register();
+  expect(await restarted()).toEqual(WELL);
+  await expectNews(next);
+});
+
+it('a lost absence-state is filled from a current Redis, and is copied afterwards', async () => {
+  await lose('absence-state');
+  const ends = await mirror.ends();
+  expect(await restarted()).toEqual(WELL);
+  await flushRedis();
+  expect(await restarted()).toEqual(WELL);
+  expect(await mirror.since(ends)).toEqual([]);
+});
+
+it('a lost topic of versions ends only absences that have left the hub', async () => {
+  const vanished = register();
+  await mirror.delta();
+  const ends = await mirror.ends();
+  await lose('absence-versions');
+  mirror.hub.district.purgeAbsence(vanished);
+  expect(await restarted()).toEqual(WELL);
+  await mirror.full();
+  await expectSound();
+  expect((await changesSince(ends)).map(({ key }) => key)).toEqual([vanished, vanished]);
+});
+
+it('no absence is lost where they are switched off for some time, and on again', async () => {
+  const { hub, topicPrefix } = mirror;
+  const gone = register();
+  await mirror.delta();
+  {
+    await using versions = await openMirror({ collections: ['absence-versions'], hub, topicPrefix });
+    register();
+    await versions.full();
+  }
+  hub.district.purgeAbsence(gone);
+  expect(await restarted()).toEqual(WELL);
+  await mirror.full();
+  await expectSound();
+});
+
+it.each([
+  ['absence-state and Redis', async () => Promise.all([lose('absence-state'), flushRedis()])],
+  ['absences', () => truncateTopic(mirror.topic('absences'))],
+] as const)(
+  'a loss of %s needs a decision at each start, and the other collections go on; begun anew, they are like a first load',
+  async (_name, loseThem) => {
+    await loseThem();
+    const ends = await mirror.ends();
+    for (let start = 1; start <= 2; start += 1) expect(await restarted()).toEqual(LOST);
+    expect(await mirror.since(ends)).toEqual([]);
+    await beginAnew();
     await expectSound();
-    const again = loggedChanges(await mirror.records('absence-changes'));
+    const again = loggedChanges(await changesSince(ends));
+    expect(again.length).toBeGreaterThan(20);
     expect(again.filter(({ snapshot }) => !snapshot)).toEqual([]);
-  });
+    const id = register();
+    await mirror.delta();
+    await expectNews(id);
+    const settled = await mirror.ends();
+    expect(await restarted()).toEqual(WELL);
+    expect(await mirror.since(settled)).toEqual([]);
+  },
+);
+
+it('lost absences need no decision where all their topics are recreated: they begin with a first load', async () => {
+  await lose('absence-versions', 'absences', 'absence-changes', 'absence-state');
+  expect(await restarted()).toEqual(WELL);
+  await expectSound();
+  const again = loggedChanges(await mirror.records('absence-changes'));
+  expect(again.filter(({ snapshot }) => !snapshot)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { withOther } from '../../simulation/parts/with-other.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { caughtUp, copyRedis } from './redis-copy.ts';
@@ -15,102 +15,96 @@ async function expectRebuilt(mirror: Mirror): Promise<void> {
 }
 
 /** All tests of Redis share one tenant. */
-describe('a lost index', () => {
-  let mirror: Mirror;
-  let isDying = false;
-
-  beforeAll(async () => {
-    mirror = await openMirror({
-      ...OPTIONS,
-      parts: ({ state }) => ({
-        state: withOther(state, {
-          collection: (name) => {
-            const index = state.collection(name);
-            return withOther(index, {
-              apply: async (...changes) => {
-                if (isDying) throw new Error('the process ends');
-                await index.apply(...changes);
-              },
-            });
+let isDying = false;
+const mirror = await openMirror({
+  ...OPTIONS,
+  parts: ({ state }) => ({
+    state: withOther(state, {
+      collection: (name) => {
+        const index = state.collection(name);
+        return withOther(index, {
+          apply: async (...changes) => {
+            if (isDying) throw new Error('the process ends');
+            await index.apply(...changes);
           },
-        }),
-      }),
-    });
-    await mirror.full();
-  });
-  afterAll(() => mirror[Symbol.asyncDispose]());
+        });
+      },
+    }),
+  }),
+});
+afterAll(() => mirror[Symbol.asyncDispose]());
+await mirror.full();
 
-  it('Redis flushed before a start: nothing is published twice', async () => {
-    await (await copyRedis(mirror)).flush();
-    await expectRebuilt(mirror);
-  });
+it('Redis flushed before a start: nothing is published twice', async () => {
+  await (await copyRedis(mirror)).flush();
+  await expectRebuilt(mirror);
+});
 
-  it('a flush under a running process is noticed, and not mistaken for an empty collection', async () => {
-    const ends = await mirror.ends();
-    await (await copyRedis(mirror)).flush();
-    const [id = ''] = mirror.hub.district.ids('users');
-    mirror.hub.district.patch('users', id, { givenName: 'Somebody Else' });
-    const [failed] = await mirror.attempt('FULL', 'users');
-    expect(failed?.error).toMatchObject({ code: 'INDEX_DIVERGED' });
-    expect(await mirror.since(ends)).toEqual([]);
-    await mirror.restart();
-    await mirror.full();
-    expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([id]);
-  });
+it('a flush under a running process is noticed, and not mistaken for an empty collection', async () => {
+  const ends = await mirror.ends();
+  await (await copyRedis(mirror)).flush();
+  const [id = ''] = mirror.hub.district.ids('users');
+  mirror.hub.district.patch('users', id, { givenName: 'Somebody Else' });
+  const [failed] = await mirror.attempt('FULL', 'users');
+  expect(failed?.error).toMatchObject({ code: 'INDEX_DIVERGED' });
+  expect(await mirror.since(ends)).toEqual([]);
+  await mirror.restart();
+  await mirror.full();
+  expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([id]);
+});
 
-  it('an end between commit and index write leaves no index behind the log, and nothing is published twice', async () => {
-    const ends = await mirror.ends();
-    const [, id = ''] = mirror.hub.district.ids('users');
-    mirror.hub.district.patch('users', id, { givenName: 'Somebody Else' });
-    isDying = true;
-    const [failed] = await mirror.attempt('FULL', 'users');
-    isDying = false;
-    expect(failed?.error).toMatchObject({ message: 'the process ends' });
-    await mirror.restart();
-    expect(caughtUp(mirror).get('users')).toBe('resumed');
-    expect(await mirror.problemsOfIndex('users')).toEqual([]);
-    await mirror.full();
-    expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([id]);
-  });
+it('an end between commit and index write leaves no index behind the log, and nothing is published twice', async () => {
+  const ends = await mirror.ends();
+  const [, id = ''] = mirror.hub.district.ids('users');
+  mirror.hub.district.patch('users', id, { givenName: 'Somebody Else' });
+  isDying = true;
+  const [failed] = await mirror.attempt('FULL', 'users');
+  isDying = false;
+  expect(failed?.error).toMatchObject({ message: 'the process ends' });
+  await mirror.restart();
+  expect(caughtUp(mirror).get('users')).toBe('resumed');
+  expect(await mirror.problemsOfIndex('users')).toEqual([]);
+  await mirror.full();
+  expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([id]);
+});
 
-  it('A→B→A while Redis was restored from an older snapshot: all three are published, and the last one stays', async () => {
-    const { district } = mirror.hub;
-    const [id = ''] = district.ids('users');
-    const row = { sourcedId: 'just-for-a-while', name: 'Just for a while', type: 'school' };
-    district.put('orgs', row);
-    district.patch('users', id, { givenName: 'A' });
-    await mirror.full();
-    const ends = await mirror.ends();
-    const atA = await copyRedis(mirror);
-    district.patch('users', id, { givenName: 'B' });
-    district.remove('orgs', row.sourcedId);
-    await mirror.full();
-    await atA.restore();
-    district.patch('users', id, { givenName: 'A' });
-    // The running process does not decide on it.
-    const [failed] = await mirror.attempt('INCREMENTAL', 'users');
-    expect(failed?.error).toMatchObject({ code: 'INDEX_DIVERGED' });
-    await mirror.restart();
-    expect([...caughtUp(mirror).values()]).toEqual(['resumed', 'resumed']);
-    expect(await mirror.problemsOfIndex('users')).toEqual([]);
-    await mirror.full();
-    district.put('orgs', row);
-    await mirror.delta();
-    const published = (await mirror.since(ends)).map(({ key, value }) => [
-      key,
-      value && (value['givenName'] ?? value['name']),
-    ]);
-    expect(published.filter(([key]) => key === id)).toEqual([
-      [id, 'B'],
-      [id, 'A'],
-    ]);
-    // A published removal is not repeated.
-    expect(published.filter(([key]) => key !== id)).toEqual([
-      [row.sourcedId, null],
-      [row.sourcedId, row.name],
-    ]);
-    expect(await mirror.differences()).toEqual({});
-  });
+it('A→B→A while Redis was restored from an older snapshot: all three are published, and the last one stays', async () => {
+  const { district } = mirror.hub;
+  const [id = ''] = district.ids('users');
+  const row = { sourcedId: 'just-for-a-while', name: 'Just for a while', type: 'school' };
+  district.put('orgs', row);
+  district.patch('users', id, { givenName: 'A' });
+  await mirror.full();
+  const ends = await mirror.ends();
+  const atA = await copyRedis(mirror);
+  district.patch('users', id, { givenName: 'B' });
+  district.remove('orgs', row.sourcedId);
+  await mirror.full();
+  await atA.restore();
+  district.patch('users', id, { givenName: 'A' });
+  // The running process does not decide on it.
+  const [failed] = await mirror.attempt('INCREMENTAL', 'users');
+  expect(failed?.error).toMatchObject({ code: 'INDEX_DIVERGED' });
+  await mirror.restart();
+  expect([...caughtUp(mirror).values()]).toEqual(['resumed', 'resumed']);
+  expect(await mirror.problemsOfIndex('users')).toEqual([]);
+  await mirror.full();
+  district.put('orgs', row);
+  await mirror.delta();
+  const published = (await mirror.since(ends)).map(({ key, value }) => [
+    key,
+    value && (value['givenName'] ?? value['name']),
+  ]);
+  expect(published.filter(([key]) => key === id)).toEqual([
+    [id, 'B'],
+    [id, 'A'],
+  ]);
+  // A published removal is not repeated.
+  expect(published.filter(([key]) => key !== id)).toEqual([
+    [row.sourcedId, null],
+    [row.sourcedId, row.name],
+  ]);
+  expect(await mirror.differences()).toEqual({});
 });
 
 it('without Redis a restart rebuilds the index from the topics and publishes nothing', async () => {

@@ -1,5 +1,5 @@
 import type { Cluster, Kafka, PartitionAssigner } from 'kafkajs';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import type { KafkaBroker, KafkaCluster } from '../../../src/log/kafka-cluster.ts';
 import { assemble } from '../../../src/session/assemble.ts';
@@ -98,112 +98,110 @@ function startedBeside({ configText }: Mirror) {
   return assemble(config, { logger, emit: () => undefined });
 }
 
-describe('one writer per tenant', () => {
-  it.each<[string, (options: { mirror: Mirror; commit: () => Promise<void> }) => Promise<void>]>([
-    [
-      'takes effect but whose answer is lost',
-      async ({ commit }) => {
-        await commit();
-        throw new Error('the connection broke before the answer came');
-      },
-    ],
-    ['never reaches the broker', () => Promise.reject(new Error('the connection broke'))],
-    [
-      'comes after its producer was fenced',
-      async ({ mirror, commit }) => {
-        await fence(mirror);
-        await commit();
-      },
-    ],
-  ])('a commit that %s causes nothing to be lost or published twice', async (_, act) => {
-    await using mirror = await openMirror(OPTIONS);
-    // The first is the take-over; a load has at least one.
-    const commits: Hooks['commits'] = (nth, commit) => (nth === 2 ? act({ mirror, commit }) : commit());
-    hook(mirror.assembly.kafka, { commits });
-    const complete = (): Set<string> =>
-      new Set(
-        mirror.events.flatMap((event) =>
-          event.type === 'sync-ended' && event.outcome === 'complete' ? [event.collection] : [],
-        ),
-      );
-    {
-      await using _ = mirror.run();
-      await vi.waitFor(() => expect(complete()).toEqual(new Set(COLLECTIONS)), 60_000);
-    }
-    const failures = mirror.events.filter(({ type }) => type === 'session-failed');
-    expect(failures).toMatchObject([{ error: { code: 'KAFKA_OUTCOME_UNKNOWN' } }]);
-    await mirror.restart();
-    const ends = await mirror.ends();
-    expect(await mirror.differences()).toEqual({});
-    for (const collection of COLLECTIONS) {
-      expect(await keysPublishedTwice(mirror, collection)).toEqual([]);
-      expect(await mirror.problemsOfIndex(collection)).toEqual([]);
-    }
-    await mirror.full();
-    expect(await mirror.since(ends)).toEqual([]);
-  });
+it.each<[string, (options: { mirror: Mirror; commit: () => Promise<void> }) => Promise<void>]>([
+  [
+    'takes effect but whose answer is lost',
+    async ({ commit }) => {
+      await commit();
+      throw new Error('the connection broke before the answer came');
+    },
+  ],
+  ['never reaches the broker', () => Promise.reject(new Error('the connection broke'))],
+  [
+    'comes after its producer was fenced',
+    async ({ mirror, commit }) => {
+      await fence(mirror);
+      await commit();
+    },
+  ],
+])('a commit that %s causes nothing to be lost or published twice', async (_, act) => {
+  await using mirror = await openMirror(OPTIONS);
+  // The first is the take-over; a load has at least one.
+  const commits: Hooks['commits'] = (nth, commit) => (nth === 2 ? act({ mirror, commit }) : commit());
+  hook(mirror.assembly.kafka, { commits });
+  const complete = (): Set<string> =>
+    new Set(
+      mirror.events.flatMap((event) =>
+        event.type === 'sync-ended' && event.outcome === 'complete' ? [event.collection] : [],
+      ),
+    );
+  {
+    await using _ = mirror.run();
+    await vi.waitFor(() => expect(complete()).toEqual(new Set(COLLECTIONS)), 60_000);
+  }
+  const failures = mirror.events.filter(({ type }) => type === 'session-failed');
+  expect(failures).toMatchObject([{ error: { code: 'KAFKA_OUTCOME_UNKNOWN' } }]);
+  await mirror.restart();
+  const ends = await mirror.ends();
+  expect(await mirror.differences()).toEqual({});
+  for (const collection of COLLECTIONS) {
+    expect(await keysPublishedTwice(mirror, collection)).toEqual([]);
+    expect(await mirror.problemsOfIndex(collection)).toEqual([]);
+  }
+  await mirror.full();
+  expect(await mirror.since(ends)).toEqual([]);
+});
 
-  it('an older process does not fence a newer one: it loses the ownership', async () => {
-    await using older = await openMirror(OPTIONS);
-    await older.full();
-    await using newer = await openNewer(older);
-    const { district } = older.hub;
-    const [id = ''] = district.ids('users');
-    district.patch('users', id, { givenName: 'Somebody Else' });
-    const [fenced] = await older.attempt('INCREMENTAL', 'users');
-    expect(fenced?.error).toMatchObject({ code: 'KAFKA_FENCED' });
-    await expect(older.parts.log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
-    await newer.delta();
-    expect(await keysPublishedTwice(newer, 'users')).toEqual([id]);
-    expect(await newer.differences()).toEqual({});
-  });
+it('an older process does not fence a newer one: it loses the ownership', async () => {
+  await using older = await openMirror(OPTIONS);
+  await older.full();
+  await using newer = await openNewer(older);
+  const { district } = older.hub;
+  const [id = ''] = district.ids('users');
+  district.patch('users', id, { givenName: 'Somebody Else' });
+  const [fenced] = await older.attempt('INCREMENTAL', 'users');
+  expect(fenced?.error).toMatchObject({ code: 'KAFKA_FENCED' });
+  await expect(older.parts.log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+  await newer.delta();
+  expect(await keysPublishedTwice(newer, 'users')).toEqual([id]);
+  expect(await newer.differences()).toEqual({});
+});
 
-  it('a newer process that takes over just after an older one has read the owner stays the owner', async () => {
-    await using older = await openMirror(OPTIONS);
-    await using both = new AsyncDisposableStack();
-    let newer = null as Mirror | null;
-    hook(older.assembly.kafka, {
-      fences: async () => {
-        newer ??= both.use(await openNewer(older));
-      },
-    });
-    const { log } = older.parts;
-    await fence(older);
-    await expect(log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
-    if (newer === null) throw new Error('no newer process took over');
-    const { owner } = newer.parts;
-    expect(await newer.parts.log.own(NEVER)).toMatchObject({ owner });
-    await expect(log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+it('a newer process that takes over just after an older one has read the owner stays the owner', async () => {
+  await using older = await openMirror(OPTIONS);
+  await using both = new AsyncDisposableStack();
+  let newer = null as Mirror | null;
+  hook(older.assembly.kafka, {
+    fences: async () => {
+      newer ??= both.use(await openNewer(older));
+    },
   });
+  const { log } = older.parts;
+  await fence(older);
+  await expect(log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+  if (newer === null) throw new Error('no newer process took over');
+  const { owner } = newer.parts;
+  expect(await newer.parts.log.own(NEVER)).toMatchObject({ owner });
+  await expect(log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+});
 
-  it('a process that is slow to take over does not displace one that took over meanwhile', async () => {
-    await using first = await openMirror(OPTIONS);
-    await using slow = startedBeside(first);
-    await using later = new AsyncDisposableStack();
-    let newer: Mirror | null = null;
-    await using tenant = slow.tenant('north');
-    await tenant.prepare();
-    hook(slow.kafka, {
-      fences: async () => {
-        newer ??= later.use(await openNewer(first));
-      },
-    });
-    await expect(tenant.log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+it('a process that is slow to take over does not displace one that took over meanwhile', async () => {
+  await using first = await openMirror(OPTIONS);
+  await using slow = startedBeside(first);
+  await using later = new AsyncDisposableStack();
+  let newer: Mirror | null = null;
+  await using tenant = slow.tenant('north');
+  await tenant.prepare();
+  hook(slow.kafka, {
+    fences: async () => {
+      newer ??= later.use(await openNewer(first));
+    },
   });
+  await expect(tenant.log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+});
 
-  it('a newer process whose take-over the older one interrupted succeeds at the second attempt', async () => {
-    await using older = await openMirror(OPTIONS);
-    const { log } = older.parts;
-    await using assembly = startedBeside(older);
-    await using tenant = assembly.tenant('north');
-    await tenant.prepare();
-    hook(assembly.kafka, {
-      begins: async (nth) => {
-        if (nth === 2) await log.own(NEVER);
-      },
-    });
-    await expect(tenant.log.own(NEVER)).rejects.toMatchObject({ code: 'KAFKA_FENCED' });
-    await tenant.log.own(NEVER);
-    await expect(log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+it('a newer process whose take-over the older one interrupted succeeds at the second attempt', async () => {
+  await using older = await openMirror(OPTIONS);
+  const { log } = older.parts;
+  await using assembly = startedBeside(older);
+  await using tenant = assembly.tenant('north');
+  await tenant.prepare();
+  hook(assembly.kafka, {
+    begins: async (nth) => {
+      if (nth === 2) await log.own(NEVER);
+    },
   });
+  await expect(tenant.log.own(NEVER)).rejects.toMatchObject({ code: 'KAFKA_FENCED' });
+  await tenant.log.own(NEVER);
+  await expect(log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
 });

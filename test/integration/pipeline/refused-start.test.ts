@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { afterAll, beforeEach, expect, inject, it } from 'vitest';
 import { topicSettings } from '../../../src/log/topic-settings.ts';
-import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import { createTopic, deleteTopicsOf, settingsOf, withAdmin } from '../support/stack-kafka.ts';
 
 const DAY_MS = 86_400_000;
 
-let hub: ReferenceHub;
+const hub = await startTestHub();
 let topicPrefix: string;
 
-beforeAll(async () => {
-  hub = await startTestHub();
-});
 beforeEach(() => {
   topicPrefix = newTopicPrefix();
   return () => deleteTopicsOf(topicPrefix);

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
+import { afterAll, expect, it, vi } from 'vitest';
 import type { TenantStatus } from '../../../src/core/health/tenant-status.ts';
 import { differences } from '../../oracle/rows.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../support/mirror.ts';
@@ -11,14 +10,10 @@ const SESSION_MS = 6_000;
 /** The others notice within a heartbeat; then they open what they got. The machine may be busy. */
 const OPENED_WITHIN_MS = 15_000;
 
-let hub: ReferenceHub;
-let topicPrefix: string;
+const hub = await startTestHub({ students: 12 });
+const topicPrefix = newTopicPrefix();
 const workers: RollcallProcess[] = [];
 
-beforeAll(async () => {
-  hub = await startTestHub({ students: 12 });
-  topicPrefix = newTopicPrefix();
-});
 afterAll(async () => {
   for (const worker of workers) await worker[Symbol.asyncDispose]();
   await hub.stop();
@@ -76,32 +71,30 @@ async function expectEveryTopicEqualsHub(name: string): Promise<void> {
   );
 }
 
-describe('workers with the same configuration', () => {
-  it('share the tenants; one that joins gets its part and moves no other tenant, and the page of each shows all', async () => {
-    startWorker();
-    startWorker();
-    const before = await shared(120_000);
-    startWorker();
-    const after = await shared(120_000);
-    for (const at of [0, 1]) expect(before[at]).toEqual(expect.arrayContaining(after[at] ?? []));
-    await expectEveryTopicEqualsHub('one');
-    const summary = `${TENANTS.length} tenants: ${TENANTS.length} well`;
-    // The heartbeats, from which they know, may be some seconds old.
-    await vi.waitFor(
-      async () => expect(await boards()).toMatchObject(workers.map(() => ({ summary }))),
-      60_000,
-    );
-  });
+it('workers share the tenants; one that joins gets its part and moves no other tenant, and the page of each shows all', async () => {
+  startWorker();
+  startWorker();
+  const before = await shared(120_000);
+  startWorker();
+  const after = await shared(120_000);
+  for (const at of [0, 1]) expect(before[at]).toEqual(expect.arrayContaining(after[at] ?? []));
+  await expectEveryTopicEqualsHub('one');
+  const summary = `${TENANTS.length} tenants: ${TENANTS.length} well`;
+  // The heartbeats, from which they know, may be some seconds old.
+  await vi.waitFor(
+    async () => expect(await boards()).toMatchObject(workers.map(() => ({ summary }))),
+    60_000,
+  );
+});
 
-  it('take over what a worker had that was killed, within a session, a heartbeat and the opening', async () => {
-    await using killed = workers.shift() as RollcallProcess;
-    killed.kill('SIGKILL');
-    await shared(SESSION_MS + OPENED_WITHIN_MS);
-    await expectEveryTopicEqualsHub('two');
-  });
+it('workers take over what a worker had that was killed, within a session, a heartbeat and the opening', async () => {
+  await using killed = workers.shift() as RollcallProcess;
+  killed.kill('SIGKILL');
+  await shared(SESSION_MS + OPENED_WITHIN_MS);
+  await expectEveryTopicEqualsHub('two');
+});
 
-  it('end with 0, also all at once', async () => {
-    for (const worker of workers) worker.kill('SIGTERM');
-    for (const worker of workers) await worker.endsWith(0);
-  });
+it('workers end with 0, also all at once', async () => {
+  for (const worker of workers) worker.kill('SIGTERM');
+  for (const worker of workers) await worker.endsWith(0);
 });

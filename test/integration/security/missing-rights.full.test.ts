@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import { acl, linesOf, RightsWorld } from './support/rights-world.ts';
 
-let world: RightsWorld;
-beforeAll(async () => {
-  world = await RightsWorld.start();
-});
+const world = await RightsWorld.start();
 beforeEach(() => world.grantAsDocumented());
 afterAll(() => world[Symbol.asyncDispose]());
 

@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { acl, linesOf, RightsWorld } from './support/rights-world.ts';
 
-let world: RightsWorld;
-beforeAll(async () => {
-  world = await RightsWorld.start();
-});
+const world = await RightsWorld.start();
 afterAll(() => world[Symbol.asyncDispose]());
 
 const TOPICS = ['orgs', 'progress', 'rejects'].map((suffix) => `rollcall.north.${suffix}`);

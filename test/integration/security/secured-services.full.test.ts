@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
 import { startProcess } from '../support/running.ts';
 import { grantKafkaRights, redisRights } from './support/documented-rights.ts';
-import { inFile, startSecuredParts, type SecuredParts } from './support/secured-parts.ts';
-import { startSecuredRedis, type SecuredRedis } from './support/secured-redis.ts';
-import { startSecuredRegistry, type SecuredRegistry } from './support/secured-registry.ts';
+import { inFile, startSecuredParts } from './support/secured-parts.ts';
+import { startSecuredRedis } from './support/secured-redis.ts';
+import { startSecuredRegistry } from './support/secured-registry.ts';
 
 const SECRETS = {
   plain: 'S3CRET-plain',
@@ -16,20 +16,14 @@ const SECRETS = {
 const TOPIC = 'rollcall.north.orgs';
 
 const parts = new AsyncDisposableStack();
-let secured: SecuredParts;
-let redis: SecuredRedis;
-let registry: SecuredRegistry;
-
-beforeAll(async () => {
-  secured = await startSecuredParts(parts, SECRETS);
-  const { certificates, admin } = secured;
-  redis = parts.use(await startSecuredRedis(certificates, redisRights(), SECRETS.redis));
-  registry = parts.use(await startSecuredRegistry(certificates, SECRETS.registry));
-  await grantKafkaRights(admin);
-});
-// A private authority, as docs/operations.md says.
-beforeEach(() => void vi.stubEnv('NODE_EXTRA_CA_CERTS', secured.certificates.ca));
 afterAll(() => parts.disposeAsync());
+const secured = await startSecuredParts(parts, SECRETS);
+const { certificates, admin } = secured;
+const redis = parts.use(await startSecuredRedis(certificates, redisRights(), SECRETS.redis));
+const registry = parts.use(await startSecuredRegistry(certificates, SECRETS.registry));
+await grantKafkaRights(admin);
+// A private authority, as docs/operations.md says.
+beforeEach(() => void vi.stubEnv('NODE_EXTRA_CA_CERTS', certificates.ca));
 
 /** A configuration with the correct credentials, or others. */
 function configWith(given: { kafka: object; redis?: string; registry?: string }): string {

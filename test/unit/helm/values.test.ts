@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { readValuesSchema, withConfigSchema } from '../../../helm/rollcall/embed-config-schema.ts';
 import { README_FILE, readmeWithValues } from '../../../helm/rollcall/values-table.ts';
@@ -32,28 +32,26 @@ function load(text: string) {
   return loadConfig({ path: 'rollcall.yaml', env, readFile });
 }
 
-describe("the chart's values", () => {
-  it('the schema of the values has every key of the configuration (else: node helm/rollcall/embed-config-schema.ts)', () => {
-    const schema = readValuesSchema();
-    expect(withConfigSchema(schema)).toEqual(schema);
-  });
+it('the schema of the values has every key of the configuration (else: node helm/rollcall/embed-config-schema.ts)', () => {
+  const schema = readValuesSchema();
+  expect(withConfigSchema(schema)).toEqual(schema);
+});
 
-  it('every value has a place in the schema, and every place a value', () => {
-    const described = Object.keys(readValuesSchema().properties ?? {}).filter((key) => key !== 'global');
-    expect(described.toSorted()).toEqual(Object.keys(readValues('values.yaml')).toSorted());
-  });
+it('every value has a place in the schema, and every place a value', () => {
+  const described = Object.keys(readValuesSchema().properties ?? {}).filter((key) => key !== 'global');
+  expect(described.toSorted()).toEqual(Object.keys(readValues('values.yaml')).toSorted());
+});
 
-  it('README.md lists each value (else: npm run schemas)', () => {
-    expect(readFileSync(README_FILE, 'utf8')).toBe(readmeWithValues(readValuesSchema()));
-  });
+it('README.md lists each value (else: npm run schemas)', () => {
+  expect(readFileSync(README_FILE, 'utf8')).toBe(readmeWithValues(readValuesSchema()));
+});
 
-  it.each(CI_FILES)('%s deploys a configuration that the program accepts', (name) => {
-    const config = load(renderedConfig(readValues(`ci/${name}`)));
-    expect(config.http.host).toBe('0.0.0.0');
-    expect(config.tenants.length).toBeGreaterThan(0);
-  });
+it.each(CI_FILES)('%s deploys a configuration that the program accepts', (name) => {
+  const config = load(renderedConfig(readValues(`ci/${name}`)));
+  expect(config.http.host).toBe('0.0.0.0');
+  expect(config.tenants.length).toBeGreaterThan(0);
+});
 
-  it('the grace period is longer than the program needs to stop', () => {
-    expect(readValues('values.yaml')['terminationGracePeriodSeconds']).toBeGreaterThan(30);
-  });
+it('the grace period is longer than the program needs to stop', () => {
+  expect(readValues('values.yaml')['terminationGracePeriodSeconds']).toBeGreaterThan(30);
 });

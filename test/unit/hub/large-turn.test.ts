@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { LargeAnswer } from '../../../src/hub/hub-error.ts';
 import { LargeTurn } from '../../../src/hub/large-turn.ts';
@@ -52,144 +52,138 @@ async function readOn(pages: AsyncGenerator<SourcePage, void>): Promise<void> {
   while ((await pages.next()).done !== true);
 }
 
-describe('a large page', () => {
-  /** Fails by a time-out if somebody still has the turn. */
-  afterEach(async () => {
-    await using other = await testHub(largePages('a'));
-    await readOn(scanOf(other));
-  });
-
-  it('of another tenant waits until the reader is done with the first one, and small ones do not wait', async () => {
-    await using one = await testHub(largePages('a'));
-    await using other = await testHub(largePages('b'));
-    const [first, second] = [scanOf(one), scanOf(other)];
-    await first.next();
-    let hasOther = false;
-    const waiting = second.next().then(() => (hasOther = true));
-    await vi.waitFor(() => expect(other.data()).toHaveLength(1));
-    expect((await exchange([pagesOf('', 'a')])).ids).toEqual(['a']);
-    await turns(50);
-    expect([hasOther, other.data().length]).toEqual([false, 1]);
-    await Promise.all([readOn(first), waiting]);
-    await readOn(second);
-    // The request that waits for its turn has no place at the hub.
-    expect(other.data().map(({ query }) => query.get('afterSourcedId'))).toEqual([null, null, 'b']);
-  });
-
-  it('whose reader takes long lets another tenant have a turn after half a minute, but no third one', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    try {
-      const begin = (ofHub: Semaphore) => {
-        const turn = new LargeTurn(ofHub, never);
-        const request = async (mayBeLarge: boolean) => {
-          if (!mayBeLarge) throw new LargeAnswer('users');
-          return { bytes: LARGE_TEXT.length };
-        };
-        const taken = { isOver: false, turn };
-        void turn.take(request).then(() => (taken.isOver = true));
-        return taken;
-      };
-      const slow = new Semaphore(1);
-      const [first, next] = [begin(slow), begin(slow)];
-      const others = [1, 2].map(() => begin(new Semaphore(1)));
-      const taken = () => [first, next, ...others].map(({ isOver }) => isOver);
-      await vi.advanceTimersByTimeAsync(29_999);
-      expect(taken()).toEqual([true, false, false, false]);
-      await vi.advanceTimersByTimeAsync(60_000);
-      expect(taken()).toEqual([true, false, true, false]);
-      for (const { turn } of [first, ...others, next]) {
-        turn.end();
-        await turns(50);
-      }
-      expect(taken()).toEqual([true, true, true, true]);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  it('after another one of the same scan waits until the reader is done with that', async () => {
-    await using test = await testHub(largePages('a', 'b', 'c'));
-    const seen: number[] = [];
-    for await (const page of scanOf(test)) {
-      if (page.isLarge !== true) continue;
-      await turns(50);
-      seen.push(test.data().length);
-    }
-    // The first one is cut off and asked for again; the others wait before they are asked for.
-    expect(seen).toEqual([2, 3, 4]);
-  });
-
-  it('is an error without a second request for a reader that has one, also at a hub that allows one request at a time', async () => {
-    await using test = await testHub(largePages('a', 'b'), { maxConcurrentRequests: 1 });
-    const pages = scanOf(test);
-    await pages.next();
-    const asked = test.data().length;
-    // The answers are too large for a question, so they show no row; nobody waits for them.
-    const asking = { collection: USERS, ids: ['a', 'z'], readVersion: () => 0, signal: never };
-    await expect(test.hub.findRows(asking)).resolves.toEqual([]);
-    const refused = { code: 'HUB_RESPONSE_TOO_LARGE', retryable: false };
-    await expect(readAll(test.hub, 'users', { refuseLarge: true })).rejects.toMatchObject(refused);
-    expect([test.sleeps, test.data().length - asked]).toEqual([[], 3]);
-    expect(test.events.filter(({ type }) => type === 'request-failed')).toHaveLength(3);
-    await readOn(pages);
-  });
-
-  it('of a scan that is opened ahead is asked for when its turn comes', async () => {
-    await using test = await testHub(largePages('a'));
-    const scans = await Promise.all([1, 2, 3].map(() => scansOf(test)));
-    const open = { modifiedAfterMs: undefined, readVersion: () => 0, signal: never };
-    let rows = 0;
-    for await (const { pages } of scansAhead(scans.flat(), { ahead: 2, open: () => open }))
-      for await (const page of pages) rows += page.rows.length;
-    expect(rows).toBe(3);
-  });
-
-  it('ends its turn when its reader fails', async () => {
-    await using test = await testHub(largePages('a', 'b'));
-    const failing = (async () => {
-      for await (const _ of scanOf(test)) throw new Error('the writer failed');
-    })();
-    await expect(failing).rejects.toThrow('the writer failed');
-  });
-
-  it('ends its turn when it is aborted while the next one waits, as does the one that waits', async () => {
-    await using one = await testHub(largePages('a', 'b'));
-    await using other = await testHub(largePages('a'));
-    const stop = new AbortController();
-    const first = scanOf(one, stop.signal);
-    await first.next();
-    const waiting = scanOf(other, stop.signal).next();
-    await vi.waitFor(() => expect(other.data()).toHaveLength(1));
-    stop.abort(new Error('stopping'));
-    await expect(waiting).rejects.toThrow('stopping');
-    await expect(readOn(first)).rejects.toThrow('stopping');
-  });
-
-  it.each<[string, Script, object]>([
-    ['cannot be parsed', answer(200, `{"users":["${LARGE_TEXT}`), { error: { code: 'HUB_BODY_INVALID' } }],
-    [
-      'fails when asked for again',
-      inTurn(ignoresFilter, answer(404)),
-      { error: { code: 'HUB_NOT_OFFERED' } },
-    ],
-    ['repeats the page before', ignoresFilter, { end: { reason: 'repeated-page' } }],
-  ])('ends its turn when it %s', async (_, script, outcome) => {
-    expect(await exchange([script], { retry: { maxAttempts: 2 } })).toMatchObject(outcome);
-  });
-
-  it.each([
-    ['small', 'å', 'utf8', true],
-    ['large', LARGE_TEXT, 'utf8', false],
-    ['not UTF-8', 'å', 'latin1', false],
-  ] as const)(
-    'or one that is not UTF-8 is not remembered, so that it is never requested in advance: one that is %s',
-    async (_, text, encoding, isRemembered) => {
-      const pages = { at: () => null, recognise: () => null };
-      const first = Buffer.from(JSON.stringify({ users: [{ sourcedId: 'a', text }] }), encoding);
-      const script: Script = ({ query }, response) =>
-        void response.end(query.has('afterSourcedId') ? '{"users":[]}' : first);
-      const seen = await exchange([script], { reads: [{ options: { pages } }] });
-      expect([seen.ids, seen.pages?.[0]?.print !== undefined]).toEqual([['a'], isRemembered]);
-    },
-  );
+/** Fails by a time-out if somebody still has the turn. */
+afterEach(async () => {
+  await using other = await testHub(largePages('a'));
+  await readOn(scanOf(other));
 });
+
+it('a large page of another tenant waits until the reader is done with the first one, and small ones do not wait', async () => {
+  await using one = await testHub(largePages('a'));
+  await using other = await testHub(largePages('b'));
+  const [first, second] = [scanOf(one), scanOf(other)];
+  await first.next();
+  let hasOther = false;
+  const waiting = second.next().then(() => (hasOther = true));
+  await vi.waitFor(() => expect(other.data()).toHaveLength(1));
+  expect((await exchange([pagesOf('', 'a')])).ids).toEqual(['a']);
+  await turns(50);
+  expect([hasOther, other.data().length]).toEqual([false, 1]);
+  await Promise.all([readOn(first), waiting]);
+  await readOn(second);
+  // The request that waits for its turn has no place at the hub.
+  expect(other.data().map(({ query }) => query.get('afterSourcedId'))).toEqual([null, null, 'b']);
+});
+
+it('a large page whose reader takes long lets another tenant have a turn after half a minute, but no third one', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const begin = (ofHub: Semaphore) => {
+      const turn = new LargeTurn(ofHub, never);
+      const request = async (mayBeLarge: boolean) => {
+        if (!mayBeLarge) throw new LargeAnswer('users');
+        return { bytes: LARGE_TEXT.length };
+      };
+      const taken = { isOver: false, turn };
+      void turn.take(request).then(() => (taken.isOver = true));
+      return taken;
+    };
+    const slow = new Semaphore(1);
+    const [first, next] = [begin(slow), begin(slow)];
+    const others = [1, 2].map(() => begin(new Semaphore(1)));
+    const taken = () => [first, next, ...others].map(({ isOver }) => isOver);
+    await vi.advanceTimersByTimeAsync(29_999);
+    expect(taken()).toEqual([true, false, false, false]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(taken()).toEqual([true, false, true, false]);
+    for (const { turn } of [first, ...others, next]) {
+      turn.end();
+      await turns(50);
+    }
+    expect(taken()).toEqual([true, true, true, true]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('a large page after another one of the same scan waits until the reader is done with that', async () => {
+  await using test = await testHub(largePages('a', 'b', 'c'));
+  const seen: number[] = [];
+  for await (const page of scanOf(test)) {
+    if (page.isLarge !== true) continue;
+    await turns(50);
+    seen.push(test.data().length);
+  }
+  // The first one is cut off and asked for again; the others wait before they are asked for.
+  expect(seen).toEqual([2, 3, 4]);
+});
+
+it('a large page is an error without a second request for a reader that has one, also at a hub that allows one request at a time', async () => {
+  await using test = await testHub(largePages('a', 'b'), { maxConcurrentRequests: 1 });
+  const pages = scanOf(test);
+  await pages.next();
+  const asked = test.data().length;
+  // The answers are too large for a question, so they show no row; nobody waits for them.
+  const asking = { collection: USERS, ids: ['a', 'z'], readVersion: () => 0, signal: never };
+  await expect(test.hub.findRows(asking)).resolves.toEqual([]);
+  const refused = { code: 'HUB_RESPONSE_TOO_LARGE', retryable: false };
+  await expect(readAll(test.hub, 'users', { refuseLarge: true })).rejects.toMatchObject(refused);
+  expect([test.sleeps, test.data().length - asked]).toEqual([[], 3]);
+  expect(test.events.filter(({ type }) => type === 'request-failed')).toHaveLength(3);
+  await readOn(pages);
+});
+
+it('a large page of a scan that is opened ahead is asked for when its turn comes', async () => {
+  await using test = await testHub(largePages('a'));
+  const scans = await Promise.all([1, 2, 3].map(() => scansOf(test)));
+  const open = { modifiedAfterMs: undefined, readVersion: () => 0, signal: never };
+  let rows = 0;
+  for await (const { pages } of scansAhead(scans.flat(), { ahead: 2, open: () => open }))
+    for await (const page of pages) rows += page.rows.length;
+  expect(rows).toBe(3);
+});
+
+it('a large page ends its turn when its reader fails', async () => {
+  await using test = await testHub(largePages('a', 'b'));
+  const failing = (async () => {
+    for await (const _ of scanOf(test)) throw new Error('the writer failed');
+  })();
+  await expect(failing).rejects.toThrow('the writer failed');
+});
+
+it('a large page ends its turn when it is aborted while the next one waits, as does the one that waits', async () => {
+  await using one = await testHub(largePages('a', 'b'));
+  await using other = await testHub(largePages('a'));
+  const stop = new AbortController();
+  const first = scanOf(one, stop.signal);
+  await first.next();
+  const waiting = scanOf(other, stop.signal).next();
+  await vi.waitFor(() => expect(other.data()).toHaveLength(1));
+  stop.abort(new Error('stopping'));
+  await expect(waiting).rejects.toThrow('stopping');
+  await expect(readOn(first)).rejects.toThrow('stopping');
+});
+
+it.each<[string, Script, object]>([
+  ['cannot be parsed', answer(200, `{"users":["${LARGE_TEXT}`), { error: { code: 'HUB_BODY_INVALID' } }],
+  ['fails when asked for again', inTurn(ignoresFilter, answer(404)), { error: { code: 'HUB_NOT_OFFERED' } }],
+  ['repeats the page before', ignoresFilter, { end: { reason: 'repeated-page' } }],
+])('a large page ends its turn when it %s', async (_, script, outcome) => {
+  expect(await exchange([script], { retry: { maxAttempts: 2 } })).toMatchObject(outcome);
+});
+
+it.each([
+  ['small', 'å', 'utf8', true],
+  ['large', LARGE_TEXT, 'utf8', false],
+  ['not UTF-8', 'å', 'latin1', false],
+] as const)(
+  'a large page or one that is not UTF-8 is not remembered, so that it is never requested in advance: one that is %s',
+  async (_, text, encoding, isRemembered) => {
+    const pages = { at: () => null, recognise: () => null };
+    const first = Buffer.from(JSON.stringify({ users: [{ sourcedId: 'a', text }] }), encoding);
+    const script: Script = ({ query }, response) =>
+      void response.end(query.has('afterSourcedId') ? '{"users":[]}' : first);
+    const seen = await exchange([script], { reads: [{ options: { pages } }] });
+    expect([seen.ids, seen.pages?.[0]?.print !== undefined]).toEqual([['a'], isRemembered]);
+  },
+);

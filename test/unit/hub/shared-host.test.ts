@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Semaphore } from '../../../src/hub/semaphore.ts';
 import { HubHosts } from '../../../src/session/hub-hosts.ts';
 import { answer, exchange, readAll, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
@@ -10,35 +10,36 @@ function permitsOf(semaphore: Semaphore): number {
 }
 const empty = answer(200, { users: [] });
 
-describe('tenants at one host', () => {
-  it('share 32 requests by scheme, host and port, half of them to the Core API', () => {
-    const hosts = new HubHosts();
-    const of = (baseUrl: string) => hosts.of({ baseUrl });
-    const north = of('https://hub.example/north');
-    expect(of('https://HUB.example:443/south/')).toBe(north);
-    expect(new Set([north, of('https://hub.example:8443/west'), of('http://hub.example/east')]).size).toBe(3);
-    expect([permitsOf(north.permits.core), permitsOf(north.permits.all)]).toEqual([16, 32]);
-  });
+it('tenants at one host share 32 requests by scheme, host and port, half of them to the Core API', () => {
+  const hosts = new HubHosts();
+  const of = (baseUrl: string) => hosts.of({ baseUrl });
+  const north = of('https://hub.example/north');
+  expect(of('https://HUB.example:443/south/')).toBe(north);
+  expect(new Set([north, of('https://hub.example:8443/west'), of('http://hub.example/east')]).size).toBe(3);
+  expect([permitsOf(north.permits.core), permitsOf(north.permits.all)]).toEqual([16, 32]);
+});
 
-  it('wait for their turn outside the time limit of a request, its events and the circuit breaker', async () => {
-    const host = { all: new Semaphore(1), core: new Semaphore(1) };
-    const release = await host.all.acquire(new AbortController().signal);
-    const limits = { requestTimeoutMs: 1_000 };
-    await using test = await testHub(empty, { host, ...limits });
-    const read = readAll(test.hub, 'users');
-    const other = await exchange([() => undefined], { ...limits, retry: { maxAttempts: 1 } });
-    expect(other.error).toMatchObject({ code: 'HUB_TIMEOUT' });
-    expect([test.data(), test.events]).toEqual([[], []]);
-    release();
-    expect((await read).end.reason).toBe('no-rows');
-  });
+it('tenants at one host wait for their turn outside the time limit of a request, its events and the circuit breaker', async () => {
+  const host = { all: new Semaphore(1), core: new Semaphore(1) };
+  const release = await host.all.acquire(new AbortController().signal);
+  const limits = { requestTimeoutMs: 1_000 };
+  await using test = await testHub(empty, { host, ...limits });
+  const read = readAll(test.hub, 'users');
+  const other = await exchange([() => undefined], { ...limits, retry: { maxAttempts: 1 } });
+  expect(other.error).toMatchObject({ code: 'HUB_TIMEOUT' });
+  expect([test.data(), test.events]).toEqual([[], []]);
+  release();
+  expect((await read).end.reason).toBe('no-rows');
+});
 
-  it.each([
-    ['one tenant with four requests', 1, 4, 2],
-    ['one with three', 1, 3, 1],
-    ['one with a single one', 1, 1, 1],
-    ['four tenants', 4, 4, 3],
-  ])('leave places for the other APIs while the Core API hangs: %s', async (_, tenants, requests, share) => {
+it.each([
+  ['one tenant with four requests', 1, 4, 2],
+  ['one with three', 1, 3, 1],
+  ['one with a single one', 1, 1, 1],
+  ['four tenants', 4, 4, 3],
+])(
+  'tenants at one host leave places for the other APIs while the Core API hangs: %s',
+  async (_, tenants, requests, share) => {
     const host = { all: new Semaphore(8), core: new Semaphore(3) };
     const over = new AbortController();
     const asked = { student: 'a', from: '2026-03-01', to: '2026-03-02', signal: over.signal };
@@ -60,5 +61,5 @@ describe('tenants at one host', () => {
     expect(hanging()).toHaveLength(share);
     await all.disposeAsync();
     expect([permitsOf(host.core), permitsOf(host.all)]).toEqual([3, 8]);
-  });
-});
+  },
+);

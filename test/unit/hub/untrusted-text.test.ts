@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { failureOf } from '../../../src/cli/check/finding.ts';
 import { reportError } from '../../../src/cli/report-error.ts';
 import type { HubEvent } from '../../../src/core/hub-events.ts';
@@ -89,49 +89,47 @@ function expectNoCanary(shown: string): void {
 
 const ONCE = { retry: { maxAttempts: 1 } };
 
-describe('free text that the hub sends', () => {
-  // One of each way to take an answer.
-  it.each([200, 302, 400, 401, 403, 404, 409, 429, 500])(
-    'with HTTP %i appears in no error, log line, metric or probe',
-    async (status) => {
-      for (const place of ['hub', 'token', 'schedules']) {
-        let nowMs = 0;
-        const tokenScript = place === 'token' ? { tokenScript: inTurn(...answers(status)) } : {};
-        const tools = { ...ONCE, now: () => nowMs, breaker: { failures: 1_000 }, ...tokenScript };
-        await using test = await testHub(inTurn(...answers(status)), tools);
-        const asked = {
-          student: 's',
-          from: '2026-01-01',
-          to: '2026-01-02',
-          signal: new AbortController().signal,
-        };
-        const errors: unknown[] = [];
-        for (const _ of BODIES) {
-          nowMs += 3_600_000;
-          const read = place === 'schedules' ? test.hub.readSchedule(asked) : readAll(test.hub, 'users');
-          await read.catch((error: unknown) => errors.push(error));
-        }
-        // A list with free text is a list: other tests cover its rows.
-        expect(errors.length).toBeGreaterThan(status === 200 ? 4 : BODIES.length - 1);
-        expectNoCanary(await everySink(errors, test.events));
+// One of each way to take an answer.
+it.each([200, 302, 400, 401, 403, 404, 409, 429, 500])(
+  'free text that the hub sends with HTTP %i appears in no error, log line, metric or probe',
+  async (status) => {
+    for (const place of ['hub', 'token', 'schedules']) {
+      let nowMs = 0;
+      const tokenScript = place === 'token' ? { tokenScript: inTurn(...answers(status)) } : {};
+      const tools = { ...ONCE, now: () => nowMs, breaker: { failures: 1_000 }, ...tokenScript };
+      await using test = await testHub(inTurn(...answers(status)), tools);
+      const asked = {
+        student: 's',
+        from: '2026-01-01',
+        to: '2026-01-02',
+        signal: new AbortController().signal,
+      };
+      const errors: unknown[] = [];
+      for (const _ of BODIES) {
+        nowMs += 3_600_000;
+        const read = place === 'schedules' ? test.hub.readSchedule(asked) : readAll(test.hub, 'users');
+        await read.catch((error: unknown) => errors.push(error));
       }
-    },
-  );
+      // A list with free text is a list: other tests cover its rows.
+      expect(errors.length).toBeGreaterThan(status === 200 ? 4 : BODIES.length - 1);
+      expectNoCanary(await everySink(errors, test.events));
+    }
+  },
+);
 
-  it.each([
-    ['failure invalid_filter_field', CODES],
-    ['invalid_token', OAUTH],
-  ])('leaves the standard’s codes in the error: %s', async (codes, body) => {
-    const { error } = await exchange([answer(400, body)]);
-    expect(error).toMatchObject({ message: expect.stringContaining(codes) as string });
-  });
+it.each([
+  ['failure invalid_filter_field', CODES],
+  ['invalid_token', OAUTH],
+])('free text that the hub sends leaves the standard’s codes in the error: %s', async (codes, body) => {
+  const { error } = await exchange([answer(400, body)]);
+  expect(error).toMatchObject({ message: expect.stringContaining(codes) as string });
+});
 
-  it('in bytes that are not HTTP appears in no error', async () => {
-    const garbage: Script = (_, response) => {
-      response.socket?.end(`HTTP/1.1 200 OK\r\n${TEXT}\r\nX Y: ${TEXT}\r\n\r\n`);
-    };
-    const { error, events } = await exchange([garbage], ONCE);
-    expect(error).toMatchObject({ code: 'HUB_UNREACHABLE' });
-    expectNoCanary(await everySink([error], events));
-  });
+it('free text that the hub sends in bytes that are not HTTP appears in no error', async () => {
+  const garbage: Script = (_, response) => {
+    response.socket?.end(`HTTP/1.1 200 OK\r\n${TEXT}\r\nX Y: ${TEXT}\r\n\r\n`);
+  };
+  const { error, events } = await exchange([garbage], ONCE);
+  expect(error).toMatchObject({ code: 'HUB_UNREACHABLE' });
+  expectNoCanary(await everySink([error], events));
 });

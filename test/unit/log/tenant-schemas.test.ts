@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { TenantSchemas } from '../../../src/log/tenant-schemas.ts';
 import { lostSchemaIds } from '../../../src/model/progress.ts';
 import { loaded } from '../telemetry/support/board-of.ts';
@@ -14,24 +14,22 @@ function schemasWith({ lost = [], unknown = [] }: { lost?: number[]; unknown?: n
   return schemas;
 }
 
-describe('the schemas of a tenant', () => {
-  it('of which one is lost forbid to publish, by name, and that one is to be registered again', () => {
-    expect(() => schemasWith({}).requireHeld()).not.toThrow();
-    const schemas = schemasWith({ lost: [9] });
-    expect(() => schemas.requireHeld()).toThrow(
-      expect.objectContaining({ code: 'SCHEMA_LOST', message: expect.stringContaining('users') as string }),
-    );
-    expect([schemas.has('users'), schemas.has('orgs')]).toEqual([false, true]);
-  });
+it('the schemas of a tenant of which one is lost forbid to publish, by name, and that one is to be registered again', () => {
+  expect(() => schemasWith({}).requireHeld()).not.toThrow();
+  const schemas = schemasWith({ lost: [9] });
+  expect(() => schemas.requireHeld()).toThrow(
+    expect.objectContaining({ code: 'SCHEMA_LOST', message: expect.stringContaining('users') as string }),
+  );
+  expect([schemas.has('users'), schemas.has('orgs')]).toEqual([false, true]);
+});
 
-  it('remember the ids that the registry has lost, and neither the one in use nor an older version of the schema', async () => {
-    const schemas = schemasWith({ unknown: [7, 8] });
-    const lostOf = async (...schemaIds: number[]) =>
-      lostSchemaIds(await schemas.noteLost({ ...loaded('users', 0), schemaIds }));
-    expect(await lostOf(9)).toEqual([]);
-    expect(await lostOf(3)).toEqual([]);
-    expect(await lostOf(8)).toEqual([8]);
-    expect(await lostOf(8, 7, 3)).toEqual([8, 7]);
-    expect(lostSchemaIds(await schemas.noteLost(loaded('users', 0)))).toEqual([]);
-  });
+it('the schemas of a tenant remember the ids that the registry has lost, and neither the one in use nor an older version of the schema', async () => {
+  const schemas = schemasWith({ unknown: [7, 8] });
+  const lostOf = async (...schemaIds: number[]) =>
+    lostSchemaIds(await schemas.noteLost({ ...loaded('users', 0), schemaIds }));
+  expect(await lostOf(9)).toEqual([]);
+  expect(await lostOf(3)).toEqual([]);
+  expect(await lostOf(8)).toEqual([8]);
+  expect(await lostOf(8, 7, 3)).toEqual([8, 7]);
+  expect(lostSchemaIds(await schemas.noteLost(loaded('users', 0)))).toEqual([]);
 });

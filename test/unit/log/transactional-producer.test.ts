@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RecordBatch } from '../../../src/log/record-batch.ts';
 import {
   RequestFailure,
@@ -79,97 +79,95 @@ async function begun(parts: ReturnType<typeof producerOn>): Promise<ReturnType<t
   return parts;
 }
 
-describe('a transactional producer', () => {
-  it('adds all partitions at once, then asks each leader once, then commits', async () => {
-    const { producer, requests } = await begun(producerOn({}));
-    await producer.send([batchOf('users'), batchOf('results')]);
-    await producer.commit();
-    expect(requests).toEqual(['add users,results', 'produce to 1', 'produce to 2', 'commit']);
-  });
+it('a transactional producer adds all partitions at once, then asks each leader once, then commits', async () => {
+  const { producer, requests } = await begun(producerOn({}));
+  await producer.send([batchOf('users'), batchOf('results')]);
+  await producer.commit();
+  expect(requests).toEqual(['add users,results', 'produce to 1', 'produce to 2', 'commit']);
+});
 
-  it('sends a refused batch again with the same bytes to the new leader, and no other batch', async () => {
-    let leaders: ReadonlyMap<string, number> = LEADERS;
-    const produce: Produce = (node, request, attempt) => {
-      if (node !== 1) return appended(node, request, attempt);
-      leaders = new Map([...LEADERS, ['users/0', 3]]);
-      return refused('NOT_LEADER_FOR_PARTITION')(node, request, attempt);
-    };
-    const { producer, sent } = await begun(producerOn({ leadersOf: async () => leaders }, produce));
-    expect(await producer.send([batchOf('users'), batchOf('results')])).toHaveLength(2);
-    expect(sent.map(({ node, topic }) => [node, topic])).toEqual([
-      [1, 'users'],
-      [2, 'results'],
-      [3, 'users'],
-    ]);
-    expect(sent[2]?.bytes.equals(sent[0]?.bytes ?? Buffer.alloc(0))).toBe(true);
-  });
+it('a transactional producer sends a refused batch again with the same bytes to the new leader, and no other batch', async () => {
+  let leaders: ReadonlyMap<string, number> = LEADERS;
+  const produce: Produce = (node, request, attempt) => {
+    if (node !== 1) return appended(node, request, attempt);
+    leaders = new Map([...LEADERS, ['users/0', 3]]);
+    return refused('NOT_LEADER_FOR_PARTITION')(node, request, attempt);
+  };
+  const { producer, sent } = await begun(producerOn({ leadersOf: async () => leaders }, produce));
+  expect(await producer.send([batchOf('users'), batchOf('results')])).toHaveLength(2);
+  expect(sent.map(({ node, topic }) => [node, topic])).toEqual([
+    [1, 'users'],
+    [2, 'results'],
+    [3, 'users'],
+  ]);
+  expect(sent[2]?.bytes.equals(sent[0]?.bytes ?? Buffer.alloc(0))).toBe(true);
+});
 
-  it('sends nothing again while a broker has not answered yet', async () => {
-    const slow = Promise.withResolvers<void>();
-    const produce: Produce = async (node, request, attempt) => {
-      if (attempt === 1) return refused('NOT_ENOUGH_REPLICAS')(node, request, attempt);
-      if (node === 2) await slow.promise;
-      return appended(node, request, attempt);
-    };
-    const { producer, sent } = await begun(producerOn({}, produce));
-    const sending = producer.send([batchOf('users'), batchOf('results')]);
-    await new Promise(setImmediate);
-    expect(sent).toHaveLength(2);
-    slow.resolve();
-    await sending;
-    expect(sent).toHaveLength(3);
-  });
+it('a transactional producer sends nothing again while a broker has not answered yet', async () => {
+  const slow = Promise.withResolvers<void>();
+  const produce: Produce = async (node, request, attempt) => {
+    if (attempt === 1) return refused('NOT_ENOUGH_REPLICAS')(node, request, attempt);
+    if (node === 2) await slow.promise;
+    return appended(node, request, attempt);
+  };
+  const { producer, sent } = await begun(producerOn({}, produce));
+  const sending = producer.send([batchOf('users'), batchOf('results')]);
+  await new Promise(setImmediate);
+  expect(sent).toHaveLength(2);
+  slow.resolve();
+  await sending;
+  expect(sent).toHaveLength(3);
+});
 
-  it('does not repeat a batch that no broker has answered', async () => {
-    const produce: Produce = (node, request, attempt) =>
-      node === 1 ? Promise.reject(new RequestFailure('unanswered')) : appended(node, request, attempt);
-    const { producer, sent } = await begun(producerOn({}, produce));
-    await expect(producer.send([batchOf('users'), batchOf('results')])).rejects.toMatchObject({
-      outcome: 'unanswered',
-    });
-    expect(sent).toHaveLength(2);
+it('a transactional producer does not repeat a batch that no broker has answered', async () => {
+  const produce: Produce = (node, request, attempt) =>
+    node === 1 ? Promise.reject(new RequestFailure('unanswered')) : appended(node, request, attempt);
+  const { producer, sent } = await begun(producerOn({}, produce));
+  await expect(producer.send([batchOf('users'), batchOf('results')])).rejects.toMatchObject({
+    outcome: 'unanswered',
   });
+  expect(sent).toHaveLength(2);
+});
 
-  it('does not repeat a commit that was not answered, but one that was refused for now', async () => {
-    const outcomes = [
-      new RequestFailure('refused', { type: 'CONCURRENT_TRANSACTIONS' }),
-      new RequestFailure('unanswered'),
-    ];
-    let asked = 0;
-    const endTransaction = async (): Promise<void> => {
-      asked += 1;
-      throw outcomes[asked - 1] ?? new Error('asked once more');
-    };
-    const { producer } = await begun(producerOn({ endTransaction }));
-    await producer.send([batchOf('users')]);
-    await expect(producer.commit()).rejects.toMatchObject({ outcome: 'unanswered' });
-    expect(asked).toBe(2);
-  });
+it('a transactional producer does not repeat a commit that was not answered, but one that was refused for now', async () => {
+  const outcomes = [
+    new RequestFailure('refused', { type: 'CONCURRENT_TRANSACTIONS' }),
+    new RequestFailure('unanswered'),
+  ];
+  let asked = 0;
+  const endTransaction = async (): Promise<void> => {
+    asked += 1;
+    throw outcomes[asked - 1] ?? new Error('asked once more');
+  };
+  const { producer } = await begun(producerOn({ endTransaction }));
+  await producer.send([batchOf('users')]);
+  await expect(producer.commit()).rejects.toMatchObject({ outcome: 'unanswered' });
+  expect(asked).toBe(2);
+});
 
-  it.each([
-    'TOPIC_AUTHORIZATION_FAILED',
-    'MESSAGE_TOO_LARGE',
-    'OUT_OF_ORDER_SEQUENCE_NUMBER',
-    'INVALID_PRODUCER_EPOCH',
-  ])('gives up at once after %s, and names the topic', async (type) => {
-    const { producer, sent } = await begun(producerOn({}, refused(type)));
-    await expect(producer.send([batchOf('users')])).rejects.toMatchObject({ type, topic: 'users' });
-    expect(sent).toHaveLength(1);
-  });
+it.each([
+  'TOPIC_AUTHORIZATION_FAILED',
+  'MESSAGE_TOO_LARGE',
+  'OUT_OF_ORDER_SEQUENCE_NUMBER',
+  'INVALID_PRODUCER_EPOCH',
+])('a transactional producer gives up at once after %s, and names the topic', async (type) => {
+  const { producer, sent } = await begun(producerOn({}, refused(type)));
+  await expect(producer.send([batchOf('users')])).rejects.toMatchObject({ type, topic: 'users' });
+  expect(sent).toHaveLength(1);
+});
 
-  it('gives up after 25 seconds of refusals that could pass', async () => {
-    const { producer, now } = await begun(producerOn({}, refused('NOT_ENOUGH_REPLICAS')));
-    await expect(producer.send([batchOf('users')])).rejects.toMatchObject({ type: 'NOT_ENOUGH_REPLICAS' });
-    expect(now()).toBeGreaterThanOrEqual(25_000);
-    expect(now()).toBeLessThan(26_000);
-  });
+it('a transactional producer gives up after 25 seconds of refusals that could pass', async () => {
+  const { producer, now } = await begun(producerOn({}, refused('NOT_ENOUGH_REPLICAS')));
+  await expect(producer.send([batchOf('users')])).rejects.toMatchObject({ type: 'NOT_ENOUGH_REPLICAS' });
+  expect(now()).toBeGreaterThanOrEqual(25_000);
+  expect(now()).toBeLessThan(26_000);
+});
 
-  it('sends nothing after it was closed', async () => {
-    const { producer, requests } = await begun(producerOn({}));
-    await producer.close();
-    const before = requests.length;
-    for (const attempt of [() => producer.send([batchOf('users')]), () => producer.commit()])
-      await expect((async () => attempt())()).rejects.toThrow('not open');
-    expect(requests).toHaveLength(before);
-  });
+it('a transactional producer sends nothing after it was closed', async () => {
+  const { producer, requests } = await begun(producerOn({}));
+  await producer.close();
+  const before = requests.length;
+  for (const attempt of [() => producer.send([batchOf('users')]), () => producer.commit()])
+    await expect((async () => attempt())()).rejects.toThrow('not open');
+  expect(requests).toHaveLength(before);
 });

@@ -11,50 +11,48 @@ const [student = '', other = ''] = district.ids('students');
 const idOf = (reference: unknown): string => (reference as { sourcedId: string }).sourcedId;
 const record = async (id: string): Promise<Row> =>
   (await test.get(ABSENCES, { filter: `sourcedId='${id}'` })).rows[0]!;
-describe('absences of the reference hub', () => {
-  it('2.2, 3: a record is replaced by a new one and deleted as a tombstone, and nothing else of it changes; purged, its chain is gone', async () => {
-    const [classId = ''] = district.ids('classes');
-    const id = district.registerAbsence({ student, classId, ...TIMES });
-    const first = await record(id);
-    expect(first).toMatchObject({
-      status: 'active',
-      ...TIMES,
-      absenceDurationUnit: 'Minutes',
-      absenceDurationValue: 45,
-      student: { sourcedId: student, type: 'user' },
-      school: [{ type: 'org' }],
-      term: { type: 'academicSession' },
-      classesAffected: { sourcedId: classId, type: 'class' },
-      replaces: null,
-      replacedBy: null,
-    });
-    expect(first).not.toHaveProperty('deletedTime');
-
-    clock.advance(60_000);
-    const tail = district.replaceAbsence(id, { changes: { toTime: '2026-11-20T07:45:00.000Z' } });
-    const [replaced, successor] = [await record(id), await record(tail)];
-    expect({ ...replaced, replacedBy: null, dateLastModified: first['dateLastModified'] }).toEqual(first);
-    expect(replaced['dateLastModified']).not.toBe(first['dateLastModified']);
-    expect(idOf(replaced['replacedBy'])).toBe(tail);
-    expect(successor).toMatchObject({
-      replaces: { sourcedId: id },
-      replacedBy: null,
-      absenceDurationValue: 15,
-    });
-    expect(successor['student']).toEqual(first['student']);
-    expect(() => district.replaceAbsence(id)).toThrow('replaced already');
-    expect(() => district.deleteAbsence(id)).toThrow('replaced already');
-
-    district.deleteAbsence(tail);
-    const deleted = await record(tail);
-    const { deletedTime, dateLastModified } = deleted as { deletedTime: string; dateLastModified: string };
-    expect(Math.abs(Date.parse(deletedTime) - Date.parse(dateLastModified))).toBeLessThan(1_000);
-    expect(deleted).toEqual({ ...successor, deletedTime, dateLastModified });
-    expect(() => district.replaceAbsence(tail)).toThrow('deleted already');
-
-    expect(district.purgeAbsence(id).toSorted()).toEqual([id, tail].toSorted());
-    expect([district.get('absences', id), district.get('absences', tail)]).toEqual([undefined, undefined]);
+it('an absence of the reference hub (2.2, 3): a record is replaced by a new one and deleted as a tombstone, and nothing else of it changes; purged, its chain is gone', async () => {
+  const [classId = ''] = district.ids('classes');
+  const id = district.registerAbsence({ student, classId, ...TIMES });
+  const first = await record(id);
+  expect(first).toMatchObject({
+    status: 'active',
+    ...TIMES,
+    absenceDurationUnit: 'Minutes',
+    absenceDurationValue: 45,
+    student: { sourcedId: student, type: 'user' },
+    school: [{ type: 'org' }],
+    term: { type: 'academicSession' },
+    classesAffected: { sourcedId: classId, type: 'class' },
+    replaces: null,
+    replacedBy: null,
   });
+  expect(first).not.toHaveProperty('deletedTime');
+
+  clock.advance(60_000);
+  const tail = district.replaceAbsence(id, { changes: { toTime: '2026-11-20T07:45:00.000Z' } });
+  const [replaced, successor] = [await record(id), await record(tail)];
+  expect({ ...replaced, replacedBy: null, dateLastModified: first['dateLastModified'] }).toEqual(first);
+  expect(replaced['dateLastModified']).not.toBe(first['dateLastModified']);
+  expect(idOf(replaced['replacedBy'])).toBe(tail);
+  expect(successor).toMatchObject({
+    replaces: { sourcedId: id },
+    replacedBy: null,
+    absenceDurationValue: 15,
+  });
+  expect(successor['student']).toEqual(first['student']);
+  expect(() => district.replaceAbsence(id)).toThrow('replaced already');
+  expect(() => district.deleteAbsence(id)).toThrow('replaced already');
+
+  district.deleteAbsence(tail);
+  const deleted = await record(tail);
+  const { deletedTime, dateLastModified } = deleted as { deletedTime: string; dateLastModified: string };
+  expect(Math.abs(Date.parse(deletedTime) - Date.parse(dateLastModified))).toBeLessThan(1_000);
+  expect(deleted).toEqual({ ...successor, deletedTime, dateLastModified });
+  expect(() => district.replaceAbsence(tail)).toThrow('deleted already');
+
+  expect(district.purgeAbsence(id).toSorted()).toEqual([id, tail].toSorted());
+  expect([district.get('absences', id), district.get('absences', tail)]).toEqual([undefined, undefined]);
 });
 
 describe('modification times of the reference hub (spec 1 rule 3)', () => {

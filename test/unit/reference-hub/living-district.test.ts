@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { COLLECTION_NAMES, COLLECTIONS } from '../../../reference-hub/district/collections.ts';
 import type { ReferenceHub, ReferenceHubOptions } from '../../../reference-hub/start-reference-hub.ts';
 import { startReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
@@ -47,54 +47,52 @@ function brokenChains(absences: Row[]): string[] {
   });
 }
 
-describe('the living district', () => {
-  it('keeps every reference and every chain sound, whatever happens (property)', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 400 }), async (seed, steps) => {
-        const rows = await withHub({ seed, students: 20 }, (hub) => {
-          hub.living.step(steps);
-          return everything(hub);
-        });
-        const { sound, broken } = references(rows);
-        expect([sound > 1_000, broken, brokenChains(rows['absences']!)]).toEqual([true, [], []]);
-        for (const role of ['student', 'teacher']) {
-          const ofRole = rows['users']!.filter((row) => (row['roles'] as Row[])[0]?.['role'] === role);
-          expect(rows[`${role}s`]!.map(idOf)).toEqual(ofRole.map(idOf));
-        }
-      }),
-      { numRuns: 6 },
-    );
-  }, 120_000);
+it('the living district keeps every reference and every chain sound, whatever happens (property)', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 400 }), async (seed, steps) => {
+      const rows = await withHub({ seed, students: 20 }, (hub) => {
+        hub.living.step(steps);
+        return everything(hub);
+      });
+      const { sound, broken } = references(rows);
+      expect([sound > 1_000, broken, brokenChains(rows['absences']!)]).toEqual([true, [], []]);
+      for (const role of ['student', 'teacher']) {
+        const ofRole = rows['users']!.filter((row) => (row['roles'] as Row[])[0]?.['role'] === role);
+        expect(rows[`${role}s`]!.map(idOf)).toEqual(ofRole.map(idOf));
+      }
+    }),
+    { numRuns: 6 },
+  );
+}, 120_000);
 
-  it('makes every kind of change, the same for the same seed', async () => {
-    const live = (seed: number) =>
-      withHub({ seed }, (hub) => JSON.stringify([hub.living.step(200), everything(hub)]));
-    const rows = await live(5);
-    expect([await live(5), (await live(6)) === rows]).toEqual([rows, false]);
-    const happened = await withHub({ seed: 5 }, (hub) => hub.living.step(2000));
-    const kinds =
-      'absence deleted,absence registered,absence replaced,class moved to another room,contact changed,' +
-      'enrolment moved,line item added,line item moved,result arrived,result corrected,student joined,student left';
-    expect(Object.keys(happened).toSorted()).toEqual(kinds.split(','));
-  });
+it('the living district makes every kind of change, the same for the same seed', async () => {
+  const live = (seed: number) =>
+    withHub({ seed }, (hub) => JSON.stringify([hub.living.step(200), everything(hub)]));
+  const rows = await live(5);
+  expect([await live(5), (await live(6)) === rows]).toEqual([rows, false]);
+  const happened = await withHub({ seed: 5 }, (hub) => hub.living.step(2000));
+  const kinds =
+    'absence deleted,absence registered,absence replaced,class moved to another room,contact changed,' +
+    'enrolment moved,line item added,line item moved,result arrived,result corrected,student joined,student left';
+  expect(Object.keys(happened).toSorted()).toEqual(kinds.split(','));
+});
 
-  it('changes while it is alive, not while it is frozen, and stamps every row again once a night (spec 1 rule 3)', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const startMs = Date.UTC(2026, 10, 20, 23, 59, 50);
-    const options = { live: true, changesPerMinute: 3000, startMs, restampAt: '01:00' };
-    await withHub(options, ({ living, clock }) => {
-      const happenedAfter = (ms: number) => {
-        vi.advanceTimersByTime(ms);
-        return living.happened();
-      };
-      const frozen = happenedAfter(1000);
-      expect([Object.keys(frozen).length > 0, 'restamp' in frozen]).toEqual([true, false]);
-      living.freeze();
-      expect(happenedAfter(60_000)).toEqual(frozen);
-      living.unfreeze();
-      clock.advance(11_000);
-      expect(happenedAfter(1000)).toMatchObject({ restamp: 1 });
-    });
-    vi.useRealTimers();
+it('the living district changes while it is alive, not while it is frozen, and stamps every row again once a night (spec 1 rule 3)', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const startMs = Date.UTC(2026, 10, 20, 23, 59, 50);
+  const options = { live: true, changesPerMinute: 3000, startMs, restampAt: '01:00' };
+  await withHub(options, ({ living, clock }) => {
+    const happenedAfter = (ms: number) => {
+      vi.advanceTimersByTime(ms);
+      return living.happened();
+    };
+    const frozen = happenedAfter(1000);
+    expect([Object.keys(frozen).length > 0, 'restamp' in frozen]).toEqual([true, false]);
+    living.freeze();
+    expect(happenedAfter(60_000)).toEqual(frozen);
+    living.unfreeze();
+    clock.advance(11_000);
+    expect(happenedAfter(1000)).toMatchObject({ restamp: 1 });
   });
+  vi.useRealTimers();
 });

@@ -77,31 +77,32 @@ describe('the reference hub gives the rows that the spec says', () => {
   });
 });
 
-describe('the reference hub refuses what it does not know', () => {
-  const day = '2026-11-16';
-  const filters = [
-    'shoeSize>1',
-    'name=Bakke',
-    "name='a' and name='b'",
-    "name='a' AND name='b' AND name='c'",
-    "name='a'  AND  name='b'",
-    "name=='a'",
-    "name='it's'",
-    "dateLastModified>'2026-13-45T00:00:00Z'",
-    'name',
-  ];
-  const times = [{}, { student: 'x' }, { student: 'x', from: day }, { student: 'x', from: 'a', to: 'b' }];
-  const numbers = [{ limit: 0 }, { limit: 'ten' }, { limit: -1 }, { offset: -1 }, { orderBy: 'up' }];
-  it.each<[status: number, code: string, path: string, ...Parameters[]]>([
-    [404, 'unknownobject', '/nothing', {}],
-    [404, 'unknownobject', `${ROSTERING}/classes/none/students`, {}],
-    [404, 'unknownobject', `${ROSTERING}/afterschools/none/users`, {}],
-    [400, 'invalid_selection_field', ORGS, { fields: 'sourcedId,shoeSize' }],
-    [400, 'failure', USERS, ...numbers],
-    [400, 'failure', SCHEDULES, ...times],
-    [400, 'invalid_filter_field', ORGS, ...filters.map((filter) => ({ filter }))],
-  ])('%i %s for %s', async (status, code, path, ...parameters) => {
+const day = '2026-11-16';
+const filters = [
+  'shoeSize>1',
+  'name=Bakke',
+  "name='a' and name='b'",
+  "name='a' AND name='b' AND name='c'",
+  "name='a'  AND  name='b'",
+  "name=='a'",
+  "name='it's'",
+  "dateLastModified>'2026-13-45T00:00:00Z'",
+  'name',
+];
+const times = [{}, { student: 'x' }, { student: 'x', from: day }, { student: 'x', from: 'a', to: 'b' }];
+const numbers = [{ limit: 0 }, { limit: 'ten' }, { limit: -1 }, { offset: -1 }, { orderBy: 'up' }];
+it.each<[status: number, code: string, path: string, ...Parameters[]]>([
+  [404, 'unknownobject', '/nothing', {}],
+  [404, 'unknownobject', `${ROSTERING}/classes/none/students`, {}],
+  [404, 'unknownobject', `${ROSTERING}/afterschools/none/users`, {}],
+  [400, 'invalid_selection_field', ORGS, { fields: 'sourcedId,shoeSize' }],
+  [400, 'failure', USERS, ...numbers],
+  [400, 'failure', SCHEDULES, ...times],
+  [400, 'invalid_filter_field', ORGS, ...filters.map((filter) => ({ filter }))],
+])(
+  'the reference hub refuses what it does not know: %i %s for %s',
+  async (status, code, path, ...parameters) => {
     const refused = { status, text: expect.stringContaining(code) };
     for (const each of parameters) expect([each, await test.get(path, each)]).toMatchObject([each, refused]);
-  });
-});
+  },
+);

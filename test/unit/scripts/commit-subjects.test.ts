@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 
 const script = fileURLToPath(new URL('../../../scripts/commit-subjects.mjs', import.meta.url));
 const cwd = mkdtempSync(join(tmpdir(), 'rollcall-commits-'));
@@ -11,12 +11,10 @@ const git = (...args: string[]) => execFileSync('git', args, { cwd, stdio: 'igno
 const commit = (subject: string) =>
   git('-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '--allow-empty', '-m', subject);
 
-beforeAll(() => {
-  git('init', '-b', 'main');
-  commit('ø'.repeat(80));
-  git('update-ref', 'refs/remotes/origin/main', 'HEAD');
-  commit('ø'.repeat(72));
-});
+git('init', '-b', 'main');
+commit('ø'.repeat(80));
+git('update-ref', 'refs/remotes/origin/main', 'HEAD');
+commit('ø'.repeat(72));
 afterAll(() => rmSync(cwd, { recursive: true }));
 
 it.each([

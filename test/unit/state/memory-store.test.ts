@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { areasOf, type CollectionIndex, type IndexReplay } from '../../../src/state/index-store.ts';
 import { MemoryIndex } from '../../../src/state/memory-index.ts';
@@ -44,66 +44,64 @@ class LayeredIndex {
   }
 }
 
-describe('an overlay', () => {
-  it('over an index is a prefix of the log, whatever crashed in between', async () => {
-    const layered = new Map<string, LayeredIndex>();
-    const tenant = (id: string) => ({
-      ...store.tenant(id),
-      collection: (name: CollectionName) => {
-        const known = layered.get(id) ?? new LayeredIndex(name);
-        layered.set(id, known);
-        return known.index;
-      },
-    });
-    const open = async () => ({ ...store, tenant });
-    const checked = checkPrefixOfTheLog({ open, runs: 200, collection: 'absence-versions' });
-    await expect(checked).resolves.toBeUndefined();
+it('an overlay over an index is a prefix of the log, whatever crashed in between', async () => {
+  const layered = new Map<string, LayeredIndex>();
+  const tenant = (id: string) => ({
+    ...store.tenant(id),
+    collection: (name: CollectionName) => {
+      const known = layered.get(id) ?? new LayeredIndex(name);
+      layered.set(id, known);
+      return known.index;
+    },
   });
+  const open = async () => ({ ...store, tenant });
+  const checked = checkPrefixOfTheLog({ open, runs: 200, collection: 'absence-versions' });
+  await expect(checked).resolves.toBeUndefined();
+});
 
-  /** An index of another process, with an overlay on it. */
-  async function overlaid(): Promise<{ live: CollectionIndex; overlay: MemoryIndex }> {
-    const state = createMemoryStore().tenant('north');
-    const live = state.collection('users');
-    await live.apply(null, positionAt(1), [set('a'), set('b')]);
-    const overlays = new MemoryState('north', state);
-    await overlays.begin(['users']);
-    return { live, overlay: overlays.collection('users') };
-  }
+/** An index of another process, with an overlay on it. */
+async function overlaid(): Promise<{ live: CollectionIndex; overlay: MemoryIndex }> {
+  const state = createMemoryStore().tenant('north');
+  const live = state.collection('users');
+  await live.apply(null, positionAt(1), [set('a'), set('b')]);
+  const overlays = new MemoryState('north', state);
+  await overlays.begin(['users']);
+  return { live, overlay: overlays.collection('users') };
+}
 
-  it('beside a living owner writes nothing to the index below', async () => {
-    const { live, overlay } = await overlaid();
-    const before = await live.lookup('rows', ['a', 'b'], 'tx-1');
-    const removed = { area: 'rows', key: 'b', value: null } as const;
-    await overlay.apply('tx-1', positionAt(2), [set('a'), set('c'), removed]);
-    const replay = await overlay.resume(positionAt(2));
-    await replay.write([set('d')]);
-    await replay.finish(positionAt(3));
-    expect(await allKeys(overlay)).toEqual(new Set(['a', 'c', 'd']));
-    await overlay.rebuild();
-    expect(await live.position()).toEqual(positionAt(1));
-    expect(await live.lookup('rows', ['a', 'b', 'c', 'd'], 'tx-1')).toEqual([...before, null, null]);
-  });
+it('an overlay beside a living owner writes nothing to the index below', async () => {
+  const { live, overlay } = await overlaid();
+  const before = await live.lookup('rows', ['a', 'b'], 'tx-1');
+  const removed = { area: 'rows', key: 'b', value: null } as const;
+  await overlay.apply('tx-1', positionAt(2), [set('a'), set('c'), removed]);
+  const replay = await overlay.resume(positionAt(2));
+  await replay.write([set('d')]);
+  await replay.finish(positionAt(3));
+  expect(await allKeys(overlay)).toEqual(new Set(['a', 'c', 'd']));
+  await overlay.rebuild();
+  expect(await live.position()).toEqual(positionAt(1));
+  expect(await live.lookup('rows', ['a', 'b', 'c', 'd'], 'tx-1')).toEqual([...before, null, null]);
+});
 
-  it('follows a living owner through its transactions, and is refused after the index below was dropped', async () => {
-    const { live, overlay } = await overlaid();
-    const change = set('c');
-    await live.apply('tx-1', positionAt(2), [change]);
-    expect(await overlay.lookup('rows', ['c'], 'tx-1')).toEqual([change.value]);
-    expect(await overlay.count('rows')).toBe(3);
-    await live.rebuild();
-    const diverged = expect.objectContaining({ code: 'INDEX_DIVERGED' });
-    await expect(overlay.lookup('rows', [], 'tx-1')).rejects.toEqual(diverged);
-  });
+it('an overlay follows a living owner through its transactions, and is refused after the index below was dropped', async () => {
+  const { live, overlay } = await overlaid();
+  const change = set('c');
+  await live.apply('tx-1', positionAt(2), [change]);
+  expect(await overlay.lookup('rows', ['c'], 'tx-1')).toEqual([change.value]);
+  expect(await overlay.count('rows')).toBe(3);
+  await live.rebuild();
+  const diverged = expect.objectContaining({ code: 'INDEX_DIVERGED' });
+  await expect(overlay.lookup('rows', [], 'tx-1')).rejects.toEqual(diverged);
+});
 
-  it('on the memory of deletions shows its own changes over what lies below, and changes nothing there', async () => {
-    const missing = (syncId: string) => ({ syncId, confirmAtMs: null, confirmsAll: false, keys: new Map() });
-    const state = createMemoryStore().tenant('north');
-    await state.deletions.setMissing('users', missing('1'));
-    await state.deletions.setMissing('orgs', missing('2'));
-    const { deletions } = new MemoryState('north', state);
-    await deletions.setMissing('orgs', missing('3'));
-    expect(await deletions.missing('users')).toEqual(missing('1'));
-    expect(await deletions.missing('orgs')).toEqual(missing('3'));
-    expect(await state.deletions.missing('orgs')).toEqual(missing('2'));
-  });
+it('an overlay on the memory of deletions shows its own changes over what lies below, and changes nothing there', async () => {
+  const missing = (syncId: string) => ({ syncId, confirmAtMs: null, confirmsAll: false, keys: new Map() });
+  const state = createMemoryStore().tenant('north');
+  await state.deletions.setMissing('users', missing('1'));
+  await state.deletions.setMissing('orgs', missing('2'));
+  const { deletions } = new MemoryState('north', state);
+  await deletions.setMissing('orgs', missing('3'));
+  expect(await deletions.missing('users')).toEqual(missing('1'));
+  expect(await deletions.missing('orgs')).toEqual(missing('3'));
+  expect(await state.deletions.missing('orgs')).toEqual(missing('2'));
 });

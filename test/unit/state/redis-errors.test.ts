@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import { explainRedisError } from '../../../src/state/redis-errors.ts';
 
@@ -8,58 +8,56 @@ function reply(message: string, previousErrors?: readonly Error[]): Error {
 }
 const coded = (code: string, text: string): Error => Object.assign(new Error(text), { code });
 
-describe('errors of Redis', () => {
-  const IN_A_SCRIPT = 'ERR Error running script (call to f_1): @user_script:48: @user_script: 48: ';
-  it.each([
-    ['OOM command not allowed', 'full'],
-    [`${IN_A_SCRIPT}-OOM command not allowed`, 'full'],
-    ["OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:48.", 'full'],
-    ['WRONGPASS invalid username-password pair', 'password'],
-    ['ERR invalid password', 'password'],
-    ['NOAUTH Authentication required.', 'password'],
-    ["NOPERM this user has no permissions to run the 'eval' command", 'permit'],
-    ["ERR The user executing the script can't run this command script: 3f20, on @user_script:1.", 'permit'],
-    ["ERR ACL failure in script: User x has no permissions to run the 'hset' command script: 3f20", 'permit'],
-    [`${IN_A_SCRIPT}The user executing the script can't access at least one of the keys`, 'permit'],
-    ['MOVED 3999 127.0.0.1:6381', 'Cluster'],
-    ['MISCONF Errors writing to the AOF file', 'save'],
-    ['ERR max number of clients reached', 'no more clients'],
-    ['ERR something new', 'does not know'],
-    ['READONLY You cannot write against a read only replica.', 'replica', 'INDEX_UNREACHABLE'],
-    ['LOADING Redis is loading the dataset in memory', 'loading', 'INDEX_UNREACHABLE'],
-  ])('%s is explained as what it is: %s', (message, word, code = 'INDEX_REFUSED') => {
-    const error = explainRedisError(reply(message), 'redis.example:6379');
-    expect(error).toMatchObject({ code, message: expect.stringContaining(word) });
-    expect(error.message).toContain('redis.example:6379');
-  });
+const IN_A_SCRIPT = 'ERR Error running script (call to f_1): @user_script:48: @user_script: 48: ';
+it.each([
+  ['OOM command not allowed', 'full'],
+  [`${IN_A_SCRIPT}-OOM command not allowed`, 'full'],
+  ["OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:48.", 'full'],
+  ['WRONGPASS invalid username-password pair', 'password'],
+  ['ERR invalid password', 'password'],
+  ['NOAUTH Authentication required.', 'password'],
+  ["NOPERM this user has no permissions to run the 'eval' command", 'permit'],
+  ["ERR The user executing the script can't run this command script: 3f20, on @user_script:1.", 'permit'],
+  ["ERR ACL failure in script: User x has no permissions to run the 'hset' command script: 3f20", 'permit'],
+  [`${IN_A_SCRIPT}The user executing the script can't access at least one of the keys`, 'permit'],
+  ['MOVED 3999 127.0.0.1:6381', 'Cluster'],
+  ['MISCONF Errors writing to the AOF file', 'save'],
+  ['ERR max number of clients reached', 'no more clients'],
+  ['ERR something new', 'does not know'],
+  ['READONLY You cannot write against a read only replica.', 'replica', 'INDEX_UNREACHABLE'],
+  ['LOADING Redis is loading the dataset in memory', 'loading', 'INDEX_UNREACHABLE'],
+])('%s is explained as what it is: %s', (message, word, code = 'INDEX_REFUSED') => {
+  const error = explainRedisError(reply(message), 'redis.example:6379');
+  expect(error).toMatchObject({ code, message: expect.stringContaining(word) });
+  expect(error.message).toContain('redis.example:6379');
+});
 
-  it('the cause of a failed transaction is shown', () => {
-    const error = reply('EXECABORT Transaction discarded because of previous errors.', [reply('OOM no')]);
-    expect(explainRedisError(error, 'a:1').message).toContain('full');
-  });
+it('the cause of a failed transaction of Redis is shown', () => {
+  const error = reply('EXECABORT Transaction discarded because of previous errors.', [reply('OOM no')]);
+  expect(explainRedisError(error, 'a:1').message).toContain('full');
+});
 
-  it.each([
-    reply('KARI is at 01017012345'),
-    reply('ERR unknown command, with args beginning with: kari'),
-    new Error('kari 01017012345'),
-    coded('kari 01017012345', 'x'),
-  ])('neither the server’s own words nor a key of a row appear in an error', (error) => {
-    const explained = explainRedisError(error, 'a:1');
-    const shown = `${explained.message} ${explained.remedy} ${JSON.stringify(explained)} ${explained.stack}`;
-    expect(shown).not.toMatch(/kari|0101|a key of a row/i);
-  });
+it.each([
+  reply('KARI is at 01017012345'),
+  reply('ERR unknown command, with args beginning with: kari'),
+  new Error('kari 01017012345'),
+  coded('kari 01017012345', 'x'),
+])('neither the server’s own words nor a key of a row appear in an error', (error) => {
+  const explained = explainRedisError(error, 'a:1');
+  const shown = `${explained.message} ${explained.remedy} ${JSON.stringify(explained)} ${explained.stack}`;
+  expect(shown).not.toMatch(/kari|0101|a key of a row/i);
+});
 
-  const refused = coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1');
-  it.each([refused, new AggregateError([refused])])(
-    'a connection error is transient, with its reason',
-    (error) => {
-      const message = 'Redis at a:1 does not answer: ECONNREFUSED';
-      expect(explainRedisError(error, 'a:1')).toMatchObject({ code: 'INDEX_UNREACHABLE', message });
-    },
-  );
+const refused = coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1');
+it.each([refused, new AggregateError([refused])])(
+  'a connection error of Redis is transient, with its reason',
+  (error) => {
+    const message = 'Redis at a:1 does not answer: ECONNREFUSED';
+    expect(explainRedisError(error, 'a:1')).toMatchObject({ code: 'INDEX_UNREACHABLE', message });
+  },
+);
 
-  it('an explained error stays as it is', () => {
-    const error = new RollcallError('INDEX_DIVERGED', 'elsewhere', { remedy: 'None.' });
-    expect(explainRedisError(error, 'a:1')).toBe(error);
-  });
+it('an explained error of Redis stays as it is', () => {
+  const error = new RollcallError('INDEX_DIVERGED', 'elsewhere', { remedy: 'None.' });
+  expect(explainRedisError(error, 'a:1')).toBe(error);
 });

@@ -1,6 +1,6 @@
 import perfHooks from 'node:perf_hooks';
 import { Registry, register } from 'prom-client';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
@@ -37,113 +37,111 @@ const linesAfter = async (...events: readonly PipelineEvent[]): Promise<string[]
 };
 const scope = 'tenant="north",collection="users"';
 
-describe('metrics', () => {
-  it('appear with their names, labels and values', async () => {
-    const failed = { type: 'request-failed', target: 'users', status: null, durationMs: 60_000 } as const;
-    const lines = await linesAfter(
-      { type: 'owned', owner: 'vm-1' },
-      caughtUp('users', null),
-      { type: 'sync-started', collection: 'users', mode: 'FULL' },
-      PAGE,
-      { ...ENDED, outcome: 'inconclusive', why: 'short', short: { rows: 190, total: 250, repeated: 0 } },
-      { type: 'sync-started', collection: 'users', mode: 'INCREMENTAL' },
-      CHAINS,
-      { type: 'committed', collection: 'users', records: 1, durationMs: 20 },
-      { type: 'hub', event: { ...failed, code: 'HUB_TIMEOUT' } },
-      // A request that was aborted counts as none.
-      { type: 'hub', event: { ...failed, code: 'INTERNAL' } },
-    );
-    expect(lines).toEqual(
-      expect.arrayContaining([
-        ...['unchanged 5', 'created 2', 'updated 1', 'rejected 1', 'skipped 6', 'removed 4'].map((each) => {
-          const [outcome, count] = each.split(' ');
-          return `rollcall_rows_total{${scope},outcome="${outcome}"} ${count}`;
-        }),
-        'rollcall_hub_oddities_total{tenant="north",kind="older-row"} 3',
-        `rollcall_rows_short{${scope}} 60`,
-        `rollcall_rejects{${scope}} 1`,
-        `rollcall_sync_in_progress{${scope},mode="incremental"} 1`,
-        `rollcall_sync_in_progress{${scope},mode="full"} 0`,
-        `rollcall_sync_duration_seconds_sum{${scope},mode="full"} 2`,
-        'rollcall_hub_requests_total{tenant="north",outcome="HUB_TIMEOUT"} 1',
-        'rollcall_hub_request_duration_seconds_sum{tenant="north"} 60',
-        'rollcall_transactions_total{tenant="north",outcome="committed"} 1',
-        'rollcall_owner{tenant="north"} 1',
-        ...['created"} 3', 'replaced"} 2', 'deleted"} 1', 'restored"} 1'].map(
-          (rest) => `rollcall_absence_changes_total{tenant="north",operation="${rest}`,
-        ),
-        'rollcall_absence_contradictions{tenant="north"} 4',
-      ]),
-    );
-    expect(lines.filter((line) => line.startsWith('rollcall_hub_requests_total'))).toHaveLength(1);
-    const bare = lines.filter((line) => line.startsWith('# HELP') && line.split(' ').length < 5);
-    expect(bare).toEqual([]);
-  });
+it('metrics appear with their names, labels and values', async () => {
+  const failed = { type: 'request-failed', target: 'users', status: null, durationMs: 60_000 } as const;
+  const lines = await linesAfter(
+    { type: 'owned', owner: 'vm-1' },
+    caughtUp('users', null),
+    { type: 'sync-started', collection: 'users', mode: 'FULL' },
+    PAGE,
+    { ...ENDED, outcome: 'inconclusive', why: 'short', short: { rows: 190, total: 250, repeated: 0 } },
+    { type: 'sync-started', collection: 'users', mode: 'INCREMENTAL' },
+    CHAINS,
+    { type: 'committed', collection: 'users', records: 1, durationMs: 20 },
+    { type: 'hub', event: { ...failed, code: 'HUB_TIMEOUT' } },
+    // A request that was aborted counts as none.
+    { type: 'hub', event: { ...failed, code: 'INTERNAL' } },
+  );
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      ...['unchanged 5', 'created 2', 'updated 1', 'rejected 1', 'skipped 6', 'removed 4'].map((each) => {
+        const [outcome, count] = each.split(' ');
+        return `rollcall_rows_total{${scope},outcome="${outcome}"} ${count}`;
+      }),
+      'rollcall_hub_oddities_total{tenant="north",kind="older-row"} 3',
+      `rollcall_rows_short{${scope}} 60`,
+      `rollcall_rejects{${scope}} 1`,
+      `rollcall_sync_in_progress{${scope},mode="incremental"} 1`,
+      `rollcall_sync_in_progress{${scope},mode="full"} 0`,
+      `rollcall_sync_duration_seconds_sum{${scope},mode="full"} 2`,
+      'rollcall_hub_requests_total{tenant="north",outcome="HUB_TIMEOUT"} 1',
+      'rollcall_hub_request_duration_seconds_sum{tenant="north"} 60',
+      'rollcall_transactions_total{tenant="north",outcome="committed"} 1',
+      'rollcall_owner{tenant="north"} 1',
+      ...['created"} 3', 'replaced"} 2', 'deleted"} 1', 'restored"} 1'].map(
+        (rest) => `rollcall_absence_changes_total{tenant="north",operation="${rest}`,
+      ),
+      'rollcall_absence_contradictions{tenant="north"} 4',
+    ]),
+  );
+  expect(lines.filter((line) => line.startsWith('rollcall_hub_requests_total'))).toHaveLength(1);
+  const bare = lines.filter((line) => line.startsWith('# HELP') && line.split(' ').length < 5);
+  expect(bare).toEqual([]);
+});
 
-  it('an incomplete sync does not count as the last complete one, and a collection that goes has none', async () => {
-    const last = `rollcall_last_complete_sync_timestamp_seconds{${scope},mode="full"}`;
-    const inconclusive = syncEnded({ outcome: 'inconclusive' });
-    expect(await linesAfter(caughtUp('users', null), inconclusive)).toContain(`${last} 0`);
-    expect(await linesAfter(caughtUp('users', null), ENDED)).toContain(`${last} 1700000000`);
-    const gone = { type: 'not-offered', collection: 'users', error: null, mode: 'FULL' } as const;
-    const text = await linesAfter(ENDED, { ...gone, durationMs: 1, isNews: true });
-    expect(text.filter((line) => line.startsWith(last))).toEqual([]);
-  });
+it('an incomplete sync does not count as the last complete one, and a collection that goes has none', async () => {
+  const last = `rollcall_last_complete_sync_timestamp_seconds{${scope},mode="full"}`;
+  const inconclusive = syncEnded({ outcome: 'inconclusive' });
+  expect(await linesAfter(caughtUp('users', null), inconclusive)).toContain(`${last} 0`);
+  expect(await linesAfter(caughtUp('users', null), ENDED)).toContain(`${last} 1700000000`);
+  const gone = { type: 'not-offered', collection: 'users', error: null, mode: 'FULL' } as const;
+  const text = await linesAfter(ENDED, { ...gone, durationMs: 1, isNews: true });
+  expect(text.filter((line) => line.startsWith(last))).toEqual([]);
+});
 
-  it('of contradictions are known from the start, kept by a transaction that does not check them, and corrected; counters exist before they count', async () => {
-    const start = { ...caughtUp('users', null), contradictions: 3 } as PipelineEvent;
-    const line = (count: number): string => `rollcall_absence_contradictions{tenant="north"} ${count}`;
-    expect(await linesAfter(start, { ...CHAINS, contradictions: 1 })).toContain(line(1));
-    // Changes of absences are counted once, and not again at the end of the sync.
-    const ended = { ...ENDED, stats: { ...stats, absences: CHAINS.tally } };
-    const twice = await linesAfter(start, { ...CHAINS, contradictions: null }, CHAINS, ended);
-    expect(twice).toContain('rollcall_absence_changes_total{tenant="north",operation="created"} 6');
-    expect(twice).toContain('rollcall_hub_oddities_total{tenant="north",kind="not-shown"} 2');
-    const lines = await linesAfter(start, { type: 'session-opened' });
-    const counters = [
-      'rollcall_transactions_total{tenant="north",outcome="unknown"} 0',
-      `rollcall_rows_total{${scope},outcome="rejected"} 0`,
-    ];
-    const operations = ['created', 'replaced', 'deleted', 'restored'].map(
-      (operation) => `rollcall_absence_changes_total{tenant="north",operation="${operation}"} 0`,
-    );
-    expect(lines).toEqual(expect.arrayContaining([line(3), ...counters, ...operations]));
-    const without = await linesAfter(caughtUp('users', null));
-    expect(without.filter((each) => each.startsWith('rollcall_absence'))).toEqual([]);
-  });
+it('metrics of contradictions are known from the start, kept by a transaction that does not check them, and corrected; counters exist before they count', async () => {
+  const start = { ...caughtUp('users', null), contradictions: 3 } as PipelineEvent;
+  const line = (count: number): string => `rollcall_absence_contradictions{tenant="north"} ${count}`;
+  expect(await linesAfter(start, { ...CHAINS, contradictions: 1 })).toContain(line(1));
+  // Changes of absences are counted once, and not again at the end of the sync.
+  const ended = { ...ENDED, stats: { ...stats, absences: CHAINS.tally } };
+  const twice = await linesAfter(start, { ...CHAINS, contradictions: null }, CHAINS, ended);
+  expect(twice).toContain('rollcall_absence_changes_total{tenant="north",operation="created"} 6');
+  expect(twice).toContain('rollcall_hub_oddities_total{tenant="north",kind="not-shown"} 2');
+  const lines = await linesAfter(start, { type: 'session-opened' });
+  const counters = [
+    'rollcall_transactions_total{tenant="north",outcome="unknown"} 0',
+    `rollcall_rows_total{${scope},outcome="rejected"} 0`,
+  ];
+  const operations = ['created', 'replaced', 'deleted', 'restored'].map(
+    (operation) => `rollcall_absence_changes_total{tenant="north",operation="${operation}"} 0`,
+  );
+  expect(lines).toEqual(expect.arrayContaining([line(3), ...counters, ...operations]));
+  const without = await linesAfter(caughtUp('users', null));
+  expect(without.filter((each) => each.startsWith('rollcall_absence'))).toEqual([]);
+});
 
-  it('of a tenant with all collections are at most 450 series, syncs and failures included', async () => {
-    const synced = COLLECTIONS.filter((name) => name !== 'absences' && name !== 'absence-changes');
-    const world = boardOf(START_MS, COLLECTIONS);
-    for (const collection of synced) {
-      world.emit({
-        ...caughtUp(collection, loaded(collection, START_MS)),
-        contradictions: 0,
-      } as PipelineEvent);
-      for (const mode of ['FULL', 'INCREMENTAL'] as const) {
-        world.emit({ type: 'sync-started', collection, mode });
-        world.emit({ ...ENDED, collection, mode, stats: { ...stats, mode } });
-      }
+it('metrics of a tenant with all collections are at most 450 series, syncs and failures included', async () => {
+  const synced = COLLECTIONS.filter((name) => name !== 'absences' && name !== 'absence-changes');
+  const world = boardOf(START_MS, COLLECTIONS);
+  for (const collection of synced) {
+    world.emit({
+      ...caughtUp(collection, loaded(collection, START_MS)),
+      contradictions: 0,
+    } as PipelineEvent);
+    for (const mode of ['FULL', 'INCREMENTAL'] as const) {
+      world.emit({ type: 'sync-started', collection, mode });
+      world.emit({ ...ENDED, collection, mode, stats: { ...stats, mode } });
     }
-    const failed = { type: 'request-failed', target: 'users', status: null, durationMs: 1 } as const;
-    for (const code of ERROR_CODES.filter((each) => each.startsWith('HUB_')))
-      world.emit({ type: 'hub', event: { ...failed, code } });
-    const series = (await world.registry.metrics())
-      .split('\n')
-      .filter((line) => line.includes('tenant="north"'));
-    expect(series.length).toBeGreaterThan(300);
-    expect(series.length).toBeLessThanOrEqual(450);
-  });
+  }
+  const failed = { type: 'request-failed', target: 'users', status: null, durationMs: 1 } as const;
+  for (const code of ERROR_CODES.filter((each) => each.startsWith('HUB_')))
+    world.emit({ type: 'hub', event: { ...failed, code } });
+  const series = (await world.registry.metrics())
+    .split('\n')
+    .filter((line) => line.includes('tenant="north"'));
+  expect(series.length).toBeGreaterThan(300);
+  expect(series.length).toBeLessThanOrEqual(450);
+});
 
-  it('of the process sample the event loop rarely enough to leave an idle one asleep, and stay out of the shared registry', async () => {
-    const sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
-    const { registry, board } = boardOf(0);
-    createMetrics(new Registry(), board, { process: true });
-    expect(sampled.mock.calls[0]?.[0]?.resolution).toBeGreaterThanOrEqual(100);
-    sampled.mockRestore();
-    expect([await register.metrics(), await registry.metrics()]).toEqual([
-      '\n',
-      expect.not.stringContaining('process_cpu'),
-    ]);
-  });
+it('metrics of the process sample the event loop rarely enough to leave an idle one asleep, and stay out of the shared registry', async () => {
+  const sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
+  const { registry, board } = boardOf(0);
+  createMetrics(new Registry(), board, { process: true });
+  expect(sampled.mock.calls[0]?.[0]?.resolution).toBeGreaterThanOrEqual(100);
+  sampled.mockRestore();
+  expect([await register.metrics(), await registry.metrics()]).toEqual([
+    '\n',
+    expect.not.stringContaining('process_cpu'),
+  ]);
 });
