@@ -88,23 +88,21 @@ it.each([
   expect(await run(args)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(expected) });
 });
 
-describe('an error', () => {
-  it('that is known shows what happened and what to do, by the command as it works here', async () => {
-    const seen = '✗ No broker answers\n→ Start Kafka.\n  see rollcall help KAFKA_UNREACHABLE\n';
-    expect(await run(['fail'])).toMatchObject({ code: 1, stderr: seen });
-    for (const command of ['kubectl exec -n a deployment/b -- rollcall', '']) {
-      vi.stubEnv('ROLLCALL_COMMAND', command);
-      const path = command === '' ? `./${relative(process.cwd(), join(CHECKOUT, 'rollcall'))}` : command;
-      expect((await run(['fail'])).stderr).toContain(`see ${path} help KAFKA_UNREACHABLE`);
-    }
-  });
+it('an error that is known shows what happened and what to do, by the command as it works here', async () => {
+  const seen = '✗ No broker answers\n→ Start Kafka.\n  see rollcall help KAFKA_UNREACHABLE\n';
+  expect(await run(['fail'])).toMatchObject({ code: 1, stderr: seen });
+  for (const command of ['kubectl exec -n a deployment/b -- rollcall', '']) {
+    vi.stubEnv('ROLLCALL_COMMAND', command);
+    const path = command === '' ? `./${relative(process.cwd(), join(CHECKOUT, 'rollcall'))}` : command;
+    expect((await run(['fail'])).stderr).toContain(`see ${path} help KAFKA_UNREACHABLE`);
+  }
+});
 
-  it('that is unknown is one line that quotes no data, and complete in debug mode', async () => {
-    const quiet = await run(['bug']);
-    expect(quiet.stderr).toMatch(/^✗ Something unforeseen[^\n]*\n→ ROLLCALL_DEBUG=1[^\n]*\n$/);
-    expect([quiet.code, quiet.stderr]).toEqual([1, expect.not.stringContaining('Kari')]);
-    expect((await run(['bug'], { ROLLCALL_DEBUG: '1' })).stderr).toMatch(/^\s+at /m);
-  });
+it('an error that is unknown is one line that quotes no data, and complete in debug mode', async () => {
+  const quiet = await run(['bug']);
+  expect(quiet.stderr).toMatch(/^✗ Something unforeseen[^\n]*\n→ ROLLCALL_DEBUG=1[^\n]*\n$/);
+  expect([quiet.code, quiet.stderr]).toEqual([1, expect.not.stringContaining('Kari')]);
+  expect((await run(['bug'], { ROLLCALL_DEBUG: '1' })).stderr).toMatch(/^\s+at /m);
 });
 
 describe('the exit code', () => {
@@ -140,25 +138,23 @@ it.each([
   },
 );
 
-describe('a signal', () => {
-  it.each(['SIGTERM', 'SIGINT'])(
-    '%s lets the verb end by itself; a second SIGTERM is none',
-    async (signal) => {
-      const ended = await run(['wait'], {}, (host) => {
-        for (const each of [signal, 'SIGTERM']) host.emit(each, each);
-      });
-      expect(ended).toEqual({ code: 1, stdout: 'ready\n', stderr: '✗ stopped before it was done\n' });
-    },
-  );
-
-  it('is followed by the end at once, where it is Ctrl-C after another one', async () => {
-    const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
-    await run(['wait'], {}, (host) => {
-      for (const each of ['SIGINT', 'SIGTERM', 'SIGINT']) host.emit(each, each);
+it.each(['SIGTERM', 'SIGINT'])(
+  'the signal %s lets the verb end by itself; a second SIGTERM is none',
+  async (signal) => {
+    const ended = await run(['wait'], {}, (host) => {
+      for (const each of [signal, 'SIGTERM']) host.emit(each, each);
     });
-    expect(exit.mock.calls).toEqual([[1]]);
-    exit.mockRestore();
+    expect(ended).toEqual({ code: 1, stdout: 'ready\n', stderr: '✗ stopped before it was done\n' });
+  },
+);
+
+it('a signal is followed by the end at once, where it is Ctrl-C after another one', async () => {
+  const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+  await run(['wait'], {}, (host) => {
+    for (const each of ['SIGINT', 'SIGTERM', 'SIGINT']) host.emit(each, each);
   });
+  expect(exit.mock.calls).toEqual([[1]]);
+  exit.mockRestore();
 });
 
 describe('names on the command line', () => {

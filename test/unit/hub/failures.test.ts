@@ -94,37 +94,41 @@ describe('a failure that may pass', () => {
   });
 });
 
-describe('a failure that does not pass', () => {
-  it.each<[string, Script, string, RegExp]>([
-    ['404', answer(404), 'HUB_NOT_OFFERED', /baseUrl/],
-    ['400', answer(400), 'HUB_REQUEST_REFUSED', /hub\.pageSize/],
-    ['422', answer(422), 'HUB_REQUEST_REFUSED', /hub\.pageSize/],
-    ['302', answer(302, {}, { location: '/x?secret=1' }), 'HUB_REQUEST_REFUSED', /target of the redirect/],
-    ['304', answer(304), 'HUB_REQUEST_REFUSED', /store no answers/],
-    ['another encoding than gzip', encoded(404, 'br', DAMAGED), 'HUB_NOT_OFFERED', /./],
-    ['a 404 in damaged gzip', encoded(404, 'gzip', DAMAGED), 'HUB_NOT_OFFERED', /./],
-  ])('is not retried, and has its remedy: %s', async (_, refusal, code, remedy) => {
+it.each<[string, Script, string, RegExp]>([
+  ['404', answer(404), 'HUB_NOT_OFFERED', /baseUrl/],
+  ['400', answer(400), 'HUB_REQUEST_REFUSED', /hub\.pageSize/],
+  ['422', answer(422), 'HUB_REQUEST_REFUSED', /hub\.pageSize/],
+  ['302', answer(302, {}, { location: '/x?secret=1' }), 'HUB_REQUEST_REFUSED', /target of the redirect/],
+  ['304', answer(304), 'HUB_REQUEST_REFUSED', /store no answers/],
+  ['another encoding than gzip', encoded(404, 'br', DAMAGED), 'HUB_NOT_OFFERED', /./],
+  ['a 404 in damaged gzip', encoded(404, 'gzip', DAMAGED), 'HUB_NOT_OFFERED', /./],
+])(
+  'a failure that does not pass is not retried, and has its remedy: %s',
+  async (_, refusal, code, remedy) => {
     const { error, requests } = await exchange([refusal]);
     expect(error).toMatchObject({ code, remedy: expect.stringMatching(remedy) as string });
     expect(requests).toBe(1);
-  });
+  },
+);
 
-  it('shows neither query nor filter, token or parent', async () => {
-    const { error, events } = await exchange([answer(500)], {
-      ...once,
-      reads: [{ of: 'afterschool-users', options: { parentId: 'child-7', modifiedAfterMs: 0 } }],
-    });
-    expect(error).toMatchObject({ message: says('/afterschools/{id}/users') });
-    const shown = `${String(error)} ${JSON.stringify([error, events])}`;
-    expect(shown).not.toMatch(/\?|dateLast|token-1|child-7/);
+it('a failure that does not pass shows neither query nor filter, token or parent', async () => {
+  const { error, events } = await exchange([answer(500)], {
+    ...once,
+    reads: [{ of: 'afterschool-users', options: { parentId: 'child-7', modifiedAfterMs: 0 } }],
   });
+  expect(error).toMatchObject({ message: says('/afterschools/{id}/users') });
+  const shown = `${String(error)} ${JSON.stringify([error, events])}`;
+  expect(shown).not.toMatch(/\?|dateLast|token-1|child-7/);
+});
 
-  it.each([
-    ['refuses connections', goneOrigin, 'refused', 1],
-    ['does not exist', () => 'http://no-such-host.invalid', 'host name cannot be resolved', 1],
-    // It will fail again.
-    ['speaks http, not https', (origin: string) => origin.replace('http:', 'https:'), 'TLS failed', 0],
-  ])('is that of a hub that %s, and shows its address', async (_, at, why, retries) => {
+it.each([
+  ['refuses connections', goneOrigin, 'refused', 1],
+  ['does not exist', () => 'http://no-such-host.invalid', 'host name cannot be resolved', 1],
+  // It will fail again.
+  ['speaks http, not https', (origin: string) => origin.replace('http:', 'https:'), 'TLS failed', 0],
+])(
+  'a failure that does not pass is that of a hub that %s, and shows its address',
+  async (_, at, why, retries) => {
     await using other = await serve(PAGE);
     const baseUrl = await at(other.origin);
     const { error, sleeps } = await exchange([PAGE], { ...twice, baseUrl });
@@ -132,8 +136,8 @@ describe('a failure that does not pass', () => {
     expect(error).toMatchObject({ code: 'HUB_UNREACHABLE', message: says(`${baseUrl}/ims`), remedy });
     expect(error).toMatchObject({ message: says(why) });
     expect(sleeps).toHaveLength(retries);
-  });
-});
+  },
+);
 
 describe('an answer', () => {
   it.each([
@@ -209,12 +213,13 @@ describe('an answer', () => {
   });
 });
 
-describe('the circuit breaker', () => {
-  it.each([
-    ['fail', answer(500), 4],
-    ['are not answered', reset, 4],
-    ['reach nobody', PAGE, 0],
-  ])('opens when several requests in a row %s, and then sends none', async (_, script, sent) => {
+it.each([
+  ['fail', answer(500), 4],
+  ['are not answered', reset, 4],
+  ['reach nobody', PAGE, 0],
+])(
+  'the circuit breaker opens when several requests in a row %s, and then sends none',
+  async (_, script, sent) => {
     const settings = sent === 0 ? { baseUrl: await goneOrigin() } : {};
     const breaker = { failures: 4, openMs: 60_000 };
     const reads = [{}, {}, { of: 'orgs' as const }];
@@ -226,26 +231,29 @@ describe('the circuit breaker', () => {
     });
     expect(requests).toBe(sent);
     expect(events.filter(({ type }) => type === 'circuit-opened')).toHaveLength(1);
-  });
+  },
+);
 
-  it('is reported once when it opens, and closes after one good request', async () => {
-    const breaker = { failures: 2, openMs: 50 };
-    const fails = Array(4).fill(answer(500)) as Script[];
-    await using test = await testHub(inTurn(...fails, PAGE), { breaker, ...twice });
-    const read = () => readAll(test.hub, 'users').catch(() => null);
-    expect(await read()).toBeNull();
-    await expect.poll(read, { interval: 20 }).toMatchObject({ ids: ['a'] });
-    const circuit = test.events.filter(({ type }) => type.startsWith('circuit'));
-    expect(circuit).toMatchObject([{ type: 'circuit-opened' }, { type: 'circuit-closed' }]);
-  });
+it('the circuit breaker is reported once when it opens, and closes after one good request', async () => {
+  const breaker = { failures: 2, openMs: 50 };
+  const fails = Array(4).fill(answer(500)) as Script[];
+  await using test = await testHub(inTurn(...fails, PAGE), { breaker, ...twice });
+  const read = () => readAll(test.hub, 'users').catch(() => null);
+  expect(await read()).toBeNull();
+  await expect.poll(read, { interval: 20 }).toMatchObject({ ids: ['a'] });
+  const circuit = test.events.filter(({ type }) => type.startsWith('circuit'));
+  expect(circuit).toMatchObject([{ type: 'circuit-opened' }, { type: 'circuit-closed' }]);
+});
 
-  it.each([404, 429, 401, 403])('stays closed after %i, with a Retry-After too', async (status) => {
+it.each([404, 429, 401, 403])(
+  'the circuit breaker stays closed after %i, with a Retry-After too',
+  async (status) => {
     const breaker = { failures: 1, openMs: 60_000 };
     const scripts = [answer(status), answer(status, {}, { 'retry-after': '1' })];
     const { requests } = await exchange(scripts, { breaker, ...once, reads: [{}, {}, {}] });
     expect(requests).toBe(3);
-  });
-});
+  },
+);
 
 const incremental = { reads: [{ options: { modifiedAfterMs: 0 } }] };
 const nothing = answer(404, { imsx_codeMajor: 'failure', imsx_codeMinor: 'unknownobject' });

@@ -6,24 +6,22 @@ const repeated = (piece: string, times: number): string => Array<string>(times).
 const once = { retry: { maxAttempts: 1 } };
 const TOO_LONG = { code: 'HUB_PAGE_TOO_LONG', reaction: 'retry' };
 
-describe('the memory of a page', () => {
-  const ROW = '{"sourcedId":"a","org":{"sourcedId":"b","type":"org"},"grades":[]}';
-  it.each([
-    ['a million empty rows in 3 MB are', `{"users":[${repeated('{}', 1_000_000)}]}`, true],
-    ['nesting without end is', '['.repeat(1_100_000), true],
-    ['millions of numbers are', `{"users":[${repeated('0.5', 2_100_000)}]}`, true],
-    ['a huge string is not', `{"users":["${'x'.repeat(5_000_000)}"]}`, false],
-    ['fifty thousand rows with references are not', `{"users":[${repeated(ROW, 50_000)}]}`, false],
-  ])('is bounded: %s refused before parsing', (_, text, isRefused) => {
-    const check = () => requireBoundedText(text, 'x');
-    if (isRefused) expect(check).toThrow(expect.objectContaining(TOO_LONG) as Error);
-    else expect(check).not.toThrow();
-  });
+const ROW = '{"sourcedId":"a","org":{"sourcedId":"b","type":"org"},"grades":[]}';
+it.each([
+  ['a million empty rows in 3 MB are', `{"users":[${repeated('{}', 1_000_000)}]}`, true],
+  ['nesting without end is', '['.repeat(1_100_000), true],
+  ['millions of numbers are', `{"users":[${repeated('0.5', 2_100_000)}]}`, true],
+  ['a huge string is not', `{"users":["${'x'.repeat(5_000_000)}"]}`, false],
+  ['fifty thousand rows with references are not', `{"users":[${repeated(ROW, 50_000)}]}`, false],
+])('the memory of a page is bounded: %s refused before parsing', (_, text, isRefused) => {
+  const check = () => requireBoundedText(text, 'x');
+  if (isRefused) expect(check).toThrow(expect.objectContaining(TOO_LONG) as Error);
+  else expect(check).not.toThrow();
+});
 
-  it('is bounded to 100,000 rows, whatever limit was requested', () => {
-    expect(() => requireBoundedRows(100_000, { limit: 100, where: 'x' })).not.toThrow();
-    expect(() => requireBoundedRows(100_001, { limit: 100_000, where: 'x' })).toThrow(/100001 rows/);
-  });
+it('a page is bounded to 100,000 rows, whatever limit was requested', () => {
+  expect(() => requireBoundedRows(100_000, { limit: 100, where: 'x' })).not.toThrow();
+  expect(() => requireBoundedRows(100_001, { limit: 100_000, where: 'x' })).toThrow(/100001 rows/);
 });
 
 describe('a hub that ignores limit', () => {

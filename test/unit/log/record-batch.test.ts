@@ -76,58 +76,56 @@ function batchOf(all: readonly BatchRecord[]): RecordBatch {
   return batch;
 }
 
-describe('a record batch', () => {
-  it('holds what was appended before and after it was sealed', () => {
-    const [first, second] = [
-      { key: 'a', body: Buffer.from('1'), schemaId: 1, headers: {} },
-      { key: 'b', body: null, schemaId: 1, headers: { ce_id: 'x' } },
-    ];
-    const batch = batchOf([first]);
-    batch.seal(OWNER, NOW_MS - 1);
-    batch.append(second);
-    const owner = { ...OWNER, firstSequence: 4 };
-    expect(batch.seal(owner, NOW_MS)).toEqual(batchOf([first, second]).seal(owner, NOW_MS));
-    expect(batch).toHaveLength(2);
-  });
+it('a record batch holds what was appended before and after it was sealed', () => {
+  const [first, second] = [
+    { key: 'a', body: Buffer.from('1'), schemaId: 1, headers: {} },
+    { key: 'b', body: null, schemaId: 1, headers: { ce_id: 'x' } },
+  ];
+  const batch = batchOf([first]);
+  batch.seal(OWNER, NOW_MS - 1);
+  batch.append(second);
+  const owner = { ...OWNER, firstSequence: 4 };
+  expect(batch.seal(owner, NOW_MS)).toEqual(batchOf([first, second]).seal(owner, NOW_MS));
+  expect(batch).toHaveLength(2);
+});
 
-  it('leaves its memory to a later batch, which holds nothing of it', () => {
-    fc.assert(
-      fc.property(records(30), records(30), (earlier, later) => {
-        const alone = Buffer.from(batchOf(later).seal(OWNER, NOW_MS));
-        const sent = batchOf(earlier);
-        const { buffer } = sent.seal(OWNER, NOW_MS);
-        sent.release();
-        const next = new RecordBatch();
-        expect(next.seal(OWNER, NOW_MS).buffer).toBe(buffer);
-        for (const each of later) next.append(each);
-        expect(next.seal(OWNER, NOW_MS).equals(alone)).toBe(true);
-      }),
-    );
-  });
+it('a record batch leaves its memory to a later batch, which holds nothing of it', () => {
+  fc.assert(
+    fc.property(records(30), records(30), (earlier, later) => {
+      const alone = Buffer.from(batchOf(later).seal(OWNER, NOW_MS));
+      const sent = batchOf(earlier);
+      const { buffer } = sent.seal(OWNER, NOW_MS);
+      sent.release();
+      const next = new RecordBatch();
+      expect(next.seal(OWNER, NOW_MS).buffer).toBe(buffer);
+      for (const each of later) next.append(each);
+      expect(next.seal(OWNER, NOW_MS).equals(alone)).toBe(true);
+    }),
+  );
+});
 
-  it('keeps the memory of eight batches at most, and none of a batch of one large record', () => {
-    const large = { key: 'a', body: Buffer.alloc(5_000_000), schemaId: null, headers: {} };
-    for (const [all, kept] of [
-      [[large], 0],
-      [[], 8],
-    ] as const) {
-      const batches = Array.from({ length: 30 }, () => batchOf(all));
-      const memory = new Set(batches.map((batch) => batch.seal(OWNER, NOW_MS).buffer));
-      for (const batch of batches) batch.release();
-      const later = Array.from({ length: 30 }, () => new RecordBatch().seal(OWNER, NOW_MS).buffer);
-      expect(later.filter((buffer) => memory.has(buffer))).toHaveLength(kept);
-    }
-  });
+it('a record batch keeps the memory of eight batches at most, and none of a batch of one large record', () => {
+  const large = { key: 'a', body: Buffer.alloc(5_000_000), schemaId: null, headers: {} };
+  for (const [all, kept] of [
+    [[large], 0],
+    [[], 8],
+  ] as const) {
+    const batches = Array.from({ length: 30 }, () => batchOf(all));
+    const memory = new Set(batches.map((batch) => batch.seal(OWNER, NOW_MS).buffer));
+    for (const batch of batches) batch.release();
+    const later = Array.from({ length: 30 }, () => new RecordBatch().seal(OWNER, NOW_MS).buffer);
+    expect(later.filter((buffer) => memory.has(buffer))).toHaveLength(kept);
+  }
+});
 
-  it('has no record that is larger than its bound', () => {
-    fc.assert(
-      fc.property(record, (each) => {
-        const { byteLength } = new RecordBatch();
-        const bound = maxRecordBytes(each.key, each.body, each.headers);
-        expect(batchOf([each]).byteLength - byteLength).toBeLessThanOrEqual(bound);
-      }),
-    );
-  });
+it('a record batch has no record that is larger than its bound', () => {
+  fc.assert(
+    fc.property(record, (each) => {
+      const { byteLength } = new RecordBatch();
+      const bound = maxRecordBytes(each.key, each.body, each.headers);
+      expect(batchOf([each]).byteLength - byteLength).toBeLessThanOrEqual(bound);
+    }),
+  );
 });
 
 describe('a request', () => {

@@ -207,42 +207,40 @@ it('ids given anew in another order stay lost for a tenant that has not register
   expect(lost()).toEqual([true, true]);
 });
 
-describe('a record', () => {
-  it.each([
-    ['of another schema', JSON.stringify(ORGS), undefined],
-    ['that the registry does not know', undefined, undefined],
-    ['of no schema', 'no JSON', undefined],
-    ['of a schema that is not Avro', JSON.stringify(PROGRESS), 'JSON'],
-  ])(
-    'under an id %s is decoded with the schema of its topic, at the cost of one request',
-    async (_, under, schemaType) => {
-      const { registry, requests, trouble } = await startRegistry();
-      if (under !== undefined) trouble.underIds.set(7, under);
-      trouble.schemaType = schemaType;
-      await expect(registry.decode(RECORD)).rejects.toMatchObject({
-        ...refused,
-        message: says(schemaType === undefined ? 'schema' : 'has no Avro schema with the id'),
-      });
-      for (let record = 0; record < 5; record += 1)
-        expect(await registry.decode(RECORD, ['progress'])).toMatchObject(OWNER);
-      expect(requests).toEqual(['GET /schemas/ids/7']);
-    },
-  );
+it.each([
+  ['of another schema', JSON.stringify(ORGS), undefined],
+  ['that the registry does not know', undefined, undefined],
+  ['of no schema', 'no JSON', undefined],
+  ['of a schema that is not Avro', JSON.stringify(PROGRESS), 'JSON'],
+])(
+  'a record under an id %s is decoded with the schema of its topic, at the cost of one request',
+  async (_, under, schemaType) => {
+    const { registry, requests, trouble } = await startRegistry();
+    if (under !== undefined) trouble.underIds.set(7, under);
+    trouble.schemaType = schemaType;
+    await expect(registry.decode(RECORD)).rejects.toMatchObject({
+      ...refused,
+      message: says(schemaType === undefined ? 'schema' : 'has no Avro schema with the id'),
+    });
+    for (let record = 0; record < 5; record += 1)
+      expect(await registry.decode(RECORD, ['progress'])).toMatchObject(OWNER);
+    expect(requests).toEqual(['GET /schemas/ids/7']);
+  },
+);
 
-  it('that neither its id nor its topic can decode is refused without its content', async () => {
-    const { registry } = await startRegistry();
-    const failure = await registry.decode(frame(7, Buffer.from('Kari Nordmann')), ['progress']).catch(String);
-    expect(failure).toContain('has no Avro schema with the id');
-    expect(failure).not.toContain('Kari');
-  });
+it('a record that neither its id nor its topic can decode is refused without its content', async () => {
+  const { registry } = await startRegistry();
+  const failure = await registry.decode(frame(7, Buffer.from('Kari Nordmann')), ['progress']).catch(String);
+  expect(failure).toContain('has no Avro schema with the id');
+  expect(failure).not.toContain('Kari');
+});
 
-  it('whose schema did not fit is decoded with another one that is requested later', async () => {
-    const { registry, clock, trouble } = await startRegistry();
-    trouble.underIds.set(7, JSON.stringify(ORGS));
-    await expect(registry.decode(RECORD)).rejects.toMatchObject(refused);
-    trouble.underIds.set(7, JSON.stringify(PROGRESS));
-    clock.nowMs = ASK_AGAIN_AFTER_MS;
-    await expect(registry.decode(RECORD)).rejects.toMatchObject(refused);
-    expect(await registry.decode(RECORD)).toMatchObject(OWNER);
-  });
+it('a record whose schema did not fit is decoded with another one that is requested later', async () => {
+  const { registry, clock, trouble } = await startRegistry();
+  trouble.underIds.set(7, JSON.stringify(ORGS));
+  await expect(registry.decode(RECORD)).rejects.toMatchObject(refused);
+  trouble.underIds.set(7, JSON.stringify(PROGRESS));
+  clock.nowMs = ASK_AGAIN_AFTER_MS;
+  await expect(registry.decode(RECORD)).rejects.toMatchObject(refused);
+  expect(await registry.decode(RECORD)).toMatchObject(OWNER);
 });

@@ -58,31 +58,29 @@ async function control(path: string, body?: object): Promise<{ status: number; b
   return { status: answer.status, body: await answer.json() };
 }
 
-describe('the control API of the reference hub', () => {
-  it('shows state, requests without tokens, and all rows of a collection with faults and without', async () => {
-    const paged = (await test.get(USERS, { limit: 10_000 })).rows;
-    expect((await control('snapshot/users')).body).toEqual(paged);
-    await control('faults', { set: [{ name: 'real-booleans', collection: 'users' }] });
-    expect(((await control('snapshot/users')).body as Row[])[0]).toMatchObject({ enabledUser: true });
-    expect((await control('snapshot/users?faults=false')).body).toEqual(paged);
-    expect((await control('faults', { clear: true })).body).toEqual({ faults: [] });
-    await control('requests/clear', {});
-    await test.get(USERS, { limit: 1 });
-    const requests = (await control('requests')).body;
-    expect(requests).toMatchObject({ counts: { users: { '200': 1 } } });
-    expect(JSON.stringify(requests)).not.toContain('Bearer');
-    const state = { frozen: true, faults: [], counts: { students: 30, absences: expect.any(Number) } };
-    expect((await control('state')).body).toMatchObject(state);
-  });
+it('the control API shows state, requests without tokens, and all rows of a collection with faults and without', async () => {
+  const paged = (await test.get(USERS, { limit: 10_000 })).rows;
+  expect((await control('snapshot/users')).body).toEqual(paged);
+  await control('faults', { set: [{ name: 'real-booleans', collection: 'users' }] });
+  expect(((await control('snapshot/users')).body as Row[])[0]).toMatchObject({ enabledUser: true });
+  expect((await control('snapshot/users?faults=false')).body).toEqual(paged);
+  expect((await control('faults', { clear: true })).body).toEqual({ faults: [] });
+  await control('requests/clear', {});
+  await test.get(USERS, { limit: 1 });
+  const requests = (await control('requests')).body;
+  expect(requests).toMatchObject({ counts: { users: { '200': 1 } } });
+  expect(JSON.stringify(requests)).not.toContain('Bearer');
+  const state = { frozen: true, faults: [], counts: { students: 30, absences: expect.any(Number) } };
+  expect((await control('state')).body).toMatchObject(state);
+});
 
-  it.each([
-    ['district', { calls: [{ do: 'nonsense' }] }, 400],
-    ['district', { calls: [{ do: 'put', with: ['nowhere', {}] }] }, 400],
-    ['snapshot/nowhere', undefined, 404],
-    ['faults', { set: ['nonsense'] }, 400],
-    ['nonsense', {}, 404],
-  ])('refuses %s %o with a reason, not with 500', async (path, body, status) => {
-    const description = expect.stringMatching(/.{10}/) as string;
-    expect(await control(path, body)).toMatchObject({ status, body: { imsx_description: description } });
-  });
+it.each([
+  ['district', { calls: [{ do: 'nonsense' }] }, 400],
+  ['district', { calls: [{ do: 'put', with: ['nowhere', {}] }] }, 400],
+  ['snapshot/nowhere', undefined, 404],
+  ['faults', { set: ['nonsense'] }, 400],
+  ['nonsense', {}, 404],
+])('the control API refuses %s %o with a reason, not with 500', async (path, body, status) => {
+  const description = expect.stringMatching(/.{10}/) as string;
+  expect(await control(path, body)).toMatchObject({ status, body: { imsx_description: description } });
 });

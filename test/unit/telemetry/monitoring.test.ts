@@ -49,40 +49,38 @@ function selectors(query: string): { name: string; labels: string[] }[] {
   }));
 }
 
-describe('alerts and dashboard', () => {
-  it('ask only for metrics and labels that the program exports', () => {
-    const known = exported();
-    const asked = queries.flatMap(selectors);
-    expect(asked.length).toBeGreaterThan(30);
-    const wrong = asked.flatMap(({ name, labels }) => {
-      const has = known.get(name);
-      if (has === undefined) return [`${name} is not exported`];
-      return labels.filter((label) => !has.includes(label)).map((label) => `${name} has no label ${label}`);
-    });
-    expect(wrong).toEqual([]);
+it('alerts and dashboard ask only for metrics and labels that the program exports', () => {
+  const known = exported();
+  const asked = queries.flatMap(selectors);
+  expect(asked.length).toBeGreaterThan(30);
+  const wrong = asked.flatMap(({ name, labels }) => {
+    const has = known.get(name);
+    if (has === undefined) return [`${name} is not exported`];
+    return labels.filter((label) => !has.includes(label)).map((label) => `${name} has no label ${label}`);
   });
+  expect(wrong).toEqual([]);
+});
 
-  it('group and name by labels that the metrics of the query have', () => {
-    const known = exported();
-    const wrong = [
-      ...panelQueries.map(({ expr, legendFormat }) => ({ expr, text: legendFormat })),
-      ...alerts.map(({ expr, annotations }) => ({ expr, text: annotations.summary })),
-    ].flatMap(({ expr, text }) => {
-      const has = new Set(selectors(expr).flatMap(({ name }) => known.get(name) ?? []));
-      const grouped = [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) =>
-        list.split(/,\s*/),
-      );
-      const shown = [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label = '']) => label);
-      return [...grouped, ...shown].filter((label) => !has.has(label)).map((label) => `${expr}: ${label}`);
-    });
-    expect(wrong).toEqual([]);
+it('alerts and dashboard group and name by labels that the metrics of the query have', () => {
+  const known = exported();
+  const wrong = [
+    ...panelQueries.map(({ expr, legendFormat }) => ({ expr, text: legendFormat })),
+    ...alerts.map(({ expr, annotations }) => ({ expr, text: annotations.summary })),
+  ].flatMap(({ expr, text }) => {
+    const has = new Set(selectors(expr).flatMap(({ name }) => known.get(name) ?? []));
+    const grouped = [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) =>
+      list.split(/,\s*/),
+    );
+    const shown = [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label = '']) => label);
+    return [...grouped, ...shown].filter((label) => !has.has(label)).map((label) => `${expr}: ${label}`);
   });
+  expect(wrong).toEqual([]);
+});
 
-  it('have a test of their own for each alert', () => {
-    const tests = read('helm/rollcall/monitoring/alerts.test.yaml');
-    expect(alerts.length).toBeGreaterThan(8);
-    expect(alerts.filter(({ alert }) => !tests.includes(`alertname: ${alert}\n`))).toEqual([]);
-  });
+it('alerts and dashboard have a test of their own for each alert', () => {
+  const tests = read('helm/rollcall/monitoring/alerts.test.yaml');
+  expect(alerts.length).toBeGreaterThan(8);
+  expect(alerts.filter(({ alert }) => !tests.includes(`alertname: ${alert}\n`))).toEqual([]);
 });
 
 describe('the runbooks', () => {

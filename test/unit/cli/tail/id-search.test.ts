@@ -1,30 +1,28 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { IdSearch, jsonLine } from '../../../../src/cli/tail.ts';
 import { compositeKey } from '../../../../src/model/keys.ts';
 
-describe('an id is found', () => {
-  it.each([
-    ['as a value', '42', { user: { sourcedId: '42' } }],
-    ['within a text', '42', { href: 'https://hub.example/users/42?x=1' }],
-    ['as a number', '42', { sourcedId: 42 }],
-    ['as the name of a field', '42', { metadata: { 42: true } }],
-    ['in a list', '42', [['41'], ['42']]],
-    ['in a row that is kept as JSON, after a line break', '42', { row: '{"comment":"see\\n42"}' }],
-    ['in a row whose letters are escaped', 'bjørn', { row: '{"sourcedId":"bj\\u00f8rn"}' }],
-    ['in a composite key', 'a|b%', compositeKey('a|b%', '2026-11-20')],
-    ['with characters that mean something in a pattern', 'a.(b', { id: 'a.(b' }],
-  ])('%s', (_where, id, value) => {
-    expect(new IdSearch(id).isIn(value)).toBe(true);
-  });
+it.each([
+  ['as a value', '42', { user: { sourcedId: '42' } }],
+  ['within a text', '42', { href: 'https://hub.example/users/42?x=1' }],
+  ['as a number', '42', { sourcedId: 42 }],
+  ['as the name of a field', '42', { metadata: { 42: true } }],
+  ['in a list', '42', [['41'], ['42']]],
+  ['in a row that is kept as JSON, after a line break', '42', { row: '{"comment":"see\\n42"}' }],
+  ['in a row whose letters are escaped', 'bjørn', { row: '{"sourcedId":"bj\\u00f8rn"}' }],
+  ['in a composite key', 'a|b%', compositeKey('a|b%', '2026-11-20')],
+  ['with characters that mean something in a pattern', 'a.(b', { id: 'a.(b' }],
+])('an id is found %s', (_where, id, value) => {
+  expect(new IdSearch(id).isIn(value)).toBe(true);
+});
 
-  it.each([
-    ['a UUID, packed', '00d3a7b2-4c1e-4f0e-9d55-0a1b2c3d4e5f', '00d3a7b24c1e4f0e9d550a1b2c3d4e5f'],
-    ['another id, as text', 'id-of-no-uuid', Buffer.from('id-of-no-uuid').toString('hex')],
-  ])('in an entry of absence-state: %s', (_what, id, hex) => {
-    const entry = Buffer.from(`10480203${hex}0a`, 'hex');
-    expect(new IdSearch(id).isInBytes(entry)).toBe(true);
-    expect(new IdSearch('11d3a7b2-4c1e-4f0e-9d55-0a1b2c3d4e5f').isInBytes(entry)).toBe(false);
-  });
+it.each([
+  ['a UUID, packed', '00d3a7b2-4c1e-4f0e-9d55-0a1b2c3d4e5f', '00d3a7b24c1e4f0e9d550a1b2c3d4e5f'],
+  ['another id, as text', 'id-of-no-uuid', Buffer.from('id-of-no-uuid').toString('hex')],
+])('an id is found in an entry of absence-state: %s', (_what, id, hex) => {
+  const entry = Buffer.from(`10480203${hex}0a`, 'hex');
+  expect(new IdSearch(id).isInBytes(entry)).toBe(true);
+  expect(new IdSearch('11d3a7b2-4c1e-4f0e-9d55-0a1b2c3d4e5f').isInBytes(entry)).toBe(false);
 });
 
 it.each([
