@@ -1,4 +1,3 @@
-import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { proveDigest } from '../core/pages/page-print.ts';
 import { parseBody, type HubAnswer } from './hub-answer.ts';
 import { HubError, LARGE_BYTES } from './hub-error.ts';
@@ -43,9 +42,17 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   if (known !== null) {
     // Every row of it has its id as before, and no two pages of that scan shared one.
     const marks = known.keys.lookup();
-    const read = () => listIn(parseBody(answer.raw.toString('utf8')), list) ?? [];
+    // Its rows are parsed only if somebody reads them.
+    const page: HubPage = {
+      known,
+      isUtf8: true,
+      ...ofAnswer,
+      get rows() {
+        return rowsIn(answer.raw, list);
+      },
+    };
     const facts = { ...common, hasList: true, rowCount: known.rows, ids: [known.lastId], marks };
-    return { page: knownPage(known, { ...ofAnswer, read }), facts, leadsOut: isOut };
+    return { page, facts, leadsOut: isOut };
   }
   // Some hubs answer 204 for an empty collection, others null in place of the list, with a total of 0.
   const named = (answer.body as Record<string, unknown> | null | undefined)?.[collection.envelope];
@@ -53,39 +60,40 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const found = isEmpty ? [] : listIn(answer.body, list);
   const rows = found ?? [];
   requireBoundedRows(rows.length, { limit, where });
-  const ids = rows.map(readableId).filter((id) => id !== null);
+  const ids = idsOf(rows);
   const haveIds = ids.length === rows.length;
   const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? JSON.stringify(row)));
   const facts = { ...common, hasList: found !== null, rowCount: rows.length, ids, marks };
-  const print = haveIds ? printOf(answer, context, ids) : undefined;
+  const print = haveIds ? printOf(answer, context, rows) : undefined;
   return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut: isOut };
 }
 
-/** A page that was recognised: its rows are parsed only if somebody reads them. */
-function knownPage(
-  known: RememberedPage,
-  { read, ...ofAnswer }: Omit<HubPage, 'rows' | 'isUtf8'> & { readonly read: () => HubPage['rows'] },
-): HubPage {
-  let rows: HubPage['rows'] | null = null;
-  return {
-    known,
-    isUtf8: true,
-    ...ofAnswer,
-    get rows() {
-      return (rows ??= read());
-    },
-  };
+type ListPlace = Parameters<typeof listIn>[1];
+
+function rowsIn(text: Buffer, list: ListPlace): readonly unknown[] {
+  return listIn(parseBody(text.toString('utf8')), list) ?? [];
+}
+
+/** The ids in the text of a page. */
+export function idsIn(text: Buffer, list: ListPlace): readonly string[] {
+  return idsOf(rowsIn(text, list));
+}
+
+function idsOf(rows: readonly unknown[]): string[] {
+  return rows.map(readableId).filter((id) => id !== null);
 }
 
 /** What the page can be recognised by. */
-function printOf(answer: HubAnswer, context: PageContext, ids: readonly string[]): HubPage['print'] {
+function printOf(answer: HubAnswer, context: PageContext, rows: readonly unknown[]): HubPage['print'] {
   const { raw, requested, bytes, isUtf8 } = answer;
-  const { collection, where, limit, cursor } = context;
+  const { limit, cursor } = context;
   // A large one is not remembered, since its text would stay in memory, and no request before its turn may ask for it.
-  if (cursor === undefined || !isUtf8 || ids.length === 0 || bytes > LARGE_BYTES) return undefined;
+  if (cursor === undefined || !isUtf8 || rows.length === 0 || bytes > LARGE_BYTES) return undefined;
   return () => {
-    const digest = proveDigest(raw, (body) => listIn(body, { envelope: collection.envelope, where }) ?? []);
-    return digest === null ? null : { cursor, address: requested.href, limit, bytes, digest, ids };
+    const digest = proveDigest(raw, rows);
+    return digest === null
+      ? null
+      : { cursor, address: requested.href, limit, bytes, digest, ids: idsOf(rows) };
   };
 }
 

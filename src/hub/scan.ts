@@ -4,7 +4,7 @@ import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { HubPage, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, brokenPaging, endlessPaging, HubError } from './hub-error.ts';
 import { LargeTurn } from './large-turn.ts';
-import { readPage, type FetchedPage } from './page.ts';
+import { idsIn, readPage, type FetchedPage } from './page.ts';
 import {
   afterPage,
   beginIn,
@@ -178,7 +178,8 @@ class Scanner {
           pages === undefined
             ? undefined
             : (text) => {
-                const page = pages.recognise(cursor, text);
+                const list = { envelope: collection.envelope, where };
+                const page = pages.recognise(cursor, text, () => idsIn(text, list));
                 return page === null || mayRepeat(page.keys, before?.marks) ? null : page;
               },
         read: (answer) =>

@@ -9,7 +9,7 @@ export interface RememberedPage extends Omit<PagePrint, 'ids'> {
 }
 
 interface Entry {
-  readonly page: RememberedPage;
+  page: RememberedPage;
   /** {@link PageMemory.version} when the page was last equal to the index. */
   confirmedAt: number;
 }
@@ -20,7 +20,7 @@ const BYTES_OF_A_ROW = 8;
 /** Cursor, address, digest, the last id and the objects that hold them: most of it all where pages are short. */
 const BYTES_OF_A_PAGE = 900;
 const MOST_CHANGES = 65_536;
-/** Full syncs after which the memory begins again, so that two keys with one fingerprint do not stay so. */
+/** Full syncs after which all keys get other fingerprints, so that two with the same one do not keep it. */
 const SYNCS_OF_A_SEED = 7;
 
 /**
@@ -60,7 +60,8 @@ export class PageMemory {
   beginFull(): number {
     this.#syncs += 1;
     if (this.#syncs > SYNCS_OF_A_SEED) {
-      this.forget();
+      for (const [cursor, { page }] of this.#pages) if (!this.isCurrent(page)) this.#drop(cursor);
+      this.#changedAt.clear();
       this.#syncs = 1;
       this.#seed = this.#newSeed();
     }
@@ -89,16 +90,27 @@ export class PageMemory {
     return this.#pages.get(cursor)?.page ?? null;
   }
 
-  /** The page that was requested with this cursor, if the hub answers the same again. */
-  recognise(cursor: string | null, text: Buffer): RememberedPage | null {
-    const page = this.#pages.get(cursor)?.page;
-    return page !== undefined && digestOf(text) === page.digest ? page : null;
+  /**
+   * The page that was requested with this cursor, if the hub answers the same again. `idsIn`: reads the ids in the text, in
+   * their order, where they need other fingerprints.
+   */
+  recognise(cursor: string | null, text: Buffer, idsIn: () => readonly string[]): RememberedPage | null {
+    const entry = this.#pages.get(cursor);
+    if (entry === undefined || digestOf(text) !== entry.page.digest) return null;
+    if (!this.#hasSeed(entry.page))
+      entry.page = { ...entry.page, keys: Fingerprints.of(idsIn(), this.#seed) };
+    return entry.page;
+  }
+
+  /** Changes are noted by fingerprints of the present seed. */
+  #hasSeed({ keys }: RememberedPage): boolean {
+    return keys.seed === (this.#seed | 0);
   }
 
   /** Whether a page still equals the index. */
   isCurrent(page: RememberedPage): boolean {
     const entry = this.#pages.get(page.cursor);
-    if (entry?.page !== page) return false;
+    if (entry?.page !== page || !this.#hasSeed(page)) return false;
     return (
       this.#changedAt.size === 0 ||
       page.keys.everyLow((low) => (this.#changedAt.get(low) ?? 0) <= entry.confirmedAt)

@@ -11,11 +11,11 @@ interface Answer {
 export function asListed(rows: readonly unknown[], cursor: string | null, { pages }: ReadOptions): Answer {
   if (pages === undefined || rows.length === 0) return { rows };
   const text = textOf(rows);
-  const known = pages.recognise(cursor, text);
+  const ids = rows.map((row) => (row as { sourcedId: string }).sourcedId);
+  const known = pages.recognise(cursor, text, () => ids);
   if (known !== null) return { rows, known };
   const print = (): ReturnType<NonNullable<HubPage['print']>> => {
-    const digest = proveDigest(text, (body) => (body as { rows: unknown[] }).rows);
-    const ids = rows.map((row) => (row as { sourcedId: string }).sourcedId);
+    const digest = proveDigest(text, (JSON.parse(text.toString()) as { rows: unknown[] }).rows);
     return digest === null
       ? null
       : {

@@ -23,8 +23,12 @@ function remember(memory: PageMemory, cursor: string | null, ids: readonly strin
   memory.remember({ cursor, address, limit: 3, bytes: 100, digest, ids });
 }
 
+function recognise(memory: PageMemory, cursor: string | null, ids: readonly string[]): RememberedPage | null {
+  return memory.recognise(cursor, textOf(ids, '2026-02-02T00:00:00.000Z'), () => ids);
+}
+
 function recognised(memory: PageMemory, cursor: string | null = null, ids = PAGE): RememberedPage {
-  const page = memory.recognise(cursor, textOf(ids, '2026-02-02T00:00:00.000Z'));
+  const page = recognise(memory, cursor, ids);
   if (page === null) throw new Error('not recognised');
   return page;
 }
@@ -34,8 +38,8 @@ test('a remembered page is recognised after a re-stamp, not with another content
   const page = recognised(memory);
   expect(page).toMatchObject({ rows: 3, lastId: 'c' });
   expect(memory.isCurrent(page)).toBe(true);
-  expect(memory.recognise(null, textOf(['a', 'b', 'd']))).toBeNull();
-  expect(memory.recognise('0', textOf(PAGE))).toBeNull();
+  expect(recognise(memory, null, ['a', 'b', 'd'])).toBeNull();
+  expect(recognise(memory, '0', PAGE)).toBeNull();
 });
 
 test('it is not current once any key of it has changed, until it is remembered again, nor after everything was forgotten', () => {
@@ -61,26 +65,43 @@ test('it is dropped by a complete full sync that did not meet it, and kept by on
   memory.noteChanged('b');
   memory.endFull(begun);
   expect(memory.isCurrent(recognised(memory))).toBe(false);
-  expect(memory.recognise('c', textOf(['d']))).toBeNull();
+  expect(recognise(memory, 'c', ['d'])).toBeNull();
 });
 
 test('the memory drops everything when more keys change than it remembers, and takes no more than its bound', () => {
   const memory = memoryWith(PAGE, { bytes: 2 * 900 + 4 * 8, changes: 2 });
   remember(memory, 'c', ['d', 'e']);
-  expect(memory.recognise('c', textOf(['d', 'e']))).toBeNull();
+  expect(recognise(memory, 'c', ['d', 'e'])).toBeNull();
   for (let times = 0; times < 5; times += 1) remember(memory, null, PAGE);
   remember(memory, 'c', ['d']);
-  expect(memory.recognise('c', textOf(['d']))).not.toBeNull();
+  expect(recognise(memory, 'c', ['d'])).not.toBeNull();
   for (const key of ['x', 'y', 'z']) memory.noteChanged(key);
-  expect(memory.recognise(null, textOf(PAGE))).toBeNull();
+  expect(recognise(memory, null, PAGE)).toBeNull();
 });
 
-test('the memory begins again with other fingerprints after some full syncs', () => {
+test('after some full syncs keys have other fingerprints, and pages with changed keys alone are forgotten', () => {
   const memory = memoryWith();
+  remember(memory, 'c', ['d']);
   const { seed } = memory;
+  const old = recognised(memory, 'c', ['d']);
+  memory.noteChanged('a');
   for (let syncs = 1; syncs < 7; syncs += 1) memory.beginFull();
-  expect([memory.seed, memory.recognise(null, textOf(PAGE)) === null]).toEqual([seed, false]);
+  expect(memory.seed).toBe(seed);
   memory.beginFull();
   expect(memory.seed).not.toBe(seed);
-  expect(memory.recognise(null, textOf(PAGE))).toBeNull();
+  expect(recognise(memory, null, PAGE)).toBeNull();
+  expect(memory.isCurrent(old)).toBe(false);
+  const now = recognised(memory, 'c', ['d']);
+  expect([now.keys.seed, now.keys.indexOf('d'), memory.isCurrent(now)]).toEqual([memory.seed, 0, true]);
+  memory.noteChanged('d');
+  expect(memory.isCurrent(now)).toBe(false);
+});
+
+test('a change between new fingerprints and the reading of a page takes the page out', () => {
+  const memory = memoryWith();
+  const before = recognised(memory);
+  for (let syncs = 1; syncs <= 7; syncs += 1) memory.beginFull();
+  memory.noteChanged('b');
+  expect(memory.isCurrent(before)).toBe(false);
+  expect(memory.isCurrent(recognised(memory))).toBe(false);
 });

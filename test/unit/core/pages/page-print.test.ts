@@ -39,20 +39,23 @@ function stamped(page: readonly (readonly [Row, string])[], later?: readonly str
   return page.map(([content, stamp], at) => ({ ...content, dateLastModified: later?.[at] ?? stamp }));
 }
 
-function rowsIn(body: unknown): readonly Row[] {
-  return (body as { users: Row[] }).users;
+function rowsIn(text: Buffer): readonly Row[] {
+  return (JSON.parse(text.toString().replace('\uFEFF', '')) as { users: Row[] }).users;
 }
 
 function content(text: Buffer): Row[] {
-  const rows = rowsIn(JSON.parse(text.toString()));
-  return rows.map((row) => Object.assign(row, { dateLastModified: null }));
+  return rowsIn(text).map((row) => Object.assign(row, { dateLastModified: null }));
+}
+
+function provenDigest(text: Buffer): string | null {
+  return proveDigest(text, rowsIn(text));
 }
 
 test('a proven digest is the same after a re-stamp, and every text with it has the same rows but for their stamps', () => {
   fc.assert(
     fc.property(pages, stamps, spacings, changes, (page, later, space, change) => {
       const text = textOf(stamped(page), space);
-      const proven = proveDigest(text, rowsIn);
+      const proven = provenDigest(text);
       if (proven === null) return;
       const again = page.map(() => later);
       expect(digestOf(textOf(stamped(page, again), space))).toBe(proven);
@@ -81,7 +84,7 @@ test.each([
   ['one whose capital is escaped', `{"users":[{"date\\u004castModified":"","x":{${time}}}]}`],
   ['a row as long as a record may be', `{"users":[{"x":"${'a'.repeat(100_001)}",${time}}]}`],
 ])('no digest is proven of a page with %s', (_, text) => {
-  expect(proveDigest(Buffer.from(text), rowsIn)).toBeNull();
+  expect(provenDigest(Buffer.from(text))).toBeNull();
 });
 
 test('a digest is proven of an ordinary page, with any spaces and with a byte order mark', () => {
@@ -89,5 +92,5 @@ test('a digest is proven of an ordinary page, with any spaces and with a byte or
   const rows = [shortest, longest].map((dateLastModified, x) => ({ sourcedId: 'a', dateLastModified, x }));
   const texts = [undefined, 1, '\t'].map((space) => textOf(rows, space));
   for (const text of [...texts, Buffer.concat([Buffer.from('\uFEFF'), textOf(rows)])])
-    expect(proveDigest(text, rowsIn)).not.toBeNull();
+    expect(provenDigest(text)).not.toBeNull();
 });
