@@ -21,7 +21,7 @@ const SAMPLE_EVERY_MICROS = 250;
 const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
   [/\/src\/(hub\/hub-answer|core\/lossless-json)\.ts$/, 'json'],
   [
-    /\/src\/core\/(row-reader|field-readers|timestamps|content-hash|json-text|raw-json|mapping|unreadable-row)\.ts$/,
+    /\/src\/core\/(row-reader|field-readers|timestamps|avro-writer|content-hash|json-text|raw-json|mapping|unreadable-row)\.ts$/,
     'read+hash',
   ],
   [/\/src\/((core\/)?absences\/|core\/absence-change\.ts)/, 'chains'],

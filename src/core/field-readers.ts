@@ -1,10 +1,6 @@
-import {
-  isDefinition,
-  type AvroDefinition,
-  type AvroField,
-  type AvroRecord,
-  type AvroSchema,
-} from '../model/avro-schema.ts';
+import type { AvroField, AvroRecord } from '../model/avro-schema.ts';
+import { SCALAR_BYTES_AT_MOST } from './avro-writer.ts';
+import { compileFields, type CompiledField } from './compile-schema.ts';
 import { isJsonObject } from './raw-json.ts';
 import { parseDate, parseTimestamp } from './timestamps.ts';
 
@@ -22,64 +18,33 @@ export interface ReadNotes {
   bytesAtMost: number;
 }
 
-/** A long takes up to ten bytes, the branch of a union one more. */
-export const SCALAR_BYTES_AT_MOST = 11;
-
-/** Types defined so far, by name: Avro defines a type at its first use and refers to it by name afterwards. */
-type Definitions = Map<string, FieldReader>;
-
 /** Name and reader of each field of a row's schema, in its order. */
 export function compileFieldReaders(schema: AvroRecord, notes: ReadNotes): Map<string, FieldReader> {
-  const definitions: Definitions = new Map();
   const typed = schema.fields.filter((field) => field.name !== 'additionalFields');
-  return new Map(typed.map((field) => [field.name, compile(field.type, { definitions, notes })]));
+  const fields = compileFields<FieldReader>(typed, {
+    scalar: (type) => scalarReader(type, notes),
+    nullable: (read) => read,
+    array: (readItem) => arrayReader(readItem, notes),
+    record: (members) => recordReader(members, notes),
+  });
+  return new Map(fields.map(({ name, compiled }) => [name, compiled]));
 }
 
-interface Compiling {
-  readonly definitions: Definitions;
-  readonly notes: ReadNotes;
-}
-
-function compile(schema: AvroSchema, compiling: Compiling): FieldReader {
-  if (typeof schema === 'string') return compileNamed(schema, compiling);
-  if (isDefinition(schema)) return compileDefinition(schema, compiling);
-  const [first, second] = schema;
-  if (schema.length !== 2 || first !== 'null' || second === undefined) {
-    throw new Error(
-      `a row schema has the union ${JSON.stringify(schema)}, but only ["null", T] is supported`,
-    );
-  }
-  return compile(second, compiling);
-}
-
-function compileNamed(name: string, { definitions, notes }: Compiling): FieldReader {
-  switch (name) {
+function scalarReader(type: string, notes: ReadNotes): FieldReader | undefined {
+  switch (type) {
     case 'string':
       return (raw) => readString(raw, notes);
     case 'double':
       return readDouble;
     case 'boolean':
       return readBoolean;
-    default: {
-      const found = definitions.get(name);
-      if (found === undefined) throw new Error(`a row schema cannot hold the type ${name}`);
-      return found;
-    }
+    case 'timestamp-millis':
+      return (raw) => readTimestamp(raw, notes);
+    case 'date':
+      return readDate;
+    default:
+      return undefined;
   }
-}
-
-function compileDefinition(schema: AvroDefinition, compiling: Compiling): FieldReader {
-  if (schema.logicalType === 'timestamp-millis') return (raw) => readTimestamp(raw, compiling.notes);
-  if (schema.logicalType === 'date') return readDate;
-  if (schema.type === 'array' && schema.items !== undefined) {
-    return arrayReader(compile(schema.items, compiling), compiling.notes);
-  }
-  if (schema.type === 'record' && schema.name !== undefined) {
-    const reader = recordReader(schema.fields ?? [], compiling);
-    compiling.definitions.set(schema.name, reader);
-    return reader;
-  }
-  return compile(schema.type, compiling);
 }
 
 function readString(raw: unknown, notes: ReadNotes): unknown {
@@ -136,9 +101,8 @@ function arrayReader(readItem: FieldReader, notes: ReadNotes): FieldReader {
 }
 
 /** Members that are unknown or do not fit set `lossy`; only a missing required one makes the record a misfit. */
-function recordReader(fields: readonly AvroField[], compiling: Compiling): FieldReader {
-  const { notes } = compiling;
-  const members = new Map(fields.map((field) => [field.name, compile(field.type, compiling)]));
+function recordReader(fields: readonly CompiledField<FieldReader>[], notes: ReadNotes): FieldReader {
+  const members = new Map(fields.map(({ name, compiled }) => [name, compiled]));
   const required = fields.filter((field) => field.default === undefined).map((field) => field.name);
   const template = emptyRecord(fields);
   return (raw) => {

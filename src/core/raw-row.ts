@@ -1,4 +1,5 @@
-import { isDefinition, type AvroRecord, type AvroSchema } from '../model/avro-schema.ts';
+import type { AvroRecord } from '../model/avro-schema.ts';
+import { compileFields, type CompiledField } from './compile-schema.ts';
 import { parseLossless } from './lossless-json.ts';
 
 /**
@@ -11,10 +12,13 @@ type ToRaw = (typed: unknown) => unknown;
 
 /** Compiles {@link RawRow} for values of a row schema. */
 export function createRawRow(schema: AvroRecord): RawRow {
-  const definitions = new Map<string, ToRaw>();
-  const fields = schema.fields
-    .filter(({ name }) => name !== 'additionalFields')
-    .map(({ name, type }) => [name, compile(type, definitions)] as const);
+  const typed = schema.fields.filter(({ name }) => name !== 'additionalFields');
+  const fields = compileFields<ToRaw>(typed, {
+    scalar: scalarToRaw,
+    nullable: (toRaw) => toRaw,
+    array: (toRaw) => (items) => (items as readonly unknown[]).map(toRaw),
+    record: (members) => (record) => rawObject(members, record as Readonly<Record<string, unknown>>),
+  });
   return (value) => {
     const source = value as Readonly<Record<string, unknown>>;
     const row = rawObject(fields, source);
@@ -25,39 +29,22 @@ export function createRawRow(schema: AvroRecord): RawRow {
 }
 
 function rawObject(
-  fields: readonly (readonly [string, ToRaw])[],
+  fields: readonly CompiledField<ToRaw>[],
   source: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   // Without a prototype, `__proto__` is an ordinary key.
   const row = Object.create(null) as Record<string, unknown>;
-  for (const [name, toRaw] of fields) {
+  for (const { name, compiled: toRaw } of fields) {
     const typed = source[name] ?? null;
     if (typed !== null) row[name] = toRaw(typed);
   }
   return row;
 }
 
-function compile(schema: AvroSchema, definitions: Map<string, ToRaw>): ToRaw {
-  if (typeof schema === 'string') return definitions.get(schema) ?? unchanged;
-  if (!isDefinition(schema)) return compile(schema[1] ?? 'null', definitions);
-  if (schema.logicalType === 'timestamp-millis') return (ms) => new Date(Number(ms)).toISOString();
-  if (schema.logicalType === 'date')
-    return (days) => new Date(Number(days) * DAY_MS).toISOString().slice(0, 10);
-  if (schema.type === 'array' && schema.items !== undefined) {
-    const item = compile(schema.items, definitions);
-    return (items) => (items as readonly unknown[]).map(item);
-  }
-  if (schema.type === 'record') {
-    const fields = (schema.fields ?? []).map(({ name, type }) => [name, compile(type, definitions)] as const);
-    const toRaw: ToRaw = (record) => rawObject(fields, record as Readonly<Record<string, unknown>>);
-    if (schema.name !== undefined) definitions.set(schema.name, toRaw);
-    return toRaw;
-  }
-  return compile(schema.type, definitions);
+function scalarToRaw(type: string): ToRaw {
+  if (type === 'timestamp-millis') return (ms) => new Date(Number(ms)).toISOString();
+  if (type === 'date') return (days) => new Date(Number(days) * DAY_MS).toISOString().slice(0, 10);
+  return (typed) => typed;
 }
 
 const DAY_MS = 86_400_000;
-
-function unchanged(typed: unknown): unknown {
-  return typed;
-}

@@ -1,4 +1,5 @@
 import type { AvroRecord } from '../model/avro-schema.ts';
+import { createWriter, intoOneBuffer, SCALAR_BYTES_AT_MOST } from './avro-writer.ts';
 import { type AdditionalField, createContentHash, type RowMapping } from './content-hash.ts';
 import {
   compileFieldReaders,
@@ -7,7 +8,6 @@ import {
   isBlank,
   MISFIT,
   type ReadNotes,
-  SCALAR_BYTES_AT_MOST,
 } from './field-readers.ts';
 import { parseLossless } from './lossless-json.ts';
 import { MAPPING_VERSION, mappingIdOf, type StrictField } from './mapping-rules.ts';
@@ -17,7 +17,6 @@ import { createRawRow } from './raw-row.ts';
 import type { DecodedRow, RowReader } from './decoded-row.ts';
 import { createRejectReader } from './unreadable-row.ts';
 import { isNoTime } from './timestamps.ts';
-import { createSlabEncoder } from './value-codec.ts';
 
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 const DEFAULT_MAX_RECORD_BYTES = 900_000;
@@ -61,10 +60,6 @@ interface Draft {
   problems: string[] | null;
 }
 
-/** Shared by all rows without additional fields. */
-const NO_ADDITIONAL_FIELDS: Readonly<Record<string, string>> = Object.freeze(
-  Object.create(null) as Record<string, string>,
-);
 const NONE: readonly AdditionalField[] = [];
 
 /**
@@ -80,12 +75,11 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const mapping = mappingOf(options);
   const notes: ReadNotes = { lossy: false, bytesAtMost: 0 };
   const fill = createFill(compileRules(options, { mapping, notes }), { pseudonymiseKey, notes });
-  const template = { ...emptyRecord(schema.fields), additionalFields: NO_ADDITIONAL_FIELDS };
+  const template = { ...emptyRecord(schema.fields), additionalFields: {} };
   const contentHash = createContentHash(schema, mapping);
   const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
   const rejectMapped = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes, isMapped: true });
-  const studentOf = options.keepsStudent === true ? createStudentReader(schema) : null;
-  const encodeIntoSlab = createSlabEncoder(schema);
+  const encodeShared = intoOneBuffer(createWriter(schema.fields));
   const rawRow = createRawRow(schema);
   const known = new Set(schema.fields.map(({ name }) => name).filter((name) => name !== 'additionalFields'));
 
@@ -100,7 +94,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     if (problems !== null || sourcedId === null) {
       return reject(row, { sourcedId, reason: (problems ?? []).join('; ') });
     }
-    if (notes.bytesAtMost > maxRecordBytes && encodeIntoSlab(value).length > maxRecordBytes) {
+    if (notes.bytesAtMost > maxRecordBytes && encodeShared(value).length > maxRecordBytes) {
       return reject(row, {
         sourcedId,
         reason: `an Avro value of more than ${maxRecordBytes} bytes fits no record`,
@@ -112,7 +106,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
       value,
       hash: contentHash(value, additional ?? NONE),
       modifiedAtMs: value['dateLastModified'] as number | null,
-      studentId: studentOf?.(row),
+      studentId: options.keepsStudent === true ? studentOf(row) : undefined,
     };
   }
 
@@ -121,21 +115,17 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     reject: (row, reason) => reject(row, { sourcedId: isJsonObject(row) ? readableId(row) : null, reason }),
     rejectValue: (value, reason) =>
       rejectMapped(rawRow(value), { sourcedId: readableId({ ...value }), reason }),
-    encode: (value) => Buffer.from(encodeIntoSlab(value)),
+    encode: (value) => Buffer.from(encodeShared(value)),
     hashOf: (value) => contentHash({ ...template, ...value }, additionalFieldsOf(value, known)),
     readAgain: (value) => read(rawRow(value)),
     mapping: mappingIdOf({ ...mapping, pseudonymiseKey }),
   };
 }
 
-/** Reads the student of a row without `drop` and `pseudonymise`: absences are told apart by the real id. */
-function createStudentReader(schema: AvroRecord): (row: Readonly<Record<string, unknown>>) => string | null {
-  const read = compileFieldReaders(schema, { lossy: false, bytesAtMost: 0 }).get('student');
-  return (row) => {
-    const raw = row['student'] ?? null;
-    const student = raw === null || read === undefined ? MISFIT : read(raw);
-    return student === MISFIT ? null : ((student as { sourcedId?: string } | null)?.sourcedId ?? null);
-  };
+/** The student of a row without `drop` and `pseudonymise`: absences are told apart by the real id. */
+function studentOf({ student }: Readonly<Record<string, unknown>>): string | null {
+  const id = isJsonObject(student) ? student['sourcedId'] : null;
+  return typeof id === 'string' && id.isWellFormed() && !isBlank(id) ? id : null;
 }
 
 /** Returns the function that types a row's fields, field by field, into a draft. */

@@ -23,10 +23,11 @@ export function absentEntryOf(value: AbsenceVersionValue): AbsentEntry | null {
 }
 
 export function encodeAbsent(entry: AbsentEntry): Buffer {
-  const head = Buffer.alloc(HEAD_BYTES);
-  head.writeIntBE(secondsOf(entry.fromMs), 0, SECONDS_BYTES);
-  head.writeIntBE(secondsOf(entry.toMs), SECONDS_BYTES, SECONDS_BYTES);
-  return Buffer.concat([head, Buffer.from(entry.studentId, 'utf8')]);
+  const bytes = Buffer.allocUnsafe(HEAD_BYTES + Buffer.byteLength(entry.studentId));
+  bytes.writeIntBE(secondsOf(entry.fromMs), 0, SECONDS_BYTES);
+  bytes.writeIntBE(secondsOf(entry.toMs), SECONDS_BYTES, SECONDS_BYTES);
+  bytes.write(entry.studentId, HEAD_BYTES);
+  return bytes;
 }
 
 export function decodeAbsent(bytes: Buffer): AbsentEntry {

@@ -20,33 +20,29 @@ export function encodeEntry(key: string, entry: AbsenceEntry): Buffer {
   const { student, members, published, isOpen, continuedBy } = entry;
   const [only] = members;
   const isLone = members.length === 1 && only !== undefined && flagsOf(only, key) === (PRESENT | FLAG.own);
-  const parts: Buffer[] = [
-    Buffer.from([
-      (student === null ? 0 : HEAD.student) |
-        (published === null ? 0 : HEAD.published) |
-        (published?.isDeleted === true ? HEAD.deleted : 0) |
-        (isLone ? HEAD.lone : 0) |
-        (isOpen ? HEAD.open : 0) |
-        (continuedBy === null ? 0 : HEAD.continued),
-    ]),
+  const bytes = [
+    (student === null ? 0 : HEAD.student) |
+      (published === null ? 0 : HEAD.published) |
+      (published?.isDeleted === true ? HEAD.deleted : 0) |
+      (isLone ? HEAD.lone : 0) |
+      (isOpen ? HEAD.open : 0) |
+      (continuedBy === null ? 0 : HEAD.continued),
   ];
-  if (student !== null) {
-    const bytes = Buffer.alloc(STUDENT_BYTES);
-    bytes.writeUInt32BE(student);
-    parts.push(bytes);
-  }
+  // Buffer.from takes the lowest eight bits of a number.
+  if (student !== null) bytes.push(student >>> 24, student >>> 16, student >>> 8, student);
   if (published !== null) {
-    parts.push(varint(published.step));
-    if (!isLone) parts.push(varint(members.findIndex(({ id }) => id === published.versionId)));
+    addVarint(bytes, published.step);
+    const position = members.findIndex(({ id }) => id === published.versionId);
+    if (!isLone) addVarint(bytes, position);
   }
-  if (continuedBy !== null) parts.push(idBytes(continuedBy));
-  if (isLone) return Buffer.concat(parts);
-  parts.push(varint(members.length));
+  if (continuedBy !== null) bytes.push(...idBytes(continuedBy));
+  if (isLone) return Buffer.from(bytes);
+  addVarint(bytes, members.length);
   for (const member of members) {
-    parts.push(Buffer.from([flagsOf(member, key)]));
-    if (member.id !== key) parts.push(idBytes(member.id));
+    bytes.push(flagsOf(member, key));
+    if (member.id !== key) bytes.push(...idBytes(member.id));
   }
-  return Buffer.concat(parts);
+  return Buffer.from(bytes);
 }
 
 function flagsOf(member: Member, key: string): number {
@@ -60,23 +56,23 @@ function flagsOf(member: Member, key: string): number {
   );
 }
 
-function idBytes(id: string): Buffer {
-  if (UUID.test(id)) return Buffer.concat([Buffer.from([0]), Buffer.from(id.replaceAll('-', ''), 'hex')]);
-  const text = Buffer.from(id, 'utf8');
-  return Buffer.concat([varint(text.length + 1), text]);
+function idBytes(id: string): number[] {
+  const isUuid = UUID.test(id);
+  const content = isUuid ? Buffer.from(id.replaceAll('-', ''), 'hex') : Buffer.from(id, 'utf8');
+  const bytes: number[] = [];
+  addVarint(bytes, isUuid ? 0 : content.length + 1);
+  return bytes.concat(...content);
 }
 
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
+function addVarint(bytes: number[], value: number): void {
   let rest = value;
   for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
   bytes.push(rest);
-  return Buffer.from(bytes);
 }
 
 /** A pointer to an absence. */
 export function encodePointer(absenceId: string): Buffer {
-  return idBytes(absenceId);
+  return Buffer.from(idBytes(absenceId));
 }
 
 /** Throws `RangeError` for bytes that are no pointer. */

@@ -2,7 +2,7 @@ import type { AbsenceStep } from './absence-entry.ts';
 import type { AbsenceVersionValue } from './absence-version.ts';
 import type { AbsenceOperation } from '../cloud-events.ts';
 import type { AvroField, AvroRecord } from '../../model/avro-schema.ts';
-import { createSlabEncoder } from '../value-codec.ts';
+import { createWriter, intoOneBuffer, writeBytes } from '../avro-writer.ts';
 
 /** Value of a record in `absence-changes` (avro/absence-changes.avsc). */
 export interface AbsenceChangeValue {
@@ -42,21 +42,21 @@ export function createEventEncoder(schema: AvroRecord): EncodeEvent {
   const [version, previous] = schema.fields.slice(at, at + 2);
   if (version === undefined || !isNullOr(version, previous))
     throw new Error('the schema of absence-changes does not hold two versions, one after the other');
-  const head = createSlabEncoder(partOf(schema, schema.fields.slice(0, at)));
-  const tail = createSlabEncoder(partOf(schema, schema.fields.slice(at + 2)));
-  return (facts, version, previousVersion) => {
-    const middle = previousVersion === null ? [NO_VERSION] : [A_VERSION, previousVersion];
-    return Buffer.concat([head(facts), version, ...middle, tail(facts)]);
-  };
+  // Avro writes a record as its fields, one after another, so a part of them is a record too.
+  const writeHead = createWriter(schema.fields.slice(0, at));
+  const writeTail = createWriter(schema.fields.slice(at + 2));
+  const eventOf = intoOneBuffer<Parameters<EncodeEvent>>(([facts, version, previousVersion], output) => {
+    writeHead(facts, output);
+    writeBytes(version, output);
+    writeBytes(previousVersion === null ? NO_VERSION : A_VERSION, output);
+    if (previousVersion !== null) writeBytes(previousVersion, output);
+    writeTail(facts, output);
+  });
+  return (...parts) => Buffer.from(eventOf(parts));
 }
 
 function isNullOr(version: AvroField, previous: AvroField | undefined): boolean {
   if (previous?.name !== 'previousVersion' || !Array.isArray(previous.type)) return false;
   const [none, name] = previous.type as readonly unknown[];
   return none === 'null' && name === (version.type as { name?: string }).name;
-}
-
-/** Avro writes a record as its fields, one after another, so a part of them is a record too. */
-function partOf(schema: AvroRecord, fields: readonly AvroField[]): AvroRecord {
-  return { type: 'record', name: schema.name, fields };
 }
