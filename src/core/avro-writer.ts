@@ -1,5 +1,6 @@
 import type { AvroField } from '../model/avro-schema.ts';
 import { compileFields, type CompiledField } from './compile-schema.ts';
+import { writeText } from './prefixed-text.ts';
 
 /** Bytes written so far; the buffer grows. */
 export interface Output {
@@ -67,7 +68,7 @@ function recordWriter(fields: readonly CompiledField<AvroWriter>[], without: Nam
 function scalarWriter(type: string): AvroWriter | undefined {
   switch (type) {
     case 'string':
-      return (value, output) => writeText(value as string, output);
+      return (value, output) => writeString(value as string, output);
     case 'double':
       return writeDouble;
     case 'boolean':
@@ -118,34 +119,10 @@ export function writeLong(value: number, output: Output): void {
   bytes[output.end++] = rest;
 }
 
-/** The length of a text with at least so many units, and fewer than the next number, takes two bytes. */
-const MIDDLE_UNITS = 64;
-const LONG_UNITS = 2_700;
-
-/** Writes an Avro string. Short ASCII texts, nearly all of them, are written byte by byte: a call into Node costs more. */
-export function writeText(text: string, output: Output): void {
-  const { length } = text;
-  reserve(output, length * 3 + SCALAR_BYTES_AT_MOST);
-  const { bytes } = output;
-  if (length < MIDDLE_UNITS) {
-    let at = output.end;
-    bytes[at++] = length * 2;
-    let index = 0;
-    for (; index < length; index++) {
-      const code = text.charCodeAt(index);
-      if (code > 127) break;
-      bytes[at++] = code;
-    }
-    if (index === length) {
-      output.end = at;
-      return;
-    }
-  }
-  const isMiddle = length >= MIDDLE_UNITS && length < LONG_UNITS;
-  const size = isMiddle ? bytes.write(text, output.end + 2) : Buffer.byteLength(text);
-  writeLong(size, output);
-  if (!isMiddle) bytes.write(text, output.end);
-  output.end += size;
+/** Writes an Avro string. */
+export function writeString(text: string, output: Output): void {
+  reserve(output, text.length * 3 + SCALAR_BYTES_AT_MOST);
+  output.end = writeText(output.bytes, output.end, text);
 }
 
 /** Writes bytes as they are. */
@@ -185,8 +162,8 @@ function writeTexts(value: unknown, output: Output): void {
   const texts = Object.entries((value ?? {}) as Readonly<Record<string, string>>);
   if (texts.length > 0) writeLong(texts.length, output);
   for (const [name, text] of texts) {
-    writeText(name, output);
-    writeText(text, output);
+    writeString(name, output);
+    writeString(text, output);
   }
   writeNull(null, output);
 }

@@ -1,6 +1,13 @@
 import { hash as digest } from 'node:crypto';
 import type { AvroRecord } from '../model/avro-schema.ts';
-import { createWriter, intoOneBuffer, writeBytes, writeLong, writeText, type Output } from './avro-writer.ts';
+import {
+  createWriter,
+  intoOneBuffer,
+  writeBytes,
+  writeLong,
+  writeString,
+  type Output,
+} from './avro-writer.ts';
 import { canonicalText } from './json-text.ts';
 import { SET_FIELDS } from './mapping-rules.ts';
 
@@ -79,8 +86,8 @@ function writeAdditional(
   if (content.length > 0) {
     writeLong(content.length, output);
     for (const { name, raw, known } of content.toSorted(byName)) {
-      writeText(name, output);
-      writeText(canonicalText(raw, { name, sets: known ? SET_FIELDS : null }), output);
+      writeString(name, output);
+      writeString(canonicalText(raw, { name, sets: known ? SET_FIELDS : null }), output);
     }
   }
   writeLong(0, output);

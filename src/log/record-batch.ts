@@ -1,3 +1,4 @@
+import { writeText, writeVarint } from '../core/prefixed-text.ts';
 import { FRAME_BYTES, writeFrameHead } from './framing.ts';
 
 /** Position of each field of a batch's header, in bytes (KIP-98; Kafka's DefaultRecordBatch, magic 2). */
@@ -83,7 +84,7 @@ export class RecordBatch {
     this.#bytes[at] = 0;
     this.#bytes[at + 1] = 0;
     at = writeVarint(this.#bytes, at + 2, this.#count);
-    at = writeString(this.#bytes, at, key);
+    at = writeText(this.#bytes, at, key);
     if (body === null) {
       at = writeVarint(this.#bytes, at, -1);
     } else {
@@ -133,8 +134,8 @@ export class RecordBatch {
     for (const name in headers) {
       const value = headers[name];
       if (value === undefined) continue;
-      at = writeString(this.#bytes, at, name);
-      at = writeString(this.#bytes, at, value);
+      at = writeText(this.#bytes, at, name);
+      at = writeText(this.#bytes, at, value);
     }
     return at;
   }
@@ -172,44 +173,9 @@ function maxStringBytes(text: string): number {
   return MAX_VARINT_BYTES + text.length * UTF8_BYTES_PER_UNIT;
 }
 
-/** Kafka's varint: zigzag, then seven bits a byte, lowest first. Returns the position after it. */
-function writeVarint(bytes: Buffer, start: number, value: number): number {
-  let rest = ((value << 1) ^ (value >> 31)) >>> 0;
-  let at = start;
-  while (rest > 0x7f) {
-    bytes[at] = (rest & 0x7f) | 0x80;
-    at += 1;
-    rest >>>= 7;
-  }
-  bytes[at] = rest;
-  return at + 1;
-}
-
 function varintBytes(value: number): number {
   const zigzag = ((value << 1) ^ (value >> 31)) >>> 0;
   return zigzag === 0 ? 1 : Math.ceil((32 - Math.clz32(zigzag)) / 7);
-}
-
-/** Longer texts are cheaper in native code. */
-const SHORT_UNITS = 48;
-
-/** Writes a text with its length before it. Returns the position after it. */
-function writeString(bytes: Buffer, start: number, text: string): number {
-  const { length } = text;
-  if (length <= SHORT_UNITS) {
-    // such a length takes one byte or two, and ASCII has a byte for each unit
-    let at = writeVarint(bytes, start, length);
-    let unit = 0;
-    for (; unit < length; unit += 1) {
-      const code = text.charCodeAt(unit);
-      if (code > 0x7f) break;
-      bytes[at] = code;
-      at += 1;
-    }
-    if (unit === length) return at;
-  }
-  const at = writeVarint(bytes, start, Buffer.byteLength(text));
-  return at + bytes.write(text, at);
 }
 
 const TABLE_SIZE = 256;
