@@ -25,7 +25,7 @@ async function contract({ output, loadConfig, flags }: Verb<Scope>): Promise<voi
   const topics = chooseTenants(config, flags.tenant)
     .flatMap((tenant) => topicsOf(config, tenant))
     .flatMap((topic) => {
-      const schema = schemas.get(topic.suffix)?.schema;
+      const schema = schemas.get(topic.suffix);
       // One topic is internal, and its values are no Avro.
       return schema === undefined ? [] : [{ ...topic, settings: topicSettings(topic.suffix), schema }];
     });

@@ -12,9 +12,12 @@ export interface ValueCodec<Value> {
 
 /** A codec for Rollcall's own values (such as `progress` and `rejects`), and for decoding any published value. */
 export function createValueCodec<Value extends object>(schema: AvroSchema): ValueCodec<Value> {
-  const type = avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never' });
+  let compiled: avro.Type | undefined;
+  // At the first use, since a start needs few schemas and to compile one takes milliseconds.
+  const type = (): avro.Type =>
+    (compiled ??= avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never' }));
   return {
-    toBuffer: (value) => type.toBuffer(value),
-    fromBuffer: (body) => type.fromBuffer(body) as Value,
+    toBuffer: (value) => type().toBuffer(value),
+    fromBuffer: (body) => type().fromBuffer(body) as Value,
   };
 }

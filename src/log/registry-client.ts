@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { Schema, Type } from 'avsc';
 import type * as Library from '@kafkajs/confluent-schema-registry';
 import { NOT_FOUND, isReadOnly, isSuccess } from './registry-http.ts';
 import type { RegistryAnswer, RegistryHttp, RegistryRequest } from './registry-http.ts';
@@ -35,6 +36,7 @@ export function knownLevel(level: unknown): string {
   return Object.hasOwn(COMPATIBILITY, name) ? name : 'unknown';
 }
 
+type Types = ReadonlyMap<string, Type>;
 type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number];
 
 /** An answer other than success. The library recognises a subject without a level by `status`. */
@@ -54,9 +56,9 @@ export class RefusedRequest extends Error {
 /**
  * Creates the library's client and sends its requests through `http`. The library's own requests never end when an
  * answer is cut off, report a broken connection as HTTP 400, and end the process when an error's body is `null`
- * (ADR 16).
+ * (ADR 16). `known`: types by the text of their schema, which it need not compile.
  */
-export function createRegistryClient(url: string, http: RegistryHttp): Library.SchemaRegistry {
+export function createRegistryClient(url: string, http: RegistryHttp, known: Types): Library.SchemaRegistry {
   const throughHttp: Middleware = () => ({
     async response(_next, _renew, request) {
       const method = request.method().toUpperCase() as RegistryRequest['method'];
@@ -67,7 +69,10 @@ export function createRegistryClient(url: string, http: RegistryHttp): Library.S
       return { data: () => answer.body } as never;
     },
   });
-  return new SchemaRegistry({ host: url, middlewares: [throughHttp] });
+  // Only a whole schema: the parts of one also refer to each other by name.
+  const typeHook = (schema: Schema, { registry }: { registry: object }) =>
+    Object.keys(registry).length === 0 ? known.get(JSON.stringify(schema)) : undefined;
+  return new SchemaRegistry({ host: url, middlewares: [throughHttp] }, { [SchemaType.AVRO]: { typeHook } });
 }
 
 /**

@@ -40,9 +40,9 @@ export class Registry {
   readonly #client: RegistryClient;
   readonly #now: () => number;
   readonly #known = new Map<number, Promise<KnownSchema>>();
-  /** Verified ids by schema text, so that a schema that many subjects share is compared once. */
-  readonly #verified = new Map<string, number>();
   readonly #ownTypes = new Map<TopicSuffix, avro.Type>();
+  /** Types of own schemas by their text, which the registry answers with, too: to compile one takes milliseconds. */
+  readonly #compiled = new Map<string, avro.Type>();
   /** By subject; `place`: see {@link placeOf}. */
   readonly #inUse = new Map<
     string,
@@ -54,7 +54,7 @@ export class Registry {
   constructor(connection: RegistryConnection, now: () => number = Date.now) {
     this.#url = connection.url;
     this.#http = createRegistryHttp(connection);
-    this.#client = createRegistryClient(connection.url, this.#http);
+    this.#client = createRegistryClient(connection.url, this.#http, this.#compiled);
     this.#now = now;
   }
 
@@ -64,6 +64,7 @@ export class Registry {
    */
   async register(subject: string, schema: AvroRecord): Promise<number> {
     const text = JSON.stringify(schema);
+    const own = this.#typeOf(schema);
     const at = { url: this.#url, subject };
     const { id } = await this.#client
       .register({ type: SchemaType.AVRO, schema: text }, { subject, compatibility: COMPATIBILITY[LEVEL] })
@@ -71,13 +72,9 @@ export class Registry {
         throw registeringError(error, at);
       });
     if (!Number.isSafeInteger(id)) throw oddAnswer(this.#url);
-    if (this.#verified.get(text) !== id) {
-      const own = typeOf(schema);
-      // A registry that lost its schemas gives their ids again: what it said of one before that is not true any more.
-      if ((await this.#get(id)).type?.equals(own) !== true) this.#known.delete(id);
-      if ((await this.#get(id)).type?.equals(own) !== true) throw wrongId(id, at);
-      this.#verified.set(text, id);
-    }
+    // A registry that lost its schemas gives their ids again: what it said of one before that is not true any more.
+    if (!isSame((await this.#get(id)).type, own)) this.#known.delete(id);
+    if (!isSame((await this.#get(id)).type, own)) throw wrongId(id, at);
     const place = placeOf(id, `${schema.namespace}.${schema.name}`);
     this.#inUse.set(subject, { id, schema, place });
     // Another tenant may still use the id for another schema: a registry that lost its schemas gives their ids anew.
@@ -94,13 +91,12 @@ export class Registry {
     refuseUnlessOk(status, { url: this.#url, what: 'the list of subjects' });
     const used = [...new Map([...this.#inUse.values()].map((each) => [each.place, each])).values()];
     const types = await Promise.all(used.map(({ id }) => this.#typeUnder(id)));
-    const missed = used.filter(({ schema }, at) => types[at]?.equals(typeOf(schema)) !== true);
+    const missed = used.filter(({ schema }, at) => !isSame(types[at], this.#typeOf(schema)));
     const lost = new Set(missed.map(({ place }) => place));
     this.#lost = lost;
     if (lost.size === 0) return;
     // What was true of a registry that has lost schemas need not be true of it now.
     this.#known.clear();
-    this.#verified.clear();
     throw schemaLost([...this.#inUse].flatMap(([subject, { place }]) => (lost.has(place) ? [subject] : [])));
   }
 
@@ -145,9 +141,17 @@ export class Registry {
   }
 
   #ownType(topic: TopicSuffix): avro.Type {
-    const known = this.#ownTypes.get(topic) ?? typeOf(readSchemaFiles().get(topic)?.schema);
+    const known = this.#ownTypes.get(topic) ?? this.#typeOf(readSchemaFiles().get(topic));
     this.#ownTypes.set(topic, known);
     return known;
+  }
+
+  /** The Avro type of an own schema; its values are as avsc decodes them, without Rollcall's logical types. */
+  #typeOf(schema: unknown): avro.Type {
+    const text = JSON.stringify(schema);
+    const type = this.#compiled.get(text) ?? avro.Type.forSchema(schema as avro.Schema);
+    this.#compiled.set(text, type);
+    return type;
   }
 
   /** Asks the registry for the schema under an id. */
@@ -164,7 +168,7 @@ export class Registry {
 
   async #ask(id: number): Promise<KnownSchema> {
     // A client caches schemas without end, so each lookup uses a new one.
-    const client = createRegistryClient(this.#url, this.#http);
+    const client = createRegistryClient(this.#url, this.#http, this.#compiled);
     const schema = await client.getSchema(id).catch((error: unknown) => {
       const status = error instanceof RefusedRequest ? error.status : null;
       // Any other error of the library means that the answer is no schema.
@@ -181,9 +185,9 @@ function placeOf(id: number, name: string | undefined): string {
   return `${id} ${name}`;
 }
 
-/** The Avro type of a schema; its values are as avsc decodes them, without Rollcall's logical types. */
-function typeOf(schema: unknown): avro.Type {
-  return avro.Type.forSchema(schema as avro.Schema);
+/** avsc itself compares digests, which it makes of both first. */
+function isSame(type: avro.Type | null | undefined, own: avro.Type): boolean {
+  return type === own || type?.equals(own) === true;
 }
 
 /** Decodes with the first type that fits all bytes; returns undefined when none does. */

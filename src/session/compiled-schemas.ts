@@ -64,7 +64,7 @@ function createCodecs(files: SchemaFiles) {
 }
 
 function schemaOf(files: SchemaFiles, suffix: TopicSuffix) {
-  const file = files.get(suffix);
-  if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
-  return file.schema;
+  const schema = files.get(suffix);
+  if (schema === undefined) throw new Error(`there is no schema of ${suffix}`);
+  return schema;
 }

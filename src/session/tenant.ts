@@ -230,10 +230,10 @@ async function registerSchemas(options: {
   const work = async (): Promise<void> => {
     for (const { name, suffix } of missing) {
       if (hasFailed) return;
-      const file = schemas.get(suffix);
-      if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
+      const schema = schemas.get(suffix);
+      if (schema === undefined) throw new Error(`there is no schema of ${suffix}`);
       try {
-        ids.set(suffix, await registry.register(`${name}-value`, file.schema));
+        ids.set(suffix, await registry.register(`${name}-value`, schema));
       } catch (error) {
         hasFailed = true;
         throw error;

@@ -78,7 +78,7 @@ export async function* checkRegistry(
     const subject = `schemas of ${tenant}`;
     const found = await Promise.all(
       topics.map(({ name, suffix }) =>
-        inspection.subject(`${name}-value`, schemas.get(suffix)?.schema ?? {}, signal),
+        inspection.subject(`${name}-value`, schemas.get(suffix) ?? {}, signal),
       ),
     );
     const wrong = found.flatMap(({ problems }) => problems.map((error) => failureOf(subject, error)));

@@ -113,7 +113,7 @@ it('a registry that lost its schemas gets them again, and what status says makes
 
   // The id under which users stand becomes that of the schema of absence-summaries.
   const idOfUsers = (await rawRecords(tenant.topic('users'))).at(-1)?.value?.readInt32BE(1) ?? 0;
-  const { schema: summary } = readSchemaFiles().get('absence-summaries') ?? {};
+  const summary = readSchemaFiles().get('absence-summaries');
   const more = Array.from({ length: 30 }, (_, at) => otherSchema(`Later${at}`));
   await loseSchemas(idOfUsers - 1, { schema: JSON.stringify(summary) }, ...more);
   expect((await rollcall(config, 'pull')).code).toBe(0);

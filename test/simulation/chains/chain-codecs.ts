@@ -10,9 +10,9 @@ const FRAME_BYTES = 5;
 const schemas = readSchemaFiles();
 
 function schemaOf(topic: TopicSuffix) {
-  const file = schemas.get(topic);
-  if (file === undefined) throw new Error(`there is no schema of ${topic}`);
-  return file.schema;
+  const schema = schemas.get(topic);
+  if (schema === undefined) throw new Error(`there is no schema of ${topic}`);
+  return schema;
 }
 
 /** The real ones of avro/. */

@@ -16,7 +16,7 @@ import { loaded } from '../telemetry/support/board-of.ts';
 
 const FULL = loaded('schedules', 60_000);
 const NONE: Progress = { ...FULL, watermarkMs: null, lastCompleteFull: null };
-const avro = createValueCodec<ProgressValue>(readSchemaFiles().get('progress')?.schema ?? 'null');
+const avro = createValueCodec<ProgressValue>(readSchemaFiles().get('progress') ?? 'null');
 
 const headersOf = (progress: Progress) =>
   progressHeaders({ tenantId: 'north', progress, body: Buffer.alloc(0), schemaId: 1 });

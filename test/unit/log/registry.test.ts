@@ -235,6 +235,15 @@ it('a record that neither its id nor its topic can decode is refused without its
   expect(failure).not.toContain('Kari');
 });
 
+it('a record can be decoded if its schema is unknown here and holds a known one', async () => {
+  const { registry, register, trouble } = await startRegistry();
+  await register('absence-versions', schemaOf('absence-versions'));
+  const changes = schemaOf('absence-changes');
+  const fields = [...changes.fields, { name: 'later', type: ['null', 'string'], default: null }];
+  trouble.underIds.set(7, JSON.stringify({ ...changes, fields }));
+  expect(await registry.knows(7, 'absence-changes')).toBe(true);
+});
+
 it('a record whose schema did not fit is decoded with another one that is requested later', async () => {
   const { registry, clock, trouble } = await startRegistry();
   trouble.underIds.set(7, JSON.stringify(ORGS));

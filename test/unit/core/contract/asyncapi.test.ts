@@ -6,7 +6,7 @@ import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
 import { topicSettings } from '../../../../src/log/topic-settings.ts';
 
 const tenantId = 'north';
-const TOPICS = [...readSchemaFiles()].map(([suffix, { schema }], at) => ({
+const TOPICS = [...readSchemaFiles()].map(([suffix, schema], at) => ({
   name: `rollcall.${tenantId}.${suffix}`,
   tenantId,
   suffix,

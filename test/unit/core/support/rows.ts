@@ -8,9 +8,9 @@ import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
 const FILES = readSchemaFiles();
 
 export function schemaOf(suffix: TopicSuffix): AvroRecord {
-  const file = FILES.get(suffix);
-  if (file === undefined) throw new Error(`no schema for ${suffix}`);
-  return file.schema;
+  const schema = FILES.get(suffix);
+  if (schema === undefined) throw new Error(`no schema for ${suffix}`);
+  return schema;
 }
 
 export function usersReader(options: Partial<RowReaderOptions> = {}): RowReader {
