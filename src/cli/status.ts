@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { TenantConfig } from '../config.ts';
+import type { Config, TenantConfig } from '../config.ts';
 import type { CollectionStatus } from '../core/health/collection-status.ts';
 import { heardOf, isInTrouble, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
 import type { Heard, TenantStatus } from '../core/health/tenant-status.ts';
@@ -7,14 +7,14 @@ import { explainLate } from '../core/watermark.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
-import type { Assembly } from '../session/assemble.ts';
+import { openStateStore } from '../session/state-store.ts';
+import type { StateStore } from '../state/index-store.ts';
 import { monitorsOf } from '../telemetry/collection-monitor.ts';
 import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { packageVersion } from './package-version.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, readLogs } from './with-assembly.ts';
 
 /** `rollcall status`: the health of every tenant, by its owner's heartbeat, or else by the log. */
 export function command(): Command {
@@ -50,10 +50,10 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
   const { output, signal, loadConfig, flags } = verb;
   const config = loadConfig({ withoutHub: true });
   const wanted = chooseTenants(config, flags.tenant);
-  await using assembly = quietAssembly(config);
-  const heard = await hear(assembly, wanted);
+  const store = openStateStore(config);
+  const heard = await hear(store, wanted).finally(() => store.close());
   const ownerless = wanted.filter((_, at) => heard[at]?.health === undefined);
-  const logs = ownerless.length === 0 ? null : await readLogs(assembly, ownerless, signal);
+  const logs = ownerless.length === 0 ? null : await readLogsOf(config, ownerless, signal);
   const nowMs = Date.now();
   const { summary, tenants } = overviewOf(
     wanted.map(
@@ -87,7 +87,7 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
 }
 
 /** What the heartbeats of the tenants say, in their order; an empty list without Redis. */
-async function hear({ store }: Assembly, tenants: readonly TenantConfig[]): Promise<readonly Heard[]> {
+async function hear(store: StateStore, tenants: readonly TenantConfig[]): Promise<readonly Heard[]> {
   try {
     const ids = tenants.map(({ id }) => id);
     const living = await store.coordination.livingOwners(ids, ['version', 'health', 'collections', 'note']);
@@ -98,6 +98,13 @@ async function hear({ store }: Assembly, tenants: readonly TenantConfig[]): Prom
     const remedy = error instanceof RollcallError ? error.remedy : 'Check redis.url.';
     return tenants.map(() => ({ reported: [{ part: 'redis', why: describeError(error), remedy }] }));
   }
+}
+
+/** Loads the client of Kafka, which takes longer than all that a heartbeat says. */
+async function readLogsOf(config: Config, tenants: readonly TenantConfig[], signal: AbortSignal) {
+  const { quietAssembly, readLogs } = await import('./with-assembly.ts');
+  await using assembly = quietAssembly(config);
+  return await readLogs(assembly, tenants, signal);
 }
 
 function fromLog(

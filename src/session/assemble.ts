@@ -6,11 +6,9 @@ import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { createKafkaClient } from '../log/kafka-client.ts';
 import { Registry } from '../log/registry.ts';
 import type { RegistryConnection } from '../log/registry-http.ts';
-import type { StateStore } from '../state/index-store.ts';
-import { createMemoryStore } from '../state/memory-state.ts';
-import { createRedisStore } from '../state/redis-store.ts';
 import { compileSchemas } from './compiled-schemas.ts';
 import { HubHosts } from './hub-hosts.ts';
+import { openStateStore } from './state-store.ts';
 import { startTenant, type Shared, type StartedTenant } from './tenant.ts';
 
 export interface AssemblyOptions {
@@ -34,7 +32,7 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
     config,
     kafka: kafkaOf(config, options.logger),
     registry: new Registry(registryConnection(config.registry)),
-    store: storeOf(config),
+    store: openStateStore(config),
     compiled: compileSchemas(() => config.pseudonymise?.key.reveal()),
     hosts: new HubHosts(),
   };
@@ -75,17 +73,4 @@ function revealed({ ca, cert, key, rejectUnauthorized }: Exclude<Config['kafka']
 
 export function registryConnection({ url, username, password }: Config['registry']): RegistryConnection {
   return { url, username, password: password === undefined ? undefined : () => password.reveal() };
-}
-
-/** The index in Redis, or in memory where no Redis is configured. */
-function storeOf({ redis, kafka }: Config): StateStore {
-  if (redis === undefined) return createMemoryStore();
-  const { url, username, password } = redis;
-  return createRedisStore({
-    url,
-    username,
-    password: password === undefined ? undefined : () => password.reveal(),
-    // Two installations may share a Redis, and name their tenants alike.
-    keyPrefix: `${redis.keyPrefix}:${kafka.topicPrefix}`,
-  });
 }
