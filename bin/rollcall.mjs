@@ -20,7 +20,13 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     const { whenOrphaned } = await import('./when-orphaned.mjs');
     whenOrphaned(() => process.kill(process.pid, 'SIGTERM'));
   }
-  await import(isCheckout ? '../src/main.ts' : '../dist/main.js');
+  if (isCheckout) {
+    await import('../src/main.ts');
+  } else {
+    const { nameSourcesInStacks } = await import('./stack-traces.mjs');
+    nameSourcesInStacks();
+    await import('../dist/main.js');
+  }
 } else if (isCheckout) {
   await runUnderNewerNode();
 } else {
@@ -43,10 +49,16 @@ async function runUnderNewerNode() {
   process.exitCode = code === 128 + SIGTERM || code === 128 + SIGINT ? earlyExitCode(argv) : code;
 }
 
-/** To compile some 400 modules, after stripping types in a checkout, is more than half of a start; Node keeps the result for the next one. */
+/** To compile the modules, after stripping types in a checkout, is more than half of a start; Node keeps the result for the next one. */
 async function keepCompiledModules() {
-  const { enableCompileCache } = await import('node:module');
+  const { constants, enableCompileCache } = await import('node:module');
+  const path = await import('node:path');
   const { fileURLToPath } = await import('node:url');
   // in a folder that cannot be written, such as an image's, Node only reads
-  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled-modules', import.meta.url)));
+  const beside = fileURLToPath(new URL('../node_modules/.cache/compiled-modules', import.meta.url));
+  const { status } = enableCompileCache(beside);
+  // The folder of an installation may belong to another user. Where nothing can be written, every start compiles.
+  const { HOME } = process.env;
+  if (status === constants.compileCacheStatus.FAILED && HOME !== undefined)
+    enableCompileCache(path.join(HOME, '.cache', 'rollcall', 'compiled-modules'));
 }

@@ -8,7 +8,6 @@ import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/w
 import { describeError, RollcallError } from '../errors.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
 import { openStateStore } from '../session/state-store.ts';
-import type { StateStore } from '../state/index-store.ts';
 import { monitorsOf } from '../telemetry/collection-monitor.ts';
 import { chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';
@@ -50,8 +49,7 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
   const { output, signal, loadConfig, flags } = verb;
   const config = loadConfig({ withoutHub: true });
   const wanted = chooseTenants(config, flags.tenant);
-  const store = openStateStore(config);
-  const heard = await hear(store, wanted).finally(() => store.close());
+  const heard = await hear(config, wanted);
   const ownerless = wanted.filter((_, at) => heard[at]?.health === undefined);
   const logs = ownerless.length === 0 ? null : await readLogsOf(config, ownerless, signal);
   const nowMs = Date.now();
@@ -87,7 +85,8 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
 }
 
 /** What the heartbeats of the tenants say, in their order; an empty list without Redis. */
-async function hear(store: StateStore, tenants: readonly TenantConfig[]): Promise<readonly Heard[]> {
+async function hear(config: Config, tenants: readonly TenantConfig[]): Promise<readonly Heard[]> {
+  const store = openStateStore(config);
   try {
     const ids = tenants.map(({ id }) => id);
     const living = await store.coordination.livingOwners(ids, ['version', 'health', 'collections', 'note']);
@@ -97,6 +96,8 @@ async function hear(store: StateStore, tenants: readonly TenantConfig[]): Promis
   } catch (error) {
     const remedy = error instanceof RollcallError ? error.remedy : 'Check redis.url.';
     return tenants.map(() => ({ reported: [{ part: 'redis', why: describeError(error), remedy }] }));
+  } finally {
+    await store.close();
   }
 }
 

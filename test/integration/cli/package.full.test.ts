@@ -29,7 +29,7 @@ it('the npm package holds what runs, built, and goes all the way with an empty h
   }[];
   const files = packed?.files.map(({ path }) => path) ?? [];
   const wanted =
-    'dist/main.js dist/main.js.map dist/telemetry/page/index.html avro/users.avsc docs/runbooks.md';
+    'dist/main.js dist/main.js.map dist/LICENSES.txt dist/telemetry/page/index.html avro/users.avsc docs/runbooks.md';
   expect(files).toEqual(expect.arrayContaining(wanted.split(' ')));
   expect(files.filter((file) => /\.ts$|^(src|test|scripts|reference-hub|helm)\//.test(file))).toEqual([]);
   const quick = ['--prefer-offline', '--no-audit', '--no-fund'];
@@ -38,7 +38,8 @@ it('the npm package holds what runs, built, and goes all the way with an empty h
   await using tenant = await startTestTenant();
   const { hub, topicPrefix } = tenant;
   const config = join(folder.path, 'rollcall.yaml');
-  const env = { PATH, HOME: home, HUB_ID: hub.clientId, HUB_SECRET: hub.clientSecret };
+  const secrets = { HUB_ID: hub.clientId, HUB_SECRET: hub.clientSecret };
+  const env = { PATH, HOME: home, ROLLCALL_DEBUG: '1', ...secrets };
   const start = (words: string) =>
     spawnProgram([join(home, 'bin/rollcall'), '--config', config, ...words.split(' ')], env);
   const rollcall = (words: string): Promise<Ended> => start(words).ended;
@@ -61,6 +62,8 @@ it('the npm package holds what runs, built, and goes all the way with an empty h
   expect(await running.stop()).toMatchObject({ code: 0 });
   // It prints commands as they work where it is installed.
   const wrong = await rollcall('tail nothing');
+  // It names the files that were bundled.
+  expect(wrong.stderr).toMatch(/ at chooseFrom \(\S+\/cli\/choose\.ts:\d+:\d+\)/);
   const help = /see rollcall (help \w+)/.exec(wrong.stderr)?.[1] ?? '';
   const told = expect.stringMatching(/^### USAGE_INVALID/) as string;
   expect([wrong.code, await rollcall(help)]).toMatchObject([2, { code: 0, stdout: told }]);
