@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { isUntrusted, systemCode } from '../errors.ts';
 import { createHttpAgent } from '../http-agent.ts';
-import { HubError, LARGE_BYTES, LargeAnswer } from './hub-error.ts';
+import { CHECK_THE_WAY, HubError, LARGE_BYTES, LargeAnswer } from './hub-error.ts';
 
 const gunzipAsync = promisify(gunzip);
 
@@ -54,45 +54,31 @@ async function readBounded(body: Dispatcher.ResponseData['body'], maxBytes: numb
 
 function tooLarge(request: HttpRequest, maxBytes: number): HubError {
   if (request.mayBeLarge !== true && maxBytes === LARGE_BYTES) return new LargeAnswer(request.where);
-  return new HubError(
-    'HUB_RESPONSE_TOO_LARGE',
-    `Cannot read ${request.where}: the answer is larger than the ${maxBytes} bytes allowed`,
-    {
-      remedy:
-        'Rollcall asks for smaller pages. If this continues, lower hub.pageSize or raise hub.maxResponseBytes.',
-    },
-  );
+  const what = `Cannot read ${request.where}: the answer is larger than the ${maxBytes} bytes allowed`;
+  const remedy =
+    'Rollcall asks for smaller pages. If this continues, lower hub.pageSize or raise hub.maxResponseBytes.';
+  return new HubError('HUB_RESPONSE_TOO_LARGE', what, { remedy });
 }
 
 async function decompress(
   raw: Buffer,
   encoding: string,
-  context: { request: HttpRequest; maxBytes: number },
+  { request, maxBytes }: { request: HttpRequest; maxBytes: number },
 ) {
-  const { request, maxBytes } = context;
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity' || raw.length === 0) return raw;
   if (name !== 'gzip' && name !== 'x-gzip') {
-    throw new HubError(
-      'HUB_BODY_INVALID',
-      `Cannot read ${request.where}: the answer is in a content encoding other than gzip`,
-      {
-        remedy: 'Rollcall asks for gzip. Have the hub, or the proxy before it, honour Accept-Encoding: gzip.',
-      },
-    );
+    const what = `Cannot read ${request.where}: the answer is in a content encoding other than gzip`;
+    const remedy =
+      'Rollcall asks for gzip. Have the hub, or the proxy before it, honour Accept-Encoding: gzip.';
+    throw new HubError('HUB_BODY_INVALID', what, { remedy });
   }
   try {
     return await gunzipAsync(raw, { maxOutputLength: maxBytes });
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(request, maxBytes);
-    throw new HubError(
-      'HUB_BODY_INVALID',
-      `Cannot read ${request.where}: its gzip data is damaged or cut off`,
-      {
-        remedy: 'If this continues, check the hub and the proxies before it.',
-        cause: error,
-      },
-    );
+    const what = `Cannot read ${request.where}: its gzip data is damaged or cut off`;
+    throw new HubError('HUB_BODY_INVALID', what, { remedy: CHECK_THE_WAY, cause: error });
   }
 }
 
@@ -133,8 +119,7 @@ function explain(code: string): readonly [what: string, remedy: string] {
   }
   if (isTls(code)) return [`TLS failed (${code})`, 'Check whether {} should begin with http:// or https://.'];
   if (code.startsWith('HPE_')) return [`the answer is not HTTP (${code})`, 'Check scheme and port of {}.'];
-  const otherwise = 'If this continues, check the hub and the proxies before it.';
-  return NETWORK_CODES[code] ?? [`the connection broke (${code})`, otherwise];
+  return NETWORK_CODES[code] ?? [`the connection broke (${code})`, CHECK_THE_WAY];
 }
 
 function isTls(code: string): boolean {
@@ -217,14 +202,11 @@ export function createHttpClient(options: {
         request.signal.throwIfAborted();
         if (error instanceof HubError) throw error;
         if (deadline.aborted) {
-          throw new HubError(
-            'HUB_TIMEOUT',
-            `Cannot read ${request.where}: no complete answer within hub.requestTimeout (${requestTimeoutMs / 1000} s)`,
-            {
-              remedy:
-                'If this continues, raise hub.requestTimeout, or ask the people who run the hub why it is slow.',
-            },
-          );
+          const what = `no complete answer within hub.requestTimeout (${requestTimeoutMs / 1000} s)`;
+          throw new HubError('HUB_TIMEOUT', `Cannot read ${request.where}: ${what}`, {
+            remedy:
+              'If this continues, raise hub.requestTimeout, or ask the people who run the hub why it is slow.',
+          });
         }
         throw networkError(error, request);
       }

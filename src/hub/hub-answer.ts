@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { RememberedPage } from '../core/pages/page-memory.ts';
-import { HubError } from './hub-error.ts';
+import { CHECK_THE_WAY, HubError } from './hub-error.ts';
 import { looksLikeHtml, type HttpResponse } from './http.ts';
 import { requireBoundedText } from './page-bounds.ts';
 import { parseHttpDate, parseRetryAfter } from './retry.ts';
@@ -59,9 +59,7 @@ export function readAnswer(
   const { where, nowMs } = options;
   const { response, tokenAgeMs, ...rest } = sent;
   const { status, body } = response;
-  if (status < 200 || status >= 300) {
-    throw errorOfAnswer(response, { where, nowMs, tokenAgeMs });
-  }
+  if (status < 200 || status >= 300) throw errorOfAnswer(response, { where, nowMs, tokenAgeMs });
   const known = options.recognise?.(body) ?? null;
   let parsed: unknown;
   if (status !== 204 && known === null) {
@@ -107,9 +105,8 @@ const LIMITED =
 /** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
 function errorOfAnswer(
   response: HttpResponse,
-  options: { where: string; nowMs: number; tokenAgeMs: number },
+  { where, nowMs, tokenAgeMs }: { where: string; nowMs: number; tokenAgeMs: number },
 ): HubError {
-  const { where, nowMs, tokenAgeMs } = options;
   const { status } = response;
   const codes = codesIn(response.body);
   const answered = `The hub answered HTTP ${status} for ${where}${codes}`;
@@ -122,16 +119,11 @@ function errorOfAnswer(
   }
   if (isRefusal) {
     const mayPass = status === 401 && tokenAgeMs < YOUNG_TOKEN_MS;
-    return new HubError(
-      'HUB_FORBIDDEN',
-      `The hub refuses a valid token for ${where} (HTTP ${status})${codes}`,
-      {
-        status,
-        remedy:
-          'Have this client granted the right to read it, check hub.scope, or leave the collection out of the configuration.',
-        ...(mayPass ? { retryable: true, retryAfterMs: YOUNG_TOKEN_PAUSE_MS } : {}),
-      },
-    );
+    const what = `The hub refuses a valid token for ${where} (HTTP ${status})${codes}`;
+    const remedy =
+      'Have this client granted the right to read it, check hub.scope, or leave the collection out of the configuration.';
+    const again = mayPass ? { retryable: true, retryAfterMs: YOUNG_TOKEN_PAUSE_MS } : {};
+    return new HubError('HUB_FORBIDDEN', what, { status, remedy, ...again });
   }
   if (status === 404 || status === 405 || status === 410) {
     return new HubError('HUB_NOT_OFFERED', `The hub does not offer ${where} (HTTP ${status})${codes}`, {
@@ -166,6 +158,6 @@ function errorOfBody(response: HttpResponse, where: string): HubError {
     status: response.status,
     remedy: isHtml
       ? 'If this continues, check hub.baseUrl: it may lead to a web page or a proxy.'
-      : 'If this continues, check the hub and the proxies before it.',
+      : CHECK_THE_WAY,
   });
 }

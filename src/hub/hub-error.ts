@@ -4,6 +4,9 @@ import { RollcallError, type ErrorCode } from '../errors.ts';
 /** A larger answer is received only in turn, one at a time in the process, until its reader is done with it (large-turn.ts). */
 export const LARGE_BYTES = 8 * 1024 * 1024;
 
+/** The remedy where the hub, or something between it and Rollcall, breaks answers. */
+export const CHECK_THE_WAY = 'If this continues, check the hub and the proxies before it.';
+
 interface HubErrorOptions {
   readonly remedy: string;
   readonly cause?: unknown;
@@ -99,14 +102,10 @@ export function asksForSmallerPages(error: HubError): SmallerPagesReason | null 
 }
 
 export function endlessPaging(where: string, pages: number): HubError {
-  return new HubError(
-    'HUB_PAGING_BROKEN',
-    `Cannot page through ${where}: it has no end after ${pages} pages`,
-    {
-      remedy:
-        "Check the hub's links to the next page. If the collection is as large as that, raise hub.pageSize.",
-    },
-  );
+  const what = `Cannot page through ${where}: it has no end after ${pages} pages`;
+  const remedy =
+    "Check the hub's links to the next page. If the collection is as large as that, raise hub.pageSize.";
+  return new HubError('HUB_PAGING_BROKEN', what, { remedy });
 }
 
 /** `cure`: what helps; `offset`: the hub offers only `limit` and `offset` for this collection. */

@@ -39,11 +39,10 @@ export function requireBoundedText(text: string, where: string): void {
 }
 
 /** Throws HUB_PAGE_TOO_LONG for a list of more than {@link MAX_ROWS_PER_PAGE} rows. */
-export function requireBoundedRows(rows: number, options: { limit: number; where: string }): void {
-  const { limit, where } = options;
-  if (rows <= MAX_ROWS_PER_PAGE) return;
-  throw tooLong(
-    where,
-    `${rows} rows for a limit of ${limit}, and Rollcall reads at most ${MAX_ROWS_PER_PAGE}`,
-  );
+export function requireBoundedRows(rows: number, { limit, where }: { limit: number; where: string }): void {
+  if (rows > MAX_ROWS_PER_PAGE)
+    throw tooLong(
+      where,
+      `${rows} rows for a limit of ${limit}, and Rollcall reads at most ${MAX_ROWS_PER_PAGE}`,
+    );
 }

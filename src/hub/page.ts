@@ -68,7 +68,8 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut: isOut };
 }
 
-type ListPlace = Parameters<typeof listIn>[1];
+/** `envelope`: the name of the list; `where` names the collection in errors. */
+type ListPlace = { readonly envelope: string; readonly where: string };
 
 function rowsIn(text: Buffer, list: ListPlace): readonly unknown[] {
   return listIn(parseBody(text.toString('utf8')), list) ?? [];
@@ -111,11 +112,7 @@ function invalid(where: string, what: string): HubError {
  * only list in it. Null when the body has no list, which proves nothing about the hub's rows (OneRoster 1.2: the
  * collection property is optional in the standard's schema). Throws HUB_BODY_INVALID when the body is no collection.
  */
-export function listIn(
-  body: unknown,
-  options: { envelope: string; where: string },
-): readonly unknown[] | null {
-  const { envelope, where } = options;
+export function listIn(body: unknown, { envelope, where }: ListPlace): readonly unknown[] | null {
   if (body === null || body === undefined) return null;
   if (Array.isArray(body)) return body as readonly unknown[];
   if (typeof body !== 'object') throw invalid(where, 'the answer is JSON but neither an object nor a list');

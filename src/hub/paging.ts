@@ -288,14 +288,11 @@ export class PagingFindings {
 export class PagingMemory {
   readonly #now: () => number;
   readonly #pageSize: number;
-  readonly #found = new Map<
-    CollectionName,
-    { readonly findings: PagingFindings; readonly sinceMs: number }
-  >();
+  readonly #found = new Map<CollectionName, { findings: PagingFindings; sinceMs: number }>();
 
-  constructor(options: { now: () => number; pageSize: number }) {
-    this.#now = options.now;
-    this.#pageSize = options.pageSize;
+  constructor({ now, pageSize }: { now: () => number; pageSize: number }) {
+    this.#now = now;
+    this.#pageSize = pageSize;
   }
 
   of(name: CollectionName): PagingFindings {

@@ -24,13 +24,11 @@ interface Page {
 }
 
 export async function readSchedule(
-  context: ScheduleContext,
-  asked: Parameters<ReadSchedule>[0],
+  { baseUrl, requests }: ScheduleContext,
+  { student, from, to, signal }: Parameters<ReadSchedule>[0],
 ): Promise<ScheduleAnswer> {
-  const { baseUrl, requests } = context;
   const collection = collectionNamed('schedules');
   const where = collectionPlace(baseUrl, collection);
-  const { student, from, to, signal } = asked;
   const lessons: unknown[] = [];
   const seen = new Set<string>();
   const query = { student: askableId(student, collection), from, to };

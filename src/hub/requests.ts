@@ -91,13 +91,11 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
    * Some hubs answer 403 to an expired token, but a missing right must not cost a new token each time, nor does the hub
    * accept every token at once: only one that it accepted before, or that is no longer young, may have expired.
    */
-  function mayBeExpired(
-    status: number,
-    token: { wasAccepted: boolean; ageMs: number; target: RequestTarget },
-  ) {
+  function mayBeExpired({ response, tokenAgeMs }: Sent, wasAccepted: boolean, target: RequestTarget) {
+    const { status } = response;
     if (status !== 401 && status !== 403) return false;
-    if (!token.wasAccepted && token.ageMs < YOUNG_TOKEN_MS) return false;
-    const fruitlessAtMs = fruitlessRenewals.get(token.target);
+    if (!wasAccepted && tokenAgeMs < YOUNG_TOKEN_MS) return false;
+    const fruitlessAtMs = fruitlessRenewals.get(target);
     return fruitlessAtMs === undefined || now() - fruitlessAtMs > FRUITLESS_RENEWAL_MS[status];
   }
 
@@ -110,7 +108,7 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
       if (status === 401 && sent.tokenAgeMs >= YOUNG_TOKEN_MS) tokens.discard(token);
       return sent;
     }
-    if (!mayBeExpired(status, { wasAccepted, ageMs: sent.tokenAgeMs, target: get.target })) return sent;
+    if (!mayBeExpired(sent, wasAccepted, get.target)) return sent;
     tokens.discard(token);
     const resent = await send(await tokens.get(get.signal), get);
     if ([401, 403].includes(resent.response.status)) fruitlessRenewals.set(get.target, now());

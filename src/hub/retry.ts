@@ -21,13 +21,7 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
  * between 0 and the back-off's pause (AWS Architecture Blog, "Exponential Backoff And Jitter"),
  * but at least the hub's `Retry-After`.
  */
-function retryDelayMs(options: {
-  policy: RetryPolicy;
-  retry: number;
-  retryAfterMs: number | null;
-  random: () => number;
-}): number {
-  const { policy, retry, retryAfterMs, random } = options;
+function retryDelayMs({ policy, random }: RetryTools, retry: number, { retryAfterMs }: HubError): number {
   const floorMs = Math.min(policy.retryAfterCapMs, retryAfterMs ?? 0);
   return Math.max(floorMs, Math.floor(random() * pauseMs(policy, retry)));
 }
@@ -83,12 +77,7 @@ export async function withRetries<T>(
         continue;
       }
       if (retry >= tools.policy.maxAttempts) throw error;
-      const delayMs = retryDelayMs({
-        policy: tools.policy,
-        retry,
-        retryAfterMs: error.retryAfterMs,
-        random: tools.random,
-      });
+      const delayMs = retryDelayMs(tools, retry, error);
       tools.onEvent({ type: 'request-retried', target, code: error.code, retry, delayMs });
       await tools.sleep(delayMs, signal);
     }

@@ -120,26 +120,12 @@ class Scanner {
     this.large.end();
   }
 
-  get #collection() {
-    return this.#read.collection.name;
-  }
-
-  #report(event: HubEvent): void {
-    this.#context.onEvent(event);
-  }
-
   #pagingToBegin(keyset: boolean): FoundPaging {
     const { paging } = this.#context;
     if (!keyset || paging !== 'auto')
       return { mode: keyset && paging !== 'auto' ? paging : 'offset', isDecided: true, why: null };
-    const { full } = this.#findings;
-    return (
-      this.#findings[this.#kind] ?? {
-        mode: full?.mode ?? 'keyset',
-        isDecided: false,
-        why: full?.why ?? null,
-      }
-    );
+    const { mode = 'keyset', why = null } = this.#findings.full ?? {};
+    return this.#findings[this.#kind] ?? { mode, isDecided: false, why };
   }
 
   #beginning(paging: FoundPaging): ScanState {
@@ -301,7 +287,8 @@ class Scanner {
     if (this.#findings[this.#kind]?.isDecided === true) return;
     this.#state = { ...this.#state, isDecided: true };
     this.#findings[this.#kind] = { mode, isDecided: true, why };
-    this.#report({ type: 'paging-decided', collection: this.#collection, paging: mode, why });
+    const { name: collection } = this.#read.collection;
+    this.#context.onEvent({ type: 'paging-decided', collection, paging: mode, why });
   }
 
   /** Counts a page and returns it for the caller. */
@@ -327,7 +314,7 @@ class Scanner {
   }
 
   #differs(how: string): void {
-    this.#report({ type: 'hub-differs', target: this.#collection, how });
+    this.#context.onEvent({ type: 'hub-differs', target: this.#read.collection.name, how });
   }
 }
 

@@ -75,16 +75,11 @@ function asTokenError(error: unknown): unknown {
   });
 }
 
-interface CachedToken {
-  readonly token: Token;
-  readonly usableUntilMs: number;
-}
-
 /** OAuth 2.0 client credentials (RFC 6749 4.4); tokens are cached until shortly before they expire. */
 export function createTokenSource(settings: TokenSettings, { http, now, onEvent }: TokenTools): TokenSource {
   const url = new URL(settings.tokenUrl);
   const where = `the token endpoint ${url.origin}${url.pathname}`;
-  let cached: CachedToken | null = null;
+  let cached: { readonly token: Token; readonly usableUntilMs: number } | null = null;
   let reason: 'first' | 'expired' | 'refused-by-hub' = 'first';
   let pending: Promise<Token> | null = null;
   /** The token that the hub has refused, until the answer to the next request for one. */
