@@ -3,14 +3,9 @@ import type { KeyedRow } from '../core/row-changes.ts';
 import type { HubPage, ScanEnd, ReadOptions } from '../hub/hub.ts';
 
 /** A page of a source, as decoded rows with keys. */
-export interface SourcePage {
+export interface SourcePage extends Pick<HubPage, 'hubTimeMs' | 'total' | 'readVersion' | 'known' | 'print'> {
+  /** Of a {@link known} page they are decoded when they are first read. */
   readonly rows: readonly KeyedRow[];
-  readonly hubTimeMs: number | null;
-  readonly total: number | null;
-  readonly readVersion: number;
-  /** See {@link HubPage.known}: the rows are then decoded when they are first read. */
-  readonly known?: HubPage['known'];
-  readonly print?: HubPage['print'];
   /** The next page waits until the reader is done with this one (see {@link LARGE_BYTES}). */
   readonly isLarge?: boolean;
   /** Keys in `rejects` of what can be read again, apart from the rows' own. */
@@ -24,16 +19,8 @@ export interface SourceEnd extends ScanEnd {
   readonly distinctRows?: number | undefined;
 }
 
-export interface OpenOptions {
-  readonly modifiedAfterMs: number | undefined;
-  readonly readVersion: () => number;
-  readonly knownRows?: ReadOptions['knownRows'];
-  /** Left out where every page is to be parsed; used by collections whose key is the `sourcedId` alone. */
-  readonly pages?: ReadOptions['pages'];
-  readonly refuseLarge?: ReadOptions['refuseLarge'];
-  readonly turn?: ReadOptions['turn'];
-  readonly signal: AbortSignal;
-}
+/** How the hub is read, but not what of it. Only collections whose key is the `sourcedId` alone use `pages`. */
+export type OpenOptions = Omit<ReadOptions, 'collection' | 'parentId'>;
 
 /** One scan of a collection. */
 export interface SourceScan {

@@ -43,6 +43,13 @@ function readingOf(scopes: ReadonlySet<string>, open: Open): Reading {
   };
 }
 
+interface RowsSource {
+  readonly hub: Hub;
+  readonly collection: Collection;
+  readonly reader: RowReader;
+  readonly parentId?: string | undefined;
+}
+
 /** A collection whose rows are records: key = `sourcedId`. */
 export function plainSource(hub: Hub, collection: Collection, reader: RowReader): Source {
   const open: Open = (_, options) => readRows({ hub, collection, reader }, options);
@@ -62,22 +69,18 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
 }
 
 /** A collection below parents: key = `<parent id>|<sourcedId>`. */
-export function nestedSource(options: {
-  hub: Hub;
-  collection: Collection;
-  reader: RowReader;
-  parentIds: readonly string[];
-}): Source {
-  const { hub, collection, reader, parentIds } = options;
+export function nestedSource(
+  rows: Omit<RowsSource, 'parentId'> & { readonly parentIds: readonly string[] },
+): Source {
+  const { parentIds, ...ofAll } = rows;
   return {
     scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
     rejectKeyOf: keyOfAll,
-    begin: () =>
-      Promise.resolve(
-        readingOf(new Set(parentIds), (parentId, scan) =>
-          unlessNotFound(readRows({ hub, collection, reader, parentId }, { ...scan, pages: undefined })),
-        ),
-      ),
+    async begin() {
+      return readingOf(new Set(parentIds), (parentId, scan) =>
+        unlessNotFound(readRows({ ...ofAll, parentId }, { ...scan, pages: undefined })),
+      );
+    },
   };
 }
 
@@ -117,10 +120,9 @@ async function* unlessNotFound(
 }
 
 async function* readRows(
-  source: { hub: Hub; collection: Collection; reader: RowReader; parentId?: string | undefined },
+  { hub, collection, reader, parentId }: RowsSource,
   options: OpenOptions,
 ): AsyncGenerator<SourcePage, ScanEnd> {
-  const { hub, collection, reader, parentId } = source;
   const pages = hub.readPages({ collection, parentId, ...options });
   try {
     for (;;) {
@@ -175,10 +177,9 @@ function keyed(decoded: DecodedRow, parentId: string | undefined): KeyedRow {
 
 /** A list of students that stays below the hub's total is not published: who is missing in it has not left the class. */
 async function* composeClass(
-  source: { hub: Hub; collection: Collection; classId: string },
+  { hub, collection, classId }: { hub: Hub; collection: Collection; classId: string },
   options: OpenOptions,
 ): AsyncGenerator<SourcePage, SourceEnd> {
-  const { hub, collection, classId } = source;
   const pages = hub.readPages({ collection, parentId: classId, ...options, pages: undefined });
   const rows: unknown[] = [];
   let readVersion = options.readVersion();
