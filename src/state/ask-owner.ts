@@ -69,20 +69,16 @@ function noOwner(tenantId: string): RollcallError {
 }
 
 function ownerEnded(tenantId: string): RollcallError {
-  return new RollcallError(
-    'OWNERSHIP_LOST',
-    `the process that owned ${tenantId} ended before it finished the request`,
-    {
-      remedy: 'Run the command again; what the process has committed stays.',
-    },
-  );
+  const what = `the process that owned ${tenantId} ended before it finished the request`;
+  return new RollcallError('OWNERSHIP_LOST', what, {
+    remedy: 'Run the command again; what the process has committed stays.',
+  });
 }
 
 function notTaken(tenantId: string, takeWithinMs: number): RollcallError {
   const seconds = Math.round(takeWithinMs / 1000);
-  return new RollcallError(
-    'OWNER_BUSY',
-    `the process that owns ${tenantId} did not take the request up within ${seconds} s`,
-    { remedy: '`rollcall status` shows what that process is doing. Run the command again when it is done.' },
-  );
+  const what = `the process that owns ${tenantId} did not take the request up within ${seconds} s`;
+  return new RollcallError('OWNER_BUSY', what, {
+    remedy: '`rollcall status` shows what that process is doing. Run the command again when it is done.',
+  });
 }

@@ -54,12 +54,15 @@ export interface IndexChange {
 
 export type IndexEntry = readonly [key: string, value: Buffer];
 
+/** Values in the order of the keys that were looked up, null for an absent key. */
+export type IndexValues = readonly (Buffer | null)[];
+
 /** Writes an index from the log. The index is unreadable until `finish`. */
 export interface IndexReplay {
   /** Takes changes in the log's order; the last change of a key wins. Throws `INDEX_DIVERGED` if the replay is void. */
   write(changes: readonly IndexChange[]): Promise<void>;
   /** Returns the replay's values so far. A void replay may return anything; its next `write` throws. */
-  lookup(area: IndexArea, keys: readonly string[]): Promise<readonly (Buffer | null)[]>;
+  lookup(area: IndexArea, keys: readonly string[]): Promise<IndexValues>;
   /** Returns the replay's entries so far, with the guarantees of {@link CollectionIndex.keys}. */
   entries(area: IndexArea): AsyncIterable<readonly IndexEntry[]>;
   finish(position: IndexPosition): Promise<void>;
@@ -75,12 +78,8 @@ export interface IndexReplay {
 export interface CollectionIndex {
   /** Returns null for an index that is empty, unknown or in an unfinished replay. */
   position(): Promise<IndexPosition | null>;
-  /** Returns values in the order of the keys, null for an absent key. At most a few thousand keys. */
-  lookup(
-    area: IndexArea,
-    keys: readonly string[],
-    expected: string | null,
-  ): Promise<readonly (Buffer | null)[]>;
+  /** At most a few thousand keys. */
+  lookup(area: IndexArea, keys: readonly string[], expected: string | null): Promise<IndexValues>;
   /** Writes at most 250,000 changes and the new position in one atomic step. `previous` null: the index must be empty. */
   apply(previous: string | null, position: IndexPosition, changes: readonly IndexChange[]): Promise<void>;
   /** Returns the number of keys. */

@@ -24,23 +24,15 @@ export async function keepHeartbeat(
     lastsMs?: number | undefined;
   },
 ): Promise<void> {
-  while (!options.signal.aborted) {
+  const { signal, sleep, factsOf, lastsMs = HEARTBEAT_LASTS_MS } = options;
+  while (!signal.aborted) {
     const ownedSinceMs = options.ownedSinceMs();
-    const info = options.factsOf?.(tenantId) ?? {};
-    await coordination
-      .announce(
-        tenantId,
-        { owner, ownedSinceMs: ownedSinceMs ?? 0, info },
-        options.lastsMs ?? HEARTBEAT_LASTS_MS,
-      )
-      .catch(() => undefined);
-    const { signal } = options;
-    for (
-      let leftMs = HEARTBEAT_EVERY_MS;
-      leftMs > 0 && !signal.aborted && options.ownedSinceMs() === ownedSinceMs;
-    ) {
+    const heartbeat = { owner, ownedSinceMs: ownedSinceMs ?? 0, info: factsOf?.(tenantId) ?? {} };
+    await coordination.announce(tenantId, heartbeat, lastsMs).catch(() => undefined);
+    let leftMs = HEARTBEAT_EVERY_MS;
+    while (leftMs > 0 && !signal.aborted && options.ownedSinceMs() === ownedSinceMs) {
       const pauseMs = ownedSinceMs === null ? LOOK_EVERY_MS : leftMs;
-      await options.sleep(pauseMs, signal).catch(() => undefined);
+      await sleep(pauseMs, signal).catch(() => undefined);
       leftMs -= pauseMs;
     }
   }

@@ -9,6 +9,7 @@ import {
   type IndexEntry,
   type IndexPosition,
   type IndexReplay,
+  type IndexValues,
 } from './index-store.ts';
 
 const ENTRIES_AT_ONCE = 1_000;
@@ -58,11 +59,7 @@ export class MemoryIndex implements CollectionIndex {
     return this.#position;
   }
 
-  async lookup(
-    area: IndexArea,
-    keys: readonly string[],
-    expected: string | null,
-  ): Promise<readonly (Buffer | null)[]> {
+  async lookup(area: IndexArea, keys: readonly string[], expected: string | null): Promise<IndexValues> {
     this.#requireAt(expected);
     return this.#valuesOf(area, keys);
   }

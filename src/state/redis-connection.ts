@@ -142,12 +142,9 @@ export class RedisConnection {
   async #attempt(): Promise<void> {
     const client = this.#client;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const closed = `the connection to Redis at ${this.address} is closed`;
     const onEnd = () =>
-      reject(
-        new RollcallError('INDEX_UNREACHABLE', `the connection to Redis at ${this.address} is closed`, {
-          remedy: 'Start Rollcall again.',
-        }),
-      );
+      reject(new RollcallError('INDEX_UNREACHABLE', closed, { remedy: 'Start Rollcall again.' }));
     const onTimeout = () => reject(this.#trouble ?? new Error('no connection in time'));
     const timer = setTimeout(onTimeout, this.#connectTimeoutMs);
     const loadingTimer = setTimeout(() => void this.#noteLoading(), this.#connectTimeoutMs / 3);

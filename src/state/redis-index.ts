@@ -1,4 +1,4 @@
-import type { ChainableCommander } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import { z } from 'zod';
 import { jsonOrNull } from '../core/json-or-null.ts';
 import { RollcallError } from '../errors.ts';
@@ -12,6 +12,7 @@ import {
   type IndexEntry,
   type IndexPosition,
   type IndexReplay,
+  type IndexValues,
 } from './index-store.ts';
 import type { RedisArgument, RedisConnection } from './redis-connection.ts';
 import { countField, type CollectionKeys } from './redis-keys.ts';
@@ -83,11 +84,7 @@ export class RedisIndex implements CollectionIndex {
     return found?.transactionId === transactionId ? found : null;
   }
 
-  async lookup(
-    area: IndexArea,
-    keys: readonly string[],
-    expected: string | null,
-  ): Promise<readonly (Buffer | null)[]> {
+  async lookup(area: IndexArea, keys: readonly string[], expected: string | null): Promise<IndexValues> {
     const key = memberOf(this.#keys.areas, area);
     const { fields, isComplete, isEmpty, rest } = await this.#read(['transactionId'], (multi) =>
       askValues(multi, key, keys),
@@ -129,12 +126,8 @@ export class RedisIndex implements CollectionIndex {
 
   async #beginReplay(from: string): Promise<IndexReplay> {
     const token = this.#newToken();
-    const fields = this.#areas.map(countField);
-    const begun = await this.#connection.script(SCRIPTS.beginReplay, this.#scriptKeys(), [
-      token,
-      from,
-      ...fields,
-    ]);
+    const args = [token, from, ...this.#areas.map(countField)];
+    const begun = await this.#connection.script(SCRIPTS.beginReplay, this.#scriptKeys(), args);
     if (begun !== 1) throw indexDiverged(this.#name);
     const guard: Guard = { field: 'replay', value: token };
     return {
@@ -146,10 +139,8 @@ export class RedisIndex implements CollectionIndex {
       },
       lookup: async (area, keys) => {
         const key = memberOf(this.#keys.areas, area);
-        const replies = await this.#connection.run((client) =>
-          askValues(client.pipeline(), key, keys).exec(),
-        );
-        return valuesIn(repliesIn(replies));
+        const ask = (client: Redis) => askValues(client.pipeline(), key, keys).exec();
+        return valuesIn(repliesIn(await this.#connection.run(ask)));
       },
       entries: (area) => this.entries(area),
       finish: async (position) => this.#write(guard, position, []),
@@ -223,8 +214,8 @@ function askValues(commands: ChainableCommander, key: string, fields: readonly s
 }
 
 /** Reads the replies to {@link askValues}. */
-function valuesIn(replies: readonly unknown[]): readonly (Buffer | null)[] {
-  const values = replies as readonly (Buffer | null)[][];
+function valuesIn(replies: readonly unknown[]): IndexValues {
+  const values = replies as readonly IndexValues[];
   return values.length === 1 ? (values[0] ?? []) : values.flat();
 }
 

@@ -31,12 +31,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       const deletions = new RedisDeletions(connection, keys);
       return {
         collection: (name) =>
-          new RedisIndex({
-            connection,
-            keys: keys.collection(name),
-            name: `${tenantId}/${name}`,
-            newToken,
-          }),
+          new RedisIndex({ connection, keys: keys.collection(name), name: `${tenantId}/${name}`, newToken }),
         deletions,
         async forget(name) {
           const { areas, position } = keys.collection(name);
