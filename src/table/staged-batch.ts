@@ -136,23 +136,20 @@ export class StagedBatch {
   /** Takes a change back; returns whether there was one. */
   withdraw(area: Change['area'], key: string): boolean {
     if (!this.#hashes[area].delete(key)) return false;
-    const topic = area === 'rows' ? this.#collection : 'rejects';
-    const recordKey = this.#recordKey(area, key);
-    const at = this.records.findLastIndex((record) => record.topic === topic && record.key === recordKey);
-    this.records.splice(at, 1);
-    this.changes.splice(
-      this.changes.findLastIndex((change) => change.area === area && change.key === key),
-      1,
-    );
+    const place = this.#placeOf(area, key);
+    const isIts = (record: OutgoingRecord) => record.topic === place.topic && record.key === place.key;
+    this.records.splice(this.records.findLastIndex(isIts), 1);
+    const at = this.changes.findLastIndex((change) => change.area === area && change.key === key);
+    this.changes.splice(at, 1);
     return true;
   }
 
   note(change: Change, { body, ...facts }: RenderedChange): void {
     const { area, key, kind } = change;
-    const topic = area === 'rows' ? this.#collection : 'rejects';
+    const place = this.#placeOf(area, key);
     const id = `${this.transactionId}-${this.#ownRecords}`;
-    const headers = changeHeaders({ ...facts, topic, id, kind });
-    this.records.push({ topic, key: this.#recordKey(area, key), body, headers });
+    const headers = changeHeaders({ ...facts, topic: place.topic, id, kind });
+    this.records.push({ ...place, body, headers });
     this.#ownRecords += 1;
     this.bytes += body?.length ?? 0;
     this.changes.push({ area, key, value: facts.hash });
@@ -169,7 +166,8 @@ export class StagedBatch {
     this.#rows.delete(key);
   }
 
-  #recordKey(area: Change['area'], key: string): string {
-    return area === 'rows' ? key : compositeKey(this.#collection, key);
+  #placeOf(area: Change['area'], key: string): Pick<OutgoingRecord, 'topic' | 'key'> {
+    const topic = this.#collection;
+    return area === 'rows' ? { topic, key } : { topic: 'rejects', key: compositeKey(topic, key) };
   }
 }

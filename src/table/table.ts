@@ -9,7 +9,13 @@ import {
 } from '../core/row-changes.ts';
 import { isOverBeforeMet, replacedBy } from '../core/deletions/over-before-met.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
-import type { CollectionIndex, IndexArea, IndexChange, IndexPosition } from '../state/index-store.ts';
+import type {
+  CollectionIndex,
+  IndexArea,
+  IndexChange,
+  IndexPosition,
+  IndexValues,
+} from '../state/index-store.ts';
 import type { HubPage } from '../hub/hub.ts';
 import { hasSeen, hasSeenAll, markAllSeen, markSeen, rowKeys, type ActiveSync } from './active-sync.ts';
 import { StagedBatch, type Derived, type RenderedChange } from './staged-batch.ts';
@@ -31,7 +37,7 @@ const SWEEP_AT_KEYS = 20_000;
 const MOST_TIMES = 2_000;
 
 /** Reads values of the index as of the last commit, in the order of the keys. */
-export type LookUp = (area: IndexArea, keys: readonly string[]) => Promise<readonly (Buffer | null)[]>;
+export type LookUp = (area: IndexArea, keys: readonly string[]) => Promise<IndexValues>;
 
 /** Ids of the versions of live absences; those among them that the hub has not shown yet. */
 export interface LiveIds {
@@ -82,11 +88,8 @@ type TableStart = Pick<WriterStart, 'indexed' | 'knownRows' | 'knownRejects'>;
 type Hashes = ReadonlyMap<string, Buffer | null>;
 
 /** Rows of one answer of the hub. */
-export interface RowPage {
+export interface RowPage extends Pick<HubPage, 'readVersion' | 'print'> {
   readonly rows: readonly KeyedRow[];
-  readonly readVersion: number;
-  /** See {@link HubPage.print}. */
-  readonly print?: HubPage['print'];
 }
 
 /** Decides whether enough of a page's rows are known. */
@@ -182,14 +185,8 @@ export class Table {
   ): Promise<PageTally> {
     const { seenBefore } = options;
     const hashes = options.hashes ?? (await this.#lookUp('rows', rowKeys(page.rows)));
-    const rejectsMatter =
-      this.known.rejects > 0 || page.rows.some(({ decoded }) => decoded.kind === 'reject');
-    const rejects = rejectsMatter
-      ? await this.#lookUp(
-          'rejects',
-          page.rows.map(({ rejectKey }) => rejectKey),
-        )
-      : null;
+    const rejectKeys = page.rows.map(({ rejectKey }) => rejectKey);
+    const rejects = await this.#lookUp('rejects', rejectKeys);
     const scanning = page.isAskedFor === true ? null : sync;
     markSeen(this.#syncs, scanning, page.rows);
     this.#memory.missing?.noteSeen(page.rows.map(({ key }) => key));
@@ -203,7 +200,7 @@ export class Table {
       publishedAt > page.readVersion && publishedAt <= before;
     const tally = findRowChanges(page.rows, {
       row: (key) => this.#hashOf('rows', key, hashes),
-      reject: (key) => (rejects === null ? null : this.#hashOf('rejects', key, rejects)),
+      reject: (key) => this.#hashOf('rejects', key, rejects),
       stale: (key) => isStaleFor(this.#publishedAt.get(key) ?? -1),
       republication: (key) => sync.republication?.rows?.(key) === true,
       seenBefore: (key) => seenBefore.has(key),
@@ -267,11 +264,10 @@ export class Table {
       else begun.add(key);
     }
     if (over.length === 0) return undefined;
-    const ids = over.flatMap(({ sourcedId, value }) => [sourcedId, replacedBy(value)]);
-    const live = await this.#memory.view?.live(
-      ids.filter((id) => id !== null),
-      this.lookUpCommitted,
-    );
+    const ids = over
+      .flatMap(({ sourcedId, value }) => [sourcedId, replacedBy(value)])
+      .filter((id) => id !== null);
+    const live = await this.#memory.view?.live(ids, this.lookUpCommitted);
     for (const id of live?.versions ?? []) begun.add(id);
     const isLive = (id: string): boolean => begun.has(id) || this.staged.hashOf('rows', id) != null;
     return (row) => live?.awaited.has(row.sourcedId) !== true && isOverBeforeMet(row, isLive);
@@ -287,15 +283,10 @@ export class Table {
 
   /** The page's rows as the index has them, and how many of its rows, or rejects, are known. */
   async lookUpPage({ rows }: RowPage): Promise<{ hashes: Hashes; known: number }> {
-    const hashes = await this.#lookUp(
-      'rows',
-      rows.flatMap(({ key }) => key ?? []),
-    );
-    const unreadable = rows.filter(({ decoded: { kind } }) => kind === 'reject');
-    const rejects = await this.#lookUp(
-      'rejects',
-      unreadable.map(({ rejectKey }) => rejectKey),
-    );
+    const keys = rows.flatMap(({ key }) => key ?? []);
+    const hashes = await this.#lookUp('rows', keys);
+    const rejectKeys = rows.flatMap(({ decoded, rejectKey }) => (decoded.kind === 'reject' ? rejectKey : []));
+    const rejects = await this.#lookUp('rejects', rejectKeys);
     const known = rows.filter(
       ({ key, rejectKey }) =>
         (key !== null && this.#hashOf('rows', key, hashes) !== null) ||
