@@ -44,6 +44,16 @@ export const DELETIONS_HEADER = 'ce_deletions';
 /** Rollcall's own attribute of `@decision|…` in `progress`: the decision, as JSON. See {@link DecisionRecord} in model/progress.ts. */
 export const DECISION_HEADER = 'ce_decision';
 
+/** Those of these that only records in `progress` have. */
+export const OWN_HEADERS_OF_PROGRESS = [
+  STATE_HEADER,
+  DELETIONS_HEADER,
+  DECISION_HEADER,
+  PARTITIONS_HEADER,
+  SCHEMAS_HEADER,
+  FIRST_LOAD_HEADER,
+] as const;
+
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 
 /** What the headers of any record are made of. */

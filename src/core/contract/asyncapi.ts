@@ -1,13 +1,5 @@
 import type { TopicSuffix } from '../../model/collections.ts';
-import {
-  DECISION_HEADER,
-  DELETIONS_HEADER,
-  FIRST_LOAD_HEADER,
-  MAPPING_HEADER,
-  PARTITIONS_HEADER,
-  SCHEMAS_HEADER,
-  STATE_HEADER,
-} from '../cloud-events.ts';
+import { MAPPING_HEADER, OWN_HEADERS_OF_PROGRESS } from '../cloud-events.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -106,14 +98,6 @@ const KEYS: Partial<Record<TopicSuffix, string>> = {
 };
 
 const OWN = 'For Rollcall itself: ignore it, but keep it if you copy the topic.';
-const OWN_OF_PROGRESS = [
-  STATE_HEADER,
-  DELETIONS_HEADER,
-  DECISION_HEADER,
-  PARTITIONS_HEADER,
-  SCHEMAS_HEADER,
-  FIRST_LOAD_HEADER,
-];
 
 /**
  * The headers of the records of a topic as a JSON Schema: CloudEvents 1.0 in Kafka's binary mode, and Rollcall's own. A
@@ -136,7 +120,7 @@ export function headerSchema(options: { tenantId: string; suffix: TopicSuffix; i
   if (!isRemoval) {
     const description = 'Two records of a key with the same hash have the same content.';
     required['content-hash'] = { pattern: '^[0-9a-f]{32}$', description };
-    const own = [MAPPING_HEADER, ...(suffix === 'progress' ? OWN_OF_PROGRESS : [])];
+    const own = [MAPPING_HEADER, ...(suffix === 'progress' ? OWN_HEADERS_OF_PROGRESS : [])];
     for (const name of own) optional[name] = { description: OWN };
   }
   const headers = Object.entries({ ...required, ...optional });
