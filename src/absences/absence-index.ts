@@ -2,6 +2,7 @@ import { isContradictory, isShown, type AbsenceEntry } from '../core/absences/ab
 import { decodeEntry, decodePointer, encodeEntry, encodePointer } from '../core/absences/entry-codec.ts';
 import { decodeAbsent } from '../core/absences/current-absence.ts';
 import type { DayWindow } from '../core/lessons/window.ts';
+import { DAY_MS } from '../core/timestamps.ts';
 import { RollcallError } from '../errors.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../state/index-store.ts';
@@ -23,10 +24,8 @@ export class AbsenceIndex {
    */
   async load(lookUp: LookUp, ids: Iterable<string>): Promise<ReadonlyMap<string, AbsenceEntry>> {
     const keys = [...ids];
-    const [pointers, own] = await Promise.all([
-      lookUpAll(lookUp, 'pointers', keys),
-      lookUpAll(lookUp, 'absences', keys),
-    ]);
+    const find = (area: IndexArea) => lookUpAll(lookUp, area, keys);
+    const [pointers, own] = await Promise.all([find('pointers'), find('absences')]);
     try {
       const entries = new Map<string, AbsenceEntry>();
       for (const [key, bytes] of own) entries.set(key, decodeEntry(key, bytes));
@@ -38,14 +37,9 @@ export class AbsenceIndex {
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       await this.#index.rebuild();
-      throw new RollcallError(
-        'INDEX_DIVERGED',
-        'An entry of the index of absences in Redis cannot be decoded',
-        {
-          remedy: 'Nothing: Rollcall rebuilds this index from the topics by itself.',
-          cause: error,
-        },
-      );
+      const what = 'An entry of the index of absences in Redis cannot be decoded';
+      const remedy = 'Nothing: Rollcall rebuilds this index from the topics by itself.';
+      throw new RollcallError('INDEX_DIVERGED', what, { remedy, cause: error });
     }
   }
 
@@ -128,7 +122,6 @@ function lastOf(area: IndexArea, changes: readonly IndexChange[]): Map<string, B
   return last;
 }
 
-const DAY_MS = 86_400_000;
 const BYTES = 4;
 
 /** Days since the epoch, UTC. */

@@ -22,13 +22,7 @@ export function readClassStudents(classId: string, rows: readonly unknown[]): De
     students.push(id);
   }
   const value: ClassStudents = { classId, students: [...new Set(students)].sort() };
-  return {
-    kind: 'row',
-    sourcedId: classId,
-    value,
-    hash: classStudentsHash(value),
-    modifiedAtMs: null,
-  };
+  return { kind: 'row', sourcedId: classId, value, hash: classStudentsHash(value), modifiedAtMs: null };
 }
 
 /** The content hash (16 bytes) that a value read back from a record must have. */

@@ -1,6 +1,7 @@
 import type { AvroRecord } from '../model/avro-schema.ts';
 import { compileFields, type CompiledField } from './compile-schema.ts';
 import { parseLossless } from './lossless-json.ts';
+import { formatDate } from './timestamps.ts';
 
 /**
  * Restores the row of the hub from a published value, as far as the value holds it: times in UTC with milliseconds, the
@@ -43,8 +44,6 @@ function rawObject(
 
 function scalarToRaw(type: string): ToRaw {
   if (type === 'timestamp-millis') return (ms) => new Date(Number(ms)).toISOString();
-  if (type === 'date') return (days) => new Date(Number(days) * DAY_MS).toISOString().slice(0, 10);
+  if (type === 'date') return (days) => formatDate(Number(days));
   return (typed) => typed;
 }
-
-const DAY_MS = 86_400_000;

@@ -24,20 +24,13 @@ const DEFAULT_MAX_RECORD_BYTES = 900_000;
 /** In UTF-8. A record's key must leave room for its value; ids of hubs are far shorter. */
 const MAX_ID_BYTES = 1_000;
 
-export interface RowReaderOptions {
+export interface RowReaderOptions extends Partial<RowMapping> {
   /** The collection's schema in avro/. */
   readonly schema: AvroRecord;
   /** `strictFieldsOf(collection)`. */
   readonly strictFields?: readonly StrictField[] | undefined;
-  /** Top-level fields to remove before anything else. */
-  readonly drop?: readonly string[] | undefined;
-  /** Top-level fields whose values are replaced by pseudonyms. */
-  readonly pseudonymise?: readonly string[] | undefined;
   /** Required when anything is pseudonymised. */
   readonly pseudonymiseKey?: string | undefined;
-  /** Top-level fields that are published; a change of these alone is no change of the row. */
-  readonly ignore?: readonly string[] | undefined;
-  readonly mappingVersion?: number | undefined;
   /** Whether rows keep their student's own id; see {@link ReadableRow.studentId}. */
   readonly keepsStudent?: boolean | undefined;
   /** Rows whose Avro body is larger go to `rejects`. */

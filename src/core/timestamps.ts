@@ -5,7 +5,7 @@ import { isJsonObject } from './raw-json.ts';
  * the years 1 to 9999 in UTC, which Java, Python, Go and .NET can hold, without `0001-01-01T00:00:00`, the "no value" of .NET.
  */
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** 0001-01-01 */
 const NO_DAY = -719_162;
 const NO_TIME_MS = NO_DAY * DAY_MS;
@@ -60,6 +60,11 @@ function leadingEpochDay(text: string): number {
 export function parseDate(text: string): number {
   const day = text.length === 10 ? leadingEpochDay(text) : NaN;
   return day > NO_DAY ? day : NaN;
+}
+
+/** The inverse of {@link parseDate}. */
+export function formatDate(epochDay: number): string {
+  return new Date(epochDay * DAY_MS).toISOString().slice(0, 10);
 }
 
 /** ms since the epoch for `YYYY-MM-DDTHH:MM:SSZ` and `YYYY-MM-DDTHH:MM:SS.sssZ`, the usual forms; NaN for all others. */

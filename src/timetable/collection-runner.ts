@@ -1,5 +1,6 @@
 import { lastFullPullDue } from '../core/full-pull-time.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
+import { DAY_MS } from '../core/timestamps.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
 import { HubError, refusesParameters } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -9,8 +10,6 @@ import { runSync } from '../sync/run-sync.ts';
 import type { MirroredCollection } from '../sync/settle-missing.ts';
 import type { ReplacedSync, SyncResult, SyncOptions } from '../sync/sync-result.ts';
 import { SyncTimetable } from './sync-timetable.ts';
-
-const DAY_MS = 24 * 3_600_000;
 
 interface SyncRequest {
   readonly mode: SyncMode;

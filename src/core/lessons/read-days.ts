@@ -3,7 +3,7 @@ import { isJsonObject } from '../raw-json.ts';
 import type { KeyedRow } from '../row-changes.ts';
 import { canonicalText } from '../json-text.ts';
 import { parseLossless } from '../lossless-json.ts';
-import { parseDate } from '../timestamps.ts';
+import { formatDate, parseDate } from '../timestamps.ts';
 import { ALL, compositeKey } from '../../model/keys.ts';
 import {
   createLessonReader,
@@ -12,12 +12,11 @@ import {
   type LessonFields,
 } from './read-lesson.ts';
 import { daysOf, isInWindow, type DayWindow } from './window.ts';
-import { mappingDigest, shortDigest } from '../content-hash.ts';
+import { mappingDigest, shortDigest, type RowMapping } from '../content-hash.ts';
 import { MAPPING_VERSION, SET_FIELDS } from '../mapping-rules.ts';
 
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 const MAX_RECORD_BYTES = 900_000;
-const DAY_MS = 86_400_000;
 
 /** Value of a record in `schedules` (contract). */
 export interface DaySchedule {
@@ -97,8 +96,8 @@ export class DayReader {
 
   /** The hash that a day read back from a record must have. */
   hashOf({ student, date, lessons }: DaySchedule): Buffer {
-    const day = new Date(date * DAY_MS).toISOString().slice(0, 10);
-    return this.#hash([student, day, ...lessons.map(({ raw }) => this.#contentOf(parseLossless(raw)))]);
+    const texts = lessons.map(({ raw }) => this.#contentOf(parseLossless(raw)));
+    return this.#hash([student, formatDate(date), ...texts]);
   }
 
   /** Canonical text of a lesson without `dateLastModified`, `href`s, ignored fields and the order of references. */
@@ -178,13 +177,9 @@ function compareTexts(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
-/** What the configuration does to lessons. */
-export interface LessonMapping {
+/** What the configuration does to lessons, by their top-level fields. */
+export interface LessonMapping extends Omit<RowMapping, 'mappingVersion'> {
   readonly fields: LessonFields;
   /** IANA name. Times without an offset, and days, are in this zone. */
   readonly timeZone: string;
-  /** Top-level fields of the lessons; see the settings of a collection. */
-  readonly drop: readonly string[];
-  readonly pseudonymise: readonly string[];
-  readonly ignore: readonly string[];
 }

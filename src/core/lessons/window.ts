@@ -1,14 +1,14 @@
+import { formatDate, parseDate } from '../timestamps.ts';
+
 /** Days as `YYYY-MM-DD`, both included. */
 export interface DayWindow {
   readonly from: string;
   readonly to: string;
 }
 
-const DAY_MS = 86_400_000;
-
 /** `YYYY-MM-DD` plus a number of days. */
 export function addDays(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+  return formatDate(parseDate(date) + days);
 }
 
 /** The mirrored days around today. */

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../timestamps.ts';
+
 /** Local time in one time zone. */
 export interface ZoneClock {
   /**
@@ -13,7 +15,6 @@ export interface ZoneClock {
   instantOf(wallMs: number): number;
 }
 
-const DAY_MS = 86_400_000;
 /** In 9999 */
 const LAST_MS = Date.parse('9999-12-31');
 /** Offsets in use change only at quarter hours of UTC. */
