@@ -141,14 +141,13 @@ function readConfigFile(path: string, readFile: FillSources['readFile']): string
   } catch (error) {
     const code = errorCodeOf(error);
     const missing = code === 'ENOENT';
-    throw new RollcallError(
-      'CONFIG_INVALID',
-      missing ? `There is no configuration at ${path}` : `The configuration ${path} cannot be read (${code})`,
-      {
-        remedy: missing
-          ? `${SMALLEST_REMEDY}\nOr name another file with --config or ROLLCALL_CONFIG.`
-          : 'Make sure that it is a file and that this user may read it.',
-      },
-    );
+    const what = missing
+      ? `There is no configuration at ${path}`
+      : `The configuration ${path} cannot be read (${code})`;
+    throw new RollcallError('CONFIG_INVALID', what, {
+      remedy: missing
+        ? `${SMALLEST_REMEDY}\nOr name another file with --config or ROLLCALL_CONFIG.`
+        : 'Make sure that it is a file and that this user may read it.',
+    });
   }
 }

@@ -237,13 +237,13 @@ export class AbsenceView implements View {
   ): Promise<void> {
     const { staged, before, derived, records, task } = found;
     const changed = new Set(staged.rows.map(({ sourcedId }) => sourcedId)).difference(staged.unchanged);
+    const shown = [...derived.shown.values()].filter((id) => id !== null);
+    const unchanged = shown.filter((id) => !changed.has(id));
     const rendered = renderAbsences(this.#tenant, {
       derived,
       before,
       records,
-      hashes: await table.hashesOf(
-        [...derived.shown.values()].filter((id) => id !== null && !changed.has(id)).map(String),
-      ),
+      hashes: await table.hashesOf(unchanged),
       place: table.staged.next,
       isFirstLoad: sync.isFirstLoad,
       isShownAgain: (absenceId, versionId) =>
@@ -296,14 +296,12 @@ export class AbsenceView implements View {
     );
     const changes = absenceIds.flatMap((key): IndexChange[] => {
       const entry = entries.get(key);
+      const notEnded: IndexChange = { area: 'ended', key, value: null };
+      if (entry === undefined) return [notEnded];
       return [
-        ...(entry === undefined
-          ? []
-          : ([
-              { area: 'absences', key, value: encodeEntry(key, forgotten(entry)) },
-              { area: 'forgotten', key, value: Buffer.alloc(0) },
-            ] as const)),
-        { area: 'ended', key, value: null },
+        { area: 'absences', key, value: encodeEntry(key, forgotten(entry)) },
+        { area: 'forgotten', key, value: Buffer.alloc(0) },
+        notEnded,
       ];
     });
     const tally = { ...noTally(), forgotten: absenceIds.length };

@@ -76,14 +76,11 @@ export async function requireNoOwner(
 ): Promise<void> {
   const living = await livingOwner(assembly, options);
   if (living === null) return;
-  throw new RollcallError(
-    'USAGE_INVALID',
-    `The process ${living.owner} runs tenant ${options.tenantId}, so nothing was changed`,
-    {
-      remedy:
-        'Stop every process of this configuration, and give the command again: others follow one that ends, and would write again what this command removes.',
-    },
-  );
+  const what = `The process ${living.owner} runs tenant ${options.tenantId}, so nothing was changed`;
+  throw new RollcallError('USAGE_INVALID', what, {
+    remedy:
+      'Stop every process of this configuration, and give the command again: others follow one that ends, and would write again what this command removes.',
+  });
 }
 
 /**

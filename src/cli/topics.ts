@@ -153,13 +153,11 @@ export function leftOverTopics(
 ): readonly LeftOverTopic[] {
   const wanted = wantedTopics(config);
   const ids = new Set(config.tenants.map(({ id }) => id));
-  return names.toSorted().flatMap((topic) => {
+  return names.toSorted().flatMap((topic): LeftOverTopic[] => {
     const parts = partsOfTopic(topic);
     if (parts?.topicPrefix !== config.kafka.topicPrefix || wanted.has(topic)) return [];
     if (tenantId !== undefined && parts.tenantId !== tenantId) return [];
-    return [
-      { topic, notConfigured: ids.has(parts.tenantId) ? ('collection' as const) : ('tenant' as const) },
-    ];
+    return [{ topic, notConfigured: ids.has(parts.tenantId) ? 'collection' : 'tenant' }];
   });
 }
 

@@ -121,12 +121,7 @@ export const tenant = z
     deltaEveryMs: deltaEvery,
     deltaOverlapMs: deltaOverlap,
     /** Settings of each collection, with the tenant's defaults. */
-    collections: resolveCollections(collections, {
-      deltaEveryMs: deltaEvery,
-      fullPull: rest.fullPull,
-      afterschools: rest.afterschools,
-      scheduled: rest.schedules.students,
-    }),
+    collections: resolveCollections(collections, { ...rest, deltaEveryMs: deltaEvery }),
   }));
 
 export interface CollectionSettings {
@@ -151,7 +146,7 @@ function resolveCollections(
     deltaEveryMs: number;
     fullPull: z.output<typeof fullPull>;
     afterschools: readonly string[];
-    scheduled: WhichStudents;
+    schedules: { readonly students: WhichStudents };
   },
 ): Readonly<Record<CollectionName, CollectionSettings>> {
   const entries = COLLECTIONS.map((name): [CollectionName, CollectionSettings] => {
@@ -170,7 +165,7 @@ function resolveCollections(
     return [name, settings];
   });
   const resolved = Object.fromEntries(entries) as Record<CollectionName, CollectionSettings>;
-  const studentSource = collectionOf(tenant.scheduled);
+  const studentSource = collectionOf(tenant.schedules.students);
   const hasStudents = studentSource === null || resolved[studentSource].enabled;
   if (hasStudents) return resolved;
   return { ...resolved, schedules: { ...resolved.schedules, enabled: false } };

@@ -183,11 +183,8 @@ export function absenceSource(facts: AbsenceFacts): AbsenceSource {
 }
 
 export function absencesLost(tenantId: string): RollcallError {
-  return new RollcallError(
-    'ABSENCES_LOST',
-    `What was published of the absences of ${tenantId}, or the state that continues it, is lost: absence-versions, absences and absence-changes need a decision`,
-    {
-      remedy: `If absences, absence-changes or absence-state were deleted by mistake and a copy exists, bring it back. Otherwise begin anew, with new absence ids: rollcall state rebuild --tenant ${tenantId} --collection absences --anew --yes`,
-    },
-  );
+  const what = `What was published of the absences of ${tenantId}, or the state that continues it, is lost: absence-versions, absences and absence-changes need a decision`;
+  return new RollcallError('ABSENCES_LOST', what, {
+    remedy: `If absences, absence-changes or absence-state were deleted by mistake and a copy exists, bring it back. Otherwise begin anew, with new absence ids: rollcall state rebuild --tenant ${tenantId} --collection absences --anew --yes`,
+  });
 }

@@ -234,7 +234,6 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
   const shared: PlaceOptions = {
     assembly,
     openings: new Turns(new Semaphore(OPENINGS_AT_ONCE), LONG_OPENING_MS),
-    sessionMs: assembly.config.kafka.sessionMs,
     coordination: assembly.store.coordination,
     factsOf: options.factsOf,
     retryFailedMs: options.retryFailedMs ?? RETRY_FAILED_MS,
@@ -296,7 +295,6 @@ function joinGroup({ kafka, config }: Assembly): (events: GroupEvents) => Worker
 }
 
 interface PlaceOptions {
-  readonly sessionMs: number;
   readonly assembly: Assembly;
   readonly openings: Turns;
   readonly coordination: Coordination;
@@ -386,13 +384,13 @@ class Place {
 
   /** Mirrors until the signal aborts, or another process has taken the tenant over: then it returns that failure. */
   async #mirror(run: TenantRun<StartedTenant>, signal: AbortSignal): Promise<RollcallError | null> {
-    const { retryFailedMs, factsOf, onFailed, coordination } = this.#options;
+    const { assembly, retryFailedMs, factsOf, onFailed, coordination } = this.#options;
     const { tenant } = run;
     const ending = new AbortController();
     const heartbeat = keepHeartbeat(coordination, tenant, {
       ownedSinceMs: () => run.ownedSinceMs,
       factsOf,
-      lastsMs: this.#options.sessionMs + FOLLOWED_WITHIN_MS,
+      lastsMs: assembly.config.kafka.sessionMs + FOLLOWED_WITHIN_MS,
       signal: AbortSignal.any([signal, ending.signal]),
       sleep: tenant.runtime.sleep,
     });
