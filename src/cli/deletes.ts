@@ -3,7 +3,7 @@ import { syncedCollections, type Config } from '../config.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { sourceOf } from '../model/collections.ts';
-import { APPROVE, type ApproveOutcome } from '../owner/deletes.ts';
+import { APPROVE, approvalRefused, type ApproveOutcome } from '../owner/deletes.ts';
 import { readWithheldSchools, type SchoolCount } from '../owner/withheld-schools.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner, personHere } from './as-owner.ts';
@@ -78,7 +78,9 @@ async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): 
         listed.filter(({ collection }) => only.size === 0 || only.has(collection)),
       );
     const { digest, rows } = waiting;
-    if (digest !== null) {
+    const refusal = approvalRefused(tenantId, waiting);
+    if (refusal !== null) output.line(`\n  ${refusal.message} (${refusal.code})\n  → ${refusal.remedy}`);
+    else if (digest !== null) {
       output.line(`\n  One list of ${countOf(rows, 'row')}: ${digest}. If the hub has really lost them:`);
       output.line(`  ${output.colors.cyan('→')} rollcall deletes approve ${digest} --tenant ${tenantId}`);
     }

@@ -1,4 +1,4 @@
-import { whyNamelessWait } from '../core/deletions/evidence.ts';
+import { removalsWait } from '../core/deletions/evidence.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { formatCount, printable } from '../core/words.ts';
 import type { PullOutcome } from '../owner/pull.ts';
@@ -7,10 +7,12 @@ import type { Output } from './output.ts';
 
 type Failure = Pick<PullOutcome, 'collection' | 'why' | 'remedy'> & { readonly outcome: string };
 
-/** Names the rows that have no id or cannot be read, and what failed. `isNamed`: the collections were asked for by name. */
+/** Names the rows that cannot be read, why removals wait, and what failed. `isNamed`: the collections were asked for by name. */
 export function noteOutcomes(
   output: Output,
-  outcomes: readonly (Failure & Pick<PullOutcome, 'rejected' | 'rejectReasons' | 'nameless'>)[],
+  outcomes: readonly (Failure &
+    Pick<PullOutcome, 'rejected' | 'rejectReasons' | 'nameless'> &
+    Partial<Pick<PullOutcome, 'short'>>)[],
   isNamed: boolean,
 ): void {
   for (const { collection, rejected, rejectReasons } of outcomes) {
@@ -19,8 +21,10 @@ export function noteOutcomes(
     const what = `rows that cannot be read, ${formatCount(rejected)} new in rejects`;
     output.note(`! ${collection}: ${what} (${reasons.join('; ')})`);
   }
-  for (const { collection, nameless } of outcomes)
-    if (nameless > 0) output.note(`! ${whyNamelessWait(collection, nameless)}`);
+  for (const { collection, nameless, short = null, outcome } of outcomes) {
+    const wait = outcome === 'complete' ? removalsWait(nameless, short) : null;
+    if (wait !== null) output.note(`! ${collection}: ${wait.why}\n→ ${wait.remedy}`);
+  }
   noteFailures(output, outOfOrder(outcomes, isNamed));
 }
 

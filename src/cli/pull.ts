@@ -1,6 +1,5 @@
 import { PULL, type PullOutcome, type PullParameters } from '../owner/pull.ts';
 import { Command } from 'commander';
-import { explainShort } from '../core/deletions/evidence.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner, personHere } from './as-owner.ts';
 import { choose, type Scope } from './choose.ts';
@@ -87,9 +86,6 @@ function show(
     output.note(
       `! ${countOf(withheld, 'deletion')} withheld: a person must decide\n→ rollcall deletes list --tenant ${tenant}`,
     );
-  for (const { collection, short, outcome } of outcomes)
-    if (short !== null && outcome === 'complete')
-      output.note(`${collection}: ${explainShort(short)}; the rows that did not come were published before`);
   noteOutcomes(output, outcomes, isNamed);
 }
 

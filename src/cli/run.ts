@@ -58,7 +58,6 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
     now: () => Date.now(),
     read: (tenantIds, facts) => assembly.store.coordination.livingOwners(tenantIds, facts),
   });
-  board.report('start', STARTING);
   const registry = new Registry();
   const count = createMetrics(registry, board, { process: true });
   const server = await startStatusServer({ ...config.http, board, metrics: registry });
@@ -151,8 +150,3 @@ function servicesOf({ config, registry, store }: Assembly, kafkaPing: KafkaPing)
     },
   ];
 }
-
-const STARTING = {
-  why: 'the process is taking over the tenant and bringing its index up to date',
-  remedy: 'Wait; the log shows the progress.',
-};

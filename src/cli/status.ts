@@ -4,7 +4,7 @@ import type { CollectionStatus } from '../core/health/collection-status.ts';
 import { heardOf, isInTrouble, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
 import type { Heard, TenantStatus } from '../core/health/tenant-status.ts';
 import { explainLate } from '../core/watermark.ts';
-import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
+import { countOf, forHow, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import type { KnownProgress } from '../log/progress-reader.ts';
 import { openStateStore } from '../session/state-store.ts';
@@ -140,7 +140,8 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
   const [reason] = tenant.state === 'needs-person' ? [] : tenant.reasons;
   if (reason !== undefined) output.line(`  ${colors.cyan('→')} ${reason.remedy}`);
   // One command a line can be copied.
-  for (const { question, commands } of tenant.decisions) {
+  for (const [at, { what, since, question, commands }] of tenant.decisions.entries()) {
+    if (at > 0) output.line(`  ${colors.red('✗')} needs a decision: ${what}${forHow(since, nowMs)}`);
     output.line(`  ${colors.cyan('→')} ${question}:`);
     for (const command of commands) output.line(`    ${command}`);
   }

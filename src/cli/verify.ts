@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { auditTenant, type Finding } from '../audit/audit-tenant.ts';
 import { enabledCollections } from '../config.ts';
-import { whyNamelessWait } from '../core/deletions/evidence.ts';
+import { removalsWait } from '../core/deletions/evidence.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
 import { TopicReader } from '../log/read-only-log.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
@@ -154,13 +154,12 @@ async function verifyTenant(
     const wrong = findings.map((each): Difference => Object.assign({ state: 'wrong' as const }, each));
     const failed = plan?.outcome === 'complete' ? undefined : plan;
     const isNotOffered = failed?.outcome === 'not-offered' && topicKeys === 0;
-    const nameless = plan?.nameless ?? 0;
-    const doubt = nameless > 0 ? whyNamelessWait(collection, nameless) : null;
+    const doubt = removalsWait(plan?.nameless ?? 0, null);
     const isProven = failed === undefined && doubt === null && isLoaded(collection);
     return {
       collection,
       outcome: isNotOffered ? 'not-offered' : isProven ? 'compared' : 'unproven',
-      why: failed?.why ?? doubt ?? (isProven ? null : 'it has had no complete full sync'),
+      why: failed?.why ?? doubt?.why ?? (isProven ? null : 'it has had no complete full sync'),
       remedy: failed?.remedy ?? (isLoaded(collection) ? null : 'Run one: "rollcall pull --full".'),
       whyWithheld: plan?.whyWithheld ?? null,
       hubRows: plan?.seen ?? null,

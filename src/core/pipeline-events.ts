@@ -51,6 +51,8 @@ export type PipelineEvent =
       readonly error: unknown;
       readonly durationMs: number;
       readonly retryInMs: number | null;
+      /** What it has committed before it failed; left out: nothing. */
+      readonly progress?: Progress | null;
     }
   | {
       readonly type: 'not-offered';

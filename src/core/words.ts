@@ -32,6 +32,11 @@ export function formatAge(atMs: number | null, nowMs: number): string {
   return atMs === null ? '-' : `${formatDuration(nowMs - atMs)} ago`;
 }
 
+/** Such as `, for 3 h`; empty where `since` (ISO 8601) is not known. */
+export function forHow(since: string | null | undefined, nowMs: number): string {
+  return since == null ? '' : `, for ${formatDuration(nowMs - Date.parse(since))}`;
+}
+
 /** `2026-11-20T07:15:00.000Z`, or null for null. */
 export function isoOrNull(atMs: number | null): string | null {
   return atMs === null ? null : new Date(atMs).toISOString();

@@ -1,7 +1,7 @@
 import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { pauseMs } from '../retry-policy.ts';
 import type { HubEvent } from '../core/hub-events.ts';
-import { describeError } from '../errors.ts';
+import { isoOrNull } from '../core/words.ts';
 import { HubError, isHubTrouble } from './hub-error.ts';
 
 export interface BreakerPolicy {
@@ -52,11 +52,11 @@ export function createBreaker(options: {
       const retryInMs = Math.max(0, openUntilMs - Date.now());
       throw new HubError(
         'HUB_CIRCUIT_OPEN',
-        `${hub} failed too often in a row, the last time with: ${lastTrouble === null ? 'unknown' : describeError(lastTrouble)}`,
+        `${hub} failed too often in a row, the last time with ${lastTrouble?.code ?? 'an unknown error'}: ${lastTrouble?.message ?? ''}`,
         {
           // The verb `run` retries and a command does not; this text is true for both.
           remedy:
-            `Rollcall sends nothing to it for ${Math.ceil(retryInMs / 1000)} s. ${lastTrouble?.remedy ?? ''}`.trim(),
+            `Rollcall sends nothing to it before ${isoOrNull(openUntilMs)}. ${lastTrouble?.remedy ?? ''}`.trim(),
           retryAfterMs: retryInMs,
         },
       );

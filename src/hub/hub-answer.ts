@@ -99,6 +99,7 @@ function codesIn(body: Buffer): string {
   return codes.length === 0 ? '' : `: ${[...new Set(codes)].join(' ')}`;
 }
 
+const ASK = 'If this continues, ask the people who run the hub; "rollcall check" shows what it answers.';
 const LIMITED =
   'If this continues, lower hub.maxConcurrentRequests, or have the hub raise the limit for this client.';
 
@@ -114,7 +115,7 @@ function errorOfAnswer(
   const isRefusal = status === 401 || status === 403;
 
   if (status >= 500 || status === 429 || status === 408 || (isRefusal && retryAfterMs !== undefined)) {
-    const remedy = status === 429 ? LIMITED : 'If this continues, check the hub.';
+    const remedy = status === 429 ? LIMITED : ASK;
     return new HubError('HUB_UNAVAILABLE', answered, { status, remedy, retryAfterMs });
   }
   if (isRefusal) {

@@ -60,6 +60,10 @@ export interface DeletionState {
   readonly heldSinceMs: number | null;
   /** Why it is held, in numbers, as the last full sync found it. */
   readonly why: string | null;
+  /** It stayed below the hub's total: so many rows came, without repeated ones, and so many the hub counts. Null or left out: it did not. */
+  readonly short?: { readonly rows: number; readonly total: number; readonly repeated: number } | null;
+  /** Since when its rows at the hub may be another tenant's, local clock, ms since the epoch; null or left out: they are not. */
+  readonly foreignSinceMs?: number | null;
 }
 
 /** A collection's progress: the value of its record in `progress`, committed in the same transaction as the data. */
@@ -112,6 +116,11 @@ export interface Progress {
 
 /** The value of {@link Progress.absenceState}. */
 export const STATE_COMPLETE = 'complete';
+
+/** Since when the rows at the hub may be another tenant's (`HUB_FOREIGN_DATA`), ms since the epoch; null: they are not. */
+export function foreignSince(progress: Pick<Progress, 'deletions'> | null): number | null {
+  return progress?.deletions?.foreignSinceMs ?? null;
+}
 
 /** Schema ids that the registry has lost: nobody can read the records under them until they are published again. */
 export function lostSchemaIds(progress: Progress | null): readonly number[] {

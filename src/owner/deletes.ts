@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { acceptCommand, named, WRONG_TENANT_REMEDY } from '../core/health/decisions.ts';
 import { describeError, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
@@ -40,7 +41,10 @@ export const APPROVE = ownerRequest({
   kind: 'approve',
   parameters,
   async handle({ digest, person: by }, work): Promise<ApproveOutcome> {
-    const { rows, digest: present, collections: list } = await waitingOf(work);
+    const waiting = await waitingOf(work);
+    const refusal = approvalRefused(work.tenant.tenantId, waiting);
+    if (refusal !== null) throw refusal;
+    const { rows, digest: present, collections: list } = waiting;
     if (present !== digest) return { isSame: false, rows, collections: [], waiting: rows };
     const atMs = work.tenant.runtime.now();
     const collections = await Promise.all(
@@ -53,6 +57,14 @@ export const APPROVE = ownerRequest({
     return { isSame: true, rows, collections, waiting: (await waitingOf(work)).rows };
   },
 });
+
+/** Why nothing can be approved: first a person decides whose data the hub shows, for another tenant's has none of the rows. */
+export function approvalRefused(tenantId: string, { foreign }: Waiting): RollcallError | null {
+  if (foreign.length === 0) return null;
+  const what = `Nothing can be approved: the rows that the hub returns for ${named(foreign)} may be another tenant's`;
+  const remedy = `Decide that first. ${WRONG_TENANT_REMEDY}: ${acceptCommand(tenantId)}`;
+  return new RollcallError('HUB_FOREIGN_DATA', what, { remedy });
+}
 
 function waitingOf({ tenant, runners }: OwnerWork): Promise<Waiting> {
   const progress = new Map([...runners].map(([name, runner]) => [name, runner.progress]));

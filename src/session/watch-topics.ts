@@ -53,7 +53,9 @@ export async function watchTopics(
     await tenant.runtime.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      await requireRecords(tenant, writers, signal);
+      // Of a collection that is lost a person decides.
+      const kept = [...writers].filter(([, { committed }]) => committed.lost === undefined);
+      await requireRecords(tenant, new Map(kept), signal);
       if (check % CHECKS_PER_COMPARISON !== 0 && !isMismatched) continue;
       const mismatch = await tenant.prepare().then(() => null, mismatchIn);
       isMismatched = mismatch !== null;

@@ -6,8 +6,6 @@ export class HubFindings {
   isNotOffered = false;
   /** Whether an incremental sync ever brought a row. */
   hasIncrementalBrought = false;
-  /** Almost none of the rows were known: only a full sync shows which tenant they belong to. */
-  isForeign = false;
   /** The hub's clock minus ours at the last sync; null before the first. */
   skewMs: number | null = null;
   /** Whether the last full sync was inconclusive: until one is not, changes are published, but the watermark stays. */

@@ -1,7 +1,7 @@
 import { ofLog } from '../core/deletions/missing.ts';
 import { digestOf, waitingList, type WaitingRows } from '../core/deletions/waiting-list.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { Progress } from '../model/progress.ts';
+import { foreignSince, type Progress } from '../model/progress.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 import { MAX_UNSEEN_KEYS } from '../table/table.ts';
 
@@ -17,6 +17,8 @@ export interface Waiting {
   readonly rows: number;
   /** Null without keys. */
   readonly digest: string | null;
+  /** Collections whose rows at the hub may be another tenant's: that is to be decided first. */
+  readonly foreign: readonly CollectionName[];
 }
 
 /** `progress`: the last record of each mirrored collection. Reads Redis only while a collection is held. */
@@ -25,7 +27,8 @@ export async function readWaiting(
   progress: ReadonlyMap<CollectionName, Progress | null>,
 ): Promise<Waiting> {
   const isHeld = [...progress.values()].some((each) => each?.deletions?.heldSinceMs != null);
-  if (!isHeld) return { collections: [], rows: 0, digest: null };
+  const foreign = [...progress].flatMap(([name, each]) => (foreignSince(each) === null ? [] : [name]));
+  if (!isHeld) return { collections: [], rows: 0, digest: null, foreign };
   const known = await Promise.all(
     [...progress].map(async ([collection, record]) => {
       const { settledBy = null, heldSinceMs = null } = record?.deletions ?? {};
@@ -47,5 +50,6 @@ export async function readWaiting(
     }),
     rows,
     digest: rows === 0 ? null : digestOf(list),
+    foreign,
   };
 }

@@ -47,7 +47,7 @@ async function runOn(
   const { acceptNew = false, approved = null, confirming: isConfirming = false } = options;
   const { some, onPage, signal } = options;
   const isFull = mode === 'FULL';
-  if (acceptNew) own.findings.isForeign = false;
+  if (acceptNew) writer.committed.noteForeign(null);
   const acceptedBy = acceptNew ? (options.person ?? {}) : null;
   const startedAtMs = own.tenant.runtime.now();
   const pagesSince = isFull ? pages?.beginFull() : undefined;

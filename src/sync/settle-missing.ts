@@ -105,11 +105,12 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
   const removed = removedToday(own, writer.progress?.deletions);
   // Values that became empty today are still rows.
   const known = empty.size === 0 ? run.knownRowsBefore : Math.max(0, run.knownRowsBefore - removed);
-  const judged = judgeSync(source, verdicts, { unseen: found.keys, known });
+  const doubt = sync.stats.rowsNotFound > 0 ? foreignBeside(own) : null;
+  const judged = doubt ?? judgeSync(source, verdicts, { unseen: found.keys, known });
   const heldSinceMs = before?.heldSinceMs ?? null;
   const isOtherHeld = isOtherHeldBeside(own);
   const isListLost = heldSinceMs !== null && missing.keys === null;
-  if (!isSettled(verdicts, judged, isListLost))
+  if (doubt !== null || !isSettled(verdicts, judged, isListLost))
     return { ...judged, unconfirmed: 0, confirmAtMs: null, approved: null, remember: nothing };
   const wasSeen = (key: string): boolean => hasSeen(sync, 'rows', key) && !empty.has(key);
   missing.noteSeen([...(missing.keys?.keys() ?? [])].filter(wasSeen));
@@ -132,7 +133,7 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
     limits: tenant.guard,
   });
   for (const decision of decisionsIn(run, settlement, heldSinceMs)) writer.committed.decide(decision);
-  await removeSettled(run, settlement, empty);
+  await removeSettled(run, { ...settlement, short: judged.short }, empty);
   // A confirming sync asks for none.
   const confirmsAll = judged.short !== null || run.answers.mayHaveMore;
   const isOwed = !run.isConfirming && (settlement.unconfirmed > 0 || confirmsAll);
@@ -174,6 +175,13 @@ function isOtherHeldBeside({ settings, all }: MirroredCollection): boolean {
   return isOtherHeld(settings.name, known);
 }
 
+/** While the rows of another collection may be another tenant's, a row that the hub does not show proves nothing. */
+function foreignBeside(own: MirroredCollection): SyncVerdict | null {
+  const [foreign] = [...own.all].find(([, each]) => each !== own && each.writer.committed.isForeign) ?? [];
+  const why = `the hub may be another tenant's: it shows hardly any published row of ${foreign} (HUB_FOREIGN_DATA)`;
+  return foreign === undefined ? null : { inconclusive: why, short: null };
+}
+
 /** `heldSinceMs`: before the sync. */
 function decisionsIn(
   { own, approved }: RunningSync,
@@ -193,15 +201,15 @@ function decisionsIn(
 /** Each commit from the first removal on carries the state. */
 async function removeSettled(
   { own, sync }: RunningSync,
-  settlement: Settlement,
+  settlement: Settlement & Pick<Settled, 'short'>,
   empty: ReadonlyMap<string, KeyedRow>,
 ): Promise<void> {
   const { writer } = own;
-  const { heldSinceMs, withheld, why, removedToday: removed } = settlement;
+  const { heldSinceMs, withheld, why, removedToday: removed, short } = settlement;
   sync.stats.rowsWithheld = withheld;
   sync.stats.rowsNotFound -= settlement.remove.length;
   const settledBy = sync.stats.syncId;
-  writer.committed.settle({ settledBy, day: today(own), removed, heldSinceMs, why }, withheld);
+  writer.committed.settle({ settledBy, day: today(own), removed, heldSinceMs, why, short }, withheld);
   const emptied = settlement.remove.flatMap((key) => empty.get(key) ?? []);
   if (emptied.length > 0) await writer.publish(sync, emptied);
   const gone = settlement.remove.filter((key) => !empty.has(key));

@@ -65,10 +65,10 @@ export async function showsOwnRows(
 ): Promise<boolean> {
   const all = [...own.all.values()];
   const enough = all.filter((each) => mayBeForeign(each) && each.writer.known.rows >= KNOWN_ROWS_AT_LEAST);
-  const others = enough.filter((each) => each !== own && !each.findings.isForeign);
+  const others = enough.filter((each) => each !== own && !each.writer.committed.isForeign);
   const people = others.filter(({ settings }) => OF_PEOPLE.has(settings.name));
   const proofs = new Set(enough.includes(own) ? [own, ...people] : [...people, ...others]);
-  if (proofs.size === 0) return !all.some(({ findings }) => findings.isForeign);
+  if (proofs.size === 0) return !all.some(({ writer }) => writer.committed.isForeign);
   for (const proof of proofs) {
     try {
       if ((await showsOne(proof, signal, proofKeys)) || (await beginsWithKnown(proof, signal))) return true;
@@ -170,7 +170,7 @@ export class IdentityGate {
       return;
     }
     if (!sync.isFull) throw new BecomesFull();
-    own.findings.isForeign = true;
+    own.writer.committed.noteForeign(own.tenant.runtime.now());
     throw new RollcallError(
       'HUB_FOREIGN_DATA',
       `It could not be proven whose rows the hub returned for ${own.settings.name}: almost none of them match the ${knownRowsBefore} ` +
@@ -181,6 +181,6 @@ export class IdentityGate {
 
   /** A page of so many rows was accepted: in a full sync, the collection's own rows are back. */
   noteOwn(rows: number): void {
-    if (this.#run.sync.isFull && rows > 0) this.#run.own.findings.isForeign = false;
+    if (this.#run.sync.isFull && rows > 0) this.#run.own.writer.committed.noteForeign(null);
   }
 }

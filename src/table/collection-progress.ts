@@ -7,6 +7,7 @@ import {
 } from '../model/collections.ts';
 import {
   allOffsets,
+  foreignSince,
   isFirstLoadOver,
   offsetsOf,
   offsetsWithout,
@@ -32,6 +33,8 @@ export type DerivedRows = Readonly<Record<DerivedCollection, number>>;
 /** Rejects, withheld removals and what was not found belong to the source collection. */
 const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
 const ALL_FOUND = { ...NO_ROWS_OF_ITS_OWN, rowsNotFound: 0, rowsWithoutId: 0 } as const;
+
+const NOTHING_SETTLED: DeletionState = { settledBy: '', day: '', removed: 0, heldSinceMs: null, why: null };
 
 /** The state of log and index at the start of the writer. */
 export interface WriterStart {
@@ -157,6 +160,18 @@ export class CollectionProgress {
   /** From now on each transaction records what a full sync has settled, whichever sync commits it: it may hold removals. */
   settle(deletions: DeletionState, rowsWithheld: number): void {
     this.#settled = { deletions, rowsWithheld };
+  }
+
+  /** Whether its rows at the hub may be another tenant's: only a full sync shows which tenant they belong to. */
+  get isForeign(): boolean {
+    return foreignSince(this.settled) !== null;
+  }
+
+  /** The next transaction records since when the hub's rows may be another tenant's; null: they are not. */
+  noteForeign(sinceMs: number | null): void {
+    const { deletions = NOTHING_SETTLED, rowsWithheld } = this.settled;
+    if (this.isForeign !== (sinceMs !== null))
+      this.settle({ ...deletions, foreignSinceMs: sinceMs }, rowsWithheld);
   }
 
   /** The next transaction records it, whichever sync commits it. */

@@ -3,7 +3,7 @@ import type { CollectionFacts, NotReady, RunningSync } from '../core/health/tena
 import type { Shortfall } from '../core/deletions/evidence.ts';
 import { describeError, hasCode, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { Progress, SyncMode } from '../model/progress.ts';
+import { foreignSince, type Progress, type SyncMode } from '../model/progress.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 
 /** The events that name a collection. */
@@ -37,7 +37,6 @@ export class CollectionMonitor {
   /** The last full sync stayed below the hub's total. */
   short: Shortfall | null = null;
   isNotOffered = false;
-  isWrongTenant = false;
   isLost = false;
   /** Whether the last sync that failed did so for another reason than the one before. */
   isFailureNew = false;
@@ -89,7 +88,7 @@ export class CollectionMonitor {
         this.running.delete(event.mode);
         return;
       case 'sync-failed':
-        if (hasCode(event.error, 'HUB_FOREIGN_DATA')) this.isWrongTenant = true;
+        this.progress = event.progress ?? this.progress;
         if (isFromHub(event.error)) this.#noteFailure(event.mode, reasonOf(event.error), nowMs);
         if (hasCode(event.error, 'ABSENCES_LOST')) this.isLost = true;
         this.running.delete(event.mode);
@@ -106,7 +105,7 @@ export class CollectionMonitor {
       rowsNow: this.rows,
       rejectsNow: this.rejects,
       // Another tenant's data needs a decision, which says more.
-      failing: this.isWrongTenant ? null : this.failing,
+      failing: foreignSince(this.progress) !== null ? null : this.failing,
       short: this.short,
       isWaiting: this.isWaiting,
       running: this.running.get('FULL') ?? this.running.get('INCREMENTAL') ?? null,
@@ -147,7 +146,6 @@ export class CollectionMonitor {
     if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
     if (outcome !== 'complete') return;
     if (stats.mode === 'FULL') this.#failures.INCREMENTAL = undefined;
-    this.isWrongTenant = false;
     this.isLost = false;
     this.completedMs[stats.mode] = nowMs;
   }

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
 import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { explainLate } from '../core/watermark.ts';
-import { describeError, type RollcallError } from '../errors.ts';
+import { describeError, hasCode, type RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
 import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 
 const DELETION_WORDS = {
   held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
-  healed: 'all rows that were missing are back: no decision is needed any more',
-  waiting: 'removals from before this process started need a decision',
+  healed: 'all rows of this collection that were missing are back: its removals need no decision any more',
+  waiting: 'removals need a decision, since before this session',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
   accepted: 'a person has accepted rows unlike the published ones',
@@ -17,6 +17,8 @@ const DELETION_WORDS = {
 } as const;
 
 const SHORT = `the hub counts more rows than it returned. ${SHORT_REMEDY}`;
+/** In a complete sync all rows that did not come are published. */
+const SHORT_WAITS = `removals wait, because ${SHORT}`;
 
 const MOST_REASONS = 3;
 
@@ -49,6 +51,7 @@ export function createEventLog(
 ): (tenant: string, event: PipelineEvent, isNews: boolean) => void {
   const said = new Set<string>();
   const recovered = new Map<string, CaughtUp[]>();
+  const withoutAbsences = new Set<string>();
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });
     if (event.type === 'owned') recovered.set(tenant, []);
@@ -57,9 +60,13 @@ export function createEventLog(
       logRecovery(own, recovered.get(tenant) ?? []);
       recovered.delete(tenant);
     }
-    logEvent(own, event, isNews);
+    const isLoss = event.type === 'sync-failed' && hasCode(event.error, 'ABSENCES_LOST');
+    logEvent(own, event, isNews && !(isLoss && withoutAbsences.has(tenant)));
+    if (isLoss) withoutAbsences.add(tenant);
     if (event.type !== 'sync-ended') return;
     const { collection, stats } = event;
+    if (collection === 'absence-versions' && withoutAbsences.delete(tenant))
+      own.info('absences are published again');
     const counts = { ...stats, ...stats.absences };
     // Such a hub does so at every sync: once for each collection is enough. The line names no id.
     for (const [name, words] of ODDITIES)
@@ -115,8 +122,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
-      // In a complete one all rows that did not come are published.
-      if (short !== null && outcome !== 'complete') logger.warn({ collection, ...short }, SHORT);
+      if (short !== null) logger.warn({ collection, ...short }, outcome === 'complete' ? SHORT_WAITS : SHORT);
       if (stats.rowsLate)
         logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.isFilterMute === true));
       return;

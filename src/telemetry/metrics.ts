@@ -282,7 +282,7 @@ function registerCollectionGauges({ ofCollections, ofSyncs }: ReturnType<typeof 
   ofCollections(
     'rows_short',
     'Rows that the hub counted and did not return in the last full sync.',
-    (_, { short }) => (short === null ? 0 : short.total - short.rows),
+    ({ rowsShort }) => rowsShort,
   );
   ofCollections('rejects', 'Rows of the hub that currently cannot be decoded.', (_, { rejects }) => rejects);
   ofCollections(

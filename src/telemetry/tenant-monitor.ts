@@ -3,6 +3,7 @@ import { ApiWatch, OF_WHOLE_HUB } from '../core/health/api-watch.ts';
 import type { HealthPart, NotReady, TenantFacts } from '../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { isFromHub, isOfOneCollection, RollcallError, type ErrorSource } from '../errors.ts';
+import { isoOrNull } from '../core/words.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
@@ -14,6 +15,10 @@ const FAST_MS = 1_000;
 const THROTTLED: Reason = {
   why: 'throttled by the broker: requests wait for the quota of this user or client id',
   remedy: 'Raise its producer_byte_rate (kafka-configs), or wait: Rollcall goes on, as fast as it may.',
+};
+const TAKING_OVER: Reason = {
+  why: 'the process is taking over the tenant and bringing its index up to date',
+  remedy: 'Wait; the log shows the progress.',
 };
 const NOT_ASKED: Reason = {
   why: 'the hub has not answered yet',
@@ -53,6 +58,7 @@ export class TenantMonitor {
     this.#collections = monitorsOf(config);
     this.#oneRoster = new ApiWatch('the hub', config.hub);
     this.#core = new ApiWatch('the Core API (schedules)', config.hub);
+    this.report('start', TAKING_OVER);
   }
 
   /** Sets why a part is not ready, in place of the reason before; null: it is ready again. Returns whether that is new. */
@@ -74,14 +80,15 @@ export class TenantMonitor {
       case 'owned':
         this.#owner = { owner: event.owner, ownedSinceMs: nowMs };
         this.isOwner = true;
+        this.#starts(TAKING_OVER);
         for (const part of ['kafka', 'registry', 'redis', 'owner'] as const) this.report(part, null);
         return true;
       case 'session-opened':
         for (const part of ['pipeline', 'failed'] as const) this.report(part, null);
-        if (this.#reported.has('start')) this.report('start', NOT_ASKED);
+        this.#starts(NOT_ASKED);
         return true;
       case 'session-failed':
-        return this.#noteFailedSession(event.error);
+        return this.#noteFailedSession(event.error, isoOrNull(nowMs + event.retryInMs));
       case 'tenant-failed':
         return this.#noteFailure(event.error);
       case 'throttled':
@@ -132,7 +139,6 @@ export class TenantMonitor {
       owner: this.#owner,
       isOwnerAlive: this.isOwner,
       notOffered: this.#names(({ isNotOffered }) => isNotOffered),
-      wrongTenant: this.#names(({ isWrongTenant }) => isWrongTenant),
       areAbsencesLost: this.#names(({ isLost }) => isLost).length > 0,
       contradictions: this.contradictions,
       hubSkewMs: this.#hubSkewMs,
@@ -178,13 +184,21 @@ export class TenantMonitor {
     return known;
   }
 
-  #noteFailedSession(error: unknown): boolean {
+  /** The next step of a start that is not over yet: its time begins. */
+  #starts(reason: Reason): void {
+    if (this.report('start', null)) this.report('start', reason);
+  }
+
+  /** `nextAt`: when the next session begins. */
+  #noteFailedSession(error: unknown, nextAt: string | null): boolean {
     this.#sessionEnded();
-    const reason = reasonOf(error);
-    const part = error instanceof RollcallError ? PART_OF[error.source] : 'pipeline';
-    const isNews = this.report(part, reason);
-    if (part !== 'pipeline')
-      this.report('pipeline', { why: 'the tenant is currently not mirrored', remedy: reason.remedy });
+    const { why, remedy } = reasonOf(error);
+    const next = `Rollcall begins a new session by itself at ${nextAt}, and then after pauses of up to half a minute.`;
+    if (!(error instanceof RollcallError) || PART_OF[error.source] === 'pipeline')
+      return this.report('pipeline', { why, remedy: `${remedy} ${next}` });
+    const isNews = this.report(PART_OF[error.source], { why, remedy });
+    const last = `the tenant is not mirrored: its last session failed (${error.code})`;
+    this.report('pipeline', { why: last, remedy: next });
     return isNews;
   }
 
@@ -210,7 +224,8 @@ export class TenantMonitor {
 
   /** Returns whether that ends a failure. */
   #hubAnswers(): boolean {
-    this.report('start', null);
+    // A session that ends under an earlier configuration may still get answers.
+    if (this.isOwner) this.report('start', null);
     return this.report('hub', null);
   }
 

@@ -226,7 +226,8 @@ export class Syncs {
     }
     const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
     const retryInMs = isOfOneCollection(error) ? this.#timetable.postpone(sync.mode, askedMs) : null;
-    tenant.emit({ type: 'sync-failed', collection, error, ...sync, retryInMs });
+    const { progress } = writer;
+    tenant.emit({ type: 'sync-failed', collection, error, ...sync, retryInMs, progress });
   }
 }
 

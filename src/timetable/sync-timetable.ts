@@ -46,7 +46,7 @@ export class SyncTimetable {
     const isByTime = watermarkMs === null || source.changes === undefined;
     return nextSync({
       watermarkMs: isByTime ? watermarkMs : hubNowMs,
-      lastFullAtMs: this.#own.findings.isForeign ? null : this.#lastFullAtMs,
+      lastFullAtMs: writer.committed.isForeign ? null : this.#lastFullAtMs,
       lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
       fullNotBeforeMs: this.#notBefore('FULL', nowMs),
@@ -64,7 +64,7 @@ export class SyncTimetable {
   get canBeIncremental(): boolean {
     const { writer } = this.#own;
     const isKnown = writer.committed.completeSinceMs !== null && writer.progress?.watermarkMs != null;
-    return this.hasIncremental && isKnown && !this.#own.findings.isForeign;
+    return this.hasIncremental && isKnown && !writer.committed.isForeign;
   }
 
   /** After a day the filter is tried again, like other ways of paging. */

@@ -36,13 +36,13 @@ export function explainShort({ rows, total, repeated }: Shortfall): string {
 export const SHORT_REMEDY =
   'Choose another hub.paging. Set hub.totals: ignored only if the people who run the hub say that its total counts rows that it never returns; otherwise rows that scans skip are removed.';
 
-/** Why a complete full sync removes nothing: each row without an id may be one that it did not find. */
-export function whyNamelessWait(collection: string, rows: number): string {
-  return `removals of ${collection} wait, because ${whyNameless(rows)}`;
-}
-
-function whyNameless(rows: number): string {
-  return `${countOf(rows, 'row has', 'rows have')} no readable sourcedId`;
+/** Why a complete full sync removes none of the rows that it did not find, and what to do; null: it does remove them. */
+export function removalsWait(nameless: number, short: Shortfall | null) {
+  const of = short && `the hub shows ${short.rows} of the ${short.total} rows that it counts`;
+  if (of !== null) return { why: `removals wait, because ${of}`, remedy: SHORT_REMEDY };
+  if (nameless === 0) return null;
+  const why = 'removals wait, because rows without a readable sourcedId may be the ones that are missing';
+  return { why, remedy: 'Ask the people who run the hub to mend these rows.' };
 }
 
 /** What a scan proves about the rows that it did not bring. */
@@ -71,7 +71,11 @@ export function judgeScope(scan: ScanEvidence): ScopeVerdict {
     return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isUnread: ending === 'unread' };
   const shortfall = shortfallOf(scan);
   if (shortfall !== null) return { kind: 'short', shortfall, isComposed: scan.isComposed };
-  if (rowsWithoutId > 0) return { kind: 'nameless', why: whyNameless(rowsWithoutId) };
+  if (rowsWithoutId > 0)
+    return {
+      kind: 'nameless',
+      why: `${countOf(rowsWithoutId, 'row has', 'rows have')} no readable sourcedId`,
+    };
   const missesNeeded = byOffset && !hasAgreed(scan) ? MISSES_NEEDED_BY_OFFSET : MISSES_NEEDED;
   return { kind: 'complete', missesNeeded };
 }

@@ -1,4 +1,4 @@
-import { explainShort, SHORT_REMEDY } from '../deletions/evidence.ts';
+import { explainShort, removalsWait, SHORT_REMEDY } from '../deletions/evidence.ts';
 import { isOtherHeld } from '../deletions/waiting-list.ts';
 import { lastFullPullDue } from '../full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
@@ -18,8 +18,6 @@ export interface CollectionStatus extends ShownFacts {
   readonly derivedFrom: CollectionName | null;
   /** The hub does not offer the collection, or its source. */
   readonly isNotOffered: boolean;
-  /** Rows without a readable id, because of which nothing is removed that the last full sync did not find. */
-  readonly nameless: number;
   /** When the last complete full sync began, and the keys of the topic that it found at the hub. */
   readonly lastCompleteFull: string | null;
   readonly rowsThen: number | null;
@@ -30,6 +28,8 @@ export interface CollectionStatus extends ShownFacts {
   readonly rejected: number;
   /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
   readonly lostSchemas: readonly number[];
+  /** Rows that the hub counted and did not return in the last full sync. */
+  readonly rowsShort: number;
   readonly late: NotReady | null;
   /** Its syncs fail, the hub does not return all of its rows, or many cannot be read. */
   readonly trouble: NotReady | null;
@@ -54,13 +54,13 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
   const { derivedFrom } = collectionNamed(collection);
   const isNotOffered = tenant.notOffered.includes(derivedFrom ?? collection);
   const isSynced = derivedFrom === null && !isNotOffered;
+  const short = facts.short ?? progress?.deletions?.short ?? null;
   const rejectedInSyncs = Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0);
   const rejected = isSynced ? (rejectsNow ?? rejectedInSyncs) : 0;
   return {
     collection,
     derivedFrom,
     isNotOffered,
-    nameless: full !== null && full.rowsNotFound > 0 ? full.rowsWithoutId : 0,
     rowsNow,
     lastCompleteFull: isoOrNull(full?.startedAtMs ?? null),
     rowsThen: full?.rows ?? null,
@@ -78,12 +78,17 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     rowsLate,
     isFilterMute,
     lostSchemas: lostSchemaIds(progress),
-    late: isSynced ? lateness(facts, tenant) : null,
-    trouble: isSynced ? troubleOf(facts, rejected) : null,
+    rowsShort: short === null ? 0 : short.total - short.rows,
+    late: isSynced ? (lateness(facts, tenant) ?? lateRemovals(facts)) : null,
+    trouble: isSynced ? troubleOf(facts, rejected, tenant) : null,
   };
 }
 
-function troubleOf({ failing, short, progress }: CollectionFacts, rejected: number): NotReady | null {
+function troubleOf(
+  { collection, failing, short, progress }: CollectionFacts,
+  rejected: number,
+  { tenant }: TenantFacts,
+): NotReady | null {
   if (failing !== null) return { part: 'collection', ...failing };
   if (short !== null) {
     const why = `the hub counts more rows than it returns: ${explainShort(short)}`;
@@ -97,7 +102,8 @@ function troubleOf({ failing, short, progress }: CollectionFacts, rejected: numb
     part: 'rejects',
     why: `${formatCount(rejected)} of ${formatCount(rows)} rows cannot be read`,
     remedy:
-      'Their last readable values stay. "rollcall tail rejects --to-end --values" shows why: tell the people who run the hub.',
+      'Their last readable values stay. "rollcall tail rejects --to-end --values" shows why: tell the people who run the hub. ' +
+      `Once they are mended, "rollcall pull --full --collection ${collection} --tenant ${tenant}" counts them anew.`,
   };
 }
 
@@ -109,6 +115,13 @@ function withheldOf({ collection, progress }: CollectionFacts, { collections }: 
   }));
   const isHeld = progress?.deletions?.heldSinceMs != null || isOtherHeld(collection, held);
   return isHeld ? (progress?.rowsWithheld ?? 0) : 0;
+}
+
+function lateRemovals({ progress, short }: CollectionFacts): NotReady | null {
+  const { rowsNotFound = 0, rowsWithoutId = 0 } = progress?.lastCompleteFull ?? {};
+  const settled = progress?.deletions?.short ?? null;
+  const wait = short === null ? removalsWait(rowsNotFound > 0 ? rowsWithoutId : 0, settled) : null;
+  return wait && { part: 'removals', ...wait };
 }
 
 const LATE_REMEDY = 'The log says why the syncs fail; "rollcall pull" reads again at once.';

@@ -1,5 +1,6 @@
-import { countOf } from '../words.ts';
+import { countOf, isoOrNull } from '../words.ts';
 import type { CollectionName } from '../../model/collections.ts';
+import { foreignSince, type Progress } from '../../model/progress.ts';
 import type { CollectionStatus } from './collection-status.ts';
 import type { TenantFacts } from './tenant-facts.ts';
 
@@ -15,6 +16,8 @@ export function acceptCommand(tenant: string): string {
 export interface Decision {
   readonly collections: readonly CollectionName[];
   readonly what: string;
+  /** ISO 8601; null: not known. */
+  readonly since: string | null;
   /** What to decide, and so to look at first. */
   readonly question: string;
   /** Where rows are withheld, the first command shows more; `<digest>` is what it shows. */
@@ -23,41 +26,68 @@ export interface Decision {
 
 /** One decision for each cause, the gravest first. */
 export function decisionsOf(
-  facts: Pick<TenantFacts, 'tenant' | 'wrongTenant' | 'areAbsencesLost'>,
+  { tenant, areAbsencesLost, collections }: Pick<TenantFacts, 'tenant' | 'areAbsencesLost' | 'collections'>,
   statuses: readonly CollectionStatus[],
 ): Decision[] {
-  const { tenant, wrongTenant, areAbsencesLost } = facts;
-  const withheld = statuses.filter((each) => each.withheld > 0).map(({ collection }) => collection);
+  const foreign = namesOf(collections, ({ progress }) => foreignSince(progress) !== null);
+  const withheld = namesOf(statuses, (each) => each.withheld > 0);
   const count = statuses.reduce((sum, each) => sum + each.withheld, 0);
-  const unreadable = statuses.flatMap((each) => (each.lostSchemas.length > 0 ? [each.collection] : []));
+  const unreadable = namesOf(statuses, ({ lostSchemas }) => lostSchemas.length > 0);
   const decisions: Decision[] = [
     {
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
       what: 'absences are lost, and nothing of them is published (ABSENCES_LOST)',
+      since: null,
       question:
         'Bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or let absences begin anew',
       commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --anew --yes`],
     },
     {
-      collections: wrongTenant,
-      what: `almost none of the rows that the hub returns for ${named(wrongTenant)} match the published ones`,
+      collections: foreign,
+      what: `almost none of the rows that the hub returns for ${named(foreign)} match the published ones (HUB_FOREIGN_DATA)`,
+      since: oldest(collections, foreignSince),
       question: `None of them is published. ${WRONG_TENANT_REMEDY}`,
       commands: [acceptCommand(tenant)],
     },
     {
       collections: withheld,
       what: `${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${named(withheld)}`,
-      question: `Look first; only if the hub has really lost ${count === 1 ? 'this row' : 'these rows'}, approve`,
-      commands: ['list', 'approve <digest>'].map((words) => `rollcall deletes ${words} --tenant ${tenant}`),
+      since: oldest(collections, (progress) => progress?.deletions?.heldSinceMs ?? null),
+      question:
+        foreign.length > 0
+          ? `First decide whose rows of ${named(foreign)} the hub shows: before that no deletion can be approved. They are listed by`
+          : `Look first; only if the hub has really lost them, approve`,
+      commands: (foreign.length > 0 ? ['list'] : ['list', 'approve <digest>']).map(
+        (words) => `rollcall deletes ${words} --tenant ${tenant}`,
+      ),
     },
     {
       collections: unreadable,
-      what: `the registry has lost the schema of older records of ${named(unreadable)}`,
+      what: `the registry has lost the schema of older records of ${named(unreadable)} (SCHEMA_LOST)`,
+      since: null,
       question: 'No consumer can read them until they are published again',
       commands: unreadable.map((collection) => `rollcall republish ${collection} --tenant ${tenant}`),
     },
   ];
   return decisions.filter(({ collections }) => collections.length > 0);
+}
+
+function namesOf<T extends { readonly collection: CollectionName }>(
+  all: readonly T[],
+  test: (each: T) => boolean,
+) {
+  return all.filter(test).map(({ collection }) => collection);
+}
+
+/** ISO 8601. */
+function oldest(collections: TenantFacts['collections'], sinceMs: (of: Progress | null) => number | null) {
+  const times = collections.flatMap(({ progress }) => sinceMs(progress) ?? []);
+  return times.length === 0 ? null : isoOrNull(Math.min(...times));
+}
+
+/** As a reason, where only reasons are shown. */
+export function reasonOfDecision({ what, since, question, commands }: Decision) {
+  return { part: 'decision', why: what, remedy: `${question}: ${commands.join('; ')}`, since } as const;
 }
 
 const MOST_NAMED = 3;

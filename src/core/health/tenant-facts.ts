@@ -22,11 +22,12 @@ export const TENANT_PARTS = [
   'rejects',
   'full',
   'watermark',
+  'removals',
   'load',
 ] as const;
 
-/** `stop` concerns the process. */
-export type HealthPart = (typeof TENANT_PARTS)[number] | 'stop';
+/** `stop` concerns the process, and `decision` a tenant that may be well. */
+export type HealthPart = (typeof TENANT_PARTS)[number] | 'stop' | 'decision';
 
 /** Why a part is not well, for people and probes: without secrets and row content. */
 export interface NotReady {
@@ -34,8 +35,8 @@ export interface NotReady {
   /** A sentence, with the code of the error if there is one. */
   readonly why: string;
   readonly remedy: string;
-  /** ISO 8601; left out: not known. */
-  readonly since?: string;
+  /** ISO 8601; null or left out: not known. */
+  readonly since?: string | null;
 }
 
 /** What is known of a collection; null: unknown. */
@@ -103,8 +104,6 @@ export interface TenantFacts {
   readonly isOwnerAlive: boolean | null;
   /** Collections that the hub did not offer at the last request. */
   readonly notOffered: readonly string[];
-  /** Collections whose rows at the hub may be another tenant's, as the process that mirrors found: none of them is published. */
-  readonly wrongTenant: readonly CollectionName[];
   /** Whether absences are lost (`ABSENCES_LOST`), as the process that mirrors the tenant reports; left out: not known. */
   readonly areAbsencesLost?: boolean | undefined;
   /** Number of contradictory absences; null: unknown, or absences are not mirrored. */

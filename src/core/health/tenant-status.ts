@@ -1,5 +1,4 @@
-import { whyNamelessWait } from '../deletions/evidence.ts';
-import { countOf, formatCount, formatDuration, isoOrNull, printable } from '../words.ts';
+import { countOf, forHow, formatCount, isoOrNull, printable } from '../words.ts';
 import { collectionStatus, type CollectionStatus } from './collection-status.ts';
 import { decisionsOf, named, type Decision } from './decisions.ts';
 import { TENANT_PARTS, type HealthPart } from './tenant-facts.ts';
@@ -9,7 +8,7 @@ import type { NotReady, OwnerHeartbeat, TenantFacts } from './tenant-facts.ts';
  * - `in-trouble`, before all else, if nothing can be published: the tenant has failed, or a service is away
  * - `needs-person`: there is a decision
  * - the others follow from the first reason: `starting` (the process takes it over, and first asks the hub), `loading` (not
- *   every collection has had a complete full sync), `late` (a collection is older than the configuration promises),
+ *   every collection has had a complete full sync), `late` (a collection is older than the configuration promises, or its removals wait),
  *   `in-trouble` (any other), `well` (none)
  */
 export type TenantState = (typeof GRAVEST)[number];
@@ -20,6 +19,7 @@ const STATES: Partial<Record<HealthPart, TenantState>> = {
   load: 'loading',
   full: 'late',
   watermark: 'late',
+  removals: 'late',
 };
 
 /** As `/status.json`, the heartbeat and `status --json` give it; times are ISO 8601. */
@@ -47,7 +47,6 @@ export const UNKNOWN: Omit<TenantFacts, 'tenant' | 'nowMs'> = {
   owner: null,
   isOwnerAlive: null,
   notOffered: [],
-  wrongTenant: [],
   contradictions: null,
 };
 
@@ -56,17 +55,17 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
   const { tenant, owner, isOwnerAlive, contradictions } = facts;
   const collections = facts.collections.map((each) => collectionStatus(each, facts));
   const decisions = decisionsOf(facts, collections);
-  const reasons = reasonsOf(facts, collections);
+  const reasons = reasonsOf(facts, collections, decisions);
   const [decision] = decisions;
   const [reason] = reasons;
-  const said = reason === undefined ? 'all well' : `${reason.part}: ${reason.why}${forHow(reason, facts)}`;
-  // What stops everything is graver than what waits for a person, and often ends by itself.
-  const asked = reason !== undefined && STOPS_ALL.has(reason.part) ? undefined : decision;
+  const said =
+    reason === undefined ? 'all well' : `${reason.part}: ${reason.why}${forHow(reason.since, facts.nowMs)}`;
+  const asked = isStopped({ reasons }) ? undefined : decision;
   return {
     tenant,
     state: asked ? 'needs-person' : reason ? (STATES[reason.part] ?? 'in-trouble') : 'well',
     headline: asked
-      ? `needs a decision: ${asked.what}`
+      ? `needs a decision: ${asked.what}${forHow(asked.since, facts.nowMs)}`
       : `${said}${notes(facts, collections)}${decision ? `; needs a decision: ${decision.what}` : ''}`,
     ready: reasons.every(({ part }) => PARTS_OF_COLLECTIONS.has(part)),
     needsPerson: decisions.length > 0,
@@ -81,11 +80,7 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
 }
 
 /** Single collections are in trouble, and the tenant is ready with the others. */
-const PARTS_OF_COLLECTIONS: ReadonlySet<HealthPart> = new Set(['collection', 'rejects']);
-
-function forHow({ since }: NotReady, { nowMs }: TenantFacts): string {
-  return since === undefined ? '' : `, for ${formatDuration(nowMs - Date.parse(since))}`;
-}
+const PARTS_OF_COLLECTIONS: ReadonlySet<HealthPart> = new Set(['collection', 'rejects', 'removals']);
 
 /** What is no reason, and still to be known. */
 function notes(
@@ -96,10 +91,7 @@ function notes(
   const rejects = rejected === 0 ? '' : `, ${countOf(rejected, 'row')} rejected`;
   const contradictory = contradictions ? `, ${countOf(contradictions, 'contradictory absence')}` : '';
   const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named(notOffered)}`;
-  const waits = collections
-    .filter(({ nameless }) => nameless > 0)
-    .map(({ collection, nameless }) => `; ${whyNamelessWait(collection, nameless)}`);
-  return `${rejects}${contradictory}${missing}${waits.join('')}`;
+  return `${rejects}${contradictory}${missing}`;
 }
 
 /** With one of these a process says itself why it does not own the tenant. */
@@ -107,6 +99,11 @@ const WHY_NOT_OWNED: ReadonlySet<HealthPart> = new Set(['failed', 'pipeline', 's
 
 /** With one of the parts before `start` nothing of the tenant is published. */
 const STOPS_ALL: ReadonlySet<HealthPart> = new Set(TENANT_PARTS.slice(0, TENANT_PARTS.indexOf('start')));
+
+/** Nothing is published: that is graver than what waits for a person, and often ends by itself. */
+function isStopped({ reasons: [first] }: Pick<TenantStatus, 'reasons'>): boolean {
+  return first !== undefined && STOPS_ALL.has(first.part);
+}
 
 /** Whether something is wrong, also where a decision heads the tenant. */
 export function isInTrouble({ reasons }: Pick<TenantStatus, 'reasons'>): boolean {
@@ -116,9 +113,16 @@ export function isInTrouble({ reasons }: Pick<TenantStatus, 'reasons'>): boolean
 function reasonsOf(
   { reported = [], isOwnerAlive }: TenantFacts,
   collections: readonly CollectionStatus[],
+  decisions: readonly Decision[],
 ): NotReady[] {
   const isOwnerless = isOwnerAlive === false && !reported.some(({ part }) => WHY_NOT_OWNED.has(part));
-  const all = [...reported, ...(isOwnerless ? [NO_OWNER] : []), ...notLoaded(collections)];
+  // What waits for a decision is no first load.
+  const undecided = new Set(decisions.flatMap((each) => each.collections));
+  const loads = (each: CollectionStatus): boolean => !undecided.has(each.derivedFrom ?? each.collection);
+  // Who takes the tenant over may not know its log yet.
+  const isStarting = reported.some(({ part }) => part === 'start');
+  const loading = isStarting ? [] : notLoaded(collections.filter(loads));
+  const all = [...reported, ...(isOwnerless ? [NO_OWNER] : []), ...loading];
   const order: readonly HealthPart[] = TENANT_PARTS;
   return [
     ...all,
@@ -148,10 +152,10 @@ const NO_OWNER: NotReady = {
 };
 
 /**
- * The tenants, those first that need attention, and how many are in each state:
+ * The tenants, those first of which nothing is published, then by state, and how many are in each state:
  * `300 tenants: 1 needing a person, 2 in trouble, 6 loading, 291 well`.
  */
-export function overviewOf<T extends Pick<TenantStatus, 'state'>>(tenants: readonly T[]) {
+export function overviewOf<T extends Pick<TenantStatus, 'state' | 'reasons'>>(tenants: readonly T[]) {
   const groups = GRAVEST.map((state) => tenants.filter((each) => each.state === state));
   const counts = groups.flatMap(([one, ...others]) =>
     one
@@ -159,7 +163,8 @@ export function overviewOf<T extends Pick<TenantStatus, 'state'>>(tenants: reado
       : [],
   );
   const [total, each] = [countOf(tenants.length, 'tenant'), counts.join(', ')];
-  return { summary: each === '' ? total : `${total}: ${each}`, tenants: groups.flat() };
+  const shown = groups.flat().toSorted((one, other) => Number(isStopped(other)) - Number(isStopped(one)));
+  return { summary: each === '' ? total : `${total}: ${each}`, tenants: shown };
 }
 
 /** What a heartbeat says of its tenant. */

@@ -59,7 +59,7 @@ function show() {
   const next = main.cloneNode(false);
   next.append(
     ...(isStale ? [node('p', { class: 'alarm bad', 'data-key': ' stale', role: 'alert' }, silence)] : []),
-    ...alarm('decisions', 'bad', '✗ A decision is needed', onTop.flatMap(decisions)),
+    ...alarm('decisions', 'bad', '✗ A decision is needed', onTop.flatMap(decisionsAt(nowMs))),
     ...alarm('troubles', 'warn', '! Troubles', [process, ...onTop].flatMap(troublesAt(nowMs))),
     ...alarm('configuration', 'warn', '! Configuration', troublesAt(nowMs)({ ...process, reasons: notes })),
     ...(tenants.length > 0 ? [] : [node('p', { 'data-key': ' idle' }, 'No tenant to show.')]),
@@ -95,23 +95,24 @@ function alarm(id, color, title, items) {
 }
 
 /** What only a person can decide, with the commands. */
-function decisions({ tenant, decisions: all }) {
-  return all.map(({ what, question, commands }) =>
-    node(
-      'li',
-      {},
-      node('p', {}, node('b', {}, tenant), ` ${what}`),
-      node('p', { class: 'soft' }, `→ ${question}:`),
+const decisionsAt =
+  (nowMs) =>
+  ({ tenant, decisions }) =>
+    decisions.map(({ what, since, question, commands }) =>
       node(
-        'div',
-        { class: 'wrap commands' },
-        ...commands.map((command) =>
-          node('button', { 'data-command': command, 'aria-label': `Copy: ${command}` }, command),
+        'li',
+        {},
+        node('p', {}, node('b', {}, tenant), ` ${what}`, ...(since ? [', for ', age(since, nowMs)] : [])),
+        node('p', { class: 'soft' }, `→ ${question}:`),
+        node(
+          'div',
+          { class: 'wrap commands' },
+          ...commands.map((command) =>
+            node('button', { 'data-command': command, 'aria-label': `Copy: ${command}` }, command),
+          ),
         ),
       ),
-    ),
-  );
-}
+    );
 
 /** What is not well, with the remedy. */
 const troublesAt = (nowMs) => (status) =>
@@ -145,7 +146,7 @@ function tenantCard(status, nowMs, isFew) {
       node('span', { class: color }, `${mark} ${headline}`),
       node('span', { class: 'soft' }, owner?.owner ?? 'no owner', ' · ', age(owner?.since, nowMs)),
     ),
-    ...(isFew ? [] : [node('ul', {}, ...decisions(status), ...troublesAt(nowMs)(status))]),
+    ...(isFew ? [] : [node('ul', {}, ...decisionsAt(nowMs)(status), ...troublesAt(nowMs)(status))]),
     collections ? table(status, nowMs) : node('p', { class: 'soft' }, isHere ? '…' : elsewhere),
   );
 }

@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { afterAll, expect, it, vi } from 'vitest';
+import { idOf } from '../support/rows.ts';
 import { startProcess } from '../support/running.ts';
 import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
 import { COLLECTIONS, startTestTenant } from './support/test-tenant.ts';
@@ -184,4 +185,37 @@ it('pull --full ends with 0 where all withheld rows are back, and removes what w
   expect([pull.code, pull.json()]).toMatchObject([0, { tenants: [{ tenant: 'north' }] }]);
   const { tenants } = pull.json<{ tenants: { collections: object[] }[] }>();
   expect(tenants[0]?.collections).toContainEqual(expect.objectContaining(removed));
+});
+
+it('while the rows of a collection may be another tenant’s, deletes approve removes nothing, by itself or by the running process', async () => {
+  await using other = await startTestTenant();
+  const { district } = other.hub;
+  await other.full(...COLLECTIONS);
+  for (const id of [...district.ids('courses')].slice(1)) district.remove('courses', id);
+  await other.full('courses');
+  const users = district.snapshot('users');
+  for (const row of users) {
+    district.remove('users', idOf(row));
+    district.put('users', Object.assign({}, row, { sourcedId: `other-${idOf(row)}` }));
+  }
+  const inOther = (words: string) => say(words, other.config);
+  expect((await inOther('pull --full --collection users')).code).toBe(3);
+  const list = (await inOther('deletes list --json')).json<{ tenants: [Listed] }>().tenants[0];
+  const offersNoApproval = async (): Promise<void> => {
+    const said = `${(await inOther('deletes list')).stdout}${(await inOther('status')).stdout}`;
+    expect(said).toMatch(/HUB_FOREIGN_DATA[^]*--accept-new[^]*HUB_FOREIGN_DATA[^]*--accept-new/);
+    expect(said).not.toContain('deletes approve');
+    const approval = await inOther(`deletes approve ${list.digest}`);
+    expect([approval.code, approval.stderr]).toEqual([1, expect.stringContaining('help HUB_FOREIGN_DATA')]);
+  };
+  await offersNoApproval();
+  await using owner = await startOwner(other.config);
+  await offersNoApproval();
+  await owner.stop();
+  for (const row of users) {
+    district.remove('users', `other-${idOf(row)}`);
+    district.put('users', row);
+  }
+  expect((await inOther('pull --full --collection users')).code).toBe(0);
+  expect((await inOther(`deletes approve ${list.digest}`)).code).toBe(0);
 });

@@ -120,8 +120,33 @@ it('a page of hardly any known row is not judged while the hub is unavailable, a
   const [away] = await sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });
   await expect(showsOwnRows(away, signal)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
   const [orgs, users] = await sessionOf({ orgs: small, users: small });
-  users.findings.isForeign = true;
+  users.writer.committed.noteForeign(1);
   expect(await showsOwnRows(orgs, signal)).toBe(false);
+});
+
+it('while a collection is foreign, in the next session too, a full sync of another one that misses rows proves nothing', async () => {
+  const all = new Map<CollectionName, MirroredCollection>();
+  const hubs = [new MadeHub(100, 'orgs'), new MadeHub(100, 'courses')] as const;
+  const [orgs, courses] = hubs;
+  for (const hub of hubs) for (let at = 0; at < 20; at += 1) hub.put(`row-${at}`, 1);
+  const begin = async (): Promise<void> => {
+    all.set('orgs', await orgs.session({ all })).set('courses', await courses.session({ all }));
+  };
+  const full = (name: CollectionName) => runSync(all.get(name) as MirroredCollection, 'FULL', { signal });
+  await begin();
+  for (const name of all.keys()) await full(name);
+  const own = orgs.rows;
+  orgs.rows = new Map();
+  orgs.put('other', 1);
+  await expect(full('orgs')).rejects.toMatchObject({ code: 'HUB_FOREIGN_DATA' });
+  await begin();
+  expect(await full('courses')).toMatchObject({ kind: 'complete' });
+  courses.rows = new Map([...courses.rows].slice(1));
+  const why = expect.stringContaining('(HUB_FOREIGN_DATA)') as string;
+  expect(await full('courses')).toMatchObject({ kind: 'inconclusive', why, confirmAtMs: null });
+  orgs.rows = own;
+  await full('orgs');
+  expect(await full('courses')).toMatchObject({ kind: 'complete', unconfirmed: 1 });
 });
 
 it.each([

@@ -71,6 +71,20 @@ it('a decision is logged without who took it and what they wrote', () => {
   expect(JSON.stringify(lines)).not.toMatch(/kari|office|merged/);
 });
 
+it('lost absences are logged once, in whichever session, and so is their end', () => {
+  const error = new RollcallError('ABSENCES_LOST', 'Absences are lost', { remedy: 'Decide.' });
+  const of = { collection: 'absence-versions', mode: 'FULL', durationMs: 1 } as const;
+  const lost: PipelineEvent = { type: 'sync-failed', error, retryInMs: 5, ...of };
+  const ended = syncEnded(of);
+  const lines = logged(lost, lost, ended, ended).filter(({ level }) => level !== 'debug');
+  expect(lines.map(({ msg }) => msg)).toEqual([
+    'Absences are lost (ABSENCES_LOST)',
+    'a sync ended',
+    'absences are published again',
+    'a sync ended',
+  ]);
+});
+
 it('published absences are a debug line for each transaction, and a warning for those published while open', () => {
   const event = (publishedOpen: number): PipelineEvent => ({
     type: 'absences-published',

@@ -10,10 +10,14 @@ const START_MS = Date.parse('2026-11-20T12:00:00Z');
 
 it('many tenants are counted by state; those that need attention come first, the others as the configuration names them', () => {
   const states: TenantState[] = ['well', 'loading', 'late', 'well', 'in-trouble', 'needs-person'];
-  const { summary, tenants } = overviewOf(states.map((state, at) => ({ state, at })));
-  expect(summary).toBe('6 tenants: 1 needing a person, 1 in trouble, 1 late, 1 loading, 2 well');
-  expect(tenants.map(({ at }) => at)).toEqual([5, 4, 2, 1, 0, 3]);
-  const well = Array.from({ length: 1_300 }, () => ({ state: 'well' as const }));
+  const [none, down] = [[], [{ part: 'kafka', why: 'away', remedy: '' }]] as const;
+  const each = states.map((state, at) => ({ state, at, reasons: none }));
+  const stopped = { state: 'in-trouble', at: 6, reasons: down } as const;
+  const { summary, tenants } = overviewOf([...each, stopped]);
+  expect(summary).toBe('7 tenants: 1 needing a person, 2 in trouble, 1 late, 1 loading, 2 well');
+  // What stops everything comes before what waits for a person, as within a tenant.
+  expect(tenants.map(({ at }) => at)).toEqual([6, 5, 4, 2, 1, 0, 3]);
+  const well = Array.from({ length: 1_300 }, () => ({ state: 'well' as const, reasons: none }));
   expect([well, well.slice(1_299), []].map((some) => overviewOf(some).summary)).toEqual([
     '1,300 tenants: 1,300 well',
     '1 tenant: 1 well',
@@ -77,9 +81,12 @@ describe('the tenants of five processes, seen from one', () => {
     expect(tenants).toHaveLength(20);
   });
 
-  it('show a decision of another process first, and a tenant that no process, a command or another version has', async () => {
+  it('show a tenant first that no process, a command or another version has, then a decision of another process', async () => {
     const { boards, shown, coordination, announce, passes } = await fiveProcesses(START_MS);
-    boards[4]?.board.note('t019', caughtUp('users', withheldIn('users', 7, { nowMs: START_MS })));
+    boards[4]?.board.note(
+      't019',
+      caughtUp('users', withheldIn('users', 7, { nowMs: START_MS, heldSinceMs: START_MS })),
+    );
     await announce();
     const [first, , third] = await coordination.livingOwners(['t001', 't002', 't003']);
     await coordination.withdraw('t001', first?.owner ?? '');
@@ -90,12 +97,12 @@ describe('the tenants of five processes, seen from one', () => {
     passes(3_000);
     const { summary, needsPerson, tenants } = await shown();
     expect(tenants.slice(0, 4).map(({ tenant, headline }) => `${tenant} ${headline}`)).toEqual([
-      't019 needs a decision: 7 deletions are withheld in users',
       't001 owner: no process mirrors the tenant',
       't002 owner: its owner reports no health: a command works on it, or it is moving to another process',
       't003 owner: version 9.9.9 mirrors the tenant, and this is 1.2.3',
+      't019 needs a decision: 7 deletions are withheld in users, for 0 s',
     ]);
-    expect(tenants[2]?.isOwnerAlive).toBe(true);
+    expect(tenants[1]?.isOwnerAlive).toBe(true);
     expect([summary, needsPerson]).toEqual([
       expect.stringContaining('1 needing a person, 3 in trouble'),
       true,

@@ -46,7 +46,9 @@ async function expectHealth(
   const unready = [...text.matchAll(/^rollcall_ready\{tenant="north",part="(\w+)"\} 0$/gm)];
   const heartbeat = { owner: 'vm-1', ownedSinceMs: START_MS, info: board.heartbeatOf('north') };
   const { health } = heardOf(heartbeat, '1.2.3');
-  const isReady = parts.every((part) => part === 'collection' || part === 'rejects');
+  const isReady = parts.every((part) => ['collection', 'rejects', 'removals', 'decision'].includes(part));
+  // A decision is a reason only where nothing else shows it.
+  const others = parts.filter((part) => part !== 'decision');
   expect({ ...health, isHere: true }).toEqual(json.tenants[0]);
   expect({
     code: readyz.status,
@@ -58,10 +60,10 @@ async function expectHealth(
   }).toEqual({
     code: isReady ? 200 : 503,
     readyz: parts,
-    json: parts,
+    json: others,
     isReady,
     state,
-    metrics: parts,
+    metrics: others,
   });
   return `${text}${JSON.stringify(json)}`;
 }
@@ -185,7 +187,7 @@ it.each<[name: string, ...Beat[]]>([
   ],
   [
     'withheld deletions leave the process ready, and need a decision until one is made',
-    [[withheld(7, START_MS)], ['needs-person'], ...decisions(1, 7)],
+    [[withheld(7, START_MS)], ['needs-person', 'decision'], ...decisions(1, 7)],
     [[withheld(0, null)], WELL, ...decisions(0, 0)],
   ],
   [
@@ -273,10 +275,19 @@ it('a Core API that gives no answer for one student of many is ready, and that s
 
 it('a process that begins is starting, and not in trouble, until the hub has answered', async () => {
   const world = boardOf(START_MS);
-  world.board.report('start', { why: 'it takes the tenant over', remedy: 'Wait.' });
-  await expectHealth(world, ['starting', 'load', 'start']);
-  world.emit({ type: 'owned', owner: 'vm-1' }, caughtUp('users', null), { type: 'session-opened' });
-  expect(await expectHealth(world, ['starting', 'load', 'start'])).toContain('the hub has not answered yet');
+  await expectHealth(world, ['starting', 'start']);
+  world.passes(MINUTE_MS);
+  // A session that ends under the earlier configuration still gets its answer.
+  world.board.change({ added: [], changed: ['north'], removed: [] });
+  world.emit(requestDone('users'));
+  expect(await expectHealth(world, ['starting', 'start'])).toContain(
+    'taking over the tenant and bringing its index up to date, for 0 s',
+  );
+  world.passes(MINUTE_MS);
+  world.emit({ type: 'owned', owner: 'vm-1' });
+  expect(await expectHealth(world, ['starting', 'start'])).toContain('its index up to date, for 0 s');
+  world.emit(caughtUp('users', null), { type: 'session-opened' });
+  expect(await expectHealth(world, ['starting', 'start'])).toContain('the hub has not answered yet, for 0 s');
   world.emit(requestDone('users'));
   await expectHealth(world, ['loading', 'load']);
 });
@@ -284,13 +295,24 @@ it('a process that begins is starting, and not in trouble, until the hub has ans
 it('a process that is ready names the tenant that is not, and why', () => {
   const board = new Board(configOf(['north', 'south'], ['users']), { version: '1', now: () => START_MS });
   board.hold(['north', 'south']);
-  for (const event of [...opened, caughtUp('users', loaded('users', START_MS))]) board.note('north', event);
+  for (const event of [...opened, caughtUp('users', loaded('users', START_MS)), requestDone('users')])
+    board.note('north', event);
   board.note('south', sessionFailed);
   const since = '2026-11-20T12:00:00.000Z';
   const redis = { tenant: 'south', part: 'redis', why: 'Redis is full (INDEX_REFUSED)', since };
   expect(board.readiness()).toMatchObject({
     ready: true,
-    reasons: [redis, { part: 'pipeline' }, { part: 'load' }],
+    reasons: [
+      redis,
+      {
+        part: 'pipeline',
+        why: 'the tenant is not mirrored: its last session failed (INDEX_REFUSED)',
+        remedy: expect.stringMatching(
+          /^Rollcall begins a new session by itself at 2026-11-20T12:00:01/,
+        ) as string,
+      },
+      { part: 'start' },
+    ],
   });
 });
 

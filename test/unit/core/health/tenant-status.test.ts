@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Shortfall } from '../../../../src/core/deletions/evidence.ts';
 import type { CollectionFacts, TenantFacts } from '../../../../src/core/health/tenant-facts.ts';
 import { tenantStatus } from '../../../../src/core/health/tenant-status.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
@@ -18,12 +19,24 @@ interface Options extends Partial<CollectionFacts> {
   readonly nameless?: number;
   readonly withheld?: number;
   readonly isHeld?: boolean;
+  readonly isForeign?: boolean;
+  readonly shortAtEnd?: Shortfall;
 }
 
 function facts(collection: CollectionName, options: Options = {}): CollectionFacts {
   const { fullAgoMs = 4 * HOUR_MS, watermarkAgoMs = 6 * MINUTE_MS, complete = true, ...given } = options;
-  const { rejected = 0, rejectedSince = 0, nameless = 0, withheld = 0, isHeld = false, ...more } = given;
-  const heldSinceMs = NOW_MS - HOUR_MS;
+  const {
+    rejected = 0,
+    rejectedSince = 0,
+    nameless = 0,
+    withheld = 0,
+    isHeld,
+    isForeign,
+    shortAtEnd: short = null,
+    ...more
+  } = given;
+  const heldSinceMs = isHeld ? NOW_MS - HOUR_MS : null;
+  const foreignSinceMs = isForeign ? NOW_MS - 2 * HOUR_MS : null;
   const day = { settledBy: 'p1', day: '2026-11-20', removed: 0, why: 'too many' };
   const notFound = { rowsNotFound: nameless > 0 ? 1 : 0, rowsWithoutId: nameless, rowsWithheld: 0 };
   const full = { syncId: 'p1', offsets: {}, rows: 598, rowsRejected: rejected, ...notFound };
@@ -35,7 +48,7 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     rowsWithheld: withheld,
     watermarkMs: NOW_MS - watermarkAgoMs,
     lastCompleteFull: fullAgoMs === null ? null : { ...full, startedAtMs: NOW_MS - fullAgoMs },
-    ...(isHeld && { deletions: { ...day, heldSinceMs } }),
+    deletions: { ...day, heldSinceMs, foreignSinceMs, short },
   });
   const fullPull = { at: '04:00', timeZone: 'Europe/Oslo' };
   const counts = { rowsLate: 0, rowsNow: null, rejectsNow: null, failing: null, short: null };
@@ -52,7 +65,6 @@ function statusOf(collections: readonly CollectionFacts[], more: Partial<TenantF
     owner: { owner: 'vm-1', ownedSinceMs: NOW_MS - HOUR_MS },
     isOwnerAlive: true,
     notOffered: [],
-    wrongTenant: [],
     contradictions: null,
     nowMs: NOW_MS,
     ...more,
@@ -78,11 +90,13 @@ const reported = [
   { part: 'hub', why: 'not asked yet', remedy: '' },
   { part: 'kafka', why: 'Kafka is away', remedy: 'Start Kafka.' },
 ] as const;
-const others = ['users', 'orgs'] as const;
+const foreign = { isForeign: true };
 const LATE = 'its daily full sync was due 5 h ago';
 const NEVER = 'loading | load: never loaded completely:';
 const DECISION = 'needs-person | needs a decision:';
-const FOREIGN = 'almost none of the rows that the hub returns for users, orgs match the published ones';
+const FOREIGN =
+  'almost none of the rows that the hub returns for users, orgs match the published ones (HUB_FOREIGN_DATA), for 2 h';
+const WITHHELD = 'deletions are withheld in users, orgs, for 60 min';
 const NOBODY = 'in-trouble | owner: no process mirrors the tenant';
 
 type Case = [expected: string, of: CollectionFacts[], more?: Partial<TenantFacts>];
@@ -99,19 +113,23 @@ it.each<Case>([
   [`${NOBODY}; needs a decision: 51 deletions are withheld in users`, [facts('users', held)], noOwner],
   ['in-trouble | kafka: Kafka is away', [users], { reported, ...noOwner }],
   [
-    `${DECISION} 51 deletions are withheld in users`,
+    `${DECISION} 51 deletions are withheld in users, for 60 min`,
     [facts('users', { ...held, ...behind }), orgs(notLoaded)],
   ],
-  [`${DECISION} ${FOREIGN}`, [facts('users', held)], { wrongTenant: others }],
+  [`${DECISION} ${FOREIGN}`, [facts('users', { ...held, ...foreign }), orgs(foreign)]],
   // deletions of others wait for the held ones, and for nothing else
-  [`${DECISION} 53 deletions are withheld in users, orgs`, [facts('users', held), orgs({ withheld: 2 })]],
+  [`${DECISION} 53 ${WITHHELD}`, [facts('users', held), orgs({ withheld: 2 })]],
   ['well | all well', [users, orgs({ withheld: 2 })]],
   ['well | all well, 12 rows rejected', [facts('users', { rejected: 11 }), orgs({ rejectedSince: 1 })]],
   [`${NOBODY}, 1 row rejected`, [orgs({ rejectedSince: 1 })], noOwner],
-  // what removes nothing says so
+  // what removes nothing says so, until a full sync is whole
   [
-    'well | all well; removals of orgs wait, because 2 rows have no readable sourcedId',
+    'late | removals: orgs: removals wait, because rows without a readable sourcedId may be the ones that are missing',
     [users, orgs({ nameless: 2 })],
+  ],
+  [
+    'late | removals: users: removals wait, because the hub shows 289 of the 299 rows that it counts',
+    [facts('users', { shortAtEnd: { rows: 289, total: 299, repeated: 0 } })],
   ],
   ['well | all well, 3 contradictory absences', [users], { contradictions: 3 }],
   [`${NEVER} orgs, classes`, [users, orgs(lost), facts('classes', notLoaded)]],
@@ -122,7 +140,7 @@ it.each<Case>([
   ['well | all well', [facts('class-students', { ...behind, hasIncremental: false })]],
   // what derives is as the versions are, unless it was only just switched on
   [`late | full: absence-versions: ${LATE}`, derived(late)],
-  [`${DECISION} 51 deletions are withheld in absence-versions`, derived(held)],
+  [`${DECISION} 51 deletions are withheld in absence-versions, for 60 min`, derived(held)],
   ['well | all well, 2 rows rejected', derived({ rejected: 2 })],
   [`${NEVER} absence-versions`, [users, ...derived({ fullAgoMs: null })]],
   [`${NEVER} absences, absence-changes`, [facts('absence-versions'), ...derived(notLoaded).slice(1)]],
@@ -139,7 +157,8 @@ it.each<Case>([
 ])('the headline is %s', (expected, collections, more) => {
   const { state, headline, ready, reasons, needsPerson } = statusOf(collections, more);
   expect(`${state} | ${headline}`).toBe(expected);
-  expect([ready, needsPerson]).toEqual([reasons.length === 0, headline.includes('needs a decision: ')]);
+  const isReady = reasons.every(({ part }) => part === 'removals');
+  expect([ready, needsPerson]).toEqual([isReady, headline.includes('needs a decision: ')]);
 });
 
 it('the status of a tenant has all reasons, causes first, each with its remedy', () => {
@@ -150,6 +169,17 @@ it('the status of a tenant has all reasons, causes first, each with its remedy',
   ]);
   const { reasons } = statusOf([facts('users', notLoaded)], without('users'));
   expect(reasons).toMatchObject([{ remedy: 'Check hub.baseUrl.' }]);
+});
+
+it('while the rows of a collection may be another tenant’s, no surface offers to approve deletions', () => {
+  const offered = (isForeign: boolean) =>
+    statusOf([facts('schedules', held), facts('users', { isForeign })]).decisions.at(-1);
+  expect(offered(false)?.commands.join(' ')).toContain('deletes approve');
+  expect(offered(true)).toMatchObject({
+    question: expect.stringContaining('First decide whose rows of users the hub shows') as string,
+    commands: ['rollcall deletes list --tenant north'],
+    since: new Date(NOW_MS - HOUR_MS).toISOString(),
+  });
 });
 
 it('the status of a tenant has one decision for all that waits, and one for lost absences, with its command', () => {

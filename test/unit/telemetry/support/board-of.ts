@@ -11,6 +11,11 @@ import { madeProgress } from '../../core/support/progress.ts';
 
 const MINUTE_MS = 60_000;
 
+export const ANSWERED: PipelineEvent = {
+  type: 'hub',
+  event: { type: 'request-done', target: 'users', status: 200, durationMs: 1, bytes: 2 },
+};
+
 /** A configuration of these tenants with these collections. */
 export function configOf(tenants: readonly string[], collections: readonly string[], hub: object = {}) {
   const text = jsonWith(
@@ -49,7 +54,7 @@ export function boardOf(
       emit({ type: 'owned', owner: 'vm-1' });
       for (const collection of ['users', 'orgs'] as const)
         emit(caughtUp(collection, loaded(collection, nowMs)));
-      emit({ type: 'session-opened' });
+      emit({ type: 'session-opened' }, ANSWERED);
     },
   };
 }

@@ -3,7 +3,7 @@ import { COLLECTIONS } from '../../../../src/model/collections.ts';
 import { Board } from '../../../../src/telemetry/board.ts';
 import type { ReadHeartbeats } from '../../../../src/core/health/tenant-facts.ts';
 import { MemoryCoordination } from '../../state/memory-coordination.ts';
-import { caughtUp, configOf, loaded } from './board-of.ts';
+import { ANSWERED, caughtUp, configOf, loaded } from './board-of.ts';
 
 type Tenant = TenantStatus & { readonly isHere: boolean };
 type Shown = ReturnType<typeof overviewOf<Tenant>> & { needsPerson: boolean; tenantsConfigured: number };
@@ -30,6 +30,7 @@ export async function fiveProcesses(startMs: number, count = 20) {
     for (const id of own) {
       board.note(id, { type: 'owned', owner: ownerOf(at, id) });
       for (const collection of COLLECTIONS) board.note(id, caughtUp(collection, loaded(collection, startMs)));
+      board.note(id, ANSWERED);
     }
     return { at, board, own };
   });
