@@ -129,7 +129,6 @@ function servicesOf({ config, registry, store }: Assembly, kafkaPing: KafkaPing)
     part: 'redis',
     name: 'Redis',
     ping: () => store.ready(),
-    meanwhile: 'Meanwhile no change is published; Rollcall publishes what it missed once Redis is back.',
   };
   return [
     ...(config.redis === undefined ? [] : [redis]),
@@ -138,7 +137,6 @@ function servicesOf({ config, registry, store }: Assembly, kafkaPing: KafkaPing)
       name: 'Kafka',
       ping: () => kafkaPing.ping(),
       refusal: 'KAFKA_REFUSED',
-      meanwhile: 'Meanwhile no change is published; Rollcall publishes what it missed once Kafka is back.',
     },
     {
       part: 'registry',

@@ -309,7 +309,6 @@ async function stageKnown(
   if (known === undefined || !gate.overlaps(known.rows, known.rows)) return false;
   const tally = await own.writer.acceptKnown(sync, known, readVersion);
   if (tally === null) return false;
-  gate.noteOwn(known.rows);
   reportPage(own, sync, tally);
   return true;
 }
@@ -338,7 +337,6 @@ async function stage(run: RunningSync, gate: IdentityGate, page: SourcePage): Pr
     await gate.prove();
     tally = await writer.accept(sync, accepted);
   }
-  gate.noteOwn(rows.length);
   if (tally !== null) reportPage(own, sync, tally);
 }
 
@@ -416,6 +414,8 @@ async function completeSync(run: RunningSync, scanned: Scanned): Promise<SyncRes
   const mayAdvance = stats.rowsStale === 0 && !isPart && (sync.isFull || !findings.isInconclusive);
   const watermarkMs = mayAdvance ? clock.watermarkMs : reached;
   if (!sync.isFull) return completeIncremental(run, scans, watermarkMs);
+  // Each page was accepted.
+  if (stats.rowsSeen > 0) writer.committed.noteForeign(null);
   const settled = await settleMissing(run, scanned);
   const { inconclusive: why, short, unconfirmed, confirmAtMs, approved, remember } = settled;
   const { rowsWithheld: withheld } = writer.committed.settled;

@@ -178,9 +178,4 @@ export class IdentityGate {
       { remedy: `None of them was published. ${WRONG_TENANT_REMEDY}: ${acceptCommand(own.tenant.tenantId)}` },
     );
   }
-
-  /** A page of so many rows was accepted: in a full sync, the collection's own rows are back. */
-  noteOwn(rows: number): void {
-    if (this.#run.sync.isFull && rows > 0) this.#run.own.writer.committed.noteForeign(null);
-  }
 }

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConfigChange, ConfigFile } from '../config/config-file.ts';
-import { reasonOfDecision } from '../core/health/decisions.ts';
 import type { HealthPart, NotReady, ReadHeartbeats } from '../core/health/tenant-facts.ts';
 import { bounded, heardOf, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
 import type { Heard } from '../core/health/tenant-status.ts';
@@ -121,9 +120,13 @@ export class Board {
   readiness(): { readonly ready: boolean; readonly reasons: (NotReady & { readonly tenant?: string })[] } {
     const ofProcess = this.#ofProcess();
     const tenants = this.tenants.map((monitor) => monitor.status());
-    const ofTenants = tenants.flatMap(({ tenant, reasons, decisions }) =>
-      [...reasons, ...decisions.map(reasonOfDecision)].map((each) => Object.assign({ tenant }, each)),
-    );
+    const ofTenants = tenants.flatMap(({ tenant, reasons, decisions }) => [
+      ...reasons.map((each) => ({ tenant, ...each })),
+      ...decisions.map(({ what: why, since, question, commands }) => {
+        const remedy = `${question}: ${commands.join('; ')}`;
+        return { tenant, part: 'decision' as const, why, remedy, since };
+      }),
+    ]);
     const isAnyReady = tenants.length === 0 || tenants.some(({ ready }) => ready);
     return { ready: ofProcess.length === 0 && isAnyReady, reasons: [...ofProcess, ...ofTenants] };
   }

@@ -17,8 +17,6 @@ const DELETION_WORDS = {
 } as const;
 
 const SHORT = `the hub counts more rows than it returned. ${SHORT_REMEDY}`;
-/** In a complete sync all rows that did not come are published. */
-const SHORT_WAITS = `removals wait, because ${SHORT}`;
 
 const MOST_REASONS = 3;
 
@@ -122,7 +120,8 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
-      if (short !== null) logger.warn({ collection, ...short }, outcome === 'complete' ? SHORT_WAITS : SHORT);
+      const waits = outcome === 'complete' ? 'removals wait, because ' : '';
+      if (short !== null) logger.warn({ collection, ...short }, `${waits}${SHORT}`);
       if (stats.rowsLate)
         logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.isFilterMute === true));
       return;

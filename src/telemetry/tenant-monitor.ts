@@ -80,12 +80,13 @@ export class TenantMonitor {
       case 'owned':
         this.#owner = { owner: event.owner, ownedSinceMs: nowMs };
         this.isOwner = true;
-        this.#starts(TAKING_OVER);
+        // Each step of a start has its own time.
+        if (this.report('start', null)) this.report('start', TAKING_OVER);
         for (const part of ['kafka', 'registry', 'redis', 'owner'] as const) this.report(part, null);
         return true;
       case 'session-opened':
         for (const part of ['pipeline', 'failed'] as const) this.report(part, null);
-        this.#starts(NOT_ASKED);
+        if (this.report('start', null)) this.report('start', NOT_ASKED);
         return true;
       case 'session-failed':
         return this.#noteFailedSession(event.error, isoOrNull(nowMs + event.retryInMs));
@@ -182,11 +183,6 @@ export class TenantMonitor {
     const known = this.#collections.get(collection);
     if (known === undefined) throw new TypeError(`${this.tenant} does not mirror ${collection}`);
     return known;
-  }
-
-  /** The next step of a start that is not over yet: its time begins. */
-  #starts(reason: Reason): void {
-    if (this.report('start', null)) this.report('start', reason);
   }
 
   /** `nextAt`: when the next session begins. */

@@ -15,8 +15,8 @@ export interface WatchedService {
   readonly ping: () => Promise<void>;
   /** A service that refuses the question answers, where what Rollcall needs are other rights. */
   readonly refusal?: ErrorCode;
-  /** What it means that the service does not answer, as a sentence. */
-  readonly meanwhile: string;
+  /** What it means that the service does not answer, as a sentence; left out: nothing is published. */
+  readonly meanwhile?: string;
 }
 
 /** Asks a service whether it answers, until the signal aborts, and reports it as a part of each tenant's health. */
@@ -52,7 +52,9 @@ export async function watchService(
   }
 }
 
-function reasonOf(error: unknown, { name, meanwhile }: WatchedService): { why: string; remedy: string } {
+function reasonOf(error: unknown, service: WatchedService): { why: string; remedy: string } {
+  const { name, meanwhile = `Meanwhile no change is published; it follows once ${service.name} is back.` } =
+    service;
   const why = describeError(error);
   if (!(error instanceof RollcallError)) return { why, remedy: `Check ${name}. ${meanwhile}` };
   return { why, remedy: error.reaction === 'retry' ? `${error.remedy} ${meanwhile}` : error.remedy };

@@ -55,6 +55,8 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
   const isNotOffered = tenant.notOffered.includes(derivedFrom ?? collection);
   const isSynced = derivedFrom === null && !isNotOffered;
   const short = facts.short ?? progress?.deletions?.short ?? null;
+  const nameless = full !== null && full.rowsNotFound > 0 ? full.rowsWithoutId : 0;
+  const wait = facts.short === null ? removalsWait(nameless, short) : null;
   const rejectedInSyncs = Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0);
   const rejected = isSynced ? (rejectsNow ?? rejectedInSyncs) : 0;
   return {
@@ -79,16 +81,13 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     isFilterMute,
     lostSchemas: lostSchemaIds(progress),
     rowsShort: short === null ? 0 : short.total - short.rows,
-    late: isSynced ? (lateness(facts, tenant) ?? lateRemovals(facts)) : null,
-    trouble: isSynced ? troubleOf(facts, rejected, tenant) : null,
+    late: isSynced ? (lateness(facts, tenant) ?? (wait && { part: 'removals', ...wait })) : null,
+    trouble: isSynced ? troubleOf(facts, tenant, rejected) : null,
   };
 }
 
-function troubleOf(
-  { collection, failing, short, progress }: CollectionFacts,
-  rejected: number,
-  { tenant }: TenantFacts,
-): NotReady | null {
+function troubleOf(facts: CollectionFacts, { tenant }: TenantFacts, rejected: number): NotReady | null {
+  const { collection, failing, short, progress } = facts;
   if (failing !== null) return { part: 'collection', ...failing };
   if (short !== null) {
     const why = `the hub counts more rows than it returns: ${explainShort(short)}`;
@@ -115,13 +114,6 @@ function withheldOf({ collection, progress }: CollectionFacts, { collections }: 
   }));
   const isHeld = progress?.deletions?.heldSinceMs != null || isOtherHeld(collection, held);
   return isHeld ? (progress?.rowsWithheld ?? 0) : 0;
-}
-
-function lateRemovals({ progress, short }: CollectionFacts): NotReady | null {
-  const { rowsNotFound = 0, rowsWithoutId = 0 } = progress?.lastCompleteFull ?? {};
-  const settled = progress?.deletions?.short ?? null;
-  const wait = short === null ? removalsWait(rowsNotFound > 0 ? rowsWithoutId : 0, settled) : null;
-  return wait && { part: 'removals', ...wait };
 }
 
 const LATE_REMEDY = 'The log says why the syncs fail; "rollcall pull" reads again at once.';

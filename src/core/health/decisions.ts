@@ -16,8 +16,8 @@ export function acceptCommand(tenant: string): string {
 export interface Decision {
   readonly collections: readonly CollectionName[];
   readonly what: string;
-  /** ISO 8601; null: not known. */
-  readonly since: string | null;
+  /** ISO 8601; null or left out: not known. */
+  readonly since?: string | null;
   /** What to decide, and so to look at first. */
   readonly question: string;
   /** Where rows are withheld, the first command shows more; `<digest>` is what it shows. */
@@ -29,15 +29,16 @@ export function decisionsOf(
   { tenant, areAbsencesLost, collections }: Pick<TenantFacts, 'tenant' | 'areAbsencesLost' | 'collections'>,
   statuses: readonly CollectionStatus[],
 ): Decision[] {
-  const foreign = namesOf(collections, ({ progress }) => foreignSince(progress) !== null);
-  const withheld = namesOf(statuses, (each) => each.withheld > 0);
+  const foreign = collections.flatMap((each) =>
+    foreignSince(each.progress) === null ? [] : [each.collection],
+  );
+  const withheld = statuses.filter((each) => each.withheld > 0).map(({ collection }) => collection);
   const count = statuses.reduce((sum, each) => sum + each.withheld, 0);
-  const unreadable = namesOf(statuses, ({ lostSchemas }) => lostSchemas.length > 0);
+  const unreadable = statuses.flatMap((each) => (each.lostSchemas.length > 0 ? [each.collection] : []));
   const decisions: Decision[] = [
     {
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
       what: 'absences are lost, and nothing of them is published (ABSENCES_LOST)',
-      since: null,
       question:
         'Bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or let absences begin anew',
       commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --anew --yes`],
@@ -64,7 +65,6 @@ export function decisionsOf(
     {
       collections: unreadable,
       what: `the registry has lost the schema of older records of ${named(unreadable)} (SCHEMA_LOST)`,
-      since: null,
       question: 'No consumer can read them until they are published again',
       commands: unreadable.map((collection) => `rollcall republish ${collection} --tenant ${tenant}`),
     },
@@ -72,22 +72,10 @@ export function decisionsOf(
   return decisions.filter(({ collections }) => collections.length > 0);
 }
 
-function namesOf<T extends { readonly collection: CollectionName }>(
-  all: readonly T[],
-  test: (each: T) => boolean,
-) {
-  return all.filter(test).map(({ collection }) => collection);
-}
-
 /** ISO 8601. */
 function oldest(collections: TenantFacts['collections'], sinceMs: (of: Progress | null) => number | null) {
   const times = collections.flatMap(({ progress }) => sinceMs(progress) ?? []);
   return times.length === 0 ? null : isoOrNull(Math.min(...times));
-}
-
-/** As a reason, where only reasons are shown. */
-export function reasonOfDecision({ what, since, question, commands }: Decision) {
-  return { part: 'decision', why: what, remedy: `${question}: ${commands.join('; ')}`, since } as const;
 }
 
 const MOST_NAMED = 3;

@@ -36,7 +36,7 @@ export interface NotReady {
   readonly why: string;
   readonly remedy: string;
   /** ISO 8601; null or left out: not known. */
-  readonly since?: string | null;
+  readonly since?: string | null | undefined;
 }
 
 /** What is known of a collection; null: unknown. */

@@ -115,14 +115,13 @@ function reasonsOf(
   collections: readonly CollectionStatus[],
   decisions: readonly Decision[],
 ): NotReady[] {
-  const isOwnerless = isOwnerAlive === false && !reported.some(({ part }) => WHY_NOT_OWNED.has(part));
+  // Who does not mirror the tenant, or only begins to, may not know what its log has.
+  const isTold = reported.some(({ part }) => WHY_NOT_OWNED.has(part));
+  const noOwner = isOwnerAlive === false && !isTold ? [NO_OWNER] : [];
   // What waits for a decision is no first load.
   const undecided = new Set(decisions.flatMap((each) => each.collections));
   const loads = (each: CollectionStatus): boolean => !undecided.has(each.derivedFrom ?? each.collection);
-  // Who takes the tenant over may not know its log yet.
-  const isStarting = reported.some(({ part }) => part === 'start');
-  const loading = isStarting ? [] : notLoaded(collections.filter(loads));
-  const all = [...reported, ...(isOwnerless ? [NO_OWNER] : []), ...loading];
+  const all = [...reported, ...noOwner, ...(isTold ? [] : notLoaded(collections.filter(loads)))];
   const order: readonly HealthPart[] = TENANT_PARTS;
   return [
     ...all,

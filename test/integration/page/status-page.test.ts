@@ -7,7 +7,7 @@ import { type CollectionName } from '../../../src/model/collections.ts';
 import type { Board } from '../../../src/telemetry/board.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { IS_FULL } from '../../run/rounds.ts';
-import { boardOf, caughtUp, loaded, withheldIn } from '../../unit/telemetry/support/board-of.ts';
+import { ANSWERED, boardOf, caughtUp, loaded, withheldIn } from '../../unit/telemetry/support/board-of.ts';
 import { fiveProcesses } from '../../unit/telemetry/support/five-processes.ts';
 import { launchChromium, violationsOn } from './browser.ts';
 
@@ -68,6 +68,7 @@ describe.skipIf(browser === undefined)('the status page of one tenant, in Chromi
     const derived = collection === 'absence-versions' ? COLLECTIONS.slice(3).map(known) : [];
     emit({ ...caughtUp(collection, known(collection)), rows: 21_430, derived } as Parameters<typeof emit>[0]);
   }
+  emit(ANSWERED);
   const url = await serve(board);
 
   it('shows every collection with its rows, and says that all is well', async () => {
