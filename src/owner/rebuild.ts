@@ -16,7 +16,7 @@ import { person } from './person.ts';
 const parameters = z.strictObject({
   /** Source collections; empty: all mirrored ones. */
   collections: z.array(z.enum(COLLECTIONS)),
-  /** Whether to null what was published of absences, and to derive them again; only for `absence-versions`. */
+  /** Whether to null what was published of absences, and to derive them again; only for `absence-versions` that are lost. */
   anew: z.boolean(),
   person,
 });
@@ -39,7 +39,8 @@ export const REBUILD = ownerRequest({
     for (const { collection, writer } of all) {
       await work.report(`rebuilding the index of ${collection}`);
       if (anew && collection === 'absence-versions') {
-        await rebuildAbsencesAnew(work, by);
+        // A request that is repeated may have begun them anew already.
+        if (writer.committed.lost !== undefined) await rebuildAbsencesAnew(work, by);
         await work.sync(collection, 'FULL');
       } else await rebuildIndex(work, collection);
       const { rows, rejects } = writer.known;

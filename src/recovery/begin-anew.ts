@@ -36,7 +36,7 @@ export async function beginAbsencesAnew(
       derived: last.derived.map((each) => Object.assign({}, each, transaction)),
     });
   };
-  await commit([], { decisions: [decision] });
+  await commit([]);
   for (const topic of ABSENCE_TOPICS) {
     const keys = await liveKeys(log, topic, signal);
     for (let from = 0; from < keys.length; from += REMOVED_AT_ONCE) {
@@ -45,7 +45,7 @@ export async function beginAbsencesAnew(
       await commit(some.map((key, at) => removalOf(tenantId, { topic, key, id: `${id}-${at}` })));
     }
   }
-  await commit([], { absenceState: STATE_COMPLETE });
+  await commit([], { absenceState: STATE_COMPLETE, decisions: [decision] });
   return last;
 }
 

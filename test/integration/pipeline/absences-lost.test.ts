@@ -156,6 +156,10 @@ it.each([
     for (let start = 1; start <= 2; start += 1) expect(await restarted()).toEqual(LOST);
     expect(await mirror.since(ends)).toEqual([]);
     await beginAnew();
+    const begun = await mirror.ends();
+    // As a request is that a new session repeats.
+    await beginAnew();
+    expect(await mirror.since(begun)).toEqual([]);
     await expectSound();
     const again = loggedChanges(await changesSince(ends));
     expect(again.length).toBeGreaterThan(20);
