@@ -95,16 +95,13 @@ interface Standing {
 
 export type DeletionEvent =
   | DecisionRecord
-  /** A hold that stood already at the take-over. */
-  | Numbered<'waiting'>
   /** Rows are missing, and no hold stands; another full sync must miss them too. */
-  | (Numbered<'missing'> & { readonly confirmAt: string | null });
-
-interface Numbered<K> {
-  readonly kind: K;
-  readonly collection: CollectionName;
-  readonly rows: number;
-}
+  | {
+      readonly kind: 'missing';
+      readonly collection: CollectionName;
+      readonly rows: number;
+      readonly confirmAt: string | null;
+    };
 
 /** Must neither throw nor block. */
 export type Emit = (event: PipelineEvent) => void;

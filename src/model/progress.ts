@@ -49,6 +49,11 @@ export interface DecisionRecord extends Partial<Person> {
   readonly why?: string | null;
 }
 
+/** A full sync below the hub's total. `isCovered`: the rows that did not come are published, so that it is complete. */
+interface ShortSync extends Readonly<Record<'rows' | 'total' | 'repeated', number>> {
+  readonly isCovered: boolean;
+}
+
 /** What the log knows of a collection's missing rows. */
 export interface DeletionState {
   /** The sync that settled them last, or the transaction with which rows that came back left them. */
@@ -60,8 +65,8 @@ export interface DeletionState {
   readonly heldSinceMs: number | null;
   /** Why it is held, in numbers, as the last full sync found it. */
   readonly why: string | null;
-  /** It stayed below the hub's total: so many rows came, without repeated ones, and so many the hub counts. Null or left out: it did not. */
-  readonly short?: { readonly rows: number; readonly total: number; readonly repeated: number } | null;
+  /** So many rows came, without repeated ones, and fewer than the hub counts; null or left out: enough came. */
+  readonly short?: ShortSync | null | undefined;
   /** Since when its rows at the hub may be another tenant's, local clock, ms since the epoch; null or left out: they are not. */
   readonly foreignSinceMs?: number | null;
 }

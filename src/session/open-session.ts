@@ -30,11 +30,6 @@ export async function openSession(tenant: Tenant, signal: AbortSignal): Promise<
   emit({ type: 'owned', owner: ownership.owner });
   const names = collections.map(({ name }) => name);
   const starts = await recoverCollections(tenant, names, { ownership, signal });
-  for (const [collection, { progress }] of starts) {
-    // The removals that waited for a decision before this process.
-    const rows = progress?.rowsWithheld ?? 0;
-    emit({ type: 'deletion', event: { kind: 'waiting', collection, rows } });
-  }
   const session = new Session(tenant, signal);
   for (const settings of collections) {
     const start = starts.get(settings.name);

@@ -133,7 +133,8 @@ export async function settleMissing(run: RunningSync, { scans }: Scanned): Promi
     limits: tenant.guard,
   });
   for (const decision of decisionsIn(run, settlement, heldSinceMs)) writer.committed.decide(decision);
-  await removeSettled(run, { ...settlement, short: judged.short }, empty);
+  const short = judged.short && { ...judged.short, isCovered: judged.inconclusive === null };
+  await removeSettled(run, { ...settlement, short }, empty);
   // A confirming sync asks for none.
   const confirmsAll = judged.short !== null || run.answers.mayHaveMore;
   const isOwed = !run.isConfirming && (settlement.unconfirmed > 0 || confirmsAll);
@@ -201,7 +202,7 @@ function decisionsIn(
 /** Each commit from the first removal on carries the state. */
 async function removeSettled(
   { own, sync }: RunningSync,
-  settlement: Settlement & Pick<Settled, 'short'>,
+  settlement: Settlement & Pick<DeletionState, 'short'>,
   empty: ReadonlyMap<string, KeyedRow>,
 ): Promise<void> {
   const { writer } = own;

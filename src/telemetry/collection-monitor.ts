@@ -1,6 +1,5 @@
 import { enabledCollections, type TenantConfig } from '../config.ts';
 import type { CollectionFacts, NotReady, RunningSync } from '../core/health/tenant-facts.ts';
-import type { Shortfall } from '../core/deletions/evidence.ts';
 import { describeError, hasCode, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { foreignSince, type Progress, type SyncMode } from '../model/progress.ts';
@@ -34,8 +33,6 @@ export class CollectionMonitor {
   rows: number | null = null;
   /** Rows that cannot be decoded at present; null before the start is over. */
   rejects: number | null = null;
-  /** The last full sync stayed below the hub's total. */
-  short: Shortfall | null = null;
   isNotOffered = false;
   isLost = false;
   /** Whether the last sync that failed did so for another reason than the one before. */
@@ -106,7 +103,6 @@ export class CollectionMonitor {
       rejectsNow: this.rejects,
       // Another tenant's data needs a decision, which says more.
       failing: foreignSince(this.progress) !== null ? null : this.failing,
-      short: this.short,
       isWaiting: this.isWaiting,
       running: this.running.get('FULL') ?? this.running.get('INCREMENTAL') ?? null,
     };
@@ -143,7 +139,6 @@ export class CollectionMonitor {
     this.rejects = event.rejects;
     const { rowsLate } = stats;
     if (rowsLate !== null) this.#late = { rowsLate, isFilterMute: stats.isFilterMute === true };
-    if (stats.mode === 'FULL') this.short = outcome === 'complete' ? null : event.short;
     if (outcome !== 'complete') return;
     if (stats.mode === 'FULL') this.#failures.INCREMENTAL = undefined;
     this.isLost = false;

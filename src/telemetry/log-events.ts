@@ -9,7 +9,6 @@ import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 const DELETION_WORDS = {
   held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
   healed: 'all rows of this collection that were missing are back: its removals need no decision any more',
-  waiting: 'removals need a decision, since before this session',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
   accepted: 'a person has accepted rows unlike the published ones',
@@ -145,7 +144,6 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       );
       return;
     case 'deletion':
-      if (event.event.kind === 'waiting' && event.event.rows === 0) return;
       logDeletion(logger, event.event);
       return;
     case 'hub':

@@ -54,9 +54,9 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
   const { derivedFrom } = collectionNamed(collection);
   const isNotOffered = tenant.notOffered.includes(derivedFrom ?? collection);
   const isSynced = derivedFrom === null && !isNotOffered;
-  const short = facts.short ?? progress?.deletions?.short ?? null;
+  const short = progress?.deletions?.short ?? null;
   const nameless = full !== null && full.rowsNotFound > 0 ? full.rowsWithoutId : 0;
-  const wait = facts.short === null ? removalsWait(nameless, short) : null;
+  const wait = short?.isCovered === false ? null : removalsWait(nameless, short);
   const rejectedInSyncs = Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0);
   const rejected = isSynced ? (rejectsNow ?? rejectedInSyncs) : 0;
   return {
@@ -87,9 +87,10 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
 }
 
 function troubleOf(facts: CollectionFacts, { tenant }: TenantFacts, rejected: number): NotReady | null {
-  const { collection, failing, short, progress } = facts;
+  const { collection, failing, progress } = facts;
+  const short = progress?.deletions?.short ?? null;
   if (failing !== null) return { part: 'collection', ...failing };
-  if (short !== null) {
+  if (short?.isCovered === false) {
     const why = `the hub counts more rows than it returns: ${explainShort(short)}`;
     return { part: 'short', why, remedy: SHORT_REMEDY };
   }

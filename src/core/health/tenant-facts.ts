@@ -1,4 +1,3 @@
-import type { Shortfall } from '../deletions/evidence.ts';
 import type { FullPullTime } from '../full-pull-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress, SyncMode } from '../../model/progress.ts';
@@ -58,8 +57,6 @@ export interface CollectionFacts {
   readonly rejectsNow: number | null;
   /** Why its syncs fail, once two of a kind have failed in a row; null: they do not. */
   readonly failing: Omit<NotReady, 'part'> | null;
-  /** The last full sync stayed below the hub's total. */
-  readonly short: Shortfall | null;
   /** Whether its full sync is due, and waits for those of other tenants. */
   readonly isWaiting: boolean;
   /** The sync that runs now. */

@@ -55,12 +55,13 @@ it('a hub that is away is not called one that differs from its specification', (
   ]);
 });
 
-it('a short scan is advised on only where rows that did not come are not published', () => {
+it('a short scan is advised on, and said to keep removals back where all that did not come is published', () => {
   const sync = { short: { rows: 190, total: 250, repeated: 0 }, why: 'short' };
   const warned = (outcome: 'complete' | 'inconclusive') =>
     logged(syncEnded({ ...sync, outcome })).filter(({ level }) => level === 'warn');
-  expect(warned('complete')).toEqual([]);
-  expect(JSON.stringify(warned('inconclusive'))).toContain('Choose another hub.paging');
+  const said = (['complete', 'inconclusive'] as const).map((each) => JSON.stringify(warned(each)));
+  expect(said.map((text) => text.includes('removals wait'))).toEqual([true, false]);
+  for (const text of said) expect(text).toContain('Choose another hub.paging');
 });
 
 it('a decision is logged without who took it and what they wrote', () => {

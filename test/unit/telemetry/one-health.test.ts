@@ -107,7 +107,7 @@ const manyRejects = syncEnded({
   progress: loaded('users', START_MS, { rows: 148, rowsRejected: 62 }),
 });
 const inconclusive = { outcome: 'inconclusive', why: '190 of 250 rows came' } as const;
-const short = { rows: 190, total: 250, repeated: 0 };
+const short = { rows: 190, total: 250, repeated: 0, isCovered: false };
 const withheld = (rows: number, heldSinceMs: number | null) =>
   syncEnded({ ...sync('FULL'), progress: withheldIn('users', rows, { nowMs: START_MS, heldSinceMs }) });
 const starts = (mode: SyncMode) => ({ type: 'sync-started', collection: 'users', mode }) as const;
@@ -138,7 +138,12 @@ const FULL_REDIS = ['in-trouble', 'pipeline', 'redis'];
 const behind = sync('INCREMENTAL', BEHIND_MS);
 const orgsBehind = { ...behind, collection: 'orgs', progress: loaded('orgs', BEHIND_MS) } as const;
 const nothingProved = { ...sync('INCREMENTAL'), ...inconclusive };
-const shortSync = syncEnded({ ...sync('FULL'), ...inconclusive, short });
+const shortSync = syncEnded({
+  ...sync('FULL'),
+  ...inconclusive,
+  short,
+  progress: withheldIn('users', 0, { nowMs: START_MS, heldSinceMs: null, short }),
+});
 const NEVER =
   'rollcall_last_complete_sync_timestamp_seconds{tenant="north",collection="orgs",mode="full"} 0\n';
 const decisions = (needed: number, rows: number) =>

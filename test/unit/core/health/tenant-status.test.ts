@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Shortfall } from '../../../../src/core/deletions/evidence.ts';
 import type { CollectionFacts, TenantFacts } from '../../../../src/core/health/tenant-facts.ts';
 import { tenantStatus } from '../../../../src/core/health/tenant-status.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
+import type { DeletionState } from '../../../../src/model/progress.ts';
 import { madeProgress } from '../support/progress.ts';
 
 // It is 09:00 in Oslo, five hours after the daily full sync was due.
@@ -20,7 +20,7 @@ interface Options extends Partial<CollectionFacts> {
   readonly withheld?: number;
   readonly isHeld?: boolean;
   readonly isForeign?: boolean;
-  readonly shortAtEnd?: Shortfall;
+  readonly short?: DeletionState['short'];
 }
 
 function facts(collection: CollectionName, options: Options = {}): CollectionFacts {
@@ -32,7 +32,7 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     withheld = 0,
     isHeld,
     isForeign,
-    shortAtEnd: short = null,
+    short = null,
     ...more
   } = given;
   const heldSinceMs = isHeld ? NOW_MS - HOUR_MS : null;
@@ -51,7 +51,7 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     deletions: { ...day, heldSinceMs, foreignSinceMs, short },
   });
   const fullPull = { at: '04:00', timeZone: 'Europe/Oslo' };
-  const counts = { rowsLate: 0, rowsNow: null, rejectsNow: null, failing: null, short: null };
+  const counts = { rowsLate: 0, rowsNow: null, rejectsNow: null, failing: null };
   const sync = { isFilterMute: false, isWaiting: false, running: null };
   const incremental = { hasIncremental: true, deltaEveryMs: MINUTE_MS };
   return { collection, ...incremental, fullPull, progress, ...counts, ...sync, ...more };
@@ -129,7 +129,7 @@ it.each<Case>([
   ],
   [
     'late | removals: users: removals wait, because the hub shows 289 of the 299 rows that it counts',
-    [facts('users', { shortAtEnd: { rows: 289, total: 299, repeated: 0 } })],
+    [facts('users', { short: { rows: 289, total: 299, repeated: 0, isCovered: true } })],
   ],
   ['well | all well, 3 contradictory absences', [users], { contradictions: 3 }],
   [`${NEVER} orgs, classes`, [users, orgs(lost), facts('classes', notLoaded)]],
