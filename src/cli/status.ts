@@ -38,7 +38,7 @@ export function command(): Command {
 absences and absence-changes follow from absence-versions (↳) in its syncs. Of more than ten tenants it
 prints no collections. --json has the tenants of /status.json, with their collections.
 
-Exit codes, of all tenants, also with --wrong: 0 nothing needs a decision; 1 a tenant or one of its collections is in trouble, or nobody mirrors it any more; 3 something needs a decision.`,
+Exit codes, of all tenants, also with --wrong: 0 nothing needs a decision; 1 a tenant or one of its collections is in trouble, or nobody mirrors it any more, whatever needs a decision; 3 something needs a decision.`,
     )
     .action(verbAction(status));
 }

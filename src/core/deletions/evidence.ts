@@ -71,11 +71,8 @@ export function judgeScope(scan: ScanEvidence): ScopeVerdict {
     return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isUnread: ending === 'unread' };
   const shortfall = shortfallOf(scan);
   if (shortfall !== null) return { kind: 'short', shortfall, isComposed: scan.isComposed };
-  if (rowsWithoutId > 0)
-    return {
-      kind: 'nameless',
-      why: `${countOf(rowsWithoutId, 'row has', 'rows have')} no readable sourcedId`,
-    };
+  const nameless = countOf(rowsWithoutId, 'row has', 'rows have');
+  if (rowsWithoutId > 0) return { kind: 'nameless', why: `${nameless} no readable sourcedId` };
   const missesNeeded = byOffset && !hasAgreed(scan) ? MISSES_NEEDED_BY_OFFSET : MISSES_NEEDED;
   return { kind: 'complete', missesNeeded };
 }

@@ -52,20 +52,19 @@ export const UNKNOWN: Omit<TenantFacts, 'tenant' | 'nowMs'> = {
 
 /** The health of a tenant: `status`, `/readyz`, `/status.json`, the page and the metrics all answer from it. Pure. */
 export function tenantStatus(facts: TenantFacts): TenantStatus {
-  const { tenant, owner, isOwnerAlive, contradictions } = facts;
+  const { tenant, owner, isOwnerAlive, contradictions, nowMs } = facts;
   const collections = facts.collections.map((each) => collectionStatus(each, facts));
   const decisions = decisionsOf(facts, collections);
   const reasons = reasonsOf(facts, collections, decisions);
   const [decision] = decisions;
   const [reason] = reasons;
-  const said =
-    reason === undefined ? 'all well' : `${reason.part}: ${reason.why}${forHow(reason.since, facts.nowMs)}`;
+  const said = reason ? `${reason.part}: ${reason.why}${forHow(reason.since, nowMs)}` : 'all well';
   const asked = isStopped({ reasons }) ? undefined : decision;
   return {
     tenant,
     state: asked ? 'needs-person' : reason ? (STATES[reason.part] ?? 'in-trouble') : 'well',
     headline: asked
-      ? `needs a decision: ${asked.what}${forHow(asked.since, facts.nowMs)}`
+      ? `needs a decision: ${asked.what}${forHow(asked.since, nowMs)}`
       : `${said}${notes(facts, collections)}${decision ? `; needs a decision: ${decision.what}` : ''}`,
     ready: reasons.every(({ part }) => PARTS_OF_COLLECTIONS.has(part)),
     needsPerson: decisions.length > 0,
@@ -155,15 +154,17 @@ const NO_OWNER: NotReady = {
  * `300 tenants: 1 needing a person, 2 in trouble, 6 loading, 291 well`.
  */
 export function overviewOf<T extends Pick<TenantStatus, 'state' | 'reasons'>>(tenants: readonly T[]) {
-  const groups = GRAVEST.map((state) => tenants.filter((each) => each.state === state));
-  const counts = groups.flatMap(([one, ...others]) =>
-    one
-      ? [`${formatCount(1 + others.length)} ${one.state.replace('needs-', 'needing a ').replace('-', ' ')}`]
-      : [],
-  );
+  const counts = GRAVEST.flatMap((state) => {
+    const count = tenants.filter((each) => each.state === state).length;
+    const words = state.replace('needs-', 'needing a ').replace('-', ' ');
+    return count === 0 ? [] : [`${formatCount(count)} ${words}`];
+  });
   const [total, each] = [countOf(tenants.length, 'tenant'), counts.join(', ')];
-  const shown = groups.flat().toSorted((one, other) => Number(isStopped(other)) - Number(isStopped(one)));
-  return { summary: each === '' ? total : `${total}: ${each}`, tenants: shown };
+  const rankOf = (one: T): number => (isStopped(one) ? -1 : GRAVEST.indexOf(one.state));
+  return {
+    summary: each === '' ? total : `${total}: ${each}`,
+    tenants: tenants.toSorted((one, other) => rankOf(one) - rankOf(other)),
+  };
 }
 
 /** What a heartbeat says of its tenant. */

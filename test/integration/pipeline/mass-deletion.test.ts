@@ -93,6 +93,7 @@ it('a full sync that brings fewer rows than the hub counts counts no miss, remov
   expect((await mirror.parts.state.deletions.missing('results'))?.keys).toEqual(new Map());
   expect(await mirror.ends()).toEqual(before);
   expect(progress()?.watermarkMs).toBeGreaterThan(earlier?.watermarkMs ?? Infinity);
+  expect(mirror.statusText()).toMatch(/results: removals wait, because the hub shows \d+ of the \d+ rows/);
 
   faults.clear();
   clock.advance(HALF_AN_HOUR_MS);
@@ -102,4 +103,5 @@ it('a full sync that brings fewer rows than the hub counts counts no miss, remov
   await mirror.delta('results');
   const modes = mirror.events.slice(syncs).flatMap((each) => (each.type === 'sync-started' ? each.mode : []));
   expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
+  expect(mirror.statusText()).not.toContain('removals wait');
 });

@@ -125,7 +125,6 @@ it('metrics of a tenant with all collections are at most 450 series, syncs and f
       world.emit({ ...ENDED, collection, mode, stats: { ...stats, mode } });
     }
   }
-  const short = { rows: 190, total: 250, repeated: 0, isCovered: false };
   const failed = { type: 'request-failed', target: 'users', status: null, durationMs: 1 } as const;
   for (const code of ERROR_CODES.filter((each) => each.startsWith('HUB_')))
     world.emit({ type: 'hub', event: { ...failed, code } });
