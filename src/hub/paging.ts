@@ -206,7 +206,7 @@ const MOST_EMPTY_PAGES = 100;
 
 /** A hub that hides rows after paging has pages without rows, and a link to the next one. */
 function afterEmptyPage(state: ScanState, page: PageFacts): NextStep {
-  if (page.nextOffered && !isTotalReached(state, page)) {
+  if (page.nextOffered && !isTotalReached(state, page) && !linksToItself(state, page)) {
     const { mode, cursor, offset, linkedCursors, emptyPages } = state;
     const next = placeAfter(state, page);
     // A link that was followed before leads back into the list.
@@ -220,6 +220,14 @@ function afterEmptyPage(state: ScanState, page: PageFacts): NextStep {
   return state.rowsBefore > 0
     ? fails('a page is empty where another mode returned rows')
     : { kind: 'end', reason: 'no-rows' };
+}
+
+/** Whether a page without rows, right after one with rows, offers itself: some hubs offer a next page at the end too. */
+function linksToItself(state: ScanState, { nextQuery }: PageFacts): boolean {
+  if (state.pages === 0 || state.emptyPages > 0) return false;
+  return state.mode === 'offset'
+    ? nextQuery?.get('offset') === String(state.offset)
+    : nextQuery?.get('afterSourcedId') === state.cursor;
 }
 
 const ORDERS: readonly ((a: string, b: string) => number)[] = [
