@@ -215,6 +215,8 @@ describe('the end of a scan', () => {
     const seen = await exchange([hub({ total: 'none', ...differs })], { reads: [{}, {}] });
     const ids = seen.outcomes.map((each) => [...new Set(each.ids)].join(''));
     expect(ids).toEqual([shown, shown]);
+    const paging = differs.cursor === undefined ? 'keyset' : 'offset';
+    for (const { end } of seen.outcomes) expect(end).toMatchObject({ paging, reason: 'no-next-link' });
     // Pages without rows are no clamped ones.
     expect(seen.events.filter(({ type }) => type === 'hub-differs')).toEqual([]);
   });
