@@ -111,10 +111,12 @@ it.each([
 );
 
 it.each([
-  ['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'KAFKA_REFUSED'],
-  ['REQUEST_TIMED_OUT', 'KAFKA_OUTCOME_UNKNOWN'],
-])('the outcome of a commit is known where a right is missing: %s is %s', (type, code) => {
-  expect(commitError(new RequestFailure('refused', { type }), 'committing', NEEDS).code).toBe(code);
+  ['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'KAFKA_REFUSED', 'Write on the transactional id'],
+  ['MESSAGE_TOO_LARGE', 'KAFKA_REFUSED', 'Kafka refused a batch of records as too large'],
+  ['REQUEST_TIMED_OUT', 'KAFKA_OUTCOME_UNKNOWN', 'Kafka did not say whether it committed'],
+])('the outcome of a commit is known where Kafka refuses it: %s is %s', (type, code, says) => {
+  const error = commitError(new RequestFailure('refused', { type }), 'committing', NEEDS);
+  expect(error).toMatchObject({ code, message: expect.stringContaining(says) });
 });
 
 it.each(['CLUSTER_AUTHORIZATION_FAILED', 'TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED'])(
