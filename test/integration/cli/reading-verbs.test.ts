@@ -236,7 +236,7 @@ describe('check of what was never mirrored', async () => {
     );
   });
 
-  it("reports another program's schema and a changed compatibility level, with the subject and the remedy", async () => {
+  it("reports another program's schema and a changed compatibility level, and a start changes neither", async () => {
     const [wrong, weakened] = [`${other.topic('users')}-value`, `${other.topic('orgs')}-value`];
     for (const [subject, compatibility] of [
       [wrong, 'FULL_TRANSITIVE'],
@@ -250,6 +250,16 @@ describe('check of what was never mirrored', async () => {
     expect(stdout).toContain(`The schema of ${wrong} does not fit the versions already registered`);
     expect(stdout).toContain(`${weakened} has compatibility NONE`);
     expect(stdout).toContain(`PUT ${registryUrl}/config/${weakened}`);
+    const start = await rollcall(other.config, 'run');
+    expect([start.code, start.stderr]).toEqual([1, expect.stringContaining(`has compatibility NONE`)]);
+    for (const subject of [wrong, weakened]) {
+      const versions = await fetch(`${registryUrl}/subjects/${subject}/versions`);
+      expect(await versions.json()).toEqual([1]);
+    }
+    const level = await fetch(`${registryUrl}/config/${weakened}`);
+    expect(await level.json()).toMatchObject({ compatibilityLevel: 'NONE' });
+    const topics = await withAdmin((admin) => admin.listTopics());
+    expect(topics.filter((name) => name.startsWith(other.topicPrefix))).toEqual([]);
   });
 });
 

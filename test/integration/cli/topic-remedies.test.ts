@@ -114,6 +114,8 @@ it.each(SITUATIONS)(
     expect(refused.code).toBe(1);
     for (const each of says) expect(refused.stderr).toContain(each);
     expect(commandsIn(refused.stderr)).toEqual(remedies);
+    if (applies)
+      expect((await rollcall(config, 'topics', 'list')).stdout).toContain('cleanup.policy is delete');
     const known = await recordsOf(TOPICS);
     // the other remedy of a changed configuration
     if (breaks === undefined) await loadOnce();
