@@ -61,7 +61,7 @@ it('a service that fails while a process mirrors is named everywhere with its re
   await isWell();
   await set('min-replicas-to-write', '1');
   await vi.waitUntil(async () => (await redis.admin.keys('*:owner')).length === 0, WITHIN);
-  await shows({ redis: /has too few replicas to accept writes/ });
+  await shows({ redis: /has too few replicas to accept writes.* → .*state of Redis/ });
   await set('min-replicas-to-write', '0');
   await isWell();
   await run.stop();

@@ -207,13 +207,6 @@ const REFUSALS: readonly (readonly [is: string, says: string, remedy: string, be
     () => admin.replicaof('127.0.0.1', '1'),
     () => admin.replicaof('NO', 'ONE'),
   ],
-  [
-    'has lost its replicas',
-    'too few replicas',
-    'state of Redis',
-    configure('min-replicas-to-write', '1'),
-    configure('min-replicas-to-write', '0'),
-  ],
   ['does not permit what a script does', 'does not permit', '+@write', permit('-hset'), permit('+@all')],
   ['cannot save', 'cannot save', 'disk', failToSave, saveNoMore],
   ['loads its data', 'still loading', 'retries', loadSlowly, () => loaded],
