@@ -64,22 +64,6 @@ it.each<[right: string, Loss]>([
   },
 );
 
-it('a process alone in its group mirrors on without the right to it, and names it until it is granted', async () => {
-  await using run = await world.run();
-  const right = 'Read on the group rollcall.workers';
-  await world.take(acl(prefixed('group'), 'Read'));
-  await world.isNamed(run, right);
-  world.changeRow();
-  await world.isWritten();
-  expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toEqual([expect.stringContaining(right)]);
-  const [denied] = await world.check();
-  expect(denied?.text).toContain('Read on the groups rollcall.north.catch-up.*, rollcall.workers');
-  await world.grant(denied?.remedy ?? '');
-  world.changeRow();
-  await world.isPublished(run);
-  expect(linesOf(run, 'warn', 'KAFKA_REFUSED')).toHaveLength(1);
-});
-
 it('a user that may read and write topics needs no right of its own to describe them', async () => {
   await world.take(acl(prefixed('topic'), 'Describe'));
   expect(await world.check()).toEqual([]);

@@ -87,19 +87,14 @@ export class RightsWorld implements AsyncDisposable {
     this.#secured.hub.district.patch('orgs', this.#org, { name });
   }
 
-  /** Waits until each change of the row is published once, also by a process that is not ready. */
-  async isWritten(): Promise<void> {
+  /** Waits until the process is ready, and each change of the row is published once. */
+  async isPublished(run: RollcallProcess): Promise<void> {
     const servers = { kafkaBrokers: [this.#secured.kafka.admin], registryUrl: inject('stack').registryUrl };
     await vi.waitFor(async () => {
       const records = await readTopicsAt(servers, ['rollcall.north.orgs']);
       const published = records.filter(({ key }) => key === this.#org).map(({ value }) => value?.['name']);
       expect(published.slice(1)).toEqual(this.#names);
     }, SOON);
-  }
-
-  /** Waits until the process is ready, and each change of the row is published once. */
-  async isPublished(run: RollcallProcess): Promise<void> {
-    await this.isWritten();
     await vi.waitFor(async () => expect((await run.get('/readyz')).status).toBe(200), SOON);
   }
 
