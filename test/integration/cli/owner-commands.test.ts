@@ -245,14 +245,9 @@ it('beside an owner and a hub that changes and fails, verify reports no false di
   for (const words of ['verify --repair', 'pull --full'])
     expect([words, (await rollcall(text, ...words.split(' '))).code]).toEqual([words, 0]);
   expect(await verify(text)).toEqual({ code: 0, found: [] });
-  for (const name of ['users', 'class-students', 'results', 'absence-versions', 'absences']) {
-    const last = new Map<string, string | undefined>();
-    for (const { key, headers, value } of await living.records(name)) {
-      const hash = value === null ? 'gone' : headers['content-hash'];
-      expect([name, key, hash]).not.toEqual([name, key, last.get(key) ?? 'gone']);
-      last.set(key, hash);
-    }
-  }
+  // The repair repeats what the planted removal took.
+  living.republished.add('orgs');
+  expect(await living.differences()).toEqual({});
   // It was asked, and not fenced.
   const { code, stdout } = await owner.stop();
   expect([code, stdout.includes('OWNERSHIP_LOST')]).toEqual([0, false]);

@@ -11,6 +11,8 @@ const mirror = await openMirror({
   // Schedules come from the Core API and have tests of their own.
   collections: { 'class-students': { enabled: true }, schedules: { enabled: false } },
   afterschools: hub.district.afterschoolIds(),
+  // Many pages, in batches to each of the brokers.
+  hubSettings: { pageSize: 100 },
   settings: { kafka: { partitions: { default: 3, users: 5 } } },
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
@@ -43,11 +45,10 @@ it('the first load equals the hub in every collection, publishes each key once, 
 });
 
 it('the first load carries the headers of the contract on every record', () => {
-  const ids = new Map<string, Set<string>>();
   for (const { topic, headers, value, publishedAtMs } of data()) {
     const collection = topic.split('.').at(-1) ?? '';
     if (collection === 'absences' && value === null) continue;
-    const { ce_id: id, ce_time: time, ...rest } = headers;
+    const { ce_id: _, ce_time: time, ...rest } = headers;
     expect(rest).toEqual({
       ce_specversion: '1.0',
       ce_source: `/rollcall/north/${collection}`,
@@ -60,9 +61,6 @@ it('the first load carries the headers of the contract on every record', () => {
     const modifiedAtMs = value?.['dateLastModified'];
     if (typeof modifiedAtMs === 'number') expect(time).toBe(new Date(modifiedAtMs).toISOString());
     else expect(time).toBeUndefined();
-    const seen = ids.get(topic) ?? new Set();
-    expect(seen.has(id ?? '')).toBe(false);
-    ids.set(topic, seen.add(id ?? ''));
     expect(Math.abs(Date.now() - publishedAtMs)).toBeLessThan(600_000);
   }
   const stamped = data().filter(({ headers }) => headers['ce_time'] !== undefined);

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
-import { readTopics } from '../support/stack-kafka.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const FORMAT = ['explicit-nulls', 'relative-hrefs', 'duplicate-rows'];
@@ -14,24 +13,6 @@ async function amid({ hub }: Mirror, sync: Promise<unknown>): Promise<void> {
     });
   for (let steps = 0; steps < 30 && !(await Promise.race([over, aMoment()])); steps += 1) hub.living.step(1);
   await over;
-}
-
-/** Expects each change once: no record repeats the content of the one before it, and no id occurs twice. */
-async function expectEachChangeOnce(mirror: Mirror): Promise<void> {
-  const records = await readTopics(mirror.parts.collections.map(({ name }) => mirror.topic(name)));
-  expect(records.length).toBeGreaterThan(500);
-  const last = new Map<string, string | undefined>();
-  for (const { topic, key, value, headers } of records) {
-    const name = `${topic} ${key}`;
-    const hash = value === null ? 'gone' : headers['content-hash'];
-    const before = last.get(name) ?? 'gone';
-    expect([name, hash]).not.toEqual([name, before]);
-    const kind = value === null ? 'deleted' : before === 'gone' ? 'created' : 'updated';
-    expect(headers['ce_type']).toMatch(new RegExp(`\\.${kind}$`));
-    last.set(name, hash);
-  }
-  const ids = new Set(records.map(({ topic, headers }) => `${topic} ${headers['ce_id']}`));
-  expect(ids.size).toBe(records.length);
 }
 
 it.each([
@@ -78,7 +59,6 @@ it.each([
     district.put('users', { ...twin, sourcedId: 'a-new-one' });
     await mirror.delta();
     expect(await mirror.differences()).toEqual({});
-    await expectEachChangeOnce(mirror);
     const settled = await mirror.ends();
     clock.advance(TEN_MINUTES_MS);
     district.restamp();
