@@ -222,12 +222,12 @@ function afterEmptyPage(state: ScanState, page: PageFacts): NextStep {
     : { kind: 'end', reason: 'no-rows' };
 }
 
-/** Whether a page without rows, right after one with rows, offers itself: some hubs offer a next page at the end too. */
-function linksToItself(state: ScanState, { nextQuery }: PageFacts): boolean {
-  if (state.pages === 0 || state.emptyPages > 0) return false;
-  return state.mode === 'offset'
-    ? nextQuery?.get('offset') === String(state.offset)
-    : nextQuery?.get('afterSourcedId') === state.cursor;
+/** Whether a page without rows, first or right after one with rows, offers itself: some hubs offer a next page at the end too. */
+function linksToItself({ mode, cursor, offset, emptyPages }: ScanState, { nextQuery }: PageFacts): boolean {
+  if (emptyPages > 0) return false;
+  return mode === 'offset'
+    ? nextQuery?.get('offset') === String(offset)
+    : nextQuery?.get('afterSourcedId') === (cursor ?? '');
 }
 
 const ORDERS: readonly ((a: string, b: string) => number)[] = [

@@ -76,6 +76,13 @@ const TABLE: readonly Case[] = [
   ['the total reached does not end while a next page is offered', keyset, 'ab=4>', 'cd=4>', 'goes on'],
   ['a short page does not end while a next page is offered', keyset, 'abc', 'de>', 'goes on'],
   // A page without rows that offers a next one
+  [
+    'an empty first page whose link leads to itself is no-rows',
+    keyset,
+    '-',
+    empty('afterSourcedId='),
+    'no-rows',
+  ],
   ['an empty page whose link leads to itself ends', keyset, 'abc', empty('afterSourcedId=c'), 'empty-page'],
   ['an empty page whose link leads nowhere fails', keyset, 'abc', '>', 'fails'],
   ['by filter, an empty page with a next link fails', decided, 'abc', empty('afterSourcedId=f'), 'fails'],
