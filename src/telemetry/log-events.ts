@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { SHORT_REMEDY } from '../core/deletions/evidence.ts';
+import { COVERED_REMEDY, SHORT_REMEDY } from '../core/deletions/evidence.ts';
 import { explainLate } from '../core/watermark.ts';
 import { describeError, hasCode, type RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
@@ -15,7 +15,7 @@ const DELETION_WORDS = {
   anew: 'a person lets absences begin anew: what was published of them is nulled',
 } as const;
 
-const SHORT = `the hub counts more rows than it returned. ${SHORT_REMEDY}`;
+const SHORT = 'the hub counts more rows than it returned';
 
 const MOST_REASONS = 3;
 
@@ -119,8 +119,11 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
-      const waits = outcome === 'complete' ? 'removals wait, because ' : '';
-      if (short !== null) logger.warn({ collection, ...short }, `${waits}${SHORT}`);
+      const isCovered = outcome === 'complete';
+      const said = isCovered
+        ? `removals wait, because ${SHORT}. ${COVERED_REMEDY}`
+        : `${SHORT}. ${SHORT_REMEDY}`;
+      if (short !== null) logger.warn({ collection, ...short }, said);
       if (stats.rowsLate)
         logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.isFilterMute === true));
       return;

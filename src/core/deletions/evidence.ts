@@ -36,10 +36,14 @@ export function explainShort({ rows, total, repeated }: Shortfall): string {
 export const SHORT_REMEDY =
   'Choose another hub.paging. Set hub.totals: ignored only if the people who run the hub say that its total counts rows that it never returns; otherwise rows that scans skip are removed.';
 
+/** Of a complete full sync: all rows that did not come are published. */
+export const COVERED_REMEDY =
+  'Ask the people who run the hub which rows it counts and does not return. Rows that have left are removed once a full sync returns as many as it counts.';
+
 /** Why a complete full sync removes none of the rows that it did not find, and what to do; null: it does remove them. */
 export function removalsWait(nameless: number, short: Shortfall | null) {
   const of = short && `the hub shows ${short.rows} of the ${short.total} rows that it counts`;
-  if (of !== null) return { why: `removals wait, because ${of}`, remedy: SHORT_REMEDY };
+  if (of !== null) return { why: `removals wait, because ${of}`, remedy: COVERED_REMEDY };
   if (nameless === 0) return null;
   const why = 'removals wait, because rows without a readable sourcedId may be the ones that are missing';
   return { why, remedy: 'Ask the people who run the hub to mend these rows.' };
