@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import { MAPPING_HEADER } from '../core/cloud-events.ts';
 import type { RollIntervals } from '../core/segment-rolls.ts';
@@ -15,6 +16,9 @@ import { fetchOffsets, listTopics } from './topic-offsets.ts';
 
 /** Where a broker reports no setting: the contract allows no longer time. */
 const DAY_MS = 24 * 3_600_000;
+
+const LOOKS = 10;
+const BETWEEN_LOOKS_MS = 200;
 
 export interface TenantTopicsOptions {
   readonly kafka: Kafka;
@@ -79,10 +83,22 @@ export class TenantTopics {
     return Promise.all(ranges).catch(async (error: RollcallError) => {
       if (error.code !== 'KAFKA_TOPIC_MISSING') throw error;
       // kafkajs asks for all topics that it was ever asked for, and does not say which one is missing.
-      const missing = this.#asked.difference(new Set(await listTopics(this.admin)));
-      const message = missing.size === 0 ? error.message : `Kafka has no topic ${[...missing].join(', ')}`;
+      const missing = await this.#missing();
+      const message =
+        missing.length === 0
+          ? `A topic of ${this.id} was missing in Kafka, and is listed again`
+          : `Kafka has no topic ${missing.join(', ')}`;
       throw new RollcallError(error.code, message, { remedy: error.remedy, cause: error });
     });
+  }
+
+  /** The topics that were asked for and are missing. A broker may list one for a moment that another one has deleted. */
+  async #missing(): Promise<readonly string[]> {
+    for (let look = 1; ; look += 1) {
+      const missing = [...this.#asked.difference(new Set(await listTopics(this.admin)))];
+      if (missing.length > 0 || look === LOOKS) return missing;
+      await delay(BETWEEN_LOOKS_MS);
+    }
   }
 
   async rollIntervals(suffixes: readonly TopicSuffix[]): Promise<RollIntervals> {
