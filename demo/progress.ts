@@ -1,7 +1,7 @@
 import type { PipelineEvent } from '../src/core/pipeline-events.ts';
 import { count, type Screen } from './screen.ts';
 
-/** A line of more is too long for a terminal. */
+/** With more names, the line would be too long for a terminal. */
 const MOST_NAMED = 3;
 
 interface Standing {
@@ -54,7 +54,7 @@ export class Progress {
     }
   }
 
-  /** Shows how far the collections are that are not read yet, if there are any: those with most rows by name. */
+  /** Shows how far the collections are that are not read yet, if there are any. The largest are named. */
   show({ print, colors }: Screen): void {
     const standings = [...this.#standings];
     const loading = standings.filter(([, { completeAtMs }]) => completeAtMs === null);

@@ -44,7 +44,7 @@ export const DELETIONS_HEADER = 'ce_deletions';
 /** Rollcall's own attribute of `@decision|…` in `progress`: the decision, as JSON. See {@link DecisionRecord} in model/progress.ts. */
 export const DECISION_HEADER = 'ce_decision';
 
-/** Those of these that only records in `progress` have. */
+/** The headers that only records in `progress` have. */
 export const OWN_HEADERS_OF_PROGRESS = [
   STATE_HEADER,
   DELETIONS_HEADER,

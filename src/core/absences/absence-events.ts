@@ -64,7 +64,7 @@ export class AbsenceEvents {
     const isLeftBehind = isLost && tail?.namesSuccessor === true;
     const isOver = tail === null || tail.isDeleted || tail.isContinued || isLeftBehind;
     const isForgottenAndOver = before?.step === 0 && isOver;
-    // The end of the sync would not change it either.
+    // It was deleted, and stays so: the end of the sync would publish nothing.
     const isOverAlready = before?.isDeleted === true && isOver && tail?.state === 'present';
     // What left the hub waits for the end of the sync.
     const isBlocked = isHeld || isAwaiting || (isLost && !isOverAlready && mode === 'page');
