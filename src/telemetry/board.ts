@@ -123,7 +123,8 @@ export class Board {
     const ofTenants = tenants.flatMap(({ tenant, reasons, decisions }) => [
       ...reasons.map((each) => ({ tenant, ...each })),
       ...decisions.map(({ what: why, since, question, commands }) => {
-        const remedy = `${question}: ${commands.join('; ')}`;
+        // One command a line, as status shows them.
+        const remedy = [`${question}:`, ...commands].join('\n');
         return { tenant, part: 'decision' as const, why, remedy, since };
       }),
     ]);
