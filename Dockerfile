@@ -19,11 +19,11 @@ USER 10001:10001
 ENTRYPOINT ["node", "bin/rollcall.mjs", "hub"]
 
 FROM node:24-bookworm-slim
-# a young generation that may grow to its default takes 100 to 150 MB more, and no less CPU time; a fixed threshold lets
-# glibc return each large buffer at once, which takes a fifth less in a first sync (docs/performance.md)
+# the flags and variables of bin/bounded-memory.mjs, which explains them; with them it need not start Node again
 ENV NODE_ENV=production \
-    NODE_OPTIONS=--max-semi-space-size=8 \
+    NODE_OPTIONS="--max-semi-space-size=4 --expose-gc" \
     MALLOC_MMAP_THRESHOLD_=131072 \
+    MALLOC_ARENA_MAX=1 \
     ROLLCALL_CONFIG=/etc/rollcall/rollcall.yaml
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules

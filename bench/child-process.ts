@@ -1,10 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-
-/** The flags that the Dockerfile starts Node with. */
-export const IMAGE_FLAGS = ['--max-semi-space-size=8'];
-/** Its environment. */
-export const IMAGE_ENV = { MALLOC_MMAP_THRESHOLD_: '131072' };
+import { ENVIRONMENT, NODE_FLAGS } from '../bin/bounded-memory.mjs';
 
 /** A separate process that runs one command at a time, so that its CPU time and memory can be measured alone. */
 export interface Child extends AsyncDisposable {
@@ -26,8 +22,8 @@ export function startChild(module: URL, signal: AbortSignal): Child {
   const child = fork(module, {
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, ...IMAGE_ENV },
-    execArgv: [...process.execArgv, ...IMAGE_FLAGS],
+    env: { ...process.env, ...ENVIRONMENT },
+    execArgv: [...process.execArgv, ...NODE_FLAGS],
   });
   const interrupt = (): void => void child.kill('SIGTERM');
   signal.addEventListener('abort', interrupt, { once: true });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PEERS_FOLDER, type BuiltPeer } from './build-peers.ts';
 import { collectionNamed } from '../src/model/collections.ts';
 import type { Bench } from './bench.ts';
-import { IMAGE_ENV, IMAGE_FLAGS } from './child-process.ts';
+import { ENVIRONMENT, NODE_FLAGS } from '../bin/bounded-memory.mjs';
 import { COLLECTIONS, pullConfig } from './chain-publishers.ts';
 
 /** Something that mirrors the hub's absences into Kafka when it is run, and publishes only changes when run again. */
@@ -48,8 +48,8 @@ export function rollcallContender(bench: Bench, name: 'rollcall' | 'rollcall-cha
       const launcher = join(import.meta.dirname, '..', 'bin', 'rollcall.mjs');
       return {
         program: process.execPath,
-        args: [...IMAGE_FLAGS, launcher, '--json', 'pull', '--full', '--config', config],
-        env: IMAGE_ENV,
+        args: [...NODE_FLAGS, launcher, '--json', 'pull', '--full', '--config', config],
+        env: ENVIRONMENT,
       };
     },
   };

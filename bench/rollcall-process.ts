@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Kafka, logLevel } from 'kafkajs';
 import type { Stack } from '../stack/start-stack.ts';
-import { IMAGE_ENV, IMAGE_FLAGS } from './child-process.ts';
 import type { HubProcess } from './hub-process.ts';
 
-/** `rollcall run` in a process of its own, started as in the image. What it reads of the process exists on Linux alone. */
+/** `rollcall run` in a process of its own, which starts Node anew with its own flags. What it reads of the process exists on Linux alone. */
 export interface RollcallProcess extends AsyncDisposable {
   hasEnded(): boolean;
   /** User and system time of all threads so far, in seconds; Linux counts hundredths. */
@@ -32,15 +31,8 @@ const PROJECT = join(import.meta.dirname, '..');
 const TICKS_A_SECOND = 100;
 
 export function startRollcall(configFile: string, onLine: (line: LogLine) => void): RollcallProcess {
-  const { NODE_OPTIONS = '', ...env } = process.env;
-  const child = spawn(
-    process.execPath,
-    [join(PROJECT, 'bin', 'rollcall.mjs'), 'run', '--config', configFile],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...env, ...IMAGE_ENV, NODE_OPTIONS: `${NODE_OPTIONS} ${IMAGE_FLAGS.join(' ')}`.trim() },
-    },
-  );
+  const args = [join(PROJECT, 'bin', 'rollcall.mjs'), 'run', '--config', configFile];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   createInterface({ input: child.stdout }).on('line', (text) => onLine(JSON.parse(text) as LogLine));
   const folder = `/proc/${child.pid}`;

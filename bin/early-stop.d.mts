@@ -4,3 +4,5 @@ export function earlyExitCode(argv: readonly string[]): number;
 export function stopEarly(argv: readonly string[]): void;
 /** Removes these listeners: the verb has its own. */
 export function handOverStop(): void;
+/** The verb of a command line; empty without one. */
+export function verbOf(argv: readonly string[]): string;

@@ -13,10 +13,19 @@ let listener = null;
  * @returns {number} the exit code when a signal stops the command before it begins
  */
 export function earlyExitCode(argv) {
-  const verb = argv.find(
-    (word, index) => !word.startsWith('-') && argv[index - 1] !== '--config' && argv[index - 1] !== '-c',
+  return ENDLESS.has(verbOf(argv)) ? 0 : 1;
+}
+
+/**
+ * @param {readonly string[]} argv without node and script
+ * @returns {string} the verb that is run; empty without one
+ */
+export function verbOf(argv) {
+  return (
+    argv.find(
+      (word, index) => !word.startsWith('-') && argv[index - 1] !== '--config' && argv[index - 1] !== '-c',
+    ) ?? ''
   );
-  return verb !== undefined && ENDLESS.has(verb) ? 0 : 1;
 }
 
 /**

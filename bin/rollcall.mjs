@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line: of a checkout, which runs its TypeScript, or of a package, which holds what was built of it. In a
 // checkout it starts itself again under a newer Node where that is needed.
-import { earlyExitCode, handOverStop, stopEarly } from './early-stop.mjs';
+import { earlyExitCode, handOverStop, stopEarly, verbOf } from './early-stop.mjs';
 
 const argv = process.argv.slice(2);
 // before any slow import, since orchestrators also stop processes that have just started
@@ -15,6 +15,10 @@ if (isCheckout && !isThere('node_modules')) {
   await installDependencies(print);
 }
 if (Number(process.versions.node.split('.')[0]) >= 24) {
+  if (verbOf(argv) === 'run') {
+    const { boundMemory } = await import('./bounded-memory.mjs');
+    boundMemory();
+  }
   await keepCompiledModules();
   if (process.env.npm_lifecycle_event === 'npx') {
     const { whenOrphaned } = await import('./when-orphaned.mjs');

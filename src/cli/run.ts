@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { ENCRYPT, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
 import { describeError } from '../errors.ts';
+import { giveBackMemory } from './give-back-memory.ts';
 import { EXIT } from './exit-code.ts';
 import { KafkaPing } from '../log/kafka-client.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
@@ -70,6 +71,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
     log(tenant, event, board.note(tenant, event));
   };
   const assembly = assemble(config, { logger, emit });
+  using _memory = giveBackMemory();
   const ended = new AbortController();
   const kafkaPing = new KafkaPing(assembly.kafka);
   const watched = servicesOf(assembly, kafkaPing).map((service) =>

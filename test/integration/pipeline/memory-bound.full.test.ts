@@ -13,9 +13,9 @@ const NAMES = {
   users: 'users',
   'academic-sessions': 'academicSessions',
 } as const;
-/** The chart gives 1 GiB, of which V8 takes half for its heap; the image bounds the young generation. */
+/** The chart gives 1 GiB, of which V8 takes half for its heap. */
 const CHART_MIB = 1024;
-const CHART_NODE = ['--max-old-space-size=512', '--max-semi-space-size=8'];
+const CHART_NODE = ['--max-old-space-size=512'];
 
 /** About 60 MB, just below the default of hub.maxResponseBytes. */
 function listOf(property: string): Buffer {

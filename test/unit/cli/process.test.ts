@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
+import { NODE_FLAGS } from '../../../bin/bounded-memory.mjs';
 import { configFile, PROGRAM, spawnProgram, type Running } from '../../integration/support/running.ts';
 import { yamlWith } from '../config/config-text.ts';
 
@@ -19,7 +20,16 @@ afterAll(() => {
   config.remove();
 });
 
-const command = () => [process.execPath, '--import', SAY_WHEN_LOADING, PROGRAM, '--config', config.path];
+/** With the flags that "run" wants, so that it does not start Node a second time. */
+const command = () => [
+  process.execPath,
+  ...NODE_FLAGS,
+  '--import',
+  SAY_WHEN_LOADING,
+  PROGRAM,
+  '--config',
+  config.path,
+];
 
 function start(words: string, env: Readonly<Record<string, string>> = {}): Running {
   const own = { PATH: process.env['PATH'], HUB_SECRET: 'x', ROLLCALL_COMMAND: 'rollcall' };
@@ -35,6 +45,14 @@ it.each([0, 200, 1000])(
     expect(await program.stop()).toMatchObject({ code: 0 });
   },
 );
+
+it('"run" starts Node with a bounded young generation, and other verbs with the flags that they got', async () => {
+  const report = `data:text/javascript,console.log(process.execArgv.join(" "), process.env.MALLOC_ARENA_MAX)`;
+  const startsOf = (verb: string) =>
+    spawnProgram([process.execPath, '--import', report, PROGRAM, verb, '--help']).ended;
+  expect((await startsOf('run')).stdout).toContain(`${NODE_FLAGS.join(' ')} --import ${report} 1\nUsage`);
+  expect((await startsOf('pull')).stdout).toContain(`--import ${report} undefined\nUsage`);
+});
 
 it.each([
   ['tail users', 'SIGINT', 0],

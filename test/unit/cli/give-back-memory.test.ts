@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { giveBackMemory } from '../../../src/cli/give-back-memory.ts';
+
+const MIB = 1_048_576;
+const gc = vi.fn();
+const sizes = { rss: 200 * MIB, heapUsed: 40 * MIB };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal('gc', gc.mockReset());
+  vi.spyOn(process, 'memoryUsage').mockImplementation(() => sizes as NodeJS.MemoryUsage);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+it('a process gives back what a load needed, once, and again when it has grown by a quarter', () => {
+  using _memory = giveBackMemory();
+  gc.mockImplementationOnce(() => (sizes.rss = 120 * MIB));
+  vi.advanceTimersByTime(600_000);
+  expect(gc).toHaveBeenCalledTimes(1);
+  sizes.rss = 151 * MIB;
+  vi.advanceTimersByTime(60_000);
+  expect(gc).toHaveBeenCalledTimes(2);
+});
+
+it('a large heap is left to V8, since to collect it at once would stop the process for too long', () => {
+  sizes.heapUsed = 500 * MIB;
+  using _memory = giveBackMemory();
+  vi.advanceTimersByTime(600_000);
+  expect(gc).not.toHaveBeenCalled();
+});
