@@ -1,7 +1,7 @@
 /** How often it looks. */
 const EVERY_MS = 60_000;
 /** So much more than after the last time is worth a collection. */
-const GROWN = 1.25;
+const GROWN = 1.1;
 /** To collect a larger heap would stop the process for longer than half a second. */
 const LARGEST_HEAP_BYTES = 134_217_728;
 
