@@ -77,8 +77,6 @@ function scalarWriter(type: string): AvroWriter | undefined {
     case 'date':
     case 'timestamp-millis':
       return (value, output) => writeLong(value as number, output);
-    case 'map':
-      return writeTexts;
     default:
       return undefined;
   }
@@ -89,7 +87,8 @@ function writeNull(_value: unknown, output: Output): void {
   output.bytes[output.end++] = 0;
 }
 
-function nullable(write: AvroWriter): AvroWriter {
+/** Writes a union of null and what `write` writes. */
+export function nullable<T>(write: AvroWriter<T>): AvroWriter<T | null | undefined> {
   return (value, output) => {
     if (value === null || value === undefined) return writeNull(null, output);
     reserve(output, 1);
@@ -156,16 +155,6 @@ function writeSorted(items: readonly unknown[], to: { writeItem: AvroWriter; out
   const slices = ends.map((end, index) => copy.subarray((ends[index - 1] ?? first) - first, end - first));
   let at = first;
   for (const slice of slices.sort((one, other) => one.compare(other))) at += slice.copy(output.bytes, at);
-}
-
-function writeTexts(value: unknown, output: Output): void {
-  const texts = Object.entries((value ?? {}) as Readonly<Record<string, string>>);
-  if (texts.length > 0) writeLong(texts.length, output);
-  for (const [name, text] of texts) {
-    writeString(name, output);
-    writeString(text, output);
-  }
-  writeNull(null, output);
 }
 
 function reserve(output: Output, bytes: number): void {

@@ -1,14 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import type { AvroRecord } from '../model/avro-schema.ts';
-import {
-  createWriter,
-  intoOneBuffer,
-  writeBytes,
-  writeLong,
-  writeString,
-  type Output,
-} from './avro-writer.ts';
-import { canonicalText } from './json-text.ts';
+import { additionalContent, type AdditionalField } from './additional-fields.ts';
+import { createWriter, intoOneBuffer, nullable, writeBytes, writeString } from './avro-writer.ts';
 import { SET_FIELDS } from './mapping-rules.ts';
 
 export const CONTENT_HASH_BYTES = 16;
@@ -25,14 +18,6 @@ export interface RowMapping {
   readonly pseudonymise: readonly string[];
   /** Published; a change of these fields alone is no change of the row. */
   readonly ignore: readonly string[];
-}
-
-/** A field that goes to `additionalFields`, before it becomes text. */
-export interface AdditionalField {
-  readonly name: string;
-  readonly raw: unknown;
-  /** Whether the schema has a field of that name, so that its sets are known. */
-  readonly known: boolean;
 }
 
 /** 16 bytes over what counts as content (design, "What counts as a change"), in a new buffer. */
@@ -59,7 +44,7 @@ export function mappingDigest(mapping: RowMapping): Buffer {
 /**
  * Compiles the content hash: SHA-256 over the mapping's digest and the Avro body of the value. In that body
  * `dateLastModified`, ignored fields, and `href`s at any depth are null, sets are in the order of their elements' bytes,
- * and the additional fields (without those names) are in the order of their names, as canonical JSON text.
+ * and the additional fields are without those names and canonical JSON text.
  */
 export function createContentHash(schema: AvroRecord, mapping: RowMapping): ContentHash {
   const without = new Set([...NEVER_CONTENT, ...mapping.ignore]);
@@ -70,7 +55,7 @@ export function createContentHash(schema: AvroRecord, mapping: RowMapping): Cont
     ({ value, additional }, output) => {
       writeBytes(prefix, output);
       write(value, output);
-      writeAdditional(additional, { without, output });
+      writeAdditional(additional.length === 0 ? null : additionalContent(additional, without), output);
     },
   );
   return (value, additional) => shortDigest(contentOf({ value, additional }));
@@ -78,23 +63,4 @@ export function createContentHash(schema: AvroRecord, mapping: RowMapping): Cont
 
 const HREF_ONLY: ReadonlySet<string> = new Set(['href']);
 
-/** Writes an Avro map: the count, the names and texts, the end. */
-function writeAdditional(
-  additional: readonly AdditionalField[],
-  to: { without: ReadonlySet<string>; output: Output },
-): void {
-  const { without, output } = to;
-  const content = additional.length === 0 ? additional : additional.filter(({ name }) => !without.has(name));
-  if (content.length > 0) {
-    writeLong(content.length, output);
-    for (const { name, raw, known } of content.toSorted(byName)) {
-      writeString(name, output);
-      writeString(canonicalText(raw, { name, sets: known ? SET_FIELDS : null }), output);
-    }
-  }
-  writeLong(0, output);
-}
-
-function byName(one: AdditionalField, other: AdditionalField): number {
-  return one.name < other.name ? -1 : 1;
-}
+const writeAdditional = nullable(writeString);

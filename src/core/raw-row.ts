@@ -23,9 +23,8 @@ export function createRawRow(schema: AvroRecord): RawRow {
   return (value) => {
     const source = value as Readonly<Record<string, unknown>>;
     const row = rawObject(fields, source);
-    const texts = (source['additionalFields'] ?? {}) as Readonly<Record<string, string>>;
-    for (const [name, text] of Object.entries(texts)) row[name] = parseLossless(text);
-    return row;
+    const additional = source['additionalFields'] as string | null | undefined;
+    return additional == null ? row : Object.assign(row, parseLossless(additional));
   };
 }
 

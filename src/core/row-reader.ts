@@ -1,6 +1,7 @@
 import type { AvroRecord } from '../model/avro-schema.ts';
+import { additionalFieldsOf, additionalText, type AdditionalField } from './additional-fields.ts';
 import { createWriter, intoOneBuffer, SCALAR_BYTES_AT_MOST } from './avro-writer.ts';
-import { type AdditionalField, createContentHash, type RowMapping } from './content-hash.ts';
+import { createContentHash, type RowMapping } from './content-hash.ts';
 import {
   compileFieldReaders,
   emptyRecord,
@@ -9,7 +10,6 @@ import {
   MISFIT,
   type ReadNotes,
 } from './field-readers.ts';
-import { parseLossless } from './lossless-json.ts';
 import { MAPPING_VERSION, mappingIdOf, type StrictField } from './mapping-rules.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
@@ -68,7 +68,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const mapping = mappingOf(options);
   const notes: ReadNotes = { lossy: false, bytesAtMost: 0 };
   const fill = createFill(compileRules(options, { mapping, notes }), { pseudonymiseKey, notes });
-  const template = { ...emptyRecord(schema.fields), additionalFields: {} };
+  const template = emptyRecord(schema.fields);
   const contentHash = createContentHash(schema, mapping);
   const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
   const rejectMapped = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes, isMapped: true });
@@ -109,7 +109,10 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     rejectValue: (value, reason) =>
       rejectMapped(rawRow(value), { sourcedId: readableId({ ...value }), reason }),
     encode: (value) => Buffer.from(encodeShared(value)),
-    hashOf: (value) => contentHash({ ...template, ...value }, additionalFieldsOf(value, known)),
+    hashOf(value) {
+      const whole = { ...template, ...value };
+      return contentHash(whole, additionalFieldsOf(whole['additionalFields'] as string | null, known));
+    },
     readAgain: (value) => read(rawRow(value)),
     mapping: mappingIdOf({ ...mapping, pseudonymiseKey }),
   };
@@ -149,7 +152,10 @@ function createFill(
       }
       (draft.additional ??= []).push({ name, raw, known: rule.read !== null });
     }
-    if (draft.additional !== null) draft.value['additionalFields'] = additionalTexts(draft.additional, notes);
+    if (draft.additional === null) return;
+    const text = additionalText(draft.additional);
+    draft.value['additionalFields'] = text;
+    notes.bytesAtMost += (text?.length ?? 0) * 3;
   };
 }
 
@@ -170,32 +176,7 @@ function problemsOf(
   for (const { name, required } of row.strictFields) {
     if (required && (row.source[name] ?? null) === null) problems.push(`\`${name}\` is missing`);
   }
-  // No map of a decoder holds `__proto__` as an ordinary key.
-  if (draft.additional?.every(({ name }) => name.isWellFormed() && name !== '__proto__') === false) {
-    problems.push('the name of a field is `__proto__`, or not well-formed Unicode');
-  }
   return problems.length === 0 ? null : problems;
-}
-
-function additionalTexts(additional: readonly AdditionalField[], notes: ReadNotes): Record<string, string> {
-  // Without a prototype, `__proto__` is an ordinary key.
-  const texts = Object.create(null) as Record<string, string>;
-  for (const { name, raw } of additional) {
-    const text = JSON.stringify(raw);
-    texts[name] = text;
-    notes.bytesAtMost += (name.length + text.length) * 3 + 2 * SCALAR_BYTES_AT_MOST;
-  }
-  return texts;
-}
-
-/** The inverse of {@link additionalTexts}. */
-function additionalFieldsOf(value: object, known: ReadonlySet<string>): AdditionalField[] {
-  const { additionalFields = {} } = value as { additionalFields?: Readonly<Record<string, string>> };
-  return Object.entries(additionalFields).map(([name, text]) => ({
-    name,
-    raw: parseLossless(text),
-    known: known.has(name),
-  }));
 }
 
 function mappingOf(options: RowReaderOptions): RowMapping {

@@ -233,13 +233,11 @@ function escaped(part: string): string {
   return part.replaceAll('%', '%25').replaceAll('|', '%7C');
 }
 
-/** The row of the hub again: `additionalFields` hold the original texts. */
+/** The row of the hub again: `additionalFields` holds the original values. */
 function asRow(value: Row): Row {
-  const { additionalFields, ...typed } = value;
-  if (typeof additionalFields !== 'object' || additionalFields === null) return typed;
-  const row: Record<string, unknown> = Object.assign(Object.create(null) as object, typed);
-  for (const [name, text] of Object.entries(additionalFields)) row[name] = JSON.parse(String(text));
-  return row;
+  const { additionalFields = null, ...typed } = value;
+  if (additionalFields === null) return typed;
+  return Object.assign(Object.create(null) as Row, typed, JSON.parse(additionalFields as string));
 }
 
 /** Null when a value of the hub and one of the topic are equal. */

@@ -74,8 +74,8 @@ it.each(ROW_COLLECTIONS)(
   (collection) => {
     const { fields } = fileOf(collection);
     expect(fields.slice(0, 3).map(({ name }) => name)).toEqual(['sourcedId', 'status', 'dateLastModified']);
-    const type = { type: 'map', values: 'string' };
-    expect(fields.at(-1)).toMatchObject({ name: 'additionalFields', type, default: {} });
+    const type = ['null', 'string'];
+    expect(fields.at(-1)).toMatchObject({ name: 'additionalFields', type, default: null });
   },
 );
 

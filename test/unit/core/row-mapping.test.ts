@@ -25,7 +25,7 @@ it('a dropped field is neither published nor hashed, nor kept in a reject', () =
   const row = { ...USER, metadata: { secret: 'S3CRET' } };
   Object.defineProperty(row, '__proto__', { value: 'S3CRET', enumerable: true });
   const reading = readable(reader.read(row));
-  expect(reading.value).toMatchObject({ givenName: null, additionalFields: {} });
+  expect(reading.value).toMatchObject({ givenName: null, additionalFields: null });
   expect(hashOf(reader, { ...row, givenName: 'Another' })).toBe(reading.hash.toString('hex'));
   const { text } = refused(reader.read({ ...row, sourcedId: 5 }));
   expect(text).not.toMatch(/S3CRET|Testa/);
@@ -57,10 +57,10 @@ it('of a pseudonymised field the original value appears nowhere', () => {
     primaryOrg: { sourcedId: hmac('school-1'), type: 'org', href: null },
     agents: [{ sourcedId: hmac('guardian-1'), type: 'user', href: null }],
   });
-  expect({ ...value.additionalFields }).toEqual({
-    userIds: JSON.stringify([hmac('{"identifier":"Testa","type":"x"}')]),
-    enabledUser: JSON.stringify(hmac('true')),
-    national: JSON.stringify(hmac('Testa')),
+  expect(JSON.parse(value.additionalFields ?? '')).toEqual({
+    userIds: [hmac('{"identifier":"Testa","type":"x"}')],
+    enabledUser: hmac('true'),
+    national: hmac('Testa'),
   });
   expect(refused(reader.read({ givenName: 'Testa', national: 'Testa' })).text).not.toContain('Testa');
 });
@@ -88,7 +88,7 @@ it('a change of an ignored field does not change the hash, and the field is publ
   const one = readable(reader.read({ ...USER, email: 'a@school.example', metadata: { a: 1 } }));
   const other = readable(reader.read({ ...USER, email: 'b@school.example', metadata: { a: 2 }, roles: [] }));
   expect(other.hash).toEqual(one.hash);
-  expect(one.value).toMatchObject({ email: 'a@school.example', additionalFields: { metadata: '{"a":1}' } });
+  expect(one.value).toMatchObject({ email: 'a@school.example', additionalFields: '{"metadata":{"a":1}}' });
   expect(hashOf(reader, { ...USER, phone: '5' })).not.toBe(one.hash.toString('hex'));
 });
 

@@ -26,7 +26,7 @@ export function absencesReader(options: Partial<RowReaderOptions> = {}): RowRead
 }
 
 /** A value with its fields, for assertions. */
-export type Fields = Record<string, unknown> & { readonly additionalFields: Record<string, string> };
+export type Fields = Record<string, unknown> & { readonly additionalFields: string | null };
 
 export function readable(reading: DecodedRow): ReadableRow & { readonly value: Fields } {
   if (reading.kind !== 'row') throw new Error(`refused: ${reading.reason}`);
