@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { RollcallError } from '../errors.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
-import { PackedCommand } from './packed-command.ts';
+import { PackedCommand, type RedisArgument } from './packed-command.ts';
 import { explainRedisError, replyCode } from './redis-errors.ts';
 import type { RedisScript } from './redis-scripts.ts';
 
@@ -18,8 +18,6 @@ export interface RedisConnectionOptions {
   /** 0 to 1; spreads reconnections. */
   readonly random?: (() => number) | undefined;
 }
-
-export type RedisArgument = string | Buffer | number;
 
 /** Fields of a hash that a step of a scan looks at. */
 const SCAN_COUNT = 1_000;
@@ -91,20 +89,23 @@ export class RedisConnection {
     }
   }
 
-  /** Runs a script that returns an integer. */
+  /** Runs a script that returns an integer; its arguments may come in several lists. */
   async script(
     script: RedisScript,
     keys: readonly string[],
-    args: readonly RedisArgument[],
+    ...args: readonly (readonly RedisArgument[])[]
   ): Promise<number> {
-    const rest: RedisArgument[] = [keys.length, ...keys];
-    const all = rest.concat(args);
+    const count = keys.length;
     return this.run(async (client) => {
       try {
-        return Number(await client.sendCommand(new PackedCommand('EVALSHA', [script.sha1, ...all])));
+        return Number(
+          await client.sendCommand(new PackedCommand('EVALSHA', [script.sha1, count], keys, ...args)),
+        );
       } catch (error) {
         if (replyCode(error) !== 'NOSCRIPT') throw error;
-        return Number(await client.sendCommand(new PackedCommand('EVAL', [script.source, ...all])));
+        return Number(
+          await client.sendCommand(new PackedCommand('EVAL', [script.source, count], keys, ...args)),
+        );
       }
     });
   }

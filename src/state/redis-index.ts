@@ -14,7 +14,8 @@ import {
   type IndexReplay,
   type IndexValues,
 } from './index-store.ts';
-import type { RedisArgument, RedisConnection } from './redis-connection.ts';
+import type { RedisArgument } from './packed-command.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { countField, type CollectionKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
 
@@ -182,8 +183,9 @@ export class RedisIndex implements CollectionIndex {
       position?.transactionId ?? '',
       position === null ? '' : JSON.stringify(position),
     ];
-    const args = head.concat(changeArguments(this.#areas, changes));
-    const written = await this.#connection.script(SCRIPTS.writeIndex, this.#scriptKeys(), args);
+    const { counts, entries } = changeArguments(this.#areas, changes);
+    const keys = this.#scriptKeys();
+    const written = await this.#connection.script(SCRIPTS.writeIndex, keys, head, counts, entries);
     if (written !== 1) throw indexDiverged(this.#name);
   }
 
@@ -193,17 +195,20 @@ export class RedisIndex implements CollectionIndex {
 }
 
 /** ARGV[5] onwards of `scripts/write-index.lua`. */
-function changeArguments(areas: readonly IndexArea[], changes: readonly IndexChange[]): RedisArgument[] {
-  const head: RedisArgument[] = [];
-  const rest: RedisArgument[] = [];
+function changeArguments(
+  areas: readonly IndexArea[],
+  changes: readonly IndexChange[],
+): { readonly counts: readonly RedisArgument[]; readonly entries: readonly RedisArgument[] } {
+  const counts: RedisArgument[] = [];
+  const entries: RedisArgument[] = [];
   for (const [area, latest] of latestChanges(areas, changes)) {
-    const start = rest.length;
-    for (const [key, value] of latest) if (value !== null) rest.push(key, value);
-    const removedFrom = rest.length;
-    for (const [key, value] of latest) if (value === null) rest.push(key);
-    head.push(countField(area), removedFrom - start, rest.length - removedFrom);
+    const start = entries.length;
+    for (const [key, value] of latest) if (value !== null) entries.push(key, value);
+    const removedFrom = entries.length;
+    for (const [key, value] of latest) if (value === null) entries.push(key);
+    counts.push(countField(area), removedFrom - start, entries.length - removedFrom);
   }
-  return head.concat(rest);
+  return { counts, entries };
 }
 
 function askValues(commands: ChainableCommander, key: string, fields: readonly string[]): ChainableCommander {
