@@ -4,7 +4,14 @@ import { absentEntryOf, encodeAbsent } from '../core/absences/current-absence.ts
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
 import { operationOf } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/content-hash.ts';
-import { absenceChangeHeaders, changeHeaders, REMOVED, type ChangeKind } from '../core/cloud-events.ts';
+import {
+  absenceChangeHeaders,
+  changeHeaders,
+  ownHeaders,
+  REMOVED,
+  TopicHeaders,
+  type ChangeKind,
+} from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexChange } from '../state/index-store.ts';
 import type { Tenant, TenantAbsences } from '../table/tenant.ts';
@@ -58,15 +65,21 @@ class Rendering implements Rendered {
   readonly students = new Set<string>();
   readonly #tenant: AbsenceTenant;
   readonly #input: RenderInput;
+  readonly #ofEvents: TopicHeaders;
+  readonly #ofAbsences: TopicHeaders;
 
   constructor(tenant: AbsenceTenant, input: RenderInput) {
+    const { tenantId, absences } = tenant;
+    const { mapping } = absences.reader;
     this.#tenant = tenant;
     this.#input = input;
+    this.#ofEvents = new TopicHeaders({ tenantId, topic: 'absence-changes', mapping });
+    this.#ofAbsences = new TopicHeaders({ tenantId, topic: 'absences', mapping });
   }
 
   addStep(step: AbsenceStep): void {
-    const { tenantId, runtime, absences } = this.#tenant;
-    const { encodeEvent, reader } = absences;
+    const { runtime, absences } = this.#tenant;
+    const { encodeEvent } = absences;
     const { records, isFirstLoad } = this.#input;
     const { versionId, previousVersionId, ...published } = step;
     const version = records.get(versionId);
@@ -75,45 +88,39 @@ class Rendering implements Rendered {
     let body = encodeEvent(facts, version.body, previous);
     if (previousVersionId !== null && body.length > LARGEST_EVENT_BYTES)
       body = encodeEvent(facts, version.body, records.onlyId(previousVersionId));
-    this.tally[operationOf(step)] += 1;
+    const operation = operationOf(step);
+    this.tally[operation] += 1;
     this.#noteStudent(version.value);
+    const hash = shortDigest(body);
+    const modifiedAtMs = version.value.dateLastModified ?? null;
     this.records.push({
       topic: 'absence-changes',
       key: step.absenceId,
       body,
-      headers: absenceChangeHeaders({
-        tenantId,
-        id: this.#nextId(),
-        operation: operationOf(step),
-        modifiedAtMs: version.value.dateLastModified ?? null,
-        hash: shortDigest(body),
-        mapping: reader.mapping,
-      }),
+      headers: ownHeaders({ id: this.#nextId(), modifiedAtMs, hash }),
+      sharedHeaders: this.#ofEvents.of(operation, hash),
     });
   }
 
   show({ absenceId, versionId, kind }: { absenceId: string; versionId: string; kind: ChangeKind }): void {
-    const { tenantId, absences } = this.#tenant;
+    const { absences } = this.#tenant;
     const record = this.#input.records.get(versionId);
     this.tally.shown += 1;
     this.#noteStudent(record.value);
+    const hash = this.#hashOf(versionId, record);
+    const modifiedAtMs = record.value.dateLastModified ?? null;
     this.records.push({
       topic: 'absences',
       key: absenceId,
       body: record.body,
-      headers: changeHeaders({
-        tenantId,
-        topic: 'absences',
-        id: this.#nextId(),
-        kind,
-        modifiedAtMs: record.value.dateLastModified ?? null,
-        hash: this.#hashOf(versionId, record),
-        mapping: absences.reader.mapping,
-      }),
+      headers: ownHeaders({ id: this.#nextId(), modifiedAtMs, hash }),
+      sharedHeaders: this.#ofAbsences.of(kind, hash),
     });
     const absent = absentEntryOf(record.value);
     const isKept = absent !== null && absent.toMs >= absences.absentSinceMs();
-    this.changes.push({ area: 'absent', key: absenceId, value: isKept ? encodeAbsent(absent) : null });
+    if (isKept) this.changes.push({ area: 'absent', key: absenceId, value: encodeAbsent(absent) });
+    // One that was not shown before has no entry.
+    else if (kind === 'updated') this.changes.push({ area: 'absent', key: absenceId, value: null });
   }
 
   #hashOf(versionId: string, { hash }: VersionRecord): Buffer {

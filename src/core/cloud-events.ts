@@ -72,31 +72,63 @@ export interface HeaderFacts {
 /** A removal has neither. */
 export const REMOVED = { modifiedAtMs: null, hash: null } as const;
 
+/** What a record reports. */
+type ReportedKind = ChangeKind | AbsenceOperation;
+
 /**
  * The headers of a record: CloudEvents 1.0 in Kafka's binary mode, and the content hash (contract, "Headers").
  */
 export function changeHeaders(
-  change: HeaderFacts & { topic: TopicSuffix; kind: ChangeKind },
+  change: HeaderFacts & { topic: TopicSuffix; kind: ReportedKind },
 ): Record<string, string> {
-  const headers: Record<string, string> = {
-    ...FIXED_HEADERS,
-    ce_source: `/rollcall/${change.tenantId}/${change.topic}`,
-    ce_id: change.id,
-    ce_type: `rollcall.${change.topic}.${change.kind}`,
-  };
-  if (change.modifiedAtMs !== null) headers['ce_time'] = new Date(change.modifiedAtMs).toISOString();
-  // What follows describes a value, which a removal does not have.
-  if (change.hash === null) return headers;
-  headers['content-hash'] = change.hash.toString('hex');
-  if (change.mapping != null) headers[MAPPING_HEADER] = change.mapping;
-  return headers;
+  return { ...new TopicHeaders(change).of(change.kind, change.hash), ...ownHeaders(change) };
 }
 
 /** The headers of a record in `absence-changes`; `change.hash` null for the removal of its key. */
 export function absenceChangeHeaders(
   change: HeaderFacts & { operation: AbsenceOperation },
 ): Record<string, string> {
-  const headers = changeHeaders({ ...change, topic: 'absence-changes', kind: 'updated' });
-  headers['ce_type'] = `rollcall.absence.${change.operation}`;
+  return changeHeaders({ ...change, topic: 'absence-changes', kind: change.operation });
+}
+
+/** The headers that differ from record to record. */
+export function ownHeaders({
+  id,
+  modifiedAtMs,
+  hash,
+}: Pick<HeaderFacts, 'id' | 'modifiedAtMs' | 'hash'>): Record<string, string> {
+  const headers: Record<string, string> = { ce_id: id };
+  if (modifiedAtMs !== null) headers['ce_time'] = new Date(modifiedAtMs).toISOString();
+  if (hash !== null) headers['content-hash'] = hash.toString('hex');
   return headers;
+}
+
+/** The headers that all records of a topic have that report the same: one object, so that its bytes are made once. */
+export class TopicHeaders {
+  readonly #facts: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix };
+  readonly #ofValues = new Map<ReportedKind, Readonly<Record<string, string>>>();
+  readonly #ofRemovals = new Map<ReportedKind, Readonly<Record<string, string>>>();
+
+  constructor(facts: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix }) {
+    this.#facts = facts;
+  }
+
+  /** `hash`: of the record's content; null for a removal. */
+  of(kind: ReportedKind, hash: Buffer | null): Readonly<Record<string, string>> {
+    const known = hash === null ? this.#ofRemovals : this.#ofValues;
+    let headers = known.get(kind);
+    if (headers === undefined) known.set(kind, (headers = this.#make(kind, hash !== null)));
+    return headers;
+  }
+
+  #make(kind: ReportedKind, hasValue: boolean): Record<string, string> {
+    const { tenantId, topic, mapping } = this.#facts;
+    return {
+      ...FIXED_HEADERS,
+      ce_source: `/rollcall/${tenantId}/${topic}`,
+      ce_type: `rollcall.${topic === 'absence-changes' ? 'absence' : topic}.${kind}`,
+      // It describes a value, which a removal does not have.
+      ...(hasValue && mapping != null ? { [MAPPING_HEADER]: mapping } : {}),
+    };
+  }
 }

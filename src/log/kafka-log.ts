@@ -27,6 +27,14 @@ import { appendEndMarkers, TenantProducer, type EndMarkers } from './tenant-prod
 import { TenantTopics } from './tenant-topics.ts';
 import type { AppendedBatch, PartitionBatch, TransactionalProducer } from './transactional-producer.ts';
 
+/** Where the records of a topic go in a transaction. */
+interface Destination {
+  /** Its whole name. */
+  readonly topic: string;
+  readonly partitions: number;
+  readonly schemaId: number | null;
+}
+
 /** The log of a tenant; one transactional producer (`transactional.id` = `<p>.<t>`) writes its topics. */
 export class KafkaLog extends TenantTopics implements TenantLog {
   readonly #options: OwnerOptions;
@@ -118,14 +126,22 @@ export class KafkaLog extends TenantTopics implements TenantLog {
 
   #encode(records: readonly OutgoingRecord[]): OutgoingBatches {
     const batches = new OutgoingBatches();
-    for (const { topic: suffix, key, body, headers } of records) {
-      const topic = this.name(suffix);
-      const partitions = this.#partitions.get(topic);
-      if (partitions === undefined) throw new Error(`${topic} is not configured`);
-      const schemaId = this.#options.schemas.idOf(suffix);
-      batches.add(topic, this.#partitionOf(key, partitions), { key, body, schemaId, headers });
+    const destinations = new Map<TopicSuffix, Destination>();
+    for (const { topic: suffix, key, body, headers, sharedHeaders } of records) {
+      let destination = destinations.get(suffix);
+      if (destination === undefined) destinations.set(suffix, (destination = this.#destinationOf(suffix)));
+      const { topic, partitions, schemaId } = destination;
+      const record = { key, body, schemaId, headers, sharedHeaders };
+      batches.add(topic, this.#partitionOf(key, partitions), record);
     }
     return batches;
+  }
+
+  #destinationOf(suffix: TopicSuffix): Destination {
+    const topic = this.name(suffix);
+    const partitions = this.#partitions.get(topic);
+    if (partitions === undefined) throw new Error(`${topic} is not configured`);
+    return { topic, partitions, schemaId: this.#options.schemas.idOf(suffix) };
   }
 
   override async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {

@@ -8,6 +8,8 @@ export interface OutgoingRecord {
   readonly key: string;
   readonly body: Buffer | null;
   readonly headers: Readonly<Record<string, string>>;
+  /** Further headers, in an object that many records share. */
+  readonly sharedHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Records that become visible together. */

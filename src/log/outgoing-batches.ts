@@ -34,7 +34,7 @@ export class OutgoingBatches {
     let batches = partitions.get(partition);
     if (batches === undefined) partitions.set(partition, (batches = []));
     let last = batches.at(-1);
-    const bytes = maxRecordBytes(record.key, record.body, record.headers);
+    const bytes = maxRecordBytes(record);
     if (last === undefined || last.byteLength + bytes > MAX_BATCH_BYTES)
       batches.push((last = new RecordBatch()));
     last.append(record);

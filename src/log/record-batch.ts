@@ -31,13 +31,17 @@ export interface BatchOwner {
   readonly isTransactional: boolean;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 export interface BatchRecord {
   readonly key: string;
   /** Without its frame; null removes the key. */
   readonly body: Buffer | null;
   /** Id of the body's schema in the registry; null for a body that is published without a frame. */
   readonly schemaId: number | null;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
+  /** Further headers. Their bytes are made once for each such object. */
+  readonly sharedHeaders?: Headers | undefined;
 }
 
 const MAGIC = 2;
@@ -76,9 +80,10 @@ export class RecordBatch {
     return this.#end;
   }
 
-  append({ key, body, schemaId, headers }: BatchRecord): void {
+  append(record: BatchRecord): void {
+    const { key, body, schemaId } = record;
     const start = this.#end;
-    this.#reserve(start + LIKELY_LENGTH_BYTES + maxRecordBytes(key, body, headers));
+    this.#reserve(start + LIKELY_LENGTH_BYTES + maxRecordBytes(record));
     let at = start + LIKELY_LENGTH_BYTES;
     // attributes and timestamp delta: all records of a batch have the time at which the batch is sealed
     this.#bytes[at] = 0;
@@ -93,7 +98,7 @@ export class RecordBatch {
       this.#bytes.set(body, at);
       at += body.length;
     }
-    at = this.#writeHeaders(at, headers);
+    at = this.#writeHeaders(at, record);
     this.#end = this.#writeLength(start, at);
     this.#count += 1;
   }
@@ -127,17 +132,14 @@ export class RecordBatch {
     this.#count = 0;
   }
 
-  #writeHeaders(start: number, headers: Readonly<Record<string, string>>): number {
-    let count = 0;
-    for (const name in headers) if (headers[name] !== undefined) count += 1;
+  #writeHeaders(start: number, { headers, sharedHeaders }: Omit<BatchRecord, 'body'>): number {
+    const shared = encodedHeaders(sharedHeaders);
+    let { count } = shared;
+    for (const _ in headers) count += 1;
     let at = writeVarint(this.#bytes, start, count);
-    for (const name in headers) {
-      const value = headers[name];
-      if (value === undefined) continue;
-      at = writeText(this.#bytes, at, name);
-      at = writeText(this.#bytes, at, value);
-    }
-    return at;
+    this.#bytes.set(shared.bytes, at);
+    at += shared.bytes.length;
+    return writeHeaders(this.#bytes, at, headers);
   }
 
   /** Puts the record's length before it, and returns its end. */
@@ -159,14 +161,39 @@ export class RecordBatch {
 }
 
 /** Returns an upper bound of a record's size in a batch, without measuring its strings. */
-export function maxRecordBytes(
-  key: string,
-  body: Buffer | null,
-  headers: Readonly<Record<string, string>>,
-): number {
-  let bytes = 5 * MAX_VARINT_BYTES + maxStringBytes(key) + FRAME_BYTES + (body?.length ?? 0);
+export function maxRecordBytes({ key, body, headers, sharedHeaders }: Omit<BatchRecord, 'schemaId'>): number {
+  const bytes = 5 * MAX_VARINT_BYTES + maxStringBytes(key) + FRAME_BYTES + (body?.length ?? 0);
+  return bytes + maxHeaderBytes(headers) + encodedHeaders(sharedHeaders).bytes.length;
+}
+
+function maxHeaderBytes(headers: Headers): number {
+  let bytes = 0;
   for (const name in headers) bytes += maxStringBytes(name) + maxStringBytes(headers[name] ?? '');
   return bytes;
+}
+
+/** Returns the position after the headers. */
+function writeHeaders(bytes: Buffer, start: number, headers: Headers): number {
+  let at = start;
+  for (const name in headers) {
+    at = writeText(bytes, at, name);
+    at = writeText(bytes, at, headers[name] ?? '');
+  }
+  return at;
+}
+
+const ENCODED = new WeakMap<Headers, { readonly count: number; readonly bytes: Buffer }>();
+const NO_HEADERS = {};
+
+function encodedHeaders(headers: Headers = NO_HEADERS): { readonly count: number; readonly bytes: Buffer } {
+  let encoded = ENCODED.get(headers);
+  if (encoded === undefined) {
+    const bytes = Buffer.alloc(maxHeaderBytes(headers));
+    const end = writeHeaders(bytes, 0, headers);
+    encoded = { count: Object.keys(headers).length, bytes: bytes.subarray(0, end) };
+    ENCODED.set(headers, encoded);
+  }
+  return encoded;
 }
 
 function maxStringBytes(text: string): number {

@@ -126,10 +126,10 @@ function perKind<T>(make: () => T): Record<PlannedKind, T> {
 }
 
 /** The kind in `ce_type`; the removal of an absence's events, which is no event, has one of its own. */
-function kindOf({ topic, body, headers }: OutgoingRecord): PlannedKind {
+function kindOf({ topic, body, headers, sharedHeaders }: OutgoingRecord): PlannedKind {
   if (topic === 'absence-changes' && body === null) return 'forgotten';
   if (topic === 'rejects') return body === null ? 'unrejected' : 'rejected';
-  const type = headers['ce_type'] ?? '';
+  const type = { ...headers, ...sharedHeaders }['ce_type'] ?? '';
   const kind = PLANNED_KINDS.find((each) => type.endsWith(`.${each}`));
   if (kind === undefined)
     throw new Error(`a record of ${topic} has the ce_type "${type}", which names no known kind of change`);

@@ -1,4 +1,4 @@
-import { changeHeaders, type HeaderFacts } from '../core/cloud-events.ts';
+import { ownHeaders, type HeaderFacts, type TopicHeaders } from '../core/cloud-events.ts';
 import type { ReadableRow } from '../core/decoded-row.ts';
 import type { Change } from '../core/row-changes.ts';
 import type { DerivedTally } from '../core/sync-stats.ts';
@@ -37,9 +37,12 @@ export interface Derived {
 }
 
 /** What a record has of a change. */
-export interface RenderedChange extends Omit<HeaderFacts, 'id'> {
+export interface RenderedChange extends Pick<HeaderFacts, 'modifiedAtMs' | 'hash'> {
   readonly body: Buffer | null;
 }
+
+/** The headers of its rows and rejects. */
+export type StagedHeaders = Readonly<Record<Change['area'], TopicHeaders>>;
 
 /** The records to commit together, and the resulting changes of the index. */
 export class StagedBatch {
@@ -48,6 +51,7 @@ export class StagedBatch {
   readonly changes: IndexChange[] = [];
   readonly #collection: CollectionName;
   readonly #isViewed: boolean;
+  readonly #headers: StagedHeaders;
   readonly #hashes: Record<Change['area'], Map<string, Buffer | null>> = {
     rows: new Map(),
     rejects: new Map(),
@@ -65,10 +69,14 @@ export class StagedBatch {
   bytes = 0;
 
   /** `isViewed`: something is derived from its rows. */
-  constructor(transactionId: string, collection: CollectionName, isViewed: boolean) {
+  constructor(
+    transactionId: string,
+    of: { collection: CollectionName; headers: StagedHeaders; isViewed: boolean },
+  ) {
     this.transactionId = transactionId;
-    this.#collection = collection;
-    this.#isViewed = isViewed;
+    this.#collection = of.collection;
+    this.#headers = of.headers;
+    this.#isViewed = of.isViewed;
   }
 
   /** Number of records, or of rows to derive from if that is larger. */
@@ -144,16 +152,21 @@ export class StagedBatch {
     return true;
   }
 
-  note(change: Change, { body, ...facts }: RenderedChange): void {
+  note(change: Change, { body, modifiedAtMs, hash }: RenderedChange): void {
     const { area, key, kind } = change;
     const place = this.#placeOf(area, key);
     const id = `${this.transactionId}-${this.#ownRecords}`;
-    const headers = changeHeaders({ ...facts, topic: place.topic, id, kind });
-    this.records.push({ ...place, body, headers });
+    this.records.push({
+      topic: place.topic,
+      key: place.key,
+      body,
+      headers: ownHeaders({ id, modifiedAtMs, hash }),
+      sharedHeaders: this.#headers[area].of(kind, hash),
+    });
     this.#ownRecords += 1;
     this.bytes += body?.length ?? 0;
-    this.changes.push({ area, key, value: facts.hash });
-    this.#hashes[area].set(key, facts.hash);
+    this.changes.push({ area, key, value: hash });
+    this.#hashes[area].set(key, hash);
     if (change.area !== 'rows' || !this.#isViewed) return;
     const row = change.kind === 'deleted' ? null : change.row;
     this.#rows.set(change.key, row);

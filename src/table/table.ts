@@ -1,4 +1,4 @@
-import { REMOVED } from '../core/cloud-events.ts';
+import { REMOVED, TopicHeaders } from '../core/cloud-events.ts';
 import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
 import {
   findRowChanges,
@@ -18,7 +18,7 @@ import type {
 } from '../state/index-store.ts';
 import type { HubPage } from '../hub/hub.ts';
 import { hasSeen, hasSeenAll, markAllSeen, markSeen, rowKeys, type ActiveSync } from './active-sync.ts';
-import { StagedBatch, type Derived, type RenderedChange } from './staged-batch.ts';
+import { StagedBatch, type Derived, type RenderedChange, type StagedHeaders } from './staged-batch.ts';
 import { addTally, countRejects } from '../core/sync-stats.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { DerivedCollection } from '../model/collections.ts';
@@ -112,6 +112,7 @@ export class Table {
   readonly #own: TenantCollection;
   readonly #memory: SessionMemory;
   readonly #index: CollectionIndex;
+  readonly #headers: StagedHeaders;
   readonly #syncs = new Set<ActiveSync>();
   readonly #publishedAt = new Map<string, number>();
   /** `dateLastModified` of the rows updated last, ms since the epoch. */
@@ -129,6 +130,12 @@ export class Table {
     this.#own = own;
     this.#memory = memory;
     this.#index = tenant.state.collection(own.name);
+    const { tenantId } = tenant;
+    const { mapping } = own.reader;
+    this.#headers = {
+      rows: new TopicHeaders({ tenantId, topic: own.name, mapping }),
+      rejects: new TopicHeaders({ tenantId, topic: 'rejects', mapping }),
+    };
     this.staged = this.#newBatch();
   }
 
@@ -145,8 +152,9 @@ export class Table {
   }
 
   #newBatch(): StagedBatch {
-    const { name } = this.#own;
-    return new StagedBatch(this.#tenant.runtime.randomId(), name, this.#memory.view !== undefined);
+    const isViewed = this.#memory.view !== undefined;
+    const of = { collection: this.#own.name, headers: this.#headers, isViewed };
+    return new StagedBatch(this.#tenant.runtime.randomId(), of);
   }
 
   /** The index is new, or was rebuilt. */
@@ -407,17 +415,16 @@ export class Table {
 
   #render(change: Change): RenderedChange {
     const { name: collection, reader, encodeReject } = this.#own;
-    const { tenantId, runtime } = this.#tenant;
-    const { mapping } = reader;
-    if (change.kind === 'deleted') return { tenantId, mapping, body: null, ...REMOVED };
+    const { runtime } = this.#tenant;
+    if (change.kind === 'deleted') return { body: null, ...REMOVED };
     if (change.area === 'rows') {
       const { value, hash, modifiedAtMs } = change.row;
-      return { tenantId, mapping, body: reader.encode(value), hash, modifiedAtMs };
+      return { body: reader.encode(value), hash, modifiedAtMs };
     }
     const { sourcedId, reason, text, hash, modifiedAtMs } = change.reject;
     const firstSeenAt = runtime.now();
     const body = encodeReject({ collection, sourcedId, reason, row: text, firstSeenAt });
-    return { tenantId, mapping, body, hash, modifiedAtMs };
+    return { body, hash, modifiedAtMs };
   }
 
   /** Stages what a view derived from the batch. */

@@ -141,7 +141,7 @@ export const CHAIN_MISTAKES = plantedIn('sound-chains-restarts', [
   {
     name: 'absences keeps a version that was replaced',
     finds: "does not show the version's record",
-    record: (record) => (record.headers['ce_type'] === 'rollcall.absences.updated' ? [] : [record]),
+    record: (record) => (record.sharedHeaders?.['ce_type'] === 'rollcall.absences.updated' ? [] : [record]),
   },
   {
     name: 'every unknown ancestor counts as not found',

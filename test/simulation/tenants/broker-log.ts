@@ -205,7 +205,7 @@ export class BrokerLog implements TenantLog {
   /** Arranges records into sends: each has one batch of a partition, and the order within each partition stays. */
   #sendsOf(records: readonly OutgoingRecord[]): readonly (readonly PartitionBatch[])[] {
     const sends: PartitionBatch[][] = [];
-    for (const [topic, ofTopic] of Map.groupBy(records, (record) => record.topic)) {
+    for (const [topic, ofTopic] of Map.groupBy(records.map(withAllHeaders), (record) => record.topic)) {
       const partitions = Map.groupBy(ofTopic, ({ key }) => this.#partitionOf(key, PARTITIONS));
       for (const [partition, all] of partitions) {
         for (let from = 0; from < all.length; from += MOST_IN_A_BATCH) {
@@ -301,6 +301,10 @@ function partitionsOf(
   for (const { topic, partition } of batches)
     partitions.set(topic, (partitions.get(topic) ?? new Set()).add(partition));
   return new Map([...partitions].map(([topic, some]) => [topic, [...some]]));
+}
+
+function withAllHeaders({ sharedHeaders, headers, ...rest }: OutgoingRecord): OutgoingRecord {
+  return { ...rest, headers: { ...sharedHeaders, ...headers } };
 }
 
 function requireTopic(broker: Broker, topic: TopicSuffix): readonly Partition[] {

@@ -118,11 +118,31 @@ it('a record batch keeps the memory of eight batches at most, and none of a batc
   }
 });
 
+const namedFrom = (letter: string) =>
+  fc.dictionary(
+    text.map((name) => letter + name),
+    text,
+    { maxKeys: 5 },
+  );
+
+it('a record batch has headers that records share as if each had its own, and before its own', () => {
+  fc.assert(
+    fc.property(record, namedFrom('a'), namedFrom('b'), (each, sharedHeaders, headers) => {
+      const shared = { ...each, headers, sharedHeaders };
+      const alone = { ...each, headers: { ...sharedHeaders, ...headers } };
+      // the second one has bytes that were made for the first
+      const [one, other] = [shared, alone].map((both) => batchOf([both, both]).seal(OWNER, NOW_MS));
+      expect(one).toEqual(other);
+    }),
+  );
+});
+
 it('a record batch has no record that is larger than its bound', () => {
   fc.assert(
-    fc.property(record, (each) => {
+    fc.property(record, namedFrom('a'), (own, sharedHeaders) => {
+      const each = { ...own, sharedHeaders };
       const { byteLength } = new RecordBatch();
-      const bound = maxRecordBytes(each.key, each.body, each.headers);
+      const bound = maxRecordBytes(each);
       expect(batchOf([each]).byteLength - byteLength).toBeLessThanOrEqual(bound);
     }),
   );
