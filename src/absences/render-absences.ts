@@ -4,14 +4,7 @@ import { absentEntryOf, encodeAbsent } from '../core/absences/current-absence.ts
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
 import { operationOf } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/content-hash.ts';
-import {
-  absenceChangeHeaders,
-  changeHeaders,
-  ownHeaders,
-  REMOVED,
-  TopicHeaders,
-  type ChangeKind,
-} from '../core/cloud-events.ts';
+import { changeHeaders, ownHeaders, REMOVED, TopicHeaders, type ChangeKind } from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexChange } from '../state/index-store.ts';
 import type { Tenant, TenantAbsences } from '../table/tenant.ts';
@@ -164,6 +157,6 @@ export function hiding({ tenantId, absenceId, id }: Removal): OutgoingRecord {
 
 /** The tombstone that removes an absence's key from `absence-changes`. */
 export function forgetting({ tenantId, absenceId, id }: Removal): OutgoingRecord {
-  const headers = absenceChangeHeaders({ tenantId, id, operation: 'deleted', ...REMOVED });
+  const headers = changeHeaders({ tenantId, topic: 'absence-changes', id, kind: 'deleted', ...REMOVED });
   return { topic: 'absence-changes', key: absenceId, body: null, headers };
 }

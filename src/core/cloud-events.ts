@@ -72,7 +72,7 @@ export interface HeaderFacts {
 /** A removal has neither. */
 export const REMOVED = { modifiedAtMs: null, hash: null } as const;
 
-/** What a record reports. */
+/** What a record reports; in `absence-changes` an operation. */
 type ReportedKind = ChangeKind | AbsenceOperation;
 
 /**
@@ -82,13 +82,6 @@ export function changeHeaders(
   change: HeaderFacts & { topic: TopicSuffix; kind: ReportedKind },
 ): Record<string, string> {
   return { ...new TopicHeaders(change).of(change.kind, change.hash), ...ownHeaders(change) };
-}
-
-/** The headers of a record in `absence-changes`; `change.hash` null for the removal of its key. */
-export function absenceChangeHeaders(
-  change: HeaderFacts & { operation: AbsenceOperation },
-): Record<string, string> {
-  return changeHeaders({ ...change, topic: 'absence-changes', kind: change.operation });
 }
 
 /** The headers that differ from record to record. */
@@ -106,8 +99,8 @@ export function ownHeaders({
 /** The headers that all records of a topic have that report the same: one object, so that its bytes are made once. */
 export class TopicHeaders {
   readonly #facts: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix };
-  readonly #ofValues = new Map<ReportedKind, Readonly<Record<string, string>>>();
-  readonly #ofRemovals = new Map<ReportedKind, Readonly<Record<string, string>>>();
+  /** By what they report, and `removal`. */
+  readonly #made = new Map<string, Readonly<Record<string, string>>>();
 
   constructor(facts: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix }) {
     this.#facts = facts;
@@ -115,9 +108,9 @@ export class TopicHeaders {
 
   /** `hash`: of the record's content; null for a removal. */
   of(kind: ReportedKind, hash: Buffer | null): Readonly<Record<string, string>> {
-    const known = hash === null ? this.#ofRemovals : this.#ofValues;
-    let headers = known.get(kind);
-    if (headers === undefined) known.set(kind, (headers = this.#make(kind, hash !== null)));
+    const name = hash === null ? 'removal' : kind;
+    let headers = this.#made.get(name);
+    if (headers === undefined) this.#made.set(name, (headers = this.#make(kind, hash !== null)));
     return headers;
   }
 

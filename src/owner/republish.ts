@@ -4,7 +4,7 @@ import { randomSeed, onceEach } from '../core/seen-keys.ts';
 import { notMirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
 import { operationOf, type AbsenceChangeValue } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/content-hash.ts';
-import { absenceChangeHeaders } from '../core/cloud-events.ts';
+import { changeHeaders } from '../core/cloud-events.ts';
 import { inForce } from '../core/in-force.ts';
 import { isFramed } from '../log/framing.ts';
 import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
@@ -114,17 +114,14 @@ export async function republishEvents(
       bytes += body.length;
       const headers = {
         tenantId: tenant.tenantId,
-        operation: operationOf(event),
+        topic: 'absence-changes',
+        kind: operationOf(event),
         modifiedAtMs: event.version.dateLastModified ?? null,
         hash: shortDigest(body),
         mapping: absences.reader.mapping,
-      };
-      batch.push((id) => ({
-        topic: 'absence-changes',
-        key,
-        body,
-        headers: absenceChangeHeaders({ ...headers, id }),
-      }));
+      } as const;
+      const { topic } = headers;
+      batch.push((id) => ({ topic, key, body, headers: changeHeaders({ ...headers, id }) }));
       if (batch.length >= MOST_EVENTS || bytes >= MOST_BYTES) await flush();
     });
     if (batch.length > 0) await flush();

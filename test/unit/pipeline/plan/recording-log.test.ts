@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../../../../src/core/cloud-events.ts';
+import { changeHeaders, type ChangeKind } from '../../../../src/core/cloud-events.ts';
 import type { OutgoingRecord } from '../../../../src/log/log.ts';
 import type { CollectionName, TopicSuffix } from '../../../../src/model/collections.ts';
 import { RecordingLog } from '../../../../src/plan/recording-log.ts';
@@ -15,8 +15,9 @@ function record(topic: TopicSuffix, key: string, kind: ChangeKind): OutgoingReco
 
 type Operation = 'created' | 'replaced' | 'deleted' | 'restored';
 function event(key: string, operation: Operation, isNull = false): OutgoingRecord {
-  const headers = absenceChangeHeaders({ ...SOURCE, operation });
-  return { topic: 'absence-changes', key, body: isNull ? null : Buffer.from('a name'), headers };
+  const topic = 'absence-changes';
+  const headers = changeHeaders({ ...SOURCE, topic, kind: operation });
+  return { topic, key, body: isNull ? null : Buffer.from('a name'), headers };
 }
 
 /** A log of a plan after one transaction for each record. */
