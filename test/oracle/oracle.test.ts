@@ -54,8 +54,8 @@ const TRANSACTIONS: readonly (readonly Told[])[] = [
   [
     ['absence-versions', 'x1', X1],
     ['absence-versions', 'y1', Y1],
-    ['absences', 'x1', X1],
-    ['absences', 'y1', Y1],
+    ['absences', 'x1', { absenceId: 'x1', ...X1 }],
+    ['absences', 'y1', { absenceId: 'y1', ...Y1 }],
     event('x1', 1, 'CREATED', X1),
     event('y1', 1, 'CREATED', Y1),
   ],
@@ -63,7 +63,7 @@ const TRANSACTIONS: readonly (readonly Told[])[] = [
   [
     ['absence-versions', 'x1', X1_REPLACED],
     ['absence-versions', 'x2', X2],
-    ['absences', 'x1', X2],
+    ['absences', 'x1', { absenceId: 'x1', ...X2 }],
     event('x1', 2, 'REPLACED', X2, { previousVersion: X1_REPLACED }),
   ],
   [['users', 'a', null]],
@@ -239,6 +239,7 @@ it.each<[string, () => Evidence]>([
   ['has the id x2', () => changed('absence-changes', 1, () => ({ key: 'x2' }))],
   ['y1 is shown twice', () => added(5, ['absences', 'y2', Y1])],
   ['x2 is deleted', () => replaced(5, ...LAST.filter(([topic]) => topic !== 'absences'))],
+  ['stands under another id', () => withValue('absences', 1, { absenceId: 'y2' })],
   ["does not show the version's record", () => withValue('absences', 1, { fromTime: 2 })],
   ['shows nothing, not y1', () => added(5, ['absences', 'y1', null])],
   ['comes after 2', () => withValue('progress', -3, { sequence: 9 })],
