@@ -222,6 +222,7 @@ export class CollectionProgress {
       lastCompleteFull: isWhole
         ? { syncId, startedAtMs, ...found, rowsWithheld, offsets }
         : (before?.lastCompleteFull ?? null),
+      lifeId: before?.lifeId ?? null,
       mapping: isOfOne ? this.mapping : SEVERAL_MAPPINGS,
       absenceState: this.isChangelogComplete ? STATE_COMPLETE : undefined,
       schemaIds: before?.schemaIds,
@@ -251,6 +252,7 @@ export class CollectionProgress {
         ...NO_ROWS_OF_ITS_OWN,
         offsets,
         lastCompleteFull,
+        lifeId: last?.lifeId ?? null,
         absenceState: undefined,
         schemaIds: last?.schemaIds,
         deletions: undefined,

@@ -109,7 +109,7 @@ function logOf(transactions: readonly (readonly Told[])[]): Map<string, TopicRec
       put(
         'progress',
         collection,
-        { ...value, offsets: offsets.get(collection), lastCompleteFull: of.full },
+        { ...value, offsets: offsets.get(collection), lifeId: 'first', lastCompleteFull: of.full },
         transaction,
       );
     }
@@ -244,6 +244,9 @@ it.each<[string, () => Evidence]>([
   ['shows nothing, not y1', () => added(5, ['absences', 'y1', null])],
   ['comes after 2', () => withValue('progress', -3, { sequence: 9 })],
   ['goes back in', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
+  ['goes back in a life', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
+  ['ends a life of its topic', () => withValue('progress', -1, { lifeId: 'second' })],
+  ['tells no life of its topic', () => withValue('progress', -1, { lifeId: null })],
   ['takes its watermark back', () => withValue('progress', -1, { watermark: 0 })],
   ['has an id again', () => withValue('progress', 4, { transactionId: 'transaction 0' })],
   ['has another mode than its source', () => withValue('progress', -1, { mode: 'FULL' })],

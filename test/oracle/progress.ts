@@ -22,6 +22,7 @@ interface LoggedProgress extends Row {
   readonly rowsPublished: number;
   readonly rowsRemoved: number;
   readonly offsets: Readonly<Record<string, number>>;
+  readonly lifeId: string | null;
   readonly lastCompleteFull: {
     readonly syncId: string;
     readonly rows: number;
@@ -58,6 +59,10 @@ export function problemsOfProgress(evidence: Evidence, options: ProgressOptions 
         ...(isTakenBack(all.slice(0, at), logged, options) ? ['takes its watermark back'] : []),
         ...(lost.length > 0 ? [] : problemsBeside(source.get(logged.transactionId), logged)),
         ...(ids.has(id) ? ['has an id again'] : []),
+        ...(isLivedAgain(all.slice(0, at), logged) ? ['begins a life of its topic again'] : []),
+        ...((logged.lifeId !== null) === hasRecords(logged)
+          ? []
+          : ['tells no life of its topic, or a false one']),
       ];
       ids.add(id);
       problems.push(...found.map((why) => `progress ${key} ${logged.sequence}: ${why}`));
@@ -72,6 +77,16 @@ export function problemsOfProgress(evidence: Evidence, options: ProgressOptions 
         problems.push(`${suffix}: the last record of ${name} is ${offset}, progress says ${offsets[name]}`);
   }
   return problems;
+}
+
+function isLivedAgain(earlier: readonly LoggedProgress[], { lifeId }: LoggedProgress): boolean {
+  return (
+    lifeId !== earlier.at(-1)?.lifeId && earlier.some((each) => each.lifeId === lifeId && lifeId !== null)
+  );
+}
+
+function hasRecords({ collection, offsets }: LoggedProgress): boolean {
+  return Object.keys(offsets).some((name) => name.includes(`.${collection}/`));
 }
 
 function progressIn(evidence: Evidence): Map<string, LoggedProgress[]> {
@@ -89,6 +104,10 @@ function problemsAfter(
   if (before === undefined) return [];
   const { collection, sequence } = logged;
   const problems = sequence === before.sequence + 1 ? [] : [`comes after ${before.sequence}`];
+  const own = Object.entries(before.offsets).filter(([name]) => name.includes(`.${collection}/`));
+  const isOver = own.some(([name, offset]) => (logged.offsets[name] ?? -1) < offset);
+  if (before.lifeId !== null && (before.lifeId === logged.lifeId) === isOver)
+    problems.push(isOver ? 'goes back in a life of its topic' : 'ends a life of its topic');
   for (const [name, offset] of lost.includes(collection) ? [] : Object.entries(before.offsets)) {
     // A changelog that was lost begins again at 0; whether it is complete, its replay shows.
     const isLost = [...lost, 'absence-state'].some((topic) => name.includes(`.${topic}/`));
