@@ -6,6 +6,7 @@ import { parseLossless } from '../../../src/core/lossless-json.ts';
 import {
   ABSENCE,
   absencesReader,
+  hashOf,
   readable,
   reference,
   refused,
@@ -145,6 +146,24 @@ it('an absence whose deletedTime is the "no value" of a program is not deleted',
     expect(versionRowOf(value as unknown as AbsenceVersionValue, null).isDeleted).toBe(false);
     expect(hash).toEqual(readable(absences.read(ABSENCE)).hash);
   }
+});
+
+it('an absence names its only school, under the mapping in force; a schoolId of the hub is an unknown field', () => {
+  const [one, other] = [reference('org', 'a'), reference('org', 'b')];
+  const valueOf = (school: unknown, reader = absences) =>
+    readable(reader.read({ ...ABSENCE, school, schoolId: 'the hub' })).value;
+  const ids = [null, [], [one], [one, one], [one, other], 'a'].map((school) => valueOf(school)['schoolId']);
+  expect(ids).toEqual([null, null, 'a', 'a', null, null]);
+  expect(valueOf([one]).additionalFields['schoolId']).toBe('"the hub"');
+  expect(valueOf([one], absencesReader({ drop: ['school'] }))['schoolId']).toBeNull();
+  const masked = absencesReader({ pseudonymise: ['school'], pseudonymiseKey: 'key' });
+  const { school, schoolId } = valueOf([one], masked);
+  expect(schoolId).toBe((school as { sourcedId: string }[])[0]?.sourcedId);
+  expect(schoolId).not.toBe('a');
+  const ignoring = absencesReader({ ignore: ['school'] });
+  expect(hashOf(ignoring, { ...ABSENCE, school: [one] })).toBe(
+    hashOf(ignoring, { ...ABSENCE, school: [other] }),
+  );
 });
 
 it('a re-stamp, an href, the order of keys or of a set does not change a reject, and another content does', () => {
