@@ -5,6 +5,7 @@ export type Offsets = Readonly<Record<string, number>>;
 
 export type SyncMode = 'FULL' | 'INCREMENTAL';
 
+/** The last full sync that read all scopes and was complete, and its own counts. */
 export interface LastCompleteFull {
   /** Id of the full sync. */
   readonly syncId: string;
@@ -17,7 +18,9 @@ export interface LastCompleteFull {
   /** Those that it did not find: they stay until their removal is confirmed. */
   readonly rowsNotFound: number;
   readonly rowsRejected: number;
+  /** Of those. */
   readonly rowsWithoutId: number;
+  /** Of the keys that it did not find. */
   readonly rowsWithheld: number;
 }
 

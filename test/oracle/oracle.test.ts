@@ -46,6 +46,8 @@ function hubHistory(): StateHistory {
   return history;
 }
 
+const NOTHING_WRONG = { rowsNotFound: 0, rowsRejected: 0, rowsWithoutId: 0, rowsWithheld: 0 };
+
 const TRANSACTIONS: readonly (readonly Told[])[] = [
   [
     ['users', 'a', inTopic('A')],
@@ -98,7 +100,8 @@ function logOf(transactions: readonly (readonly Told[])[]): Map<string, TopicRec
       for (const [, key, value] of own) of.keys[value === null ? 'delete' : 'add'](key);
       const syncId = `sync ${transaction}`;
       const isFull = of.sequence === 1;
-      if (isFull) of.full = { syncId, rows: of.keys.size, rowsNotFound: 0, offsets: offsets.get(collection) };
+      const full = { ...NOTHING_WRONG, syncId, rows: of.keys.size, offsets: offsets.get(collection) };
+      if (isFull) of.full = full;
       const counts = {
         rowsPublished: own.filter(([, , value]) => value !== null).length,
         rowsRemoved: own.filter(([, , value]) => value === null).length,
@@ -247,6 +250,10 @@ it.each<[string, () => Evidence]>([
   ['goes back in a life', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
   ['ends a life of its topic', () => withValue('progress', -1, { lifeId: 'second' })],
   ['tells no life of its topic', () => withValue('progress', -1, { lifeId: null })],
+  [
+    'has counts',
+    () => withValue('progress', -1, { lastCompleteFull: { ...NOTHING_WRONG, rowsWithheld: 1 } }),
+  ],
   ['takes its watermark back', () => withValue('progress', -1, { watermark: 0 })],
   ['has an id again', () => withValue('progress', 4, { transactionId: 'transaction 0' })],
   ['has another mode than its source', () => withValue('progress', -1, { mode: 'FULL' })],

@@ -27,6 +27,9 @@ interface LoggedProgress extends Row {
     readonly syncId: string;
     readonly rows: number;
     readonly rowsNotFound: number;
+    readonly rowsRejected: number;
+    readonly rowsWithoutId: number;
+    readonly rowsWithheld: number;
     readonly offsets: Readonly<Record<string, number>>;
   } | null;
 }
@@ -59,6 +62,7 @@ export function problemsOfProgress(evidence: Evidence, options: ProgressOptions 
         ...(isTakenBack(all.slice(0, at), logged, options) ? ['takes its watermark back'] : []),
         ...(lost.length > 0 ? [] : problemsBeside(source.get(logged.transactionId), logged)),
         ...(ids.has(id) ? ['has an id again'] : []),
+        ...problemsOfFull(logged.lastCompleteFull),
         ...(isLivedAgain(all.slice(0, at), logged) ? ['begins a life of its topic again'] : []),
         ...((logged.lifeId !== null) === hasRecords(logged)
           ? []
@@ -77,6 +81,14 @@ export function problemsOfProgress(evidence: Evidence, options: ProgressOptions 
         problems.push(`${suffix}: the last record of ${name} is ${offset}, progress says ${offsets[name]}`);
   }
   return problems;
+}
+
+/** Rows without an id are some of the rejected ones, and withheld ones are some of those not found. */
+function problemsOfFull(full: LoggedProgress['lastCompleteFull']): string[] {
+  if (full === null) return [];
+  const { rows, rowsNotFound, rowsRejected, rowsWithoutId, rowsWithheld } = full;
+  const isSound = rows >= 0 && rowsWithoutId <= rowsRejected && rowsWithheld <= rowsNotFound;
+  return isSound ? [] : [`has counts that cannot be: ${JSON.stringify(full)}`];
 }
 
 function isLivedAgain(earlier: readonly LoggedProgress[], { lifeId }: LoggedProgress): boolean {
