@@ -9,6 +9,7 @@ import {
   MISFIT,
   type ReadNotes,
 } from './field-readers.ts';
+import { jsonText } from './json-text.ts';
 import { parseLossless } from './lossless-json.ts';
 import { MAPPING_VERSION, mappingIdOf, OWN_FIELDS, type StrictField } from './mapping-rules.ts';
 import { pseudonymise } from './pseudonymise.ts';
@@ -191,7 +192,7 @@ function additionalTexts(additional: readonly AdditionalField[], notes: ReadNote
   // Without a prototype, `__proto__` is an ordinary key.
   const texts = Object.create(null) as Record<string, string>;
   for (const { name, raw } of additional) {
-    const text = JSON.stringify(raw);
+    const text = jsonText(raw);
     texts[name] = text;
     notes.bytesAtMost += (name.length + text.length) * 3 + 2 * SCALAR_BYTES_AT_MOST;
   }

@@ -166,6 +166,30 @@ it('an absence names its only school, under the mapping in force; a schoolId of 
   );
 });
 
+it.each([
+  ['a time', { dateLastModified: 'T' }],
+  ['a time that ms cannot hold', { dateLastModified: 'T.123456' }],
+  ['an unknown field', { entered: 'T', more: { at: ['T.5', 'T+01:00'] } }],
+  ['a field of another type', { email: ['T'], grades: 'T' }],
+  ['a row that cannot be read', { roles: null, entered: { at: 'T' }, familyName: 5 }],
+])('%s in +00:00 is published and hashed as one in Z', (_what, fields) => {
+  const read = (zone: string) => {
+    const text = JSON.stringify({ sourcedId: 'a', ...fields }).replaceAll(
+      /T(\.\d+)?"/g,
+      `2026-03-04T08:00:00$1${zone}"`,
+    );
+    const row = JSON.parse(text) as object;
+    return [
+      users.read(row),
+      users.reject(row, 'unreadable'),
+      users.reject({ ...row, sourcedId: null }, 'nameless'),
+    ];
+  };
+  expect(read('+00:00')).toEqual(read('Z'));
+  expect(JSON.stringify(read('+00:00'))).not.toContain('+00:00');
+  expect(read('+01:00')).not.toEqual(read('Z'));
+});
+
 it('a re-stamp, an href, the order of keys or of a set does not change a reject, and another content does', () => {
   const rejectOf = (row: object) => refused(users.read({ b: 1, a: reference('x', 'y'), ...row }));
   const reject = rejectOf({ grades: ['8', '9'] });
