@@ -4,7 +4,7 @@ import type { CollectionName } from '../model/collections.ts';
 
 /**
  * Version of the conversion of rows to values. Every content hash covers it: raising it republishes every row of every
- * collection, so it changes only when that is required, and the changelog says so.
+ * collection, so it changes only with the major version, and the changelog says so.
  */
 export const MAPPING_VERSION = 1;
 
