@@ -51,7 +51,7 @@ it('a day of the reference hub has the schemas, keys, partitions, headers, hashe
   await hub.stop();
 });
 
-it('what 0.1.0 left in Kafka and Redis is gone on from without a record, also where Redis is lost', async () => {
+it('what 0.1.0 left is gone on from without a record or another life of a topic, also where Redis is lost', async () => {
   const left = JSON.parse(String(brotliDecompressSync(readFileSync(LEFT_BY_0_1_0)))) as FrozenTenant;
   const { topicPrefix, topics } = left;
   const data = topics.flatMap(({ suffix }) =>
@@ -61,8 +61,13 @@ it('what 0.1.0 left in Kafka and Redis is gone on from without a record, also wh
     (await readMessagesAt(inject('stack'), data)).map(
       ({ topic, message }) => `${topic} ${String(message.key)}`,
     );
+  const livesIn = async () => {
+    const progress = compactedView(await readTopics([`${topicPrefix}.north.progress`]));
+    return [...progress.values()].map(({ key, value }) => `${key} ${String(value?.['lifeId'])}`).toSorted();
+  };
   await thaw(left);
   const before = await recordsIn();
+  const lives = await livesIn();
   const hub = await startFixedHub();
   liveTheDay(hub);
   for (const how of ['current', 'rebuilt']) {
@@ -70,6 +75,7 @@ it('what 0.1.0 left in Kafka and Redis is gone on from without a record, also wh
     await mirror.full();
     expect(new Set(caughtUp(mirror).values())).toEqual(new Set([how]));
     expect((await recordsIn()).toSorted()).toEqual(before.toSorted());
+    expect(await livesIn()).toEqual(lives);
     await flushRedis(topicPrefix);
   }
   await deleteTopicsOf(topicPrefix);
