@@ -13,7 +13,7 @@
  * The table says how old it is. Corrections and withdrawals up to `watermark` are in it, and nothing is lacking that the hub had at
  * `completeAsOf`. Only two full syncs in a row show that a record, or a pupil with all records, has left the hub: it may be shown
  * for a day or two, even if it left before `completeAsOf`. Where one of these two times is older than --old-after, `old` is true.
- * It exits with 1 when the topics were lost; then start it again.
+ * It exits with 1 when the topic was recreated or lost records; then start it again.
  */
 import { randomUUID } from 'node:crypto';
 import type { EachBatchPayload } from 'kafkajs';
@@ -41,6 +41,7 @@ interface Absent {
 /** The fields of a value in `progress` that this program uses (avro/progress.avsc). */
 interface Progress {
   readonly watermark: number | null;
+  readonly lifeId: string | null;
   readonly lastCompleteFull: {
     readonly startedAt: number;
     readonly offsets: Readonly<Record<string, number>>;
@@ -69,6 +70,7 @@ const notOver = new Map<string, Absence>();
 const passed = new Map<string, number>();
 let full: Progress['lastCompleteFull'] = null;
 let watermark: number | null = null;
+let life: string | null = null;
 let printed = '';
 let isWaitTold = false;
 
@@ -117,11 +119,12 @@ function takeAbsence(absenceId: string, absence: Absence | null): void {
   else notOver.set(absenceId, absence);
 }
 
-function takeProgress({ lastCompleteFull, watermark: upTo }: Progress): void {
+function takeProgress({ lastCompleteFull, watermark: upTo, lifeId }: Progress): void {
   watermark = upTo;
-  if (isProgressRead() && full !== null && lastCompleteFull === null) {
-    ended.reject(new Error('The topics were lost and are being filled again. Start this program again.'));
+  if (isProgressRead() && life !== null && lifeId !== life) {
+    ended.reject(new Error('The topic was recreated, or lost records. Start this program again.'));
   }
+  life = lifeId;
   full = lastCompleteFull;
 }
 

@@ -49,6 +49,9 @@ class Table:
     def full(self):
         return None if self.progress is None else self.progress["lastCompleteFull"]
 
+    def life(self):
+        return None if self.progress is None else self.progress["lifeId"]
+
     def is_complete(self):
         full = self.full()
         if full is None:
@@ -123,10 +126,10 @@ def main():
         while going_on:
             message = consumer.poll(LOOK_AGAIN_SECONDS)
             if message is not None and message.error() is None:
-                had = table.full()
+                life = table.life()
                 table.take(message, values)
-                if not unread and had is not None and table.full() is None:
-                    sys.exit("The topics were lost and are being filled again. Start this program again.")
+                if not unread and life is not None and table.life() != life:
+                    sys.exit("The topic was recreated, or lost records. Start this program again.")
                 continue
             if message is not None:
                 if message.error().code() != KafkaError._PARTITION_EOF:

@@ -2,7 +2,7 @@ import { isShown, type AbsenceEntry, type AbsenceStep } from '../core/absences/a
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import { absentEntryOf, encodeAbsent } from '../core/absences/current-absence.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
-import { operationOf } from '../core/absences/event-encoder.ts';
+import { encodeAbsence, operationOf } from '../core/absences/event-encoder.ts';
 import { shortDigest } from '../core/content-hash.ts';
 import { changeHeaders, ownHeaders, REMOVED, TopicHeaders, type ChangeKind } from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
@@ -105,7 +105,7 @@ class Rendering implements Rendered {
     this.records.push({
       topic: 'absences',
       key: absenceId,
-      body: record.body,
+      body: encodeAbsence(absenceId, record.body),
       headers: ownHeaders({ id: this.#nextId(), modifiedAtMs, hash }),
       sharedHeaders: this.#ofAbsences.of(kind, hash),
     });

@@ -108,9 +108,9 @@ export class VersionRecords {
       },
       signal,
     });
-    for (const { records } of places) {
+    for (const { topic, records } of places) {
       for (const { framed, mapping } of records.values()) {
-        const value = (await this.#absences.decode(framed)) as object | null;
+        const value = (await this.#absences.decode(framed, [topic])) as object | null;
         if (value !== null) this.#add({ value, mapping }, lacking);
       }
     }

@@ -1,4 +1,4 @@
-import { canonicalText } from './json-text.ts';
+import { canonicalText, jsonText } from './json-text.ts';
 import { parseLossless } from './lossless-json.ts';
 import { SET_FIELDS } from './mapping-rules.ts';
 
@@ -12,7 +12,7 @@ export interface AdditionalField {
 
 /** The text of `additionalFields`: a JSON object whose members are in the order of their names; null if there are none. */
 export function additionalText(fields: readonly AdditionalField[]): string | null {
-  return objectText(fields, ({ raw }) => JSON.stringify(raw));
+  return objectText(fields, ({ raw }) => jsonText(raw));
 }
 
 /** What of {@link additionalText} counts as content: without some fields, and with each value as canonical text. */

@@ -4,7 +4,7 @@ import type { CollectionName } from '../model/collections.ts';
 
 /**
  * Version of the conversion of rows to values. Every content hash covers it: raising it republishes every row of every
- * collection, so it changes only when that is required, and the changelog says so.
+ * collection, so it changes only with the major version, and the changelog says so.
  */
 export const MAPPING_VERSION = 1;
 
@@ -60,6 +60,22 @@ export const SET_FIELDS: ReadonlySet<string> = new Set([
   'userIds',
   'userProfiles',
 ]);
+
+/**
+ * Fields that Rollcall adds to a row, in schemas that have them: what each says follows from the value beside it. A field of the
+ * hub with such a name is one that the schema does not know.
+ */
+export const OWN_FIELDS: ReadonlyMap<string, (value: Readonly<Record<string, unknown>>) => unknown> = new Map(
+  [['schoolId', ({ school }: Readonly<Record<string, unknown>>) => onlyIdIn(school)]],
+);
+
+/** The id in a list of references that name one resource; null if they name none or several. */
+function onlyIdIn(list: unknown): string | null {
+  const [id = null, ...others] = new Set(
+    (list as { sourcedId: string }[] | null)?.map((each) => each.sourcedId),
+  );
+  return others.length === 0 ? id : null;
+}
 
 const HEX_DIGITS = 16;
 

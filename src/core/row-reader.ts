@@ -10,7 +10,7 @@ import {
   MISFIT,
   type ReadNotes,
 } from './field-readers.ts';
-import { MAPPING_VERSION, mappingIdOf, type StrictField } from './mapping-rules.ts';
+import { MAPPING_VERSION, mappingIdOf, OWN_FIELDS, type StrictField } from './mapping-rules.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import { createRawRow } from './raw-row.ts';
@@ -67,14 +67,19 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const { maxRecordBytes = DEFAULT_MAX_RECORD_BYTES } = options;
   const mapping = mappingOf(options);
   const notes: ReadNotes = { lossy: false, bytesAtMost: 0 };
-  const fill = createFill(compileRules(options, { mapping, notes }), { pseudonymiseKey, notes });
+  const own = [...OWN_FIELDS].filter(([name]) => schema.fields.some((field) => field.name === name));
+  const hubSchema = { ...schema, fields: schema.fields.filter(({ name }) => !OWN_FIELDS.has(name)) };
+  const rules = compileRules({ ...options, schema: hubSchema }, { mapping, notes });
+  const fill = createFill(rules, { pseudonymiseKey, notes });
   const template = emptyRecord(schema.fields);
-  const contentHash = createContentHash(schema, mapping);
+  const contentHash = createContentHash(hubSchema, mapping);
   const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
   const rejectMapped = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes, isMapped: true });
   const encodeShared = intoOneBuffer(createWriter(schema.fields));
-  const rawRow = createRawRow(schema);
-  const known = new Set(schema.fields.map(({ name }) => name).filter((name) => name !== 'additionalFields'));
+  const rawRow = createRawRow(hubSchema);
+  const known = new Set(
+    hubSchema.fields.map(({ name }) => name).filter((name) => name !== 'additionalFields'),
+  );
 
   function read(row: unknown): DecodedRow {
     if (!isJsonObject(row)) return reject(row, { sourcedId: null, reason: 'the row is not an object' });
@@ -86,6 +91,11 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     const sourcedId = readableId(value);
     if (problems !== null || sourcedId === null) {
       return reject(row, { sourcedId, reason: (problems ?? []).join('; ') });
+    }
+    for (const [name, valueOf] of own) {
+      value[name] = valueOf(value);
+      // It repeats a part of the row.
+      notes.bytesAtMost *= 2;
     }
     if (notes.bytesAtMost > maxRecordBytes && encodeShared(value).length > maxRecordBytes) {
       return reject(row, {

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 
 import { mappingDigest, type RowMapping, shortDigest } from './content-hash.ts';
-import { canonicalText } from './json-text.ts';
+import { canonicalText, jsonText } from './json-text.ts';
 import { SET_FIELDS } from './mapping-rules.ts';
 import { createMask } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
@@ -32,7 +32,7 @@ export function createRejectReader(options: {
   return (row, { sourcedId, reason }) => {
     const masked = isJsonObject(row) ? mask(row) : null;
     const shown = masked ?? row;
-    const text = JSON.stringify(shown);
+    const text = jsonText(shown);
     // A row that is not an object has no fields to mask, so its text may contain data that the mapping takes out.
     const mayShow = masked !== null || !isMasked;
     const fits = mayShow && Buffer.byteLength(text) <= maxRecordBytes;

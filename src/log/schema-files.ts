@@ -7,7 +7,6 @@ const SAME_SHAPE: Partial<Record<TopicSuffix, TopicSuffix>> = {
   students: 'users',
   teachers: 'users',
   'afterschool-users': 'users',
-  absences: 'absence-versions',
 };
 
 /** Reads the value schema of every topic from avro/, synchronously. Throws when a file is missing or not JSON. */

@@ -5,6 +5,7 @@ export type Offsets = Readonly<Record<string, number>>;
 
 export type SyncMode = 'FULL' | 'INCREMENTAL';
 
+/** The last full sync that read all scopes and was complete, and its own counts. */
 export interface LastCompleteFull {
   /** Id of the full sync. */
   readonly syncId: string;
@@ -17,7 +18,9 @@ export interface LastCompleteFull {
   /** Those that it did not find: they stay until their removal is confirmed. */
   readonly rowsNotFound: number;
   readonly rowsRejected: number;
+  /** Of those. */
   readonly rowsWithoutId: number;
+  /** Of the keys that it did not find. */
   readonly rowsWithheld: number;
 }
 
@@ -95,6 +98,8 @@ export interface Progress {
   /** Cumulative, including this transaction's own data. */
   readonly offsets: Offsets;
   readonly lastCompleteFull: LastCompleteFull | null;
+  /** Begins with the first record that is published into the topic, and ends when the topic loses records; null: nothing was. */
+  readonly lifeId: string | null;
   /**
    * Id of the mapping (core/mapping-rules.ts) under which all rows were published, {@link SEVERAL_MAPPINGS} for more than
    * one. It is a header of the record, not a field.
@@ -141,15 +146,18 @@ export function isFirstLoadOver({ firstLoad, lastCompleteFull }: Progress): bool
 export const SEVERAL_MAPPINGS = 'several';
 
 /**
- * Returns the progress with the offsets of its transaction. If the transaction completes a full sync, `lastCompleteFull` gets
- * them too, without those of the changelog, which no consumer reads.
+ * Returns the progress with the offsets of its transaction, which may begin a life of the topic. If the transaction completes a
+ * full sync, `lastCompleteFull` gets them too, without those of the changelog, which no consumer reads.
  */
 export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   const full = progress.lastCompleteFull;
   const completesFull = progress.complete && full !== null && full.syncId === progress.syncId;
+  // Who records a loss takes the topic's offsets away.
+  const isEmpty = Object.keys(offsetsOf(offsets, progress.collection)).length === 0;
   return {
     ...progress,
     offsets,
+    lifeId: isEmpty ? null : (progress.lifeId ?? progress.transactionId),
     lastCompleteFull: completesFull ? { ...full, offsets: offsetsWithout(offsets, [STATE_TOPIC]) } : full,
   };
 }

@@ -109,7 +109,8 @@ export async function republishEvents(
     });
     await read(async ({ key, offset, value, mapping }) => {
       if (value === null || last.get(key) !== offset || !wanted(key)) return;
-      const event = eventInForce(absences, (await absences.decode(value)) as AbsenceChangeValue, mapping);
+      const decoded = await absences.decode(value, ['absence-changes']);
+      const event = eventInForce(absences, decoded as AbsenceChangeValue, mapping);
       const body = absences.encodeChange(event);
       bytes += body.length;
       const headers = {

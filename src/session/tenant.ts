@@ -180,7 +180,7 @@ function tenantAbsences(
     encodeEvent,
     encodeChange: (value) => changes.toBuffer(value),
     decodeVersion: (body) => versions.fromBuffer(body),
-    decode: (framed, topics = ['absence-versions', 'absence-changes']) => registry.decode(framed, topics),
+    decode: (framed, topics) => registry.decode(framed, topics),
     reader,
     absentSinceMs: () => (hidesStudent ? Infinity : now() - days * DAY_MS),
     forgetAfterMs: tenantConfig.absences.forgetAfterMs,

@@ -205,6 +205,8 @@ export class CollectionProgress {
     const { rowsSeen, rowsRejected, rowsRemoved, rowsNotFound, rowsWithoutId } = stats;
     const counts = { rowsSeen, rowsRejected, rowsRemoved, totalAtStart, totalAtEnd };
     const found = { rows: knownRows - rowsNotFound, rowsNotFound, rowsRejected, rowsWithoutId };
+    // A hold that this sync could not settle has the number of an earlier one; what is missing now is withheld.
+    const withheld = Math.min(rowsWithheld, rowsNotFound);
     const isOfOne = before === null || isWhole || (before.mapping ?? null) === this.mapping;
     return {
       collection: this.#collection,
@@ -220,8 +222,9 @@ export class CollectionProgress {
       watermarkMs: done === null ? (before?.watermarkMs ?? null) : done.watermarkMs,
       offsets,
       lastCompleteFull: isWhole
-        ? { syncId, startedAtMs, ...found, rowsWithheld, offsets }
+        ? { syncId, startedAtMs, ...found, rowsWithheld: withheld, offsets }
         : (before?.lastCompleteFull ?? null),
+      lifeId: before?.lifeId ?? null,
       mapping: isOfOne ? this.mapping : SEVERAL_MAPPINGS,
       absenceState: this.isChangelogComplete ? STATE_COMPLETE : undefined,
       schemaIds: before?.schemaIds,
@@ -251,6 +254,7 @@ export class CollectionProgress {
         ...NO_ROWS_OF_ITS_OWN,
         offsets,
         lastCompleteFull,
+        lifeId: last?.lifeId ?? null,
         absenceState: undefined,
         schemaIds: last?.schemaIds,
         deletions: undefined,

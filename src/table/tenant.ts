@@ -71,8 +71,8 @@ export interface TenantAbsences {
   readonly encodeChange: (value: AbsenceChangeValue) => Buffer;
   /** Decodes an unframed body of `absence-versions`. */
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
-  /** Decodes a framed value of `absence-versions`, `absences` or `absence-changes`, of any version of its schema. */
-  readonly decode: (framed: Buffer, topics?: readonly TopicSuffix[]) => Promise<unknown>;
+  /** Decodes a framed value of these topics, of any version of their schemas. */
+  readonly decode: (framed: Buffer, topics: readonly TopicSuffix[]) => Promise<unknown>;
   /** The reader of `absence-versions`. */
   readonly reader: Pick<RowReader, 'encode' | 'mapping' | 'hashOf' | 'readAgain'>;
   /**

@@ -366,6 +366,7 @@ export function problemsOfShown(
       shown.filter((each) => each === id).length > 1 ? 'is shown twice' : null,
       record === null ? 'is not at the hub' : null,
       isText(record?.['deletedTime']) ? 'is deleted' : null,
+      value !== null && value['absenceId'] !== key ? 'stands under another id than its own' : null,
       records !== undefined && record !== null && value !== null && contentOf(record) !== contentOf(value)
         ? "does not show the version's record"
         : null,

@@ -46,6 +46,8 @@ function hubHistory(): StateHistory {
   return history;
 }
 
+const NOTHING_WRONG = { rowsNotFound: 0, rowsRejected: 0, rowsWithoutId: 0, rowsWithheld: 0 };
+
 const TRANSACTIONS: readonly (readonly Told[])[] = [
   [
     ['users', 'a', inTopic('A')],
@@ -54,8 +56,8 @@ const TRANSACTIONS: readonly (readonly Told[])[] = [
   [
     ['absence-versions', 'x1', X1],
     ['absence-versions', 'y1', Y1],
-    ['absences', 'x1', X1],
-    ['absences', 'y1', Y1],
+    ['absences', 'x1', { absenceId: 'x1', ...X1 }],
+    ['absences', 'y1', { absenceId: 'y1', ...Y1 }],
     event('x1', 1, 'CREATED', X1),
     event('y1', 1, 'CREATED', Y1),
   ],
@@ -63,7 +65,7 @@ const TRANSACTIONS: readonly (readonly Told[])[] = [
   [
     ['absence-versions', 'x1', X1_REPLACED],
     ['absence-versions', 'x2', X2],
-    ['absences', 'x1', X2],
+    ['absences', 'x1', { absenceId: 'x1', ...X2 }],
     event('x1', 2, 'REPLACED', X2, { previousVersion: X1_REPLACED }),
   ],
   [['users', 'a', null]],
@@ -98,7 +100,8 @@ function logOf(transactions: readonly (readonly Told[])[]): Map<string, TopicRec
       for (const [, key, value] of own) of.keys[value === null ? 'delete' : 'add'](key);
       const syncId = `sync ${transaction}`;
       const isFull = of.sequence === 1;
-      if (isFull) of.full = { syncId, rows: of.keys.size, rowsNotFound: 0, offsets: offsets.get(collection) };
+      const full = { ...NOTHING_WRONG, syncId, rows: of.keys.size, offsets: offsets.get(collection) };
+      if (isFull) of.full = full;
       const counts = {
         rowsPublished: own.filter(([, , value]) => value !== null).length,
         rowsRemoved: own.filter(([, , value]) => value === null).length,
@@ -109,7 +112,7 @@ function logOf(transactions: readonly (readonly Told[])[]): Map<string, TopicRec
       put(
         'progress',
         collection,
-        { ...value, offsets: offsets.get(collection), lastCompleteFull: of.full },
+        { ...value, offsets: offsets.get(collection), lifeId: 'first', lastCompleteFull: of.full },
         transaction,
       );
     }
@@ -239,10 +242,18 @@ it.each<[string, () => Evidence]>([
   ['has the id x2', () => changed('absence-changes', 1, () => ({ key: 'x2' }))],
   ['y1 is shown twice', () => added(5, ['absences', 'y2', Y1])],
   ['x2 is deleted', () => replaced(5, ...LAST.filter(([topic]) => topic !== 'absences'))],
+  ['stands under another id', () => withValue('absences', 1, { absenceId: 'y2' })],
   ["does not show the version's record", () => withValue('absences', 1, { fromTime: 2 })],
   ['shows nothing, not y1', () => added(5, ['absences', 'y1', null])],
   ['comes after 2', () => withValue('progress', -3, { sequence: 9 })],
   ['goes back in', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
+  ['goes back in a life', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
+  ['ends a life of its topic', () => withValue('progress', -1, { lifeId: 'second' })],
+  ['tells no life of its topic', () => withValue('progress', -1, { lifeId: null })],
+  [
+    'has counts',
+    () => withValue('progress', -1, { lastCompleteFull: { ...NOTHING_WRONG, rowsWithheld: 1 } }),
+  ],
   ['takes its watermark back', () => withValue('progress', -1, { watermark: 0 })],
   ['has an id again', () => withValue('progress', 4, { transactionId: 'transaction 0' })],
   ['has another mode than its source', () => withValue('progress', -1, { mode: 'FULL' })],

@@ -22,10 +22,14 @@ interface LoggedProgress extends Row {
   readonly rowsPublished: number;
   readonly rowsRemoved: number;
   readonly offsets: Readonly<Record<string, number>>;
+  readonly lifeId: string | null;
   readonly lastCompleteFull: {
     readonly syncId: string;
     readonly rows: number;
     readonly rowsNotFound: number;
+    readonly rowsRejected: number;
+    readonly rowsWithoutId: number;
+    readonly rowsWithheld: number;
     readonly offsets: Readonly<Record<string, number>>;
   } | null;
 }
@@ -58,6 +62,11 @@ export function problemsOfProgress(evidence: Evidence, options: ProgressOptions 
         ...(isTakenBack(all.slice(0, at), logged, options) ? ['takes its watermark back'] : []),
         ...(lost.length > 0 ? [] : problemsBeside(source.get(logged.transactionId), logged)),
         ...(ids.has(id) ? ['has an id again'] : []),
+        ...problemsOfFull(logged.lastCompleteFull),
+        ...(isLivedAgain(all.slice(0, at), logged) ? ['begins a life of its topic again'] : []),
+        ...((logged.lifeId !== null) === hasRecords(logged)
+          ? []
+          : ['tells no life of its topic, or a false one']),
       ];
       ids.add(id);
       problems.push(...found.map((why) => `progress ${key} ${logged.sequence}: ${why}`));
@@ -72,6 +81,24 @@ export function problemsOfProgress(evidence: Evidence, options: ProgressOptions 
         problems.push(`${suffix}: the last record of ${name} is ${offset}, progress says ${offsets[name]}`);
   }
   return problems;
+}
+
+/** Rows without an id are some of the rejected ones, and withheld ones are some of those not found. */
+function problemsOfFull(full: LoggedProgress['lastCompleteFull']): string[] {
+  if (full === null) return [];
+  const { rows, rowsNotFound, rowsRejected, rowsWithoutId, rowsWithheld } = full;
+  const isSound = rows >= 0 && rowsWithoutId <= rowsRejected && rowsWithheld <= rowsNotFound;
+  return isSound ? [] : [`has counts that cannot be: ${JSON.stringify(full)}`];
+}
+
+function isLivedAgain(earlier: readonly LoggedProgress[], { lifeId }: LoggedProgress): boolean {
+  return (
+    lifeId !== earlier.at(-1)?.lifeId && earlier.some((each) => each.lifeId === lifeId && lifeId !== null)
+  );
+}
+
+function hasRecords({ collection, offsets }: LoggedProgress): boolean {
+  return Object.keys(offsets).some((name) => name.includes(`.${collection}/`));
 }
 
 function progressIn(evidence: Evidence): Map<string, LoggedProgress[]> {
@@ -89,6 +116,10 @@ function problemsAfter(
   if (before === undefined) return [];
   const { collection, sequence } = logged;
   const problems = sequence === before.sequence + 1 ? [] : [`comes after ${before.sequence}`];
+  const own = Object.entries(before.offsets).filter(([name]) => name.includes(`.${collection}/`));
+  const isOver = own.some(([name, offset]) => (logged.offsets[name] ?? -1) < offset);
+  if (before.lifeId !== null && (before.lifeId === logged.lifeId) === isOver)
+    problems.push(isOver ? 'goes back in a life of its topic' : 'ends a life of its topic');
   for (const [name, offset] of lost.includes(collection) ? [] : Object.entries(before.offsets)) {
     // A changelog that was lost begins again at 0; whether it is complete, its replay shows.
     const isLost = [...lost, 'absence-state'].some((topic) => name.includes(`.${topic}/`));

@@ -111,7 +111,11 @@ export function differenceFrom(
   { value }: Pick<TopicRecord, 'value'>,
   without: readonly string[] = [],
 ) {
-  return differenceOf(row, asRow(value ?? {}), new Set([...NOT_COMPARED, ...without]));
+  const { school } = row;
+  const [id, ...others] = new Set(Array.isArray(school) ? school.map(idOf) : []);
+  const schoolId = others.length === 0 ? id : undefined;
+  const wanted = value !== null && Object.hasOwn(value, 'schoolId') ? { ...row, schoolId } : row;
+  return differenceOf(wanted, asRow(value ?? {}), new Set([...NOT_COMPARED, ...without]));
 }
 
 function expectedRows({

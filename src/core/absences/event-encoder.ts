@@ -2,7 +2,7 @@ import type { AbsenceStep } from './absence-entry.ts';
 import type { AbsenceVersionValue } from './absence-version.ts';
 import type { AbsenceOperation } from '../cloud-events.ts';
 import type { AvroField, AvroRecord } from '../../model/avro-schema.ts';
-import { createWriter, intoOneBuffer, writeBytes } from '../avro-writer.ts';
+import { createWriter, intoOneBuffer, writeBytes, writeString } from '../avro-writer.ts';
 
 /** Value of a record in `absence-changes` (avro/absence-changes.avsc). */
 export interface AbsenceChangeValue {
@@ -21,6 +21,19 @@ export interface AbsenceChangeValue {
 /** The last part of an event's `ce_type`. */
 export function operationOf(step: Pick<AbsenceStep, 'operation'>): AbsenceOperation {
   return step.operation.toLowerCase() as AbsenceOperation;
+}
+
+const absenceOf = intoOneBuffer<{ absenceId: string; version: Buffer }>(({ absenceId, version }, output) => {
+  writeString(absenceId, output);
+  writeBytes(version, output);
+});
+
+/**
+ * The Avro body of a record in `absences`, whose fields are the absence id and then those of its current version. `version`: Avro
+ * body of `absence-versions`.
+ */
+export function encodeAbsence(absenceId: string, version: Buffer): Buffer {
+  return Buffer.from(absenceOf({ absenceId, version }));
 }
 
 /** An event without the two records that it holds. */

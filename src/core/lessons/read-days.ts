@@ -1,7 +1,7 @@
 import { createMask } from '../pseudonymise.ts';
 import { isJsonObject } from '../raw-json.ts';
 import type { KeyedRow } from '../row-changes.ts';
-import { canonicalText } from '../json-text.ts';
+import { canonicalText, jsonText } from '../json-text.ts';
 import { parseLossless } from '../lossless-json.ts';
 import { formatDate, parseDate } from '../timestamps.ts';
 import { ALL, compositeKey } from '../../model/keys.ts';
@@ -120,7 +120,7 @@ export class DayReader {
       if (date !== ALL && !isInWindow(date, window)) continue;
       const day = days.get(date) ?? emptyDay();
       days.set(date, day);
-      const raw = JSON.stringify(masked[at]);
+      const raw = jsonText(masked[at]);
       day.shown.push(masked[at]);
       if (read.date === null) day.problems.add(read.problem);
       else day.lessons.push({ lesson: { ...read.values, raw }, content: this.#contentOf(masked[at]) });
@@ -140,7 +140,7 @@ export class DayReader {
       const reason = [...problems].toSorted().join('; ');
       // A lesson that is not an object has no fields to mask, so its text may contain data that the mapping takes out.
       const mayShow = shown.length > 0 && (!this.#takesOut || shown.every(isJsonObject));
-      const all = mayShow ? JSON.stringify(shown) : null;
+      const all = mayShow ? jsonText(shown) : null;
       const text = all === null || Buffer.byteLength(all) > MAX_RECORD_BYTES ? null : all;
       // The order of lessons does not matter.
       const hash = this.#hash([reason, ...shown.map((lesson) => this.#contentOf(lesson)).toSorted()]);

@@ -38,7 +38,7 @@ const SCHEMAS = {
   users: 'User',
   'absence-summaries': 'AbsenceSummary',
   'absence-versions': 'AbsenceVersion',
-  absences: 'AbsenceVersion',
+  absences: 'Absence',
   'absence-changes': 'AbsenceChange',
   progress: 'Progress',
   rejects: 'Reject',

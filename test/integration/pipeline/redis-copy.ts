@@ -67,7 +67,7 @@ export async function flushRedis(topicPrefix: string): Promise<void> {
   if (keys.length > 0) await redis.client.del(...keys);
 }
 
-function connect(): AsyncDisposable & { client: Redis } {
+export function connect(): AsyncDisposable & { client: Redis } {
   const client = new Redis(inject('stack').redisUrl);
   return {
     client,

@@ -60,6 +60,15 @@ export async function readTopicsAt(
   topics: readonly string[],
   { onProgress }: { onProgress?: OnProgress | undefined } = {},
 ): Promise<TopicRecord[]> {
+  return decodeAll(servers, await readMessagesAt(servers, topics, onProgress), onProgress);
+}
+
+/** The same as they stand in the topics, not decoded. */
+export async function readMessagesAt(
+  servers: Servers,
+  topics: readonly string[],
+  onProgress?: OnProgress,
+): Promise<ReadMessage[]> {
   const ends = await endOffsetsAt(servers, topics);
   const open = new Map(Object.entries(ends).filter(([, end]) => end > 0));
   if (open.size === 0) return [];
@@ -98,12 +107,8 @@ export async function readTopicsAt(
     clearTimeout(stalled);
     await consumer.disconnect();
   }
-  return decodeAll(
-    servers,
-    messages.filter(({ topic, partition, message }) => {
-      return Number(message.offset) < (ends[`${topic}/${partition}`] ?? 0);
-    }),
-    onProgress,
+  return messages.filter(
+    ({ topic, partition, message }) => Number(message.offset) < (ends[`${topic}/${partition}`] ?? 0),
   );
 }
 
@@ -111,7 +116,7 @@ function topicOf(partitionName: string): string {
   return partitionName.slice(0, partitionName.lastIndexOf('/'));
 }
 
-interface ReadMessage {
+export interface ReadMessage {
   readonly topic: string;
   readonly partition: number;
   readonly message: KafkaMessage;

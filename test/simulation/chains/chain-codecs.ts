@@ -18,6 +18,7 @@ function schemaOf(topic: TopicSuffix) {
 /** The real ones of avro/. */
 export const versionCodec = createValueCodec<AbsenceVersionValue>(schemaOf('absence-versions'));
 export const changeCodec = createValueCodec<AbsenceChangeValue>(schemaOf('absence-changes'));
+export const absenceCodec = createValueCodec<AbsenceVersionValue>(schemaOf('absences'));
 export const encodeEvent = createEventEncoder(schemaOf('absence-changes'));
 export const rejectCodec = createValueCodec<RejectValue>(schemaOf('rejects'));
 
@@ -26,6 +27,7 @@ export const versionSchema = schemaOf('absence-versions');
 /** Decodes as the registry does: by the schema that the frame names. */
 export async function decodeFramed(framed: Buffer): Promise<unknown> {
   const body = framed.subarray(FRAME_BYTES);
-  const isChange = framed.readInt32BE(1) === schemaIdOf('absence-changes');
-  return isChange ? changeCodec.fromBuffer(body) : versionCodec.fromBuffer(body);
+  const id = framed.readInt32BE(1);
+  if (id === schemaIdOf('absence-changes')) return changeCodec.fromBuffer(body);
+  return (id === schemaIdOf('absences') ? absenceCodec : versionCodec).fromBuffer(body);
 }

@@ -16,8 +16,8 @@ const DAY_MS = 24 * 3_600_000;
 const ABSENT_DAYS = 3;
 /** Until then, at most, absences are switched off. */
 const WITHOUT_FOR_MS = 1_500;
-/** Fields that some mapping drops. */
-export const DROPPED = ['school'];
+/** Fields that some mapping drops, and what follows from them. */
+export const DROPPED = ['school', 'schoolId'];
 
 /** The absences of a history: what the hub has, and how each process is configured. */
 export class MirroredAbsences {

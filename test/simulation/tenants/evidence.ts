@@ -4,7 +4,7 @@ import { progressValue } from '../../../src/log/progress-codec.ts';
 import type { Row } from '../../oracle/history.ts';
 import type { Evidence } from '../../oracle/progress.ts';
 import type { TopicRecord } from '../../oracle/rows.ts';
-import { changeCodec, rejectCodec, versionCodec } from '../chains/chain-codecs.ts';
+import { absenceCodec, changeCodec, rejectCodec, versionCodec } from '../chains/chain-codecs.ts';
 import { studentBehind } from '../chains/mappings.ts';
 import { SCOPE, type Broker, type CommittedRecord, type CommittedTransaction } from './broker.ts';
 
@@ -68,8 +68,8 @@ function toProgressRecords(
 
 /** The value as it was published. */
 export function decodeBody(topic: TopicSuffix, body: Buffer): Row {
-  if (topic === 'absence-versions' || topic === 'absences')
-    return versionCodec.fromBuffer(body) as unknown as Row;
+  if (topic === 'absence-versions') return versionCodec.fromBuffer(body) as unknown as Row;
+  if (topic === 'absences') return absenceCodec.fromBuffer(body) as unknown as Row;
   if (topic === 'absence-changes') return changeCodec.fromBuffer(body) as unknown as Row;
   const text = topic === 'rejects' ? rejectCodec.fromBuffer(body).row : String(body);
   return JSON.parse(text ?? '{}') as Row;

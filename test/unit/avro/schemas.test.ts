@@ -79,6 +79,13 @@ it.each(ROW_COLLECTIONS)(
   },
 );
 
+it('an absence has its id, and then the fields of its version', () => {
+  const withoutDoc = (field: AvroField) => ({ ...field, doc: undefined });
+  const [id, ...fields] = fileOf('absences').fields.map(withoutDoc);
+  expect(id).toEqual({ name: 'absenceId', type: 'string' });
+  expect(fields).toEqual(fileOf('absence-versions').fields.map(withoutDoc));
+});
+
 it('a value that does not fit its schema is not encoded, and one cut short is not decoded', () => {
   const codec = createValueCodec(FILES.get('progress') ?? 'null');
   expect(() => codec.toBuffer({ collection: 'users', sequence: 'seven' })).toThrow('seven');

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
-import { type AbsenceChangeValue, createEventEncoder } from '../../../src/core/absences/event-encoder.ts';
+import {
+  type AbsenceChangeValue,
+  createEventEncoder,
+  encodeAbsence,
+} from '../../../src/core/absences/event-encoder.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
 import { arbitraryRow } from './support/arbitrary-rows.ts';
@@ -32,6 +36,16 @@ test('an event made of the bodies of its versions has the bytes of the event enc
       expect(encodeEvent(facts, versions.encode(version), previous)).toEqual(
         codec.toBuffer({ ...facts, version, previousVersion }),
       );
+    }),
+  );
+});
+
+test('an absence made of the body of its version has the bytes of the absence encoded as a whole', () => {
+  const absences = createValueCodec<AbsenceVersionValue & { absenceId: string }>(schemaOf('absences'));
+  fc.assert(
+    fc.property(id, version, (absenceId, value) => {
+      const bytes = encodeAbsence(absenceId, versions.encode(value));
+      expect(bytes).toEqual(absences.toBuffer({ absenceId, ...value }));
     }),
   );
 });

@@ -6,6 +6,7 @@ import { parseLossless } from '../../../src/core/lossless-json.ts';
 import {
   ABSENCE,
   absencesReader,
+  hashOf,
   readable,
   reference,
   refused,
@@ -150,6 +151,48 @@ it('an absence whose deletedTime is the "no value" of a program is not deleted',
     expect(versionRowOf(value as unknown as AbsenceVersionValue, null).isDeleted).toBe(false);
     expect(hash).toEqual(readable(absences.read(ABSENCE)).hash);
   }
+});
+
+it('an absence names its only school, under the mapping in force; a schoolId of the hub is an unknown field', () => {
+  const [one, other] = [reference('org', 'a'), reference('org', 'b')];
+  const valueOf = (school: unknown, reader = absences) =>
+    readable(reader.read({ ...ABSENCE, school, schoolId: 'the hub' })).value;
+  const ids = [null, [], [one], [one, one], [one, other], 'a'].map((school) => valueOf(school)['schoolId']);
+  expect(ids).toEqual([null, null, 'a', 'a', null, null]);
+  expect(valueOf([one]).additionalFields).toBe('{"schoolId":"the hub"}');
+  expect(valueOf([one], absencesReader({ drop: ['school'] }))['schoolId']).toBeNull();
+  const masked = absencesReader({ pseudonymise: ['school'], pseudonymiseKey: 'key' });
+  const { school, schoolId } = valueOf([one], masked);
+  expect(schoolId).toBe((school as { sourcedId: string }[])[0]?.sourcedId);
+  expect(schoolId).not.toBe('a');
+  const ignoring = absencesReader({ ignore: ['school'] });
+  expect(hashOf(ignoring, { ...ABSENCE, school: [one] })).toBe(
+    hashOf(ignoring, { ...ABSENCE, school: [other] }),
+  );
+});
+
+it.each([
+  ['a time', { dateLastModified: 'T' }],
+  ['a time that ms cannot hold', { dateLastModified: 'T.123456' }],
+  ['an unknown field', { entered: 'T', more: { at: ['T.5', 'T+01:00'] } }],
+  ['a field of another type', { email: ['T'], grades: 'T' }],
+  ['a row that cannot be read', { roles: null, entered: { at: 'T' }, familyName: 5 }],
+])('%s in +00:00 is published and hashed as one in Z', (_what, fields) => {
+  const read = (zone: string) => {
+    const text = JSON.stringify({ sourcedId: 'a', ...fields }).replaceAll(
+      /T(\.\d+)?"/g,
+      `2026-03-04T08:00:00$1${zone}"`,
+    );
+    const row = JSON.parse(text) as object;
+    return [
+      users.read(row),
+      users.reject(row, 'unreadable'),
+      users.reject({ ...row, sourcedId: null }, 'nameless'),
+    ];
+  };
+  expect(read('+00:00')).toEqual(read('Z'));
+  expect(JSON.stringify(read('+00:00'))).not.toContain('+00:00');
+  expect(read('+01:00')).not.toEqual(read('Z'));
 });
 
 it('a re-stamp, an href, the order of keys or of a set does not change a reject, and another content does', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { madeProgress } from '../core/support/progress.ts';
-import { outdatesIndex, type Progress } from '../../../src/model/progress.ts';
+import { outdatesIndex, withOffsets, type Progress } from '../../../src/model/progress.ts';
 
 const at = (offsets: Progress['offsets']) => madeProgress({ offsets });
 
@@ -10,6 +10,17 @@ it('a topic that starts again outdates an index, one that advances does not', ()
   expect(outdatesIndex(before, at({ 'p.t.users/0': 6, 'p.t.users/1': 2 }))).toBe(true);
   expect(outdatesIndex(before, before)).toBe(false);
   expect(outdatesIndex(before, at({ 'p.t.users/0': 9, 'p.t.users/1': 2, 'p.t.users/2': 0 }))).toBe(false);
+});
+
+it('a life of a topic begins with its first record, and ends when its records are lost', () => {
+  const lifeAfter = (progress: Partial<Progress>, offsets: Progress['offsets']) =>
+    withOffsets(madeProgress(progress), offsets).lifeId;
+  const [own, others] = [{ 'p.t.users/1': 0 }, { 'p.t.rejects/0': 4, 'p.t.absence-users/0': 2 }];
+  const next = { collection: 'users', transactionId: 'this one' } as const;
+  expect(lifeAfter(next, others)).toBeNull();
+  expect(lifeAfter(next, { ...others, ...own })).toBe('this one');
+  expect(lifeAfter({ ...next, lifeId: 'first' }, own)).toBe('first');
+  expect(lifeAfter({ ...next, lifeId: 'first' }, others)).toBeNull();
 });
 
 it('a changed mapping outdates an index, in either direction', () => {

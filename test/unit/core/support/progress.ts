@@ -4,6 +4,6 @@ import type { Progress } from '../../../../src/model/progress.ts';
 export function madeProgress(given: Partial<Progress> = {}): Progress {
   const rows = { rowsSeen: 0, rowsPublished: 0, rowsRejected: 0, rowsRemoved: 0, rowsWithheld: 0 };
   const sync = { syncId: 'p', mode: 'FULL', complete: true, startedAtMs: 0, watermarkMs: null } as const;
-  const last = { offsets: {}, lastCompleteFull: null, totalAtStart: null, totalAtEnd: null };
+  const last = { offsets: {}, lifeId: null, lastCompleteFull: null, totalAtStart: null, totalAtEnd: null };
   return { collection: 'users', sequence: 1, transactionId: 't', ...sync, ...rows, ...last, ...given };
 }

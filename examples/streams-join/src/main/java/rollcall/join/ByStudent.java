@@ -9,13 +9,13 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
-import rollcall.AbsenceVersion;
+import rollcall.Absence;
 
 /**
  * Gives each record of `absences` the key of its student. A deletion names no student: so this remembers whose the
  * absence is.
  */
-final class ByStudent implements Processor<String, AbsenceVersion, String, AbsenceOfStudent> {
+final class ByStudent implements Processor<String, Absence, String, AbsenceOfStudent> {
   private static final String STUDENTS = "student-of-absence";
   /** The key for absences that name no student. No student of the hub has an empty id. */
   private static final String NO_STUDENT = "";
@@ -23,10 +23,10 @@ final class ByStudent implements Processor<String, AbsenceVersion, String, Absen
   private ProcessorContext<String, AbsenceOfStudent> context;
   private KeyValueStore<String, String> students;
 
-  static ProcessorSupplier<String, AbsenceVersion, String, AbsenceOfStudent> supplier() {
+  static ProcessorSupplier<String, Absence, String, AbsenceOfStudent> supplier() {
     return new ProcessorSupplier<>() {
       @Override
-      public Processor<String, AbsenceVersion, String, AbsenceOfStudent> get() {
+      public Processor<String, Absence, String, AbsenceOfStudent> get() {
         return new ByStudent();
       }
 
@@ -45,7 +45,7 @@ final class ByStudent implements Processor<String, AbsenceVersion, String, Absen
   }
 
   @Override
-  public void process(Record<String, AbsenceVersion> record) {
+  public void process(Record<String, Absence> record) {
     String before = students.get(record.key());
     String now = studentOf(record.value());
     if (now == null) students.delete(record.key());
@@ -55,12 +55,12 @@ final class ByStudent implements Processor<String, AbsenceVersion, String, Absen
     if (now != null) forward(record, now, record.value());
   }
 
-  private static String studentOf(AbsenceVersion absence) {
+  private static String studentOf(Absence absence) {
     if (absence == null) return null;
     return absence.getStudent() == null ? NO_STUDENT : absence.getStudent().getSourcedId();
   }
 
-  private void forward(Record<String, AbsenceVersion> record, String student, AbsenceVersion absence) {
+  private void forward(Record<String, Absence> record, String student, Absence absence) {
     var value = new AbsenceOfStudent(student, record.key(), absence);
     context.forward(new Record<>(student, value, record.timestamp()));
   }

@@ -13,7 +13,7 @@ import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.kstream.Repartitioned;
 import org.apache.kafka.streams.processor.StreamPartitioner;
-import rollcall.AbsenceVersion;
+import rollcall.Absence;
 import rollcall.Schedule;
 import rollcall.SchoolClass;
 
@@ -32,7 +32,7 @@ final class JoinTopology {
   static Topology build(JoinTopics topics, Schemas registry, int partitions) {
     StreamsBuilder builder = new StreamsBuilder();
     KStream<String, SpecificRecord> absences =
-        builder.stream(topics.absences(), Consumed.with(String(), Serdes.framed(AbsenceVersion.class, registry)))
+        builder.stream(topics.absences(), Consumed.with(String(), Serdes.framed(Absence.class, registry)))
             .process(ByStudent.supplier())
             .repartition(repartitioned("absences-by-student", AbsenceOfStudent.class, partitions))
             .mapValues(value -> value);

@@ -12,7 +12,7 @@ import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.state.StoreBuilder;
-import rollcall.AbsenceVersion;
+import rollcall.Absence;
 import rollcall.GuidRef;
 import rollcall.Lesson;
 import rollcall.Schedule;
@@ -55,7 +55,7 @@ final class Joiner implements Processor<String, SpecificRecord, String, AbsenceL
 
   private void takeAbsence(AbsenceOfStudent change, long timestamp) {
     String key = Keys.of(change.getStudent(), change.getAbsenceId());
-    AbsenceVersion before = state.absences.get(key);
+    Absence before = state.absences.get(key);
     if (change.getAbsence() == null) state.absences.delete(key);
     else state.absences.put(key, change.getAbsence());
     publish(key, timestamp);
@@ -89,7 +89,7 @@ final class Joiner implements Processor<String, SpecificRecord, String, AbsenceL
 
   /** `key`: student and absence id. */
   private void publish(String key, long timestamp) {
-    AbsenceVersion absence = state.absences.get(key);
+    Absence absence = state.absences.get(key);
     AbsenceLessons before = state.published.get(key);
     AbsenceLessons now = absence == null ? null : join(key, absence);
     if (now == null ? before == null : now.equals(before)) return;
@@ -97,7 +97,7 @@ final class Joiner implements Processor<String, SpecificRecord, String, AbsenceL
     context.forward(new Record<>(Keys.secondPart(key), now, timestamp));
   }
 
-  private AbsenceLessons join(String key, AbsenceVersion absence) {
+  private AbsenceLessons join(String key, Absence absence) {
     String student = Keys.firstPart(key);
     var days = state.daysAround(student, absence).stream().map(each -> each.value.getDay());
     return AbsenceLessons.newBuilder()
@@ -134,7 +134,7 @@ final class Joiner implements Processor<String, SpecificRecord, String, AbsenceL
   }
 
   private void keepWhileTouched(String student, String dayKey, Schedule day) {
-    for (KeyValue<String, AbsenceVersion> each : state.absencesOf(student)) {
+    for (KeyValue<String, Absence> each : state.absencesOf(student)) {
       if (Overlap.touches(each.value, day)) {
         state.days.put(dayKey, new StoredDay(day, true));
         return;
@@ -143,7 +143,7 @@ final class Joiner implements Processor<String, SpecificRecord, String, AbsenceL
     state.days.delete(dayKey);
   }
 
-  private void forgetDaysThatLeft(String student, AbsenceVersion absence) {
+  private void forgetDaysThatLeft(String student, Absence absence) {
     for (var each : state.daysAround(student, absence)) {
       if (each.value.getHasLeft()) keepWhileTouched(student, each.key, each.value.getDay());
     }

@@ -14,7 +14,7 @@ import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
-import rollcall.AbsenceVersion;
+import rollcall.Absence;
 import rollcall.SchoolClass;
 
 /** The stores of one partition of students. Each has a changelog topic. */
@@ -22,7 +22,7 @@ final class JoinerState {
   private static final StringSerializer TEXT = new StringSerializer();
 
   /** By student and absence id. */
-  final KeyValueStore<String, AbsenceVersion> absences;
+  final KeyValueStore<String, Absence> absences;
 
   /** By the key in `schedules`: student and day. */
   final KeyValueStore<String, StoredDay> days;
@@ -45,7 +45,7 @@ final class JoinerState {
 
   static Set<StoreBuilder<?>> stores() {
     return Set.of(
-        store("absences", AbsenceVersion.class),
+        store("absences", Absence.class),
         store("days", StoredDay.class),
         store("classes", SchoolClass.class),
         store("published", AbsenceLessons.class),
@@ -56,12 +56,12 @@ final class JoinerState {
     return Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(name), String(), Serdes.internal(type));
   }
 
-  List<KeyValue<String, AbsenceVersion>> absencesOf(String student) {
+  List<KeyValue<String, Absence>> absencesOf(String student) {
     return all(absences.prefixScan(Keys.prefix(student), TEXT));
   }
 
   /** Returns the days on which a lesson that overlaps the absence can begin, and some around them. */
-  List<KeyValue<String, StoredDay>> daysAround(String student, AbsenceVersion absence) {
+  List<KeyValue<String, StoredDay>> daysAround(String student, Absence absence) {
     if (absence.getFromTime() == null || absence.getToTime() == null) return List.of();
     if (!absence.getFromTime().isBefore(absence.getToTime())) return List.of();
     return all(days.range(Keys.firstDay(student, absence), Keys.lastDay(student, absence)));

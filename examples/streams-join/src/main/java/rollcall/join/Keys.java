@@ -3,7 +3,7 @@ package rollcall.join;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
-import rollcall.AbsenceVersion;
+import rollcall.Absence;
 
 /** Keys of two parts, as in the topics: `|` and `%` inside a part are percent-encoded. */
 final class Keys {
@@ -41,12 +41,12 @@ final class Keys {
    * Returns the first key in `schedules` that may have lessons of an absence. The day is counted in a zone up to 12
    * hours behind UTC, and a lesson may last beyond midnight.
    */
-  static String firstDay(String student, AbsenceVersion absence) {
+  static String firstDay(String student, Absence absence) {
     return prefix(student) + clamped(dateOf(absence.getFromTime()).minusDays(2));
   }
 
   /** Returns the last such key: zones are up to 14 hours ahead of UTC. */
-  static String lastDay(String student, AbsenceVersion absence) {
+  static String lastDay(String student, Absence absence) {
     return prefix(student) + clamped(dateOf(absence.getToTime()).plusDays(1));
   }
 

@@ -4,7 +4,7 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
-import rollcall.AbsenceVersion;
+import rollcall.Absence;
 import rollcall.Lesson;
 import rollcall.Schedule;
 
@@ -18,29 +18,29 @@ final class Overlap {
   private Overlap() {}
 
   /** Returns the lessons that an absence touches, sorted by start, end and id. */
-  static List<Lesson> lessonsOf(AbsenceVersion absence, Stream<Schedule> days) {
+  static List<Lesson> lessonsOf(Absence absence, Stream<Schedule> days) {
     return days.flatMap(day -> day.getLessons().stream())
         .filter(lesson -> touches(absence, lesson))
         .sorted(IN_ORDER)
         .toList();
   }
 
-  static boolean touches(AbsenceVersion absence, Schedule day) {
+  static boolean touches(Absence absence, Schedule day) {
     return day.getLessons().stream().anyMatch(lesson -> touches(absence, lesson));
   }
 
-  private static boolean touches(AbsenceVersion absence, Lesson lesson) {
+  private static boolean touches(Absence absence, Lesson lesson) {
     return isOfClass(absence, lesson) && overlaps(absence, lesson);
   }
 
   /** Absence and lesson include their start and exclude their end. */
-  private static boolean overlaps(AbsenceVersion absence, Lesson lesson) {
+  private static boolean overlaps(Absence absence, Lesson lesson) {
     if (absence.getFromTime() == null || absence.getToTime() == null) return false;
     if (lesson.getStart() == null || lesson.getEnd() == null) return false;
     return later(absence.getFromTime(), lesson.getStart()).isBefore(earlier(absence.getToTime(), lesson.getEnd()));
   }
 
-  private static boolean isOfClass(AbsenceVersion absence, Lesson lesson) {
+  private static boolean isOfClass(Absence absence, Lesson lesson) {
     if (absence.getClassesAffected() == null) return true;
     if (lesson.getClasses() == null) return false;
     String wanted = absence.getClassesAffected().getSourcedId();
