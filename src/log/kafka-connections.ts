@@ -6,10 +6,11 @@ import { request, typeOf, wholeRequest, type BrokerAt, type RequestFor } from '.
 import { RequestFailure, type TopicPartition } from './transaction-brokers.ts';
 
 /**
- * What a connection is for. What is sent waits for the replicas of others, so that questions have a connection of their own; and
- * what a member of a group is asked must not come late because of either.
+ * What a connection is for. Batches have one of their own: they wait for replicas, and a quota on them keeps the broker from
+ * reading the connection (KIP-219), but not from ending the transactions of other tenants. What a member of its group asks must
+ * not come late because of either.
  */
-export type Purpose = 'questions' | 'sending' | 'membership';
+export type Purpose = 'batches' | 'membership' | 'rest';
 
 export interface LedPartition extends TopicPartition {
   /** Node id of its leader; -1 while there is none. */
@@ -49,14 +50,14 @@ export class KafkaConnections implements Disposable {
   }
 
   /** Sends a request to a node once at most; see {@link BrokerConnection.ask}. */
-  async ask<Answer>(node: number, requestFor: RequestFor, purpose: Purpose = 'questions'): Promise<Answer> {
+  async ask<Answer>(node: number, requestFor: RequestFor, purpose: Purpose = 'rest'): Promise<Answer> {
     const address = this.#addresses.get(node);
     if (address === undefined) throw new RequestFailure('unsent');
     return this.#connection(address, purpose).ask<Answer>(requestFor);
   }
 
   /** Asks one broker after another until one answers. */
-  askAny<Answer>(requestFor: RequestFor, purpose: Purpose = 'questions'): Promise<Answer> {
+  askAny<Answer>(requestFor: RequestFor, purpose: Purpose = 'rest'): Promise<Answer> {
     return this.#untilAnswered(async () => {
       let failure: unknown;
       for (const address of this.#addressesByTurn(purpose)) {
@@ -119,7 +120,7 @@ export class KafkaConnections implements Disposable {
     const isGroup = of === 'group';
     const { coordinator } = await this.askAny<{ readonly coordinator: NodeAddress }>(
       request('GroupCoordinator', { groupId: name, coordinatorType: isGroup ? 0 : 1 }),
-      isGroup ? 'membership' : 'questions',
+      isGroup ? 'membership' : 'rest',
     );
     this.#note(coordinator);
     return coordinator.nodeId;

@@ -60,17 +60,17 @@ export class KafkaTransactionBrokers implements TransactionBrokers {
 
   async initProducerId(node: number, transactionalId: string, timeoutMs: number): Promise<ProducerIdentity> {
     const options = { transactionalId, transactionTimeout: timeoutMs };
-    const { producerId, producerEpoch } = await this.#send<{ producerId: string; producerEpoch: number }>(
-      node,
-      request('InitProducerId', options),
-    );
+    const { producerId, producerEpoch } = await this.#connections.ask<{
+      producerId: string;
+      producerEpoch: number;
+    }>(node, request('InitProducerId', options));
     return { transactionalId, producerId: BigInt(producerId), producerEpoch };
   }
 
   async addPartitions(node: number, producer: ProducerIdentity, partitions: TopicPartitions): Promise<void> {
     const topics = [...partitions].map(([topic, some]) => ({ topic, partitions: some }));
     const added = wholeRequest('AddPartitionsToTxn', { ...producer, topics });
-    const { errors } = await this.#send<AddPartitionsAnswer>(node, added);
+    const { errors } = await this.#connections.ask<AddPartitionsAnswer>(node, added);
     const refused = errors.flatMap(({ topic, partitionErrors }) =>
       partitionErrors.flatMap(({ errorCode }) => {
         const type = typeOf(errorCode);
@@ -85,10 +85,12 @@ export class KafkaTransactionBrokers implements TransactionBrokers {
   async produce(node: number, batches: ProduceRequest): Promise<readonly PartitionAnswer[]> {
     const requestFor = wholeRequest('Produce', { topicData: [] });
     const encode = () => Promise.resolve(encodeProduceRequest(batches));
-    const { topics, clientSideThrottleTime = 0 } = await this.#send<ProduceAnswer>(node, (broker) => {
+    const sealed: RequestFor = (broker) => {
       const { request: head, response } = requestFor(broker);
       return { request: { ...head, encode }, response };
-    });
+    };
+    const answer = await this.#connections.ask<ProduceAnswer>(node, sealed, 'batches');
+    const { topics, clientSideThrottleTime = 0 } = answer;
     this.#onThrottled(clientSideThrottleTime);
     return topics.flatMap(({ topicName: topic, partitions }) =>
       partitions.map(({ partition, errorCode, baseOffset }) => ({
@@ -101,10 +103,6 @@ export class KafkaTransactionBrokers implements TransactionBrokers {
   }
 
   async endTransaction(node: number, producer: ProducerIdentity, isCommit: boolean): Promise<void> {
-    await this.#send(node, request('EndTxn', { ...producer, transactionResult: isCommit }));
-  }
-
-  #send<Answer>(node: number, requestFor: RequestFor): Promise<Answer> {
-    return this.#connections.ask<Answer>(node, requestFor, 'sending');
+    await this.#connections.ask(node, request('EndTxn', { ...producer, transactionResult: isCommit }));
   }
 }

@@ -125,7 +125,7 @@ describe('the connections of a process', () => {
     const broker = await startBroker(({ answer }) => answer(OK));
     const kafka = connectionsTo(broker.address);
     await kafka.partitionsOf(['t0.progress']);
-    const purposes: Purpose[] = ['sending', 'questions', 'membership'];
+    const purposes: Purpose[] = ['batches', 'membership', 'rest'];
     const asked = Array.from({ length: 90 }, (_, at) =>
       kafka.ask(1, commitOf(`t${at}`), purposes[at % purposes.length]),
     );
@@ -143,7 +143,7 @@ describe('the connections of a process', () => {
     const kafka = connectionsTo(broker.address);
     await kafka.partitionsOf(['t0.progress']);
     const tenants = ['t0', 't1', 't2'];
-    const commit = (tenant: string) => outcomeOf(kafka.ask(1, commitOf(tenant), 'sending'));
+    const commit = (tenant: string) => outcomeOf(kafka.ask(1, commitOf(tenant), 'batches'));
     expect(await Promise.all(tenants.map(commit))).toEqual(['unanswered', 'unsent', 'unsent']);
     expect(await Promise.all(['t1', 't2'].map(commit))).toEqual(['answered', 'answered']);
     expect(arrived).toEqual(tenants);
@@ -154,37 +154,56 @@ describe('the connections of a process', () => {
     const broker = await startBroker((each) => each.answer(tenantIn(each) === 't1' ? fenced : OK));
     const kafka = connectionsTo(broker.address);
     await kafka.partitionsOf(['t0.progress']);
-    const commits = ['t0', 't1', 't2'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'sending')));
+    const commits = ['t0', 't1', 't2'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'batches')));
     expect(await Promise.all(commits)).toEqual(['answered', 'INVALID_PRODUCER_EPOCH', 'answered']);
     expect(broker.connections).toHaveLength(2);
   });
 
-  it('let questions and heartbeats pass while a commit waits', async () => {
+  it('let commits, questions and heartbeats pass while batches wait', async () => {
     const broker = await startBroker((each) => {
-      if (each.name !== 'EndTxn') each.answer(OK);
+      if (each.name !== 'EndTxn' || tenantIn(each) !== 't0') each.answer(OK);
     });
     const kafka = connectionsTo(broker.address);
     await kafka.partitionsOf(['t0.progress']);
-    const waiting = outcomeOf(kafka.ask(1, commitOf('t0'), 'sending'));
+    const waiting = outcomeOf(kafka.ask(1, commitOf('t0'), 'batches'));
     const heartbeat = request('Heartbeat', { groupId: 'g', groupGenerationId: 1, memberId: 'me' });
     await kafka.ask(1, heartbeat, 'membership');
-    await kafka.ask(1, wholeRequest('ListOffsets', { topics: [] })).catch(() => undefined);
+    await kafka.ask(1, commitOf('t1'));
     await kafka.partitionsOf(['t1.progress']);
     kafka[Symbol.dispose]();
     expect(await waiting).toBe('unanswered');
   });
 
-  it('send nothing for as long as a quota asks them to wait', async () => {
-    const arrivedAtMs: number[] = [];
-    const broker = await startBroker(({ answer }) => {
-      arrivedAtMs.push(performance.now());
-      answer(Buffer.concat([int32s(arrivedAtMs.length === 1 ? 300 : 0), Buffer.alloc(2)]));
+  it('serve tenants in turn: none waits for more than one request of each other', async () => {
+    const arrived: string[] = [];
+    const broker = await startBroker((each) => {
+      arrived.push(tenantIn(each));
+      each.answer(OK);
     });
     const kafka = connectionsTo(broker.address);
     await kafka.partitionsOf(['t0.progress']);
-    await Promise.all(['t0', 't1'].map((each) => kafka.ask(1, commitOf(each), 'sending')));
-    const [first = 0, second = 0] = arrivedAtMs;
-    expect(second - first).toBeGreaterThanOrEqual(290);
+    const tenants = ['t0', 't1', 't2'];
+    const sendThree = async (tenant: string) => {
+      for (let left = 3; left > 0; left -= 1) await kafka.ask(1, commitOf(tenant), 'batches');
+    };
+    await Promise.all(tenants.map(sendThree));
+    expect(arrived).toEqual([...tenants, ...tenants, ...tenants]);
+  });
+
+  it('carry no batch for as long as a quota asks, while the commits of other tenants pass', async () => {
+    const arrived = new Map<string, number>();
+    const broker = await startBroker((each) => {
+      const tenant = tenantIn(each);
+      arrived.set(tenant, performance.now());
+      each.answer(Buffer.concat([int32s(tenant === 'throttled' ? 300 : 0), Buffer.alloc(2)]));
+    });
+    const kafka = connectionsTo(broker.address);
+    await kafka.partitionsOf(['t0.progress']);
+    await kafka.ask(1, commitOf('throttled'), 'batches');
+    await Promise.all([kafka.ask(1, commitOf('batch'), 'batches'), kafka.ask(1, commitOf('commit'))]);
+    expect([...arrived.keys()]).toEqual(['throttled', 'commit', 'batch']);
+    const [first = 0, , last = 0] = arrived.values();
+    expect(last - first).toBeGreaterThanOrEqual(290);
   });
 
   it('to a broker that hangs are given up once, for all that wait, and closed', async () => {
@@ -192,7 +211,7 @@ describe('the connections of a process', () => {
     const kafka = connectionsTo(broker.address);
     await kafka.partitionsOf(['t0.progress']);
     broker.fallSilent();
-    const commits = ['t0', 't1'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'sending')));
+    const commits = ['t0', 't1'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'batches')));
     expect(await Promise.all(commits)).toEqual(['unsent', 'unsent']);
     await vi.waitFor(() => expect(broker.connections[1]?.destroyed).toBe(true));
   }, 30_000);

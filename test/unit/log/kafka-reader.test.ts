@@ -5,10 +5,11 @@ import { codeOf, questionsOf } from './support/simulated-topics.ts';
 
 // The fake timers of vitest leave these as they are.
 vi.mock('node:timers/promises', () => ({
-  setTimeout: (ms: number, _: unknown, { signal }: { signal: AbortSignal }) =>
+  // Other files' tests, which are loaded with the same modules, wait without a signal.
+  setTimeout: (ms: number, _?: unknown, options?: { signal: AbortSignal }) =>
     new Promise<void>((resolve, reject) => {
       setTimeout(resolve, ms);
-      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      options?.signal.addEventListener('abort', () => reject(options.signal.reason as Error));
     }),
 }));
 beforeEach(() => void vi.useFakeTimers());

@@ -49,3 +49,16 @@ it('how long the brokers ask a client to wait because of a quota is told with th
   await brokers.produce(1, { producer: PRODUCER, batches: [], timeoutMs: 1 });
   expect(onThrottled).toHaveBeenCalledWith(1_500);
 });
+
+it('batches go over the connection for batches, and what begins and ends transactions over another', async () => {
+  const purposes: unknown[] = [];
+  const ask = async (...[, , purpose]: Parameters<KafkaConnections['ask']>) => {
+    purposes.push(purpose);
+    return { topics: [], errors: [] };
+  };
+  const brokers = new KafkaTransactionBrokers({ ask } as unknown as KafkaConnections, () => undefined);
+  await brokers.addPartitions(1, PRODUCER, new Map());
+  await brokers.produce(1, { producer: PRODUCER, batches: [], timeoutMs: 1 });
+  await brokers.endTransaction(1, PRODUCER, true);
+  expect(purposes).toEqual([undefined, 'batches', undefined]);
+});
