@@ -64,11 +64,12 @@ async function askAll(kafka: Asked, used: UsedResources): Promise<readonly Answe
   const described = await ask('Metadata', { topics, allowAutoTopicCreation: false });
   const absent = described.filter(([, errorCode]) => errorCode !== OK).map(([topic]) => topic);
   // Without KRaft only the controller answers this; there, the creation itself names the right.
-  const created = await ask('CreateTopics', {
+  const creation = {
     topics: absent.map((topic) => ({ topic, numPartitions: 1, replicationFactor: 1 })),
     validateOnly: true,
     timeout: WITHIN_MS,
-  });
+  };
+  const created = absent.length === 0 ? [] : await ask('CreateTopics', creation);
   const configs = await ask('DescribeConfigs', {
     resources: topics.map((name) => ({ type: TOPIC, name, configNames: ['cleanup.policy'] })),
   });

@@ -68,21 +68,29 @@ export interface TopicFinding {
   readonly curable: boolean;
 }
 
-/** Returns settings of topics by name, all that a broker knows or only those of the topic itself. Throws `KAFKA_…`. */
+/** The events' topic has them all. */
+const CONTRACT_SETTINGS = topicSettings('absence-changes').map(({ name }) => name);
+
+/** Returns settings of topics by name: those of the contract, or all that are set on the topic itself. Throws `KAFKA_…`. */
 export async function describeSettings(
   kafka: Pick<KafkaConnections, 'askAny'>,
   topics: readonly string[],
-  options: { onlyOwn: boolean } = { onlyOwn: false },
+  { onlyOwn = false } = {},
 ): Promise<ReadonlyMap<string, Map<string, string>>> {
   if (topics.length === 0) return new Map();
   try {
     const { resources } = await kafka.askAny<DescribeConfigResponse>(
       request('DescribeConfigs', {
-        resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+        resources: topics.map((name) => ({
+          type: ConfigResourceTypes.TOPIC,
+          name,
+          // A broker has some forty for each topic; an empty list stands for all.
+          configNames: onlyOwn ? [] : CONTRACT_SETTINGS,
+        })),
       }),
     );
     const isWanted = ({ configSource }: ConfigEntries): boolean =>
-      !options.onlyOwn || configSource === ConfigSource.TOPIC_CONFIG;
+      !onlyOwn || configSource === ConfigSource.TOPIC_CONFIG;
     return new Map(
       resources.map(({ resourceName, configEntries }) => {
         const entries = configEntries.filter(isWanted);
