@@ -52,25 +52,19 @@ const PARTITION_BYTES = 4_194_304;
 export async function readStretches(options: ReadOptions): Promise<void> {
   const { signal, stretches } = options;
   const reader = new StretchReader(options);
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    while (!reader.isDone) {
+  while (!reader.isDone) {
+    try {
+      await reader.attempt();
+    } catch (error) {
       signal.throwIfAborted();
-      await Promise.race([aborted.promise, reader.attempt()]).catch(async (error: unknown) => {
-        signal.throwIfAborted();
-        const topics = [...new Set(stretches.map(({ topic }) => topic))];
-        const failure = kafkaError(error, 'reading topics', [
-          { operation: 'Read', on: 'topic', names: topics },
-        ]);
-        // The next attempt continues where this one stopped, perhaps at another leader.
-        if (reader.unansweredMs > FAILS_FOR_MS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
-        await delay(BETWEEN_ATTEMPTS_MS, undefined, { signal }).catch(() => undefined);
-      });
+      const topics = [...new Set(stretches.map(({ topic }) => topic))];
+      const failure = kafkaError(error, 'reading topics', [
+        { operation: 'Read', on: 'topic', names: topics },
+      ]);
+      // The next attempt continues where this one stopped, perhaps at another leader.
+      if (reader.unansweredMs > FAILS_FOR_MS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
+      await delay(BETWEEN_ATTEMPTS_MS, undefined, { signal }).catch(() => undefined);
     }
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -108,18 +102,20 @@ class StretchReader {
     return performance.now() - this.#answeredAtMs;
   }
 
-  /** Reads until all is read, or something fails. */
+  /** Reads until all is read, or something fails, or the signal aborts; never leaves a handler running. */
   async attempt(): Promise<void> {
     const { kafka, signal } = this.#options;
     const topics = new Set([...this.#open.values()].map(({ topic }) => topic));
-    const leaders = new Map(
-      (await kafka.partitionsOf([...topics])).map((each) => [nameOf(each), each.leader]),
-    );
-    while (!this.isDone && !signal.aborted) {
+    const led = await unlessAborted(signal, kafka.partitionsOf([...topics]));
+    const leaders = new Map(led.map((each) => [nameOf(each), each.leader]));
+    while (!this.isDone) {
       const byLeader = Map.groupBy(this.#open.values(), (each) => leaders.get(nameOf(each)) ?? NOBODY);
-      const fetched = await Promise.all([...byLeader].map(([node, led]) => this.#fetch(node, led)));
+      const fetches = [...byLeader].map(([node, some]) => this.#fetch(node, some));
       let hasRead = false;
-      for (const each of fetched.flat()) hasRead = (await this.#take(each)) || hasRead;
+      for (const each of (await unlessAborted(signal, Promise.all(fetches))).flat()) {
+        signal.throwIfAborted();
+        hasRead = (await this.#take(each)) || hasRead;
+      }
       this.#answeredAtMs = performance.now();
       if (hasRead) this.#progressAtMs = this.#answeredAtMs;
       else await this.#waitForMore();
@@ -160,7 +156,8 @@ class StretchReader {
   async #startOver(name: string): Promise<boolean> {
     const stretch = this.#open.get(name);
     if (stretch === undefined) return false;
-    const earliest = await earliestOffset(this.#options.kafka, stretch);
+    const { kafka, signal } = this.#options;
+    const earliest = await unlessAborted(signal, earliestOffset(kafka, stretch));
     if (earliest >= stretch.to) this.#open.delete(name);
     else this.#open.set(name, { ...stretch, from: earliest });
     return earliest > stretch.from;
@@ -190,6 +187,19 @@ class StretchReader {
 
 function nameOf({ topic, partition }: TopicPartition): string {
   return partitionName(topic, partition);
+}
+
+/** Waits for an answer, but not when the signal aborts. */
+async function unlessAborted<T>(signal: AbortSignal, answer: Promise<T>): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason as Error);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([aborted.promise, answer]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 function stalled([first]: readonly Stretch[]): RollcallError {

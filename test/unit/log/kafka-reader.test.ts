@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readStretches } from '../../../src/log/kafka-reader.ts';
+import { readStretches, type ReadOptions } from '../../../src/log/kafka-reader.ts';
 import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
 import { codeOf, questionsOf } from './support/simulated-topics.ts';
 
@@ -188,6 +188,25 @@ describe('a reading', () => {
     const seen = read(topics);
     await vi.advanceTimersByTimeAsync(1);
     expect(seen.error).toMatchObject({ message: expect.stringContaining('Read on the topic progress') });
+  });
+
+  it('that is stopped ends when the handler in progress has, and hands on nothing more', async () => {
+    const stop = new AbortController();
+    const handled = Promise.withResolvers<void>();
+    const topics = laggingTopics({});
+    const onMessages = vi.fn<ReadOptions['onMessages']>(() => handled.promise);
+    const stretches = stretchesOf(['dead', 'busy'], 1);
+    const reading = readStretches({ kafka: topics.kafka, stretches, onMessages, signal: stop.signal });
+    const ended = vi.fn<(error: unknown) => void>();
+    void reading.catch(ended);
+    for (const name of ['dead', 'busy']) await topics.stableEndMovesTo(1, name);
+    stop.abort('stopping');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).not.toHaveBeenCalled();
+    handled.resolve();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).toHaveBeenCalledWith('stopping');
+    expect(onMessages).toHaveBeenCalledOnce();
   });
 
   it('ends with the signal, also while it is not answered and in the pause between two attempts', async () => {
