@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { loadConfig } from '../src/config.ts';
+import { deleteTopic } from '../src/log/topic-settings.ts';
 import { collectionNamed, type CollectionName } from '../src/model/collections.ts';
 import type { SyncMode } from '../src/model/progress.ts';
 import { assemble, type Assembly } from '../src/session/assemble.ts';
@@ -167,11 +168,8 @@ async function memory(): Promise<number> {
 async function cleanUp(): Promise<void> {
   const all = assembled();
   const { config, kafka } = all;
-  const admin = kafka.admin();
-  await admin.connect();
   const topics = [...sessions.keys()].flatMap((id) => all.tenant(id).topics.map(({ name }) => name));
-  await admin.deleteTopics({ topics });
-  await admin.disconnect();
+  for (const topic of topics) await deleteTopic(kafka, topic);
   await dropAll(config);
 }
 

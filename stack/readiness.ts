@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { Redis } from 'ioredis';
 import { Kafka, logLevel } from 'kafkajs';
-import { letIdleConnectionsSleep } from '../src/log/kafkajs-patches.ts';
+import { patchKafkaJs } from '../src/log/kafkajs-patches.ts';
 
 const attemptMs = 5000;
 
-letIdleConnectionsSleep();
+patchKafkaJs();
 
 /** Whether the address accepts a TCP connection: a cheap check before the real one. */
 async function accepts(address: string): Promise<boolean> {

@@ -67,7 +67,7 @@ export interface AuditOptions {
 export async function auditTenant(assembly: Assembly, options: AuditOptions): Promise<readonly TopicAudit[]> {
   const { tenantId, collections, onRead, signal } = options;
   const parts = assembly.tenant(tenantId);
-  await using log = parts.openReadOnlyLog();
+  const log = parts.openReadOnlyLog();
   const check = new RecordCheck({ ...parts, decode: (framed) => assembly.registry.decode(framed) });
   const rejects = new Map(collections.map((name) => [name, new Contents(check)]));
   const rejectsReader = new TopicReader({ log }, ['rejects'], async (record) => {

@@ -5,8 +5,8 @@ import { ENCRYPT, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
 import { describeError } from '../errors.ts';
 import { giveBackMemory } from './give-back-memory.ts';
 import { EXIT } from './exit-code.ts';
-import { KafkaPing } from '../log/kafka-client.ts';
 import { assemble, type Assembly } from '../session/assemble.ts';
+import { pingKafka } from '../log/kafka-client.ts';
 import { runWorker, type WorkerOptions } from '../worker/worker.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { Board } from '../telemetry/board.ts';
@@ -73,8 +73,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   const assembly = assemble(config, { logger, emit });
   using _memory = giveBackMemory();
   const ended = new AbortController();
-  const kafkaPing = new KafkaPing(assembly.kafka);
-  const watched = servicesOf(assembly, kafkaPing).map((service) =>
+  const watched = servicesOf(assembly).map((service) =>
     watchService(service, { board, logger, signal: ended.signal }),
   );
   try {
@@ -94,7 +93,6 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
     board.stop(null);
     ended.abort();
     await Promise.all(watched);
-    await kafkaPing[Symbol.asyncDispose]();
     await assembly[Symbol.asyncDispose]();
     await server.close();
     clearTimeout(stopping);
@@ -126,7 +124,7 @@ function groupLog(board: Board, logger: Logger): Pick<WorkerOptions, 'onAssigned
   };
 }
 
-function servicesOf({ config, registry, store }: Assembly, kafkaPing: KafkaPing): readonly WatchedService[] {
+function servicesOf({ config, kafka, registry, store }: Assembly): readonly WatchedService[] {
   const redis: WatchedService = {
     part: 'redis',
     name: 'Redis',
@@ -137,7 +135,7 @@ function servicesOf({ config, registry, store }: Assembly, kafkaPing: KafkaPing)
     {
       part: 'kafka',
       name: 'Kafka',
-      ping: () => kafkaPing.ping(),
+      ping: () => pingKafka(kafka),
       refusal: 'KAFKA_REFUSED',
     },
     {

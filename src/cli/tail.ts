@@ -1,18 +1,18 @@
 import { Command, InvalidArgumentError } from 'commander';
-import type { Admin, KafkaMessage } from 'kafkajs';
+import type { KafkaMessage } from 'kafkajs';
 import { jsonOrNull } from '../core/json-or-null.ts';
 import { countOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { readStretches, type Stretch } from '../log/kafka-reader.ts';
 import { UndecodableRecord } from '../log/registry-errors.ts';
 import type { Registry } from '../log/registry.ts';
-import { fetchOffsets, listTopics } from '../log/topic-offsets.ts';
+import { fetchOffsets, type TopicQuestions } from '../log/topic-offsets.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import { topicName } from '../model/topic-names.ts';
 import { chooseFrom, chooseTenants, type Scope } from './choose.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, withAdmin } from './with-assembly.ts';
+import { quietAssembly, requireKafka } from './with-assembly.ts';
 
 interface TailFlags extends Scope {
   readonly toEnd: boolean;
@@ -69,12 +69,12 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   await using assembly = quietAssembly(config);
   const search = about === undefined ? null : new IdSearch(about);
   try {
-    const stretches = await withAdmin({ assembly, signal }, (admin) => stretchesOf(admin, names, toEnd));
+    await requireKafka(assembly, signal);
+    const stretches = await stretchesOf(assembly.kafka, names, toEnd);
     const topics = [...new Set(stretches.map(({ topic }) => topic))];
     if (!toEnd) output.note(`listening to ${topics.join(', ')} …`);
     await readStretches({
       kafka: assembly.kafka,
-      groupIdPrefix: topicPrefix,
       stretches,
       awaitsDecision: true,
       signal,
@@ -99,23 +99,27 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   output.note(countOf(shown, 'record'));
 }
 
-/** What to read of each partition. Its end is read before the consumer joins, so no record that is committed meanwhile is missed. */
-async function stretchesOf(admin: Admin, names: readonly string[], toEnd: boolean): Promise<Stretch[]> {
-  const existing = new Set(await listTopics(admin));
-  const present = names.filter((topic) => existing.has(topic));
-  if (present.length === 0) {
+/** What to read of each partition. */
+async function stretchesOf(
+  kafka: TopicQuestions,
+  names: readonly string[],
+  toEnd: boolean,
+): Promise<Stretch[]> {
+  const ranges = await fetchOffsets(kafka, names, 'skipped');
+  if (ranges.size === 0) {
     throw new RollcallError('KAFKA_TOPIC_MISSING', `None of these topics exists: ${names.join(', ')}`, {
       remedy:
         'Topics are created when the collection is first mirrored ("rollcall run"), or by "rollcall topics apply"; also check kafka.topicPrefix.',
     });
   }
-  const stretches: Stretch[] = [];
-  for (const topic of present) {
-    for (const { partition, low, high } of await fetchOffsets(admin, topic)) {
-      stretches.push({ topic, partition, from: toEnd ? low : high, to: toEnd ? high : Infinity });
-    }
-  }
-  return stretches;
+  return [...ranges].flatMap(([topic, partitions]) =>
+    partitions.map(({ partition, low, high }) => ({
+      topic,
+      partition,
+      from: toEnd ? low : high,
+      to: toEnd ? high : Infinity,
+    })),
+  );
 }
 
 /** What a record says; null if it is not wanted. */

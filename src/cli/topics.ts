@@ -1,18 +1,17 @@
 import { Command } from 'commander';
-import type { Admin } from 'kafkajs';
 import { named } from '../core/health/decisions.ts';
 import { countOf } from '../core/words.ts';
 import type { Config } from '../config.ts';
 import { describeError, RollcallError } from '../errors.ts';
-import { kafkaError } from '../log/kafka-errors.ts';
+import type { KafkaConnections } from '../log/kafka-connections.ts';
 import {
   createMissingTopics,
   cureTopics,
+  deleteTopic,
   inspectTopics,
   topicMismatch,
   type TopicFinding,
 } from '../log/topic-settings.ts';
-import { listTopics } from '../log/topic-offsets.ts';
 import { isCollectionName, sourceOf, topicsBegunWith } from '../model/collections.ts';
 import { partsOfTopic } from '../model/topic-names.ts';
 import { sleep } from '../runtime.ts';
@@ -23,7 +22,7 @@ import { chooseFrom, chooseTenant, chooseTenants, type Scope } from './choose.ts
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
-import { quietAssembly, withAdmin } from './with-assembly.ts';
+import { quietAssembly, requireKafka } from './with-assembly.ts';
 
 /** A topic with the configuration's prefix that it does not want. */
 interface LeftOverTopic {
@@ -98,18 +97,18 @@ async function compareTopics(
   const config = loadConfig({ withoutHub: true });
   const wanted = chooseTenants(config, tenant).flatMap((each) => topicsOf(config, each));
   await using assembly = quietAssembly(config);
-  return await withAdmin({ assembly, signal }, async (admin) => {
-    let findings = await inspectTopics(admin, wanted);
-    if (applies) {
-      await createMissingTopics(admin, findings);
-      await cureTopics(admin, findings);
-      // Not asked again: a broker returns the old settings for a moment after the controller has accepted the new ones.
-      findings = findings.map((each) =>
-        each.curable ? { ...each, exists: true, partitions: each.topic.partitions, differences: [] } : each,
-      );
-    }
-    return show(output, findings, leftOverTopics(await listTopics(admin), config, tenant));
-  });
+  await requireKafka(assembly, signal);
+  const { kafka } = assembly;
+  let findings = await inspectTopics(kafka, wanted);
+  if (applies) {
+    await createMissingTopics(kafka, findings);
+    await cureTopics(kafka, findings);
+    // Not asked again: a broker returns the old settings for a moment after the controller has accepted the new ones.
+    findings = findings.map((each) =>
+      each.curable ? { ...each, exists: true, partitions: each.topic.partitions, differences: [] } : each,
+    );
+  }
+  return show(output, findings, leftOverTopics(await kafka.listTopics(), config, tenant));
 }
 
 /** Prints a table of the topics, and what to do. Returns the exit code. */
@@ -175,7 +174,8 @@ async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFla
         output.note(`! the subject ${name}-value stays in the registry: ${describeError(error)}`);
       });
     output.note(`deleting ${countOf(some.length, 'topic')} …`);
-    await withAdmin({ assembly, signal }, (admin) => deleteTopics(admin, some, signal));
+    await requireKafka(assembly, signal);
+    await deleteTopics(assembly.kafka, some, signal);
   }
   return report(output, 'deleted', topics, true);
 }
@@ -199,13 +199,12 @@ async function recreate({ output, signal, loadConfig, args, flags }: Verb<Topics
   if (flags.yes !== true) return report(output, 'deleted with all records, and created again', topics, false);
   await using assembly = quietAssembly(config);
   await forget(assembly, topics, signal);
-  await withAdmin({ assembly, signal }, async (admin) => {
-    // If it is interrupted in between, the next start creates what is missing.
-    await deleteTopics(admin, topics, signal);
-    // Not inspected: a broker may still list what the controller, which creates topics, has deleted.
-    const missing = topics.map((topic) => ({ topic, exists: false }));
-    await createMissingTopics(admin, missing);
-  });
+  await requireKafka(assembly, signal);
+  // If it is interrupted in between, the next start creates what is missing.
+  await deleteTopics(assembly.kafka, topics, signal);
+  // Not inspected: a broker may still list what the controller, which creates topics, has deleted.
+  const missing = topics.map((topic) => ({ topic, exists: false }));
+  await createMissingTopics(assembly.kafka, missing);
   output.line(`${output.colors.cyan('→')} "rollcall run" publishes the records of these topics again.`);
   return report(output, 'recreated', topics, true);
 }
@@ -245,22 +244,19 @@ const LISTED_EVERY_MS = 200;
  * the controller has deleted it. Throws `KAFKA_…`.
  */
 export async function deleteTopics(
-  admin: Pick<Admin, 'deleteTopics' | 'listTopics'>,
+  kafka: Pick<KafkaConnections, 'askController' | 'listTopics'>,
   topics: readonly Named[],
   signal: AbortSignal,
   pause = sleep,
 ): Promise<void> {
   for (const { name } of topics) {
     signal.throwIfAborted();
-    await admin.deleteTopics({ topics: [name] }).catch((error: unknown) => {
-      const known = kafkaError(error, `deleting ${name}`, [
-        { operation: 'Delete', on: 'topic', names: [name] },
-      ]);
-      if (known.code !== 'KAFKA_TOPIC_MISSING') throw known;
+    await deleteTopic(kafka, name).catch((error: RollcallError) => {
+      if (error.code !== 'KAFKA_TOPIC_MISSING') throw error;
     });
   }
   const stillListed = async (): Promise<string | undefined> => {
-    const listed = new Set(await listTopics(admin));
+    const listed = new Set(await kafka.listTopics());
     return topics.find(({ name }) => listed.has(name))?.name;
   };
   let name = await stillListed();

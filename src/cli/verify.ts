@@ -124,7 +124,7 @@ async function verifyTenant(
   { tenantId, collections, output, signal }: VerifyOptions,
 ): Promise<readonly CollectionReport[]> {
   const { openReadOnlyLog } = assembly.tenant(tenantId);
-  await using log = openReadOnlyLog();
+  const log = openReadOnlyLog();
   const since = new Set<string>();
   const reader = new TopicReader({ log }, [...collections, 'rejects'], async ({ topic, key }) => {
     since.add(`${topic} ${key}`);

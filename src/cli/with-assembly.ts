@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import type { Admin } from 'kafkajs';
 import { pino } from 'pino';
 import type { Config, TenantConfig } from '../config.ts';
+import { pingKafka } from '../log/kafka-client.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import { assemble, type Assembly, type AssemblyOptions } from '../session/assemble.ts';
-import { kafkaError } from '../log/kafka-errors.ts';
 
 const SAY_AFTER_MS = 2_000;
 
@@ -14,42 +13,32 @@ export function quietAssembly(config: Config, emit: AssemblyOptions['emit'] = ()
 }
 
 /**
- * A connected admin client, closed when `work` is done. Throws `KAFKA_…`, and the signal's reason when it aborts during
- * the connection, which can take long when no broker answers: then stderr says what it waits for.
+ * Waits until Kafka answers, which can take long: then stderr says what it waits for. Throws `KAFKA_…`, and the signal's reason
+ * when it aborts.
  */
-export async function withAdmin<T>(
-  { assembly, signal }: { readonly assembly: Assembly; readonly signal: AbortSignal },
-  work: (admin: Admin) => Promise<T>,
-): Promise<T> {
-  const admin = assembly.kafka.admin();
-  const waiting = `Kafka (${assembly.config.kafka.brokers.join(', ')}) has not answered yet; still trying.\n`;
+export async function requireKafka(
+  { kafka, config }: Pick<Assembly, 'kafka' | 'config'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const waiting = `Kafka (${config.kafka.brokers.join(', ')}) has not answered yet; still trying.\n`;
   const saying = setTimeout(() => process.stderr.write(waiting), SAY_AFTER_MS);
   try {
     signal.throwIfAborted();
-    const connected = admin.connect().catch((error: unknown) => {
-      throw kafkaError(error, 'connecting');
-    });
-    await Promise.race([connected, once(signal, 'abort')]);
+    await Promise.race([pingKafka(kafka), once(signal, 'abort')]);
     signal.throwIfAborted();
-    clearTimeout(saying);
-    return await work(admin);
   } finally {
     clearTimeout(saying);
-    const closed = admin.disconnect().catch(() => undefined);
-    if (!signal.aborted) await closed;
   }
 }
 
 /** What the log says of each tenant; null for one without a topic `progress`. Throws `KAFKA_…`, `REGISTRY_…`. */
-export function readLogs(
+export async function readLogs(
   assembly: Assembly,
   tenants: readonly Pick<TenantConfig, 'id'>[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, KnownProgress | null>> {
+  await requireKafka(assembly, signal);
   const { kafka, registry, config } = assembly;
-  const { topicPrefix } = config.kafka;
   const tenantIds = tenants.map(({ id }) => id);
-  return withAdmin({ assembly, signal }, (admin) =>
-    readKnownProgress({ kafka, admin, registry, topicPrefix, tenantIds, signal }),
-  );
+  return readKnownProgress({ kafka, registry, topicPrefix: config.kafka.topicPrefix, tenantIds, signal });
 }

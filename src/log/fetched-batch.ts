@@ -131,6 +131,36 @@ export class FetchedRecord {
   }
 }
 
+/** What a fetch answers of a partition, as kafkajs decodes it. */
+export interface FetchedPartition {
+  readonly partition: number;
+  readonly errorCode: number;
+  readonly highWatermark: string;
+  readonly abortedTransactions?: readonly { readonly producerId: string; readonly firstOffset: string }[];
+  readonly messages: readonly FetchedRecord[];
+}
+
+/** Version 0, type "abort" (KIP-98). */
+const ABORT_MARKER = Buffer.alloc(4);
+
+/** The records that are neither markers nor of aborted transactions. */
+export function committedRecords({
+  messages,
+  abortedTransactions = [],
+}: FetchedPartition): readonly FetchedRecord[] {
+  const toAbort = abortedTransactions
+    .map(({ producerId, firstOffset }) => ({ producerId, first: Number(firstOffset) }))
+    .toSorted((a, b) => a.first - b.first);
+  const aborting = new Set<string>();
+  return messages.filter(({ offset, key, isControlRecord, batchContext }) => {
+    while (toAbort[0] !== undefined && toAbort[0].first <= Number(offset))
+      aborting.add(toAbort.shift()!.producerId);
+    const { producerId, inTransaction } = batchContext;
+    if (isControlRecord && key?.equals(ABORT_MARKER) === true) aborting.delete(producerId);
+    return !isControlRecord && !(inTransaction && aborting.has(producerId));
+  });
+}
+
 /** Returns the value of a header of a message; every message that a consumer gets is a {@link FetchedRecord}. */
 export function headerOf(message: KafkaMessage, name: string): Buffer | undefined {
   return (message as FetchedRecord).header(name);

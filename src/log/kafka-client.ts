@@ -1,7 +1,9 @@
 import type { ConnectionOptions } from 'node:tls';
-import { Kafka, logLevel, type Admin, type LogEntry, type SASLOptions } from 'kafkajs';
+import { Kafka, logLevel, type LogEntry, type SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
+import { brokersOf, request } from './kafka-broker.ts';
 import { kafkaError } from './kafka-errors.ts';
+import { KafkaConnections } from './kafka-connections.ts';
 import { patchKafkaJs } from './kafkajs-patches.ts';
 
 export interface KafkaConnection {
@@ -15,28 +17,23 @@ export interface KafkaConnection {
   readonly sessionMs: number;
 }
 
-/**
- * Creates a kafkajs client whose retries end in bounded time.
- *
- * The short first retry is for CONCURRENT_TRANSACTIONS, the answer to every commit while the brokers still write the
- * markers of the previous one: with the default of 300 ms, throughput falls to a quarter. Twelve retries wait about
- * nine seconds in total; factor and multiplier are kafkajs' own, which it replaces by smaller ones under NODE_ENV=test.
- */
-export function createKafkaClient(connection: KafkaConnection, logger: Logger): Kafka {
+/** The connections of this process, by a kafkajs client that itself repeats nothing. Nothing is connected yet. */
+export function createKafkaConnections(connection: KafkaConnection, logger: Logger): KafkaConnections {
   patchKafkaJs();
-  return new Kafka({
+  const kafka = new Kafka({
     clientId: connection.clientId,
     brokers: [...connection.brokers],
     ssl: sslOf(connection.tls),
     ...(connection.sasl === undefined ? {} : { sasl: connection.sasl }),
     connectionTimeout: 5_000,
     authenticationTimeout: 10_000,
-    requestTimeout: Math.max(15_000, connection.sessionMs + 5_000),
-    enforceRequestTimeout: true,
-    retry: { initialRetryTime: 5, maxRetryTime: 2_000, factor: 0.2, multiplier: 2, retries: 12 },
+    // Each connection ends its requests by itself.
+    enforceRequestTimeout: false,
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => logQuietly(entry, logger),
   });
+  const answerWithinMs = Math.max(15_000, connection.sessionMs + 5_000);
+  return new KafkaConnections(brokersOf(kafka), connection.brokers, answerWithinMs);
 }
 
 /** kafkajs copies the properties of this object for each connection, which calls the getters. */
@@ -53,33 +50,9 @@ function logQuietly(entry: LogEntry, logger: Logger): void {
   logger.debug({ namespace: entry.namespace, broker, topic, partition, groupId, retryCount }, message);
 }
 
-/** With a broker that accepts connections and says nothing, a question ends after some 40 s. */
-const PING_RETRY = { initialRetryTime: 300, retries: 1 };
-
-/** Asks the brokers, over a connection of its own, whether they answer. */
-export class KafkaPing implements AsyncDisposable {
-  readonly #kafka: Pick<Kafka, 'admin'>;
-  #admin: Admin | null = null;
-
-  constructor(kafka: Pick<Kafka, 'admin'>) {
-    this.#kafka = kafka;
-  }
-
-  /** Throws KAFKA_UNREACHABLE when no broker answers, KAFKA_REFUSED when it refuses the question. */
-  async ping(): Promise<void> {
-    try {
-      if (this.#admin === null) {
-        const admin = this.#kafka.admin({ retry: PING_RETRY });
-        await admin.connect();
-        this.#admin = admin;
-      }
-      await this.#admin.describeCluster();
-    } catch (error) {
-      throw kafkaError(error, 'asking whether it answers');
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#admin?.disconnect();
-  }
+/** Throws KAFKA_UNREACHABLE when no broker answers, KAFKA_REFUSED when it refuses the login. */
+export async function pingKafka(kafka: KafkaConnections): Promise<void> {
+  await kafka.askAny(request('ApiVersions', {})).catch((error: unknown) => {
+    throw kafkaError(error, 'connecting');
+  });
 }

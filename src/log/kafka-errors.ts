@@ -1,29 +1,6 @@
 import { named } from '../core/health/decisions.ts';
 import { isUntrusted, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
-
-const MAX_CAUSES = 5;
-
-interface KafkaFailure {
-  readonly name: string;
-  readonly message: string;
-  readonly type?: string | undefined;
-  /** The topic that the failure is about. */
-  readonly topic?: string | undefined;
-  readonly code?: unknown;
-  readonly cause?: unknown;
-  readonly errors?: readonly unknown[] | undefined;
-}
-
-/** Returns the innermost failure: kafkajs wraps the last retry's failure, and aggregates the failures of several topics. */
-export function innermost(error: unknown): KafkaFailure {
-  let current = error as KafkaFailure;
-  for (let depth = 0; depth < MAX_CAUSES; depth += 1) {
-    const cause = (current?.cause ?? current?.errors?.[0]) as KafkaFailure | undefined;
-    if (cause === undefined || cause === null || typeof cause !== 'object') break;
-    current = cause;
-  }
-  return current ?? { name: 'Error', message: String(error) };
-}
+import { innermost, MAX_CAUSES, type KafkaFailure } from './kafka-failure.ts';
 
 /** Returns a RollcallError that was thrown within kafkajs or a transaction; null when there is none. */
 function ownErrorIn(error: unknown): RollcallError | null {
@@ -47,19 +24,6 @@ function reasonOf(failure: KafkaFailure): string {
 /** Whether its text is that of kafkajs, or of a `RequestFailure`. */
 function isOfLibrary({ name }: KafkaFailure): boolean {
   return name.startsWith('KafkaJS') || name === 'RequestFailure';
-}
-
-const CONNECTION_FAILURES = new Set([
-  'KafkaJSConnectionError',
-  'KafkaJSConnectionClosedError',
-  'KafkaJSRequestTimeoutError',
-  'KafkaJSBrokerNotFound',
-  'KafkaJSLockTimeout',
-]);
-
-/** Whether the connection to one broker failed, so that another attempt may succeed, perhaps at another broker. */
-export function isOfConnection({ name }: Pick<KafkaFailure, 'name'>): boolean {
-  return CONNECTION_FAILURES.has(name);
 }
 
 function isLogin(failure: KafkaFailure): boolean {
@@ -208,7 +172,8 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   },
   UNKNOWN_TOPIC_OR_PARTITION: {
     code: 'KAFKA_TOPIC_MISSING',
-    message: (doing) => `A topic is missing in Kafka while ${doing}`,
+    message: (doing, { topic }) =>
+      `${topic === undefined ? 'A topic is missing in Kafka' : `Kafka has no topic ${topic}`} while ${doing}`,
     remedy:
       'Rollcall creates the topic at the next start. If its data was deleted, Rollcall publishes everything again.',
   },

@@ -19,6 +19,7 @@ import type {
   TopicRange,
   Transaction,
 } from './log.ts';
+import { KafkaTransactionBrokers } from './kafka-transaction-brokers.ts';
 import { createKeyPartitioner, OutgoingBatches } from './outgoing-batches.ts';
 import { decisionHeaders, decisionKey, progressHeaders, progressValue } from './progress-codec.ts';
 import { RecordBatch } from './record-batch.ts';
@@ -48,11 +49,12 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   /** An offset in `progress` at or after which nobody else has written, as far as this process saw. */
   #progressEnd = -1;
 
-  /** `onWait`: see {@link TenantProducer}. */
-  constructor(options: OwnerOptions & { readonly onWait: (ms: number) => void }) {
+  /** `onThrottled`: see {@link KafkaTransactionBrokers}. */
+  constructor(options: OwnerOptions & { readonly onThrottled: (ms: number) => void }) {
     super(options);
     this.#options = options;
-    this.#producer = new TenantProducer(options.kafka, this.id, options.onWait);
+    const brokers = new KafkaTransactionBrokers(options.kafka, options.onThrottled);
+    this.#producer = new TenantProducer(brokers, this.id);
     this.#takeOver = new TakeOver(options, this, this.#producer);
     this.#partitions = new Map(options.wanted.map(({ name, partitions }) => [name, partitions]));
   }
@@ -169,11 +171,6 @@ export class KafkaLog extends TenantTopics implements TenantLog {
       async (producer) => appendEndMarkers(producer, await partitions()),
       (error, needs) => kafkaError(error, 'appending end markers', needs),
     );
-  }
-
-  async close(): Promise<void> {
-    await this.#producer.discard();
-    await this.disconnect();
   }
 }
 

@@ -1,9 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
+import type { KafkaMessage } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
+import { partitionName } from '../model/topic-names.ts';
+import { committedRecords, type FetchedPartition } from './fetched-batch.ts';
+import { typeOf, wholeRequest } from './kafka-broker.ts';
 import { kafkaError } from './kafka-errors.ts';
-import type { TopicPartition } from './transaction-brokers.ts';
+import { byTopic, earliestOffset, type TopicQuestions } from './topic-offsets.ts';
+import { RequestFailure, type TopicPartition } from './transaction-brokers.ts';
 
 /** A part of a partition: offsets from `from` up to, but not including, `to`. Infinity: until the signal aborts. */
 export interface Stretch extends TopicPartition {
@@ -15,9 +18,9 @@ export interface Stretch extends TopicPartition {
 type ReadMessages = TopicPartition & { readonly messages: readonly KafkaMessage[] };
 
 export interface ReadOptions {
-  readonly kafka: Kafka;
-  readonly groupIdPrefix: string;
+  readonly kafka: TopicQuestions;
   readonly stretches: readonly Stretch[];
+  /** Called one at a time. */
   readonly onMessages: (read: ReadMessages) => Promise<void>;
   /**
    * Also waits for records of open transactions after the stretches. A broker answers a commit before it writes the
@@ -30,41 +33,49 @@ export interface ReadOptions {
 const STALLED_AFTER_MS = 60_000;
 /** A transaction that stays open longer belongs to a process that died before its commit. */
 const DECIDED_WITHIN_MS = 10_000;
-/** Attempts in a row that read nothing. */
-const FRUITLESS_ATTEMPTS = 5;
+/** A broker that dies is noticed after 9 s (`broker.session.timeout.ms`), and its partitions then have other leaders. */
+const FAILS_FOR_MS = 25_000;
 const BETWEEN_ATTEMPTS_MS = 500;
+/** Others wait for the connection meanwhile, so a broker is not asked to wait for new records. */
+const BETWEEN_FETCHES_MS = 100;
+/** No broker has this node id. */
+const NOBODY = -1;
+const ANSWER_BYTES = 10_485_760;
+const PARTITION_BYTES = 4_194_304;
 
 /**
  * Reads stretches of partitions with `read_committed`, each in order, to their ends.
  *
- * It detects an end by the consumer's position (END_BATCH_PROCESS), since no handler sees a last record that was
- * compacted away or belongs to an aborted transaction. So the offset before `to` must be a live record or a control
- * batch: see `appendEndMarkers`.
- * kafkajs cannot assign partitions, so each attempt joins a temporary group and commits nothing.
+ * It detects an end by the position after what was fetched, since no handler sees a last record that was compacted away or
+ * belongs to an aborted transaction. So the offset before `to` must be a live record or a control batch: see `appendEndMarkers`.
  */
 export async function readStretches(options: ReadOptions): Promise<void> {
+  const { signal, stretches } = options;
   const reader = new StretchReader(options);
   while (!reader.isDone) {
-    options.signal.throwIfAborted();
     try {
       await reader.attempt();
     } catch (error) {
-      options.signal.throwIfAborted();
+      signal.throwIfAborted();
+      const topics = [...new Set(stretches.map(({ topic }) => topic))];
       const failure = kafkaError(error, 'reading topics', [
-        { operation: 'Read', on: 'topic', names: topicsOf(options.stretches) },
-        { operation: 'Read', on: 'group', names: [`${options.groupIdPrefix}.catch-up.*`] },
+        { operation: 'Read', on: 'topic', names: topics },
       ]);
-      // A coordinator that is still loading, or a leader that moved: the next attempt continues where this one stopped.
-      reader.fruitless += 1;
-      if (reader.fruitless === FRUITLESS_ATTEMPTS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
-      await delay(BETWEEN_ATTEMPTS_MS * reader.fruitless, undefined, options).catch(() => undefined);
+      // The next attempt continues where this one stopped, perhaps at another leader.
+      if (reader.unansweredMs > FAILS_FOR_MS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
+      await delay(BETWEEN_ATTEMPTS_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 }
 
-function topicsOf(stretches: readonly Stretch[]): string[] {
-  return [...new Set(stretches.map(({ topic }) => topic))];
+interface FetchAnswer {
+  readonly responses: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly FetchedPartition[];
+  }[];
 }
+
+type FetchedOf = FetchedPartition & TopicPartition;
 
 class StretchReader {
   readonly #options: ReadOptions;
@@ -72,14 +83,13 @@ class StretchReader {
   readonly #open = new Map<string, Stretch>();
   /** Original ends of the stretches that were extended by undecided records. */
   readonly #stableEnds = new Map<string, number>();
-  readonly #positions = new Map<string, number>();
-  /** Failed attempts since something was read. */
-  fruitless = 0;
+  #progressAtMs = performance.now();
+  #answeredAtMs = performance.now();
 
   constructor(options: ReadOptions) {
     this.#options = options;
     for (const stretch of options.stretches) {
-      if (stretch.from < stretch.to) this.#open.set(`${stretch.topic}/${stretch.partition}`, stretch);
+      if (stretch.from < stretch.to) this.#open.set(nameOf(stretch), stretch);
     }
   }
 
@@ -87,123 +97,116 @@ class StretchReader {
     return this.#open.size === 0;
   }
 
+  /** Since when not all leaders have answered. */
+  get unansweredMs(): number {
+    return performance.now() - this.#answeredAtMs;
+  }
+
+  /** Reads until all is read, or something fails, or the signal aborts; never leaves a handler running. */
   async attempt(): Promise<void> {
-    const { kafka, groupIdPrefix, signal } = this.#options;
-    const groupId = `${groupIdPrefix}.catch-up.${randomUUID()}`;
-    const consumer = kafka.consumer({
-      allowAutoTopicCreation: false,
-      groupId,
-      maxBytesPerPartition: 4_194_304,
-      maxWaitTimeInMs: 100,
-      sessionTimeout: 60_000,
-      rebalanceTimeout: 120_000,
-      retry: {
-        initialRetryTime: 50,
-        maxRetryTime: 1_000,
-        retries: 8,
-        restartOnFailure: () => Promise.resolve(false),
-      },
-    });
-    const ended = Promise.withResolvers<void>();
-    // It may reject before the await below, which still sees the rejection.
-    ended.promise.catch(() => undefined);
-    const onAbort = (): void => ended.reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    const watchdog = this.#watch(consumer, ended);
-    try {
-      await this.#start(consumer);
-      await ended.promise;
-    } finally {
-      clearInterval(watchdog);
-      signal.removeEventListener('abort', onAbort);
-      await consumer.disconnect().catch(() => undefined);
+    const { kafka, signal } = this.#options;
+    const topics = new Set([...this.#open.values()].map(({ topic }) => topic));
+    const led = await unlessAborted(signal, kafka.partitionsOf([...topics]));
+    const leaders = new Map(led.map((each) => [nameOf(each), each.leader]));
+    while (!this.isDone) {
+      const byLeader = Map.groupBy(this.#open.values(), (each) => leaders.get(nameOf(each)) ?? NOBODY);
+      const fetches = [...byLeader].map(([node, some]) => this.#fetch(node, some));
+      let hasRead = false;
+      for (const each of (await unlessAborted(signal, Promise.all(fetches))).flat()) {
+        signal.throwIfAborted();
+        hasRead = (await this.#take(each)) || hasRead;
+      }
+      this.#answeredAtMs = performance.now();
+      if (hasRead) this.#progressAtMs = this.#answeredAtMs;
+      else await this.#waitForMore();
     }
   }
 
-  async #start(consumer: Consumer): Promise<void> {
-    const stretches = [...this.#open.values()];
-    await consumer.connect();
-    await consumer.subscribe({
-      topics: topicsOf(stretches),
-      fromBeginning: true,
-    });
-    await consumer.run({ autoCommit: false, eachBatch: (payload) => this.#handle(payload) });
-    for (const { topic, partition, from } of stretches) {
-      if (from > 0) consumer.seek({ topic, partition, offset: String(from) });
-    }
+  /** What is next of stretches that a node leads. */
+  async #fetch(node: number, led: readonly Stretch[]): Promise<readonly FetchedOf[]> {
+    const topics = byTopic(led, ({ from }) => ({ fetchOffset: from, maxBytes: PARTITION_BYTES }));
+    const fetch = wholeRequest('Fetch', { maxWaitTime: 0, minBytes: 1, maxBytes: ANSWER_BYTES, topics });
+    const { responses } = await this.#options.kafka.ask<FetchAnswer>(node, fetch);
+    return responses.flatMap(({ topicName: topic, partitions }) =>
+      partitions.map((each) => ({ ...each, topic })),
+    );
   }
 
-  #watch(consumer: Consumer, ended: PromiseWithResolvers<void>): NodeJS.Timeout {
-    let lastProgressAtMs = performance.now();
-    consumer.on(consumer.events.CRASH, ({ payload }) => ended.reject(payload.error));
-    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-      const name = `${payload.topic}/${payload.partition}`;
-      const stretch = this.#extended(name, payload);
-      // Records of other writers may still arrive for a partition that is read to its end.
-      if (stretch === undefined) return;
-      const position = Number(payload.lastOffset) + 1;
-      if (position > (this.#positions.get(name) ?? -1)) {
-        lastProgressAtMs = performance.now();
-        this.fruitless = 0;
-      }
-      this.#positions.set(name, position);
-      if (position >= stretch.to) this.#open.delete(name);
-      if (this.isDone) ended.resolve();
+  /** Hands on what was fetched of a partition. Returns whether that is anything. */
+  async #take(fetched: FetchedOf): Promise<boolean> {
+    const { topic, partition, errorCode, highWatermark } = fetched;
+    const name = nameOf(fetched);
+    const type = typeOf(errorCode);
+    if (type === 'OFFSET_OUT_OF_RANGE') return this.#startOver(name);
+    if (type !== null) throw new RequestFailure('refused', { type, topic });
+    const stretch = this.#extended(name, Number(highWatermark));
+    const position = Number(fetched.messages.at(-1)?.offset ?? -1) + 1;
+    if (stretch === undefined || position <= stretch.from) return false;
+    const messages = committedRecords(fetched).filter(({ offset }) => {
+      const at = Number(offset);
+      return at >= stretch.from && at < stretch.to;
     });
-    return setInterval(() => {
-      const silentMs = performance.now() - lastProgressAtMs;
-      if (silentMs > DECIDED_WITHIN_MS && this.#onlyUndecidedLeft) {
-        this.#open.clear();
-        ended.resolve();
-      }
-      if (silentMs > STALLED_AFTER_MS && !this.#isEndless) ended.reject(this.#stalled());
-    }, 1_000);
+    if (messages.length > 0) await this.#options.onMessages({ topic, partition, messages });
+    if (position >= stretch.to) this.#open.delete(name);
+    else this.#open.set(name, { ...stretch, from: position });
+    return true;
   }
 
-  /** Returns the stretch, extended at its first batch to the high watermark, which includes undecided records. */
-  #extended(name: string, { highWatermark }: { readonly highWatermark: string }): Stretch | undefined {
+  /** Records were deleted, or the topic has begun again: there may be less than was to be read. */
+  async #startOver(name: string): Promise<boolean> {
+    const stretch = this.#open.get(name);
+    if (stretch === undefined) return false;
+    const { kafka, signal } = this.#options;
+    const earliest = await unlessAborted(signal, earliestOffset(kafka, stretch));
+    if (earliest >= stretch.to) this.#open.delete(name);
+    else this.#open.set(name, { ...stretch, from: earliest });
+    return earliest > stretch.from;
+  }
+
+  /** Returns the stretch, extended at its first answer to the high watermark, which includes undecided records. */
+  #extended(name: string, highWatermark: number): Stretch | undefined {
     const stretch = this.#open.get(name);
     if (stretch === undefined || this.#options.awaitsDecision !== true || this.#stableEnds.has(name)) {
       return stretch;
     }
     this.#stableEnds.set(name, stretch.to);
-    const extended = { ...stretch, to: Math.max(stretch.to, Number(highWatermark)) };
+    const extended = { ...stretch, to: Math.max(stretch.to, highWatermark) };
     this.#open.set(name, extended);
     return extended;
   }
 
-  get #isEndless(): boolean {
-    return [...this.#open.values()].some(({ to }) => to === Infinity);
+  async #waitForMore(): Promise<void> {
+    const left = [...this.#open.values()];
+    const silentMs = this.#answeredAtMs - this.#progressAtMs;
+    const isUndecided = left.every((each) => each.from >= (this.#stableEnds.get(nameOf(each)) ?? Infinity));
+    if (isUndecided && silentMs > DECIDED_WITHIN_MS) this.#open.clear();
+    else if (silentMs > STALLED_AFTER_MS && left.every(({ to }) => to < Infinity)) throw stalled(left);
+    else await delay(BETWEEN_FETCHES_MS, undefined, { signal: this.#options.signal });
   }
+}
 
-  get #onlyUndecidedLeft(): boolean {
-    return [...this.#open.keys()].every(
-      (name) => (this.#positions.get(name) ?? -1) >= (this.#stableEnds.get(name) ?? Infinity),
-    );
-  }
+function nameOf({ topic, partition }: TopicPartition): string {
+  return partitionName(topic, partition);
+}
 
-  async #handle({ batch }: EachBatchPayload): Promise<void> {
-    const name = `${batch.topic}/${batch.partition}`;
-    // Records that were undecided when the end was determined may be decided now: they come with the first batch.
-    const stretch = this.#extended(name, batch);
-    if (stretch === undefined) return;
-    // Before the seek takes effect, records before the stretch may arrive.
-    const messages = batch.messages.filter(({ offset }) => {
-      const position = Number(offset);
-      return position >= stretch.from && position < stretch.to;
-    });
-    const last = messages.at(-1);
-    if (last === undefined) return;
-    await this.#options.onMessages({ topic: batch.topic, partition: batch.partition, messages });
-    this.#open.set(name, { ...stretch, from: Number(last.offset) + 1 });
+/** Waits for an answer, but not when the signal aborts. */
+async function unlessAborted<T>(signal: AbortSignal, answer: Promise<T>): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason as Error);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([aborted.promise, answer]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
+}
 
-  #stalled(): RollcallError {
-    const [name = ''] = this.#open.keys();
-    const message = `Reading ${name} made no progress for ${STALLED_AFTER_MS / 1000} s`;
-    return new RollcallError('KAFKA_UNREACHABLE', message, {
-      remedy:
-        "Check that all partitions have a leader and that no other program's transaction hangs on these topics.",
-    });
-  }
+function stalled([first]: readonly Stretch[]): RollcallError {
+  const name = first === undefined ? '' : nameOf(first);
+  const message = `Reading ${name} made no progress for ${STALLED_AFTER_MS / 1000} s`;
+  return new RollcallError('KAFKA_UNREACHABLE', message, {
+    remedy:
+      "Check that all partitions have a leader and that no other program's transaction hangs on these topics.",
+  });
 }

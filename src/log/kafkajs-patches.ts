@@ -1,22 +1,17 @@
 import { createRequire } from 'node:module';
-import type { Socket } from 'node:net';
 import { decodeBatch, type FetchedBatch } from './fetched-batch.ts';
-import { innermost } from './kafka-errors.ts';
 
 const require = createRequire(import.meta.url);
-const patched = new WeakSet<object>();
+let isPatched = false;
 
 /**
  * Changes what kafkajs 2.2.4 does with connections, requests and batches, in this whole process. Call this before the
  * first connection.
  */
 export function patchKafkaJs(): void {
-  letIdleConnectionsSleep();
-  patch<{ prototype: Connection }>('network/connection', dropSilentConnections);
-  patch<{ prototype: BrokerPool }>('cluster/brokerPool', (brokerPool) => {
-    tellWhatBrokersAnswered(brokerPool);
-    tryEachAddress(brokerPool);
-  });
+  if (isPatched) return;
+  isPatched = true;
+  patch<{ prototype: RequestQueue }>('network/requestQueue', sleepWhileIdle);
   patch<DecodeBatch>('protocol/recordBatch/v0/decoder', decodeInPlace);
   patch<typeof Encoder>('protocol/encoder', copyOnce);
 }
@@ -26,160 +21,23 @@ function patch<Exports extends object>(path: string, change: (exports: Exports) 
   const file = `kafkajs/src/${path}`;
   const before = require(file) as Exports;
   const loaded = require.cache[require.resolve(file)];
-  if (patched.has(before) || loaded === undefined) return;
-  const after = change(before) ?? before;
-  patched.add(after);
-  loaded.exports = after;
-}
-
-interface SentRequest {
-  readonly sentAt: number;
-  readonly requestTimeout: number;
-  timeoutRequest(): void;
+  if (loaded !== undefined) loaded.exports = change(before) ?? before;
 }
 
 interface RequestQueue {
   readonly pending: readonly unknown[];
-  readonly inflight: ReadonlyMap<number, SentRequest>;
-  readonly requestTimeout: number;
-  readonly enforceRequestTimeout: boolean;
-  requestTimeoutIntervalId: NodeJS.Timeout | undefined;
-  isConnected(): boolean;
   scheduleCheckPendingRequests: (this: RequestQueue) => void;
-  scheduleRequestTimeoutCheck: (this: RequestQueue) => void;
-  sendSocketRequest: (this: RequestQueue, request: unknown) => void;
 }
-
-/** How often kafkajs checks for requests without an answer. */
-const CHECK_EVERY_MS = 100;
 
 /**
- * Stops kafkajs from waking each idle connection: once a millisecond for requests that wait, and ten times a second for
- * time-outs, while a process that only polls needs a connection once in many seconds.
- *
- * Its request queue re-arms a timer with a delay of `throttledUntil - now`, which is negative when nothing is
- * throttled. An idle queue needs no timer: every new request schedules the check itself. Likewise nothing can time out
- * while no request is in flight, so the first one starts the check and the check ends with the last one.
+ * Stops kafkajs from waking each idle connection once a millisecond for requests that wait, while a process that only polls
+ * needs a connection once in many seconds: its queue re-arms a timer with a delay of `throttledUntil - now`, which is negative
+ * when nothing is throttled. An idle queue needs no timer: every new request schedules the check itself.
  */
-export function letIdleConnectionsSleep(): void {
-  patch<{ prototype: RequestQueue }>('network/requestQueue', sleepWhileIdle);
-}
-
 function sleepWhileIdle({ prototype: queue }: { prototype: RequestQueue }): void {
-  const { scheduleCheckPendingRequests, sendSocketRequest } = queue;
+  const { scheduleCheckPendingRequests } = queue;
   queue.scheduleCheckPendingRequests = function () {
     if (this.pending.length > 0) scheduleCheckPendingRequests.call(this);
-  };
-  // kafkajs calls this when it has connected.
-  queue.scheduleRequestTimeoutCheck = function () {
-    stopChecking(this);
-  };
-  queue.sendSocketRequest = function (request) {
-    sendSocketRequest.call(this, request);
-    if (!this.enforceRequestTimeout) return;
-    this.requestTimeoutIntervalId ??= setInterval(
-      () => {
-        for (const sent of this.inflight.values())
-          if (Date.now() - sent.sentAt > sent.requestTimeout) sent.timeoutRequest();
-        if (this.inflight.size === 0 || !this.isConnected()) stopChecking(this);
-      },
-      Math.min(this.requestTimeout, CHECK_EVERY_MS),
-    );
-  };
-}
-
-function stopChecking(queue: RequestQueue): void {
-  clearInterval(queue.requestTimeoutIntervalId);
-  queue.requestTimeoutIntervalId = undefined;
-}
-
-interface Connection {
-  readonly host: string;
-  readonly port: number;
-  readonly socket: Socket | undefined;
-  send: (this: Connection, request: unknown) => Promise<unknown>;
-  rejectRequests(error: Error): void;
-  disconnect(): Promise<unknown>;
-}
-
-type ConnectionClosed = new (message: string, where: { host: string; port: number }) => Error;
-
-/**
- * Makes kafkajs close a connection when a request on it times out, and fail its pending requests.
- *
- * By itself it retries a dozen times on the same connection, which takes minutes; a connection that a firewall dropped
- * stays dead. Java's client also closes the connection when a request times out. The callers decide about a retry,
- * which then uses a new connection.
- */
-function dropSilentConnections({ prototype: connection }: { prototype: Connection }): void {
-  const { KafkaJSConnectionClosedError: Closed } = require('kafkajs/src/errors') as {
-    KafkaJSConnectionClosedError: ConnectionClosed;
-  };
-  const { send } = connection;
-  connection.send = async function (request) {
-    try {
-      return await send.call(this, request);
-    } catch (error) {
-      if (!(error instanceof Error) || error.name !== 'KafkaJSRequestTimeoutError') throw error;
-      const { host, port, socket } = this;
-      this.rejectRequests(new Closed('No answer in time', { host, port }));
-      await this.disconnect();
-      socket?.destroy();
-      throw Object.assign(error, { retriable: false });
-    }
-  };
-}
-
-type AskBroker = (broker: object) => Promise<unknown>;
-
-interface BrokerPool {
-  /** The broker that is asked for all others, by one of the configured addresses. */
-  readonly seedBroker: { readonly connectionPool: { readonly host: string; readonly port: number } };
-  connect: (this: BrokerPool) => Promise<void>;
-  /** Takes the next address. */
-  createSeedBroker(): Promise<void>;
-  withBroker: (this: BrokerPool, ask: AskBroker) => Promise<unknown>;
-}
-
-/** Where no broker answers as wanted, kafkajs only says so, and not what they answered, such as that a right is missing. */
-function tellWhatBrokersAnswered({ prototype: pool }: { prototype: BrokerPool }): void {
-  const { withBroker } = pool;
-  pool.withBroker = async function (ask) {
-    const failures: Error[] = [];
-    const answer = await withBroker.call(this, (broker) =>
-      ask(broker).catch((error: Error) => {
-        failures.push(error);
-        throw error;
-      }),
-    );
-    const [failure] = failures;
-    if (answer === null && failure !== undefined) throw failure;
-    return answer;
-  };
-}
-
-/** A broker that hangs, or a load balancer before one that is gone. */
-const ACCEPTED_IN_VAIN = new Set(['KafkaJSRequestTimeoutError', 'KafkaJSConnectionClosedError']);
-
-/**
- * Goes on to the next configured address where a connection was accepted in vain. kafkajs does so only where none can be made,
- * and would come back to the same address for ever, although other brokers are there.
- */
-function tryEachAddress({ prototype: pool }: { prototype: BrokerPool }): void {
-  const { connect } = pool;
-  const addressOf = ({ seedBroker: { connectionPool } }: BrokerPool): string =>
-    `${connectionPool.host}:${connectionPool.port}`;
-  pool.connect = async function () {
-    for (const tried = new Set<string>(); ;) {
-      try {
-        return await connect.call(this);
-      } catch (error) {
-        if (!ACCEPTED_IN_VAIN.has(innermost(error).name)) throw error;
-        tried.add(addressOf(this));
-        await this.createSeedBroker();
-        if (tried.has(addressOf(this))) throw error;
-      }
-    }
   };
 }
 

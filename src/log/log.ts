@@ -100,6 +100,4 @@ export interface TenantLog {
    * those of {@link commit}.
    */
   markEnds(partitions: ReadonlyMap<TopicSuffix, readonly number[]>): Promise<void>;
-  /** Disconnects the producer, then the admin client. */
-  close(): Promise<void>;
 }

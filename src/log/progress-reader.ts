@@ -1,10 +1,11 @@
-import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
+import type { KafkaMessage } from 'kafkajs';
 import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { outdatesIndex, type DecisionRecord, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
 import { isFramed } from './framing.ts';
-import { readStretches, type Stretch } from './kafka-reader.ts';
+import type { KafkaConnections } from './kafka-connections.ts';
+import { readStretches } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
 import {
   decisionOf,
@@ -16,7 +17,7 @@ import {
 } from './progress-codec.ts';
 import type { Registry } from './registry.ts';
 import { UndecodableRecord } from './registry-errors.ts';
-import { fetchOffsets, listTopics } from './topic-offsets.ts';
+import { fetchOffsets } from './topic-offsets.ts';
 
 /** Stands for an owner whose record cannot be decoded: it exists and is not this process. */
 const UNREADABLE_OWNER = 'an owner that cannot be read';
@@ -104,33 +105,31 @@ export type KnownProgress = Pick<
  * Throws `KAFKA_…` and `REGISTRY_…`.
  */
 export async function readKnownProgress(options: {
-  kafka: Kafka;
-  /** Connected. */
-  admin: Admin;
+  kafka: KafkaConnections;
   registry: Registry;
   topicPrefix: string;
   tenantIds: readonly string[];
   signal: AbortSignal;
 }): Promise<ReadonlyMap<string, KnownProgress | null>> {
-  const { kafka, admin, registry, topicPrefix, tenantIds, signal } = options;
+  const { kafka, registry, topicPrefix, tenantIds, signal } = options;
   const found = new Map<string, LoggedTenant | null>();
   const byTopic = new Map<string, LoggedTenant>();
-  const stretches: Stretch[] = [];
-  const existing = new Set(await listTopics(admin));
+  const topicOf = (tenantId: string): string => topicName({ topicPrefix, tenantId }, 'progress');
+  const ranges = await fetchOffsets(kafka, tenantIds.map(topicOf), 'skipped');
   for (const tenantId of tenantIds) {
-    const topic = topicName({ topicPrefix, tenantId }, 'progress');
-    const logged = existing.has(topic) ? new LoggedTenant(progressDecoder(registry)) : null;
+    const topic = topicOf(tenantId);
+    const logged = ranges.has(topic) ? new LoggedTenant(progressDecoder(registry)) : null;
     found.set(tenantId, logged);
-    if (logged === null) continue;
-    byTopic.set(topic, logged);
-    const [range] = await fetchOffsets(admin, topic);
-    stretches.push({ topic, partition: 0, from: range?.low ?? 0, to: range?.high ?? 0 });
+    if (logged !== null) byTopic.set(topic, logged);
   }
-  // One read for all tenants: to join a consumer group costs more than to read the records.
   await readStretches({
     kafka,
-    groupIdPrefix: `${topicPrefix}.progress`,
-    stretches,
+    stretches: [...ranges].map(([topic, [range]]) => ({
+      topic,
+      partition: 0,
+      from: range?.low ?? 0,
+      to: range?.high ?? 0,
+    })),
     awaitsDecision: true,
     signal,
     onMessages: async ({ topic, messages }) => {

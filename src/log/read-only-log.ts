@@ -2,8 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topic-names.ts';
-import { kafkaError } from './kafka-errors.ts';
-import type { ReadOptions } from './kafka-reader.ts';
 import type { LoggedRecord, LogReading, TenantLog, TopicRange } from './log.ts';
 import { LoggedTenant } from './progress-reader.ts';
 import { TenantTopics } from './tenant-topics.ts';
@@ -14,32 +12,28 @@ const MARKERS_POLL_MS = 100;
 
 /**
  * A tenant's topics for a reader that does not own the tenant: it fences no process and writes nothing, not even an end
- * marker. A missing topic counts as empty. Who opens it disposes of it. Throws `KAFKA_…`, and `REGISTRY_…` for records of `progress`.
+ * marker. A missing topic counts as empty. Throws `KAFKA_…`, and `REGISTRY_…` for records of `progress`.
  */
-export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges' | 'read'>, AsyncDisposable {
-  protected override readonly how: Pick<ReadOptions, 'awaitsDecision'> = { awaitsDecision: true };
+export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges' | 'read'> {
+  protected override readonly isOwner = false;
   /** Last data offsets in `progress`. */
   #known: Offsets = {};
 
   /** Reads `progress` to its current end, including every commit that was answered before the call. */
   async progress(signal: AbortSignal): Promise<LoggedTenant> {
-    const exists = (await this.#existing(['progress'])).length > 0;
-    const logged = await this.readProgress(exists ? await this.progressEnd() : 0, signal);
+    const logged = await this.readProgress(await this.progressEnd(), signal);
     this.#known = furthest([...logged.progress.values()].map(({ offsets }) => offsets));
     return logged;
   }
 
   override async ranges(suffixes: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
-    const existing = await this.#existing(suffixes);
     for (let waitedMs = 0; ; waitedMs += MARKERS_POLL_MS) {
-      const found = await super.ranges(existing);
+      const found = await super.ranges(suffixes);
       const isBehind = found.some((each) => this.#isBehind(each));
       if (!isBehind || waitedMs >= MARKERS_WITHIN_MS) {
         // Records that do not come within that time are lost; later reads do not wait for them.
         if (isBehind) this.#known = {};
-        return suffixes.map(
-          (suffix) => found.find(({ topic }) => topic === suffix) ?? { topic: suffix, partitions: [] },
-        );
+        return found;
       }
       await delay(MARKERS_POLL_MS);
     }
@@ -51,8 +45,7 @@ export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges
   }
 
   async read(reading: LogReading): Promise<void> {
-    const existing = await this.#existing(reading.from.map(({ topic }) => topic));
-    const ranges = await super.ranges(existing);
+    const ranges = await super.ranges(reading.from.map(({ topic }) => topic));
     const last = ranges.flatMap(({ topic, partitions }) =>
       partitions.flatMap(({ low, high }, partition) =>
         // No read reaches the end of a partition whose records are all deleted.
@@ -60,21 +53,6 @@ export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges
       ),
     );
     await this.readUpTo(last, reading);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.disconnect();
-  }
-
-  /** Returns those of the topics that exist. */
-  async #existing(suffixes: readonly TopicSuffix[]): Promise<readonly TopicSuffix[]> {
-    await this.connect();
-    try {
-      const topics = new Set(await this.admin.listTopics());
-      return [...new Set(suffixes)].filter((suffix) => topics.has(this.name(suffix)));
-    } catch (error) {
-      throw kafkaError(error, 'listing topics');
-    }
   }
 }
 

@@ -1,7 +1,7 @@
-import kafkajs, { type Kafka } from 'kafkajs';
-import { clusterOf, type KafkaBroker } from './kafka-cluster.ts';
+import kafkajs from 'kafkajs';
+import { typeOf, wholeRequest } from './kafka-broker.ts';
+import type { KafkaConnections } from './kafka-connections.ts';
 import { kafkaError, rightsMissing, type Right } from './kafka-errors.ts';
-import { askedAs, requestOf, typeOf } from './kafka-transaction-brokers.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { TOPIC } = kafkajs.ConfigResourceTypes;
@@ -17,7 +17,7 @@ const WITHIN_MS = 5_000;
 const OK = 0;
 
 /** Throws `KAFKA_REFUSED` with each right that Kafka denies this user, see {@link missingRights}. */
-export async function requireRights(kafka: Pick<Kafka, 'consumer'>, used: UsedResources): Promise<void> {
+export async function requireRights(kafka: Asked, used: UsedResources): Promise<void> {
   const missing = await missingRights(kafka, used);
   if (missing.length > 0) throw rightsMissing(missing);
 }
@@ -29,34 +29,29 @@ export async function requireRights(kafka: Pick<Kafka, 'consumer'>, used: UsedRe
  * refuses for another reason: the requests are about a partition, a producer and a member that do not exist.
  * Throws `KAFKA_…`.
  */
-export async function missingRights(
-  kafka: Pick<Kafka, 'consumer'>,
-  used: UsedResources,
-): Promise<readonly Right[]> {
-  const cluster = clusterOf(kafka, 'rights');
+export async function missingRights(kafka: Asked, used: UsedResources): Promise<readonly Right[]> {
   try {
-    await cluster.connect();
-    const answers = await askAll(await cluster.brokerPool.findConnectedBroker(), used);
+    const answers = await askAll(kafka, used);
     return answers.flatMap(({ operation, on, codes }) => {
       const names = codes.filter(isDenied).map(([name]) => name);
       return names.length === 0 ? [] : [{ operation, on, names: names.toSorted() }];
     });
   } catch (error) {
     throw kafkaError(error, 'asking which rights this user has');
-  } finally {
-    await cluster.disconnect().catch(() => undefined);
   }
 }
 
 /** Error codes of Kafka's protocol by the names that were asked for. */
 type Codes = readonly (readonly [name: string, errorCode: number])[];
 
+type Asked = Pick<KafkaConnections, 'askAny'>;
+
 type Answered = Omit<Right, 'names'> & { readonly codes: Codes };
 
-async function askAll(broker: KafkaBroker, used: UsedResources): Promise<readonly Answered[]> {
+async function askAll(kafka: Asked, used: UsedResources): Promise<readonly Answered[]> {
   const { topic: topics, group: groups, 'transactional-id': transactionalIds } = used;
   const ask = async (request: string, options: object, name = ''): Promise<Codes> =>
-    codesIn(await askedAs<Coded>(broker, requestOf(broker, request, options)), name);
+    codesIn(await kafka.askAny<Coded>(wholeRequest(request, options)), name);
   const askEach = async (
     names: readonly string[],
     request: string,
@@ -69,11 +64,12 @@ async function askAll(broker: KafkaBroker, used: UsedResources): Promise<readonl
   const described = await ask('Metadata', { topics, allowAutoTopicCreation: false });
   const absent = described.filter(([, errorCode]) => errorCode !== OK).map(([topic]) => topic);
   // Without KRaft only the controller answers this; there, the creation itself names the right.
-  const created = await ask('CreateTopics', {
+  const creation = {
     topics: absent.map((topic) => ({ topic, numPartitions: 1, replicationFactor: 1 })),
     validateOnly: true,
     timeout: WITHIN_MS,
-  });
+  };
+  const created = absent.length === 0 ? [] : await ask('CreateTopics', creation);
   const configs = await ask('DescribeConfigs', {
     resources: topics.map((name) => ({ type: TOPIC, name, configNames: ['cleanup.policy'] })),
   });
@@ -136,5 +132,5 @@ function codesIn(answer: Coded, name: string): Codes {
 }
 
 function isDenied([, errorCode]: Codes[number]): boolean {
-  return errorCode !== OK && typeOf(errorCode).endsWith('_AUTHORIZATION_FAILED');
+  return typeOf(errorCode)?.endsWith('_AUTHORIZATION_FAILED') === true;
 }

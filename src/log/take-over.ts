@@ -45,8 +45,7 @@ export class TakeOver {
   /** `progressEnd`: offset of the last record in `progress`, or of the end marker after it. */
   async own(signal: AbortSignal): Promise<{ readonly ownership: Ownership; readonly progressEnd: number }> {
     const { owner, now, schemas } = this.#options;
-    await this.#producer.discard();
-    await this.#topics.connect();
+    this.#producer.discard();
     // A process that initialises its producer again, after an unknown outcome or a failed take-over, would fence a newer
     // process, so it first reads who owns the tenant. At the first attempt it supersedes the owner that it finds.
     const end = await this.#topics.progressEnd();

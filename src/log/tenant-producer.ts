@@ -1,11 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Kafka } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
-import { clusterOf } from './kafka-cluster.ts';
 import type { Right } from './kafka-errors.ts';
-import { KafkaTransactionBrokers } from './kafka-transaction-brokers.ts';
 import { RecordBatch } from './record-batch.ts';
-import type { TopicPartition, TopicPartitions } from './transaction-brokers.ts';
+import type { TopicPartition, TopicPartitions, TransactionBrokers } from './transaction-brokers.ts';
 import { TransactionalProducer } from './transactional-producer.ts';
 
 const END_MARKER_KEY = '@seal';
@@ -16,32 +13,21 @@ type ToError = (error: unknown, needs: readonly Right[]) => RollcallError;
 
 /** The one transactional producer of a tenant. A failed task discards it. */
 export class TenantProducer {
-  readonly #kafka: Pick<Kafka, 'consumer'>;
+  readonly #brokers: TransactionBrokers;
   readonly #transactionalId: string;
   #producer: TransactionalProducer | null = null;
   #failure: RollcallError | null = null;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
-  readonly #onWait: (ms: number) => void;
-
-  /** `onWait`: called when a request had to wait before it was sent, as the brokers ask for by a quota (KIP-219). */
-  constructor(
-    kafka: Pick<Kafka, 'consumer'>,
-    transactionalId: string,
-    onWait: (ms: number) => void = () => undefined,
-  ) {
-    this.#kafka = kafka;
+  constructor(brokers: TransactionBrokers, transactionalId: string) {
+    this.#brokers = brokers;
     this.#transactionalId = transactionalId;
-    this.#onWait = onWait;
   }
 
   /** Creates a producer. Opening it fences older ones and resolves their open transaction. */
   create(): void {
-    const cluster = clusterOf(this.#kafka, this.#transactionalId, ({ payload }) =>
-      this.#onWait(payload.pendingDuration),
-    );
     this.#producer = new TransactionalProducer({
-      brokers: new KafkaTransactionBrokers(cluster),
+      brokers: this.#brokers,
       transactionalId: this.#transactionalId,
       now: () => performance.now(),
       sleep: (ms) => delay(ms),
@@ -67,7 +53,7 @@ export class TenantProducer {
         { operation: 'Write', on: 'transactional-id', names: [this.#transactionalId] },
       ]);
       this.#failure = failure;
-      await this.discard();
+      this.discard();
       throw failure;
     }
   }
@@ -81,10 +67,9 @@ export class TenantProducer {
     });
   }
 
-  async discard(): Promise<void> {
-    const producer = this.#producer;
+  discard(): void {
+    this.#producer?.close();
     this.#producer = null;
-    await producer?.close().catch(() => undefined);
   }
 }
 

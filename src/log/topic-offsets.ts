@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Admin } from 'kafkajs';
-import { innermost, isOfConnection, kafkaError } from './kafka-errors.ts';
+import { partitionName } from '../model/topic-names.ts';
+import { typeOf, wholeRequest } from './kafka-broker.ts';
+import type { KafkaConnections, LedPartition } from './kafka-connections.ts';
+import { kafkaError } from './kafka-errors.ts';
+import { RequestFailure, type TopicPartition } from './transaction-brokers.ts';
 
 export interface PartitionRange {
   readonly partition: number;
@@ -10,51 +13,107 @@ export interface PartitionRange {
   readonly high: number;
 }
 
-/** Throws `KAFKA_…`. */
-export function listTopics(admin: Pick<Admin, 'listTopics'>): Promise<string[]> {
-  return admin.listTopics().catch((error: unknown) => {
-    throw kafkaError(error, 'listing topics');
-  });
-}
+/** What of {@link KafkaConnections} it takes to know of topics and their offsets. */
+export type TopicQuestions = Pick<KafkaConnections, 'ask' | 'partitionsOf'>;
 
+const EARLIEST = -2;
+const LATEST = -1;
+const MISSING = 'UNKNOWN_TOPIC_OR_PARTITION';
+/** While a leader moves. */
 const LEADER_MOVED = new Set(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE']);
 /** A broker that dies is noticed after 9 s (`broker.session.timeout.ms`), and its partitions then have other leaders. */
 const WITHIN_MS = 25_000;
 const BETWEEN_ATTEMPTS_MS = 100;
 
+/** What is to become of topics that a broker does not know. If left out, they fail the question. */
+type Missing = 'awaited' | 'skipped';
+
 /**
- * Returns the range of readable offsets of a topic's partitions, in the order of the partitions.
+ * Returns the ranges of readable offsets of topics, in the order of their partitions, by topic.
  *
- * kafkajs always requests offsets with `read_committed`, so `high` stops at an open transaction and does not show how
- * far an unfinished write got. This waits while a leader moves or a broker is away, and for a topic that `isNew` also while
- * brokers do not know it yet; kafkajs would fail.
+ * `high` stops at an open transaction and does not show how far an unfinished write got. This waits while a leader moves or a
+ * broker is away. Throws `KAFKA_…`.
  */
 export async function fetchOffsets(
-  admin: Admin,
-  topic: string,
-  options: { isNew: boolean } = { isNew: false },
-): Promise<PartitionRange[]> {
+  kafka: TopicQuestions,
+  topics: readonly string[],
+  missing?: Missing,
+): Promise<ReadonlyMap<string, readonly PartitionRange[]>> {
   const untilMs = performance.now() + WITHIN_MS;
   for (;;) {
     try {
-      const offsets = await admin.fetchTopicOffsets(topic);
-      return offsets
-        .map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }))
-        .toSorted((a, b) => a.partition - b.partition);
+      const led = await kafka.partitionsOf(topics, { skipsMissing: missing === 'skipped' });
+      const lows = await listOffsets(kafka, led, EARLIEST);
+      const highs = await listOffsets(kafka, led, LATEST);
+      const ranges = new Map<string, PartitionRange[]>();
+      for (const { topic, partition } of led.toSorted((a, b) => a.partition - b.partition)) {
+        const name = partitionName(topic, partition);
+        const range = { partition, low: lows.get(name) ?? 0, high: highs.get(name) ?? 0 };
+        ranges.set(topic, [...(ranges.get(topic) ?? []), range]);
+      }
+      return ranges;
     } catch (error) {
-      // kafkajs throws a TypeError if another request refreshes the metadata before the answer arrives.
-      const failure = innermost(error);
-      const { type = '' } = failure;
-      const isTransient =
-        error instanceof TypeError ||
-        LEADER_MOVED.has(type) ||
-        isOfConnection(failure) ||
-        (options.isNew && type === 'UNKNOWN_TOPIC_OR_PARTITION');
-      if (performance.now() > untilMs || !isTransient)
-        throw kafkaError(error, `reading the offsets of ${topic}`, [
-          { operation: 'Describe', on: 'topic', names: [topic] },
+      if (performance.now() > untilMs || !isPassing(error, missing === 'awaited'))
+        throw kafkaError(error, 'reading offsets of topics', [
+          { operation: 'Describe', on: 'topic', names: topics },
         ]);
       await delay(BETWEEN_ATTEMPTS_MS);
     }
   }
+}
+
+function isPassing(error: unknown, awaitsMissing: boolean): boolean {
+  if (!(error instanceof RequestFailure)) return false;
+  const { outcome, type = '' } = error;
+  return outcome !== 'refused' || LEADER_MOVED.has(type) || (awaitsMissing && type === MISSING);
+}
+
+/** The first offset of a partition that is still there. Rejects with a {@link RequestFailure}. */
+export async function earliestOffset(kafka: TopicQuestions, of: TopicPartition): Promise<number> {
+  const led = (await kafka.partitionsOf([of.topic])).filter(({ partition }) => partition === of.partition);
+  const [earliest] = (await listOffsets(kafka, led, EARLIEST)).values();
+  return earliest ?? 0;
+}
+
+/** Partitions as kafkajs' requests name them: by topic, each with what is asked about it. */
+export function byTopic<T extends TopicPartition>(
+  partitions: readonly T[],
+  about: (partition: T) => object,
+): readonly object[] {
+  return [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, some]) => ({
+    topic,
+    partitions: some.map((each) => ({ partition: each.partition, ...about(each) })),
+  }));
+}
+
+interface OffsetsAnswer {
+  readonly responses: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly errorCode: number;
+      readonly offset: string;
+    }[];
+  }[];
+}
+
+/** Offsets by `<topic>/<partition>`. `timestamp`: Kafka's number for an end. */
+async function listOffsets(
+  kafka: Pick<KafkaConnections, 'ask'>,
+  led: readonly LedPartition[],
+  timestamp: number,
+): Promise<ReadonlyMap<string, number>> {
+  const offsets = new Map<string, number>();
+  const questions = [...Map.groupBy(led, ({ leader }) => leader)].map(async ([node, some]) => {
+    const ends = wholeRequest('ListOffsets', { topics: byTopic(some, () => ({ timestamp })) });
+    const { responses } = await kafka.ask<OffsetsAnswer>(node, ends);
+    for (const { topic, partitions } of responses)
+      for (const { partition, errorCode, offset } of partitions) {
+        const type = typeOf(errorCode);
+        if (type !== null) throw new RequestFailure('refused', { type, topic });
+        offsets.set(partitionName(topic, partition), Number(offset));
+      }
+  });
+  await Promise.all(questions);
+  return offsets;
 }

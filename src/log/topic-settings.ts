@@ -1,14 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs, { type ConfigEntries, type DescribeConfigResponse } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { topicsBegunWith, type TopicSuffix } from '../model/collections.ts';
-import { innermost, kafkaError } from './kafka-errors.ts';
+import { request, typeOf, wholeRequest } from './kafka-broker.ts';
+import type { KafkaConnections } from './kafka-connections.ts';
+import { kafkaError } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
+import { RequestFailure } from './transaction-brokers.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
 const DAY_MS = 24 * 3_600_000;
+/** For a controller that is busy. */
+const CHANGED_WITHIN_MS = 5_000;
 
 /** How an existing topic's setting is compared with the wanted one. */
 type Bound = 'equal' | 'at-least' | 'at-most';
@@ -63,23 +68,32 @@ export interface TopicFinding {
   readonly curable: boolean;
 }
 
-/** Returns settings of topics by name, all that a broker knows or only those of the topic itself. Throws `KAFKA_…`. */
+/** The events' topic has them all. */
+const CONTRACT_SETTINGS = topicSettings('absence-changes').map(({ name }) => name);
+
+/** Returns settings of topics by name: those of the contract, or all that are set on the topic itself. Throws `KAFKA_…`. */
 export async function describeSettings(
-  admin: Pick<Admin, 'describeConfigs'>,
+  kafka: Pick<KafkaConnections, 'askAny'>,
   topics: readonly string[],
-  options: { onlyOwn: boolean } = { onlyOwn: false },
+  { onlyOwn = false } = {},
 ): Promise<ReadonlyMap<string, Map<string, string>>> {
   if (topics.length === 0) return new Map();
   try {
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
-    });
+    const { resources } = await kafka.askAny<DescribeConfigResponse>(
+      request('DescribeConfigs', {
+        resources: topics.map((name) => ({
+          type: ConfigResourceTypes.TOPIC,
+          name,
+          // A broker has some forty for each topic; an empty list stands for all.
+          configNames: onlyOwn ? [] : CONTRACT_SETTINGS,
+        })),
+      }),
+    );
+    const isWanted = ({ configSource }: ConfigEntries): boolean =>
+      !onlyOwn || configSource === ConfigSource.TOPIC_CONFIG;
     return new Map(
       resources.map(({ resourceName, configEntries }) => {
-        const entries = configEntries.filter(
-          ({ configSource }) => !options.onlyOwn || configSource === ConfigSource.TOPIC_CONFIG,
-        );
+        const entries = configEntries.filter(isWanted);
         return [
           resourceName,
           new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
@@ -93,44 +107,37 @@ export async function describeSettings(
   }
 }
 
-type InspectingAdmin = Pick<Admin, 'listTopics' | 'fetchTopicMetadata' | 'describeConfigs'>;
-
 const BROKERS_AGREE_WITHIN_MS = 10_000;
 const BETWEEN_ATTEMPTS_MS = 100;
 
 /**
  * Compares topics with the contract. Throws `KAFKA_…`.
  *
- * Each request may go to another broker. Right after a topic was created or deleted one lists it and another does not know it:
- * then this asks again.
+ * Each request may go to another broker. Right after a topic was created or deleted one knows it and another does not: then
+ * this asks again.
  */
 export async function inspectTopics(
-  admin: InspectingAdmin,
+  kafka: Pick<KafkaConnections, 'askAny' | 'partitionsOf'>,
   wanted: readonly WantedTopic[],
 ): Promise<TopicFinding[]> {
+  const names = wanted.map(({ name }) => name);
   const untilMs = performance.now() + BROKERS_AGREE_WITHIN_MS;
   for (;;) {
     try {
-      return await inspectOnce(admin, wanted);
+      const led = await kafka.partitionsOf(names, { skipsMissing: true });
+      const existing = Map.groupBy(led, ({ topic }) => topic);
+      const settings = await describeSettings(kafka, [...existing.keys()]);
+      return wanted.map((topic) =>
+        compare(topic, existing.get(topic.name)?.length ?? null, settings.get(topic.name)),
+      );
     } catch (error) {
-      const failure = innermost(error);
-      // kafkajs throws a TypeError at some of the answers that brokers give then.
-      const isDisagreement = failure instanceof TypeError || failure.type === 'UNKNOWN_TOPIC_OR_PARTITION';
-      if (!isDisagreement || performance.now() > untilMs)
-        throw kafkaError(error, 'comparing topics with the contract');
+      const failure = kafkaError(error, 'comparing topics with the contract', [
+        { operation: 'Describe', on: 'topic', names },
+      ]);
+      if (failure.code !== 'KAFKA_TOPIC_MISSING' || performance.now() > untilMs) throw failure;
       await delay(BETWEEN_ATTEMPTS_MS);
     }
   }
-}
-
-async function inspectOnce(admin: InspectingAdmin, wanted: readonly WantedTopic[]): Promise<TopicFinding[]> {
-  const existing = new Set(await admin.listTopics());
-  const present = wanted.map(({ name }) => name).filter((name) => existing.has(name));
-  const { topics } =
-    present.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: present });
-  const partitions = new Map(topics.map((each) => [each.name, each.partitions.length]));
-  const settings = await describeSettings(admin, present);
-  return wanted.map((topic) => compare(topic, partitions.get(topic.name) ?? null, settings.get(topic.name)));
 }
 
 const BOUND_WORDS = {
@@ -159,17 +166,17 @@ function compare(
 
 /** Creates missing topics with the contract's settings, or only asks whether it may. Throws `KAFKA_…`. */
 export async function createMissingTopics(
-  admin: Admin,
+  kafka: KafkaConnections,
   findings: readonly Pick<TopicFinding, 'topic' | 'exists'>[],
   { validateOnly = false } = {},
 ): Promise<void> {
   const missing = findings.filter(({ exists }) => !exists);
+  const names = missing.map(({ topic }) => topic.name);
   if (missing.length === 0) return;
   try {
-    await admin.createTopics({
+    const creation = wholeRequest('CreateTopics', {
       validateOnly,
-      // kafkajs would fail at a broker that does not know the topic yet, as happens right after its creation.
-      waitForLeaders: false,
+      timeout: CHANGED_WITHIN_MS,
       topics: missing.map(({ topic }) => ({
         topic: topic.name,
         numPartitions: topic.partitions,
@@ -177,13 +184,33 @@ export async function createMissingTopics(
         configEntries: topicSettings(topic.suffix).map(({ name, value }) => ({ name, value })),
       })),
     });
+    const { topicErrors } = await kafka.askController<{
+      readonly topicErrors: readonly { readonly topic: string; readonly errorCode: number }[];
+    }>(creation, names);
+    for (const { topic, errorCode } of topicErrors) {
+      const type = typeOf(errorCode);
+      if (type !== null && type !== 'TOPIC_ALREADY_EXISTS')
+        throw new RequestFailure('refused', { type, topic });
+    }
     // Before the brokers lead a new topic, they report it as missing.
-    for (const { topic } of validateOnly ? [] : missing)
-      await fetchOffsets(admin, topic.name, { isNew: true });
+    if (!validateOnly) await fetchOffsets(kafka, names, 'awaited');
   } catch (error) {
-    const names = missing.map(({ topic }) => topic.name);
     const needs = [{ operation: 'Create', on: 'topic', names }] as const;
     throw kafkaError(error, `creating topics (${names.join(', ')})`, needs);
+  }
+}
+
+/** Deletes a topic; brokers may still list it for a moment. Throws `KAFKA_…`. */
+export async function deleteTopic(
+  kafka: Pick<KafkaConnections, 'askController'>,
+  name: string,
+): Promise<void> {
+  try {
+    await kafka.askController(request('DeleteTopics', { topics: [name], timeout: CHANGED_WITHIN_MS }), [
+      name,
+    ]);
+  } catch (error) {
+    throw kafkaError(error, `deleting ${name}`, [{ operation: 'Delete', on: 'topic', names: [name] }]);
   }
 }
 
@@ -191,18 +218,19 @@ export async function createMissingTopics(
  * Corrects differing settings and keeps a topic's other ones: the protocol's AlterConfigs replaces all of a topic's
  * settings, so this reads those that are set on the topic itself and sends them along.
  */
-export async function cureTopics(admin: Admin, findings: readonly TopicFinding[]): Promise<void> {
+export async function cureTopics(kafka: KafkaConnections, findings: readonly TopicFinding[]): Promise<void> {
   const curable = findings.filter(
     ({ exists, differences, curable }) => exists && curable && differences.length > 0,
   );
   for (const { topic } of curable) {
-    const own = await describeSettings(admin, [topic.name], { onlyOwn: true });
+    const own = await describeSettings(kafka, [topic.name], { onlyOwn: true });
     const entries = new Map(own.get(topic.name));
     for (const setting of topicSettings(topic.suffix))
       if (!settingSatisfied(setting, entries.get(setting.name))) entries.set(setting.name, setting.value);
     const configEntries = [...entries].map(([name, value]) => ({ name, value }));
     const resource = { type: ConfigResourceTypes.TOPIC, name: topic.name, configEntries };
-    await admin.alterConfigs({ validateOnly: false, resources: [resource] }).catch((error: unknown) => {
+    const alteration = request('AlterConfigs', { validateOnly: false, resources: [resource] });
+    await kafka.askController(alteration, [topic.name]).catch((error: unknown) => {
       throw kafkaError(error, `altering ${topic.name}`, [
         { operation: 'AlterConfigs', on: 'topic', names: [topic.name] },
       ]);

@@ -65,8 +65,6 @@ const TEXTS = {
 
 /** The requests of a transactional producer. Each is sent once at most, and rejects with a {@link RequestFailure}. */
 export interface TransactionBrokers {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
   /** Node ids of the partitions' leaders, by `<topic>/<partition>`; a partition without a leader is left out. */
   leadersOf(topics: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Node id of the coordinator. */

@@ -1,9 +1,10 @@
-import type { Kafka } from 'kafkajs';
 import { assign } from '../core/assignment.ts';
 import { RollcallError } from '../errors.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
-import { clusterOf, type JoinedGroup, type KafkaBroker, type KafkaCluster } from './kafka-cluster.ts';
-import { innermost, kafkaError } from './kafka-errors.ts';
+import { request } from './kafka-broker.ts';
+import type { KafkaConnections } from './kafka-connections.ts';
+import { kafkaError } from './kafka-errors.ts';
+import { innermost } from './kafka-failure.ts';
 import { jsonObject } from './progress-codec.ts';
 
 /** What a worker is to mirror from now on. */
@@ -14,7 +15,7 @@ export interface Assignment {
 }
 
 export interface WorkerGroupOptions {
-  readonly kafka: Pick<Kafka, 'consumer'>;
+  readonly kafka: Pick<KafkaConnections, 'ask' | 'coordinatorOf'>;
   readonly groupId: string;
   /** The tenants of this process's configuration, which may change. */
   readonly tenants: () => readonly string[];
@@ -36,6 +37,14 @@ export interface WorkerGroupOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+interface JoinedGroup {
+  readonly memberId: string;
+  readonly leaderId: string;
+  readonly generationId: number;
+  /** Empty for all but the leader. */
+  readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
+}
+
 /** The type that Kafka keeps for the group: no consumer can join it by mistake. */
 const PROTOCOL_TYPE = 'rollcall';
 /** The name of {@link assign}. A version that shares otherwise must offer this name too, or it cannot join beside this one. */
@@ -51,7 +60,8 @@ const RETRY: Backoff = { firstMs: 500, longestMs: 2_000 };
 const COORDINATOR_COMES = /COORDINATOR_NOT_AVAILABLE|LOAD_IN_PROGRESS|NOT_COORDINATOR/;
 const COMES_WITHIN_MS = 30_000;
 const LEAVE_WITHIN_MS = 2_000;
-const DISCONNECT_WITHIN_MS = 1_000;
+/** No broker has this node id. */
+const NONE = -1;
 
 /**
  * The membership of this process in the group of the workers that share the tenants of a configuration. Kafka's coordinator
@@ -64,11 +74,11 @@ const DISCONNECT_WITHIN_MS = 1_000;
  */
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
-  readonly #cluster: KafkaCluster;
   readonly #heartbeatMs: number;
   readonly #ending = new AbortController();
   readonly #staying: Promise<void>;
-  #coordinator: KafkaBroker | null = null;
+  /** Its node id. */
+  #coordinator: number | null = null;
   #memberId = '';
   #generation = -1;
   /** What the last assignment has for this process. */
@@ -89,7 +99,6 @@ export class WorkerGroup {
   /** Begins to join; it goes on until {@link leave}. */
   constructor(options: WorkerGroupOptions) {
     this.#options = options;
-    this.#cluster = clusterOf(options.kafka, options.groupId);
     this.#heartbeatMs = Math.min(LONGEST_HEARTBEAT_MS, options.sessionMs / HEARTBEATS_IN_SESSION);
     this.#staying = this.#stayMember();
     void this.#watchLease();
@@ -100,18 +109,13 @@ export class WorkerGroup {
     this.#isOutdated = true;
   }
 
-  /** Lets the others take over at once. Takes at most five seconds, also where no broker answers. Never rejects. */
+  /** Lets the others take over at once. Takes at most four seconds, also where no broker answers. Never rejects. */
   async leave(): Promise<void> {
     this.#ending.abort();
     // The first join brings the id under which to leave.
     if (this.#memberId === '') await this.#within(LEAVE_WITHIN_MS, this.#staying);
-    const { groupId } = this.#options;
-    if (this.#memberId !== '')
-      await this.#within(
-        LEAVE_WITHIN_MS,
-        this.#coordinator?.leaveGroup({ groupId, memberId: this.#memberId }),
-      );
-    await this.#within(DISCONNECT_WITHIN_MS, this.#cluster.disconnect());
+    if (this.#memberId !== '' && this.#coordinator !== null)
+      await this.#within(LEAVE_WITHIN_MS, this.#ask('LeaveGroup', { memberId: this.#memberId }));
   }
 
   async #stayMember(): Promise<void> {
@@ -124,7 +128,7 @@ export class WorkerGroup {
       await sleep(waitMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       try {
-        this.#coordinator ??= await this.#findCoordinator();
+        this.#coordinator ??= await this.#options.kafka.coordinatorOf(this.#options.groupId, 'group');
         if (signal.aborted) return;
         if (isMember && this.#isOutdated) {
           isMember = false;
@@ -167,34 +171,36 @@ export class WorkerGroup {
     }
   }
 
-  async #findCoordinator(): Promise<KafkaBroker> {
-    const { groupId } = this.#options;
-    await this.#cluster.connect();
-    // It names all topics of the cluster, so it is asked for only here.
-    await this.#cluster.refreshMetadata();
-    return this.#cluster.findGroupCoordinator({ groupId });
+  /** Over a connection of its own, since the membership ends when an answer comes late. */
+  #ask<Answer>(name: string, options: object): Promise<Answer> {
+    const { kafka, groupId } = this.#options;
+    const node = this.#coordinator ?? NONE;
+    return kafka.ask<Answer>(node, request(name, { groupId, ...options }), 'membership');
   }
 
   async #join(): Promise<void> {
-    const { groupId, sessionMs, tenants, revision } = this.#options;
-    const coordinator = this.#coordinator as KafkaBroker;
+    const { sessionMs, tenants, revision } = this.#options;
     const claim = { holds: this.#isHolding ? this.#tenants : [], knows: tenants(), revision };
     this.#isOutdated = false;
-    const joined = await coordinator.joinGroup({
-      groupId,
-      sessionTimeout: sessionMs,
-      rebalanceTimeout: sessionMs,
-      memberId: this.#memberId,
-      protocolType: PROTOCOL_TYPE,
-      groupProtocols: [{ name: PROTOCOL, metadata: encoded(claim) }],
+    const join = (memberId: string): Promise<JoinedGroup> =>
+      this.#ask('JoinGroup', {
+        sessionTimeout: sessionMs,
+        rebalanceTimeout: sessionMs,
+        memberId,
+        protocolType: PROTOCOL_TYPE,
+        groupProtocols: [{ name: PROTOCOL, metadata: encoded(claim) }],
+      });
+    // A coordinator first gives a new member its id (KIP-394).
+    const joined = await join(this.#memberId).catch((error: { name: string; memberId: string }) => {
+      if (error.name !== 'KafkaJSMemberIdRequired') throw error;
+      return join(error.memberId);
     });
     this.#isAlone = joined.members.length === 1;
     this.#memberId = joined.memberId;
     this.#generation = joined.generationId;
     this.#askedAtMs = this.#options.now();
     this.#awaitOthers();
-    const { memberAssignment } = await coordinator.syncGroup({
-      groupId,
+    const { memberAssignment } = await this.#ask<{ memberAssignment: Buffer }>('SyncGroup', {
       generationId: joined.generationId,
       memberId: joined.memberId,
       groupAssignment: joined.leaderId === joined.memberId ? this.#shares(joined) : [],
@@ -212,14 +218,10 @@ export class WorkerGroup {
 
   /** Renews the lease, and takes up the assignment: a new one, or the last one where the lease was over. */
   async #heartbeat(assignment: Assignment | null): Promise<void> {
-    const { groupId, sessionMs, now, onAssigned } = this.#options;
+    const { sessionMs, now, onAssigned } = this.#options;
     do {
       this.#askedAtMs = now();
-      await this.#coordinator?.heartbeat({
-        groupId,
-        groupGenerationId: this.#generation,
-        memberId: this.#memberId,
-      });
+      await this.#ask('Heartbeat', { groupGenerationId: this.#generation, memberId: this.#memberId });
       this.#leaseUntilMs = this.#askedAtMs + sessionMs - LEASE_MARGIN_MS;
       // An answer that came that late says too little about now: the watch looks once a heartbeat.
     } while (this.#leaseUntilMs <= now() + this.#heartbeatMs);

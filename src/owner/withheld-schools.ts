@@ -25,7 +25,7 @@ export async function readWithheldSchools(
   const wanted = new Set(keys);
   const schools = new Map<string, string | null>();
   const names = new Map<string, string | null>();
-  await using log = tenant(options.tenantId).openReadOnlyLog();
+  const log = tenant(options.tenantId).openReadOnlyLog();
   const topics = new Set<TopicSuffix>(['orgs', collection]);
   const reader = new TopicReader({ log }, [...topics], async ({ topic, key, value }) => {
     const isWanted = topic === collection && wanted.has(key);

@@ -57,7 +57,7 @@ export async function planTenant(
   const shown = enabledCollections(tenant.config)
     .map(({ name }) => name)
     .filter((name) => asked.length === 0 || asked.includes(name));
-  await using topics = tenant.openReadOnlyLog();
+  const topics = tenant.openReadOnlyLog();
   const state = new MemoryState(options.tenantId, tenant.state);
   const log = new RecordingLog({ ...options, topics, now: tenant.runtime.now });
   const ending = new AbortController();

@@ -110,9 +110,6 @@ export class RecordingLog implements TenantLog {
   async rollIntervals(): Promise<RollIntervals> {
     return new Map();
   }
-
-  /** The caller disposes of the topics: one plan may open several sessions on them. */
-  async close(): Promise<void> {}
 }
 
 interface Tally extends PlannedRecords {

@@ -1,9 +1,9 @@
-import type { Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { createKafkaClient } from '../log/kafka-client.ts';
+import { createKafkaConnections } from '../log/kafka-client.ts';
+import type { KafkaConnections } from '../log/kafka-connections.ts';
 import { Registry } from '../log/registry.ts';
 import type { RegistryConnection } from '../log/registry-http.ts';
 import { compileSchemas } from './compiled-schemas.ts';
@@ -43,13 +43,16 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
       if (tenantConfig === undefined) throw new Error(`no tenant ${tenantId}`);
       return startTenant(shared, tenantConfig, (event) => options.emit(tenantId, event));
     },
-    [Symbol.asyncDispose]: () => shared.store.close(),
+    [Symbol.asyncDispose]() {
+      shared.kafka[Symbol.dispose]();
+      return shared.store.close();
+    },
   };
 }
 
-function kafkaOf(config: Config, logger: Logger): Kafka {
+function kafkaOf(config: Config, logger: Logger): KafkaConnections {
   const { brokers, ssl, sasl, sessionMs } = config.kafka;
-  return createKafkaClient(
+  return createKafkaConnections(
     {
       brokers,
       clientId: 'rollcall',

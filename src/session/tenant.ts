@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Kafka } from 'kafkajs';
 import {
   enabledCollections,
   syncedCollections,
@@ -12,6 +11,7 @@ import { DayReader } from '../core/lessons/read-days.ts';
 import { type TenantHub, createHub } from '../hub/create-hub.ts';
 import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { topicName } from '../model/topic-names.ts';
+import type { KafkaConnections } from '../log/kafka-connections.ts';
 import { KafkaLog } from '../log/kafka-log.ts';
 import { progressDecoder } from '../log/progress-reader.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
@@ -32,7 +32,6 @@ import type { HubEvent } from '../core/hub-events.ts';
 import type { Emit } from '../core/pipeline-events.ts';
 import { sleep, turn } from '../runtime.ts';
 import { TransactionSize } from '../core/transaction-size.ts';
-import { kafkaError } from '../log/kafka-errors.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** A shorter wait changes nothing. */
@@ -42,18 +41,18 @@ const THROTTLED_MS = 1_000;
 export interface Shared {
   /** Where it is followed, its tenants change while the process runs. */
   readonly config: Config;
-  readonly kafka: Kafka;
+  readonly kafka: KafkaConnections;
   readonly registry: Registry;
   readonly store: StateStore;
   readonly compiled: CompiledSchemas;
   readonly hosts: HubHosts;
 }
 
-/** A tenant that {@link startTenant} has made. Disposing of it closes its hub and its log. */
+/** A tenant that {@link startTenant} has made. Disposing of it closes its hub. */
 export interface StartedTenant extends Tenant, AsyncDisposable {
   readonly config: TenantConfig;
   readonly topics: readonly WantedTopic[];
-  /** Opens the tenant's topics for a reader that does not own the tenant. The caller disposes of it. */
+  /** Opens the tenant's topics for a reader that does not own the tenant. */
   readonly openReadOnlyLog: () => ReadOnlyLog;
 }
 
@@ -89,7 +88,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     owner,
     now,
     randomId: randomUUID,
-    onWait: (ms) => (ms < THROTTLED_MS ? undefined : emit({ type: 'throttled', ms })),
+    onThrottled: (ms) => (ms < THROTTLED_MS ? undefined : emit({ type: 'throttled', ms })),
   });
   return {
     config: tenantConfig,
@@ -115,9 +114,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     runtime: { now, random: Math.random, randomId: randomUUID, sleep, turn },
     emit,
     openReadOnlyLog: () => new ReadOnlyLog(place),
-    async [Symbol.asyncDispose]() {
-      await Promise.allSettled([hub[Symbol.asyncDispose](), log.close()]);
-    },
+    [Symbol.asyncDispose]: () => hub[Symbol.asyncDispose](),
   };
 }
 
@@ -145,7 +142,7 @@ export function usedResources(config: Config, tenants: readonly TenantConfig[]):
   return {
     topic: tenants.flatMap((tenant) => topicsOf(config, tenant)).map(({ name }) => name),
     'transactional-id': ids,
-    group: ids.map((id) => `${id}.catch-up.*`),
+    group: [],
   };
 }
 
@@ -245,21 +242,13 @@ async function registerSchemas(options: {
 
 /** Creates missing topics. Refuses missing rights and a topic that differs from the contract, and never alters one. */
 async function prepareTopics(
-  kafka: Kafka,
+  kafka: KafkaConnections,
   topics: readonly WantedTopic[],
   used: UsedResources,
 ): Promise<void> {
-  const admin = kafka.admin();
-  try {
-    await admin.connect().catch((error: unknown) => {
-      throw kafkaError(error, 'connecting');
-    });
-    await requireRights(kafka, used);
-    const findings = await inspectTopics(admin, topics);
-    const mismatch = topicMismatch(findings);
-    if (mismatch !== null) throw mismatch;
-    await createMissingTopics(admin, findings);
-  } finally {
-    await admin.disconnect().catch(() => undefined);
-  }
+  await requireRights(kafka, used);
+  const findings = await inspectTopics(kafka, topics);
+  const mismatch = topicMismatch(findings);
+  if (mismatch !== null) throw mismatch;
+  await createMissingTopics(kafka, findings);
 }

@@ -13,7 +13,7 @@ import { readSchemaFiles } from '../../log/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import { registryConnection, type Assembly } from '../../session/assemble.ts';
 import { topicsOf, usedResources } from '../../session/tenant.ts';
-import { withAdmin } from '../with-assembly.ts';
+import { requireKafka } from '../with-assembly.ts';
 import { failureOf, ok, warning, type Finding } from './finding.ts';
 
 /** Checks Kafka: connection, credentials, rights, topics against the contract. Creates and alters nothing. */
@@ -27,40 +27,29 @@ export async function* checkKafka(
   const as = sasl === undefined ? '' : `, as ${sasl.username}`;
   const topics = tenants.flatMap((tenant) => topicsOf(config, tenant));
   const used = usedResources(config, tenants);
-  yield* await withAdmin({ assembly, signal }, async (admin) => {
-    const connection = ok('connection', `${brokers.join(', ')}${as}`);
-    const group = [`${topicPrefix}.workers`, ...used.group];
-    const denied = await missingRights(kafka, { ...used, group });
-    const rights =
-      denied.length === 0
-        ? [ok('rights', `those on topics, transactional ids and groups of ${topicPrefix} are granted`)]
-        : grantedTogether(denied).map((some) => failureOf('rights', rightsMissing(some)));
-    if (denied.some(({ on }) => on === 'topic')) {
-      const topics = warning(
-        'topics',
-        'not compared: a right on them is missing',
-        'Check again when it is granted.',
-      );
-      return [connection, ...rights, topics];
-    }
-    const inspected = await inspectTopics(admin, topics);
-    const mismatch = topicMismatch(inspected);
-    const missing = inspected.filter(({ exists }) => !exists).length;
-    const findings = [
-      connection,
-      ...rights,
-      mismatch === null
-        ? ok('topics', `${topics.length - missing} as in the contract, ${missing} to be created at the start`)
-        : failureOf('topics', mismatch),
-    ];
-    try {
-      // The broker tests policies and the number of brokers (KIP-4).
-      await createMissingTopics(admin, inspected, { validateOnly: true });
-    } catch (error) {
-      findings.push(failureOf('creation', error));
-    }
-    return findings;
-  });
+  await requireKafka(assembly, signal);
+  yield ok('connection', `${brokers.join(', ')}${as}`);
+  const group = [`${topicPrefix}.workers`, ...used.group];
+  const denied = await missingRights(kafka, { ...used, group });
+  if (denied.length === 0)
+    yield ok('rights', `those on topics, transactional ids and groups of ${topicPrefix} are granted`);
+  for (const some of grantedTogether(denied)) yield failureOf('rights', rightsMissing(some));
+  if (denied.some(({ on }) => on === 'topic')) {
+    yield warning('topics', 'not compared: a right on them is missing', 'Check again when it is granted.');
+    return;
+  }
+  const inspected = await inspectTopics(kafka, topics);
+  const mismatch = topicMismatch(inspected);
+  const missing = inspected.filter(({ exists }) => !exists).length;
+  yield mismatch === null
+    ? ok('topics', `${topics.length - missing} as in the contract, ${missing} to be created at the start`)
+    : failureOf('topics', mismatch);
+  try {
+    // The broker tests policies and the number of brokers (KIP-4).
+    await createMissingTopics(kafka, inspected, { validateOnly: true });
+  } catch (error) {
+    yield failureOf('creation', error);
+  }
 }
 
 /** Checks the registry: connection, compatibility levels, and schemas. Registers nothing. */

@@ -1,10 +1,9 @@
-import type { Cluster, Kafka, PartitionAssigner } from 'kafkajs';
 import { expect, it, vi } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
-import type { KafkaBroker, KafkaCluster } from '../../../src/log/kafka-cluster.ts';
+import type { KafkaConnections } from '../../../src/log/kafka-connections.ts';
 import { assemble } from '../../../src/session/assemble.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { withOther } from '../../simulation/parts/with-other.ts';
+import { askedFor } from '../../unit/log/support/asked-for.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { plainKafka } from '../support/stack-kafka.ts';
 
@@ -33,51 +32,25 @@ interface Hooks {
   readonly commits?: (nth: number, commit: () => Promise<void>) => Promise<void>;
 }
 
-/** Hooks what the producers of one process ask of the coordinator, at the connections that kafkajs hands out. */
-function hook(kafka: Kafka, { fences, begins, commits = (_, commit) => commit() }: Hooks): void {
+/** Hooks what the producers of one process ask of the coordinator, at their connections. */
+function hook(kafka: KafkaConnections, { fences, begins, commits = (_, commit) => commit() }: Hooks): void {
   let begun = 0;
   let committed = 0;
   let isInTransaction = false;
-  const hookedBroker = (broker: KafkaBroker): KafkaBroker => {
-    const { connectionPool } = broker;
-    return withOther(broker, {
-      connectionPool: withOther(connectionPool, {
-        send: async (asked) => {
-          const isBegin = 'apiName' in asked.request && asked.request.apiName === 'AddPartitionsToTxn';
-          if (isBegin && !isInTransaction) {
-            isInTransaction = true;
-            begun += 1;
-            await begins?.(begun);
-          }
-          return connectionPool.send(asked);
-        },
-      }),
-      initProducerId: async (request) => {
-        await fences?.();
-        return broker.initProducerId(request);
-      },
-      endTxn: async (request) => {
-        isInTransaction = false;
-        const end = async () => void (await broker.endTxn(request));
-        if (!('transactionResult' in request) || request.transactionResult === false) return end();
-        committed += 1;
-        return commits(committed, end);
-      },
-    });
-  };
-  const createConsumer = kafka.consumer.bind(kafka);
-  kafka.consumer = (options) => {
-    const partitionAssigners = options?.partitionAssigners?.map((assigner): PartitionAssigner => (given) => {
-      const cluster = given.cluster as unknown as KafkaCluster;
-      const findBroker: KafkaCluster['findBroker'] = async (node) =>
-        hookedBroker(await cluster.findBroker(node));
-      return assigner({ ...given, cluster: withOther(cluster, { findBroker }) as unknown as Cluster });
-    });
-    return createConsumer({
-      ...options,
-      groupId: options?.groupId ?? '',
-      ...(partitionAssigners && { partitionAssigners }),
-    });
+  const ask = kafka.ask.bind(kafka);
+  kafka.ask = async <Answer>(...asked: Parameters<KafkaConnections['ask']>): Promise<Answer> => {
+    const { name, options } = askedFor(asked[1]);
+    if (name === 'InitProducerId') await fences?.();
+    if (name === 'AddPartitionsToTxn' && !isInTransaction) {
+      isInTransaction = true;
+      begun += 1;
+      await begins?.(begun);
+    }
+    if (name === 'EndTxn') isInTransaction = false;
+    if (options['transactionResult'] !== true) return ask<Answer>(...asked);
+    committed += 1;
+    await commits(committed, async () => void (await ask(...asked)));
+    return {} as Answer;
   };
 }
 

@@ -11,8 +11,6 @@ const prefixed = (resource: string): string => `--resource-pattern-type prefixed
 
 interface Loss {
   readonly takes: string;
-  /** Granted before, so that only a part is missing. */
-  readonly grants?: string;
   /** Settings under which the tenant begins anew: a session that runs already does not use the right. */
   readonly beginsWith?: Readonly<Record<string, unknown>>;
 }
@@ -36,19 +34,10 @@ it.each<[right: string, Loss]>([
     'Create on the topic rollcall.north.courses',
     { takes: acl(prefixed('topic'), 'Create'), beginsWith: { collections: ['orgs', 'courses'] } },
   ],
-  [
-    'Read on the group rollcall.north.catch-up.*',
-    {
-      takes: acl(prefixed('group'), 'Read'),
-      grants: acl('--group rollcall.workers', 'Read'),
-      beginsWith: { deltaEvery: '503ms' },
-    },
-  ],
 ])(
   'process and "check" name a missing right, and what "check" says is enough to go on: %s',
-  async (right, { takes, grants, beginsWith }) => {
+  async (right, { takes, beginsWith }) => {
     await using run = await world.run();
-    if (grants !== undefined) await world.grant(grants);
     await world.take(takes);
     if (beginsWith !== undefined) world.beginAnew(run, beginsWith);
     world.changeRow();

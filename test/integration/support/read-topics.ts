@@ -22,6 +22,7 @@ const STALLED_AFTER_MS = 120_000;
 const DECODED_AT_ONCE = 5_000;
 const OPEN_TRANSACTION_AFTER_MS = 5_000;
 const RETRY_AFTER_MS = 100;
+const LOAD_ATTEMPTS = 100;
 
 function consumerKafka(servers: Servers): Kafka {
   return new Kafka({
@@ -58,7 +59,24 @@ export async function endOffsetsAt(servers: Servers, topics: readonly string[]):
 export async function readTopicsAt(
   servers: Servers,
   topics: readonly string[],
-  { onProgress }: { onProgress?: OnProgress | undefined } = {},
+  options: { onProgress?: OnProgress | undefined } = {},
+): Promise<TopicRecord[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await readOnce(servers, topics, options);
+    } catch (error) {
+      // The coordinator still loads the first groups of the cluster.
+      if ((error as { type?: string }).type !== 'GROUP_LOAD_IN_PROGRESS' || attempt === LOAD_ATTEMPTS)
+        throw error;
+      await delay(RETRY_AFTER_MS);
+    }
+  }
+}
+
+async function readOnce(
+  servers: Servers,
+  topics: readonly string[],
+  { onProgress }: { onProgress?: OnProgress | undefined },
 ): Promise<TopicRecord[]> {
   return decodeAll(servers, await readMessagesAt(servers, topics, onProgress), onProgress);
 }

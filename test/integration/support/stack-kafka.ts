@@ -1,5 +1,8 @@
 import kafkajs, { Kafka, logLevel, type Admin, type ITopicConfig } from 'kafkajs';
+import { pino } from 'pino';
 import { expect, inject, vi } from 'vitest';
+import { createKafkaConnections } from '../../../src/log/kafka-client.ts';
+import type { KafkaConnections } from '../../../src/log/kafka-connections.ts';
 import { endOffsetsAt, readTopicsAt, type EndOffsets, type TopicRecord } from './read-topics.ts';
 
 export { compactedView, type EndOffsets, type TopicRecord } from './read-topics.ts';
@@ -12,6 +15,12 @@ type Settings = Readonly<Record<string, string>>;
 /** A Kafka client that knows nothing of Rollcall; default: of the stack of the tests. */
 export function plainKafka(brokers = inject('stack').kafkaBrokers): Kafka {
   return new Kafka({ brokers, logLevel: logLevel.NOTHING });
+}
+
+/** Connections as Rollcall has them. */
+export function connectionsTo(brokers = inject('stack').kafkaBrokers): KafkaConnections {
+  const client = { brokers, clientId: 'test', tls: false, sasl: undefined, sessionMs: 10_000 };
+  return createKafkaConnections(client, pino({ level: 'silent' }));
 }
 
 export async function withAdmin<T>(work: (admin: Admin) => Promise<T>, brokers?: string[]): Promise<T> {

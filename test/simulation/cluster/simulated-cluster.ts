@@ -94,8 +94,6 @@ export class SimulatedCluster {
   connect(): TransactionBrokers {
     const { at } = this.#options;
     return {
-      connect: () => dawdle(at, MOST_NETWORK_MS),
-      disconnect: () => Promise.resolve(),
       leadersOf: (topics) => this.#ask('question', null, () => this.#leadersOf(topics)),
       coordinatorOf: () => this.#ask('question', null, () => this.#coordinator),
       initProducerId: (node) =>

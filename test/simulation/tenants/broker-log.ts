@@ -178,10 +178,6 @@ export class BrokerLog implements TenantLog {
     return this.#appendEndMarkers(() => byName);
   }
 
-  async close(): Promise<void> {
-    this.#discard();
-  }
-
   /** Sends a record to every partition and aborts them: they take offsets, and no reader sees them. */
   #appendEndMarkers(partitions: () => TopicPartitions): Promise<void> {
     return this.#inTurn(async (producer) => {
@@ -266,7 +262,7 @@ export class BrokerLog implements TenantLog {
   }
 
   #discard(): void {
-    void this.#producer?.close();
+    this.#producer?.close();
     this.#producer = null;
   }
 

@@ -1,164 +1,249 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { Kafka, logLevel, type RetryOptions } from 'kafkajs';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
+import { pino } from 'pino';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { request, type RequestFor } from '../../../src/log/kafka-broker.ts';
+import { createKafkaConnections, pingKafka } from '../../../src/log/kafka-client.ts';
+import type { Purpose } from '../../../src/log/kafka-connections.ts';
+import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
 
-interface Queue {
-  push(request: object): void;
-  fulfillRequest(answer: object): void;
-  maybeThrottle(ms: number): void;
-  scheduleRequestTimeoutCheck(): void;
-  destroy(): void;
+const apiKeys = createRequire(import.meta.url)('kafkajs/src/protocol/requests/apiKeys') as Readonly<
+  Record<string, number>
+>;
+
+/** A request that has arrived at a broker of the test. */
+interface Arrived {
+  readonly name: string;
+  readonly body: Buffer;
+  readonly answer: (body: Buffer) => void;
+  readonly connection: Socket;
 }
 
-const RequestQueue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as new (
-  options: object,
-) => Queue;
+/** Versions of Kafka's requests that the broker knows. */
+const VERSIONS: Readonly<Record<string, number>> = {
+  Metadata: 1,
+  ApiVersions: 0,
+  EndTxn: 1,
+  ListOffsets: 2,
+  Heartbeat: 3,
+};
+const OK = Buffer.alloc(6);
 
-const BrokerPool = createRequire(import.meta.url)('kafkajs/src/cluster/brokerPool') as new (
-  options: object,
-) => { withBroker(ask: () => Promise<unknown>): Promise<unknown> };
-
-const REQUEST_TIMEOUT_MS = 1_000;
-
-patchKafkaJs();
-patchKafkaJs();
-
-function connectedQueue(): Queue {
-  const logger = { debug: () => undefined, warn: () => undefined };
-  const queue = new RequestQueue({
-    maxInFlightRequests: null,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    enforceRequestTimeout: true,
-    clientId: 'test',
-    broker: 'test',
-    logger,
-  });
-  queue.scheduleRequestTimeoutCheck();
-  return queue;
+function text(value: string): Buffer {
+  const length = Buffer.alloc(2);
+  length.writeInt16BE(value.length);
+  return Buffer.concat([length, Buffer.from(value)]);
 }
 
-function request(correlationId: number) {
-  const entry = { correlationId, apiName: 'Test', resolve: vi.fn<() => void>(), reject: vi.fn<() => void>() };
-  return { entry, expectResponse: true, sendRequest: vi.fn<() => void>() };
+function int32s(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(4 * values.length);
+  values.forEach((value, at) => bytes.writeInt32BE(value, 4 * at));
+  return bytes;
 }
 
-describe('on a clock that the test moves', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  it('a connection without requests holds no timer, neither before the first nor after the last answer', () => {
-    const queue = connectedQueue();
-    expect(vi.getTimerCount()).toBe(0);
-    queue.push(request(1));
-    expect(vi.getTimerCount()).toBe(1);
-    queue.fulfillRequest({ correlationId: 1, payload: null, size: 0 });
-    vi.advanceTimersByTime(200);
-    expect(vi.getTimerCount()).toBe(0);
+function versions(): Buffer {
+  const known = Object.entries(VERSIONS).map(([name, version]) => {
+    const each = Buffer.alloc(6);
+    each.writeInt16BE(apiKeys[name] ?? -1);
+    each.writeInt16BE(version, 4);
+    return each;
   });
+  return Buffer.concat([Buffer.alloc(2), int32s(known.length), ...known]);
+}
 
-  it('a request without an answer times out, also on a connection that was idle before and after a reconnection', () => {
-    const queue = connectedQueue();
-    queue.push(request(1));
-    queue.fulfillRequest({ correlationId: 1, payload: null, size: 0 });
-    vi.advanceTimersByTime(60_000);
-    for (const correlationId of [2, 3]) {
-      const lost = request(correlationId);
-      queue.push(lost);
-      vi.advanceTimersByTime(REQUEST_TIMEOUT_MS - 100);
-      expect(lost.entry.reject).not.toHaveBeenCalled();
-      vi.advanceTimersByTime(300);
-      expect(lost.entry.reject).toHaveBeenCalledOnce();
-      queue.destroy();
-      queue.scheduleRequestTimeoutCheck();
-    }
-  });
-
-  it('a request that waits while the broker throttles is sent afterwards, although none is in flight', () => {
-    const queue = connectedQueue();
-    queue.push(request(1));
-    queue.maybeThrottle(5_000);
-    const waiting = request(2);
-    queue.push(waiting);
-    queue.fulfillRequest({ correlationId: 1, payload: null, size: 0 });
-    vi.advanceTimersByTime(4_000);
-    expect(waiting.sendRequest).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(2_000);
-    expect(waiting.sendRequest).toHaveBeenCalledOnce();
-  });
-});
-
-it.each([
-  ['what one of them answered', [new Error('no'), 'found'], 'found'],
-  ['why the first of them did not, where none did', [new Error('no right'), new Error('no')], 'no right'],
-])('a question to all brokers ends with %s', async (_, answers, end) => {
-  const left = [...answers];
-  const pool = new BrokerPool({
-    connectionPoolBuilder: {},
-    logger: { namespace: () => ({}) },
-  });
-  Object.assign(pool, { brokers: { 1: {}, 2: {} }, findBroker: async () => ({}) });
-  const asked = pool.withBroker(async () => {
-    const answer = left.shift();
-    if (answer instanceof Error) throw answer;
-    return answer;
-  });
-  expect(await asked.catch((error: Error) => error.message)).toBe(end);
-});
-
-/** A server that accepts connections, and does with each what is given. */
-async function acceptor(accept: (socket: Socket) => void) {
+/** A broker with node id 1 that describes itself, and hands all other requests to the test. */
+async function startBroker(onRequest: (arrived: Arrived) => void) {
   const connections: Socket[] = [];
-  const server = createServer((socket) => {
-    connections.push(socket);
-    socket.on('error', () => undefined);
-    accept(socket);
+  let port = 0;
+  let isSilent = false;
+  const arrive = (connection: Socket, bytes: Buffer): void => {
+    const name = Object.entries(apiKeys).find(([, key]) => key === bytes.readInt16BE())?.[0] ?? '';
+    const correlationId = bytes.subarray(4, 8);
+    const body = bytes.subarray(10 + bytes.readInt16BE(8));
+    const answer = (content: Buffer): void => {
+      connection.write(Buffer.concat([int32s(4 + content.length), correlationId, content]));
+    };
+    if (isSilent) return;
+    if (name === 'ApiVersions') answer(versions());
+    else if (name === 'Metadata')
+      answer(
+        Buffer.concat([int32s(1, 1), text('127.0.0.1'), int32s(port), Buffer.from([255, 255]), int32s(1, 0)]),
+      );
+    else onRequest({ name, body, answer, connection });
+  };
+  const server = createServer((connection) => {
+    connections.push(connection);
+    connection.on('error', () => undefined);
+    let buffered = Buffer.alloc(0);
+    connection.on('data', (chunk) => {
+      buffered = Buffer.concat([buffered, chunk]);
+      while (buffered.length >= 4 && buffered.length >= 4 + buffered.readInt32BE()) {
+        const end = 4 + buffered.readInt32BE();
+        arrive(connection, buffered.subarray(4, end));
+        buffered = buffered.subarray(end);
+      }
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  ({ port } = server.address() as AddressInfo);
+  onTestFinished(() => {
+    for (const connection of connections) connection.destroy();
+    server.close();
+  });
   return {
     address: `127.0.0.1:${port}`,
     connections,
-    [Symbol.dispose]: () => {
-      for (const socket of connections) socket.destroy();
-      server.close();
-    },
+    open: () => connections.filter(({ destroyed }) => !destroyed).length,
+    fallSilent: () => (isSilent = true),
   };
 }
 
-/** A client that gives connections and requests up after 200 ms. */
-const adminOf = (brokers: string[], retry: RetryOptions) =>
-  new Kafka({
-    brokers,
-    requestTimeout: 200,
-    connectionTimeout: 200,
-    enforceRequestTimeout: true,
-    logLevel: logLevel.NOTHING,
-    retry,
-  }).admin();
+function connectionsTo(...brokers: string[]) {
+  const client = { brokers, clientId: 'test', tls: false, sasl: undefined, sessionMs: 0 };
+  const kafka = createKafkaConnections(client, pino({ level: 'silent' }));
+  onTestFinished(() => kafka[Symbol.dispose]());
+  return kafka;
+}
 
-it('a connection that does not answer is closed after one request', async () => {
-  const requests: Buffer[] = [];
-  using silent = await acceptor((socket) => socket.on('data', (request) => requests.push(request)));
-  const admin = adminOf([silent.address], { initialRetryTime: 5, retries: 12 });
-  await expect(admin.connect()).rejects.toMatchObject({ name: 'KafkaJSRequestTimeoutError' });
-  expect(requests).toHaveLength(1);
-  await vi.waitFor(() => expect(silent.connections.map(({ destroyed }) => destroyed)).toEqual([true]));
-  await admin.disconnect();
+const commitOf = (tenant: string): RequestFor =>
+  request('EndTxn', { transactionalId: tenant, producerId: 1n, producerEpoch: 0, transactionResult: true });
+
+/** The tenant whose commit it is. */
+const tenantIn = ({ body }: Arrived): string => body.toString('utf8', 2, 2 + body.readInt16BE());
+
+async function outcomeOf(asked: Promise<unknown>): Promise<string> {
+  return asked.then(
+    () => 'answered',
+    (error: unknown) => (error instanceof RequestFailure ? (error.type ?? error.outcome) : String(error)),
+  );
+}
+
+describe('the connections of a process', () => {
+  it('are one for each purpose and broker, whatever the number of tenants', async () => {
+    const broker = await startBroker(({ answer }) => answer(OK));
+    const kafka = connectionsTo(broker.address);
+    await kafka.partitionsOf(['t0.progress']);
+    const purposes: Purpose[] = ['batches', 'membership', 'rest'];
+    const asked = Array.from({ length: 90 }, (_, at) =>
+      kafka.ask(1, commitOf(`t${at}`), purposes[at % purposes.length]),
+    );
+    await Promise.all(asked);
+    expect(broker.open()).toBe(3);
+  });
+
+  it('leave one request unanswered when they break; what waits is unsent, and may be sent again', async () => {
+    const arrived: string[] = [];
+    const broker = await startBroker((each) => {
+      arrived.push(tenantIn(each));
+      if (arrived.length === 1) each.connection.destroy();
+      else each.answer(OK);
+    });
+    const kafka = connectionsTo(broker.address);
+    await kafka.partitionsOf(['t0.progress']);
+    const tenants = ['t0', 't1', 't2'];
+    const commit = (tenant: string) => outcomeOf(kafka.ask(1, commitOf(tenant), 'batches'));
+    expect(await Promise.all(tenants.map(commit))).toEqual(['unanswered', 'unsent', 'unsent']);
+    expect(await Promise.all(['t1', 't2'].map(commit))).toEqual(['answered', 'answered']);
+    expect(arrived).toEqual(tenants);
+  });
+
+  it('keep a tenant whose request is refused apart from the others, and stay open', async () => {
+    const fenced = Buffer.concat([int32s(0), Buffer.from([0, 47])]);
+    const broker = await startBroker((each) => each.answer(tenantIn(each) === 't1' ? fenced : OK));
+    const kafka = connectionsTo(broker.address);
+    await kafka.partitionsOf(['t0.progress']);
+    const commits = ['t0', 't1', 't2'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'batches')));
+    expect(await Promise.all(commits)).toEqual(['answered', 'INVALID_PRODUCER_EPOCH', 'answered']);
+    expect(broker.connections).toHaveLength(2);
+  });
+
+  it('let commits, questions and heartbeats pass while batches wait', async () => {
+    const broker = await startBroker((each) => {
+      if (each.name !== 'EndTxn' || tenantIn(each) !== 't0') each.answer(OK);
+    });
+    const kafka = connectionsTo(broker.address);
+    await kafka.partitionsOf(['t0.progress']);
+    const waiting = outcomeOf(kafka.ask(1, commitOf('t0'), 'batches'));
+    const heartbeat = request('Heartbeat', { groupId: 'g', groupGenerationId: 1, memberId: 'me' });
+    await kafka.ask(1, heartbeat, 'membership');
+    await kafka.ask(1, commitOf('t1'));
+    await kafka.partitionsOf(['t1.progress']);
+    kafka[Symbol.dispose]();
+    expect(await waiting).toBe('unanswered');
+  });
+
+  it('serve tenants in turn: none waits for more than one request of each other', async () => {
+    const arrived: string[] = [];
+    const broker = await startBroker((each) => {
+      arrived.push(tenantIn(each));
+      each.answer(OK);
+    });
+    const kafka = connectionsTo(broker.address);
+    await kafka.partitionsOf(['t0.progress']);
+    const tenants = ['t0', 't1', 't2'];
+    const sendThree = async (tenant: string) => {
+      for (let left = 3; left > 0; left -= 1) await kafka.ask(1, commitOf(tenant), 'batches');
+    };
+    await Promise.all(tenants.map(sendThree));
+    expect(arrived).toEqual([...tenants, ...tenants, ...tenants]);
+  });
+
+  it('carry no batch for as long as a quota asks, while the commits of other tenants pass', async () => {
+    const arrived = new Map<string, number>();
+    const broker = await startBroker((each) => {
+      const tenant = tenantIn(each);
+      arrived.set(tenant, performance.now());
+      each.answer(Buffer.concat([int32s(tenant === 'throttled' ? 300 : 0), Buffer.alloc(2)]));
+    });
+    const kafka = connectionsTo(broker.address);
+    await kafka.partitionsOf(['t0.progress']);
+    await kafka.ask(1, commitOf('throttled'), 'batches');
+    await Promise.all([kafka.ask(1, commitOf('batch'), 'batches'), kafka.ask(1, commitOf('commit'))]);
+    expect([...arrived.keys()]).toEqual(['throttled', 'commit', 'batch']);
+    const [first = 0, , last = 0] = arrived.values();
+    expect(last - first).toBeGreaterThanOrEqual(290);
+  });
+
+  it('to a broker that hangs are given up once, for all that wait, and closed', async () => {
+    const broker = await startBroker(() => undefined);
+    const kafka = connectionsTo(broker.address);
+    await kafka.partitionsOf(['t0.progress']);
+    broker.fallSilent();
+    const commits = ['t0', 't1'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'batches')));
+    expect(await Promise.all(commits)).toEqual(['unsent', 'unsent']);
+    await vi.waitFor(() => expect(broker.connections[1]?.destroyed).toBe(true));
+  }, 30_000);
 });
 
-it.each<[string, (socket: Socket) => void]>([
-  ['stays silent', () => undefined],
-  ['closes them', (socket) => socket.destroy()],
-])('where one address accepts connections and %s, the next address is tried', async (_, accept) => {
-  using first = await acceptor(accept);
-  using second = await acceptor(accept);
-  const admin = adminOf([first.address, second.address], { initialRetryTime: 1, retries: 1 });
-  await expect(admin.connect()).rejects.toMatchObject({ name: expect.stringMatching(/^KafkaJS/) });
-  await admin.disconnect();
-  expect(first.connections.length).toBeGreaterThan(0);
-  expect(second.connections.length).toBeGreaterThan(0);
+describe('a question to any broker', () => {
+  it.each<[string, (socket: Socket) => void]>([
+    ['stays silent', () => undefined],
+    ['closes them', (socket) => socket.destroy()],
+  ])(
+    'is answered by the next address where the first accepts connections and %s',
+    async (_, accept) => {
+      const vain = createServer((socket) => accept(socket.on('error', () => undefined)));
+      vain.listen(0, '127.0.0.1');
+      await once(vain, 'listening');
+      onTestFinished(() => void vain.close());
+      const broker = await startBroker(() => undefined);
+      const { port } = vain.address() as AddressInfo;
+      await expect(pingKafka(connectionsTo(`127.0.0.1:${port}`, broker.address))).resolves.toBeUndefined();
+    },
+    30_000,
+  );
+
+  it('fails when no broker can be reached, and says so', async () => {
+    const gone = createServer();
+    gone.listen(0, '127.0.0.1');
+    await once(gone, 'listening');
+    const { port } = gone.address() as AddressInfo;
+    gone.close();
+    await expect(pingKafka(connectionsTo(`127.0.0.1:${port}`))).rejects.toMatchObject({
+      code: 'KAFKA_UNREACHABLE',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+  }, 30_000);
 });

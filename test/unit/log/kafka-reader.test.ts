@@ -1,61 +1,100 @@
-import type { Kafka, KafkaMessage } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readStretches } from '../../../src/log/kafka-reader.ts';
-import { turns } from '../hub/support/turns.ts';
+import { readStretches, type ReadOptions } from '../../../src/log/kafka-reader.ts';
+import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
+import { codeOf, questionsOf } from './support/simulated-topics.ts';
 
+// The fake timers of vitest leave these as they are.
+vi.mock('node:timers/promises', () => ({
+  // Other files' tests, which are loaded with the same modules, wait without a signal.
+  setTimeout: (ms: number, _?: unknown, options?: { signal: AbortSignal }) =>
+    new Promise<void>((resolve, reject) => {
+      setTimeout(resolve, ms);
+      options?.signal.addEventListener('abort', () => reject(options.signal.reason as Error));
+    }),
+}));
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A consumer of kafkajs, to whom topics of one partition become readable up to their stable ends. */
-function laggingTopics(highWatermarks: Readonly<Record<string, number>>) {
-  const listeners = new Map<string, (event: unknown) => void>();
+interface Fetched {
+  readonly topic: string;
+  readonly partitions: readonly [{ readonly fetchOffset: number }];
+}
+
+/** What of a batch decides whether its records are read. */
+interface Kind {
+  readonly producerId?: string;
+  readonly isControlRecord?: boolean;
+  readonly key?: Buffer;
+}
+
+/** Topics of one partition that become readable up to their stable ends. `kinds`: of the record at an offset. */
+function laggingTopics(
+  highWatermarks: Readonly<Record<string, number>>,
+  { kinds = [], aborted = [] }: { kinds?: readonly Kind[]; aborted?: readonly object[] } = {},
+) {
   const ends = new Map<string, number>();
-  let attempts = 0;
-  let eachBatch = (_payload: unknown): Promise<void> => Promise.resolve();
-  const nothing = () => Promise.resolve();
-  const consumer = {
-    events: { CRASH: 'crash', END_BATCH_PROCESS: 'end' },
-    on: (name: string, listener: (event: unknown) => void) => listeners.set(name, listener),
-    connect: nothing,
-    subscribe: nothing,
-    disconnect: nothing,
-    seek: () => undefined,
-    run: async (options: { eachBatch: typeof eachBatch }) => {
-      ({ eachBatch } = options);
-      attempts += 1;
-    },
-  };
+  const fetchedFrom: number[] = [];
+  let first = 0;
+  let failure: Error | string | null = null;
+  const messagesIn = (from: number, end: number) =>
+    Array.from({ length: Math.max(0, end - from) }, (_, at) => {
+      const { producerId = '1', isControlRecord = false, key = null } = kinds[from + at] ?? {};
+      const batchContext = { producerId, inTransaction: true };
+      return { offset: String(from + at), key, isControlRecord, batchContext };
+    });
+  const kafka = questionsOf(new Set(['progress', 'dead', 'busy']), async ({ name, options }) => {
+    const topics = options['topics'] as readonly Fetched[];
+    if (name === 'ListOffsets')
+      return {
+        responses: topics.map(({ topic }) => ({
+          topic,
+          partitions: [{ partition: 0, errorCode: 0, offset: String(first) }],
+        })),
+      };
+    if (failure instanceof Error) throw failure;
+    const refused = failure === null ? 0 : codeOf(failure);
+    return {
+      responses: topics.map(({ topic, partitions: [{ fetchOffset }] }) => {
+        fetchedFrom.push(fetchOffset);
+        const end = ends.get(topic) ?? 0;
+        const errorCode = fetchOffset < first ? codeOf('OFFSET_OUT_OF_RANGE') : refused;
+        const messages = errorCode === 0 ? messagesIn(fetchOffset, end) : [];
+        const highWatermark = String(Math.max(end, highWatermarks[topic] ?? 0));
+        const partition = { partition: 0, errorCode, highWatermark, abortedTransactions: aborted, messages };
+        return { topicName: topic, partitions: [partition] };
+      }),
+    };
+  });
   return {
-    attempts: () => attempts,
-    kafka: { consumer: () => consumer } as unknown as Kafka,
-    crash: () => listeners.get('crash')?.({ payload: { error: new Error('a leader moved') } }),
+    kafka,
+    fetchedFrom,
+    fails: (how: Error | string | null) => (failure = how),
+    deleteRecordsBefore: (offset: number) => (first = offset),
     async stableEndMovesTo(end: number, topic: string): Promise<void> {
-      const next = ends.get(topic) ?? 0;
-      const offsets = Array.from({ length: end - next }, (_, at) => String(next + at));
-      const messages = offsets.map((offset) => ({ offset }) as KafkaMessage);
       ends.set(topic, end);
-      const batch = { topic, partition: 0, highWatermark: String(Math.max(end, highWatermarks[topic] ?? 0)) };
-      await eachBatch({ batch: { ...batch, messages } });
-      listeners.get('end')?.({ payload: { ...batch, lastOffset: String(end - 1) } });
+      await vi.advanceTimersByTimeAsync(200);
     },
   };
 }
 
-/** Reads up to offset 3 of each topic, whose high watermark is 5. */
-async function read(awaitsDecision: boolean, names: readonly string[]) {
-  const topics = laggingTopics({ progress: 5, dead: 5 });
+const stretchesOf = (names: readonly string[], to: number) =>
+  names.map((topic) => ({ topic, partition: 0, from: 0, to }));
+
+/** Reads up to an offset of each topic. */
+function read(
+  topics: ReturnType<typeof laggingTopics>,
+  { names = ['progress'], to = 3, awaitsDecision = false, signal = new AbortController().signal } = {},
+) {
   const offsets: number[] = [];
-  const seen = { isOver: false, offsets, topics };
+  const seen = { isOver: false, offsets, error: undefined as unknown };
   const reading = readStretches({
     kafka: topics.kafka,
-    groupIdPrefix: 'p',
-    stretches: names.map((topic) => ({ topic, partition: 0, from: 0, to: 3 })),
+    stretches: stretchesOf(names, to),
     awaitsDecision,
     onMessages: async ({ messages }) => void offsets.push(...messages.map(({ offset }) => Number(offset))),
-    signal: new AbortController().signal,
+    signal,
   });
-  void reading.then(() => (seen.isOver = true));
-  await vi.advanceTimersByTimeAsync(1);
+  void reading.catch((error: unknown) => (seen.error = error)).then(() => (seen.isOver = true));
   return seen;
 }
 
@@ -65,52 +104,121 @@ it.each([
   ['ends at the stable end where a transaction stays undecided', true, [3, 12_000], 3],
   ['ends at the requested end when undecided transactions are not awaited', false, [3], 3],
 ])('reading up to an end %s', async (_, awaitsDecision, happens, end) => {
-  const seen = await read(awaitsDecision, ['progress']);
-  for (const [at, what] of happens.entries()) {
+  const topics = laggingTopics({ progress: 5, dead: 5 });
+  const seen = read(topics, { awaitsDecision });
+  for (const what of happens) {
     expect(seen.isOver).toBe(false);
-    if (what < 100) await seen.topics.stableEndMovesTo(what, 'progress');
-    await vi.advanceTimersByTimeAsync(what < 100 ? 1 : what);
-    if (at + 1 < happens.length) continue;
-    expect([seen.isOver, seen.offsets]).toEqual([true, [0, 1, 2, 3, 4].slice(0, end)]);
+    if (what < 100) await topics.stableEndMovesTo(what, 'progress');
+    else await vi.advanceTimersByTimeAsync(what);
   }
+  expect([seen.isOver, seen.offsets]).toEqual([true, [0, 1, 2, 3, 4].slice(0, end)]);
 });
 
 it('reading up to an end stops at the stable end while others keep committing beyond what is read already', async () => {
-  const seen = await read(true, ['dead', 'busy']);
-  await seen.topics.stableEndMovesTo(3, 'dead');
+  const topics = laggingTopics({ progress: 5, dead: 5 });
+  const seen = read(topics, { names: ['dead', 'busy'], awaitsDecision: true });
+  await topics.stableEndMovesTo(3, 'dead');
   for (let end = 3; end < 10 && !seen.isOver; end += 1) {
-    await seen.topics.stableEndMovesTo(end, 'busy');
+    await topics.stableEndMovesTo(end, 'busy');
     await vi.advanceTimersByTimeAsync(5_000);
   }
   expect(seen.isOver).toBe(true);
 });
 
-describe('attempts to read', () => {
-  const begin = (signal = new AbortController().signal) => {
-    const topics = laggingTopics({});
-    const stretches = [{ topic: 'progress', partition: 0, from: 0, to: 6 }];
-    const onMessages = () => Promise.resolve();
-    const reading = readStretches({ kafka: topics.kafka, groupIdPrefix: 'p', stretches, onMessages, signal });
-    return { topics, outcome: reading.catch((error: unknown) => error) };
-  };
+it('of records of several producers, those of aborted transactions and markers are not read', async () => {
+  const abort = { isControlRecord: true, key: Buffer.alloc(4) };
+  const kinds = [
+    { producerId: '1' },
+    { producerId: '2' },
+    { producerId: '3' },
+    { producerId: '1', ...abort },
+    { producerId: '1' },
+    { producerId: '2', ...abort },
+    { producerId: '1', isControlRecord: true, key: Buffer.from([0, 0, 0, 1]) },
+    { producerId: '2' },
+  ];
+  const aborted = [
+    { producerId: '2', firstOffset: '1' },
+    { producerId: '1', firstOffset: '0' },
+  ];
+  const topics = laggingTopics({}, { kinds, aborted });
+  const seen = read(topics, { to: kinds.length });
+  await topics.stableEndMovesTo(kinds.length, 'progress');
+  expect([seen.isOver, seen.offsets]).toEqual([true, [2, 4, 7]]);
+});
 
-  it('are not counted while they read something', async () => {
-    const { topics, outcome } = begin();
-    for (let end = 1; end <= 6; end += 1) {
-      await vi.waitFor(() => expect(topics.attempts()).toBe(end));
-      await topics.stableEndMovesTo(end, 'progress');
-      topics.crash();
-    }
-    expect(await outcome).toBeUndefined();
+it('reading begins at the first record that is left where those before were deleted', async () => {
+  const topics = laggingTopics({});
+  topics.deleteRecordsBefore(2);
+  const seen = read(topics, { to: 4 });
+  await topics.stableEndMovesTo(4, 'progress');
+  expect([seen.isOver, seen.offsets]).toEqual([true, [2, 3]]);
+});
+
+describe('a reading', () => {
+  it.each([
+    ['whose connection breaks', new RequestFailure('unanswered')],
+    ['whose leader moves', 'NOT_LEADER_FOR_PARTITION'],
+  ])('%s goes on from where it was', async (_, failure) => {
+    const topics = laggingTopics({});
+    const seen = read(topics, { to: 6 });
+    await topics.stableEndMovesTo(2, 'progress');
+    topics.fails(failure);
+    await topics.stableEndMovesTo(6, 'progress');
+    await vi.advanceTimersByTimeAsync(20_000);
+    topics.fails(null);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([seen.isOver, seen.error, seen.offsets]).toEqual([true, undefined, [0, 1, 2, 3, 4, 5]]);
   });
 
-  it('end with the signal, also in the pause between two', async () => {
+  it('fails when its leader has not answered for half a minute, however long it read before', async () => {
+    const topics = laggingTopics({});
+    const seen = read(topics, { to: Infinity });
+    await vi.advanceTimersByTimeAsync(50_000);
+    topics.fails(new RequestFailure('unsent'));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(seen.isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(seen.error).toMatchObject({ code: 'KAFKA_UNREACHABLE' });
+  });
+
+  it('without the right to read fails at once, and names the topic', async () => {
+    const topics = laggingTopics({});
+    topics.fails('TOPIC_AUTHORIZATION_FAILED');
+    const seen = read(topics);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(seen.error).toMatchObject({ message: expect.stringContaining('Read on the topic progress') });
+  });
+
+  it('that is stopped ends when the handler in progress has, and hands on nothing more', async () => {
     const stop = new AbortController();
-    const { topics, outcome } = begin(stop.signal);
-    await vi.waitFor(() => expect(topics.attempts()).toBe(1));
-    topics.crash();
-    await turns(50);
+    const handled = Promise.withResolvers<void>();
+    const topics = laggingTopics({});
+    const onMessages = vi.fn<ReadOptions['onMessages']>(() => handled.promise);
+    const stretches = stretchesOf(['dead', 'busy'], 1);
+    const reading = readStretches({ kafka: topics.kafka, stretches, onMessages, signal: stop.signal });
+    const ended = vi.fn<(error: unknown) => void>();
+    void reading.catch(ended);
+    for (const name of ['dead', 'busy']) await topics.stableEndMovesTo(1, name);
     stop.abort('stopping');
-    expect(await Promise.race([outcome, turns(50)])).toBe('stopping');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).not.toHaveBeenCalled();
+    handled.resolve();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).toHaveBeenCalledWith('stopping');
+    expect(onMessages).toHaveBeenCalledOnce();
+  });
+
+  it('ends with the signal, also while it is not answered and in the pause between two attempts', async () => {
+    for (const failure of [null, new RequestFailure('unsent')]) {
+      const stop = new AbortController();
+      const topics = laggingTopics({});
+      topics.fails(failure);
+      const seen = read(topics, { signal: stop.signal });
+      await vi.advanceTimersByTimeAsync(50);
+      stop.abort('stopping');
+      await vi.advanceTimersByTimeAsync(0);
+      expect(seen.error).toBe('stopping');
+    }
   });
 });

@@ -1,29 +1,20 @@
 import { createRequire } from 'node:module';
-import { expect, it } from 'vitest';
-import type { KafkaBroker, KafkaCluster } from '../../../src/log/kafka-cluster.ts';
+import { expect, it, vi } from 'vitest';
+import type { KafkaConnections } from '../../../src/log/kafka-connections.ts';
 import { KafkaTransactionBrokers } from '../../../src/log/kafka-transaction-brokers.ts';
+import type { KafkaBroker } from '../../../src/log/kafka-broker.ts';
 
-const inKafkaJs = createRequire(import.meta.url);
-const { lookup } = inKafkaJs('kafkajs/src/protocol/requests') as {
+const { lookup } = createRequire(import.meta.url)('kafkajs/src/protocol/requests') as {
   lookup: (versions: object) => KafkaBroker['lookupRequest'];
-};
-const { createErrorFromCode } = inKafkaJs('kafkajs/src/protocol/error') as {
-  createErrorFromCode: (code: number) => Error;
 };
 const VERSIONS = { 0: { minVersion: 3, maxVersion: 7 }, 24: { minVersion: 0, maxVersion: 1 } };
 const PRODUCER = { transactionalId: 'p.t', producerId: 1n, producerEpoch: 0 };
 
 /** Brokers of which each gives that answer to a request, after kafkajs has decoded it. */
-function brokersThatAnswer(answer: object): KafkaTransactionBrokers {
-  const broker: Partial<KafkaBroker> = {
-    lookupRequest: lookup(VERSIONS),
-    connectionPool: { send: async ({ response }) => response.parse(answer) },
-    endTxn: async () => {
-      throw createErrorFromCode(47);
-    },
-  };
-  const cluster: Partial<KafkaCluster> = { findBroker: async () => broker as KafkaBroker };
-  return new KafkaTransactionBrokers(cluster as KafkaCluster);
+function brokersThatAnswer(answer: object, onThrottled = vi.fn<(ms: number) => void>()) {
+  const ask: KafkaConnections['ask'] = async (_, requestFor) =>
+    (await requestFor({ lookupRequest: lookup(VERSIONS) }).response.parse(answer)) as never;
+  return new KafkaTransactionBrokers({ ask } as KafkaConnections, onThrottled);
 }
 
 it('the topic without a right is named, although other partitions come first that were not attempted', async () => {
@@ -52,10 +43,22 @@ it('each partition of a produce request has its own answer, whatever became of t
   ]);
 });
 
-it('a refused commit is told from one that no broker has answered', async () => {
-  const brokers = brokersThatAnswer({});
-  await expect(brokers.endTransaction(1, PRODUCER, true)).rejects.toMatchObject({
-    outcome: 'refused',
-    type: 'INVALID_PRODUCER_EPOCH',
-  });
+it('how long the brokers ask a client to wait because of a quota is told with their answer', async () => {
+  const onThrottled = vi.fn<(ms: number) => void>();
+  const brokers = brokersThatAnswer({ topics: [], clientSideThrottleTime: 1_500 }, onThrottled);
+  await brokers.produce(1, { producer: PRODUCER, batches: [], timeoutMs: 1 });
+  expect(onThrottled).toHaveBeenCalledWith(1_500);
+});
+
+it('batches go over the connection for batches, and what begins and ends transactions over another', async () => {
+  const purposes: unknown[] = [];
+  const ask = async (...[, , purpose]: Parameters<KafkaConnections['ask']>) => {
+    purposes.push(purpose);
+    return { topics: [], errors: [] };
+  };
+  const brokers = new KafkaTransactionBrokers({ ask } as unknown as KafkaConnections, () => undefined);
+  await brokers.addPartitions(1, PRODUCER, new Map());
+  await brokers.produce(1, { producer: PRODUCER, batches: [], timeoutMs: 1 });
+  await brokers.endTransaction(1, PRODUCER, true);
+  expect(purposes).toEqual([undefined, 'batches', undefined]);
 });

@@ -1,60 +1,66 @@
-import kafkajs, { type Admin } from 'kafkajs';
 import { expect, it } from 'vitest';
-import { TenantTopics, type TenantTopicsOptions } from '../../../src/log/tenant-topics.ts';
 import { fetchOffsets } from '../../../src/log/topic-offsets.ts';
+import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
+import { codeOf, questionsOf } from './support/simulated-topics.ts';
 
-const OFFSETS = [{ partition: 0, offset: '7', high: '7', low: '2' }];
-
-/** An administrator whose first questions fail so. */
-function adminAfter(...failures: readonly Error[]): Admin {
+/** Topics with records 2 to 6 that are known, of which the first questions for offsets fail so. */
+function topicsAfter(failures: readonly (Error | string)[], known = ['p.t.users', 'p.t.orgs']) {
   const left = [...failures];
-  const fetchTopicOffsets: Admin['fetchTopicOffsets'] = async () => {
+  return questionsOf(new Set(known), async ({ options }) => {
     const failure = left.shift();
-    if (failure !== undefined) throw failure;
-    return OFFSETS;
-  };
-  return { fetchTopicOffsets } as unknown as Admin;
+    if (failure instanceof Error) throw failure;
+    const errorCode = failure === undefined ? 0 : codeOf(failure);
+    const topics = options['topics'] as { topic: string; partitions: { timestamp: number }[] }[];
+    return {
+      responses: topics.map(({ topic, partitions }) => ({
+        topic,
+        partitions: partitions.map(({ timestamp }) => ({
+          partition: 0,
+          errorCode,
+          offset: timestamp === -2 ? '2' : '7',
+        })),
+      })),
+    };
+  });
 }
 
-const typed = (type: string): Error =>
-  Object.assign(new kafkajs.KafkaJSProtocolError(new Error('refused')), { type });
+const RANGE = [{ partition: 0, low: 2, high: 7 }];
 
 it('offsets are asked for again while a broker is away or a leader moves', async () => {
-  const admin = adminAfter(
-    new kafkajs.KafkaJSConnectionError('connect ECONNREFUSED'),
-    typed('NOT_LEADER_FOR_PARTITION'),
+  const topics = topicsAfter([
+    new RequestFailure('unsent'),
+    new RequestFailure('unanswered'),
+    'NOT_LEADER_FOR_PARTITION',
+  ]);
+  expect(await fetchOffsets(topics, ['p.t.users', 'p.t.orgs'])).toEqual(
+    new Map([
+      ['p.t.users', RANGE],
+      ['p.t.orgs', RANGE],
+    ]),
   );
-  expect(await fetchOffsets(admin, 'p.t.users')).toEqual([{ partition: 0, low: 2, high: 7 }]);
 });
 
-it('a missing topic is named, whichever topic was asked for', async () => {
-  const existing = new Set(['p.t.users', 'p.t.orgs']);
-  // One broker still lists what another one has deleted.
-  const listed = [[...existing], ['p.t.users']];
-  const asked = new Set<string>();
-  // As kafkajs does, each question is one about all topics that were ever asked for.
-  const fetchTopicOffsets = async (topic: string) => {
-    if (!asked.add(topic).isSubsetOf(existing)) throw typed('UNKNOWN_TOPIC_OR_PARTITION');
-    return OFFSETS;
-  };
-  const connect = () => Promise.resolve();
-  const kafka = {
-    admin: () => ({ connect, fetchTopicOffsets, listTopics: async () => listed.shift() ?? [] }),
-  };
-  const topics = new TenantTopics({
-    kafka,
-    topicPrefix: 'p',
-    tenantId: 't',
-  } as unknown as TenantTopicsOptions);
-  await topics.ranges(['users', 'orgs']);
-  existing.delete('p.t.orgs');
-  await expect(topics.ranges(['users'])).rejects.toThrow('Kafka has no topic p.t.orgs');
+it('the topic without the right to describe it is named', async () => {
+  await expect(fetchOffsets(topicsAfter(['TOPIC_AUTHORIZATION_FAILED']), ['p.t.users'])).rejects.toThrow(
+    'Kafka denies this user Describe on the topic p.t.users',
+  );
 });
 
-it('offsets of a topic that nobody knows are asked for again only if it is new', async () => {
-  const missing = typed('UNKNOWN_TOPIC_OR_PARTITION');
-  await expect(fetchOffsets(adminAfter(missing), 'p.t.users')).rejects.toMatchObject({
+it('a missing topic fails the question for offsets, and is named', async () => {
+  const topics = topicsAfter([], ['p.t.users']);
+  await expect(fetchOffsets(topics, ['p.t.users', 'p.t.orgs'])).rejects.toMatchObject({
     code: 'KAFKA_TOPIC_MISSING',
+    message: expect.stringContaining('p.t.orgs'),
   });
-  expect(await fetchOffsets(adminAfter(missing), 'p.t.users', { isNew: true })).toHaveLength(1);
+});
+
+it('a missing topic is left out where a reader takes it for empty', async () => {
+  const ranges = await fetchOffsets(topicsAfter([], ['p.t.users']), ['p.t.users', 'p.t.orgs'], 'skipped');
+  expect([...ranges.keys()]).toEqual(['p.t.users']);
+});
+
+it('offsets of a topic that a leader does not know yet are asked for again only if it is new', async () => {
+  const unknown = (): ReturnType<typeof topicsAfter> => topicsAfter(['UNKNOWN_TOPIC_OR_PARTITION']);
+  await expect(fetchOffsets(unknown(), ['p.t.users'])).rejects.toMatchObject({ code: 'KAFKA_TOPIC_MISSING' });
+  expect((await fetchOffsets(unknown(), ['p.t.users'], 'awaited')).get('p.t.users')).toEqual(RANGE);
 });

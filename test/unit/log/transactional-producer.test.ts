@@ -42,8 +42,6 @@ function producerOn(brokers: Partial<TransactionBrokers>, produce: Produce = app
       nowMs += ms;
     },
     brokers: {
-      connect: async () => undefined,
-      disconnect: async () => undefined,
       leadersOf: async () => LEADERS,
       coordinatorOf: async () => 3,
       initProducerId: async () => ({ transactionalId: TRANSACTIONAL_ID, producerId: 1n, producerEpoch: 4 }),
@@ -165,7 +163,7 @@ it('a transactional producer gives up after 25 seconds of refusals that could pa
 
 it('a transactional producer sends nothing after it was closed', async () => {
   const { producer, requests } = await begun(producerOn({}));
-  await producer.close();
+  producer.close();
   const before = requests.length;
   for (const attempt of [() => producer.send([batchOf('users')]), () => producer.commit()])
     await expect((async () => attempt())()).rejects.toThrow('not open');

@@ -1,6 +1,7 @@
-import type { Kafka, PartitionAssigner } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { RequestFor } from '../../../src/log/kafka-broker.ts';
 import { WorkerGroup } from '../../../src/log/worker-group.ts';
+import { askedFor } from './support/asked-for.ts';
 
 const SESSION_MS = 10_000;
 const GRACE_MS = 500;
@@ -51,18 +52,21 @@ function worker(sessionMs = SESSION_MS) {
     heartbeat: vi.fn<() => Promise<void>>(async () => undefined),
     leaveGroup: vi.fn<() => Promise<void>>(async () => undefined),
   };
-  const cluster = {
-    connect: async () => undefined,
-    disconnect: vi.fn<() => Promise<void>>(async () => undefined),
-    refreshMetadata: async () => undefined,
-    findGroupCoordinator: vi.fn<() => Promise<typeof coordinator>>(async () => coordinator),
+  const answers: Readonly<Record<string, (request: never) => Promise<unknown>>> = {
+    JoinGroup: coordinator.joinGroup,
+    SyncGroup: coordinator.syncGroup,
+    Heartbeat: coordinator.heartbeat,
+    LeaveGroup: coordinator.leaveGroup,
   };
-  const consumer = ({ partitionAssigners: [assigner] }: { partitionAssigners: [PartitionAssigner] }) =>
-    assigner({ cluster } as never);
+  const coordinatorOf = vi.fn<() => Promise<number>>(async () => 1);
+  const ask = <Answer>(_: number, requestFor: RequestFor): Promise<Answer> => {
+    const { name, options } = askedFor(requestFor);
+    return answers[name]?.(options as never) as Promise<Answer>;
+  };
   const told: string[] = [];
   const configured = ['t0', 't1', 't2'];
   const group = new WorkerGroup({
-    kafka: { consumer } as unknown as Pick<Kafka, 'consumer'>,
+    kafka: { ask, coordinatorOf },
     groupId: 'p.workers',
     tenants: () => [...configured],
     sessionMs,
@@ -89,7 +93,7 @@ function worker(sessionMs = SESSION_MS) {
   /** Its next join makes it the leader of these members. */
   const leads = (...members: Joined['members']) =>
     coordinator.joinGroup.mockResolvedValueOnce({ memberId: 'me', leaderId: 'me', generationId: 1, members });
-  return { coordinator, cluster, told, group, configured, metadata, claims, leads };
+  return { coordinator, coordinatorOf, told, group, configured, metadata, claims, leads };
 }
 
 /** A member with the tenants that it holds and knows. */
@@ -108,6 +112,15 @@ const JOINED = 't0,t1, moved t1';
 const RESUMED = 't0,t1, moved ';
 const LOST = 'lost: KAFKA_UNREACHABLE';
 
+it('a worker joins under the id that the coordinator gives it first', async () => {
+  const { coordinator, told, claims } = worker();
+  const idRequired = Object.assign(new Error(), { name: 'KafkaJSMemberIdRequired', memberId: 'me' });
+  coordinator.joinGroup.mockRejectedValueOnce(idRequired);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(claims().map(([memberId]) => memberId)).toEqual(['', 'me']);
+  expect(told).toEqual([JOINED]);
+});
+
 it('a new cluster has half a minute to set up its first group before a worker reports trouble', async () => {
   const { coordinator, told } = worker();
   coordinator.joinGroup.mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
@@ -119,7 +132,7 @@ it('a new cluster has half a minute to set up its first group before a worker re
 
 describe('the lease of a worker', () => {
   it('is over once in an outage, and an answered heartbeat in the same generation resumes the tenants without a join', async () => {
-    const { coordinator, cluster, told } = await joinedWorker();
+    const { coordinator, coordinatorOf, told } = await joinedWorker();
     coordinator.heartbeat.mockRejectedValue(refused('NOT_COORDINATOR_FOR_GROUP'));
     await vi.advanceTimersByTimeAsync(8_000);
     expect(told).toEqual([JOINED]);
@@ -130,7 +143,7 @@ describe('the lease of a worker', () => {
     await vi.advanceTimersByTimeAsync(2_500);
     expect(told.at(-1)).toBe(RESUMED);
     expect(coordinator.joinGroup).toHaveBeenCalledOnce();
-    expect(cluster.findGroupCoordinator.mock.calls.length).toBeGreaterThan(2);
+    expect(coordinatorOf.mock.calls.length).toBeGreaterThan(2);
   });
 
   it('lasts two sessions from the last answer while the others rejoin, however often it tries, and then it claims nothing', async () => {
@@ -196,19 +209,19 @@ describe('a worker', () => {
   });
 
   it('without the right to the group says so, and joins once it is granted', async () => {
-    const { coordinator, cluster, told } = worker();
-    cluster.findGroupCoordinator.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+    const { coordinatorOf, told } = worker();
+    coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(new Set(told)).toEqual(new Set(['trouble: KAFKA_REFUSED']));
-    cluster.findGroupCoordinator.mockResolvedValue(coordinator);
+    coordinatorOf.mockResolvedValue(1);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(told.at(-1)).toBe(JOINED);
   });
 
   it('that loses the right to the group stops when its session is over, and says which right is missing', async () => {
-    const { coordinator, cluster, told } = await joinedWorker();
+    const { coordinator, coordinatorOf, told } = await joinedWorker();
     coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
-    cluster.findGroupCoordinator.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+    coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
     await vi.advanceTimersByTimeAsync(2 * SESSION_MS);
     expect([...new Set(told)]).toEqual([
       JOINED,
@@ -219,15 +232,15 @@ describe('a worker', () => {
   });
 
   it('that is alone keeps its tenants without the right to the group, and says so until it has it again', async () => {
-    const { coordinator, cluster, told, leads } = worker();
+    const { coordinator, coordinatorOf, told, leads } = worker();
     leads(member('me'));
     await vi.advanceTimersByTimeAsync(0);
-    const found = cluster.findGroupCoordinator.getMockImplementation();
-    cluster.findGroupCoordinator.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
+    const found = coordinatorOf.getMockImplementation();
+    coordinatorOf.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
     coordinator.heartbeat.mockRejectedValue(refused('GROUP_AUTHORIZATION_FAILED'));
     await vi.advanceTimersByTimeAsync(3 * SESSION_MS);
     expect([...new Set(told)]).toEqual([JOINED, 'kept: KAFKA_REFUSED']);
-    cluster.findGroupCoordinator.mockImplementation(found ?? never);
+    coordinatorOf.mockImplementation(found ?? never);
     coordinator.heartbeat.mockResolvedValue();
     await vi.advanceTimersByTimeAsync(SESSION_MS);
     expect(told.slice(told.lastIndexOf('kept: KAFKA_REFUSED') + 1)).toEqual([RESUMED]);
@@ -245,9 +258,8 @@ describe('a worker', () => {
   });
 
   it('leaves within three seconds where the broker hangs', async () => {
-    const { coordinator, cluster, group } = await joinedWorker();
+    const { coordinator, group } = await joinedWorker();
     coordinator.leaveGroup.mockImplementation(never);
-    cluster.disconnect.mockImplementation(never);
     const left = vi.fn<() => void>();
     void group.leave().then(left);
     await vi.advanceTimersByTimeAsync(3_000);

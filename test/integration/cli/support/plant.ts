@@ -1,6 +1,6 @@
 import { Partitioners } from 'kafkajs';
 import { expect } from 'vitest';
-import { type EndOffsets, endOffsets, plainKafka } from '../../support/stack-kafka.ts';
+import { connectionsTo, type EndOffsets, endOffsets, plainKafka } from '../../support/stack-kafka.ts';
 import { readStretches } from '../../../../src/log/kafka-reader.ts';
 
 export interface Planted {
@@ -26,12 +26,11 @@ export async function plant(topic: string, records: readonly Planted[]): Promise
 
 /** Records as they stand in a topic, not decoded, because some cannot be. */
 export async function rawRecords(topic: string, from: EndOffsets = {}): Promise<Required<Planted>[]> {
-  const kafka = plainKafka();
+  using kafka = connectionsTo();
   const found: Required<Planted>[] = [];
   const ends = await endOffsets([topic]);
   await readStretches({
     kafka,
-    groupIdPrefix: 'some-test',
     stretches: Object.entries(ends).map(([name, to]) => {
       const partition = Number(name.slice(name.lastIndexOf('/') + 1));
       return { topic, partition, from: from[name] ?? 0, to };

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BrokerAt, KafkaBroker, RequestFor } from './kafka-broker.ts';
+import { failureOf, innermost, isOfConnection } from './kafka-failure.ts';
+import { RequestFailure } from './transaction-brokers.ts';
+
+interface WaitingRequest {
+  readonly requestFor: RequestFor;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (failure: unknown) => void;
+}
+
+const OPEN_WITHIN_MS = 10_000;
+
+/**
+ * A connection to one broker, which opens with the first request, and again after it broke.
+ *
+ * A request is sent when the one before is answered, since a broker begins with it only then. So of the requests of many
+ * tenants only one is unanswered when the connection breaks, and it is the only one whose time-out runs.
+ */
+export class BrokerConnection {
+  readonly #newBroker: () => Promise<KafkaBroker>;
+  readonly #answerWithinMs: number;
+  #waiting: WaitingRequest[] = [];
+  #broker: KafkaBroker | null = null;
+  #isSending = false;
+  /** The broker reads nothing before, because of a quota (KIP-219). */
+  #throttledUntilMs = 0;
+
+  constructor(brokerAt: BrokerAt, address: string, answerWithinMs: number) {
+    this.#newBroker = () => brokerAt(address);
+    this.#answerWithinMs = answerWithinMs;
+  }
+
+  get isOpen(): boolean {
+    return this.#broker?.isConnected() ?? false;
+  }
+
+  /** Sends a request once at most. Rejects with a {@link RequestFailure}, or with why the login or an encoding failed. */
+  ask<Answer>(requestFor: RequestFor): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.push({ requestFor, resolve, reject });
+    if (!this.#isSending) void this.#sendWaiting();
+    return promise as Promise<Answer>;
+  }
+
+  /** What waits fails with this, and what was sent fails as unanswered. The next request opens the connection again. */
+  breakOff(failure: unknown): void {
+    const [waiting, broker] = [this.#waiting, this.#broker];
+    this.#waiting = [];
+    // kafkajs cannot log in again on a connection that was given up during the login.
+    this.#broker = null;
+    for (const { reject } of waiting) reject(failure);
+    const connection = broker?.connectionPool.pool[0];
+    connection?.rejectRequests(new RequestFailure('unanswered', { cause: failure }));
+    broker?.disconnect().catch(() => undefined);
+    // A broker that hangs would never end it.
+    connection?.socket?.destroy();
+  }
+
+  async #sendWaiting(): Promise<void> {
+    this.#isSending = true;
+    while (this.#waiting.length > 0) {
+      const throttledMs = this.#throttledUntilMs - performance.now();
+      if (throttledMs > 0) await delay(throttledMs, undefined, { ref: false });
+      const next = this.#waiting.shift();
+      if (next !== undefined) await this.#send(next);
+    }
+    this.#isSending = false;
+  }
+
+  /** Never rejects. */
+  async #send({ requestFor, resolve, reject }: WaitingRequest): Promise<void> {
+    let isSent = false;
+    try {
+      const broker = (this.#broker ??= await this.#newBroker());
+      await within(OPEN_WITHIN_MS, broker.connect());
+      const request = requestFor(broker);
+      isSent = true;
+      const answer = await within(this.#answerWithinMs, broker.connectionPool.pool[0].send(request));
+      const { clientSideThrottleTime = 0 } = answer as { readonly clientSideThrottleTime?: number };
+      this.#throttledUntilMs = performance.now() + clientSideThrottleTime;
+      resolve(answer);
+    } catch (error) {
+      reject(failureOf(error, isSent ? 'unanswered' : 'unsent'));
+      // A login that was refused once would be refused to each of those that wait.
+      if (!isSent || isOfConnection(innermost(error))) this.breakOff(failureOf(error, 'unsent'));
+    }
+  }
+}
+
+/** Rejects with the failure of a connection when the time is over. */
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const late = setTimeout(() => {
+    const why = `No answer within ${ms / 1000} s`;
+    reject(Object.assign(new Error(why), { name: 'KafkaJSRequestTimeoutError' }));
+  }, ms);
+  work.then(resolve, reject).finally(() => clearTimeout(late));
+  return promise;
+}

@@ -1,0 +1,95 @@
+import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
+import type { Kafka, PartitionAssigner } from 'kafkajs';
+
+const require = createRequire(import.meta.url);
+const { requests } = require('kafkajs/src/protocol/requests') as { requests: Record<string, object> };
+const apiKeys = require('kafkajs/src/protocol/requests/apiKeys') as Readonly<Record<string, number>>;
+const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
+  createErrorFromCode: (code: number) => Error & { readonly type: string };
+};
+
+const PRODUCER_FENCED = 90;
+
+/** What is used of a broker of kafkajs. */
+export interface KafkaBroker {
+  /** Rollcall uses the first of two. */
+  readonly connectionPool: { readonly pool: readonly [KafkaSocket, ...unknown[]] };
+  /** Chooses the newest version of a request that broker and kafkajs both know; only of a broker that has been connected. */
+  readonly lookupRequest: (apiKey: number, definition: object) => (options: object) => KafkaRequest;
+  isConnected(): boolean;
+  /** Connects it and logs in, where that is not done. */
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+}
+
+interface KafkaSocket {
+  readonly socket?: Socket;
+  /** Rejects with an error that has the `type` of Kafka's protocol where the broker refuses. */
+  send(request: KafkaRequest): Promise<unknown>;
+  /** Rejects what has been sent. */
+  rejectRequests(error: Error): void;
+}
+
+/** A request as kafkajs sends it. `decode` reads an answer, and `parse` throws the first error in it. */
+export interface KafkaRequest {
+  readonly request: { readonly encode: () => Promise<unknown> };
+  readonly response: {
+    readonly decode: (bytes: Buffer) => Promise<unknown>;
+    readonly parse: (answer: unknown) => Promise<unknown>;
+  };
+}
+
+/** Makes a request for a broker that is connected. */
+export type RequestFor = (broker: Pick<KafkaBroker, 'lookupRequest'>) => KafkaRequest;
+
+/** A request, by the name that kafkajs has for it, which rejects with the first error in its answer. */
+export function request(name: string, options: object): RequestFor {
+  const definition = requests[name];
+  const apiKey = apiKeys[name];
+  if (definition === undefined || apiKey === undefined) throw new Error(`kafkajs knows no ${name}`);
+  return (broker) => broker.lookupRequest(apiKey, definition)(options);
+}
+
+/** A request that resolves with the whole answer, all errors in it. */
+export function wholeRequest(name: string, options: object): RequestFor {
+  const requestFor = request(name, options);
+  return (broker) => {
+    const { request, response } = requestFor(broker);
+    return { request, response: { decode: response.decode, parse: (answer) => Promise.resolve(answer) } };
+  };
+}
+
+/** The type of an error of Kafka's protocol; null: no error. */
+export function typeOf(errorCode: number): string | null {
+  if (errorCode === 0) return null;
+  // kafkajs' table ends at 88.
+  return errorCode === PRODUCER_FENCED ? 'PRODUCER_FENCED' : createErrorFromCode(errorCode).type;
+}
+
+/** Makes a broker at an address (`host:port`) that is not connected yet. */
+export type BrokerAt = (address: string) => Promise<KafkaBroker>;
+
+/** What is used of kafkajs' cluster. */
+interface KafkaCluster {
+  readonly rootLogger: unknown;
+  readonly connectionPoolBuilder: { build(at: { host: string; port: number }): Promise<object> };
+  readonly brokerPool: { createBroker(options: object): KafkaBroker };
+}
+
+/** kafkajs keeps its cluster, which makes brokers, to itself; only its interface for partition assigners hands one out. */
+export function brokersOf(kafka: Pick<Kafka, 'consumer'>): BrokerAt {
+  let cluster: KafkaCluster | null = null;
+  const catchCluster = (given: Parameters<PartitionAssigner>[0]): ReturnType<PartitionAssigner> => {
+    cluster = given.cluster as unknown as KafkaCluster;
+    return {} as ReturnType<PartitionAssigner>;
+  };
+  kafka.consumer({ groupId: 'none', partitionAssigners: [catchCluster] });
+  if (cluster === null) throw new Error('kafkajs handed out no cluster');
+  const { rootLogger: logger, connectionPoolBuilder, brokerPool } = cluster as KafkaCluster;
+  return async (address) => {
+    const colon = address.lastIndexOf(':');
+    const at = { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+    return brokerPool.createBroker({ connectionPool: await connectionPoolBuilder.build(at), logger });
+  };
+}

@@ -1,0 +1,160 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BrokerMetadata } from 'kafkajs';
+import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
+import { BrokerConnection } from './broker-connection.ts';
+import { request, typeOf, wholeRequest, type BrokerAt, type RequestFor } from './kafka-broker.ts';
+import { RequestFailure, type TopicPartition } from './transaction-brokers.ts';
+
+/**
+ * What a connection is for. Batches have one of their own: they wait for replicas, and a quota on them keeps the broker from
+ * reading the connection (KIP-219), but not from ending the transactions of other tenants. What a member of its group asks must
+ * not come late because of either.
+ */
+export type Purpose = 'batches' | 'membership' | 'rest';
+
+export interface LedPartition extends TopicPartition {
+  /** Node id of its leader; -1 while there is none. */
+  readonly leader: number;
+}
+
+type MetadataAnswer = BrokerMetadata & { readonly controllerId: number };
+
+interface NodeAddress {
+  readonly nodeId: number;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** How long a question to any broker is asked again while none answers. */
+const ANSWERED_WITHIN_MS = 9_000;
+const MISSING = 'UNKNOWN_TOPIC_OR_PARTITION';
+const RETRY: Backoff = { firstMs: 50, longestMs: 1_000 };
+
+/**
+ * The connections of a process to all brokers, for all its tenants: one for each {@link Purpose} and broker. Each opens with its
+ * first request. One tenant cannot close them, and none keeps what another one has heard of leaders.
+ */
+export class KafkaConnections implements Disposable {
+  readonly #newConnection: (address: string) => BrokerConnection;
+  readonly #configured: readonly string[];
+  /** By node id, as the brokers advertise them. */
+  readonly #addresses = new Map<number, string>();
+  /** By address, for each purpose. */
+  readonly #connections = new Map<string, BrokerConnection>();
+  #isClosed = false;
+
+  /** `configured`: addresses of some brokers. `answerWithinMs`: what takes longer counts as unanswered. */
+  constructor(brokerAt: BrokerAt, configured: readonly string[], answerWithinMs: number) {
+    this.#configured = configured;
+    this.#newConnection = (address) => new BrokerConnection(brokerAt, address, answerWithinMs);
+  }
+
+  /** Sends a request to a node once at most; see {@link BrokerConnection.ask}. */
+  async ask<Answer>(node: number, requestFor: RequestFor, purpose: Purpose = 'rest'): Promise<Answer> {
+    const address = this.#addresses.get(node);
+    if (address === undefined) throw new RequestFailure('unsent');
+    return this.#connection(address, purpose).ask<Answer>(requestFor);
+  }
+
+  /** Asks one broker after another until one answers. */
+  askAny<Answer>(requestFor: RequestFor, purpose: Purpose = 'rest'): Promise<Answer> {
+    return this.#untilAnswered(async () => {
+      let failure: unknown;
+      for (const address of this.#addressesByTurn(purpose)) {
+        try {
+          return await this.#connection(address, purpose).ask<Answer>(requestFor);
+        } catch (error) {
+          if (!(error instanceof RequestFailure) || error.outcome === 'refused') throw error;
+          failure = error;
+        }
+      }
+      throw failure;
+    });
+  }
+
+  async #untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    const untilMs = performance.now() + ANSWERED_WITHIN_MS;
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof RequestFailure) || this.#isClosed || performance.now() >= untilMs) throw error;
+        if (error.outcome === 'refused' && error.type !== 'NOT_CONTROLLER') throw error;
+        await delay(jitteredPauseMs(RETRY, failures, Math.random));
+      }
+    }
+  }
+
+  /** The partitions of topics, with their leaders. Rejects with a {@link RequestFailure}, also where a topic is missing. */
+  async partitionsOf(
+    topics: readonly string[],
+    { skipsMissing = false } = {},
+  ): Promise<readonly LedPartition[]> {
+    // Of no topics the brokers would describe all.
+    if (topics.length === 0) return [];
+    const { topicMetadata } = await this.#metadata(topics);
+    return topicMetadata.flatMap(({ topic, topicErrorCode, partitionMetadata }) => {
+      const type = typeOf(topicErrorCode);
+      if (skipsMissing && type === MISSING) return [];
+      if (type !== null) throw new RequestFailure('refused', { type, topic });
+      return partitionMetadata.map(({ partitionId: partition, leader }) => ({ topic, partition, leader }));
+    });
+  }
+
+  /** All topics of the cluster that this user may know of. */
+  async listTopics(): Promise<string[]> {
+    const { topicMetadata } = await this.#metadata([]);
+    return topicMetadata.map(({ topic }) => topic);
+  }
+
+  /** Asks for a change of topics, again while another broker is the controller, which takes them. */
+  askController<Answer>(requestFor: RequestFor, topics: readonly string[]): Promise<Answer> {
+    return this.#untilAnswered(async () => {
+      const { controllerId } = await this.#metadata(topics);
+      return this.ask<Answer>(controllerId, requestFor);
+    });
+  }
+
+  /** Node id of the coordinator. */
+  async coordinatorOf(name: string, of: 'group' | 'transactional-id'): Promise<number> {
+    const isGroup = of === 'group';
+    const { coordinator } = await this.askAny<{ readonly coordinator: NodeAddress }>(
+      request('GroupCoordinator', { groupId: name, coordinatorType: isGroup ? 0 : 1 }),
+      isGroup ? 'membership' : 'rest',
+    );
+    this.#note(coordinator);
+    return coordinator.nodeId;
+  }
+
+  async #metadata(topics: readonly string[]): Promise<MetadataAnswer> {
+    const about = wholeRequest('Metadata', { topics, allowAutoTopicCreation: false });
+    const answer = await this.askAny<MetadataAnswer>(about);
+    for (const each of answer.brokers) this.#note(each);
+    return answer;
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    for (const each of this.#connections.values()) each.breakOff(new RequestFailure('unsent'));
+  }
+
+  #note({ nodeId, host, port }: NodeAddress): void {
+    this.#addresses.set(nodeId, `${host}:${port}`);
+  }
+
+  #connection(address: string, purpose: Purpose): BrokerConnection {
+    const name = `${purpose} ${address}`;
+    const known = this.#connections.get(name) ?? this.#newConnection(address);
+    this.#connections.set(name, known);
+    return known;
+  }
+
+  /** The connected first, and those of the configuration last: behind one of them may be any broker. */
+  #addressesByTurn(purpose: Purpose): ReadonlySet<string> {
+    const known = [...this.#addresses.values()];
+    const first = Math.floor(Math.random() * known.length);
+    const byTurn = [...known.slice(first), ...known.slice(0, first)];
+    const isOpen = (address: string): boolean => this.#connection(address, purpose).isOpen;
+    return new Set([...byTurn.filter(isOpen), ...byTurn, ...this.#configured]);
+  }
+}
