@@ -7,7 +7,7 @@ import { describeError } from '../src/errors.ts';
 import { STATE_TOPIC } from '../src/model/collections.ts';
 import { assemble } from '../src/session/assemble.ts';
 import type { PipelineEvent } from '../src/core/pipeline-events.ts';
-import { TenantRun } from '../src/worker/worker.ts';
+import { TenantRun } from '../src/worker/tenant-run.ts';
 import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
 import type { Stack } from '../stack/start-stack.ts';
 import { Changes } from './changes.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TenantSession } from '../src/session/open-session.ts';
-import type { TenantRun } from '../src/worker/worker.ts';
+import type { TenantRun } from '../src/worker/tenant-run.ts';
 
 /** A row is removed by the second full sync in a row that misses it, or by the third. */
 const MOST_ROUNDS = 10;

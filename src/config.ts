@@ -5,7 +5,7 @@ import { errorCodeOf, type FillSources } from './config/variables.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY, type KeyPath } from './config/problem.ts';
 import { kafka, redis, registry } from './config/services.ts';
-import { tenant } from './config/tenant.ts';
+import { tenant } from './config/tenant-settings.ts';
 import { readYaml } from './config/yaml-file.ts';
 import { RollcallError } from './errors.ts';
 import { COLLECTIONS, collectionNamed, type Collection, type TopicSuffix } from './model/collections.ts';
@@ -67,7 +67,7 @@ const configSchema = z.strictObject({
 export type Config = z.output<typeof configSchema>;
 export type TenantConfig = Config['tenants'][number];
 export type KafkaConfig = Config['kafka'];
-export type { CollectionSettings } from './config/tenant.ts';
+export type { CollectionSettings } from './config/tenant-settings.ts';
 
 /** Returns the mirrored collections of a tenant, in the order of the model. */
 export function enabledCollections(tenant: TenantConfig): Collection[] {

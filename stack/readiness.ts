@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { Redis } from 'ioredis';
 import { Kafka, logLevel } from 'kafkajs';
-import { patchKafkaJs } from '../src/log/kafkajs-patches.ts';
+import { patchKafkaJs } from '../src/log/wire/kafkajs-patches.ts';
 
 const attemptMs = 5000;
 

@@ -13,7 +13,7 @@ import {
   type DerivedAbsences,
 } from '../core/absences/derive-absences.ts';
 import { encodeEntry } from '../core/absences/entry-codec.ts';
-import type { ReadableRow } from '../core/decoded-row.ts';
+import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import type { Derived, StagedRows } from '../table/staged-batch.ts';

@@ -3,7 +3,7 @@ import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import { absentEntryOf, encodeAbsent } from '../core/absences/current-absence.ts';
 import type { DerivedAbsences } from '../core/absences/derive-absences.ts';
 import { encodeAbsence, operationOf } from '../core/absences/event-encoder.ts';
-import { shortDigest } from '../core/content-hash.ts';
+import { shortDigest } from '../core/rows/content-hash.ts';
 import { changeHeaders, ownHeaders, REMOVED, TopicHeaders, type ChangeKind } from '../core/cloud-events.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexChange } from '../state/index-store.ts';

@@ -1,7 +1,7 @@
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
-import type { ReadableRow, RowReader } from '../core/decoded-row.ts';
+import type { ReadableRow, RowReader } from '../core/rows/decoded-row.ts';
 import { inForce, type LoggedValue } from '../core/in-force.ts';
-import { isFramed } from '../log/framing.ts';
+import { isFramed } from '../log/registry/framing.ts';
 import type { LoggedRecord, TenantLog } from '../log/log.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { TenantAbsences } from '../table/tenant.ts';

@@ -2,7 +2,7 @@ import type { AbsenceChangeValue } from '../core/absences/event-encoder.ts';
 import { isShown, type AbsenceEntry } from '../core/absences/absence-entry.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import { decodeEntry } from '../core/absences/entry-codec.ts';
-import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/content-hash.ts';
+import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/rows/content-hash.ts';
 import { hasCode } from '../errors.ts';
 import type { LoggedRecord } from '../log/log.ts';
 import { TopicReader, type ReadOnlyLog } from '../log/read-only-log.ts';

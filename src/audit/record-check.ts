@@ -1,9 +1,9 @@
-import { CONTENT_HASH_BYTES, shortDigest } from '../core/content-hash.ts';
-import { classStudentsHash, type ClassStudents } from '../core/class-students.ts';
+import { CONTENT_HASH_BYTES, shortDigest } from '../core/rows/content-hash.ts';
+import { classStudentsHash, type ClassStudents } from '../core/rows/class-students.ts';
 import type { DaySchedule } from '../core/lessons/read-days.ts';
-import { FRAME_BYTES, isFramed } from '../log/framing.ts';
+import { FRAME_BYTES, isFramed } from '../log/registry/framing.ts';
 import type { LoggedRecord } from '../log/log.ts';
-import { UndecodableRecord } from '../log/registry-errors.ts';
+import { UndecodableRecord } from '../log/registry/registry-errors.ts';
 import { isCollectionName, sourceOf, type TopicSuffix } from '../model/collections.ts';
 import type { Tenant } from '../table/tenant.ts';
 

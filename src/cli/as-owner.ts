@@ -5,7 +5,7 @@ import { printable } from '../core/words.ts';
 import { RollcallError, errorCodeFrom } from '../errors.ts';
 import type { Person } from '../model/progress.ts';
 import type { Assembly } from '../session/assemble.ts';
-import type { StartedTenant } from '../session/tenant.ts';
+import type { StartedTenant } from '../session/started-tenant.ts';
 import { mirrored, type OwnerRequestKind } from '../owner/owner-request.ts';
 import { openSession } from '../session/open-session.ts';
 import { sleep } from '../runtime.ts';
@@ -106,7 +106,7 @@ async function livingOwner(
 }
 
 /**
- * The process id of a tenant's last owner, `<host>-<pid>-<8 hex digits>` (session/tenant.ts), if that is a living process of this program on this machine; null otherwise,
+ * The process id of a tenant's last owner, `<host>-<pid>-<8 hex digits>` (session/started-tenant.ts), if that is a living process of this program on this machine; null otherwise,
  * and always for an owner on another machine.
  */
 function livingProcess(owner: string): number | null {

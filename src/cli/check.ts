@@ -3,7 +3,7 @@ import { enabledCollections } from '../config.ts';
 import { ENCRYPT, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
 import { countOf, printable } from '../core/words.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { topicsOf } from '../session/tenant.ts';
+import { topicsOf } from '../session/started-tenant.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkKafka, checkRedis, checkRegistry } from './check/check-services.ts';
 import { findingsOf, ok, warning, type Finding, type Probe } from './check/finding.ts';

@@ -3,7 +3,7 @@ import { named } from '../core/health/decisions.ts';
 import { countOf } from '../core/words.ts';
 import type { Config } from '../config.ts';
 import { describeError, RollcallError } from '../errors.ts';
-import type { KafkaConnections } from '../log/kafka-connections.ts';
+import type { KafkaConnections } from '../log/wire/kafka-connections.ts';
 import {
   createMissingTopics,
   cureTopics,
@@ -16,7 +16,7 @@ import { isCollectionName, sourceOf, topicsBegunWith } from '../model/collection
 import { partsOfTopic } from '../model/topic-names.ts';
 import { sleep } from '../runtime.ts';
 import type { Assembly } from '../session/assemble.ts';
-import { topicsOf } from '../session/tenant.ts';
+import { topicsOf } from '../session/started-tenant.ts';
 import { requireNoOwner } from './as-owner.ts';
 import { chooseFrom, chooseTenant, chooseTenants, type Scope } from './choose.ts';
 import { exitCode } from './exit-code.ts';

@@ -1,6 +1,6 @@
 import { listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
 import { collectionOf } from './schedules.ts';
-import { protectedFieldsOf } from '../core/mapping-rules.ts';
+import { protectedFieldsOf } from '../core/rows/mapping-rules.ts';
 import { DERIVED_COLLECTIONS, isCollectionName } from '../model/collections.ts';
 
 type Written = Readonly<Record<string, unknown>>;

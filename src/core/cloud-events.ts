@@ -6,7 +6,7 @@ export type ChangeKind = 'created' | 'updated' | 'deleted';
 export type AbsenceOperation = 'created' | 'replaced' | 'deleted' | 'restored';
 
 /**
- * Rollcall's own attribute: the id of what the mapping drops and pseudonymises (core/mapping-rules.ts). Records of rows
+ * Rollcall's own attribute: the id of what the mapping drops and pseudonymises (core/rows/mapping-rules.ts). Records of rows
  * and of derived values name the mapping they were written under; `progress` names the one that all rows of the
  * collection were published under. Absent when the mapping takes nothing out.
  */

@@ -1,4 +1,4 @@
-import type { RowReader } from './decoded-row.ts';
+import type { RowReader } from './rows/decoded-row.ts';
 
 /** A value read back from the log, with what its record's headers say about its mapping. */
 export interface LoggedValue {

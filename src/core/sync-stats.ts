@@ -1,4 +1,4 @@
-import type { KeyedRow, PageTally } from './row-changes.ts';
+import type { KeyedRow, PageTally } from './rows/row-changes.ts';
 
 import type { SyncMode } from '../model/progress.ts';
 

@@ -1,4 +1,4 @@
-import type { ReadableRow } from './decoded-row.ts';
+import type { ReadableRow } from './rows/decoded-row.ts';
 import { isOverBeforeMet } from './deletions/over-before-met.ts';
 import type { Progress } from '../model/progress.ts';
 

@@ -1,5 +1,5 @@
 import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
-import { pauseMs } from '../retry-policy.ts';
+import { pauseMs } from '../backoff.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import { isoOrNull } from '../core/words.ts';
 import { HubError, isHubTrouble } from './hub-error.ts';

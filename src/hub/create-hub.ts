@@ -8,9 +8,9 @@ import { PagingMemory } from './paging.ts';
 import { WAITING_ANSWERS } from './prefetch-known-pages.ts';
 import { readSchedule } from './read-schedule.ts';
 import { createRequests, type Requests } from './requests.ts';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './with-retries.ts';
 import { scanPages } from './scan.ts';
-import { Semaphore } from './semaphore.ts';
+import { Semaphore } from '../semaphore.ts';
 import { createTokenSource } from './token.ts';
 
 /**

@@ -3,9 +3,9 @@ import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { CHECK_THE_WAY, HubError } from './hub-error.ts';
 import { looksLikeHtml, type HttpResponse } from './http.ts';
 import { requireBoundedText } from './page-bounds.ts';
-import { parseHttpDate, parseRetryAfter } from './retry.ts';
+import { parseHttpDate, parseRetryAfter } from './with-retries.ts';
 import { YOUNG_TOKEN_MS, YOUNG_TOKEN_PAUSE_MS } from './token.ts';
-import { parseLossless } from '../core/lossless-json.ts';
+import { parseLossless } from '../core/rows/lossless-json.ts';
 
 /** A parsed 2xx answer. */
 export interface HubAnswer {

@@ -1,5 +1,5 @@
 import { LARGE_BYTES, LargeAnswer } from './hub-error.ts';
-import { Semaphore } from './semaphore.ts';
+import { Semaphore } from '../semaphore.ts';
 
 /** For all hubs together. */
 const TURN = new Semaphore(1);

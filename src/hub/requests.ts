@@ -7,8 +7,8 @@ import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
 import { HubError, LargeAnswer } from './hub-error.ts';
 import type { LargeTurn } from './large-turn.ts';
 import { withQuery } from './request-url.ts';
-import { parseRetryAfter, withRetries, type RetryTools } from './retry.ts';
-import type { Semaphore } from './semaphore.ts';
+import { parseRetryAfter, withRetries, type RetryTools } from './with-retries.ts';
+import type { Semaphore } from '../semaphore.ts';
 import { YOUNG_TOKEN_MS, type Token, type TokenSource } from './token.ts';
 
 /** After a refusal of a renewed token, it is not renewed for the same target within this time, by status. */

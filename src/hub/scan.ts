@@ -20,7 +20,7 @@ import {
 import { Prefetch, type ByteBudget } from './prefetch-known-pages.ts';
 import { collectionPlace, pageUrl } from './request-url.ts';
 import type { Requests } from './requests.ts';
-import type { Semaphore } from './semaphore.ts';
+import type { Semaphore } from '../semaphore.ts';
 
 /** More pages than any collection has; ends a scan of an endless listing. */
 const MAX_PAGES_PER_SCAN = 1_000_000;

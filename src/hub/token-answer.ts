@@ -1,7 +1,7 @@
-import { parseRetryAfter } from './retry.ts';
+import { parseRetryAfter } from './with-retries.ts';
 import { looksLikeHtml, type HttpResponse } from './http.ts';
 import { HubError } from './hub-error.ts';
-import { parseLossless } from '../core/lossless-json.ts';
+import { parseLossless } from '../core/rows/lossless-json.ts';
 
 /** Lifetime for an answer without `expires_in` (RFC 6749 5.1 only recommends the field). */
 const ASSUMED_LIFETIME_MS = 300_000;

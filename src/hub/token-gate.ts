@@ -1,5 +1,5 @@
-import type { Backoff } from '../retry-policy.ts';
-import { DEFAULT_RETRY_POLICY } from './retry.ts';
+import type { Backoff } from '../backoff.ts';
+import { DEFAULT_RETRY_POLICY } from './with-retries.ts';
 import { HubError } from './hub-error.ts';
 
 /** Wrong credentials get a long wait: many servers lock a client that keeps trying. */

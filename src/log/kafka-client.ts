@@ -1,10 +1,10 @@
 import type { ConnectionOptions } from 'node:tls';
 import { Kafka, logLevel, type LogEntry, type SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
-import { brokersOf, request } from './kafka-broker.ts';
+import { brokersOf, request } from './wire/kafka-broker.ts';
 import { kafkaError } from './kafka-errors.ts';
-import { KafkaConnections } from './kafka-connections.ts';
-import { patchKafkaJs } from './kafkajs-patches.ts';
+import { KafkaConnections } from './wire/kafka-connections.ts';
+import { patchKafkaJs } from './wire/kafkajs-patches.ts';
 
 export interface KafkaConnection {
   readonly brokers: readonly string[];

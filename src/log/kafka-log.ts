@@ -19,10 +19,10 @@ import type {
   TopicRange,
   Transaction,
 } from './log.ts';
-import { KafkaTransactionBrokers } from './kafka-transaction-brokers.ts';
+import { KafkaTransactionBrokers } from './wire/kafka-transaction-brokers.ts';
 import { createKeyPartitioner, OutgoingBatches } from './outgoing-batches.ts';
 import { decisionHeaders, decisionKey, progressHeaders, progressValue } from './progress-codec.ts';
-import { RecordBatch } from './record-batch.ts';
+import { RecordBatch } from './wire/record-batch.ts';
 import { TakeOver, type OwnerOptions } from './take-over.ts';
 import { appendEndMarkers, TenantProducer, type EndMarkers } from './tenant-producer.ts';
 import { TenantTopics } from './tenant-topics.ts';

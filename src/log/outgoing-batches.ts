@@ -1,4 +1,4 @@
-import { maxRecordBytes, RecordBatch, type BatchRecord } from './record-batch.ts';
+import { maxRecordBytes, RecordBatch, type BatchRecord } from './wire/record-batch.ts';
 import type { TopicPartitions } from './transaction-brokers.ts';
 import type { PartitionBatch } from './transactional-producer.ts';
 

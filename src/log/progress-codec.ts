@@ -8,7 +8,7 @@ import {
   SCHEMAS_HEADER,
   STATE_HEADER,
 } from '../core/cloud-events.ts';
-import { shortDigest } from '../core/content-hash.ts';
+import { shortDigest } from '../core/rows/content-hash.ts';
 import { jsonOrNull } from '../core/json-or-null.ts';
 import { isCollectionName } from '../model/collections.ts';
 import {

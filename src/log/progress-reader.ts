@@ -3,8 +3,8 @@ import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { outdatesIndex, type DecisionRecord, type Progress } from '../model/progress.ts';
 import { topicName } from '../model/topic-names.ts';
-import { isFramed } from './framing.ts';
-import type { KafkaConnections } from './kafka-connections.ts';
+import { isFramed } from './registry/framing.ts';
+import type { KafkaConnections } from './wire/kafka-connections.ts';
 import { readStretches } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
 import {
@@ -15,8 +15,8 @@ import {
   progressOf,
   type ProgressValue,
 } from './progress-codec.ts';
-import type { Registry } from './registry.ts';
-import { UndecodableRecord } from './registry-errors.ts';
+import type { Registry } from './registry/registry.ts';
+import { UndecodableRecord } from './registry/registry-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
 /** Stands for an owner whose record cannot be decoded: it exists and is not this process. */

@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs';
-import { typeOf, wholeRequest } from './kafka-broker.ts';
-import type { KafkaConnections } from './kafka-connections.ts';
+import { typeOf, wholeRequest } from './wire/kafka-broker.ts';
+import type { KafkaConnections } from './wire/kafka-connections.ts';
 import { kafkaError, rightsMissing, type Right } from './kafka-errors.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.

@@ -2,12 +2,12 @@ import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { RollcallError } from '../errors.ts';
 import { kafkaError } from './kafka-errors.ts';
 import type { Ownership } from './log.ts';
-import { RecordBatch } from './record-batch.ts';
+import { RecordBatch } from './wire/record-batch.ts';
 import { topicMismatch, type WantedTopic } from './topic-settings.ts';
 import { OWNER_KEY, ownerHeaders, type ProgressValue } from './progress-codec.ts';
 import type { LoggedTenant } from './progress-reader.ts';
 import { appendEndMarkers, type TenantProducer } from './tenant-producer.ts';
-import type { TenantSchemas } from './tenant-schemas.ts';
+import type { TenantSchemas } from './registry/tenant-schemas.ts';
 import type { TransactionalProducer } from './transactional-producer.ts';
 import type { TenantTopics, TenantTopicsOptions } from './tenant-topics.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '../errors.ts';
 import type { Right } from './kafka-errors.ts';
-import { RecordBatch } from './record-batch.ts';
+import { RecordBatch } from './wire/record-batch.ts';
 import type { TopicPartition, TopicPartitions, TransactionBrokers } from './transaction-brokers.ts';
 import { TransactionalProducer } from './transactional-producer.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { partitionName } from '../model/topic-names.ts';
-import { typeOf, wholeRequest } from './kafka-broker.ts';
-import type { KafkaConnections, LedPartition } from './kafka-connections.ts';
+import { typeOf, wholeRequest } from './wire/kafka-broker.ts';
+import type { KafkaConnections, LedPartition } from './wire/kafka-connections.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { RequestFailure, type TopicPartition } from './transaction-brokers.ts';
 

@@ -1,6 +1,6 @@
 import { partitionName } from '../model/topic-names.ts';
-import { pauseMs, type Backoff } from '../retry-policy.ts';
-import type { RecordBatch } from './record-batch.ts';
+import { pauseMs, type Backoff } from '../backoff.ts';
+import type { RecordBatch } from './wire/record-batch.ts';
 import {
   RequestFailure,
   type ProducerIdentity,

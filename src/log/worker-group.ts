@@ -1,8 +1,8 @@
 import { assign } from '../core/assignment.ts';
 import { RollcallError } from '../errors.ts';
-import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
-import { request } from './kafka-broker.ts';
-import type { KafkaConnections } from './kafka-connections.ts';
+import { jitteredPauseMs, type Backoff } from '../backoff.ts';
+import { request } from './wire/kafka-broker.ts';
+import type { KafkaConnections } from './wire/kafka-connections.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { innermost } from './kafka-failure.ts';
 import { jsonObject } from './progress-codec.ts';

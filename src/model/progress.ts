@@ -101,7 +101,7 @@ export interface Progress {
   /** Begins with the first record that is published into the topic, and ends when the topic loses records; null: nothing was. */
   readonly lifeId: string | null;
   /**
-   * Id of the mapping (core/mapping-rules.ts) under which all rows were published, {@link SEVERAL_MAPPINGS} for more than
+   * Id of the mapping (core/rows/mapping-rules.ts) under which all rows were published, {@link SEVERAL_MAPPINGS} for more than
    * one. It is a header of the record, not a field.
    */
   readonly mapping?: string | null | undefined;

@@ -1,4 +1,4 @@
-import { HASH_OF_NO_ROW } from '../core/content-hash.ts';
+import { HASH_OF_NO_ROW } from '../core/rows/content-hash.ts';
 import { z } from 'zod';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import type { Person, Progress } from '../model/progress.ts';

@@ -1,5 +1,5 @@
 import type { WaitingRows } from '../core/deletions/waiting-list.ts';
-import { UndecodableRecord } from '../log/registry-errors.ts';
+import { UndecodableRecord } from '../log/registry/registry-errors.ts';
 import { TopicReader } from '../log/read-only-log.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Assembly } from '../session/assemble.ts';

@@ -1,4 +1,4 @@
-import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/content-hash.ts';
+import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/rows/content-hash.ts';
 import { STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Offsets } from '../model/progress.ts';

@@ -14,7 +14,7 @@ import { readEnds, type TopicEnds } from './topic-ends.ts';
 import { applyLog, type Behind } from './apply-log.ts';
 import type { Tenant } from '../table/tenant.ts';
 import { decodeEntry } from '../core/absences/entry-codec.ts';
-import { HASH_OF_NO_ROW } from '../core/content-hash.ts';
+import { HASH_OF_NO_ROW } from '../core/rows/content-hash.ts';
 
 interface BehindWith extends Behind {
   readonly recovery: Recovery;

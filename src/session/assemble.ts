@@ -3,13 +3,13 @@ import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
 import { createKafkaConnections } from '../log/kafka-client.ts';
-import type { KafkaConnections } from '../log/kafka-connections.ts';
-import { Registry } from '../log/registry.ts';
-import type { RegistryConnection } from '../log/registry-http.ts';
+import type { KafkaConnections } from '../log/wire/kafka-connections.ts';
+import { Registry } from '../log/registry/registry.ts';
+import type { RegistryConnection } from '../log/registry/registry-http.ts';
 import { compileSchemas } from './compiled-schemas.ts';
 import { HubHosts } from './hub-hosts.ts';
 import { openStateStore } from './state-store.ts';
-import { startTenant, type Shared, type StartedTenant } from './tenant.ts';
+import { startTenant, type Shared, type StartedTenant } from './started-tenant.ts';
 
 export interface AssemblyOptions {
   readonly logger: Logger;

@@ -1,12 +1,12 @@
 import type { CollectionSettings } from '../config.ts';
 import { type AbsenceChangeValue, createEventEncoder } from '../core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
-import type { RowReader } from '../core/decoded-row.ts';
-import { strictFieldsOf } from '../core/mapping-rules.ts';
-import { createRowReader } from '../core/row-reader.ts';
-import { createValueCodec } from '../core/value-codec.ts';
+import type { RowReader } from '../core/rows/decoded-row.ts';
+import { strictFieldsOf } from '../core/rows/mapping-rules.ts';
+import { createRowReader } from '../core/rows/row-reader.ts';
+import { createValueCodec } from '../core/avro/value-codec.ts';
 import type { ProgressValue } from '../log/progress-codec.ts';
-import { readSchemaFiles } from '../log/schema-files.ts';
+import { readSchemaFiles } from '../log/registry/schema-files.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { RejectValue } from '../table/tenant.ts';
 

@@ -1,5 +1,5 @@
 import type { HostPermits } from '../hub/create-hub.ts';
-import { Semaphore, Turns } from '../hub/semaphore.ts';
+import { Semaphore, Turns } from '../semaphore.ts';
 
 /** Requests of this process at once to one host, however many of its tenants are there. */
 const REQUESTS_AT_ONCE = 32;

@@ -1,5 +1,5 @@
 import type { ScanEvidence } from '../core/deletions/evidence.ts';
-import type { KeyedRow } from '../core/row-changes.ts';
+import type { KeyedRow } from '../core/rows/row-changes.ts';
 import type { HubPage, ScanEnd, ReadOptions } from '../hub/hub.ts';
 
 /** A page of a source, as decoded rows with keys. */

@@ -1,6 +1,6 @@
-import { readClassStudents } from '../core/class-students.ts';
-import type { KeyedRow } from '../core/row-changes.ts';
-import type { DecodedRow, RowReader } from '../core/decoded-row.ts';
+import { readClassStudents } from '../core/rows/class-students.ts';
+import type { KeyedRow } from '../core/rows/row-changes.ts';
+import type { DecodedRow, RowReader } from '../core/rows/decoded-row.ts';
 import { RollcallError } from '../errors.ts';
 import type { Hub, ScanEnd } from '../hub/hub.ts';
 import { HubError, LARGE_BYTES } from '../hub/hub-error.ts';

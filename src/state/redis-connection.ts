@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { RollcallError } from '../errors.ts';
-import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
+import { jitteredPauseMs, type Backoff } from '../backoff.ts';
 import { PackedCommand, type RedisArgument } from './packed-command.ts';
 import { explainRedisError, replyCode } from './redis-errors.ts';
 import type { RedisScript } from './redis-scripts.ts';

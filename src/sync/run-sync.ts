@@ -1,4 +1,4 @@
-import type { KeyedRow, PageTally } from '../core/row-changes.ts';
+import type { KeyedRow, PageTally } from '../core/rows/row-changes.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { isOversized, lateRows, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';

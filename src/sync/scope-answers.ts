@@ -1,5 +1,5 @@
-import type { KeyedRow } from '../core/row-changes.ts';
-import { rejectWithoutRow } from '../core/unreadable-row.ts';
+import type { KeyedRow } from '../core/rows/row-changes.ts';
+import { rejectWithoutRow } from '../core/rows/unreadable-row.ts';
 import { isFromHub, type ErrorCode, type RollcallError } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
 import { keyOfAll } from '../model/keys.ts';

@@ -10,7 +10,7 @@ import {
 import { settle, type Settlement } from '../core/deletions/missing.ts';
 import { isOtherHeld } from '../core/deletions/waiting-list.ts';
 import { localDate } from '../core/full-pull-time.ts';
-import type { KeyedRow } from '../core/row-changes.ts';
+import type { KeyedRow } from '../core/rows/row-changes.ts';
 import type { SyncClock } from '../core/watermark.ts';
 import { isoOrNull } from '../core/words.ts';
 import type { CollectionName } from '../model/collections.ts';

@@ -6,9 +6,9 @@ import {
   type Change,
   type KeyedRow,
   type PageTally,
-} from '../core/row-changes.ts';
+} from '../core/rows/row-changes.ts';
 import { isOverBeforeMet, replacedBy } from '../core/deletions/over-before-met.ts';
-import type { ReadableRow } from '../core/decoded-row.ts';
+import type { ReadableRow } from '../core/rows/decoded-row.ts';
 import type {
   CollectionIndex,
   IndexArea,

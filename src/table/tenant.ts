@@ -1,6 +1,6 @@
 import type { AbsenceChangeValue, EncodeEvent } from '../core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
-import type { RowReader } from '../core/decoded-row.ts';
+import type { RowReader } from '../core/rows/decoded-row.ts';
 import type { GuardLimits } from '../core/deletions/guard.ts';
 import type { FullPullTime } from '../core/full-pull-time.ts';
 import type { DayReader } from '../core/lessons/read-days.ts';
@@ -8,7 +8,7 @@ import type { Emit } from '../core/pipeline-events.ts';
 import type { TransactionSize } from '../core/transaction-size.ts';
 import type { WhichStudents } from '../config/schedules.ts';
 import type { Hub, ReadSchedule } from '../hub/hub.ts';
-import type { Turns } from '../hub/semaphore.ts';
+import type { Turns } from '../semaphore.ts';
 import type { TenantLog } from '../log/log.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Runtime } from '../runtime.ts';

@@ -5,7 +5,7 @@ import { collectionNamed } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { MirroredCollection } from '../sync/settle-missing.ts';
 import type { ReplacedSync, SyncResult } from '../sync/sync-result.ts';
-import { jitteredPauseMs } from '../retry-policy.ts';
+import { jitteredPauseMs } from '../backoff.ts';
 
 const LONGEST_RETRY_MS = 300_000;
 /** As long as a refused client waits before it asks for a token again (hub/token.ts). */

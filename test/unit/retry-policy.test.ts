@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { jitteredPauseMs, pauseMs } from '../../src/retry-policy.ts';
+import { jitteredPauseMs, pauseMs } from '../../src/backoff.ts';
 
 const backoff = { firstMs: 100, longestMs: 1_000 };
 

@@ -5,7 +5,7 @@ import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
 import { createLessonReader } from '../../core/lessons/read-lesson.ts';
 import { windowAround } from '../../core/lessons/window.ts';
-import { modifiedTimeOf } from '../../core/timestamps.ts';
+import { modifiedTimeOf } from '../../core/rows/timestamps.ts';
 import { countOf, formatDuration } from '../../core/words.ts';
 import { RollcallError } from '../../errors.ts';
 import { createHub, type TenantHub } from '../../hub/create-hub.ts';

@@ -1,6 +1,6 @@
 import { countOf } from '../../core/words.ts';
 import type { TenantConfig } from '../../config.ts';
-import { createRegistryInspection } from '../../log/inspect-registry.ts';
+import { createRegistryInspection } from '../../log/registry/inspect-registry.ts';
 import { grantedTogether, rightsMissing } from '../../log/kafka-errors.ts';
 import { missingRights } from '../../log/rights.ts';
 import {
@@ -9,10 +9,10 @@ import {
   topicMismatch,
   type WantedTopic,
 } from '../../log/topic-settings.ts';
-import { readSchemaFiles } from '../../log/schema-files.ts';
+import { readSchemaFiles } from '../../log/registry/schema-files.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import { registryConnection, type Assembly } from '../../session/assemble.ts';
-import { topicsOf, usedResources } from '../../session/tenant.ts';
+import { topicsOf, usedResources } from '../../session/started-tenant.ts';
 import { requireKafka } from '../with-assembly.ts';
 import { failureOf, ok, warning, type Finding } from './finding.ts';
 

@@ -2,7 +2,7 @@ import type { AbsenceStep } from './absence-entry.ts';
 import type { AbsenceVersionValue } from './absence-version.ts';
 import type { AbsenceOperation } from '../cloud-events.ts';
 import type { AvroField, AvroRecord } from '../../model/avro-schema.ts';
-import { createWriter, intoOneBuffer, writeBytes, writeString } from '../avro-writer.ts';
+import { createWriter, intoOneBuffer, writeBytes, writeString } from '../avro/avro-writer.ts';
 
 /** Value of a record in `absence-changes` (avro/absence-changes.avsc). */
 export interface AbsenceChangeValue {

@@ -1,4 +1,4 @@
-import type { ReadableRow } from '../decoded-row.ts';
+import type { ReadableRow } from '../rows/decoded-row.ts';
 
 /**
  * Whether a row that is not known yet is over already. Public servers hide such rows from the plain list and show them to

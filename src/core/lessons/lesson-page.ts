@@ -1,5 +1,5 @@
 import { RollcallError } from '../../errors.ts';
-import { isJsonObject } from '../raw-json.ts';
+import { isJsonObject } from '../rows/raw-json.ts';
 
 /** One page of a student's lessons. */
 export interface LessonPage {

@@ -1,9 +1,9 @@
-import { createMask } from '../pseudonymise.ts';
-import { isJsonObject } from '../raw-json.ts';
-import type { KeyedRow } from '../row-changes.ts';
-import { canonicalText, jsonText } from '../json-text.ts';
-import { parseLossless } from '../lossless-json.ts';
-import { formatDate, parseDate } from '../timestamps.ts';
+import { createMask } from '../rows/pseudonymise.ts';
+import { isJsonObject } from '../rows/raw-json.ts';
+import type { KeyedRow } from '../rows/row-changes.ts';
+import { canonicalText, jsonText } from '../rows/json-text.ts';
+import { parseLossless } from '../rows/lossless-json.ts';
+import { formatDate, parseDate } from '../rows/timestamps.ts';
 import { ALL, compositeKey } from '../../model/keys.ts';
 import {
   createLessonReader,
@@ -12,8 +12,8 @@ import {
   type LessonFields,
 } from './read-lesson.ts';
 import { daysOf, isInWindow, type DayWindow } from './window.ts';
-import { mappingDigest, shortDigest, type RowMapping } from '../content-hash.ts';
-import { MAPPING_VERSION, SET_FIELDS } from '../mapping-rules.ts';
+import { mappingDigest, shortDigest, type RowMapping } from '../rows/content-hash.ts';
+import { MAPPING_VERSION, SET_FIELDS } from '../rows/mapping-rules.ts';
 
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 const MAX_RECORD_BYTES = 900_000;

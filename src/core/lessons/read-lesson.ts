@@ -1,6 +1,6 @@
-import { isBlank, MISFIT, readBoolean } from '../field-readers.ts';
-import { isJsonObject, isRawJson } from '../raw-json.ts';
-import { parseDate, parseTimestamp } from '../timestamps.ts';
+import { isBlank, MISFIT, readBoolean } from '../rows/field-readers.ts';
+import { isJsonObject, isRawJson } from '../rows/raw-json.ts';
+import { parseDate, parseTimestamp } from '../rows/timestamps.ts';
 import { unreadableLessons } from './lesson-page.ts';
 import { createZoneClock, type ZoneClock } from './zone-clock.ts';
 

@@ -1,4 +1,4 @@
-import { formatDate, parseDate } from '../timestamps.ts';
+import { formatDate, parseDate } from '../rows/timestamps.ts';
 
 /** Days as `YYYY-MM-DD`, both included. */
 export interface DayWindow {

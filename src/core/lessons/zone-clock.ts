@@ -1,4 +1,4 @@
-import { DAY_MS } from '../timestamps.ts';
+import { DAY_MS } from '../rows/timestamps.ts';
 
 /** Local time in one time zone. */
 export interface ZoneClock {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
+import { patchKafkaJs } from '../../../src/log/wire/kafkajs-patches.ts';
 import { copyRedis, flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import type { Mirror } from '../../integration/support/mirror.ts';
 import { readTopicsAt, type TopicRecord } from '../../integration/support/read-topics.ts';

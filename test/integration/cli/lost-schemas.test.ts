@@ -1,5 +1,5 @@
 import { expect, inject, it, vi } from 'vitest';
-import { readSchemaFiles } from '../../../src/log/schema-files.ts';
+import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
 import { startStack } from '../../../stack/start-stack.ts';
 import { only } from '../support/only.ts';
 import { otherSchema, rawRecords, tellRegistry } from './support/plant.ts';

@@ -1,6 +1,6 @@
 import type { Message } from 'kafkajs';
 import { inject } from 'vitest';
-import { readSchemaFiles } from '../../../src/log/schema-files.ts';
+import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
 import { topicSettings } from '../../../src/log/topic-settings.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import { tellRegistry } from '../cli/support/plant.ts';

@@ -4,7 +4,7 @@ import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import { expect, inject, it } from 'vitest';
 import { liveTheDay, startFixedHub } from '../../../reference-hub/fixed-day.ts';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
-import { readSchemaFiles } from '../../../src/log/schema-files.ts';
+import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
 import { COLLECTIONS, OWN_TOPICS, type TopicSuffix } from '../../../src/model/collections.ts';
 import { caughtUp, flushRedis } from '../pipeline/redis-copy.ts';
 import { newTopicPrefix, openMirror, type Mirror } from '../support/mirror.ts';

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { unchangedRows } from '../../../src/core/row-changes.ts';
+import { unchangedRows } from '../../../src/core/rows/row-changes.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { type CollectionName } from '../../../src/model/collections.ts';
 import type { Board } from '../../../src/telemetry/board.ts';

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
-import type { KafkaConnections } from '../../../src/log/kafka-connections.ts';
+import type { KafkaConnections } from '../../../src/log/wire/kafka-connections.ts';
 import { assemble } from '../../../src/session/assemble.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { askedFor } from '../../unit/log/support/asked-for.ts';

@@ -15,10 +15,10 @@ import {
 } from './stack-kafka.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
-import type { StartedTenant } from '../../../src/session/tenant.ts';
+import type { StartedTenant } from '../../../src/session/started-tenant.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import { openSession, type TenantSession } from '../../../src/session/open-session.ts';
-import { TenantRun } from '../../../src/worker/worker.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import { syncOnce, type SyncOutcome } from './sync-once.ts';
 import {
   startReferenceHub,

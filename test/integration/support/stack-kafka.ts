@@ -2,7 +2,7 @@ import kafkajs, { Kafka, logLevel, type Admin, type ITopicConfig } from 'kafkajs
 import { pino } from 'pino';
 import { expect, inject, vi } from 'vitest';
 import { createKafkaConnections } from '../../../src/log/kafka-client.ts';
-import type { KafkaConnections } from '../../../src/log/kafka-connections.ts';
+import type { KafkaConnections } from '../../../src/log/wire/kafka-connections.ts';
 import { endOffsetsAt, readTopicsAt, type EndOffsets, type TopicRecord } from './read-topics.ts';
 
 export { compactedView, type EndOffsets, type TopicRecord } from './read-topics.ts';

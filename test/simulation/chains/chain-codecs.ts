@@ -1,8 +1,8 @@
 import { type AbsenceChangeValue, createEventEncoder } from '../../../src/core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
-import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
 import type { RejectValue } from '../../../src/table/tenant.ts';
-import { readSchemaFiles } from '../../../src/log/schema-files.ts';
+import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import { schemaIdOf } from '../tenants/broker-log.ts';
 

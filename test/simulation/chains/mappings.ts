@@ -1,7 +1,7 @@
-import { strictFieldsOf } from '../../../src/core/mapping-rules.ts';
-import { pseudonymise } from '../../../src/core/pseudonymise.ts';
-import type { RowReader } from '../../../src/core/decoded-row.ts';
-import { createRowReader } from '../../../src/core/row-reader.ts';
+import { strictFieldsOf } from '../../../src/core/rows/mapping-rules.ts';
+import { pseudonymise } from '../../../src/core/rows/pseudonymise.ts';
+import type { RowReader } from '../../../src/core/rows/decoded-row.ts';
+import { createRowReader } from '../../../src/core/rows/row-reader.ts';
 import { versionSchema } from './chain-codecs.ts';
 
 /** Mappings of absences: the fields that a configuration drops and pseudonymises. */

@@ -1,5 +1,5 @@
 import type { OutgoingRecord } from '../../../src/log/log.ts';
-import type { BatchOwner } from '../../../src/log/record-batch.ts';
+import type { BatchOwner } from '../../../src/log/wire/record-batch.ts';
 
 /** What a sealed batch holds. */
 export interface SealedContent {

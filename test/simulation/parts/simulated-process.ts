@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { CollectionRunner } from '../../../src/timetable/collection-runner.ts';
-import { TenantRun } from '../../../src/worker/worker.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 

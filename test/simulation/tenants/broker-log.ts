@@ -1,7 +1,7 @@
 import { MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import type { RollIntervals } from '../../../src/core/segment-rolls.ts';
 import { RollcallError } from '../../../src/errors.ts';
-import { frame } from '../../../src/log/framing.ts';
+import { frame } from '../../../src/log/registry/framing.ts';
 import { kafkaError, commitError, RecordsLost } from '../../../src/log/kafka-errors.ts';
 import type {
   Committed,

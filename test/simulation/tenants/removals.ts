@@ -1,6 +1,6 @@
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { whyHeld } from '../../../src/core/deletions/guard.ts';
-import type { ClassStudents } from '../../../src/core/class-students.ts';
+import type { ClassStudents } from '../../../src/core/rows/class-students.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
 import { DECIDED_BEFORE_MS } from '../../oracle/rows.ts';
 import { AFTERSCHOOL_USERS, isNamed } from './afterschools.ts';

@@ -1,4 +1,4 @@
-import type { RowReader } from '../../../src/core/decoded-row.ts';
+import type { RowReader } from '../../../src/core/rows/decoded-row.ts';
 
 /** Part of every id and every content, which must occur in no event and no error (invariant 9). */
 export const MARKER = 'zq';

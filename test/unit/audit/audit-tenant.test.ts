@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { auditTenant, type TopicAudit } from '../../../src/audit/audit-tenant.ts';
 import type { LoggedRecord } from '../../../src/log/log.ts';
-import { frame } from '../../../src/log/framing.ts';
+import { frame } from '../../../src/log/registry/framing.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import type { Assembly } from '../../../src/session/assemble.ts';
 import { MemoryState } from '../../../src/state/memory-state.ts';

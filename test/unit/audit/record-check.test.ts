@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { RecordCheck } from '../../../src/audit/record-check.ts';
 import { changeHeaders } from '../../../src/core/cloud-events.ts';
-import { frame } from '../../../src/log/framing.ts';
-import { UndecodableRecord } from '../../../src/log/registry-errors.ts';
+import { frame } from '../../../src/log/registry/framing.ts';
+import { UndecodableRecord } from '../../../src/log/registry/registry-errors.ts';
 
 const READABLE = frame(7, Buffer.from([1]));
 const OF_OTHER_SCHEMA = frame(7, Buffer.from([2]));

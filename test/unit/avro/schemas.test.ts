@@ -3,10 +3,10 @@ import { readdirSync } from 'node:fs';
 import avro from 'avsc';
 import { expect, it } from 'vitest';
 
-import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
 import type { AvroField, AvroSchema } from '../../../src/model/avro-schema.ts';
 import { COLLECTIONS, OWN_TOPICS, ROW_COLLECTIONS } from '../../../src/model/collections.ts';
-import { readSchemaFiles } from '../../../src/log/schema-files.ts';
+import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
 
 const FILES = readSchemaFiles();
 const SUFFIXES = [...COLLECTIONS, ...OWN_TOPICS];

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createWriter, intoOneBuffer } from '../../../src/core/avro-writer.ts';
-import { createRowReader } from '../../../src/core/row-reader.ts';
-import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { createWriter, intoOneBuffer } from '../../../src/core/avro/avro-writer.ts';
+import { createRowReader } from '../../../src/core/rows/row-reader.ts';
+import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
 import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';
 import { arbitraryRow } from './support/arbitrary-rows.ts';
 import { readable, schemaOf } from './support/rows.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readClassStudents } from '../../../src/core/class-students.ts';
+import { readClassStudents } from '../../../src/core/rows/class-students.ts';
 
 const rowsOf = (...ids: unknown[]) => ids.map((sourcedId) => ({ sourcedId, givenName: 'Testa' }));
 const read = (ids: readonly unknown[], classId = 'class-1') => readClassStudents(classId, rowsOf(...ids));

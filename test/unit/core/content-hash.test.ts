@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { createRowReader } from '../../../src/core/row-reader.ts';
+import { createRowReader } from '../../../src/core/rows/row-reader.ts';
 import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';
 import { arbitraryRow } from './support/arbitrary-rows.ts';
 import { ABSENCE, absencesReader, hashOf, reference, schemaOf, USER, usersReader } from './support/rows.ts';

@@ -6,8 +6,8 @@ import {
   createEventEncoder,
   encodeAbsence,
 } from '../../../src/core/absences/event-encoder.ts';
-import { createValueCodec } from '../../../src/core/value-codec.ts';
-import { createRowReader } from '../../../src/core/row-reader.ts';
+import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
+import { createRowReader } from '../../../src/core/rows/row-reader.ts';
 import { arbitraryRow } from './support/arbitrary-rows.ts';
 import { readable, schemaOf } from './support/rows.ts';
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { parseLossless } from '../../../src/core/lossless-json.ts';
-import { isRawJson } from '../../../src/core/raw-json.ts';
+import { parseLossless } from '../../../src/core/rows/lossless-json.ts';
+import { isRawJson } from '../../../src/core/rows/raw-json.ts';
 
 it(
   'the digits of a number that a double cannot hold are kept, wherever it stands',

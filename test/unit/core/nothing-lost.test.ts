@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { OWN_FIELDS } from '../../../src/core/mapping-rules.ts';
-import { createRowReader } from '../../../src/core/row-reader.ts';
-import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { OWN_FIELDS } from '../../../src/core/rows/mapping-rules.ts';
+import { createRowReader } from '../../../src/core/rows/row-reader.ts';
+import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
 import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';
 import { arbitraryRow } from './support/arbitrary-rows.ts';
 import { type Fields, readable, schemaOf } from './support/rows.ts';

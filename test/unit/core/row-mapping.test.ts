@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { RowReader } from '../../../src/core/decoded-row.ts';
+import type { RowReader } from '../../../src/core/rows/decoded-row.ts';
 import { inForce } from '../../../src/core/in-force.ts';
-import { mappingIdOf } from '../../../src/core/mapping-rules.ts';
-import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { mappingIdOf } from '../../../src/core/rows/mapping-rules.ts';
+import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
 import type { Fields } from './support/rows.ts';
 import {
   ABSENCE,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import { versionRowOf, type AbsenceVersionValue } from '../../../src/core/absences/absence-version.ts';
-import { parseLossless } from '../../../src/core/lossless-json.ts';
+import { parseLossless } from '../../../src/core/rows/lossless-json.ts';
 import {
   ABSENCE,
   absencesReader,

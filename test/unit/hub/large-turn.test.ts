@@ -2,10 +2,10 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { LargeAnswer } from '../../../src/hub/hub-error.ts';
 import { LargeTurn } from '../../../src/hub/large-turn.ts';
-import { Semaphore } from '../../../src/hub/semaphore.ts';
+import { Semaphore } from '../../../src/semaphore.ts';
 import { plainSource } from '../../../src/source/source.ts';
 import { scansAhead, type SourcePage } from '../../../src/source/source-scan.ts';
-import type { RowReader } from '../../../src/core/decoded-row.ts';
+import type { RowReader } from '../../../src/core/rows/decoded-row.ts';
 import {
   answer,
   exchange,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Semaphore, Turns } from '../../../src/hub/semaphore.ts';
+import { Semaphore, Turns } from '../../../src/semaphore.ts';
 import { turns } from './support/turns.ts';
 
 const never = new AbortController().signal;

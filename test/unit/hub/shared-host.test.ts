@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { Semaphore } from '../../../src/hub/semaphore.ts';
+import { Semaphore } from '../../../src/semaphore.ts';
 import { HubHosts } from '../../../src/session/hub-hosts.ts';
 import { answer, exchange, readAll, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 

@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { request, type RequestFor } from '../../../src/log/kafka-broker.ts';
+import { request, type RequestFor } from '../../../src/log/wire/kafka-broker.ts';
 import { createKafkaConnections, pingKafka } from '../../../src/log/kafka-client.ts';
-import type { Purpose } from '../../../src/log/kafka-connections.ts';
+import type { Purpose } from '../../../src/log/wire/kafka-connections.ts';
 import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
 
 const apiKeys = createRequire(import.meta.url)('kafkajs/src/protocol/requests/apiKeys') as Readonly<

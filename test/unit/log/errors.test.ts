@@ -1,10 +1,10 @@
 import kafkajs from 'kafkajs';
 import { expect, it } from 'vitest';
 import { describeError } from '../../../src/errors.ts';
-import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
+import { createRegistryInspection } from '../../../src/log/registry/inspect-registry.ts';
 import { commitError, kafkaError, rightsMissing, type Right } from '../../../src/log/kafka-errors.ts';
 import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
-import { Registry } from '../../../src/log/registry.ts';
+import { Registry } from '../../../src/log/registry/registry.ts';
 import { safeError } from '../../../src/telemetry/safe-error.ts';
 import { sendJson, serve } from '../hub/support/scripted-hub.ts';
 

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { expect, it, vi } from 'vitest';
-import type { KafkaConnections } from '../../../src/log/kafka-connections.ts';
-import { KafkaTransactionBrokers } from '../../../src/log/kafka-transaction-brokers.ts';
-import type { KafkaBroker } from '../../../src/log/kafka-broker.ts';
+import type { KafkaConnections } from '../../../src/log/wire/kafka-connections.ts';
+import { KafkaTransactionBrokers } from '../../../src/log/wire/kafka-transaction-brokers.ts';
+import type { KafkaBroker } from '../../../src/log/wire/kafka-broker.ts';
 
 const { lookup } = createRequire(import.meta.url)('kafkajs/src/protocol/requests') as {
   lookup: (versions: object) => KafkaBroker['lookupRequest'];

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { Partitioners } from 'kafkajs';
 import { expect, it } from 'vitest';
 import { MAX_BATCH_BYTES, createKeyPartitioner, OutgoingBatches } from '../../../src/log/outgoing-batches.ts';
-import { RecordBatch } from '../../../src/log/record-batch.ts';
+import { RecordBatch } from '../../../src/log/wire/record-batch.ts';
 
 it('a key has the partition that kafkajs would give it, whatever its characters', () => {
   const partitionOf = createKeyPartitioner();

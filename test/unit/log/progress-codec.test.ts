@@ -7,9 +7,9 @@ import {
   progressValue,
   type ProgressValue,
 } from '../../../src/log/progress-codec.ts';
-import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
 import { LoggedTenant } from '../../../src/log/progress-reader.ts';
-import { readSchemaFiles } from '../../../src/log/schema-files.ts';
+import { readSchemaFiles } from '../../../src/log/registry/schema-files.ts';
 import { DERIVED_COLLECTIONS } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 import { loaded } from '../telemetry/support/board-of.ts';

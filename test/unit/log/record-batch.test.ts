@@ -5,11 +5,11 @@ import * as fc from 'fast-check';
 import lz4 from 'lz4js';
 import snappy from 'snappyjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FetchedRecord, headerOf, MAX_DECOMPRESSED_BYTES } from '../../../src/log/fetched-batch.ts';
-import { frame } from '../../../src/log/framing.ts';
-import { patchKafkaJs } from '../../../src/log/kafkajs-patches.ts';
-import { encodeProduceRequest } from '../../../src/log/produce-request.ts';
-import { maxRecordBytes, RecordBatch, type BatchRecord } from '../../../src/log/record-batch.ts';
+import { FetchedRecord, headerOf, MAX_DECOMPRESSED_BYTES } from '../../../src/log/wire/fetched-batch.ts';
+import { frame } from '../../../src/log/registry/framing.ts';
+import { patchKafkaJs } from '../../../src/log/wire/kafkajs-patches.ts';
+import { encodeProduceRequest } from '../../../src/log/wire/produce-request.ts';
+import { maxRecordBytes, RecordBatch, type BatchRecord } from '../../../src/log/wire/record-batch.ts';
 
 interface Message {
   readonly headers: unknown;

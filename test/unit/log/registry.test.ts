@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createValueCodec } from '../../../src/core/value-codec.ts';
-import { frame } from '../../../src/log/framing.ts';
-import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
-import { Registry } from '../../../src/log/registry.ts';
+import { createValueCodec } from '../../../src/core/avro/value-codec.ts';
+import { frame } from '../../../src/log/registry/framing.ts';
+import { createRegistryInspection } from '../../../src/log/registry/inspect-registry.ts';
+import { Registry } from '../../../src/log/registry/registry.ts';
 import { schemaOf } from '../core/support/rows.ts';
 import { sendJson, serve } from '../hub/support/scripted-hub.ts';
 

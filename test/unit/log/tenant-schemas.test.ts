@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { TenantSchemas } from '../../../src/log/tenant-schemas.ts';
+import { TenantSchemas } from '../../../src/log/registry/tenant-schemas.ts';
 import { lostSchemaIds } from '../../../src/model/progress.ts';
 import { loaded } from '../telemetry/support/board-of.ts';
 

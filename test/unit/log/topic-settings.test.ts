@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { KafkaConnections } from '../../../src/log/kafka-connections.ts';
+import type { KafkaConnections } from '../../../src/log/wire/kafka-connections.ts';
 import { inspectTopics, settingSatisfied, topicSettings } from '../../../src/log/topic-settings.ts';
 import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
 import { questionsOf } from './support/simulated-topics.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RecordBatch } from '../../../src/log/record-batch.ts';
+import { RecordBatch } from '../../../src/log/wire/record-batch.ts';
 import {
   RequestFailure,
   type PartitionAnswer,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { RequestFor } from '../../../src/log/kafka-broker.ts';
+import type { RequestFor } from '../../../src/log/wire/kafka-broker.ts';
 import { WorkerGroup } from '../../../src/log/worker-group.ts';
 import { askedFor } from './support/asked-for.ts';
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { KeyedRow } from '../../../src/core/row-changes.ts';
+import type { KeyedRow } from '../../../src/core/rows/row-changes.ts';
 import { withOffsets, type DeletionState, type SyncMode } from '../../../src/model/progress.ts';
-import type { ReadableRow, RowReader } from '../../../src/core/decoded-row.ts';
+import type { ReadableRow, RowReader } from '../../../src/core/rows/decoded-row.ts';
 import type { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import { hasSeen, hasSeenAll, type ActiveSync } from '../../../src/table/active-sync.ts';
 import { madeCollection, madeSync } from './support/made-collection.ts';

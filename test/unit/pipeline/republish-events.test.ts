@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { AbsenceChangeValue } from '../../../src/core/absences/event-encoder.ts';
 import { MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
-import type { RowReader } from '../../../src/core/decoded-row.ts';
-import { frame, FRAME_BYTES } from '../../../src/log/framing.ts';
+import type { RowReader } from '../../../src/core/rows/decoded-row.ts';
+import { frame, FRAME_BYTES } from '../../../src/log/registry/framing.ts';
 import type { LoggedRecord, TenantLog, Transaction } from '../../../src/log/log.ts';
 import type { OwnerWork } from '../../../src/owner/owner-request.ts';
 import { REPUBLISH } from '../../../src/owner/republish.ts';

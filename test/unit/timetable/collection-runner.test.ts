@@ -4,7 +4,7 @@ import type { ScanEvidence } from '../../../src/core/deletions/evidence.ts';
 import type { PipelineEvent } from '../../../src/core/pipeline-events.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { HubError } from '../../../src/hub/hub-error.ts';
-import { Semaphore, Turns } from '../../../src/hub/semaphore.ts';
+import { Semaphore, Turns } from '../../../src/semaphore.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Progress, SyncMode } from '../../../src/model/progress.ts';
 import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';

@@ -2,7 +2,7 @@ import { AvroSchemaParser } from '@asyncapi/avro-schema-parser';
 import { DiagnosticSeverity, Parser } from '@asyncapi/parser';
 import { expect, it } from 'vitest';
 import { asyncApiDocument } from '../../../../src/core/contract/asyncapi.ts';
-import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
+import { readSchemaFiles } from '../../../../src/log/registry/schema-files.ts';
 import { topicSettings } from '../../../../src/log/topic-settings.ts';
 
 const tenantId = 'north';

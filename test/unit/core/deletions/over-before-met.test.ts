@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isOverBeforeMet } from '../../../../src/core/deletions/over-before-met.ts';
-import type { ReadableRow } from '../../../../src/core/decoded-row.ts';
+import type { ReadableRow } from '../../../../src/core/rows/decoded-row.ts';
 
 function row(value: object): ReadableRow {
   return { kind: 'row', sourcedId: 'new', value, hash: Buffer.alloc(16), modifiedAtMs: null };

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createRowReader } from '../../../../src/core/row-reader.ts';
+import { createRowReader } from '../../../../src/core/rows/row-reader.ts';
 import { DayReader, type DaySchedule, type StudentDays } from '../../../../src/core/lessons/read-days.ts';
-import { createValueCodec } from '../../../../src/core/value-codec.ts';
+import { createValueCodec } from '../../../../src/core/avro/value-codec.ts';
 import { DEFAULT_LESSON_FIELDS } from '../support/lesson-fields.ts';
 import { schemaOf } from '../support/rows.ts';
 

@@ -4,7 +4,7 @@ import {
   type LessonFields,
   type LessonValues,
 } from '../../../../src/core/lessons/read-lesson.ts';
-import { parseLossless } from '../../../../src/core/lossless-json.ts';
+import { parseLossless } from '../../../../src/core/rows/lossless-json.ts';
 import { DEFAULT_LESSON_FIELDS } from '../support/lesson-fields.ts';
 
 const AT = { start: '2026-11-20T07:15:00Z', end: '2026-11-20T08:00:00Z' };

@@ -1,9 +1,14 @@
-import { strictFieldsOf } from '../../../../src/core/mapping-rules.ts';
-import type { ReadableRow, DecodedRow, RowReader, UnreadableRow } from '../../../../src/core/decoded-row.ts';
-import { createRowReader, type RowReaderOptions } from '../../../../src/core/row-reader.ts';
+import { strictFieldsOf } from '../../../../src/core/rows/mapping-rules.ts';
+import type {
+  ReadableRow,
+  DecodedRow,
+  RowReader,
+  UnreadableRow,
+} from '../../../../src/core/rows/decoded-row.ts';
+import { createRowReader, type RowReaderOptions } from '../../../../src/core/rows/row-reader.ts';
 import type { AvroRecord } from '../../../../src/model/avro-schema.ts';
 import type { TopicSuffix } from '../../../../src/model/collections.ts';
-import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
+import { readSchemaFiles } from '../../../../src/log/registry/schema-files.ts';
 
 const FILES = readSchemaFiles();
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { KafkaRequest, RequestFor } from '../../../../src/log/kafka-broker.ts';
+import type { KafkaRequest, RequestFor } from '../../../../src/log/wire/kafka-broker.ts';
 
 const apiKeys = createRequire(import.meta.url)('kafkajs/src/protocol/requests/apiKeys') as Readonly<
   Record<string, number>

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { RequestFor } from '../../../../src/log/kafka-broker.ts';
+import type { RequestFor } from '../../../../src/log/wire/kafka-broker.ts';
 import type { TopicQuestions } from '../../../../src/log/topic-offsets.ts';
 import { RequestFailure } from '../../../../src/log/transaction-brokers.ts';
 import { askedFor, type Asked } from './asked-for.ts';

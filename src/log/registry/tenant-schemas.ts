@@ -1,5 +1,5 @@
-import { STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
-import type { Progress } from '../model/progress.ts';
+import { STATE_TOPIC, type TopicSuffix } from '../../model/collections.ts';
+import type { Progress } from '../../model/progress.ts';
 import type { Registry } from './registry.ts';
 import { schemaLost } from './registry-errors.ts';
 

@@ -1,4 +1,4 @@
-import { pauseMs, type Backoff } from '../retry-policy.ts';
+import { pauseMs, type Backoff } from '../backoff.ts';
 import type { HubEvent, RequestTarget } from '../core/hub-events.ts';
 import { HubError } from './hub-error.ts';
 

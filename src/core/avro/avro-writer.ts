@@ -1,4 +1,4 @@
-import type { AvroField } from '../model/avro-schema.ts';
+import type { AvroField } from '../../model/avro-schema.ts';
 import { compileFields, type CompiledField } from './compile-schema.ts';
 import { writeText } from './prefixed-text.ts';
 

@@ -44,6 +44,6 @@ export interface RowReader {
   readonly hashOf?: ((value: object) => Buffer) | undefined;
   /** Decodes a value read back from a record again, under this reader's mapping. */
   readonly readAgain?: ((value: object) => DecodedRow) | undefined;
-  /** Id of what the mapping drops and pseudonymises (see core/mapping-rules.ts); null when it takes nothing out. */
+  /** Id of what the mapping drops and pseudonymises (see core/rows/mapping-rules.ts); null when it takes nothing out. */
   readonly mapping?: string | null | undefined;
 }

@@ -1,4 +1,4 @@
-import { isDefinition, type AvroField, type AvroSchema } from '../model/avro-schema.ts';
+import { isDefinition, type AvroField, type AvroSchema } from '../../model/avro-schema.ts';
 
 export type CompiledField<T> = AvroField & { readonly compiled: T };
 

@@ -1,4 +1,4 @@
-import { RollcallError } from '../errors.ts';
+import { RollcallError } from '../../errors.ts';
 import { knownLevel, LEVEL, RefusedRequest } from './registry-client.ts';
 import { isSuccess, NOT_FOUND } from './registry-http.ts';
 

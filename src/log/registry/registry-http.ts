@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { jsonOrNull } from '../core/json-or-null.ts';
-import { isUntrusted, RollcallError, systemCode } from '../errors.ts';
-import { createHttpAgent } from '../http-agent.ts';
+import { jsonOrNull } from '../../core/json-or-null.ts';
+import { isUntrusted, RollcallError, systemCode } from '../../errors.ts';
+import { createHttpAgent } from '../../http-agent.ts';
 
 export const NOT_FOUND = 404;
 

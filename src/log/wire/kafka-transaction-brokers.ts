@@ -1,4 +1,4 @@
-import { partitionName } from '../model/topic-names.ts';
+import { partitionName } from '../../model/topic-names.ts';
 import { request, typeOf, wholeRequest, type RequestFor } from './kafka-broker.ts';
 import type { KafkaConnections } from './kafka-connections.ts';
 import { encodeProduceRequest } from './produce-request.ts';
@@ -9,7 +9,7 @@ import {
   type ProducerIdentity,
   type TopicPartitions,
   type TransactionBrokers,
-} from './transaction-brokers.ts';
+} from '../transaction-brokers.ts';
 
 /** What kafkajs decodes, before it would throw the first error in it. */
 interface ProduceAnswer {

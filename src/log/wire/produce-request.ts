@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { EncodedRequest, type Encoder } from './kafkajs-patches.ts';
-import type { ProduceRequest } from './transaction-brokers.ts';
+import type { ProduceRequest } from '../transaction-brokers.ts';
 
 const require = createRequire(import.meta.url);
 

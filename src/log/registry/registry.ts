@@ -1,8 +1,8 @@
 import type { SchemaRegistry as RegistryClient } from '@kafkajs/confluent-schema-registry';
 import avro from 'avsc';
-import { RollcallError } from '../errors.ts';
-import type { AvroRecord } from '../model/avro-schema.ts';
-import type { TopicSuffix } from '../model/collections.ts';
+import { RollcallError } from '../../errors.ts';
+import type { AvroRecord } from '../../model/avro-schema.ts';
+import type { TopicSuffix } from '../../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
 import { COMPATIBILITY, createRegistryClient, LEVEL, RefusedRequest, SchemaType } from './registry-client.ts';
 import {

@@ -1,4 +1,4 @@
-import type { ChangeKind } from './cloud-events.ts';
+import type { ChangeKind } from '../cloud-events.ts';
 import type { ReadableRow, DecodedRow, UnreadableRow } from './decoded-row.ts';
 
 /** A row of a page with its record key. */

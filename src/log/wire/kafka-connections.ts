@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerMetadata } from 'kafkajs';
-import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
+import { jitteredPauseMs, type Backoff } from '../../backoff.ts';
 import { BrokerConnection } from './broker-connection.ts';
 import { request, typeOf, wholeRequest, type BrokerAt, type RequestFor } from './kafka-broker.ts';
-import { RequestFailure, type TopicPartition } from './transaction-brokers.ts';
+import { RequestFailure, type TopicPartition } from '../transaction-brokers.ts';
 
 /**
  * What a connection is for. Batches have one of their own: they wait for replicas, and a quota on them keeps the broker from

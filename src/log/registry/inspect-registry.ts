@@ -1,4 +1,4 @@
-import type { RollcallError } from '../errors.ts';
+import type { RollcallError } from '../../errors.ts';
 import { LEVEL } from './registry-client.ts';
 import { misfit, oddAnswer, readOnly, refuseUnlessOk, wrongLevel } from './registry-errors.ts';
 import { createRegistryHttp, isSuccess, NOT_FOUND, type RegistryConnection } from './registry-http.ts';

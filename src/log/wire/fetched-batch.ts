@@ -3,7 +3,7 @@ import { gunzip, zstdDecompress } from 'node:zlib';
 import type { IHeaders, KafkaMessage } from 'kafkajs';
 import lz4 from 'lz4js';
 import snappy from 'snappyjs';
-import { RollcallError } from '../errors.ts';
+import { RollcallError } from '../../errors.ts';
 import { AT, TRANSACTIONAL } from './record-batch.ts';
 
 /** The facts about a batch that kafkajs passes on with each of its records. */

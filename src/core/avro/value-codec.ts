@@ -1,6 +1,6 @@
 import avro from 'avsc';
 
-import type { AvroSchema } from '../model/avro-schema.ts';
+import type { AvroSchema } from '../../model/avro-schema.ts';
 
 /** Avro bodies (unframed) of one schema. Longs and `timestamp-millis` are numbers, `date` is days since the epoch. */
 export interface ValueCodec<Value> {

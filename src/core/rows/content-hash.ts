@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
-import type { AvroRecord } from '../model/avro-schema.ts';
+import type { AvroRecord } from '../../model/avro-schema.ts';
 import { additionalContent, type AdditionalField } from './additional-fields.ts';
-import { createWriter, intoOneBuffer, nullable, writeBytes, writeString } from './avro-writer.ts';
+import { createWriter, intoOneBuffer, nullable, writeBytes, writeString } from '../avro/avro-writer.ts';
 import { SET_FIELDS } from './mapping-rules.ts';
 
 export const CONTENT_HASH_BYTES = 16;

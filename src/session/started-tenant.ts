@@ -11,13 +11,13 @@ import { DayReader } from '../core/lessons/read-days.ts';
 import { type TenantHub, createHub } from '../hub/create-hub.ts';
 import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { topicName } from '../model/topic-names.ts';
-import type { KafkaConnections } from '../log/kafka-connections.ts';
+import type { KafkaConnections } from '../log/wire/kafka-connections.ts';
 import { KafkaLog } from '../log/kafka-log.ts';
 import { progressDecoder } from '../log/progress-reader.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
-import type { Registry } from '../log/registry.ts';
+import type { Registry } from '../log/registry/registry.ts';
 import { requireRights, type UsedResources } from '../log/rights.ts';
-import { TenantSchemas } from '../log/tenant-schemas.ts';
+import { TenantSchemas } from '../log/registry/tenant-schemas.ts';
 import {
   createMissingTopics,
   inspectTopics,

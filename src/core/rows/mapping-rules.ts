@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-import type { CollectionName } from '../model/collections.ts';
+import type { CollectionName } from '../../model/collections.ts';
 
 /**
  * Version of the conversion of rows to values. Every content hash covers it: raising it republishes every row of every

@@ -1,5 +1,5 @@
-import type { AvroRecord } from '../model/avro-schema.ts';
-import { compileFields, type CompiledField } from './compile-schema.ts';
+import type { AvroRecord } from '../../model/avro-schema.ts';
+import { compileFields, type CompiledField } from '../avro/compile-schema.ts';
 import { parseLossless } from './lossless-json.ts';
 import { formatDate } from './timestamps.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerAt, KafkaBroker, RequestFor } from './kafka-broker.ts';
-import { failureOf, innermost, isOfConnection } from './kafka-failure.ts';
-import { RequestFailure } from './transaction-brokers.ts';
+import { failureOf, innermost, isOfConnection } from '../kafka-failure.ts';
+import { RequestFailure } from '../transaction-brokers.ts';
 
 interface WaitingRequest {
   readonly requestFor: RequestFor;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { AvroRecord } from '../model/avro-schema.ts';
-import { COLLECTIONS, OWN_TOPICS, type TopicSuffix } from '../model/collections.ts';
+import type { AvroRecord } from '../../model/avro-schema.ts';
+import { COLLECTIONS, OWN_TOPICS, type TopicSuffix } from '../../model/collections.ts';
 
 /** Topics that share the schema file of another topic. */
 const SAME_SHAPE: Partial<Record<TopicSuffix, TopicSuffix>> = {
@@ -17,5 +17,7 @@ export function readSchemaFiles(): ReadonlyMap<TopicSuffix, AvroRecord> {
 }
 
 function readSchemaFile(name: string): AvroRecord {
-  return JSON.parse(readFileSync(new URL(`../../avro/${name}.avsc`, import.meta.url), 'utf8')) as AvroRecord;
+  return JSON.parse(
+    readFileSync(new URL(`../../../avro/${name}.avsc`, import.meta.url), 'utf8'),
+  ) as AvroRecord;
 }

@@ -1,5 +1,5 @@
-import { writeText, writeVarint } from '../core/prefixed-text.ts';
-import { FRAME_BYTES, writeFrameHead } from './framing.ts';
+import { writeText, writeVarint } from '../../core/avro/prefixed-text.ts';
+import { FRAME_BYTES, writeFrameHead } from '../registry/framing.ts';
 
 /** Position of each field of a batch's header, in bytes (KIP-98; Kafka's DefaultRecordBatch, magic 2). */
 export const AT = {

@@ -1,0 +1,183 @@
+import { jitteredPauseMs, type Backoff } from '../backoff.ts';
+import { SegmentRolls } from '../core/segment-rolls.ts';
+import { hasCode, RollcallError } from '../errors.ts';
+import { APPROVE } from '../owner/deletes.ts';
+import { mirrored, otherVersion, type OwnerRequestKind, type OwnerWork } from '../owner/owner-request.ts';
+import { PULL } from '../owner/pull.ts';
+import { REBUILD } from '../owner/rebuild.ts';
+import { REPAIR } from '../owner/repair.ts';
+import { REPUBLISH } from '../owner/republish.ts';
+import type { Turns } from '../semaphore.ts';
+import { openSession, type TenantSession } from '../session/open-session.ts';
+import { rollSegments } from '../session/roll-segments.ts';
+import { watchTopics } from '../session/watch-topics.ts';
+import type { Coordination, OwnerRequest } from '../state/coordination.ts';
+import { serveRequests, type ServeRequestsOptions } from '../state/serve-requests.ts';
+import type { Tenant } from '../table/tenant.ts';
+
+export const BETWEEN_SESSIONS: Backoff = { firstMs: 1_000, longestMs: 30_000 };
+
+interface RunOptions {
+  /** Shared by all tenants of a process. If left out, the tenant is opened at once. */
+  readonly openings?: Turns | undefined;
+  /** Where commands leave their requests to the owner. If left out, it serves none. */
+  readonly coordination?: Coordination | undefined;
+}
+
+/** A tenant that this process mirrors, session after session. */
+export class TenantRun<T extends Tenant = Tenant> {
+  readonly tenant: T;
+  readonly #options: RunOptions;
+  // Kept for all sessions, so that frequent new sessions do not append end markers each time.
+  readonly #rolls = new SegmentRolls();
+  #session: TenantSession | null = null;
+  #ownedSinceMs: number | null = null;
+  #failure: RollcallError | null = null;
+
+  constructor(tenant: T, options: RunOptions = {}) {
+    this.tenant = tenant;
+    this.#options = options;
+  }
+
+  /** Null while it does not own the tenant. */
+  get session(): TenantSession | null {
+    return this.#session;
+  }
+
+  /** Null while the process has not owned the tenant yet. */
+  get ownedSinceMs(): number | null {
+    return this.#ownedSinceMs;
+  }
+
+  /** Why the tenant needs a person: lost ownership, an incompatible topic or schema. Null again when a session opens. */
+  get failure(): RollcallError | null {
+    return this.#failure;
+  }
+
+  /**
+   * Mirrors until the signal aborts, or until the tenant needs a person: then it returns the failure. Every other failure
+   * of log or index has the same cure: a new session takes the tenant over, recovers and continues.
+   */
+  async mirror(signal: AbortSignal): Promise<RollcallError | null> {
+    const { runtime, emit } = this.tenant;
+    for (let failures = 0; !signal.aborted;) {
+      let startedAtMs = runtime.now();
+      try {
+        await this.#runSession(signal, () => {
+          startedAtMs = runtime.now();
+        });
+      } catch (thrown) {
+        // What waited for the transaction that failed may report before it does (KAFKA_NOT_SENT).
+        const { cause } = thrown as Error;
+        const error = await this.#explained(cause instanceof RollcallError ? cause : thrown);
+        if (signal.aborted) break;
+        if (needsPerson(error)) {
+          this.#failure = error;
+          return error;
+        }
+        // A session that opens and fails at once does not reset the pause: this spares hub and Kafka.
+        failures = runtime.now() - startedAtMs > BETWEEN_SESSIONS.longestMs ? 1 : failures + 1;
+        const retryInMs = jitteredPauseMs(BETWEEN_SESSIONS, failures, runtime.random);
+        emit({ type: 'session-failed', error, retryInMs });
+        await runtime.sleep(retryInMs, signal).catch(() => undefined);
+      }
+    }
+    return null;
+  }
+
+  /** What Kafka refuses is often one of several rights that are missing, which the next session would name one after another. */
+  async #explained(failure: unknown): Promise<unknown> {
+    if (!hasCode(failure, 'KAFKA_REFUSED')) return failure;
+    try {
+      await this.tenant.prepare();
+    } catch (found) {
+      if (hasCode(found, 'KAFKA_REFUSED')) return found;
+    }
+    return failure;
+  }
+
+  /** Answers requests with the reason why the tenant is not mirrored. Resolves after the time, or when the signal aborts. */
+  async refuse(failure: RollcallError, forMs: number, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const refusing = async (): Promise<never> => {
+      throw failure;
+    };
+    const served = this.#serve(refusing, AbortSignal.any([signal, over.signal]));
+    await this.tenant.runtime.sleep(forMs, signal).catch(() => undefined);
+    over.abort();
+    await served;
+  }
+
+  async #runSession(signal: AbortSignal, onTurn: () => void): Promise<void> {
+    const { tenant } = this;
+    const { openings } = this.#options;
+    const ending = new AbortController();
+    const both = AbortSignal.any([signal, ending.signal]);
+    const open = (): Promise<TenantSession> => {
+      onTurn();
+      return openSession(tenant, both);
+    };
+    const session = await (openings?.run(open, { signal: both }) ?? open());
+    this.#session = session;
+    this.#ownedSinceMs = this.tenant.runtime.now();
+    this.#failure = null;
+    tenant.emit({ type: 'session-opened' });
+    const loops = [
+      ...[...session.runners.values()].map(async (runner) => runner.loop(both)),
+      watchTopics(tenant, session.writers, both),
+      rollSegments(tenant, { rolls: this.#rolls, writers: session.writers, signal: both }),
+      this.#serve((request, report) => this.#handle(session, request, { report, signal: both }), both),
+    ];
+    try {
+      await Promise.all(loops);
+    } finally {
+      // From now on requests wait for the next session.
+      this.#session = null;
+      ending.abort(
+        new RollcallError('INTERNAL', `the session of tenant ${tenant.tenantId} is ending`, {
+          remedy: 'Rollcall opens a new session by itself.',
+        }),
+      );
+      await Promise.allSettled(loops);
+    }
+  }
+
+  /** Takes requests only while there is a session to handle them; until then they wait. */
+  async #serve(handle: ServeRequestsOptions['handle'], signal: AbortSignal): Promise<void> {
+    const { coordination } = this.#options;
+    const { tenantId, owner, runtime } = this.tenant;
+    if (coordination !== undefined)
+      await serveRequests({ coordination, tenantId, owner, handle, signal, sleep: runtime.sleep });
+  }
+
+  #handle(
+    session: TenantSession,
+    request: Parameters<ServeRequestsOptions['handle']>[0],
+    rest: { report: (progress: unknown) => Promise<void>; signal: AbortSignal },
+  ): Promise<unknown> {
+    return handleRequest(request, {
+      tenant: this.tenant,
+      ...session,
+      sync: async (name, mode, options) => mirrored(session.runners, name).request(mode, options),
+      ...rest,
+    });
+  }
+}
+
+/**
+ * Whether a new session would not help: another process is newer, or the content of Kafka does not fit this program.
+ */
+function needsPerson(error: unknown): error is RollcallError {
+  return hasCode(error, 'OWNERSHIP_LOST', 'KAFKA_TOPIC_MISMATCH', 'SCHEMA_INCOMPATIBLE');
+}
+
+type Kind = Omit<OwnerRequestKind<unknown, unknown>, 'handle'>;
+const KINDS: readonly Kind[] = [PULL, APPROVE, REBUILD, REPAIR, REPUBLISH];
+
+/** Carries out a command's request to the owner. Throws `USAGE_INVALID` for a kind that this version does not know. */
+async function handleRequest(request: OwnerRequest, work: OwnerWork): Promise<unknown> {
+  const known = KINDS.find(({ kind }) => kind === request.kind);
+  if (known === undefined)
+    throw otherVersion(`The owner of the tenant does not know the request ${request.kind}`);
+  return known.handleGiven(request.parameters, work);
+}
