@@ -11,8 +11,9 @@
  * - `retry`: the error is transient and the same attempt may succeed (the hub's 5xx, a broken connection)
  * - `restart`: the state of the log is uncertain; the process owns the tenant again, catches up and continues
  * - `person`: only a change of configuration or rights, or a decision, resolves it
+ * - `fail`: as `person`, and no new session could go on either: the tenant has failed, and is tried again every five minutes
  */
-type Reaction = 'retry' | 'restart' | 'person';
+type Reaction = 'retry' | 'restart' | 'person' | 'fail';
 
 /** The part that failed. `command`: a person's input; `log`: Kafka; `index`: Redis; `owner`: the ownership of the tenant. */
 export type ErrorSource = 'command' | 'hub' | 'log' | 'registry' | 'index' | 'owner' | 'program';
@@ -40,16 +41,16 @@ const CODES = {
   KAFKA_FENCED: { source: 'log', reaction: 'restart' },
   KAFKA_NOT_SENT: { source: 'log', reaction: 'restart' },
   KAFKA_OUTCOME_UNKNOWN: { source: 'log', reaction: 'restart' },
-  KAFKA_TOPIC_MISMATCH: { source: 'log', reaction: 'person' },
+  KAFKA_TOPIC_MISMATCH: { source: 'log', reaction: 'fail' },
   KAFKA_TOPIC_MISSING: { source: 'log', reaction: 'restart' },
   KAFKA_RECORDS_LOST: { source: 'log', reaction: 'restart' },
   ABSENCES_LOST: { source: 'log', reaction: 'person' },
-  OWNERSHIP_LOST: { source: 'owner', reaction: 'person' },
+  OWNERSHIP_LOST: { source: 'owner', reaction: 'fail' },
   OWNER_BUSY: { source: 'owner', reaction: 'person' },
   REGISTRY_UNREACHABLE: { source: 'registry', reaction: 'retry' },
   REGISTRY_REFUSED: { source: 'registry', reaction: 'person' },
   SCHEMA_LOST: { source: 'registry', reaction: 'restart' },
-  SCHEMA_INCOMPATIBLE: { source: 'registry', reaction: 'person' },
+  SCHEMA_INCOMPATIBLE: { source: 'registry', reaction: 'fail' },
   INDEX_UNREACHABLE: { source: 'index', reaction: 'retry' },
   INDEX_REFUSED: { source: 'index', reaction: 'person' },
   INDEX_DIVERGED: { source: 'index', reaction: 'restart' },
@@ -87,6 +88,11 @@ export class RollcallError extends Error {
   get reaction(): Reaction {
     return CODES[this.code].reaction;
   }
+}
+
+/** Whether log and index are as the session knows them, so that it can go on. */
+export function leavesSessionWhole(error: unknown): boolean {
+  return error instanceof RollcallError && error.reaction !== 'restart';
 }
 
 /** Whether the hub failed: log and index are as before, and the tenant's other collections continue. */

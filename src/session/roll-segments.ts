@@ -1,5 +1,5 @@
 import type { SegmentRolls } from '../core/segment-rolls.ts';
-import { RollcallError } from '../errors.ts';
+import { leavesSessionWhole } from '../errors.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { CollectionProgress } from '../table/collection-progress.ts';
 import type { Tenant } from '../table/tenant.ts';
@@ -26,8 +26,7 @@ export async function rollSegments(
   while (!signal.aborted) {
     const pauseMs = await rollDue(tenant, { rolls, writers }).catch((error: unknown) => {
       // The next commit shows that Kafka is not reachable; the markers can wait.
-      const isPassing = error instanceof RollcallError && error.reaction !== 'restart';
-      if (!isPassing && !signal.aborted) throw error;
+      if (!leavesSessionWhole(error) && !signal.aborted) throw error;
       return RETRY_MS;
     });
     await tenant.runtime.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), signal).catch(() => undefined);

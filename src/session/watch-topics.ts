@@ -1,5 +1,5 @@
 import { lostPartition } from '../core/index-recovery.ts';
-import { hasCode, RollcallError } from '../errors.ts';
+import { hasCode, leavesSessionWhole, type RollcallError } from '../errors.ts';
 import { RecordsLost } from '../log/kafka-errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { readEnds, suffixOf } from '../recovery/topic-ends.ts';
@@ -63,8 +63,7 @@ export async function watchTopics(
     } catch (error) {
       if (signal.aborted) return;
       // The next commit shows that Kafka is not reachable; this check has no result.
-      const isPassing = error instanceof RollcallError && error.reaction !== 'restart';
-      if (!isPassing) throw error;
+      if (!leavesSessionWhole(error)) throw error;
     }
   }
 }

@@ -71,7 +71,7 @@ export class TenantRun<T extends Tenant = Tenant> {
         const { cause } = thrown as Error;
         const error = await this.#explained(cause instanceof RollcallError ? cause : thrown);
         if (signal.aborted) break;
-        if (needsPerson(error)) {
+        if (error instanceof RollcallError && error.reaction === 'fail') {
           this.#failure = error;
           return error;
         }
@@ -162,13 +162,6 @@ export class TenantRun<T extends Tenant = Tenant> {
       ...rest,
     });
   }
-}
-
-/**
- * Whether a new session would not help: another process is newer, or the content of Kafka does not fit this program.
- */
-function needsPerson(error: unknown): error is RollcallError {
-  return hasCode(error, 'OWNERSHIP_LOST', 'KAFKA_TOPIC_MISMATCH', 'SCHEMA_INCOMPATIBLE');
 }
 
 type Kind = Omit<OwnerRequestKind<unknown, unknown>, 'handle'>;
