@@ -2,29 +2,39 @@ import type { JsonSchema } from '../src/config.ts';
 
 const HEAD = `# Configuration
 
-For those who write \`rollcall.yaml\` (\`--config\`, or \`ROLLCALL_CONFIG\`): what does a key do, and what does a change
-[while it runs](#changes-while-it-runs)? \`rollcall init\` writes a file to begin with, \`rollcall check\` tries it out,
-[examples/rollcall.yaml](../examples/rollcall.yaml) shows every key, [config.schema.json](../config.schema.json) helps editors.
+For those who write \`rollcall.yaml\`. The tables explain every key. The last section says what happens when you change a key
+[while Rollcall runs](#changes-while-it-runs).
 
-- \`\${NAME}\` is filled in from the environment, \`\${file:/path}\` from a file, in any value; \`$\${\` stands for \`\${\`.
-- A duration is digits and a unit: \`500ms\`, \`60s\`, \`5m\`, \`24h\`, \`30d\`.
-- Unknown keys, missing variables and bad values end the program with code 2; it lists all, with line and path.
+- \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it.
+- [examples/rollcall.yaml](../examples/rollcall.yaml) shows every key. Editors can use [config.schema.json](../config.schema.json).
+- Rollcall reads \`./rollcall.yaml\`, unless \`--config\` or \`ROLLCALL_CONFIG\` names another file.
+
+In any value:
+
+- \`\${NAME}\` stands for the environment variable \`NAME\`.
+- \`\${file:/path}\` stands for the content of the file at \`/path\`.
+- \`$\${\` stands for the characters \`\${\`.
+- A duration is a number with a unit: \`500ms\`, \`60s\`, \`5m\`, \`24h\`, \`30d\`.
+
+An unknown key, a missing variable or a bad value ends the program with exit code 2. The error lists all mistakes, each with its line and
+path.
 `;
 
 const FOOT = `## Changes while it runs
 
-\`rollcall run\` looks at the file, and at files that it names, every five seconds, and at once at SIGHUP (which ends it on a terminal). It
-takes up what two looks have found the same. Replace the file in one step. Each of [several processes](operations.md#several-processes)
-follows its own.
+\`rollcall run\` reads the configuration, and the files that it names, every five seconds. It applies a change when it has read the same
+content twice in a row. SIGHUP makes it read the files at once. (On a terminal SIGHUP ends the process.) Replace the file in one step, for
+example with \`mv\`. Each of [several processes](operations.md#several-processes) reads its own file.
 
 | change | effect |
 |---|---|
-| a tenant is added, or any setting of it changed | it begins, or begins again; no other does |
-| a tenant is removed | it ends; its topics, schemas and index stay until [\`rollcall topics purge\`](operations.md#what-the-configuration-no-longer-wants) |
-| \`deletions\` | every tenant begins again |
-| a secret, in its file or here | used at the next connection, token or request |
-| \`kafka\`, \`registry\`, \`redis\`, \`http\`, \`pseudonymise.key\`, an environment variable | only after a restart; until then \`rollcall status\` says so |
-| a file that is not valid | nothing changes, nor do rotated secrets; \`rollcall status\` and \`rollcall_configuration_valid\` say so |
+| a tenant is added | Rollcall begins to mirror it. Other tenants are not interrupted. |
+| a setting of a tenant is changed | This tenant begins again. Other tenants are not interrupted. |
+| a tenant is removed | Rollcall stops mirroring it. Its topics, schemas and index stay until you run [\`rollcall topics purge\`](operations.md#what-the-configuration-no-longer-wants). |
+| \`deletions\` | Every tenant begins again. |
+| a secret, in its file or in the configuration | Rollcall uses it for the next connection, token or request. |
+| \`kafka\`, \`registry\`, \`redis\`, \`http\`, \`pseudonymise.key\`, an environment variable | The change takes effect only after a restart. Until then \`rollcall status\` says so. |
+| a file that is not valid | Nothing changes, and new secrets are not used either. \`rollcall status\` and the metric \`rollcall_configuration_valid\` say so. |
 `;
 
 interface Section {

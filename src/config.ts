@@ -21,14 +21,14 @@ const configSchema = z.strictObject({
     .array(tenant)
     .min(1, { error: 'names no tenant' })
     .max(1000)
-    .describe('One for each school owner.'),
+    .describe('The tenants, one for each school owner.'),
   kafka,
   registry,
   redis: redis.optional(),
   http: z
     .strictObject({
-      host: text(255).prefault('127.0.0.1').describe('Address to listen on; in a container `0.0.0.0`.'),
-      port: wholeNumber({ min: 0, max: 65_535 }).prefault(8080).describe('Port; 0: any free one.'),
+      host: text(255).prefault('127.0.0.1').describe('Address to listen on. Use `0.0.0.0` in a container.'),
+      port: wholeNumber({ min: 0, max: 65_535 }).prefault(8080).describe('Port. 0 takes any free port.'),
     })
     .prefault({})
     .describe('Where probes, metrics and status page are served.'),
@@ -38,17 +38,17 @@ const configSchema = z.strictObject({
         .strictObject({
           rows: wholeNumber({ min: 0, max: 1e9 })
             .prefault(50)
-            .describe('Deletions of more rows than this, and'),
+            .describe('Removals are put on hold above this number, if above `ratio` too.'),
           ratio: ratio()
             .prefault(0.05)
-            .describe('more than this share of the published ones, need a decision.'),
+            .describe('Removals are put on hold above this share of the rows, if above `rows` too.'),
         })
         .prefault({})
-        .describe('Above these limits deletions need a decision.'),
+        .describe('Above both limits, a person must decide about removals.'),
       confirmAfter: duration({ min: '1s', max: '1d' })
         .prefault('5m')
         .describe(
-          'How long after a full sync that missed rows another one confirms it. `1d`: the next daily one does.',
+          'If a full sync does not find some rows, a confirming sync follows after this time. `1d`: the next daily full sync confirms.',
         ),
     })
     .prefault({})
@@ -57,11 +57,11 @@ const configSchema = z.strictObject({
   pseudonymise: z
     .strictObject({
       key: secret(16).describe(
-        'Key of the hash (HMAC-SHA-256), at least 16 characters. A new one changes every value.',
+        'Key of the hash (HMAC-SHA-256), at least 16 characters. A new key changes every hashed value.',
       ),
     })
     .optional()
-    .describe('Required if a collection pseudonymises.'),
+    .describe('Required if a collection has `pseudonymise`.'),
 });
 
 export type Config = z.output<typeof configSchema>;

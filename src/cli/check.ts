@@ -22,7 +22,7 @@ export function command(): Command {
     .description(
       'Checks configuration, Kafka, rights, topics, schema registry, Redis and hubs. It changes nothing.',
     )
-    .option('--tenant <id>', "this tenant's hub, topics and schemas only")
+    .option('--tenant <id>', "check only this tenant's hub, topics and schemas")
     .addHelpText(
       'after',
       `

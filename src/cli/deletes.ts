@@ -20,25 +20,25 @@ Exit codes: 0 nothing is withheld (any more); 1 it failed; 3 something needs a d
 /** `rollcall deletes list|approve|history`: deletions that need a decision. */
 export function command(): Command {
   const list = new Command('list')
-    .description('Shows what waits for a decision in each tenant, since when, and why. It writes nothing.')
+    .description('Shows the deletions that wait for a decision, since when, and why. Changes nothing.')
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'show only these collections')
     .addHelpText('after', `\nRows that come back leave the list by themselves.\n${EXIT_CODES}`)
     .action(verbAction(listDeletes));
   const approval = new Command('approve')
-    .description('Removes the rows of the list that a full sync, which begins at once, misses too.')
-    .argument('<digest>', 'of the list that "deletes list" has shown; no other list is approved')
+    .description('Runs a full sync at once, and removes the listed rows that it does not find either.')
+    .argument('<digest>', 'identifies the list that "deletes list" has shown; only this list is approved')
     .option('--tenant <id>', 'the tenant; needed if there are several')
-    .option('--reason <text>', 'why; "deletes history" keeps it')
+    .option('--reason <text>', 'the reason, for "deletes history"')
     .addHelpText('after', EXIT_CODES)
     .action(verbAction(approve));
   const history = new Command('history')
-    .description('Shows what needed a decision and what was decided: when, why, by whom and from where.')
+    .description('Shows earlier holds and decisions: when, why, by whom and from which machine.')
     .option('--tenant <id>', 'only this tenant')
     .addHelpText('after', HISTORY)
     .action(verbAction(showHistory));
   return new Command('deletes')
-    .description('Deletions that need a decision because too many rows are missing.')
+    .description('Deletions that wait for a decision, because too many rows are missing.')
     .addCommand(list.summary('what waits for a decision, since when, and why'))
     .addCommand(approval.summary('remove listed rows that the hub still does not have'))
     .addCommand(history.summary('what was decided, by whom, and why'));

@@ -10,10 +10,10 @@ export function helpCommand(program: Command): Command {
   return new Command('help')
     .argument(
       '[topic]',
-      'a verb; an error code, an alert or a part that is not ready; <page> or <page>#<section>',
+      'a verb, an error code, an alert, a part that is not ready, <page> or <page>#<section>',
     )
     .description(
-      'Prints all about a verb, what to do about an error or an alert, or a page of the documents.',
+      'Explains a verb, says what to do about an error or an alert, or prints a page of the documents.',
     )
     .addHelpText('after', () => `\nPages: ${pages().join(', ')}`)
     .action((topic: string = 'rollcall') => {

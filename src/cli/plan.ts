@@ -12,20 +12,20 @@ import { quietAssembly } from './with-assembly.ts';
 export function command(): Command {
   return new Command('plan')
     .description(
-      'Shows what "rollcall pull --full" would publish, and which deletions it would withhold. It writes nothing.',
+      'Shows what "rollcall pull --full" would publish, and which deletions it would put on hold. Changes nothing.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option('--keys', 'also the keys')
+    .option('--keys', 'print the keys, too')
     .addHelpText('after', HELP)
     .action(verbAction(plan));
 }
 
 const HELP = `
-The counts are of records: created, updated and deleted as in the header ce_type; replaced and restored (steps of an
-absence), forgotten (an absence that was deleted long ago leaves absence-changes), rejected (rows that cannot be decoded),
-unrejected (rows that leave rejects). Unchanged counts rows of the hub; those that are missing for
-the first time are removed if another full sync misses them too.
+It counts records: created, updated and deleted as in the header ce_type; replaced and restored (steps of an absence);
+forgotten (long-deleted absences that leave absence-changes); rejected (rows that cannot be decoded); unrejected (rows that
+can be decoded again). "Unchanged" counts rows of the hub. Rows that are missing for the first time are removed when a
+second full sync does not find them either.
 
 Exit codes: 0 nothing would be withheld; 1 a collection failed, or its list was inconclusive; 3 something would be
 withheld, or needs a decision.

@@ -22,7 +22,7 @@ Exit codes:
   0  success
   1  failure
   2  wrong use, or a configuration with mistakes
-  3  success, but something needs a decision
+  3  success, but a person must decide something
 
 Examples:
   rollcall init                       write a configuration to fill in
@@ -30,11 +30,11 @@ Examples:
   rollcall run                        mirror, until stopped
   rollcall --config north.yaml status
   rollcall tail absence-versions      watch changes arrive, decoded
-  rollcall run --help                 all about one verb
+  rollcall run --help                 explain one verb and its options
   rollcall help KAFKA_UNREACHABLE     what to do about an error
 
-Verbs that publish work through the process that runs for the tenant. Without one, which they cannot know on another
-machine if the configuration has no redis, they own the tenant meanwhile.
+A verb that publishes asks the running process of the tenant to do the work. If no process runs, the verb does the work
+itself. Without redis, it does not see a process on another machine, and takes the tenant over from that process.
 
 The configuration is ./rollcall.yaml unless --config or ROLLCALL_CONFIG names another;
 "rollcall help configuration" explains every key.`;
@@ -86,7 +86,7 @@ async function createProgram(argv: readonly string[], verbs: Verbs, host: Host):
       '-V, --version',
       'print the versions of Rollcall and Node',
     )
-    .option('-c, --config <file>', 'the configuration (else ROLLCALL_CONFIG, else ./rollcall.yaml)')
+    .option('-c, --config <file>', 'the configuration (default: ROLLCALL_CONFIG, or ./rollcall.yaml)')
     .option('--json', 'print JSON, for programs')
     .option('--no-color', 'print without colours (as NO_COLOR does)')
     .usage('[options] <verb>')
@@ -98,7 +98,7 @@ async function createProgram(argv: readonly string[], verbs: Verbs, host: Host):
     const command = name === wanted ? await (await load()).command() : new Command(name);
     program.addCommand(command.summary(summary));
   }
-  program.addCommand(helpCommand(program).summary('all about a verb, an error code, an alert, or a page'));
+  program.addCommand(helpCommand(program).summary('explain a verb, an error or an alert, or print a page'));
   teachOnMistakes(program, 'rollcall', host);
   return program.setOptionValue('#host', host);
 }

@@ -20,12 +20,12 @@ interface PullFlags extends Scope {
 /** `rollcall pull`: one sync now. */
 export function command(): Command {
   return new Command('pull')
-    .description('Reads the hub once and publishes the changes.')
+    .description('Runs one sync of each collection: reads the hub and publishes the changes.')
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option('--full', 'read all rows, and wait for the sync that confirms which are gone')
-    .option('--accept-new', "with --full: almost all rows are new on purpose, and not another tenant's")
-    .option('--reason <text>', 'with --accept-new: why; "deletes history" keeps it')
+    .option('--full', 'run a full sync; if rows are missing, wait for the sync that confirms it')
+    .option('--accept-new', 'with --full: almost all rows are new, and a person has checked them')
+    .option('--reason <text>', 'with --accept-new: the reason, for "deletes history"')
     .addHelpText(
       'after',
       `

@@ -13,17 +13,17 @@ import { quietAssembly } from './with-assembly.ts';
 export function command(): Command {
   return new Command('republish')
     .description(
-      'Publishes rows again although they have not changed, for consumers that lost theirs: a full sync of the collection.',
+      'Runs a full sync that also publishes rows that have not changed, for consumers that lost their copy.',
     )
-    .argument('<collection>', 'any but rejects and progress')
+    .argument('<collection>', 'a collection, but not rejects or progress')
     .option('--key <key...>', 'only these keys')
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
       `
-The full sync also publishes changes, and the collection's rejects again. Of absence-changes, Rollcall publishes the last
-event of each absence again: the same step, as a snapshot, so that consumers notify no one, without what the configuration
-now drops or pseudonymises. Kafka's compaction then removes the older events. Inform the consumers first.
+The full sync also publishes changes, and the collection's rejects. Of absence-changes, it publishes the last event of each
+absence again: the same step, marked as snapshot so that consumers notify no one. The fields follow the present settings
+drop and pseudonymise. Kafka's compaction then removes the older events. Inform the consumers first.
 
 Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was inconclusive; 3 removals need a decision.
 

@@ -26,17 +26,17 @@ const STOP_WITHIN_MS = 28_000;
 export function command(): Command {
   return new Command('run')
     .description(
-      'Mirrors the tenants of the configuration until a signal stops it, also while a service is unavailable. Several of these processes share the tenants.',
+      'Mirrors the tenants of the configuration until a signal stops it. When a service is unavailable, it waits and tries again. Several processes share the tenants.',
     )
     .addHelpText(
       'after',
       `
-A page with the status at / on http.host:http.port, its data at /status.json; probes and metrics: /livez, /readyz, /metrics.
-On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
-ROLLCALL_LOG_LEVEL is the least level that it logs: info, or debug, warn, error.
-It follows the configuration: tenants are added, changed and removed within seconds, or at once at SIGHUP.
+On http.host:http.port it serves a status page at /, the same data at /status.json, and /livez, /readyz and /metrics.
+On a terminal it prints a line for each full sync, and for each sync that changes something. Elsewhere it logs JSON lines.
+ROLLCALL_LOG_LEVEL sets the lowest level that it logs: debug, info (the default), warn or error.
+When you edit the configuration, it adds, changes and removes tenants within seconds, or at once after SIGHUP.
 
-Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when it has every tenant and all have failed; 2 for a configuration with mistakes.`,
+Exit codes: 0 stopped by SIGTERM or SIGINT, within 30 s; 1 it owns every tenant, and all have failed; 2 the configuration has mistakes.`,
     )
     .action(verbAction(run));
 }

@@ -19,15 +19,15 @@ interface RebuildFlags extends Scope {
 /** `rollcall state`: where the index and the log stand, and the request to rebuild the index. */
 export function command(): Command {
   return new Command('state')
-    .description('Shows where the index in Redis and the log in Kafka stand, and rebuilds the index.')
+    .description('Compares the index in Redis with the log in Kafka, and rebuilds the index.')
     .addCommand(
-      subcommand('show', 'which transaction index and log have come to', showState)
-        .description('Shows which transaction the index reflects, and which is the last in the log.')
+      subcommand('show', 'show the last transaction in the index and in Kafka', showState)
+        .description('Shows the last transaction that is in the index, and the last one in Kafka.')
         .addHelpText(
           'after',
           `
-An index that is behind, lost or of another log needs no command: the next start of "rollcall run" brings it up to date.
-While a process is running, a transaction or two behind is normal: the log is read after the index.`,
+An index that is behind, lost or from another Kafka needs no command: the next "rollcall run" brings it up to date.
+While a process runs, the index may seem a transaction or two behind, because this command reads Kafka after Redis.`,
         ),
     )
     .addCommand(
@@ -35,13 +35,13 @@ While a process is running, a transaction or two behind is normal: the log is re
         .description(
           'Drops the index and rebuilds it from the topics, one collection after another. Publishes nothing.',
         )
-        .option('--anew', 'of absences: null all of them and their changes, and derive them again')
+        .option('--anew', 'for lost absences: null every key, and load all absences again')
         .option('--yes', 'confirm "--anew"')
         .option('--reason <text>', 'with "--anew": why; "deletes history" keeps it')
         .addHelpText(
           'after',
           `
-For an index that differs from the topics although it stands where the log does: "rollcall verify" finds that.
+Use it when "rollcall verify" reports that the index differs from the topics.
 
 "--anew" is the way out of ABSENCES_LOST, and only for it: it nulls every key of absences and absence-changes and runs
 a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.

@@ -19,7 +19,7 @@ import { verbAction, type Verb } from './verb-action.ts';
 export function command(): Command {
   return new Command('status')
     .description(
-      'Prints the health of each tenant as its process reports it, or else what the topic progress says.',
+      'Prints the health of each tenant, as its process reports it. Without a report it reads the topic progress.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--wrong', 'only tenants that are not well')
@@ -27,18 +27,18 @@ export function command(): Command {
       'after',
       `
   rows now    in the topic, as the process that mirrors the tenant counts them
-  last full   when the last complete full sync began, by the hub's clock: nothing that the hub had then is lacking
+  last full   start of the last complete full sync, by the hub's clock: all that the hub had then is published
   rows then   keys of the topic that this sync found at the hub
   up to       every change at the hub before this time is published, except removals
-  sync        the last sync, "…" while it is not complete; "fails": two or more of the same kind have failed in a row
+  sync        the last sync; "…": it is not complete; "fails": two or more of the same kind have failed in a row
   withheld    deletions that need a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
-  ✗           its syncs fail, or many of its rows cannot be read or are not returned; the other collections go on
+  ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; others go on
 
-absences and absence-changes follow from absence-versions (↳) in its syncs. Of more than ten tenants it
-prints no collections. --json has the tenants of /status.json, with their collections.
+The syncs of absence-versions also write absences and absence-changes (↳). With more than ten tenants, no collections are
+printed. --json prints the tenants of /status.json, with their collections.
 
-Exit codes, of all tenants, also with --wrong: 0 nothing needs a decision; 1 a tenant or one of its collections is in trouble, or nobody mirrors it any more, whatever needs a decision; 3 something needs a decision.`,
+Exit codes, for all tenants, also with --wrong: 1 a tenant or a collection is in trouble, or no process mirrors the tenant any more; 3 nothing is in trouble, but something needs a decision; 0 neither.`,
     )
     .action(verbAction(status));
 }

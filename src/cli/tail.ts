@@ -27,25 +27,25 @@ export function command(): Command {
   return new Command('tail')
     .description(
       'Prints the records of topics as they are committed, each as a line of JSON: "topic", "partition", "offset", ' +
-        '"timestamp", "key" and "headers"; "value" is null in a removal, and else decoded, only with --values.',
+        '"timestamp", "key" and "headers". A removal also has "value": null. Other values are printed only with --values.',
     )
-    .argument('[collection...]', 'collections, rejects, progress; with --about all topics if none is named')
+    .argument('[collection...]', 'collections, rejects or progress; with --about, all topics by default')
     .option('--tenant <id>', 'only this tenant')
-    .option('--to-end', 'only the existing records, then end', false)
-    .option('--about <id>', 'only the existing records in whose key or value this id stands', notEmpty)
-    .option('--values', 'with the decoded values', false)
+    .option('--to-end', 'print the existing records, then end', false)
+    .option('--about <id>', 'print the existing records that contain this id, then end', notEmpty)
+    .option('--values', 'print the decoded values, too', false)
     .addHelpText(
       'after',
       `
---about answers what the topics hold about one pupil, say. It reads every topic of the tenant from beginning to end, and
-finds the id as a word of its own in any field (rollcall help remove-a-pupil says where it does not search).
+Use --about to find what the topics hold about one pupil, for example. It reads every topic of the tenant to its end, and
+searches every field for the id as a whole word ("rollcall help remove-a-pupil" says where it does not search).
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
   rollcall tail --tenant north --about 42                 what every topic holds about that user
   rollcall tail rejects --to-end --values | jq -r .value.reason | sort | uniq -c
 
-Ends on Ctrl-C, and at the end with --to-end or --about, with 0.`,
+Without --to-end or --about it runs until Ctrl-C. Exit code: 0.`,
     )
     .action(verbAction(tail));
 }

@@ -38,55 +38,55 @@ interface TopicsFlags extends Scope {
 /** `rollcall topics list|apply|recreate|purge`: compares topics with the contract and the configuration. */
 export function command(): Command {
   const list = new Command('list')
-    .description('Shows every topic of the configuration, and the topics that it no longer wants.')
+    .description('Shows every configured topic, and topics left from earlier configurations.')
     .option('--tenant <id>', 'only this tenant')
     .addHelpText('after', '\nExit codes: 0 every topic fits; 1 a topic is missing or differs.')
     .action(verbAction<Scope>((verb) => compareTopics(verb, false)));
   const apply = new Command('apply')
-    .description('Creates missing topics, corrects the settings of others, and shows them as list does.')
+    .description('Creates missing topics, corrects settings that differ, and shows the topics as list does.')
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
       `
-It never changes the number of partitions of an existing topic, which would break the order per key: see recreate.
+It never changes the number of partitions of a topic, because that would break the order of each key: see recreate.
 
-Exit codes: 0 every topic fits; 1 one has another number of partitions.`,
+Exit codes: 0 every topic fits; 1 a topic has another number of partitions.`,
     )
     .action(verbAction<Scope>((verb) => compareTopics(verb, true)));
   const recreation = new Command('recreate')
-    .description('Deletes topics of the configuration with all their records, and creates them as it says.')
+    .description('Deletes topics with all their records, and creates them again as configured.')
     .argument('<topic...>', 'collections, or rejects, progress, absence-state')
     .option('--tenant <id>', 'the tenant; needed if there are several')
     .option('--yes', 'really')
     .addHelpText(
       'after',
       `
-For topics whose number of partitions is not the configured one. The next "rollcall run" publishes everything of the topic
-again, as a snapshot, and consumers must read from the beginning, too (rollcall help consuming). The topics of absences are
-recreated together.
+Use it to change the number of partitions. The next "rollcall run" publishes all records of the topic again, as a snapshot.
+Consumers must then read from the beginning, too (rollcall help consuming). The topics of absences are always recreated
+together.
 
 Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes was not given.`,
     )
     .action(verbAction(recreate));
   const removal = new Command('purge')
-    .description('Deletes topics that the configuration no longer wants, with subjects and keys in Redis.')
+    .description('Deletes topics that are no longer configured, with their subjects and their keys in Redis.')
     .argument('<topic...>', 'whole names of topics')
     .option('--yes', 'really')
     .addHelpText(
       'after',
       `
-Name topics as "rollcall topics list" does. The records cannot be restored. What a collection has in progress and rejects
-stays ("rollcall topics recreate rejects" empties that).
+Name topics as "rollcall topics list" does. The records cannot be restored. The collection's records in progress and rejects
+stay; "rollcall topics recreate rejects" empties rejects.
 
-Exit codes: 0 deleted; 1 it failed; 2 the configuration wants it, or a process runs for the tenant; 3 --yes was not given.`,
+Exit codes: 0 deleted; 1 failed; 2 the topic is configured, or a process runs for the tenant; 3 --yes was not given.`,
     )
     .action(verbAction(purge));
   return new Command('topics')
     .description('Compares topics with the contract and the configuration, and changes them to fit.')
     .addCommand(list.summary('show every topic and its differences'))
     .addCommand(apply.summary('create missing topics, correct settings'))
-    .addCommand(recreation.summary('delete and create topics, with another number of partitions'))
-    .addCommand(removal.summary('delete what the configuration no longer wants'));
+    .addCommand(recreation.summary('delete topics and create them again, for another number of partitions'))
+    .addCommand(removal.summary('delete topics that are no longer configured'));
 }
 
 /** `applies`: creates what is missing and corrects settings before. */

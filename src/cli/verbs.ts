@@ -2,26 +2,26 @@ import type { Verbs } from './program.ts';
 
 /** All verbs, in the order of the help text. */
 export const VERBS: Verbs = {
-  init: ['write a commented configuration to begin with', () => import('./init.ts')],
+  init: ['write a configuration with comments, to fill in', () => import('./init.ts')],
   check: ['is every service reachable, and are the credentials right?', () => import('./check.ts')],
   status: [
-    'the progress of every collection, and whether something needs a decision',
+    'show how far every collection is, and whether a person must decide something',
     () => import('./status.ts'),
   ],
-  tail: ['decoded records of a collection as they are committed', () => import('./tail.ts')],
+  tail: ['print the records of a collection as they are committed', () => import('./tail.ts')],
   topics: [
-    'compare topics with the contract and the configuration: list, apply, recreate, purge',
+    'compare the topics with the configuration, and change them: list, apply, recreate, purge',
     () => import('./topics.ts'),
   ],
-  state: ['the index beside the log: show, rebuild', () => import('./state.ts')],
-  run: ['mirror the tenants, until stopped', () => import('./run.ts')],
-  pull: ['one sync now, then exit', () => import('./pull.ts')],
-  plan: ['what a full sync would publish now, publishing nothing', () => import('./plan.ts')],
-  deletes: ['deletions that need a decision: list, approve, history', () => import('./deletes.ts')],
-  verify: ['is the copy complete? compare topics with the hub, key by key', () => import('./verify.ts')],
+  state: ['compare the index in Redis with Kafka: show, rebuild', () => import('./state.ts')],
+  run: ['mirror the tenants until stopped', () => import('./run.ts')],
+  pull: ['run one sync now, then exit', () => import('./pull.ts')],
+  plan: ['show what a full sync would publish now; publish nothing', () => import('./plan.ts')],
+  deletes: ['decide about deletions on hold: list, approve, history', () => import('./deletes.ts')],
+  verify: ['is the copy complete? compare the topics with the hub, key by key', () => import('./verify.ts')],
   republish: [
-    'publish a collection, or keys of it, again although they have not changed',
+    'publish a collection, or some of its keys, again although nothing has changed',
     () => import('./republish.ts'),
   ],
-  contract: ['the topics for those who read them, as an AsyncAPI 3 document', () => import('./contract.ts')],
+  contract: ['print an AsyncAPI 3 document of the topics, for consumers', () => import('./contract.ts')],
 };

@@ -22,7 +22,7 @@ import { quietAssembly } from './with-assembly.ts';
 export function command(): Command {
   return new Command('verify')
     .description(
-      'Audits the topics (each record, and each key against the index), plans a full sync, and reports every difference. It publishes nothing without "--repair".',
+      'Reads every record of the topics, compares every key with the index and with the hub, and reports each difference. Without "--repair" it publishes nothing.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
@@ -32,19 +32,19 @@ export function command(): Command {
 }
 
 const HELP = `
-Kinds of differences, between the index or the hub and the topic:
-  missing, left-over, different     the topic lacks the key, has one too many, or has other contents
+Kinds of differences, between the topic and the index or the hub:
+  missing, left-over, different     the topic lacks the key, has a key too many, or has other content
   undecodable                       the record cannot be decoded, or does not match its headers
-  gap, two-students                 a step of an absence is missing or there twice; an absence has records of two students
-  reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has one too many
+  gap, two-students                 a step of an absence is missing or doubled; an absence mixes two students
+  reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has a row too many
 
-What a sync will bring is no fault: "next sync" means that the next sync brings it, "next full" that the next full sync does.
+Some differences are no fault: "next sync" means that the next sync settles it; "next full", that the next full sync does.
 
---repair publishes no step of an absence again, so a gap stays, and removals are subject to the guard. Then the command
-verifies again.
+--repair rebuilds the index, runs a full sync, and verifies again. It publishes no step of an absence again, so a gap stays.
+Too many removals at once still need a decision.
 
-Exit codes: 0 equal, or the next syncs make it so; 1 something differs, or could not be compared; 3 only removals that
-need a decision differ.
+Exit codes: 0 equal, or equal after the next syncs; 1 something differs, or could not be compared; 3 the only differences
+are removals that need a decision.
 
 Example:
   rollcall verify --json | jq -c '.tenants[].collections[].differences[]'`;

@@ -19,22 +19,22 @@ export const schedules = z
         error: 'must be absent, all or a list of ids',
       })
       .prefault('absent')
-      .describe('Whose: `absent` (an absence in these days), `all`, or ids.'),
-    daysBack: wholeNumber({ min: 0, max: 366 }).prefault(7).describe('Days before today.'),
-    daysAhead: wholeNumber({ min: 0, max: 366 }).prefault(14).describe('Days after today.'),
+      .describe('Students: `absent` (those with an absence in these days), `all`, or a list of ids.'),
+    daysBack: wholeNumber({ min: 0, max: 366 }).prefault(7).describe('How many days before today.'),
+    daysAhead: wholeNumber({ min: 0, max: 366 }).prefault(14).describe('How many days after today.'),
     fields: z
       .strictObject({
         id: field(
           'id',
-          'Identifier. `a.b`: member `b` of `a`, or of each element of `a`; so with all fields.',
+          'Field with the id of the lesson. For this and the next fields, `a.b` means: field `b` inside `a`, or inside each element of the list `a`.',
         ),
-        title: field('title', 'Title.'),
-        start: field('start', 'Start, which gives the day: a timestamp or a date.'),
-        end: field('end', 'End: a timestamp.'),
-        class: field('class', 'Teaching group: a reference or id, or a list.'),
-        teachers: field('teachers', 'Teachers: a reference or id, or a list.'),
-        rooms: field('rooms', 'Rooms: a text, or a list.'),
-        cancelled: field('cancelled', 'Whether it is cancelled: a boolean.'),
+        title: field('title', 'Field with the title.'),
+        start: field('start', 'Field with the start: a timestamp or a date. It decides the day.'),
+        end: field('end', 'Field with the end: a timestamp.'),
+        class: field('class', 'Field with the class: a reference, an id, or a list of them.'),
+        teachers: field('teachers', 'Field with the teachers: a reference, an id, or a list of them.'),
+        rooms: field('rooms', 'Field with the rooms: a text, or a list.'),
+        cancelled: field('cancelled', 'Field that says whether the lesson is cancelled: a boolean.'),
       })
       .prefault({})
       .describe("The hub's field for each part of a lesson."),

@@ -20,7 +20,7 @@ export const kafka = z
     topicPrefix: text(100)
       .regex(/^[a-zA-Z0-9._-]+$/, { error: 'may contain only a-z, A-Z, 0-9, ".", "_" and "-"' })
       .prefault('rollcall')
-      .describe('First part of topics and transactional ids.'),
+      .describe('First part of the names of topics and of transactional ids.'),
     replicationFactor: wholeNumber({ min: 1, max: 100 })
       .prefault(3)
       .describe('Replication factor of new topics.'),
@@ -34,11 +34,11 @@ export const kafka = z
         typeof written === 'number' ? { default: written } : { default: 3, ...written },
       )
       .describe(
-        'Partitions of new topics; a map has `default`. `progress` has 1. Another number needs `rollcall topics recreate`.',
+        'Number of partitions of new topics: one number for all, or a map with a number by collection and a `default` for the others. `progress` always has 1. To change the number of an existing topic, run `rollcall topics recreate`.',
       ),
     session: duration({ min: '6s', max: '1m' })
       .prefault('10s')
-      .describe('After so long without a sign of life the other processes take the tenants over.'),
+      .describe('After so long without contact to Kafka, a process loses its tenants to others.'),
     ssl: z
       .union(
         [
@@ -49,13 +49,13 @@ export const kafka = z
             key: pem().optional().describe('Key of the client certificate, PEM.'),
             rejectUnauthorized: flag()
               .prefault(true)
-              .describe('False accepts any certificate: never in production.'),
+              .describe('`false` accepts any certificate. Never use it in production.'),
           }),
         ],
         { error: 'must be true, false or a map of settings' },
       )
       .prefault(false)
-      .describe('TLS.'),
+      .describe('Whether connections use TLS; a map also sets certificates.'),
     sasl: z
       .strictObject({
         mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).describe('SASL mechanism.'),
@@ -63,7 +63,7 @@ export const kafka = z
         password: secret().describe('Password.'),
       })
       .optional()
-      .describe('SASL; without it, none.'),
+      .describe('Log-in by SASL. Without this map, Rollcall does not log in.'),
   })
   .transform(({ session, ...rest }) => ({ ...rest, sessionMs: session }))
   .describe('Kafka.');
@@ -75,9 +75,9 @@ function partitionCount() {
 /** The connection to the schema registry. */
 export const registry = z
   .strictObject({
-    url: address('https:', 'http:').describe('Address of a Confluent-compatible registry.'),
-    username: text().optional().describe('User name; without it, none.'),
-    password: secret().optional().describe('Password of `username`.'),
+    url: address('https:', 'http:').describe('Address of a Confluent-compatible schema registry.'),
+    username: text().optional().describe('User name. Without it, Rollcall does not log in.'),
+    password: secret().optional().describe('Password of that user.'),
   })
   .describe('The schema registry.');
 
@@ -88,9 +88,9 @@ export const redis = z
       .refine((url) => /^\w+:\/\/[^/]+(\/\d{1,5})?$/.test(url), {
         error: 'may have only a database number as its path, for example /0',
       })
-      .describe('redis:// or rediss:// address; its path is the database number.'),
-    username: text().optional().describe('User name; without it, that of Redis.'),
+      .describe('Address: `redis://` or, with TLS, `rediss://`. The path is the database number.'),
+    username: text().optional().describe('User name. Without it, Redis uses its default user.'),
     password: secret().optional().describe('Password.'),
-    keyPrefix: text(100).prefault('rollcall').describe('First part of every key.'),
+    keyPrefix: text(100).prefault('rollcall').describe('First part of every key in Redis.'),
   })
-  .describe('The index. Without it, it is in memory and rebuilt at each start (for small tenants).');
+  .describe('Where the index is. Without Redis it is in memory and is rebuilt at each start.');

@@ -11,7 +11,7 @@ const fullPull = z
       .string({ error: 'must be text: "04:00", in quotes' })
       .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: 'is not a time of day: "HH:MM" in 24 hours is expected' })
       .prefault('04:00')
-      .describe('When the daily full sync is due, HH:MM; a missed one is at the next start.'),
+      .describe('Time of the daily full sync, HH:MM. A missed one runs at the next start.'),
     timeZone: timeZone().prefault('Europe/Oslo').describe('IANA time zone of `at`.'),
   })
   .describe('When the daily full sync is due.');
@@ -23,53 +23,53 @@ const collectionSettingsSchema = z
     enabled: flag()
       .optional()
       .describe(
-        'Whether it is mirrored. Off by default: `class-students`; `schedules` without the collection that names its students.',
+        'Whether the collection is mirrored. Two are off by default: `class-students`, and `schedules` when the collection that names its students is off.',
       ),
     deltaEvery: duration({ min: '1ms', max: '1d' })
       .optional()
-      .describe("Instead of the tenant's deltaEvery."),
-    fullPull: fullPull.optional().describe("Instead of the tenant's fullPull."),
+      .describe("Replaces the tenant's deltaEvery for this collection."),
+    fullPull: fullPull.optional().describe("Replaces the tenant's fullPull."),
     drop: fieldNames.describe('Top-level fields that are never published.'),
-    pseudonymise: fieldNames.describe('Top-level fields that a keyed hash replaces.'),
-    ignore: fieldNames.describe('Top-level fields whose change alone publishes nothing.'),
+    pseudonymise: fieldNames.describe('Top-level fields whose value a keyed hash replaces.'),
+    ignore: fieldNames.describe('Top-level fields. A change of only these publishes nothing.'),
   })
   .describe('Settings of a collection.');
 
 const hub = z
   .strictObject({
-    baseUrl: address('https:', 'http:').describe('Address of the hub, with the path of the tenant.'),
+    baseUrl: address('https:', 'http:').describe('Address of the hub, with the tenant in its path.'),
     tokenUrl: address('https:', 'http:').describe('Token endpoint (OAuth 2, client credentials).'),
     clientId: text().describe('Client id.'),
     clientSecret: secret().describe('Client secret.'),
     clientAuth: z
       .enum(['basic', 'post'])
       .prefault('basic')
-      .describe('Credentials by HTTP Basic, or in the form.'),
+      .describe('Where the client id and secret are sent: in an HTTP Basic header, or in the form.'),
     scope: z
       .string({ error: 'must be text' })
       .max(2000)
       .prefault('')
-      .describe('Requested scopes, separated by spaces.'),
-    pageSize: wholeNumber({ min: 1, max: 10_000 }).prefault(1000).describe('Requested rows per page.'),
+      .describe('OAuth scopes to request, separated by spaces.'),
+    pageSize: wholeNumber({ min: 1, max: 10_000 }).prefault(1000).describe('Rows to request per page.'),
     paging: z
       .enum(['auto', 'keyset', 'sourced-id-filter', 'offset'])
       .prefault('auto')
-      .describe('How pages are requested. `auto`: by keyset, or as the first contact shows.'),
+      .describe('How pages are requested. `auto` tries keyset first, and then what the hub supports.'),
     totals: z
       .enum(['compared', 'ignored'])
       .prefault('compared')
       .describe(
-        'Whether a list with fewer rows than the hub counts is incomplete. `ignored`: the total counts rows that the hub never returns; rows that a scan skips would then be removed.',
+        'Whether the number of returned rows is compared with the total that the hub reports. `compared`: a list with fewer rows is incomplete, so nothing is removed. Use `ignored` only if the total includes rows that the hub never returns: a row that a scan skips by mistake is then removed.',
       ),
     maxConcurrentRequests: wholeNumber({ min: 1, max: 32 })
       .prefault(4)
-      .describe('Requests at once. The tenants of a process at one host: together 32.'),
+      .describe('Most requests at once. All tenants of a process at one host have 32 together.'),
     requestTimeout: duration({ min: '1ms', max: '1h' })
       .prefault('60s')
-      .describe('Time limit of a request, from its start to the end of the answer.'),
+      .describe('Time limit of a request, until the answer is complete.'),
     maxResponseBytes: wholeNumber({ min: 1024, max: 1024 ** 3 })
       .prefault(64 * 1024 ** 2)
-      .describe('Largest answer in bytes, decompressed.'),
+      .describe('Size of the largest accepted answer, after decompression.'),
   })
   .describe('The Education Data Hub.')
   .transform(({ requestTimeout, ...rest }) => ({ ...rest, requestTimeoutMs: requestTimeout }));
@@ -80,7 +80,7 @@ export const tenant = z
     id: z
       .string({ error: 'must be text (put a number in quotes)' })
       .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be 1 to 40 of a-z, 0-9 and -' })
-      .describe('Part of the names of its topics.'),
+      .describe('Name of the tenant. It is part of the names of its topics.'),
     hub,
     collections: z
       .union(
@@ -92,25 +92,25 @@ export const tenant = z
         { error: 'must be all, a list of collections, or a map of settings by collection' },
       )
       .prefault('all')
-      .describe('`all`, those to mirror, or settings by collection (the others are on).'),
+      .describe('`all`, a list of those to mirror, or a map of settings. Those not in the map are on.'),
     fullPull: fullPull.prefault({}),
     deltaEvery: duration({ min: '1ms', max: '1d' })
       .prefault('60s')
-      .describe('Pause between incremental syncs.'),
+      .describe('Pause between two incremental syncs.'),
     deltaOverlap: duration({ min: '0s', max: '1d' })
       .prefault('5m')
-      .describe('How far incremental syncs reach back behind the watermark.'),
+      .describe('How far before the watermark an incremental sync begins to read.'),
     afterschools: z
       .array(text())
       .max(10_000)
       .prefault([])
-      .describe('Afterschools whose users are mirrored, by id.'),
+      .describe('Ids of the afterschools whose users are mirrored.'),
     schedules,
     absences: z
       .strictObject({
         forgetAfter: duration({ min: '1d', max: '3650d' })
           .prefault('30d')
-          .describe('How long after its deletion the key of an absence becomes null in absence-changes.'),
+          .describe('When absence-changes forgets a deleted absence: this long after its deletion.'),
       })
       .prefault({})
       .transform(({ forgetAfter }) => ({ forgetAfterMs: forgetAfter }))
