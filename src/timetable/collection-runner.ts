@@ -7,7 +7,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import { runSync } from '../sync/run-sync.ts';
-import type { MirroredCollection } from '../sync/settle-missing.ts';
+import type { MirroredCollection } from '../sync/sync.ts';
 import type { ReplacedSync, SyncResult, SyncOptions } from '../sync/sync-result.ts';
 import { SyncTimetable } from './sync-timetable.ts';
 
@@ -341,13 +341,13 @@ export class CollectionRunner {
    * rows as the old mapping made them.
    */
   async once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
-    const { writer, missing } = this.#own;
-    const { rowsWithheld = 0, deletions } = writer.progress ?? {};
+    const { writer, deletions } = this.#own;
+    const { rowsWithheld = 0, deletions: logged } = writer.progress ?? {};
     // A hold that ended put off what was confirmed.
-    const isPutOff = rowsWithheld > 0 && deletions?.heldSinceMs === null;
+    const isPutOff = rowsWithheld > 0 && logged?.heldSinceMs === null;
     // An older one says nothing of what has been settled since.
-    const isLast = this.#lastConfirming?.stats.syncId === deletions?.settledBy;
-    if (options.confirming === true && missing.owed === null && !isPutOff)
+    const isLast = this.#lastConfirming?.stats.syncId === logged?.settledBy;
+    if (options.confirming === true && deletions.owed === null && !isPutOff)
       return (isLast ? this.#lastConfirming : null) ?? nothingToConfirm(writer);
     return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
   }

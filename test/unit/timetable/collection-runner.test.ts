@@ -7,7 +7,7 @@ import { HubError } from '../../../src/hub/hub-error.ts';
 import { Semaphore, Turns } from '../../../src/semaphore.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Progress, SyncMode } from '../../../src/model/progress.ts';
-import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
+import type { MirroredCollection } from '../../../src/sync/sync.ts';
 import type { ReplacedSync, SyncResult } from '../../../src/sync/sync-result.ts';
 import type { Tenant } from '../../../src/table/tenant.ts';
 import { CollectionRunner, SyncRequests, Syncs } from '../../../src/timetable/collection-runner.ts';
@@ -213,7 +213,7 @@ it('a confirming sync of earlier answers for a pull only until another full sync
   hub.nowMs += 300_000;
   const stop = new AbortController();
   const loop = runner.loop(stop.signal);
-  await vi.waitFor(() => expect(own.missing.owed).toBeNull(), 10_000);
+  await vi.waitFor(() => expect(own.deletions.owed).toBeNull(), 10_000);
   stop.abort();
   await loop;
   const confirm = () => runner.once('FULL', { confirming: true, signal });
