@@ -3,7 +3,7 @@ import { acceptCommand, named, WRONG_TENANT_REMEDY } from '../core/health/decisi
 import { describeError, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
-import type { Approved } from '../sync/sync-result.ts';
+import type { Approved } from '../table/deletions.ts';
 import { ownerRequest, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
 

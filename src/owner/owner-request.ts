@@ -4,13 +4,18 @@ import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { Tenant } from '../table/tenant.ts';
-import type { CollectionRunner } from '../timetable/collection-runner.ts';
 import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
+import type { InTurn } from '../timetable/in-order.ts';
+
+/** What requests need to know of a mirrored collection. */
+export interface OwnedCollection extends InTurn {
+  readonly isNotOffered: boolean;
+}
 
 /** What a request works with: a tenant that this process owns. */
 export interface OwnerWork {
   readonly tenant: Tenant;
-  readonly runners: ReadonlyMap<CollectionName, CollectionRunner>;
+  readonly runners: ReadonlyMap<CollectionName, OwnedCollection>;
   readonly writers: ReadonlyMap<CollectionName, CollectionWriter>;
   /** Runs a sync as soon as possible. Rejects with the error of the sync, or of the session. */
   readonly sync: (collection: CollectionName, mode: SyncMode, options?: SyncOptions) => Promise<SyncResult>;

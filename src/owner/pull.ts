@@ -5,8 +5,8 @@ import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
 import { commonestReasons, type RejectReason } from '../core/sync-stats.ts';
-import { inOrder, type CollectionRunner } from '../timetable/collection-runner.ts';
-import { mirrored, ownerRequest, type OwnerWork } from './owner-request.ts';
+import { inOrder } from '../timetable/in-order.ts';
+import { mirrored, ownerRequest, type OwnedCollection, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
 
 const MOST_REASONS = 3;
@@ -90,7 +90,7 @@ async function pullOne(
 
 export function pullOutcome(
   collection: CollectionName,
-  { isNotOffered }: Pick<CollectionRunner, 'isNotOffered'>,
+  { isNotOffered }: Pick<OwnedCollection, 'isNotOffered'>,
   { result, error }: { result: SyncResult | null; error: unknown },
 ): PullOutcome {
   const stats = result?.stats;

@@ -6,7 +6,8 @@ import type { Assembly } from '../session/assemble.ts';
 import { openSession } from '../session/open-session.ts';
 import { MemoryState } from '../state/memory-state.ts';
 import type { SyncResult } from '../sync/sync-result.ts';
-import { inOrder, type CollectionRunner } from '../timetable/collection-runner.ts';
+import type { CollectionRunner } from '../timetable/collection-runner.ts';
+import { inOrder } from '../timetable/in-order.ts';
 import { RecordingLog, type PlannedRecords } from './recording-log.ts';
 
 export interface PlanTenantOptions {

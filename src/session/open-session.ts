@@ -8,10 +8,10 @@ import { recoverCollections } from '../recovery/recover-collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source/source.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { HubFindings } from '../sync/hub-findings.ts';
-import type { MirroredCollection } from '../sync/settle-missing.ts';
+import type { MirroredCollection } from '../sync/sync.ts';
 import type { WriterStart } from '../table/collection-progress.ts';
 import { CollectionWriter } from '../table/collection-writer.ts';
-import { MissingRows } from '../table/missing-rows.ts';
+import { Deletions } from '../table/deletions.ts';
 import type { Tenant, TenantCollection } from '../table/tenant.ts';
 import { CollectionRunner } from '../timetable/collection-runner.ts';
 import { requireRecords } from './watch-topics.ts';
@@ -55,23 +55,21 @@ class Session implements TenantSession {
   async add(settings: TenantCollection, start: WriterStart): Promise<void> {
     const tenant = this.#tenant;
     const { name } = settings;
-    const { deletions } = tenant.state;
     const source = this.#sourceOf(settings);
     const pages =
       source.hasPlainKeys === true
         ? new PageMemory(() => Math.trunc(tenant.runtime.random() * 2 ** 32))
         : undefined;
-    const settledBy = start.progress?.deletions?.settledBy ?? null;
-    const missing = await MissingRows.open(deletions, name, settledBy);
+    const deletions = await Deletions.open(tenant.state.deletions, name, start.progress);
     const view = this.#viewOf(name, source);
-    const writer = new CollectionWriter(tenant, settings, { pages, missing, view }, start);
+    const writer = new CollectionWriter(tenant, settings, { pages, deletions, view }, start);
     this.writers.set(name, writer);
     const own: MirroredCollection = {
       tenant,
       settings,
       writer,
       source,
-      missing,
+      deletions,
       pages: pages ?? null,
       findings: new HubFindings(),
       inheritedWatermarkMs: start.progress?.watermarkMs ?? null,

@@ -1,13 +1,8 @@
-import type { DecisionRecord, Person } from '../model/progress.ts';
+import type { Person } from '../model/progress.ts';
 import type { Republication } from '../table/active-sync.ts';
+import type { Approved } from '../table/deletions.ts';
 import type { Shortfall } from '../core/deletions/evidence.ts';
 import type { SyncStats } from '../core/sync-stats.ts';
-
-/** A person's approval, with the keys of one collection. */
-export interface Approved {
-  readonly keys: ReadonlySet<string>;
-  readonly given: Pick<DecisionRecord, 'atMs' | 'digest' | 'by' | 'from' | 'reason'>;
-}
 
 /** Options of a requested sync. */
 export interface SyncOptions {

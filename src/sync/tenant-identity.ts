@@ -2,9 +2,8 @@ import { acceptCommand, WRONG_TENANT_REMEDY } from '../core/health/decisions.ts'
 import { concernsOneRequest, LargeAnswer } from '../hub/hub-error.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { Person } from '../model/progress.ts';
 import { mayBeOfOneScope } from './scope-answers.ts';
-import type { MirroredCollection, RunningSync } from './settle-missing.ts';
+import type { MirroredCollection, RunningSync } from './sync.ts';
 
 /**
  * Ends an incremental sync that a full one serves better: it would bring most of the collection, or rows that only a
@@ -65,10 +64,10 @@ export async function showsOwnRows(
 ): Promise<boolean> {
   const all = [...own.all.values()];
   const enough = all.filter((each) => mayBeForeign(each) && each.writer.known.rows >= KNOWN_ROWS_AT_LEAST);
-  const others = enough.filter((each) => each !== own && !each.writer.committed.isForeign);
+  const others = enough.filter((each) => each !== own && !each.deletions.isForeign);
   const people = others.filter(({ settings }) => OF_PEOPLE.has(settings.name));
   const proofs = new Set(enough.includes(own) ? [own, ...people] : [...people, ...others]);
-  if (proofs.size === 0) return !all.some(({ writer }) => writer.committed.isForeign);
+  if (proofs.size === 0) return !all.some(({ deletions }) => deletions.isForeign);
   for (const proof of proofs) {
     try {
       if ((await showsOne(proof, signal, proofKeys)) || (await beginsWithKnown(proof, signal))) return true;
@@ -82,9 +81,9 @@ export async function showsOwnRows(
 }
 
 async function showsOne(proof: MirroredCollection, signal: AbortSignal, proofKeys: ProofKeys) {
-  const { writer, source, missing } = proof;
+  const { writer, source, deletions } = proof;
   // A row that is missing at this tenant's own hub would prove nothing.
-  const isThere = (key: string): boolean => !missing.has(key);
+  const isThere = (key: string): boolean => !deletions.has(key);
   const keys = proofKeys.get(proof) ?? (await writer.read((table) => table.someKeys(ROWS_ASKED, isThere)));
   proofKeys.set(proof, keys);
   try {
@@ -133,44 +132,42 @@ async function beginsWithKnown(
  */
 export class IdentityGate {
   readonly #run: RunningSync;
-  readonly #acceptedBy: Partial<Person> | null;
   /** The rows cannot be another tenant's, or a person has accepted them. */
   #isOpen: boolean;
   readonly #proofKeys: ProofKeys = new Map();
   /** Pages that the last answer still speaks for. */
   #pagesLeft = 0;
 
-  /** `acceptedBy`: who accepts rows unlike the published ones; null: nobody. */
-  constructor(run: RunningSync, acceptedBy: Partial<Person> | null) {
+  constructor(run: RunningSync) {
     this.#run = run;
-    this.#acceptedBy = acceptedBy;
     this.#isOpen = !mayBeForeign(run.own);
   }
 
   /** Whether a page needs no {@link prove}: `knownAmongThem` of its rows are published. */
   readonly overlaps = (rows: number, knownAmongThem: number): boolean => {
-    if (this.#isOpen || this.#pagesLeft === Infinity) return true;
+    if (this.#isOpen) return true;
     return overlapsEnough({ rows, knownAmongThem, knownRows: this.#run.knownRowsBefore });
   };
 
   /** A page of new rows may be another tenant's: an incremental sync would take them for changes. */
   async prove(): Promise<void> {
-    const { own, sync, signal, knownRowsBefore } = this.#run;
+    const { own, sync, options, knownRowsBefore } = this.#run;
     this.#pagesLeft -= 1;
     if (this.#isOpen || this.#pagesLeft > 0) return;
-    if (this.#acceptedBy !== null) {
+    if (options.acceptNew === true) {
       this.#isOpen = true;
       const at = { collection: own.settings.name, atMs: own.tenant.runtime.now() };
-      if (knownRowsBefore > 0) own.writer.committed.decide({ ...at, ...this.#acceptedBy, kind: 'accepted' });
+      if (knownRowsBefore > 0) own.deletions.decide({ ...at, ...options.person, kind: 'accepted' });
       return;
     }
-    if (await showsOwnRows(own, signal, this.#proofKeys)) {
+    if (await showsOwnRows(own, options.signal, this.#proofKeys)) {
       // Hardly a page of a first load has a published row: the first one is proven for all.
-      this.#pagesLeft = knownRowsBefore === 0 ? Infinity : PAGES_PER_ANSWER;
+      this.#isOpen = knownRowsBefore === 0;
+      this.#pagesLeft = PAGES_PER_ANSWER;
       return;
     }
     if (!sync.isFull) throw new BecomesFull();
-    own.writer.committed.noteForeign(own.tenant.runtime.now());
+    own.deletions.noteForeign(own.tenant.runtime.now());
     throw new RollcallError(
       'HUB_FOREIGN_DATA',
       `It could not be proven whose rows the hub returned for ${own.settings.name}: almost none of them match the ${knownRowsBefore} ` +

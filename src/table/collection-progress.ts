@@ -7,14 +7,11 @@ import {
 } from '../model/collections.ts';
 import {
   allOffsets,
-  foreignSince,
   isFirstLoadOver,
   offsetsOf,
   offsetsWithout,
   SEVERAL_MAPPINGS,
   STATE_COMPLETE,
-  type DecisionRecord,
-  type DeletionState,
   type Offsets,
   type Progress,
 } from '../model/progress.ts';
@@ -24,17 +21,12 @@ import type { ActiveSync } from './active-sync.ts';
 /** How a sync ended. `isWhole`: it was full, and read every scope. */
 export type Completion = { readonly watermarkMs: number | null; readonly isWhole: boolean } | 'incomplete';
 
-/** What the last full sync that settled missing rows has left. */
-export type Settled = Pick<Progress, 'deletions' | 'rowsWithheld'>;
-
 /** Number of keys of each derived collection. */
 export type DerivedRows = Readonly<Record<DerivedCollection, number>>;
 
 /** Rejects, withheld removals and what was not found belong to the source collection. */
 const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
 const ALL_FOUND = { ...NO_ROWS_OF_ITS_OWN, rowsNotFound: 0, rowsWithoutId: 0 } as const;
-
-const NOTHING_SETTLED: DeletionState = { settledBy: '', day: '', removed: 0, heldSinceMs: null, why: null };
 
 /** The state of log and index at the start of the writer. */
 export interface WriterStart {
@@ -57,15 +49,14 @@ export interface WriterStart {
   readonly knownRejects: number;
 }
 
-interface NextTransaction {
+/** `deletions`, `rowsWithheld`: what it records of missing rows. */
+interface NextTransaction extends Pick<Progress, 'deletions' | 'rowsWithheld'> {
   readonly transactionId: string;
   readonly sync: Pick<ActiveSync, 'stats'>;
   /** Keys of the topic after it. */
   readonly knownRows: number;
   /** Null in the middle of a sync. */
   readonly completion: Completion | null;
-  /** Its id, if rows that were seen leave the missing ones with it. */
-  readonly leftBy?: string | null | undefined;
 }
 
 /** What the log holds of a collection and of those derived from it, as of the last commit. */
@@ -80,8 +71,6 @@ export class CollectionProgress {
   #isFirstLoadOver = false;
   /** Whether `absence-state` holds the complete index of absences. The next transaction records it. */
   isChangelogComplete = false;
-  #settled: Settled | null = null;
-  #decisions: DecisionRecord[] = [];
 
   constructor(collection: CollectionName, mapping: string | null, start: WriterStart) {
     this.#collection = collection;
@@ -98,7 +87,6 @@ export class CollectionProgress {
     this.#derived = start.derived ?? this.#derived;
     this.#isFirstLoadOver = start.isFirstLoadOver ?? this.#isFirstLoadOver;
     this.isChangelogComplete = start.isChangelogComplete ?? false;
-    this.#settled = null;
   }
 
   /** The record of the last transaction; null if none was ever committed. */
@@ -153,49 +141,11 @@ export class CollectionProgress {
     return this.#last !== null && (this.#last.mapping ?? null) !== this.mapping;
   }
 
-  get settled(): Settled {
-    return this.#settled ?? { deletions: this.#last?.deletions, rowsWithheld: this.#last?.rowsWithheld ?? 0 };
-  }
-
-  /** From now on each transaction records what a full sync has settled, whichever sync commits it: it may hold removals. */
-  settle(deletions: DeletionState, rowsWithheld: number): void {
-    this.#settled = { deletions, rowsWithheld };
-  }
-
-  /** Whether its rows at the hub may be another tenant's: only a full sync shows which tenant they belong to. */
-  get isForeign(): boolean {
-    return foreignSince(this.settled) !== null;
-  }
-
-  /** The next transaction records since when the hub's rows may be another tenant's; null: they are not. */
-  noteForeign(sinceMs: number | null): void {
-    const { deletions = NOTHING_SETTLED, rowsWithheld } = this.settled;
-    if (this.isForeign !== (sinceMs !== null))
-      this.settle({ ...deletions, foreignSinceMs: sinceMs }, rowsWithheld);
-  }
-
-  /** The next transaction records it, whichever sync commits it. */
-  decide(decision: DecisionRecord): void {
-    this.#decisions.push(decision);
-  }
-
-  /** What the next transaction is to record. */
-  takeDecisions(): readonly DecisionRecord[] {
-    return this.#decisions.splice(0);
-  }
-
   /** The record of the next transaction; the commit adds the transaction's own offsets. */
-  next({ transactionId, sync, knownRows, completion, leftBy }: NextTransaction): Progress {
+  next(transaction: NextTransaction): Progress {
+    const { transactionId, sync, knownRows, completion, deletions, rowsWithheld } = transaction;
     const { stats } = sync;
     const before = this.#last;
-    const { deletions, rowsWithheld } = this.settled;
-    // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before; but of a
-    // hold that begins they say nothing, and a crash before that transaction loses its list.
-    const isItsEnd = completion !== null && stats.syncId === deletions?.settledBy;
-    const isNewHold =
-      deletions?.heldSinceMs != null && deletions.heldSinceMs !== before?.deletions?.heldSinceMs;
-    const settledBy =
-      isItsEnd || isNewHold ? deletions.settledBy : (leftBy ?? before?.deletions?.settledBy ?? '');
     const done = completion === null || completion === 'incomplete' ? null : completion;
     // Other collections' rejects belong to their own progress.
     const own = offsetsWithout(this.#offsetsAtStart, [...DERIVED_COLLECTIONS, STATE_TOPIC, 'rejects']);
@@ -228,7 +178,7 @@ export class CollectionProgress {
       mapping: isOfOne ? this.mapping : SEVERAL_MAPPINGS,
       absenceState: this.isChangelogComplete ? STATE_COMPLETE : undefined,
       schemaIds: before?.schemaIds,
-      deletions: deletions && { ...deletions, settledBy },
+      deletions,
       rowsWithheld,
     };
   }

@@ -13,7 +13,7 @@ import {
   type DerivedRows,
   type WriterStart,
 } from './collection-progress.ts';
-import { Table, type IsEnough, type RowPage, type SessionMemory } from './table.ts';
+import { Table, type LookedUpPage, type RowPage, type SessionMemory } from './table.ts';
 import type { Tenant, TenantCollection } from './tenant.ts';
 
 const NOT_COUNTED: DerivedRows = { absences: 0, 'absence-changes': 0 };
@@ -81,16 +81,14 @@ export class CollectionWriter {
     this.#table.end(sync);
   }
 
-  /**
-   * Decides a page's rows; changes are staged until {@link flush}. Null, and nothing changes, unless `isEnough` accepts the
-   * number of known rows in the page.
-   */
-  accept(sync: ActiveSync, page: RowPage, isEnough: IsEnough = () => true): Promise<PageTally | null> {
-    return this.#run(async () => {
-      const { hashes, known } = await this.#table.lookUpPage(page);
-      if (!isEnough(page.rows.length, known)) return null;
-      return this.#decide(sync, page, keysSeenBefore(sync, page.rows), hashes);
-    });
+  /** Looks up which rows of a page are known, for {@link accept}. */
+  lookUp(page: RowPage): Promise<LookedUpPage> {
+    return this.#run(() => this.#table.lookUpPage(page));
+  }
+
+  /** Decides a page's rows; changes are staged until {@link flush}. */
+  accept(sync: ActiveSync, page: RowPage): Promise<PageTally> {
+    return this.#run(() => this.#decide(sync, page, keysSeenBefore(sync, page.rows)));
   }
 
   /** Takes a page that was recognised, if all its rows are still unchanged; else null, and nothing is noted. */
@@ -106,18 +104,12 @@ export class CollectionWriter {
     return this.#run(() => this.#decide(sync, { rows, readVersion: this.#table.readVersion }, new Set()));
   }
 
-  #decide(
-    sync: ActiveSync,
-    page: RowPage,
-    seenBefore: ReadonlySet<string>,
-    hashes?: ReadonlyMap<string, Buffer | null>,
-  ): Promise<PageTally> {
-    const { view, missing } = this.#memory;
+  #decide(sync: ActiveSync, page: RowPage, seenBefore: ReadonlySet<string>): Promise<PageTally> {
+    const { view, deletions } = this.#memory;
     // A row that comes back unchanged may have been missed when everything was derived.
-    const isBack = ({ key }: KeyedRow): boolean =>
-      view !== undefined && key !== null && missing?.has(key) === true;
+    const isBack = ({ key }: KeyedRow): boolean => view !== undefined && key !== null && deletions.has(key);
     const kept = this.#keepsUnchanged(sync) ? page.rows : page.rows.filter(isBack);
-    return this.#table.decide(sync, page, { seenBefore, hashes, kept });
+    return this.#table.decide(sync, page, { seenBefore, kept });
   }
 
   /** Stages removals that a sync has decided on, except for keys that a sync has read since (invariant 3). */
@@ -151,12 +143,11 @@ export class CollectionWriter {
 
   async #commit(sync: ActiveSync, completion: Completion | null = null): Promise<void> {
     const { records, changes, transactionId, derived: outcomes } = this.#table.staged;
-    const { view, missing } = this.#memory;
-    // What was seen may be forgotten although the commit fails.
-    const leftBy = await missing?.dropSeen(transactionId, this.progress?.deletions?.settledBy);
+    const { view, deletions } = this.#memory;
+    const endedSync = completion === null ? null : sync.stats.syncId;
+    const { decisions, ...recorded } = await deletions.beforeCommit(transactionId, endedSync);
     const knownRows = this.known.rows;
-    const next = this.committed.next({ transactionId, sync, knownRows, completion, leftBy });
-    const decisions = this.committed.takeDecisions();
+    const next = this.committed.next({ transactionId, sync, knownRows, completion, ...recorded });
     const { progress, derived, committedAtMs } = await this.#toLog({
       records: view === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,
@@ -173,6 +164,7 @@ export class CollectionWriter {
       firstOffsets: this.committed.firstOffsets,
     });
     this.committed.committed(progress, derived);
+    await deletions.afterCommit(progress, endedSync);
     for (const event of decisions) this.#tenant.emit({ type: 'deletion', event });
     for (const outcome of outcomes) view?.committed(outcome);
   }
@@ -244,6 +236,7 @@ export class CollectionWriter {
       await this.#flush(this.#syncOfItsOwn(), null);
       const start = await make();
       this.committed.restart(start);
+      this.#memory.deletions.restart(start.progress);
       this.#table.reset(start);
       await this.#importChangelog();
     });

@@ -23,7 +23,7 @@ import { addTally, countRejects } from '../core/sync-stats.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 import type { WriterStart } from './collection-progress.ts';
-import type { MissingRows } from './missing-rows.ts';
+import type { Deletions } from './deletions.ts';
 import type { Tenant, TenantCollection } from './tenant.ts';
 
 const MAX_PENDING_BYTES = 4_000_000;
@@ -78,8 +78,7 @@ export interface View {
 export interface SessionMemory {
   /** Of earlier full syncs; left out where no page is to be remembered. */
   readonly pages?: PageMemory | undefined;
-  /** What syncs remember as missing: it forgets what the hub shows before the commit that follows. */
-  readonly missing?: MissingRows | undefined;
+  readonly deletions: Deletions;
   /** What is derived from the rows. */
   readonly view?: View | undefined;
 }
@@ -90,10 +89,14 @@ type Hashes = ReadonlyMap<string, Buffer | null>;
 /** Rows of one answer of the hub. */
 export interface RowPage extends Pick<HubPage, 'readVersion' | 'print'> {
   readonly rows: readonly KeyedRow[];
+  /** What the index has of the rows, if they were looked up; it counts until the index changes. */
+  readonly lookedUp?: { readonly indexVersion: number; readonly hashes: Hashes };
 }
 
-/** Decides whether enough of a page's rows are known. */
-export type IsEnough = (rows: number, known: number) => boolean;
+export interface LookedUpPage extends RowPage {
+  /** How many of its rows, or rejects, are known. */
+  readonly knownRows: number;
+}
 
 export interface FoundKeys {
   /** At most {@link MAX_UNSEEN_KEYS}. */
@@ -120,6 +123,8 @@ export class Table {
   readVersion = 0;
   /** The transaction that the index reflects. */
   indexed = '';
+  /** Another one after each change of the index. */
+  #indexVersion = 0;
   /** Number of keys, with the staged changes. */
   known: Record<Change['area'], number> = { rows: 0, rejects: 0 };
   /** Changes that are decided and not committed yet. */
@@ -148,6 +153,7 @@ export class Table {
   async apply(position: IndexPosition): Promise<void> {
     await this.#index.apply(this.indexed, position, this.staged.changes);
     this.indexed = position.transactionId;
+    this.#indexVersion += 1;
     this.staged = this.#newBatch();
   }
 
@@ -160,6 +166,7 @@ export class Table {
   /** The index is new, or was rebuilt. */
   reset(start: TableStart): void {
     this.indexed = start.indexed;
+    this.#indexVersion += 1;
     this.known = { rows: start.knownRows, rejects: start.knownRejects };
     this.#memory.pages?.forget();
   }
@@ -184,20 +191,19 @@ export class Table {
   async decide(
     sync: ActiveSync,
     page: RowPage & { readonly isAskedFor?: boolean },
-    options: {
-      readonly seenBefore: ReadonlySet<string>;
-      readonly kept: readonly KeyedRow[];
-      /** The page's rows as the index has them, if they were looked up before. */
-      readonly hashes?: Hashes | undefined;
-    },
+    options: { readonly seenBefore: ReadonlySet<string>; readonly kept: readonly KeyedRow[] },
   ): Promise<PageTally> {
     const { seenBefore } = options;
-    const hashes = options.hashes ?? (await this.#lookUp('rows', rowKeys(page.rows)));
+    const { lookedUp } = page;
+    const hashes =
+      lookedUp?.indexVersion === this.#indexVersion
+        ? lookedUp.hashes
+        : await this.#lookUp('rows', rowKeys(page.rows));
     const rejectKeys = page.rows.map(({ rejectKey }) => rejectKey);
     const rejects = await this.#lookUp('rejects', rejectKeys);
     const scanning = page.isAskedFor === true ? null : sync;
     markSeen(this.#syncs, scanning, page.rows);
-    this.#memory.missing?.noteSeen(page.rows.map(({ key }) => key));
+    this.#memory.deletions.noteSeen(page.rows.map(({ key }) => key));
     const isOver =
       scanning === null || scanning.isFull || scanning.seen === null
         ? undefined
@@ -289,8 +295,10 @@ export class Table {
     }
   }
 
-  /** The page's rows as the index has them, and how many of its rows, or rejects, are known. */
-  async lookUpPage({ rows }: RowPage): Promise<{ hashes: Hashes; known: number }> {
+  /** Looks up the rows of a page. */
+  async lookUpPage(page: RowPage): Promise<LookedUpPage> {
+    const { rows } = page;
+    const indexVersion = this.#indexVersion;
     const keys = rows.flatMap(({ key }) => key ?? []);
     const hashes = await this.#lookUp('rows', keys);
     const rejectKeys = rows.flatMap(({ decoded, rejectKey }) => (decoded.kind === 'reject' ? rejectKey : []));
@@ -300,7 +308,7 @@ export class Table {
         (key !== null && this.#hashOf('rows', key, hashes) !== null) ||
         (rejects.get(rejectKey) ?? null) !== null,
     );
-    return { hashes, known: known.length };
+    return { ...page, knownRows: known.length, lookedUp: { indexVersion, hashes } };
   }
 
   /** Stages removals, except for keys that the sync has read since (invariant 3). */

@@ -7,7 +7,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import { runSync } from '../sync/run-sync.ts';
-import type { MirroredCollection } from '../sync/settle-missing.ts';
+import type { MirroredCollection } from '../sync/sync.ts';
 import type { ReplacedSync, SyncResult, SyncOptions } from '../sync/sync-result.ts';
 import { SyncTimetable } from './sync-timetable.ts';
 
@@ -341,13 +341,13 @@ export class CollectionRunner {
    * rows as the old mapping made them.
    */
   async once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
-    const { writer, missing } = this.#own;
-    const { rowsWithheld = 0, deletions } = writer.progress ?? {};
+    const { writer, deletions } = this.#own;
+    const { rowsWithheld = 0, deletions: logged } = writer.progress ?? {};
     // A hold that ended put off what was confirmed.
-    const isPutOff = rowsWithheld > 0 && deletions?.heldSinceMs === null;
+    const isPutOff = rowsWithheld > 0 && logged?.heldSinceMs === null;
     // An older one says nothing of what has been settled since.
-    const isLast = this.#lastConfirming?.stats.syncId === deletions?.settledBy;
-    if (options.confirming === true && missing.owed === null && !isPutOff)
+    const isLast = this.#lastConfirming?.stats.syncId === logged?.settledBy;
+    if (options.confirming === true && deletions.owed === null && !isPutOff)
       return (isLast ? this.#lastConfirming : null) ?? nothingToConfirm(writer);
     return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
   }
@@ -359,26 +359,4 @@ function nothingToConfirm({ progress }: CollectionWriter): SyncResult {
   const stats = newSyncStats({ syncId, mode: 'INCREMENTAL', startedAtMs });
   stats.rowsWithheld = withheld;
   return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
-}
-
-/**
- * Runs a task for each collection: those that are held first, since the removals of the others wait for the end of the hold; and
- * nested collections after their parents. The results are in the given order.
- */
-export async function inOrder<T>(
-  runners: ReadonlyMap<CollectionName, Pick<CollectionRunner, 'parents' | 'progress'>>,
-  collections: readonly CollectionName[],
-  task: (collection: CollectionName) => Promise<T>,
-): Promise<readonly T[]> {
-  const results = new Map<CollectionName, T>();
-  const parentsOf = (collection: CollectionName) => runners.get(collection)?.parents;
-  const held = collections.filter((each) => runners.get(each)?.progress?.deletions?.heldSinceMs != null);
-  const first = new Set(held.flatMap((each) => [each, parentsOf(each) ?? each]));
-  const turnOf = (each: CollectionName): number =>
-    (first.has(each) ? 0 : 2) + (parentsOf(each) === undefined ? 0 : 1);
-  for (const turn of [0, 1, 2, 3]) {
-    const run = async (each: CollectionName) => results.set(each, await task(each));
-    await Promise.all(collections.filter((each) => turnOf(each) === turn).map(run));
-  }
-  return collections.flatMap((collection) => results.get(collection) ?? []);
 }

@@ -3,7 +3,7 @@ import { nextSync, type NextSync } from '../core/next-sync.ts';
 import { FORGET_AFTER_MS } from '../hub/paging.ts';
 import { collectionNamed } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
-import type { MirroredCollection } from '../sync/settle-missing.ts';
+import type { MirroredCollection } from '../sync/sync.ts';
 import type { ReplacedSync, SyncResult } from '../sync/sync-result.ts';
 import { jitteredPauseMs } from '../backoff.ts';
 
@@ -37,7 +37,7 @@ export class SyncTimetable {
   }
 
   next(): NextSync {
-    const { tenant, settings, writer, source, missing, findings } = this.#own;
+    const { tenant, settings, writer, source, deletions, findings } = this.#own;
     const { fullPull, deltaEveryMs } = settings;
     const nowMs = tenant.runtime.now();
     const hubNowMs = findings.hubTimeMs(nowMs);
@@ -46,11 +46,11 @@ export class SyncTimetable {
     const isByTime = watermarkMs === null || source.changes === undefined;
     return nextSync({
       watermarkMs: isByTime ? watermarkMs : hubNowMs,
-      lastFullAtMs: writer.committed.isForeign ? null : this.#lastFullAtMs,
+      lastFullAtMs: deletions.isForeign ? null : this.#lastFullAtMs,
       lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
       fullNotBeforeMs: this.#notBefore('FULL', nowMs),
-      confirmAtMs: missing.owed?.atMs ?? null,
+      confirmAtMs: deletions.owed?.atMs ?? null,
       incrementalNotBeforeMs: this.#notBefore('INCREMENTAL', nowMs),
       deltaEveryMs,
       hasIncremental: this.canBeIncremental && this.mayBringChanges,
@@ -62,9 +62,9 @@ export class SyncTimetable {
 
   /** Whether incremental syncs are possible; otherwise a full sync replaces each. */
   get canBeIncremental(): boolean {
-    const { writer } = this.#own;
+    const { writer, deletions } = this.#own;
     const isKnown = writer.committed.completeSinceMs !== null && writer.progress?.watermarkMs != null;
-    return this.hasIncremental && isKnown && !writer.committed.isForeign;
+    return this.hasIncremental && isKnown && !deletions.isForeign;
   }
 
   /** After a day the filter is tried again, like other ways of paging. */

@@ -28,28 +28,32 @@ export function ofLog(remembered: Missing | null, settledBy: string | null): Mis
 }
 
 /** A full sync as far as missing rows are concerned. */
-export interface Judged {
+export interface FullSync {
   readonly atMs: number;
-  /** Keys that waited before the sync, without those that it, or another sync meanwhile, has seen. */
-  readonly before: MissingKeys;
   /** Whether the sync counts for a key: its scope is complete, or does not exist any more. Else the key stays as it was. */
   readonly counts: (key: string) => boolean;
   readonly missed: readonly string[];
   /** Rows that the sync missed beyond those that a list can hold. */
   readonly unlisted: number;
   readonly missesNeeded: (key: string) => number;
-  /** When the hold that stands began, ms since the epoch; null: none stands. */
-  readonly heldSinceMs: number | null;
-  /** The hold stands, and what was missing at its begin is not known any more. */
-  readonly isListLost: boolean;
   /** Another collection is held: the tenant removes nothing. */
   readonly isOtherHeld: boolean;
   /** What a person has approved; null: nobody has. */
   readonly approved: ReadonlySet<string> | null;
   /** Rows known before the sync. */
   readonly known: number;
-  readonly removedToday: number;
   readonly limits: GuardLimits;
+}
+
+/** A full sync, and what was known of missing rows before it. */
+export interface Judged extends FullSync {
+  /** Keys that waited, without those that the sync, or another one meanwhile, has seen. */
+  readonly before: MissingKeys;
+  /** When the hold that stands began, ms since the epoch; null: none stands. */
+  readonly heldSinceMs: number | null;
+  /** The hold stands, and what was missing at its begin is not known any more. */
+  readonly isListLost: boolean;
+  readonly removedToday: number;
 }
 
 /** What becomes of the rows that a full sync missed. */
@@ -60,6 +64,8 @@ export interface Settlement {
   readonly wait: MissingKeys;
   /** Of those that wait, the ones that another miss is needed for. */
   readonly unconfirmed: number;
+  /** Neither this collection nor another one is held: confirmed rows are removed. */
+  readonly isFree: boolean;
   readonly heldSinceMs: number | null;
   readonly holdBegins: boolean;
   /** Why it is held, in numbers of this sync; null: it is not. */
@@ -93,6 +99,7 @@ export function settle(judged: Judged): Settlement {
     approved: gone.length,
     wait: counted,
     unconfirmed: [...counted].filter(([key, { times }]) => times < missesNeeded(key)).length,
+    isFree,
     heldSinceMs,
     holdBegins,
     why: heldSinceMs === null ? null : (beyond ?? `${missing} of ${known} rows are still missing`),

@@ -1,7 +1,7 @@
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncResult } from '../../../src/sync/sync-result.ts';
-import { inOrder } from '../../../src/timetable/collection-runner.ts';
+import { inOrder } from '../../../src/timetable/in-order.ts';
 import type { TenantSession } from '../../../src/session/open-session.ts';
 
 /**

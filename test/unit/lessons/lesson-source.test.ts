@@ -6,7 +6,7 @@ import { lessonSource } from '../../../src/lessons/lesson-source.ts';
 import type { Transaction } from '../../../src/log/log.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
-import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
+import type { MirroredCollection } from '../../../src/sync/sync.ts';
 import type { ReplacedSync, SyncOptions, SyncResult } from '../../../src/sync/sync-result.ts';
 import { ChangedScopes } from '../../../src/table/tenant.ts';
 import { VirtualTime } from '../../simulation/parts/virtual-time.ts';

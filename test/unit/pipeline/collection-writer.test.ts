@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { KeyedRow } from '../../../src/core/rows/row-changes.ts';
-import { withOffsets, type DeletionState, type SyncMode } from '../../../src/model/progress.ts';
+import { withOffsets, type SyncMode } from '../../../src/model/progress.ts';
 import type { ReadableRow, RowReader } from '../../../src/core/rows/decoded-row.ts';
 import type { CollectionWriter } from '../../../src/table/collection-writer.ts';
 import { hasSeen, hasSeenAll, type ActiveSync } from '../../../src/table/active-sync.ts';
+import type { EndedSync } from '../../../src/table/deletions.ts';
 import { madeCollection, madeSync } from './support/made-collection.ts';
 import type { Transaction } from '../../../src/log/log.ts';
 import { createMemoryStore } from '../../../src/state/memory-state.ts';
@@ -30,7 +31,7 @@ async function bench(options: { failCommit?: () => boolean } = {}) {
   let [ids, offset] = [0, 0];
   const state = createMemoryStore().tenant('north');
   const index = state.collection('users');
-  const { writer } = await madeCollection({
+  const { writer, deletions } = await madeCollection({
     state,
     settings: {
       reader: { encode: (value) => Buffer.from((value as { content: string }).content) } as RowReader,
@@ -62,7 +63,7 @@ async function bench(options: { failCommit?: () => boolean } = {}) {
     writer.end(sync);
   };
   const hashesOf = (...keys: string[]) => index.lookup('rows', keys, writer.progress?.transactionId ?? '');
-  return { writer, index, transactions, accept, load, published, hashesOf };
+  return { writer, deletions, index, transactions, accept, load, published, hashesOf };
 }
 
 function unseen(writer: CollectionWriter, sync: ActiveSync) {
@@ -184,26 +185,24 @@ it('an unfinished sync moves neither the watermark nor the last complete sync', 
 });
 
 it('what a full sync has settled of missing rows stands beside its removals, whichever sync commits them; its id only in its own last transaction, or where it began a hold', async () => {
-  const { writer, accept } = await bench();
+  const { writer, deletions, accept } = await bench();
   const quick = beginSync(writer);
   await accept(quick, row('a', 'x'), row('b', 'x'));
   await writer.flush(quick);
   const full = beginSync(writer, 'FULL');
-  const settled: DeletionState = {
-    settledBy: full.stats.syncId,
-    day: '2026-03-02',
-    removed: 1,
-    heldSinceMs: null,
-    why: null,
-  };
-  writer.committed.settle(settled, 0);
+  const isWhole = { counts: () => true, unlisted: 0, short: null, confirmAtMs: null, confirmsAll: false };
+  const isAlone = { wasSeen: () => false, isOtherHeld: false, approved: null };
+  const at = { syncId: full.stats.syncId, atMs: 7, day: '2026-03-02' };
+  const guard = { missesNeeded: () => 1, limits: { rows: 9, ratio: 1 } };
+  const ended: EndedSync = { ...at, ...isWhole, ...isAlone, ...guard, missed: ['b'], known: 2 };
+  expect(deletions.judge(ended).remove).toEqual(['b']);
   await writer.remove(full, 'rows', ['b']);
   await writer.flush(quick, { watermarkMs: 5_000, isWhole: false });
   expect(writer.progress?.deletions).toMatchObject({ settledBy: '', removed: 1 });
   await writer.flush(full, { watermarkMs: 5_000, isWhole: false });
   expect(writer.progress?.deletions).toMatchObject({ settledBy: full.stats.syncId, removed: 1 });
   // A crash before the end of the sync that began a hold loses the list, and no older one may stand for it.
-  writer.committed.settle({ ...settled, settledBy: 'other', heldSinceMs: 7, why: 'all are missing' }, 3);
+  deletions.judge({ ...ended, syncId: 'other', missed: ['a'], known: 1 });
   for (const content of ['y', 'z']) {
     await accept(quick, row('a', content));
     await writer.flush(quick);

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import { overlapsEnough, showsOwnRows } from '../../../src/sync/tenant-identity.ts';
-import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
+import type { MirroredCollection } from '../../../src/sync/sync.ts';
 import { MadeHub } from './support/made-hub.ts';
 
 interface Given {
@@ -120,7 +120,7 @@ it('a page of hardly any known row is not judged while the hub is unavailable, a
   const [away] = await sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });
   await expect(showsOwnRows(away, signal)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
   const [orgs, users] = await sessionOf({ orgs: small, users: small });
-  users.writer.committed.noteForeign(1);
+  users.deletions.noteForeign(1);
   expect(await showsOwnRows(orgs, signal)).toBe(false);
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { HubFindings } from '../../../src/sync/hub-findings.ts';
-import type { MirroredCollection } from '../../../src/sync/settle-missing.ts';
+import type { MirroredCollection } from '../../../src/sync/sync.ts';
 import { ChangedScopes } from '../../../src/table/tenant.ts';
 import { SyncTimetable } from '../../../src/timetable/sync-timetable.ts';
 
@@ -35,7 +35,7 @@ it.each([
       committed: { isMappingNew, completeSinceMs: LAST_FULL_MS },
     },
     findings: new HubFindings(),
-    missing: { owed: null },
+    deletions: { owed: null, isForeign: false },
     source: { changes },
   } as unknown as MirroredCollection);
   expect(timetable.next()).toMatchObject(expected);

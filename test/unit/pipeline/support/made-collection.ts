@@ -8,11 +8,11 @@ import type { TenantState } from '../../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../../src/state/memory-state.ts';
 import { turn } from '../../../../src/runtime.ts';
 import { HubFindings } from '../../../../src/sync/hub-findings.ts';
-import type { MirroredCollection } from '../../../../src/sync/settle-missing.ts';
+import type { MirroredCollection } from '../../../../src/sync/sync.ts';
 import type { ActiveSync } from '../../../../src/table/active-sync.ts';
 import { CollectionWriter } from '../../../../src/table/collection-writer.ts';
 import type { WriterStart } from '../../../../src/table/collection-progress.ts';
-import { MissingRows } from '../../../../src/table/missing-rows.ts';
+import { Deletions } from '../../../../src/table/deletions.ts';
 import type { View } from '../../../../src/table/table.ts';
 import type { Tenant, TenantCollection } from '../../../../src/table/tenant.ts';
 
@@ -78,8 +78,8 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
     ...given.settings,
   } as TenantCollection;
-  const missing = await MissingRows.open(state.deletions, name, null);
-  const memory = { missing, pages: own.pages ?? undefined, view: given.view?.(tenant) };
+  const deletions = await Deletions.open(state.deletions, name, given.start?.progress ?? null);
+  const memory = { deletions, pages: own.pages ?? undefined, view: given.view?.(tenant) };
   const start = { progress: null, indexed, offsets: {}, knownRows, knownRejects: 0, ...given.start };
   const writer = new CollectionWriter(tenant, settings, memory, start);
   return {
@@ -91,7 +91,7 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
       scopeOf: () => '',
       rejectKeyOf: (scope) => scope,
     },
-    missing,
+    deletions,
     pages: null,
     findings: new HubFindings(),
     inheritedWatermarkMs: null,

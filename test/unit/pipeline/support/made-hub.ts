@@ -5,7 +5,7 @@ import { collectionNamed, type CollectionName } from '../../../../src/model/coll
 import { withOffsets, type Progress } from '../../../../src/model/progress.ts';
 import { plainSource } from '../../../../src/source/source.ts';
 import { createMemoryStore } from '../../../../src/state/memory-state.ts';
-import type { MirroredCollection } from '../../../../src/sync/settle-missing.ts';
+import type { MirroredCollection } from '../../../../src/sync/sync.ts';
 import type { Tenant } from '../../../../src/table/tenant.ts';
 import { asListed } from '../../../simulation/parts/listed-pages.ts';
 import { tenantReader, type TenantRow } from '../../../simulation/tenants/tenant-row.ts';

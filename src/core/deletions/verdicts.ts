@@ -1,0 +1,83 @@
+import {
+  explainShort,
+  judgeScope,
+  MISSES_NEEDED,
+  type ScanEvidence,
+  type ScopeVerdict,
+  type Shortfall,
+} from './evidence.ts';
+
+/** Whether a full sync is complete. */
+export interface SyncVerdict {
+  /** Why it is not complete; null if it is. */
+  readonly inconclusive: string | null;
+  readonly short: Shortfall | null;
+}
+
+/** What the scans of a full sync prove, all together, about the rows that they did not bring. */
+export class Verdicts {
+  readonly #byScope: ReadonlyMap<string, ScopeVerdict>;
+  readonly #scopes: ReadonlySet<string>;
+  readonly #scopeOf: (key: string) => string;
+
+  /** `scopes`: those that exist, whether the sync has read them or not. `scopeOf`: the scope that a key belongs to. */
+  constructor(scans: readonly ScanEvidence[], scopes: ReadonlySet<string>, scopeOf: (key: string) => string) {
+    this.#byScope = new Map(scans.map((scan) => [scan.scope, judgeScope(scan)]));
+    this.#scopes = scopes;
+    this.#scopeOf = scopeOf;
+  }
+
+  /** Whether the sync counts for a key: its scope is complete, or does not exist any more. */
+  readonly counts = (key: string): boolean => {
+    const scope = this.#scopeOf(key);
+    const verdict = this.#byScope.get(scope);
+    return verdict === undefined ? !this.#scopes.has(scope) : verdict.kind === 'complete';
+  };
+
+  readonly isShort = (key: string): boolean => this.#byScope.get(this.#scopeOf(key))?.kind === 'short';
+
+  readonly missesNeeded = (key: string): number => {
+    const verdict = this.#byScope.get(this.#scopeOf(key));
+    return verdict?.kind === 'complete' ? verdict.missesNeeded : MISSES_NEEDED;
+  };
+
+  /** Whether the scans say nothing about the rows of some scope. */
+  get hasDoubt(): boolean {
+    return this.#byScope.values().some(({ kind }) => kind === 'nameless' || kind === 'inconclusive');
+  }
+
+  /**
+   * Whether the sync is complete. A short one is, if the rows known after it are no fewer than the hub counts. A parent that the hub
+   * does not find has no rows to copy, and one that it refuses is a reject, unless that is so of all. `unseen`: keys that it did not
+   * find; `known`: number of rows before it.
+   */
+  judge({ unseen, known }: { readonly unseen: readonly string[]; readonly known: number }): SyncVerdict {
+    const all = [...this.#byScope];
+    const doubts = all.flatMap(([, verdict]) => (verdict.kind === 'inconclusive' ? [verdict] : []));
+    const isAllUnread = known > 0 && doubts.length === all.length && doubts.every(({ isUnread }) => isUnread);
+    const doubt = doubts.find(({ isUnread }) => !isUnread || isAllUnread);
+    const shorts = all.flatMap(([scope, verdict]) =>
+      verdict.kind === 'short' ? [{ scope, ...verdict }] : [],
+    );
+    if (shorts.length === 0) return { inconclusive: doubt?.why ?? null, short: null };
+    const sum = (of: keyof Shortfall): number =>
+      shorts.reduce((before, { shortfall }) => before + shortfall[of], 0);
+    const short = { rows: sum('rows'), total: sum('total'), repeated: sum('repeated') };
+    const isCovered = shorts.every(({ scope, shortfall, isComposed }) => {
+      const others = isComposed ? 0 : unseen.filter((key) => this.#scopeOf(key) === scope).length;
+      return shortfall.rows + others >= shortfall.total;
+    });
+    const why = isCovered ? null : explainShort(short);
+    return { inconclusive: doubt?.why ?? why, short };
+  }
+
+  /** Whether the sync settles something. A list that was lost is only what a whole sync misses. */
+  settles(isListLost: boolean): boolean {
+    const all = [...this.#byScope.values()];
+    const isWhole = (verdict: ScopeVerdict): boolean =>
+      verdict.kind === 'complete' || (verdict.kind === 'inconclusive' && verdict.isUnread);
+    if (isListLost && !all.every(isWhole)) return false;
+    // Without a scope to read, all that is missing belongs to scopes that exist no more.
+    return all.length === 0 || all.some(({ kind }) => kind === 'complete' || kind === 'short');
+  }
+}

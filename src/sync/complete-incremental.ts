@@ -1,0 +1,26 @@
+import { judgeScope } from '../core/deletions/evidence.ts';
+import type { RunningSync, Scanned } from './sync.ts';
+import type { ReplacedSync, SyncResult } from './sync-result.ts';
+
+/** Ends an incremental sync whose scans have ended. A short one leaves the watermark; a full one finds what it passed over. */
+export async function completeIncremental(
+  { own, sync }: RunningSync,
+  { scans, watermarkMs }: Scanned,
+): Promise<SyncResult | ReplacedSync> {
+  const { writer, deletions, findings } = own;
+  const { stats } = sync;
+  const { rowsWithheld: withheld } = deletions;
+  const doubt = scans.map(judgeScope).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
+  if (doubt?.kind === 'inconclusive') {
+    await writer.flush(sync);
+    return { kind: 'inconclusive', stats, why: doubt.why, withheld, short: null, confirmAtMs: null };
+  }
+  if (scans.some((scan) => findings.isShortIncremental(scan))) {
+    await writer.flush(sync);
+    return { kind: 'becomes-full', because: 'short', stats };
+  }
+  const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
+  // Without a watermark that moves on, there is nothing to record.
+  if (hasNews || own.source.changes === undefined) await writer.flush(sync, { watermarkMs, isWhole: false });
+  return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
+}

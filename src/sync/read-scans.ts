@@ -1,0 +1,92 @@
+import { evidenceOf, scansAhead, type SourcePage } from '../source/source-scan.ts';
+import type { ScanEvidence } from '../core/deletions/evidence.ts';
+import type { SyncClock } from '../core/watermark.ts';
+import type { MirroredCollection, RunningSync, Scanned } from './sync.ts';
+
+/** The pages of all scans. What a scan proves is noted when it has ended. */
+export async function* pagesOf(
+  run: RunningSync,
+  options: { wanted: ReadonlySet<string>; isSingle: boolean; scans: ScanEvidence[] },
+): AsyncGenerator<SourcePage, undefined> {
+  const { own, sync, answers } = run;
+  const { unread } = own.findings;
+  const sinceMs = sync.isFull ? undefined : incrementalBegin(own);
+  const open = (scope: string) => ({
+    // What changed before the watermark may not have been read.
+    modifiedAfterMs: unread.has(scope) ? undefined : sinceMs,
+    pages: sync.isFull ? (own.pages ?? undefined) : undefined,
+    // Before the first load is complete, what is published says nothing about the collection.
+    knownRows: own.writer.progress?.lastCompleteFull ? own.writer.known.rows || undefined : undefined,
+    readVersion: own.writer.readVersion,
+    signal: run.options.signal,
+  });
+  const ahead = options.isSingle ? 0 : own.tenant.scopesAhead;
+  for await (const { scope, pages } of scansInTurn(run, options.wanted, { ahead, open })) {
+    const seenBefore = sync.seen?.size ?? 0;
+    const withoutIdBefore = sync.stats.rowsWithoutId;
+    const end = yield* answers.read(scope, pages);
+    if (end.isUnread !== true) unread.delete(scope);
+    else if (!unread.has(scope)) unread.set(scope, own.tenant.runtime.now());
+    const rowsWithoutId = sync.stats.rowsWithoutId - withoutIdBefore;
+    // A row without an id counts as a row of its own.
+    const distinctRows = (sync.seen?.size ?? 0) - seenBefore + rowsWithoutId;
+    options.scans.push(evidenceOf(scope, end, { distinctRows, rowsWithoutId }));
+  }
+}
+
+/**
+ * In an incremental sync of changed scopes, those that had no answer last time come last; and if no other is answered, one more is
+ * read before them: its answer shows that the hub is not in trouble, and closes its circuit.
+ */
+async function* scansInTurn(
+  { own, sync, reading, answers }: RunningSync,
+  wanted: ReadonlySet<string>,
+  options: Parameters<typeof scansAhead>[1],
+): ReturnType<typeof scansAhead> {
+  const scansOf = (scopes: ReadonlySet<string>) => scansAhead(reading.scans(scopes), options);
+  if (sync.isFull || own.source.changes === undefined || wanted.size === 0) return yield* scansOf(wanted);
+  const unread = new Set(own.findings.unread.keys());
+  yield* scansOf(wanted.difference(unread));
+  if (!answers.hasAnswer) {
+    const others = reading.scopes.difference(wanted).difference(unread);
+    yield* scansOf(new Set(others.values().take(1)));
+  }
+  yield* scansOf(wanted.intersection(unread));
+}
+
+/**
+ * The time from which an incremental sync reads, hub time in ms. The stored watermark already includes the overlap of
+ * its time. After a restart that overlap is unknown, so the sync goes back by the current overlap once more; a raised
+ * overlap thus takes effect at once. Rows read twice are no change.
+ */
+function incrementalBegin(own: MirroredCollection): number | undefined {
+  const watermarkMs = own.writer.progress?.watermarkMs ?? null;
+  if (watermarkMs === null) return undefined;
+  const isInherited = watermarkMs === own.inheritedWatermarkMs;
+  return isInherited ? watermarkMs - own.settings.deltaOverlapMs : watermarkMs;
+}
+
+/** Notes what ended scans say together. */
+export function scanned(run: RunningSync, scans: readonly ScanEvidence[], clock: SyncClock): Scanned {
+  const { stats } = run.sync;
+  stats.totalAtStart = sumOrNull(scans.map(({ totalAtStart }) => totalAtStart));
+  stats.totalAtEnd = sumOrNull(scans.map(({ totalAtEnd }) => totalAtEnd));
+  return { scans, watermarkMs: watermarkAfter(run, scans, clock) };
+}
+
+/** The sum of the hub's totals of several lists; null when one of them is unknown. */
+function sumOrNull(totals: readonly (number | null)[]): number | null {
+  return totals.reduce((sum, total) => (sum === null || total === null ? null : sum + total), 0);
+}
+
+/** A row skipped as stale may have been the newer one: it must be read again (invariant 2). */
+function watermarkAfter(
+  { own, sync, reading }: RunningSync,
+  scans: readonly ScanEvidence[],
+  clock: SyncClock,
+): number | null {
+  const isPart = scans.length < reading.scopes.size;
+  const mayAdvance = sync.stats.rowsStale === 0 && !isPart && (sync.isFull || !own.findings.isInconclusive);
+  if (mayAdvance) return clock.watermarkMs;
+  return own.writer.progress?.watermarkMs ?? (isPart ? null : clock.watermarkMs);
+}

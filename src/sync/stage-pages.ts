@@ -1,0 +1,86 @@
+import type { KeyedRow, PageTally } from '../core/rows/row-changes.ts';
+import type { SourcePage } from '../source/source-scan.ts';
+import type { ActiveSync } from '../table/active-sync.ts';
+import type { MirroredCollection, RunningSync } from './sync.ts';
+
+/** Is asked before rows are published of which too few are known (tenant-identity.ts). */
+interface Gate {
+  readonly overlaps: (rows: number, knownAmongThem: number) => boolean;
+  readonly prove: () => Promise<void>;
+}
+
+/** Stages what a page changes, in parts if it would make too large a transaction. Such a page cannot be recognised later. */
+export async function stagePage(run: RunningSync, gate: Gate, page: SourcePage): Promise<void> {
+  if (await isStagedAsKnown(run, gate, page)) return;
+  const { writer, settings } = run.own;
+  const { rows, readAgain = [] } = page;
+  if (readAgain.length > 0 && writer.known.rejects > 0) await writer.remove(run.sync, 'rejects', readAgain);
+  const most = settings.size.rowsAtOnce;
+  if (rows.length <= most) return stageRows(run, gate, page);
+  for (let from = 0; from < rows.length; from += most) {
+    await stageRows(run, gate, { ...page, rows: rows.slice(from, from + most), print: undefined });
+    if (writer.isFull) await writer.flush(run.sync);
+  }
+}
+
+/** Hands a page that was recognised to the writer; false where its rows are to be decided one by one. */
+async function isStagedAsKnown(
+  { own, sync }: RunningSync,
+  gate: Gate,
+  { known, readVersion }: SourcePage,
+): Promise<boolean> {
+  if (known === undefined || !gate.overlaps(known.rows, known.rows)) return false;
+  const tally = await own.writer.acceptKnown(sync, known, readVersion);
+  if (tally === null) return false;
+  reportPage(own, sync, tally);
+  return true;
+}
+
+/** Hands rows to the writer, which decides what changed. Where too few of them are known, it must be proven first whose they are. */
+async function stageRows(run: RunningSync, gate: Gate, page: SourcePage): Promise<void> {
+  const { own, sync } = run;
+  const rows = await withoutNowEmpty(run, page);
+  const { readVersion, print } = page;
+  const lookedUp = await own.writer.lookUp({ rows, readVersion, print });
+  if (!gate.overlaps(rows.length, lookedUp.knownRows)) await gate.prove();
+  reportPage(own, sync, await own.writer.accept(sync, lookedUp));
+}
+
+/**
+ * Takes out rows of `becameEmpty`, such as a class that lost all students: they wait for the end of a full sync, where the guard
+ * sees all losses together.
+ */
+async function withoutNowEmpty(
+  { own, sync, becameEmpty }: RunningSync,
+  { rows }: SourcePage,
+): Promise<readonly KeyedRow[]> {
+  const empty = rows.filter((row) => row.becameEmpty === true);
+  if (empty.length === 0) return rows;
+  const hashes = await own.writer.read((table) => table.hashesOf(empty.flatMap(({ key }) => key ?? [])));
+  const hashOf = ({ key }: KeyedRow): Buffer | null => hashes.get(key ?? '') ?? null;
+  const unknown = empty.filter((row) => hashOf(row) === null);
+  const differing = empty.filter((row) => hashOf(row)?.equals(row.decoded.hash) === false);
+  for (const row of differing) {
+    if (row.key === null) continue;
+    becameEmpty.set(row.key, row);
+    if (sync.isFull) sync.seen?.add(row.key);
+  }
+  const left = new Set([...differing, ...unknown.filter(({ needsKnown }) => needsKnown)]);
+  return rows.filter((row) => !left.has(row));
+}
+
+/** Puts scopes that cannot be read among the rejects, and takes out those that can be read again. */
+export async function stageRejects({ own, sync, answers }: RunningSync): Promise<void> {
+  const { writer, settings } = own;
+  const { rejects, readAgain } = answers.end();
+  if (writer.known.rejects > 0) await writer.remove(sync, 'rejects', readAgain);
+  const most = settings.size.rowsAtOnce;
+  for (let from = 0; from < rejects.length; from += most) {
+    reportPage(own, sync, await writer.publish(sync, rejects.slice(from, from + most)));
+    if (writer.isFull) await writer.flush(sync);
+  }
+}
+
+function reportPage({ tenant, settings }: MirroredCollection, { stats }: ActiveSync, tally: PageTally): void {
+  tenant.emit({ type: 'sync-page', collection: settings.name, stats, tally });
+}

@@ -1,0 +1,54 @@
+import type { ScanEvidence } from '../core/deletions/evidence.ts';
+import type { PageMemory } from '../core/pages/page-memory.ts';
+import type { KeyedRow } from '../core/rows/row-changes.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { Reading } from '../source/source-scan.ts';
+import type { Source } from '../source/source.ts';
+import type { ActiveSync } from '../table/active-sync.ts';
+import type { CollectionWriter } from '../table/collection-writer.ts';
+import type { Deletions } from '../table/deletions.ts';
+import type { Tenant, TenantCollection } from '../table/tenant.ts';
+import type { HubFindings } from './hub-findings.ts';
+import type { ScopeAnswers } from './scope-answers.ts';
+import type { SyncOptions } from './sync-result.ts';
+
+/** A collection of a session. */
+export interface MirroredCollection {
+  readonly tenant: Tenant;
+  readonly settings: TenantCollection;
+  readonly writer: CollectionWriter;
+  readonly source: Source;
+  readonly deletions: Deletions;
+  /** The pages of earlier full syncs; null where every page is to be parsed. */
+  readonly pages: PageMemory | null;
+  readonly findings: HubFindings;
+  /** The watermark that the session began with: another process, with another overlap, may have stored it. */
+  readonly inheritedWatermarkMs: number | null;
+  /** Throws when the topics have lost records that a full sync compares with. */
+  readonly requireRecords: () => Promise<void>;
+  /** The collections of the session. */
+  readonly all: ReadonlyMap<CollectionName, MirroredCollection>;
+}
+
+export type RunOptions = SyncOptions & { readonly signal: AbortSignal };
+
+/** A running sync: what it reads, and, as `sync`, what the writer counts of it. */
+export interface RunningSync {
+  readonly own: MirroredCollection;
+  readonly sync: ActiveSync;
+  readonly options: RunOptions;
+  readonly reading: Reading;
+  readonly answers: ScopeAnswers;
+  /** The scopes that the sync reads; null: all. */
+  readonly some: ReadonlySet<string> | null;
+  readonly knownRowsBefore: number;
+  /** Values that had content and have none now, by their keys: the end of the sync decides on them. */
+  readonly becameEmpty: Map<string, KeyedRow>;
+}
+
+/** The result of a sync's scans; the writer has their rows. */
+export interface Scanned {
+  readonly scans: readonly ScanEvidence[];
+  /** The watermark after the sync, if it is complete. */
+  readonly watermarkMs: number | null;
+}

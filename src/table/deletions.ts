@@ -1,0 +1,232 @@
+import {
+  ofLog,
+  settle,
+  type FullSync,
+  type Miss,
+  type Missing,
+  type MissingKeys,
+  type Settlement,
+} from '../core/deletions/missing.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { foreignSince, type DecisionRecord, type DeletionState, type Progress } from '../model/progress.ts';
+import type { DeletionMemory } from '../state/index-store.ts';
+
+/** A person's approval, with the keys of one collection. */
+export interface Approved {
+  readonly keys: ReadonlySet<string>;
+  readonly given: Pick<DecisionRecord, 'atMs' | 'digest' | 'by' | 'from' | 'reason'>;
+}
+
+/** A full sync whose scans have ended. */
+export interface EndedSync extends Omit<FullSync, 'approved'> {
+  readonly syncId: string;
+  /** `YYYY-MM-DD` in the zone of the daily full sync. */
+  readonly day: string;
+  /** Whether the sync has seen a row, or another sync while it ran. */
+  readonly wasSeen: (key: string) => boolean;
+  readonly short: DeletionState['short'];
+  readonly approved: Approved | null;
+  /** When the confirming sync is due, if one is owed, ms since the epoch; null: the sync is a confirming one and asks for none. */
+  readonly confirmAtMs: number | null;
+  /** A confirming sync is owed even if no row is missing, and reads every scope. */
+  readonly confirmsAll: boolean;
+}
+
+/** What becomes of the missing rows after a full sync. */
+export type Settled = Settlement & Pick<Missing, 'confirmAtMs'>;
+
+/** What a record of `progress` says of missing rows. */
+type Recorded = Pick<Progress, 'deletions' | 'rowsWithheld'>;
+
+const NOTHING_SETTLED: DeletionState = { settledBy: '', day: '', removed: 0, heldSinceMs: null, why: null };
+
+/**
+ * What is known of a collection's missing rows: the list of them, the hold, the removals of the day, and what people have decided.
+ *
+ * The list is in Redis, all else in the log. Rows that were seen, by whatever sync, leave the list before the commit; rows that were
+ * missed enter it after the commit that names their sync: a crash in between makes it void. The list changes only in the tasks of the
+ * writer, which run one after another.
+ */
+export class Deletions {
+  readonly #memory: DeletionMemory;
+  readonly #collection: CollectionName;
+  #missing: Missing | null = null;
+  /** The log names a sync of which Redis remembers nothing: it lost the list, and may be restored with it. */
+  #isForgotten = false;
+  /** Rows of the list that were seen since. */
+  readonly #seen = new Set<string>();
+  /** What the log holds. */
+  #logged: DeletionState | undefined;
+  /** What the next transaction records, whichever sync commits it: it may hold removals. */
+  #state: DeletionState | undefined;
+  #rowsWithheld = 0;
+  #decisions: DecisionRecord[] = [];
+  /** The list to remember after the last transaction of the full sync that missed its rows; those seen meanwhile leave it. */
+  #next: (Missing & { readonly keys: Map<string, Miss> }) | null = null;
+
+  private constructor(memory: DeletionMemory, collection: CollectionName, progress: Recorded | null) {
+    this.#memory = memory;
+    this.#collection = collection;
+    this.restart(progress);
+  }
+
+  /** `progress`: the last record in the log; null: none. */
+  static async open(
+    memory: DeletionMemory,
+    collection: CollectionName,
+    progress: Recorded | null,
+  ): Promise<Deletions> {
+    const own = new Deletions(memory, collection, progress);
+    if (own.#logged === undefined) return own;
+    own.#missing = ofLog(await memory.missing(collection), own.#logged.settledBy);
+    own.#isForgotten = own.#missing === null;
+    return own;
+  }
+
+  /** The log was read again. */
+  restart(progress: Recorded | null): void {
+    this.#logged = progress?.deletions;
+    this.#state = this.#logged;
+    this.#rowsWithheld = progress?.rowsWithheld ?? 0;
+    this.#next = null;
+  }
+
+  /** The missing rows, without those seen since; null: the list is lost or void, or there is none. */
+  get keys(): MissingKeys | null {
+    if (this.#missing === null || this.#seen.size === 0) return this.#missing?.keys ?? null;
+    return new Map([...this.#missing.keys].filter(([key]) => !this.#seen.has(key)));
+  }
+
+  /** The confirming sync that is owed: when it is due (ms since the epoch), and whether it reads every scope; null: none. */
+  get owed(): { readonly atMs: number; readonly isOfAll: boolean } | null {
+    const atMs = this.#missing?.confirmAtMs ?? null;
+    return atMs === null ? null : { atMs, isOfAll: this.#missing?.confirmsAll === true };
+  }
+
+  /** Rows whose removal waits for a decision, as the last full sync that settled missing rows has left them. */
+  get rowsWithheld(): number {
+    return this.#rowsWithheld;
+  }
+
+  /** Since when the log has it as held, ms since the epoch; null: it is not held. */
+  get heldSinceMs(): number | null {
+    return this.#logged?.heldSinceMs ?? null;
+  }
+
+  /** A hold stands, and what was missing at its begin is not known any more. */
+  get isListLost(): boolean {
+    return this.heldSinceMs !== null && this.#missing === null;
+  }
+
+  /** Unapproved removals of a day, `YYYY-MM-DD`, as the log has them. */
+  removedOn(day: string): number {
+    return this.#logged?.day === day ? this.#logged.removed : 0;
+  }
+
+  has(key: string): boolean {
+    return this.#missing?.keys.has(key) === true && !this.#seen.has(key);
+  }
+
+  /** The hub has shown rows. */
+  noteSeen(keys: Iterable<string | null>): void {
+    const missing = this.#missing?.keys;
+    if ((missing?.size ?? 0) + (this.#next?.keys.size ?? 0) === 0) return;
+    for (const key of keys) {
+      if (key === null) continue;
+      if (missing?.has(key) === true) this.#seen.add(key);
+      this.#next?.keys.delete(key);
+    }
+  }
+
+  /** Whether its rows at the hub may be another tenant's: only a full sync shows which tenant they belong to. */
+  get isForeign(): boolean {
+    return foreignSince({ deletions: this.#state }) !== null;
+  }
+
+  /** The next transaction records since when the hub's rows may be another tenant's; null: they are not. */
+  noteForeign(sinceMs: number | null): void {
+    if (this.isForeign !== (sinceMs !== null))
+      this.#state = { ...(this.#state ?? NOTHING_SETTLED), foreignSinceMs: sinceMs };
+  }
+
+  /** The next transaction records it, whichever sync commits it. */
+  decide(decision: DecisionRecord): void {
+    this.#decisions.push(decision);
+  }
+
+  /** Decides what becomes of the missing rows. Each commit from the first removal on carries it. */
+  judge(sync: EndedSync): Settled {
+    const { syncId, day, approved, short, confirmsAll, wasSeen } = sync;
+    this.noteSeen([...(this.#missing?.keys.keys() ?? [])].filter(wasSeen));
+    const { heldSinceMs, isListLost } = this;
+    const settlement = settle({
+      ...sync,
+      approved: approved?.keys ?? null,
+      before: this.keys ?? new Map(),
+      heldSinceMs,
+      isListLost,
+      removedToday: this.removedOn(day),
+    });
+    const { wait, unconfirmed, removedToday: removed, why, withheld, holdBegins } = settlement;
+    const at = { collection: this.#collection, atMs: sync.atMs };
+    if (approved !== null) {
+      const rows = approved.keys.size;
+      this.decide({ ...at, ...approved.given, kind: 'approved', rows, removed: settlement.approved });
+    } else if (heldSinceMs !== null && settlement.heldSinceMs === null) {
+      this.decide({ ...at, kind: 'healed' });
+    }
+    if (holdBegins) this.decide({ ...at, kind: 'held', rows: withheld, why });
+    this.#state = { settledBy: syncId, day, removed, heldSinceMs: settlement.heldSinceMs, why, short };
+    this.#rowsWithheld = withheld;
+    const confirmAtMs = unconfirmed > 0 || confirmsAll ? sync.confirmAtMs : null;
+    this.#next = { syncId, confirmAtMs, confirmsAll, keys: new Map(wait) };
+    return { ...settlement, confirmAtMs };
+  }
+
+  /** What a transaction records. `endedSync`: id of the sync whose last transaction it is; null: it is none. */
+  async beforeCommit(transactionId: string, endedSync: string | null) {
+    const left = await this.#dropSeen(transactionId);
+    // Until the last transaction of the sync that settled them, the remembered rows are those of the sync before; but of a
+    // hold that begins they say nothing, and a crash before that transaction loses its list.
+    const isItsEnd = this.#next !== null && this.#next.syncId === endedSync;
+    const state = this.#state;
+    const isNewHold = state?.heldSinceMs != null && state.heldSinceMs !== this.heldSinceMs;
+    const named = isItsEnd || isNewHold ? state?.settledBy : (left ?? this.#logged?.settledBy);
+    const deletions = state && { ...state, settledBy: named ?? '' };
+    return { deletions, rowsWithheld: this.#rowsWithheld, decisions: this.#decisions.splice(0) };
+  }
+
+  /** The log has committed what {@link beforeCommit} returned. */
+  async afterCommit(progress: Recorded, endedSync: string | null): Promise<void> {
+    this.#logged = progress.deletions;
+    const next = this.#next;
+    if (next === null || next.syncId !== endedSync) return;
+    this.#next = null;
+    await this.#remember(next);
+  }
+
+  /**
+   * Forgets rows that were seen, before a transaction that names what is left by its own id: what an older Redis remembers is
+   * void. Returns that id; null: nothing was seen, or the log names a sync of which nothing is remembered yet.
+   * The first transaction after Redis lost the list returns its id, too, so that a backup that brings the list back is void.
+   */
+  async #dropSeen(transactionId: string): Promise<string | null> {
+    if (this.#isForgotten) {
+      this.#isForgotten = false;
+      return transactionId;
+    }
+    const [missing, keys] = [this.#missing, this.keys];
+    if (this.#seen.size === 0 || missing === null || keys === null) return null;
+    const isNamed = missing.syncId === this.#logged?.settledBy;
+    const ids = isNamed ? { syncId: transactionId, before: missing.syncId } : {};
+    // What was seen may be forgotten although the commit fails.
+    await this.#remember({ ...missing, ...ids, keys });
+    return isNamed ? transactionId : null;
+  }
+
+  async #remember(missing: Missing): Promise<void> {
+    this.#missing = missing;
+    this.#seen.clear();
+    await this.#memory.setMissing(this.#collection, missing);
+  }
+}

@@ -1,0 +1,30 @@
+import type { CollectionName } from '../model/collections.ts';
+import type { Progress } from '../model/progress.ts';
+
+/** What the turn of a collection depends on. */
+export interface InTurn {
+  readonly parents: CollectionName | undefined;
+  readonly progress: Progress | null;
+}
+
+/**
+ * Runs a task for each collection: those that are held first, since the removals of the others wait for the end of the hold; and
+ * nested collections after their parents. The results are in the given order.
+ */
+export async function inOrder<T>(
+  runners: ReadonlyMap<CollectionName, InTurn>,
+  collections: readonly CollectionName[],
+  task: (collection: CollectionName) => Promise<T>,
+): Promise<readonly T[]> {
+  const results = new Map<CollectionName, T>();
+  const parentsOf = (collection: CollectionName) => runners.get(collection)?.parents;
+  const held = collections.filter((each) => runners.get(each)?.progress?.deletions?.heldSinceMs != null);
+  const first = new Set(held.flatMap((each) => [each, parentsOf(each) ?? each]));
+  const turnOf = (each: CollectionName): number =>
+    (first.has(each) ? 0 : 2) + (parentsOf(each) === undefined ? 0 : 1);
+  for (const turn of [0, 1, 2, 3]) {
+    const run = async (each: CollectionName) => results.set(each, await task(each));
+    await Promise.all(collections.filter((each) => turnOf(each) === turn).map(run));
+  }
+  return collections.flatMap((collection) => results.get(collection) ?? []);
+}

@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import type { Missing } from '../../../src/core/deletions/missing.ts';
+import type { DeletionMemory } from '../../../src/state/index-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-state.ts';
+import { Deletions } from '../../../src/table/deletions.ts';
+
+const keys = new Map(['a', 'b'].map((key) => [key, { sinceMs: 1, times: 1 }]));
+const remembered: Missing = { syncId: 'full-1', confirmAtMs: null, confirmsAll: false, keys };
+
+/** What the log holds, where it names a sync or a transaction. */
+const naming = (settledBy: string) => ({
+  rowsWithheld: 0,
+  deletions: { settledBy, day: '2026-03-02', removed: 0, heldSinceMs: null, why: null },
+});
+const open = (memory: DeletionMemory, settledBy: string) =>
+  Deletions.open(memory, 'users', naming(settledBy));
+
+async function opened(settledBy: string) {
+  const memory = createMemoryStore().tenant('north').deletions;
+  await memory.setMissing('users', remembered);
+  const deletions = await open(memory, settledBy);
+  deletions.noteSeen(['a', 'x']);
+  return { memory, deletions };
+}
+
+/** What a transaction names in the middle of a sync. */
+const namedBy = async (deletions: Deletions, transactionId: string) =>
+  (await deletions.beforeCommit(transactionId, null)).deletions?.settledBy;
+
+it('rows that came back leave what is left under the id of the transaction: what an older Redis remembers is void', async () => {
+  const { memory, deletions } = await opened('full-1');
+  expect(await namedBy(deletions, 'tx-2')).toBe('tx-2');
+  const after = await open(memory, 'tx-2');
+  expect([...(after.keys ?? [])].map(([key]) => key)).toEqual(['b']);
+  await memory.setMissing('users', remembered);
+  expect((await open(memory, 'tx-2')).keys).toBeNull();
+});
+
+it('rows that came back leave what is left to a session after a commit that failed', async () => {
+  const { memory, deletions } = await opened('full-1');
+  await deletions.beforeCommit('tx-2', null);
+  const after = await open(memory, 'full-1');
+  expect([...(after.keys ?? [])].map(([key]) => key)).toEqual(['b']);
+  after.noteSeen(['b']);
+  expect(await namedBy(after, 'tx-3')).toBe('tx-3');
+});
+
+it('rows that came back name nothing where the log names a sync whose missing rows are not remembered yet', async () => {
+  const { deletions } = await opened('full-1');
+  await deletions.afterCommit(naming('full-2'), null);
+  expect(await namedBy(deletions, 'tx-2')).toBe('full-2');
+  expect([...(deletions.keys ?? [])].map(([key]) => key)).toEqual(['b']);
+});
+
+it('rows that come back while the others leave are not forgotten', async () => {
+  const { deletions } = await opened('full-1');
+  const committing = deletions.beforeCommit('tx-2', null);
+  deletions.noteSeen(['b']);
+  await committing;
+  expect(deletions.has('b')).toBe(false);
+});
+
+it('a list that Redis lost stays void when a backup brings it back', async () => {
+  const memory = createMemoryStore().tenant('north').deletions;
+  const deletions = await open(memory, 'full-1');
+  deletions.noteSeen(['a']);
+  expect(await namedBy(deletions, 'tx-2')).toBe('tx-2');
+  await deletions.afterCommit(naming('tx-2'), null);
+  expect(await namedBy(deletions, 'tx-3')).toBe('tx-2');
+  await memory.setMissing('users', remembered);
+  expect((await open(memory, 'tx-2')).keys).toBeNull();
+});
