@@ -281,7 +281,10 @@ export class CollectionWriter {
   /** Commits that a collection was published again, so that the schema ids that the registry had lost are of the past. */
   publishedAgain(collection: CollectionName): Promise<void> {
     return this.#run(async () => {
-      if (this.committed.forgetLostSchemas(collection)) await this.#commit(this.#syncOfItsOwn());
+      const sync = this.#syncOfItsOwn();
+      // What another sync has staged is derived from before it is committed.
+      await this.#flush(sync, null);
+      if (this.committed.forgetLostSchemas(collection)) await this.#commit(sync);
     });
   }
 
