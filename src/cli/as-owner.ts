@@ -79,7 +79,7 @@ export async function requireNoOwner(
   const what = `The process ${living.owner} runs tenant ${options.tenantId}, so nothing was changed`;
   throw new RollcallError('USAGE_INVALID', what, {
     remedy:
-      'Stop every process of this configuration, and give the command again: others follow one that ends, and would write again what this command removes.',
+      'Stop every process of this configuration, and run the command again. If only one process stops, another one takes the tenant over, and writes again what this command removes.',
   });
 }
 
@@ -100,8 +100,8 @@ async function livingOwner(
   throw new RollcallError('USAGE_INVALID', what, {
     remedy:
       assembly.config.redis === undefined
-        ? 'Stop it first, or name a redis in the configuration, through which commands reach it.'
-        : 'It has no heartbeat in Redis: give the command again in some seconds, or stop that process first.',
+        ? 'Stop that process first, or add redis to the configuration, so that commands can reach it.'
+        : 'It has no heartbeat in Redis. Run the command again in some seconds, or stop that process first.',
   });
 }
 

@@ -70,7 +70,7 @@ function requireConfirmed(collections: readonly CollectionName[], isConfirmed: b
   if (isOfAbsences && isConfirmed) return;
   throw new RollcallError('USAGE_INVALID', '--anew nulls every key of absences and absence-changes', {
     remedy:
-      'Add "--collection absences" and "--yes" if you want that: consumers see all absences again, as a first load.',
+      'If you want to do this, add "--collection absences" and "--yes". Consumers then see all absences again, as in a first load.',
   });
 }
 

@@ -265,7 +265,7 @@ export async function deleteTopics(
       throw new RollcallError(
         'KAFKA_UNREACHABLE',
         `Kafka has accepted the deletion of ${name}, but a broker still lists it after two minutes`,
-        { remedy: 'Check that all brokers are up and reach their controller, and give the command again.' },
+        { remedy: 'Check that all brokers are up and reach their controller, and run the command again.' },
       );
     await pause(LISTED_EVERY_MS, signal);
     name = await stillListed();

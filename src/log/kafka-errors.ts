@@ -162,7 +162,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
     code: 'KAFKA_REFUSED',
     message: (doing) => `Kafka refused the clock time of this machine while ${doing}`,
     remedy:
-      'Correct the clock of this machine or of the brokers: they accept no record from more than an hour ahead (message.timestamp.after.max.ms). Rollcall then continues by itself.',
+      'Correct the clock of this machine or of the brokers: they refuse records that are more than an hour in the future (message.timestamp.after.max.ms). Rollcall then continues by itself.',
   },
   MESSAGE_TOO_LARGE: {
     code: 'KAFKA_REFUSED',

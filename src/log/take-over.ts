@@ -72,7 +72,7 @@ export class TakeOver {
     const message = `Another process has taken over tenant ${this.#options.tenantId}`;
     throw new RollcallError('OWNERSHIP_LOST', message, {
       remedy:
-        'The newer one continues; this one tries again while the tenant is assigned to it. If that repeats, find the process: one with this kafka.topicPrefix and Kafka that is not in the group of these workers.',
+        'The newer process continues. This process tries again while the tenant is assigned to it. If this repeats, look for a process with the same kafka.topicPrefix and Kafka that is not in the group of these workers.',
     });
   }
 

@@ -274,7 +274,7 @@ export class WorkerGroup {
           `${why}: it has stopped its tenants, which other processes may take over`,
           {
             remedy:
-              'Check that the brokers are up, and that this process was not suspended; where it is too busy, set a larger kafka.session. It joins again by itself.',
+              'Check that the brokers are up, and that this process was not suspended. If the machine is too busy, set a larger kafka.session. The process joins again by itself.',
           },
         ),
     );

@@ -85,7 +85,7 @@ async function approve(
     if (removed !== null)
       return { ...nothing, outcome: 'done', removed, back: listed - removed, why: null, remedy: null };
     const why = result.kind === 'inconclusive' ? result.why : 'the full sync did not see every row';
-    const remedy = 'Nothing was removed. Check what the hub answers, and give the command again.';
+    const remedy = 'Nothing was removed. Check what the hub answers, and run the command again.';
     return { ...nothing, outcome: 'inconclusive', why, remedy };
   } catch (error) {
     if (!isFromHub(error)) throw error;

@@ -219,7 +219,7 @@ export function notTooDeep<T>(decode: () => T, name: CollectionName): T {
     if (!(error instanceof RangeError)) throw error;
     throw new HubError('HUB_BODY_INVALID', `Cannot read a row of ${name}: it is nested too deeply`, {
       remedy:
-        'Have the hub leave out what nests thousands of levels deep, or leave the collection out of the configuration.',
+        'Ask the people who run the hub to remove the deep nesting, or leave the collection out of the configuration.',
     });
   }
 }

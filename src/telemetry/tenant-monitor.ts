@@ -14,7 +14,7 @@ import { type CollectionMonitor, monitorsOf, reasonOf, type Reason } from './col
 const FAST_MS = 1_000;
 const THROTTLED: Reason = {
   why: 'throttled by the broker: requests wait for the quota of this user or client id',
-  remedy: 'Raise its producer_byte_rate (kafka-configs), or wait: Rollcall goes on, as fast as it may.',
+  remedy: 'Raise its producer_byte_rate (kafka-configs), or wait: Rollcall goes on at the allowed rate.',
 };
 const TAKING_OVER: Reason = {
   why: 'the process is taking over the tenant and bringing its index up to date',
@@ -22,7 +22,7 @@ const TAKING_OVER: Reason = {
 };
 const NOT_ASKED: Reason = {
   why: 'the hub has not answered yet',
-  remedy: 'Wait; if it stays, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
+  remedy: 'Wait. If this stays, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
 };
 const PART_OF: Readonly<Record<ErrorSource, HealthPart>> = {
   hub: 'hub',

@@ -46,7 +46,7 @@ export function removalsWait(nameless: number, short: Shortfall | null) {
   if (of !== null) return { why: `removals wait, because ${of}`, remedy: COVERED_REMEDY };
   if (nameless === 0) return null;
   const why = 'removals wait, because rows without a readable sourcedId may be the ones that are missing';
-  return { why, remedy: 'Ask the people who run the hub to mend these rows.' };
+  return { why, remedy: 'Ask the people who run the hub to correct these rows.' };
 }
 
 /** What a scan proves about the rows that it did not bring. */

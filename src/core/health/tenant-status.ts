@@ -146,7 +146,7 @@ const NO_OWNER: NotReady = {
   part: 'owner',
   why: 'no process mirrors the tenant',
   remedy:
-    'Start "rollcall run"; if it should be running, "rollcall help RollcallOwnerMissing" says where it tells why it ended.',
+    'Start "rollcall run". If it should be running, "rollcall help RollcallOwnerMissing" says how to find out why it ended.',
 };
 
 /**

@@ -19,7 +19,7 @@ export function readLessonPage(body: unknown): LessonPage {
   throw unreadableLessons("the hub's answer is no list, and has none under `value`", {
     met: [body],
     remedy:
-      'Rollcall reads no other body: let the hub or a proxy send one of the two (rollcall help schedules), or leave schedules out with collections.schedules.enabled: false.',
+      'Rollcall reads no other body. Let the hub or a proxy send one of these two (rollcall help schedules), or leave schedules out with collections.schedules.enabled: false.',
   });
 }
 

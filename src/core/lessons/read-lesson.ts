@@ -79,7 +79,7 @@ export function createLessonReader(options: {
     if (lessons.length > 0 && !lessons.some(hasStart)) {
       throw unreadableLessons(`no lesson has the field \`${fields.start}\``, {
         met: lessons,
-        remedy: "Set schedules.fields.start to the hub's name of it (rollcall help schedules).",
+        remedy: 'Set schedules.fields.start to the name of this field at the hub (rollcall help schedules).',
       });
     }
     return lessons.map(read);

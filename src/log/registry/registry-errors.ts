@@ -98,7 +98,7 @@ export function schemaLost(subjects: readonly string[]): RollcallError {
   const message = `The registry has another schema, or none, under the id of the schema of ${first}${more}`;
   return new RollcallError('SCHEMA_LOST', message, {
     remedy:
-      'Until the registry has the schema again, Rollcall publishes nothing with it; it registers it by itself. Check whether the registry was emptied, or restored from an older backup; "rollcall status" says which records must be published again.',
+      'Rollcall registers the schema again by itself, and publishes nothing with it until then. Check whether the registry was emptied, or restored from an older backup; "rollcall status" says which records must be published again.',
   });
 }
 

@@ -74,7 +74,7 @@ it.each<[what: string, said: string, outcomes: Partial<PullOutcome>[]]>([
   ],
   [
     'that rows without an id keep all removals of their collection back',
-    '! users: rows that cannot be read, 1 new in rejects (1: the row is not an object)\n! users: removals wait, because rows without a readable sourcedId may be the ones that are missing\n→ Ask the people who run the hub to mend these rows.\n',
+    '! users: rows that cannot be read, 1 new in rejects (1: the row is not an object)\n! users: removals wait, because rows without a readable sourcedId may be the ones that are missing\n→ Ask the people who run the hub to correct these rows.\n',
     [
       { nameless: 1, rejected: 1, rejectReasons: [{ reason: 'the row is not an object', rows: 1 }] },
       { collection: 'orgs' },

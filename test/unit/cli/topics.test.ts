@@ -52,6 +52,6 @@ it('topics that were deleted are awaited until no broker lists them, which is an
   await expect(deletion(Infinity)).rejects.toMatchObject({
     code: 'KAFKA_UNREACHABLE',
     message: expect.stringContaining('Kafka has accepted the deletion of p.north.results'),
-    remedy: expect.stringContaining('give the command again'),
+    remedy: expect.stringContaining('run the command again'),
   });
 });

@@ -85,7 +85,7 @@ it('alerts and dashboard have a test of their own for each alert', () => {
 
 describe('the runbooks', () => {
   const text = read('docs/runbooks.md');
-  const sections = [...text.matchAll(/^### (\w+)\n\n(.+)\n\n1\. /gm)].map(([, name = '']) => name);
+  const sections = [...text.matchAll(/^### (\w+)\n\n(?:.+\n)+\n1\. /gm)].map(([, name = '']) => name);
 
   it('have a section with steps for each alert and each error code, and no other', () => {
     const wanted = [...alerts.map(({ alert }) => alert), ...ERROR_CODES];
@@ -95,6 +95,7 @@ describe('the runbooks', () => {
 
   it('are what "rollcall help" prints for each alert and each error code, and each alert names that command', () => {
     for (const { alert, annotations } of alerts) expect(annotations.runbook).toBe(`rollcall help ${alert}`);
-    for (const name of sections) expect(pageOn(name)).toMatch(new RegExp(`^### ${name}\\n\\n.+\\n\\n1\\. `));
+    for (const name of sections)
+      expect(pageOn(name)).toMatch(new RegExp(`^### ${name}\\n\\n(?:.+\\n)+\\n1\\. `));
   });
 });
