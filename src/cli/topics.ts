@@ -57,7 +57,7 @@ Exit codes: 0 every topic fits; 1 a topic has another number of partitions.`,
     .description('Deletes topics with all their records, and creates them again as configured.')
     .argument('<topic...>', 'collections, or rejects, progress, absence-state')
     .option('--tenant <id>', 'the tenant; needed if there are several')
-    .option('--yes', 'really')
+    .option('--yes', 'confirm that you want this')
     .addHelpText(
       'after',
       `
@@ -71,7 +71,7 @@ Exit codes: 0 recreated; 1 it failed; 2 a process runs for the tenant; 3 --yes w
   const removal = new Command('purge')
     .description('Deletes topics that are no longer configured, with their subjects and their keys in Redis.')
     .argument('<topic...>', 'whole names of topics')
-    .option('--yes', 'really')
+    .option('--yes', 'confirm that you want this')
     .addHelpText(
       'after',
       `
