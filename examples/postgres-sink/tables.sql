@@ -388,25 +388,29 @@ CREATE TABLE lives (
   collection text PRIMARY KEY,
   life_id text
 );
-COMMENT ON TABLE lives IS 'Which life of each topic the tables were filled from: lives.sql fills it.';
+COMMENT ON TABLE lives IS 'Which life of each topic the tables were filled from: see lives.sql and begin-again.sh.';
 
--- One row for each collection that has a table here.
+-- One row for each collection that has a table here. Of a topic that was recreated the sink may have missed the beginning.
 CREATE VIEW copy_state AS
-SELECT
-  p.collection,
-  p.watermark,
-  (SELECT sum(greatest(o.value::bigint + 1 - coalesce(s.next_offset, 0), 0))
-    FROM each(p.offsets) o LEFT JOIN positions s ON o.key = s.topic || '/' || s.partition
-    WHERE o.key LIKE '%.' || p.collection || '/%') AS records_behind,
-  f.started_at AS complete_as_of,
-  (SELECT f.sync_id IS NOT NULL AND coalesce(bool_and(coalesce(s.next_offset > o.value::bigint, false)), true)
-    FROM each(f.offsets) o LEFT JOIN positions s ON o.key = s.topic || '/' || s.partition
-    WHERE o.key LIKE '%.' || p.collection || '/%') AS whole,
-  f.rows_not_found,
-  f.rows_rejected,
-  f.rows_withheld,
-  l.life_id IS NOT NULL AND p.life_id IS DISTINCT FROM l.life_id AS recreated
-FROM progress p
-LEFT JOIN progress_full f USING (collection)
-LEFT JOIN lives l USING (collection)
-WHERE to_regclass(replace(p.collection, '-', '_')) IS NOT NULL;
+SELECT collection, watermark, records_behind, complete_as_of, is_beyond AND NOT recreated AS whole,
+  rows_not_found, rows_rejected, rows_withheld, recreated
+FROM (
+  SELECT
+    p.collection,
+    p.watermark,
+    (SELECT sum(greatest(o.value::bigint + 1 - coalesce(s.next_offset, 0), 0))
+      FROM each(p.offsets) o LEFT JOIN positions s ON o.key = s.topic || '/' || s.partition
+      WHERE o.key LIKE '%.' || p.collection || '/%') AS records_behind,
+    f.started_at AS complete_as_of,
+    (SELECT f.sync_id IS NOT NULL AND coalesce(bool_and(coalesce(s.next_offset > o.value::bigint, false)), true)
+      FROM each(f.offsets) o LEFT JOIN positions s ON o.key = s.topic || '/' || s.partition
+      WHERE o.key LIKE '%.' || p.collection || '/%') AS is_beyond,
+    f.rows_not_found,
+    f.rows_rejected,
+    f.rows_withheld,
+    l.life_id IS NOT NULL AND p.life_id IS DISTINCT FROM l.life_id AS recreated
+  FROM progress p
+  LEFT JOIN progress_full f USING (collection)
+  LEFT JOIN lives l USING (collection)
+  WHERE to_regclass(replace(p.collection, '-', '_')) IS NOT NULL
+) states;

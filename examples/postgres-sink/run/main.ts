@@ -186,6 +186,7 @@ async function example(signal: AbortSignal): Promise<number> {
   });
   try {
     const name = `sink-${Date.now()}`;
+    print(`  Rollcall    topics ${name}.${TENANT}.*`);
     return await mirror(configFor(stack, hub, name), signal, async (run, firstLoad) => {
       await firstLoad;
       await using connect = await startConnect(addresses(stack, `${name}.${TENANT}`, database), signal);
