@@ -1,0 +1,9 @@
+-- Takes over how far a connector is. For each of rows, absences and absence-changes, now and then:
+--   psql -v offsets="$(curl -s http://localhost:8083/connectors/rows/offsets)" -f positions.sql
+INSERT INTO positions
+SELECT
+  o -> 'partition' ->> 'kafka_topic',
+  (o -> 'partition' ->> 'kafka_partition')::integer,
+  (o -> 'offset' ->> 'kafka_offset')::bigint
+FROM jsonb_array_elements(:'offsets'::jsonb -> 'offsets') AS o
+ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset;

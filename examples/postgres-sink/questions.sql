@@ -1,0 +1,39 @@
+-- How fresh is this copy, and is it whole? Watermark: what the hub changed before it is in the topic; the table has it where
+-- records_behind is 0. Whole: the table lacks nothing that the hub had at complete_as_of, except what is in rejects.
+SELECT collection, watermark, records_behind, complete_as_of, whole, rows_rejected, rows_withheld, recreated
+FROM copy_state
+ORDER BY collection;
+
+-- Who is absent now?
+SELECT u.given_name, u.family_name, o.name AS school, c.title AS class, a.from_time, a.to_time
+FROM absences a
+LEFT JOIN users u ON u.sourced_id = a.student_sourced_id
+LEFT JOIN orgs o ON o.sourced_id = a.school_id
+LEFT JOIN classes c ON c.sourced_id = a.classes_affected_sourced_id
+WHERE a.from_time <= now() AND a.to_time > now()
+ORDER BY school, family_name, given_name
+LIMIT 10;
+
+-- How many absences and absent students has each school in each week? Weeks and days are those of the tenant's clock.
+SELECT
+  coalesce(o.name, a.school_id, 'unknown, or several') AS school,
+  date_trunc('week', a.from_time AT TIME ZONE p.time_zone)::date AS week,
+  count(*) AS absences,
+  count(DISTINCT a.student_sourced_id) AS students
+FROM absences a
+CROSS JOIN (SELECT time_zone FROM progress WHERE collection = 'absences') p
+LEFT JOIN orgs o ON o.sourced_id = a.school_id
+GROUP BY 1, 2
+ORDER BY week DESC, school
+LIMIT 10;
+
+-- What changed today? Snapshots were there when Rollcall first looked, and are no news.
+SELECT
+  h.detected_at, h.operation, h.cause, h.step, u.given_name, u.family_name,
+  h.version_from_time, h.version_to_time, h.previous_version_from_time, h.previous_version_to_time
+FROM absence_changes h
+CROSS JOIN (SELECT time_zone FROM progress WHERE collection = 'absences') p
+LEFT JOIN users u ON u.sourced_id = h.version_student_sourced_id
+WHERE NOT h.snapshot AND h.detected_at >= date_trunc('day', now(), p.time_zone)
+ORDER BY h.detected_at DESC, h.absence_id, h.step DESC
+LIMIT 10;

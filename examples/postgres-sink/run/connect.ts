@@ -1,0 +1,91 @@
+import { globSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { StackError } from '../../../stack/errors.ts';
+import { freePort } from '../../../stack/free-port.ts';
+import { findJava, findMaven } from '../../../stack/java-tools.ts';
+import { startLocalService } from '../../../stack/local-service.ts';
+import { runCommand } from '../../../stack/run-command.ts';
+import { removeWhenGone } from '../../../stack/supervised-process.ts';
+
+const EXAMPLE = join(import.meta.dirname, '..');
+
+/** Has Maven fetch Kafka Connect, the sink and the converter, or find that they are there. */
+export async function fetchConnect(signal: AbortSignal): Promise<void> {
+  const args = ['-B', '-q', '-f', join(EXAMPLE, 'pom.xml'), 'package'];
+  const { code, output } = await runCommand(findMaven(), args, { signal });
+  if (code !== 0) throw new StackError(`Maven could not fetch Kafka Connect:\n${output.trim()}`);
+}
+
+export interface Connect extends AsyncDisposable {
+  /** Of its REST API. */
+  readonly url: string;
+  readonly connectors: readonly string[];
+  /** What its REST API says of a connector's positions, as JSON. */
+  positions(connector: string): Promise<string>;
+  /** Throws StackError with the reason where a task has failed. */
+  check(): Promise<void>;
+}
+
+/** Starts Kafka Connect with all connectors of this folder; resolves when their tasks run. */
+export async function startConnect(
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Connect> {
+  const files = globSync(join(EXAMPLE, 'connectors', '*.properties')).toSorted();
+  const connectors = files.map((file) => basename(file, '.properties'));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-connect-'));
+  const keep = removeWhenGone(folder);
+  const status = async (name: string): Promise<Status> => {
+    const response = await fetch(`${url}/connectors/${name}/status`, { signal });
+    return response.ok ? ((await response.json()) as Status) : { tasks: [] };
+  };
+  const java = (await findJava()).path;
+  const variables = Object.entries({ ...env, CONNECT_PORT: String(port), JAVA: java }).map(
+    ([name, value]) => `${name}=${value}`,
+  );
+  const service = await startLocalService(
+    {
+      name: 'Kafka Connect',
+      command: 'env',
+      args: [...variables, join(EXAMPLE, 'connect.sh')],
+      folder,
+      async isReady() {
+        const all = await Promise.all(connectors.map(status));
+        return all.every(({ tasks }) => tasks.some(({ state }) => state !== 'UNASSIGNED'));
+      },
+      readyTimeoutMs: 180_000,
+      stopTimeoutMs: 20_000,
+    },
+    signal,
+  );
+  return {
+    url,
+    connectors,
+    async positions(connector) {
+      return (await fetch(`${url}/connectors/${connector}/offsets`, { signal })).text();
+    },
+    async check() {
+      if (!service.isRunning())
+        throw new StackError(
+          `Kafka Connect has ended:\n${(await readFile(service.logFile, 'utf8')).slice(-4_000)}`,
+        );
+      for (const name of connectors) {
+        const failed = (await status(name)).tasks.find(({ state }) => state === 'FAILED');
+        if (failed !== undefined) throw new StackError(`the sink ${name} has failed:\n${failed.trace}`);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+      keep();
+    },
+  };
+}
+
+interface Status {
+  readonly tasks: readonly { readonly state: string; readonly trace?: string }[];
+}
