@@ -117,7 +117,7 @@ function fromLog(
     ...UNKNOWN,
     ...heard,
     tenant: tenant.id,
-    deltaOverlapMs: tenant.deltaOverlapMs,
+    incrementalOverlapMs: tenant.incrementalOverlapMs,
     owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
     nowMs,
     collections: [...monitorsOf(tenant)].map(([name, monitor]) => {

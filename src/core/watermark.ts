@@ -59,7 +59,7 @@ export function isOversized(rowsSeen: number, knownRows: number): boolean {
 export function explainLate(isFilterMute: boolean): string {
   const why = isFilterMute
     ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing; rollcall check asks it"
-    : 'since the hub shows them longer after their dateLastModified than deltaOverlap, or changes rows without a new one: raise deltaOverlap';
+    : 'since the hub shows them longer after their dateLastModified than incrementalOverlap, or changes rows without a new one: raise incrementalOverlap';
   return `incremental syncs missed rows that the last full sync found, ${why}`;
 }
 

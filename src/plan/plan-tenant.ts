@@ -71,7 +71,9 @@ export async function planTenant(
         ...tenant,
         log,
         state,
-        collections: tenant.collections.map((each) => Object.assign({}, each, { deltaEveryMs: NEVER_MS })),
+        collections: tenant.collections.map((each) =>
+          Object.assign({}, each, { incrementalEveryMs: NEVER_MS }),
+        ),
         // Missing topics count as empty, and no record is framed with a schema.
         prepare: () => Promise.resolve(),
         emit: options.emit,

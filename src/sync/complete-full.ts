@@ -1,7 +1,7 @@
 import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
 import { Verdicts, type SyncVerdict } from '../core/deletions/verdicts.ts';
 import { isOtherHeld } from '../core/deletions/waiting-list.ts';
-import { localDate } from '../core/full-pull-time.ts';
+import { localDate } from '../core/full-sync-time.ts';
 import { isoOrNull } from '../core/words.ts';
 import { hasSeen } from '../table/active-sync.ts';
 import type { Settled } from '../table/deletions.ts';
@@ -52,7 +52,7 @@ async function judge(run: RunningSync, verdicts: Verdicts, table: Table): Promis
   const { found, inDoubt } = await findMissing(run, verdicts, table);
   sync.stats.rowsNotFound = found.count + inDoubt + becameEmpty.size;
   const atMs = tenant.runtime.now();
-  const day = localDate(atMs, settings.fullPull.timeZone);
+  const day = localDate(atMs, settings.fullSync.timeZone);
   // Values that became empty today are still rows.
   const removed = becameEmpty.size === 0 ? 0 : deletions.removedOn(day);
   const known = Math.max(0, run.knownRowsBefore - removed);

@@ -178,7 +178,7 @@ function clockOf(
   const { skewMs: previousSkewMs } = findings;
   const { startedAtMs: localTimeMs } = stats;
   return (hubTimeMs) => {
-    const overlapMs = settings.deltaOverlapMs;
+    const overlapMs = settings.incrementalOverlapMs;
     const clock = syncClock({ hubTimeMs, localTimeMs, previousSkewMs, overlapMs });
     findings.skewMs = clock.skewMs;
     stats.startedAtMs = clock.startedAtMs;

@@ -7,7 +7,7 @@ import type { PipelineEvent } from '../core/pipeline-events.ts';
 
 /** The events that name a collection. */
 export type CollectionEvent = Extract<PipelineEvent, { readonly collection: unknown }>;
-type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'deltaEveryMs' | 'fullPull'>;
+type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'incrementalEveryMs' | 'fullSync'>;
 
 /** Why something is not well, whatever it is. */
 export type Reason = Omit<NotReady, 'part'>;
@@ -150,8 +150,8 @@ export class CollectionMonitor {
 export function monitorsOf(config: TenantConfig): ReadonlyMap<CollectionName, CollectionMonitor> {
   return new Map(
     enabledCollections(config).map(({ name, keyset }) => {
-      const { deltaEveryMs, fullPull } = config.collections[name];
-      const settings = { collection: name, hasIncremental: keyset, deltaEveryMs, fullPull };
+      const { incrementalEveryMs, fullSync } = config.collections[name];
+      const settings = { collection: name, hasIncremental: keyset, incrementalEveryMs, fullSync };
       return [name, new CollectionMonitor(settings)];
     }),
   );

@@ -1,4 +1,4 @@
-import { lastFullPullDue } from '../core/full-pull-time.ts';
+import { lastFullSyncDue } from '../core/full-sync-time.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 import { DAY_MS } from '../core/rows/timestamps.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
@@ -139,7 +139,7 @@ export class Syncs {
     const { tenant, settings, writer } = this.#own;
     const isOver = AbortSignal.any([done, signal]);
     for (;;) {
-      await tenant.runtime.sleep(settings.deltaEveryMs, isOver).catch(() => undefined);
+      await tenant.runtime.sleep(settings.incrementalEveryMs, isOver).catch(() => undefined);
       if (isOver.aborted) return;
       const { hasIncremental, mayBringChanges } = this.#timetable;
       if (!hasIncremental || !mayBringChanges || writer.progress?.watermarkMs == null) continue;
@@ -219,7 +219,7 @@ export class Syncs {
       tenant.emit({ type: 'not-offered', collection, error, ...sync, isNews });
       // A collection that lacks its parents begins as soon as these are there.
       if (parentsOf(this.#own) !== 'not-offered') {
-        const dueAtMs = lastFullPullDue(settings.fullPull, tenant.runtime.now());
+        const dueAtMs = lastFullSyncDue(settings.fullSync, tenant.runtime.now());
         this.#timetable.postponeUntil(sync.mode, dueAtMs + DAY_MS);
       }
       return;

@@ -80,7 +80,7 @@ function configOf({ hub, toHub, stack, secretFile }: Parts, port: number): strin
   const connection = { baseUrl: via(baseUrl), tokenUrl: via(tokenUrl), clientId, clientSecret };
   return JSON.stringify({
     // An outage of the hub shows when something is asked of it, and not sooner.
-    tenants: [{ id: 'north', deltaEvery: '20s', hub: connection }],
+    tenants: [{ id: 'north', incrementalEvery: '20s', hub: connection }],
     kafka: { brokers: stack.kafkaBrokers, topicPrefix: 'outages' },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: 'outages' },

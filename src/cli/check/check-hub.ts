@@ -1,6 +1,6 @@
 import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { explainShort, judgeScope, SHORT_REMEDY } from '../../core/deletions/evidence.ts';
-import { localDate } from '../../core/full-pull-time.ts';
+import { localDate } from '../../core/full-sync-time.ts';
 import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
 import { createLessonReader } from '../../core/lessons/read-lesson.ts';
@@ -179,7 +179,7 @@ const PARTS = ['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] 
 /** Whether the hub returns the lessons of a student, and whether the configured names match. Throws where no lesson has the start. */
 async function lessonsFinding({ hub, tenant, signal }: Asked, student: string): Promise<Finding> {
   const { fields } = tenant.schedules;
-  const { timeZone } = tenant.collections.schedules.fullPull;
+  const { timeZone } = tenant.collections.schedules.fullSync;
   const window = windowAround(localDate(Date.now(), timeZone), tenant.schedules);
   const { lessons } = await hub.readSchedule({ student, ...window, signal });
   if (lessons.length === 0) return ok('schedules', 'answers; no lessons of the tested student in these days');

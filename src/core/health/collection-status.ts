@@ -1,6 +1,6 @@
 import { explainShort, removalsWait, SHORT_REMEDY } from '../deletions/evidence.ts';
 import { isOtherHeld } from '../deletions/waiting-list.ts';
-import { lastFullPullDue } from '../full-pull-time.ts';
+import { lastFullSyncDue } from '../full-sync-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
 import { formatCount, formatDuration, isoOrNull } from '../words.ts';
@@ -120,11 +120,11 @@ function withheldOf({ collection, progress }: CollectionFacts, { collections }: 
 const LATE_REMEDY = 'The log says why the syncs fail; "rollcall pull" reads again at once.';
 
 function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null {
-  const { progress, fullPull, hasIncremental } = facts;
+  const { progress, fullSync, hasIncremental } = facts;
   // Progress has the hub's time.
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
   if (progress === null || progress.lastCompleteFull === null) return null;
-  const dueMs = lastFullPullDue(fullPull, nowMs - FULL_GRACE_MS);
+  const dueMs = lastFullSyncDue(fullSync, nowMs - FULL_GRACE_MS);
   if (progress.lastCompleteFull.startedAtMs < dueMs) {
     const waits = facts.isWaiting ? ', and waits for its turn' : '';
     const why = `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago${waits}`;
@@ -134,8 +134,9 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null 
   const behindMs = nowMs - progress.watermarkMs;
   // While a sync is not complete, the overlap of the one before is unknown, so the largest usual one counts.
   const usedMs = progress.complete ? progress.startedAtMs - progress.watermarkMs : LARGEST_USUAL_OVERLAP_MS;
-  const overlapMs = Math.max(tenant.deltaOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
-  if (behindMs <= overlapMs + Math.max(WATERMARK_GRACE_MS, SYNCS_MISSED * facts.deltaEveryMs)) return null;
+  const overlapMs = Math.max(tenant.incrementalOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
+  if (behindMs <= overlapMs + Math.max(WATERMARK_GRACE_MS, SYNCS_MISSED * facts.incrementalEveryMs))
+    return null;
   return {
     part: 'watermark',
     why: `changes of the last ${formatDuration(behindMs)} are not published`,

@@ -42,7 +42,7 @@ export interface TenantStatus {
 
 /** The facts of a tenant as far as neither its log nor a heartbeat tells them. */
 export const UNKNOWN: Omit<TenantFacts, 'tenant' | 'nowMs'> = {
-  deltaOverlapMs: 0,
+  incrementalOverlapMs: 0,
   collections: [],
   owner: null,
   isOwnerAlive: null,

@@ -71,7 +71,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
     const derived = rows.includes('absence-versions') ? DERIVED_COLLECTIONS : [];
     this.mirrored = {
       collections: [...rows, ...derived, ...(options.besides ?? [])],
-      tenant: { deltaEvery: '1s' },
+      tenant: { incrementalEvery: '1s' },
       hubSettings: {
         pageSize: 50,
         baseUrl: via(hub.baseUrl, proxies.hub),

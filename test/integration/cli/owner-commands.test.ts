@@ -30,7 +30,7 @@ const mirror = await openScheduleMirror({
   hubOptions: { students: 7, startMs: Date.now(), size: { absencesPerStudentYear: 9 } },
   parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
   ...ALWAYS_WITH_LESSONS,
-  tenant: { deltaEvery: '1h' },
+  tenant: { incrementalEvery: '1h' },
   settings: { http: { port: 0 } },
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
@@ -220,7 +220,7 @@ it('beside an owner and a hub that changes and fails, verify reports no false di
   await using living = await openMirror({
     collections: ['orgs', 'users', 'students', 'classes', 'class-students', 'results', ...ABSENCES],
     hubOptions: { students: 12, startMs: Date.now() },
-    tenant: { deltaEvery: '1s' },
+    tenant: { incrementalEvery: '1s' },
     settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } }, http: { port: 0 } },
   });
   const { configText: text, hub } = living;

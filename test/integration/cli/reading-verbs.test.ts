@@ -266,7 +266,7 @@ describe('check of what was never mirrored', async () => {
 describe('plan', () => {
   it('shows counts to people, keys on request, names rows missing for the first time, and changes nothing, also beside an owner', async () => {
     const { district } = tenant.hub;
-    await using owner = await startOwner(tenant.configWith({ tenant: { deltaEvery: '1h' } }));
+    await using owner = await startOwner(tenant.configWith({ tenant: { incrementalEvery: '1h' } }));
     // After this, no sync of the owner's own is due for an hour.
     expect((await say('pull')).code).toBe(0);
     const gone = String(idsOf('users')[0]);

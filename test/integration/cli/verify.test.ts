@@ -153,7 +153,7 @@ describe('verify', async () => {
     // The first syncs of an owner publish all; then it rests for longer than the test.
     district.put('orgs', row);
     const resting = tenant.configWith({
-      tenant: { deltaEvery: '1h', fullPull: { at: halfADayAfter(Date.now()) } },
+      tenant: { incrementalEvery: '1h', fullSync: { at: halfADayAfter(Date.now()) } },
     });
     await using owner = await startOwner(resting);
     await rollcall(resting, 'pull', '--full');
@@ -207,14 +207,14 @@ it('reports each way in which absences and rejects can be wrong, and nothing of 
   const replaces = (sourcedId: string) => ({ replaces: { sourcedId, type: 'absence' } });
   district.patch('absence-versions', rival, replaces(root));
   district.patch('absence-versions', right, replaces(wrongPupil));
-  await mirror.delta();
+  await mirror.incremental();
   district.patch('absence-versions', given, { student: { sourcedId: other, type: 'user' } });
   for (const key of [one, two]) district.patch('absence-versions', versionOf(key), { fromTime: 'sometime' });
-  await mirror.delta();
+  await mirror.incremental();
   const rejects = mirror.topic('rejects');
   const rejected = [given, versionOf(one), versionOf(two)].map((id) => `absence-versions|${id}`);
   expect([...(await mirror.view('rejects')).keys()].toSorted()).toEqual(rejected.toSorted());
-  await mirror.delta();
+  await mirror.incremental();
   const config = mirror.configText;
   expect(await verify(config)).toEqual({ code: 0, found: [] });
   const changes = mirror.topic('absence-changes');

@@ -11,7 +11,7 @@ import { absentAtHub, prints, startTable } from './absent-table.ts';
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'];
 const OPTIONS = {
   collections: COLLECTIONS,
-  tenant: { deltaEvery: '300ms' },
+  tenant: { incrementalEvery: '300ms' },
   hubSettings: { pageSize: 100 },
   settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
 };

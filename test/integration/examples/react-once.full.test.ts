@@ -35,7 +35,7 @@ it('in examples/react-once.ts, each operation and cause gets the reaction that d
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
   const { district, clock } = mirror.hub;
   await using reactor = new Reactor(mirror, 'TypeScript');
-  const tick = async (sync: () => Promise<unknown> = () => mirror.delta()): Promise<void> => {
+  const tick = async (sync: () => Promise<unknown> = () => mirror.incremental()): Promise<void> => {
     clock.advance(MINUTE_MS);
     await sync();
   };
@@ -100,7 +100,7 @@ it('in TypeScript, Python and Java each event gets exactly one reaction, even if
   const liveOn = async (): Promise<void> => {
     clock.advance(MINUTE_MS);
     living.step(40);
-    await mirror.delta();
+    await mirror.incremental();
   };
   await each(async (reactor) => {
     reactor.start();

@@ -120,7 +120,7 @@ it('a lost absence-state is filled from a current Redis, and is copied afterward
 
 it('a lost topic of versions ends only absences that have left the hub', async () => {
   const vanished = register();
-  await mirror.delta();
+  await mirror.incremental();
   const ends = await mirror.ends();
   await lose('absence-versions');
   mirror.hub.district.purgeAbsence(vanished);
@@ -133,7 +133,7 @@ it('a lost topic of versions ends only absences that have left the hub', async (
 it('no absence is lost where they are switched off for some time, and on again', async () => {
   const { hub, topicPrefix } = mirror;
   const gone = register();
-  await mirror.delta();
+  await mirror.incremental();
   {
     await using versions = await openMirror({ collections: ['absence-versions'], hub, topicPrefix });
     register();
@@ -165,7 +165,7 @@ it.each([
     expect(again.length).toBeGreaterThan(20);
     expect(again.filter(({ snapshot }) => !snapshot)).toEqual([]);
     const id = register();
-    await mirror.delta();
+    await mirror.incremental();
     await expectNews(id);
     const settled = await mirror.ends();
     expect(await restarted()).toEqual(WELL);

@@ -31,7 +31,7 @@ it('two workers whose configuration changes one after the other mirror each tena
   const topicPrefix = resources.adopt(newTopicPrefix(), deleteTopicsOf);
   const text = configTextOf(hub, topicPrefix, {
     collections: ['users'],
-    tenant: { deltaEvery: '1s' },
+    tenant: { incrementalEvery: '1s' },
     settings: { kafka: { session: '6s', partitions: 1 } },
   });
   const config = JSON.parse(text) as { tenants: [object] };

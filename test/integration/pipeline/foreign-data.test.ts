@@ -49,7 +49,7 @@ it('another tenant’s data by mistake changes no topic, by full or incremental 
   // The small collection is in doubt until the other one has shown its rows.
   await mirror.attempt('FULL');
   await mirror.full();
-  expect((await mirror.delta()).get('courses')?.stats.mode).toBe('INCREMENTAL');
+  expect((await mirror.incremental()).get('courses')?.stats.mode).toBe('INCREMENTAL');
   expect(await mirror.ends()).toEqual(before);
   expect(await mirror.differences()).toEqual({});
 
@@ -83,7 +83,7 @@ it('a new school year, with other class ids and the same people, is one decision
     district.remove(name, id);
     district.put(name, { ...row, sourcedId: `next-year-${id}` });
   }
-  await mirror.delta();
+  await mirror.incremental();
   const withheld = (await mirror.attempt('FULL')).map(({ result }) => [result?.kind, result?.withheld]);
   const old = (name: string) => rows.filter((each) => each.name === name).length;
   expect(withheld).toEqual([

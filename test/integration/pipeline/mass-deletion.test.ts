@@ -100,7 +100,7 @@ it('a full sync that brings fewer rows than the hub counts counts no miss, remov
   for (const id of ids.slice(10, 80)) district.patch('results', id, { comment: 'changed' });
   faults.set('skip-rows', { times: 1 });
   const syncs = mirror.events.length;
-  await mirror.delta('results');
+  await mirror.incremental('results');
   const modes = mirror.events.slice(syncs).flatMap((each) => (each.type === 'sync-started' ? each.mode : []));
   expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
   expect(mirror.statusText()).not.toContain('removals wait');

@@ -159,11 +159,11 @@ describe('schedules of absent students', () => {
 
     const id = register(mirror, student, THIS_DAY);
     register(mirror, longAgo, ['2026-02-03T07:00:00Z', '2026-02-03T12:00:00Z']);
-    await mirror.delta();
+    await mirror.incremental();
     expect(mirror.asked()).toEqual([student]);
     expect(await mirror.scheduleDifferences([...absent, student])).toEqual([]);
     mirror.hub.district.deleteAbsence(id);
-    await mirror.delta();
+    await mirror.incremental();
     expect((await mirror.full()).get('schedules')).toMatchObject({ kind: 'complete', withheld: 0 });
     expect(await mirror.scheduleDifferences(absent)).toEqual([]);
     const before = await mirror.ends();
@@ -177,7 +177,7 @@ describe('schedules of absent students', () => {
   it('follow each change of an absence, and absences do not wait for a Core API that hangs, even where one request is allowed', async () => {
     await using mirror = await openScheduleMirror({
       ...DAYS,
-      tenant: { deltaEvery: '300ms' },
+      tenant: { incrementalEvery: '300ms' },
       hubSettings: { maxConcurrentRequests: 1, requestTimeout: '10m' },
     });
     await mirror.full();

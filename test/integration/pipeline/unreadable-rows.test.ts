@@ -56,7 +56,7 @@ it('an unreadable row goes to rejects without masked values and is not removed, 
   district.patch('absence-versions', id, { fromTime: 'a quarter past nine', 'x-note': 'flu' });
   district.patch('absence-versions', other, { toTime: 'never' });
   district.put('absence-versions', { sourcedId: 'a|b%c', fromTime: 'soon' });
-  const { stats } = (await mirror.delta()).get('absence-versions') ?? {};
+  const { stats } = (await mirror.incremental()).get('absence-versions') ?? {};
   expect(stats).toMatchObject({ mode: 'INCREMENTAL', rowsRejected: 3 });
   await mirror.full();
   await mirror.restart();
@@ -78,7 +78,7 @@ it('an unreadable row goes to rejects without masked values and is not removed, 
   district.patch('absence-versions', id, { fromTime: row['fromTime'] ?? null });
   district.remove('absence-versions', other);
   district.remove('absence-versions', 'a|b%c');
-  await mirror.delta();
+  await mirror.incremental();
   await mirror.full();
   expect((await mirror.view('rejects')).size).toBe(0);
   const kept = [...(await mirror.view('absence-versions')).keys()].toSorted();

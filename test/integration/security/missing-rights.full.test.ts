@@ -24,11 +24,11 @@ it.each<[right: string, Loss]>([
   ['Write on the transactional id rollcall.north', { takes: acl(prefixed('transactional-id'), 'Write') }],
   [
     `Read on the topics ${TOPICS}`,
-    { takes: acl(prefixed('topic'), 'Read'), beginsWith: { deltaEvery: '501ms' } },
+    { takes: acl(prefixed('topic'), 'Read'), beginsWith: { incrementalEvery: '501ms' } },
   ],
   [
     `DescribeConfigs on the topics ${TOPICS}`,
-    { takes: acl(prefixed('topic'), 'DescribeConfigs'), beginsWith: { deltaEvery: '502ms' } },
+    { takes: acl(prefixed('topic'), 'DescribeConfigs'), beginsWith: { incrementalEvery: '502ms' } },
   ],
   [
     'Create on the topic rollcall.north.courses',

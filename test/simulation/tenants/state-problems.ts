@@ -139,9 +139,9 @@ export function differencesFromHub(world: TenantWorld, { isWanted, mayStay }: Co
 }
 
 /** Invariant 2: once an incremental sync has read everything that changed, no change is missing. */
-export function problemsAfterDelta(world: TenantWorld): string[] {
+export function problemsAfterIncremental(world: TenantWorld): string[] {
   // The rows of a lost topic are no changes: the full sync publishes them again.
-  if (!world.canTrustDeltas || world.losses.length > 0 || world.absences !== null) return [];
+  if (!world.canTrustIncrementals || world.losses.length > 0 || world.absences !== null) return [];
   const isWanted = (topic: string, key: string): boolean =>
     ROW_COLLECTIONS.some((name) => name === topic) &&
     world.hub.isAnnounced(topic, key) &&

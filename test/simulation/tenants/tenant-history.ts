@@ -30,7 +30,7 @@ import { SimulatedProcess } from '../parts/simulated-process.ts';
 import {
   differencesFromHub,
   notLoaded,
-  problemsAfterDelta,
+  problemsAfterIncremental,
   problemsOfAbsences,
   problemsOfEnd,
   problemsOfLog,
@@ -170,7 +170,7 @@ class TenantHistory extends TenantWorld {
     await time.sleep(LAST_REQUEST_WITHIN_MS);
     const process = await this.#open();
     await this.#pullAll(process, 'INCREMENTAL');
-    this.#find(problemsAfterDelta(this));
+    this.#find(problemsAfterIncremental(this));
     await this.#pullAll(process);
     this.hub.changeUnstamped();
     // By offset without totals it takes three.
@@ -372,7 +372,7 @@ class TenantHistory extends TenantWorld {
 
   #jumpClocks(): void {
     const { random } = this.at;
-    this.canTrustDeltas = false;
+    this.canTrustIncrementals = false;
     const skewMs = random.chance(0.3) ? 0 : random.below(2 * MOST_SKEW_MS) - MOST_SKEW_MS;
     if (random.chance(0.5)) this.hub.skewMs = skewMs;
     else this.#skewMs = skewMs;
@@ -400,7 +400,7 @@ class TenantHistory extends TenantWorld {
     const mistake = this.#mistake;
     const isMisled = whose === 'any' && this.#canDetectForeign(number) && at.random.chance(0.08);
     // The other hub has no changes of the tenant meanwhile: the next full sync brings them.
-    if (isMisled) this.canTrustDeltas = false;
+    if (isMisled) this.canTrustIncrementals = false;
     if (isMisled) this.count("another tenant's hub");
     const hub: Hub = isMisled
       ? new HubClient(at, this.foreign, this.manner, () => undefined, client.scans)

@@ -10,7 +10,7 @@ const AHEAD_MS = NOW_MS + 30 * HOUR_MS;
 type Facts = Parameters<typeof nextSync>[0];
 const before = { watermarkMs: NOW_MS - 6 * MINUTE_MS, lastFullAtMs: DUE_MS + MINUTE_MS };
 const times = { fullDueAtMs: DUE_MS, fullNotBeforeMs: 0, confirmAtMs: null, incrementalNotBeforeMs: 0 };
-const settings = { deltaEveryMs: MINUTE_MS, fullEveryMs: null, hasIncremental: true };
+const settings = { incrementalEveryMs: MINUTE_MS, fullEveryMs: null, hasIncremental: true };
 const now = { lastSyncAtMs: NOW_MS - MINUTE_MS, hubNowMs: NOW_MS, nowMs: NOW_MS };
 const GIVEN: Facts = { ...before, ...times, ...settings, ...now };
 const never = { watermarkMs: null, lastFullAtMs: null, lastSyncAtMs: null };
@@ -34,7 +34,7 @@ it.each<[string, Partial<Facts>, 'FULL' | 'INCREMENTAL' | 'CONFIRMING' | number]
     'FULL',
   ],
   ["is full where it would by the hub's clock", { hubNowMs: NOW_MS + 24 * HOUR_MS }, 'FULL'],
-  ['waits without a filter, to look each deltaEvery whether a full one is due', unfiltered, MINUTE_MS],
+  ['waits without a filter, to look each incrementalEvery whether a full one is due', unfiltered, MINUTE_MS],
   ['is full without a filter when that is due', { ...unfiltered, ...due }, 'FULL'],
   ['is incremental while a full one has to wait', failing, 'INCREMENTAL'],
   ['waits after that', { ...failing, lastSyncAtMs: NOW_MS }, MINUTE_MS],

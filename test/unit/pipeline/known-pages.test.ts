@@ -13,7 +13,16 @@ const { signal } = new AbortController();
 
 /** Few contents, so that rows change back. `spoils`: what is written cannot be read. */
 const step = fc.record({
-  do: fc.constantFrom('write', 'write', 'leave', 'restamp', 'full', 'full', 'delta', 'delta-within-full'),
+  do: fc.constantFrom(
+    'write',
+    'write',
+    'leave',
+    'restamp',
+    'full',
+    'full',
+    'incremental',
+    'incremental-within-full',
+  ),
   row: fc.nat(IDS - 1),
   content: fc.nat(1),
   spoils: fc.boolean(),
@@ -43,7 +52,7 @@ async function play(pages: PageMemory | null, steps: readonly Step[]) {
   await sync('FULL');
   for (const each of steps) {
     if (each.do === 'full') await sync('FULL');
-    else if (each.do === 'delta') await sync('INCREMENTAL');
+    else if (each.do === 'incremental') await sync('INCREMENTAL');
     else if (each.do === 'write') write(each);
     else if (each.do === 'leave') made.rows = new Map([...made.rows].filter(([id]) => id !== `u${each.row}`));
     else if (each.do === 'restamp') {
@@ -71,9 +80,9 @@ const EXAMPLES: Step[][] = [
   // A row becomes unreadable and is again as it was.
   [does('write', { spoils: true }), does('full'), does('write')],
   // The same while its page is on the way, which does not show it.
-  [does('delta-within-full', { row, spoils: true })],
+  [does('incremental-within-full', { row, spoils: true })],
   // Another content and back, found by incremental syncs.
-  [does('write', { row, content: 1 }), does('delta'), does('write', { row })],
+  [does('write', { row, content: 1 }), does('incremental'), does('write', { row })],
 ];
 
 test('pages that are recognised tell, count and publish exactly what they would if every page were parsed', async () => {

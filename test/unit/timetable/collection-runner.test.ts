@@ -60,7 +60,7 @@ const alone = async (...results: (SyncResult | ReplacedSync | Error)[]) => {
   return { ...syncsOf(own, results), findings: own.findings };
 };
 
-it('an incremental sync with an oversized delta becomes a full one', async () => {
+it('an incremental sync of too many rows becomes a full one', async () => {
   const stats = statsOf('INCREMENTAL', 3);
   const oversized = { kind: 'becomes-full', because: 'oversized', stats } as const;
   const { syncs, modes } = await alone(oversized, complete('FULL', 4));

@@ -50,17 +50,17 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     lastCompleteFull: fullAgoMs === null ? null : { ...full, startedAtMs: NOW_MS - fullAgoMs },
     deletions: { ...day, heldSinceMs, foreignSinceMs, short },
   });
-  const fullPull = { at: '04:00', timeZone: 'Europe/Oslo' };
+  const fullSync = { at: '04:00', timeZone: 'Europe/Oslo' };
   const counts = { rowsLate: 0, rowsNow: null, rejectsNow: null, failing: null };
   const sync = { isFilterMute: false, isWaiting: false, running: null };
-  const incremental = { hasIncremental: true, deltaEveryMs: MINUTE_MS };
-  return { collection, ...incremental, fullPull, progress, ...counts, ...sync, ...more };
+  const incremental = { hasIncremental: true, incrementalEveryMs: MINUTE_MS };
+  return { collection, ...incremental, fullSync, progress, ...counts, ...sync, ...more };
 }
 
 function statusOf(collections: readonly CollectionFacts[], more: Partial<TenantFacts> = {}) {
   return tenantStatus({
     tenant: 'north',
-    deltaOverlapMs: 5 * MINUTE_MS,
+    incrementalOverlapMs: 5 * MINUTE_MS,
     collections,
     owner: { owner: 'vm-1', ownedSinceMs: NOW_MS - HOUR_MS },
     isOwnerAlive: true,

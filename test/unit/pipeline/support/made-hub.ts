@@ -65,7 +65,11 @@ export class MadeHub {
     return madeCollection({
       name: this.#name,
       state: this.#state,
-      settings: { deltaOverlapMs: overlapMs, reader: tenantReader, encodeReject: () => Buffer.alloc(1) },
+      settings: {
+        incrementalOverlapMs: overlapMs,
+        reader: tenantReader,
+        encodeReject: () => Buffer.alloc(1),
+      },
       tenant: { emit },
       runtime: { now: () => this.nowMs, randomId: () => (this.#ids += 1).toString(16).padStart(8, '0') },
       commit: ({ records, progress }) => {
