@@ -46,7 +46,7 @@ export function command(): Command {
 
 const HISTORY = `
 The kinds: "held": removals need a decision from then on; "healed": all rows that were missing then are back; "approved":
-removals; "accepted": rows unlike the published ones, by "pull --accept-new"; "anew": absences, by "state rebuild --anew".
+removals; "accepted": rows unlike the published ones, by "pull --accept-new"; "reset": absences, by "state rebuild --reset".
 The topic progress keeps these decisions for good.`;
 
 type Listed = Waiting['collections'][number] & { readonly schools: readonly SchoolCount[] };

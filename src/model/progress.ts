@@ -37,10 +37,10 @@ export interface Person {
  * - `held`: removals need a decision from now on; `healed`: all rows are back that were missing then
  * - `approved`: of the rows on the list, those still missing are removed
  * - `accepted`: rows unlike the published ones are right (`pull --accept-new`)
- * - `anew`: what was published of absences was nulled (`state rebuild --anew`)
+ * - `reset`: what was published of absences was nulled (`state rebuild --reset`)
  */
 export interface DecisionRecord extends Partial<Person> {
-  readonly kind: 'held' | 'healed' | 'approved' | 'accepted' | 'anew';
+  readonly kind: 'held' | 'healed' | 'approved' | 'accepted' | 'reset';
   readonly collection: CollectionName;
   /** Local clock, ms since the epoch. */
   readonly atMs: number;

@@ -12,7 +12,7 @@ const DELETION_WORDS = {
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
   accepted: 'a person has accepted rows unlike the published ones',
-  anew: 'a person lets absences begin anew: what was published of them is nulled',
+  reset: 'a person resets absences: what was published of them is nulled',
 } as const;
 
 const SHORT = 'the hub counts more rows than it returned';

@@ -40,8 +40,8 @@ export function decisionsOf(
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
       what: 'absences are lost, and nothing of them is published (ABSENCES_LOST)',
       question:
-        'Bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or let absences begin anew',
-      commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --anew --yes`],
+        'Bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or reset absences',
+      commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --reset --yes`],
     },
     {
       collections: foreign,

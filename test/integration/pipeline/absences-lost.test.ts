@@ -39,11 +39,11 @@ async function restarted(): Promise<Record<string, unknown>> {
   );
 }
 
-async function beginAnew(): Promise<void> {
+async function resetAbsences(): Promise<void> {
   const { parts, session } = mirror;
   const { signal } = new AbortController();
   await REBUILD.handle(
-    { collections: ['absence-versions'], anew: true, person: { by: 'me', from: 'here', reason: null } },
+    { collections: ['absence-versions'], reset: true, person: { by: 'me', from: 'here', reason: null } },
     {
       tenant: parts,
       ...session,
@@ -149,16 +149,16 @@ it.each([
   ['absence-state and Redis', async () => Promise.all([lose('absence-state'), flushRedis()])],
   ['absences', () => truncateTopic(mirror.topic('absences'))],
 ] as const)(
-  'a loss of %s needs a decision at each start, and the other collections go on; begun anew, they are like a first load',
+  'a loss of %s needs a decision at each start, and the other collections go on; after a reset they are like a first load',
   async (_name, loseThem) => {
     await loseThem();
     const ends = await mirror.ends();
     for (let start = 1; start <= 2; start += 1) expect(await restarted()).toEqual(LOST);
     expect(await mirror.since(ends)).toEqual([]);
-    await beginAnew();
+    await resetAbsences();
     const begun = await mirror.ends();
     // As a request is that a new session repeats.
-    await beginAnew();
+    await resetAbsences();
     expect(await mirror.since(begun)).toEqual([]);
     await expectSound();
     const again = loggedChanges(await changesSince(ends));

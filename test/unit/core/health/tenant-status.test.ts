@@ -186,7 +186,7 @@ it('the status of a tenant has one decision for all that waits, and one for lost
   expect(statusOf([facts('users', held), orgs({ withheld: 2 })]).decisions).toHaveLength(1);
   const { headline, decisions } = statusOf([users], { areAbsencesLost: true });
   expect(headline).toContain('ABSENCES_LOST');
-  const command = 'rollcall state rebuild --tenant north --collection absences --anew --yes';
+  const command = 'rollcall state rebuild --tenant north --collection absences --reset --yes';
   expect(decisions.map(({ commands }) => commands)).toEqual([[command]]);
 });
 
