@@ -72,7 +72,7 @@ let full: Progress['lastCompleteFull'] = null;
 let watermark: number | null = null;
 let life: string | null = null;
 let printed = '';
-let isWaitTold = false;
+let isWaitReported = false;
 
 // The group is new and commits no offsets: the table is only in memory, so each start reads everything.
 const { kafka, registry, consumer, ended } = await openConsumer([ABSENCES, PROGRESS], {
@@ -138,8 +138,8 @@ function attempt(): void {
   const isHeld = Object.entries(full?.offsets ?? {})
     .filter(([partition]) => partition.startsWith(`${ABSENCES}/`))
     .every(([partition, offset]) => offsetPassed(partition) >= offset);
-  if (full === null && !isWaitTold) console.error('Rollcall has not read all absences yet: waiting.');
-  isWaitTold = true;
+  if (full === null && !isWaitReported) console.error('Rollcall has not read all absences yet: waiting.');
+  isWaitReported = true;
   if (full === null || !isHeld) return;
   print(full.startedAt);
   if (options.once) ended.resolve();

@@ -145,10 +145,10 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
     output.line(`  ${colors.cyan('→')} ${question}:`);
     for (const command of commands) output.line(`    ${command}`);
   }
-  for (const { collection, rowsLate, isFilterMute } of tenant.collections)
+  for (const { collection, rowsLate, filterSelectsNothing } of tenant.collections)
     if (rowsLate > 0)
       output.line(
-        `  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(isFilterMute)}`,
+        `  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(filterSelectsNothing)}`,
       );
   if (tenant.collections.length === 0) return;
   output.line();

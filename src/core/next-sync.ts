@@ -22,7 +22,7 @@ export function nextSync(options: {
   lastSyncAtMs: number | null;
   fullDueAtMs: number;
   fullNotBeforeMs: number;
-  /** When the confirming sync that is owed is due; null: none is. A full sync makes up for it. */
+  /** When the confirming sync that is needed is due; null: none is. A full sync makes up for it. */
   confirmAtMs: number | null;
   incrementalNotBeforeMs: number;
   incrementalEveryMs: number;

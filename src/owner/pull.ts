@@ -42,7 +42,7 @@ export interface PullOutcome {
   readonly missing: number;
   /** Rows without a readable id, because of which nothing is removed that a complete full sync did not find. */
   readonly nameless: number;
-  /** When that confirming sync is due, ms since the epoch; null: none is owed. */
+  /** When that confirming sync is due, ms since the epoch; null: none is needed. */
   readonly confirmAtMs: number | null;
   /** The hub counts more rows than it returned. */
   readonly short: Shortfall | null;

@@ -26,9 +26,9 @@ export interface EndedSync extends Omit<FullSync, 'approved'> {
   readonly wasSeen: (key: string) => boolean;
   readonly short: DeletionState['short'];
   readonly approved: Approved | null;
-  /** When the confirming sync is due, if one is owed, ms since the epoch; null: the sync is a confirming one and asks for none. */
+  /** When the confirming sync is due, if one is needed, ms since the epoch; null: the sync is a confirming one and asks for none. */
   readonly confirmAtMs: number | null;
-  /** A confirming sync is owed even if no row is missing, and reads every scope. */
+  /** A confirming sync is needed even if no row is missing, and reads every scope. */
   readonly confirmsAll: boolean;
 }
 
@@ -97,8 +97,8 @@ export class Deletions {
     return new Map([...this.#missing.keys].filter(([key]) => !this.#seen.has(key)));
   }
 
-  /** The confirming sync that is owed: when it is due (ms since the epoch), and whether it reads every scope; null: none. */
-  get owed(): { readonly atMs: number; readonly isOfAll: boolean } | null {
+  /** The confirming sync that is needed: when it is due (ms since the epoch), and whether it reads every scope; null: none. */
+  get confirmingSync(): { readonly atMs: number; readonly isOfAll: boolean } | null {
     const atMs = this.#missing?.confirmAtMs ?? null;
     return atMs === null ? null : { atMs, isOfAll: this.#missing?.confirmsAll === true };
   }

@@ -39,7 +39,7 @@ export class CollectionMonitor {
   isFailureNew = false;
   /** How many syncs of each kind have failed in a row, and why the last one did. */
   readonly #failures: Partial<Record<SyncMode, { count: number; reason: Reason } | undefined>> = {};
-  #late = { rowsLate: 0, isFilterMute: false };
+  #late = { rowsLate: 0, filterSelectsNothing: false };
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -138,7 +138,8 @@ export class CollectionMonitor {
     this.rows = event.rows;
     this.rejects = event.rejects;
     const { rowsLate } = stats;
-    if (rowsLate !== null) this.#late = { rowsLate, isFilterMute: stats.isFilterMute === true };
+    if (rowsLate !== null)
+      this.#late = { rowsLate, filterSelectsNothing: stats.filterSelectsNothing === true };
     if (outcome !== 'complete') return;
     if (stats.mode === 'FULL') this.#failures.INCREMENTAL = undefined;
     this.isLost = false;

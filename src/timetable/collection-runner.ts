@@ -347,7 +347,7 @@ export class CollectionRunner {
     const isPutOff = rowsWithheld > 0 && logged?.heldSinceMs === null;
     // An older one says nothing of what has been settled since.
     const isLast = this.#lastConfirming?.stats.syncId === logged?.settledBy;
-    if (options.confirming === true && deletions.owed === null && !isPutOff)
+    if (options.confirming === true && deletions.confirmingSync === null && !isPutOff)
       return (isLast ? this.#lastConfirming : null) ?? nothingToConfirm(writer);
     return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
   }

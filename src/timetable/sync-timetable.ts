@@ -50,7 +50,7 @@ export class SyncTimetable {
       lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastFullSyncDue(fullSync, nowMs),
       fullNotBeforeMs: this.#notBefore('FULL', nowMs),
-      confirmAtMs: deletions.owed?.atMs ?? null,
+      confirmAtMs: deletions.confirmingSync?.atMs ?? null,
       incrementalNotBeforeMs: this.#notBefore('INCREMENTAL', nowMs),
       incrementalEveryMs,
       hasIncremental: this.canBeIncremental && this.mayBringChanges,

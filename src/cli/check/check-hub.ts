@@ -154,7 +154,7 @@ const FILTER_REMEDY =
 /** Some hubs compare whole seconds. */
 const JUST_BEFORE_MS = 1_000;
 
-/** Asks as an incremental sync would for the row that was modified last. False also where that cannot be told. */
+/** Asks as an incremental sync would for the row that was modified last. False also where that cannot be known. */
 async function missesByDate(asked: Asked, of: Of, rows: readonly unknown[]): Promise<boolean> {
   const stamped = rows.flatMap((row) => {
     const [id, ms] = [readableId(row), modifiedTimeOf(row)];

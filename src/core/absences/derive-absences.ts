@@ -114,10 +114,10 @@ function changesOf(
 function bounded(list: VersionList): Member[] {
   let excess = list.size - MEMBERS_AT_MOST;
   const members: Member[] = [];
-  for (const { id, state, isDeleted, isContinued, isOdd, namesSuccessor } of membersOf(list)) {
+  for (const { id, state, isDeleted, isContinued, hasRefusedLink, namesSuccessor } of membersOf(list)) {
     excess -= 1;
     if (excess >= 0 && id !== list.key && id !== list.published?.versionId) continue;
-    members.push({ id, state, isDeleted, isContinued, isOdd, namesSuccessor });
+    members.push({ id, state, isDeleted, isContinued, hasRefusedLink, namesSuccessor });
   }
   return members;
 }

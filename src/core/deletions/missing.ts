@@ -14,7 +14,7 @@ export interface Missing {
   readonly syncId: string;
   /** The id before that transaction, which the log still names if it was not committed. */
   readonly before?: string | undefined;
-  /** When the confirming sync that is owed is due, ms since the epoch; null: none is owed. */
+  /** When the confirming sync that is needed is due, ms since the epoch; null: none is needed. */
   readonly confirmAtMs: number | null;
   /** The confirming sync reads every scope, not only those of the missing keys. */
   readonly confirmsAll: boolean;

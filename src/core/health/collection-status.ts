@@ -9,7 +9,7 @@ import type { CollectionFacts, NotReady, TenantFacts } from './tenant-facts.ts';
 /** The facts of a collection that are shown as they are. */
 type ShownFacts = Pick<
   CollectionFacts,
-  'collection' | 'hasIncremental' | 'isWaiting' | 'running' | 'rowsNow' | 'rowsLate' | 'isFilterMute'
+  'collection' | 'hasIncremental' | 'isWaiting' | 'running' | 'rowsNow' | 'rowsLate' | 'filterSelectsNothing'
 >;
 
 /** As `/status.json` gives it; times are ISO 8601. */
@@ -48,7 +48,7 @@ const WATERMARK_GRACE_MS = 10 * 60_000;
 
 /** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
-  const { collection, progress, rowsNow, rejectsNow, rowsLate, isFilterMute, hasIncremental } = facts;
+  const { collection, progress, rowsNow, rejectsNow, rowsLate, filterSelectsNothing, hasIncremental } = facts;
   const { isWaiting, running } = facts;
   const full = progress?.lastCompleteFull ?? null;
   const { derivedFrom } = collectionNamed(collection);
@@ -78,7 +78,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     withheld: isSynced ? withheldOf(facts, tenant) : 0,
     rejected,
     rowsLate,
-    isFilterMute,
+    filterSelectsNothing,
     lostSchemas: lostSchemaIds(progress),
     rowsShort: short === null ? 0 : short.total - short.rows,
     late: isSynced ? (lateness(facts, tenant) ?? (wait && { part: 'removals', ...wait })) : null,

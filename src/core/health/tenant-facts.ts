@@ -50,7 +50,7 @@ export interface CollectionFacts {
   /** Rows that the last full sync found and incremental syncs had missed. */
   readonly rowsLate: number;
   /** Whether no incremental sync had ever brought a row by then. */
-  readonly isFilterMute: boolean;
+  readonly filterSelectsNothing: boolean;
   /** Rows in the topic now, as its process counts them. */
   readonly rowsNow: number | null;
   /** Rows that cannot be read now. */

@@ -78,7 +78,7 @@ describe.runIf(IS_FULL)('processes that share tenants', () => {
         await workers.end();
       });
     expect(moved).toBe(TENANTS);
-    // One that ends before it is told its part is missed only after a session.
+    // One that ends before it learns its part is missed only after a session.
     await workers.moved(async () => {
       const ending: Promise<void>[] = [];
       for (const isJoin of STORM) {

@@ -25,7 +25,7 @@ const TIMES_SLOWER = 3;
 
 /** Real processes that share many tenants of one small hub. The hub changes until they are checked. */
 export class Workers implements AsyncDisposable {
-  /** Those that were not killed, stopped or told to end, oldest first. */
+  /** Those that were not killed, stopped or asked to end, oldest first. */
   readonly living: RollcallProcess[] = [];
   readonly #all: RollcallProcess[] = [];
   readonly #options: WorkersOptions;
@@ -150,7 +150,7 @@ export class Workers implements AsyncDisposable {
   }
 }
 
-/** The number of tenants that it was told last. */
+/** The number of tenants that were assigned to it last. */
 function assignedTo(process: RollcallProcess): number {
   const line = [...process.output().matchAll(/^.*assigned to this process.*$/gm)].at(-1)?.[0] ?? '{}';
   return (JSON.parse(line) as { tenants?: number }).tenants ?? 0;

@@ -70,7 +70,7 @@ it('tail --about prints each record in whose key or value the id stands, over al
   const root = register(student);
   const second = district.replaceAbsence(root);
   // A row without a readable id is kept as a whole in rejects.
-  district.put('absence-versions', { sourcedId: 42, student: { sourcedId: student } }, { id: 'odd' });
+  district.put('absence-versions', { sourcedId: 42, student: { sourcedId: student } }, { id: 'unreadable' });
   await mirror.incremental();
   async function about(id: string): Promise<string[]> {
     const { code, stdout, stderr } = await rollcall(mirror.configText, 'tail', '--about', id);

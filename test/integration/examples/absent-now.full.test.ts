@@ -26,7 +26,7 @@ beforeAll(buildPython, 600_000);
 const tableOf = (mirror: Mirror, language: Language, ...args: string[]): Running =>
   startTable(language, `${mirror.topicPrefix}.${mirror.tenantId}`, ...args);
 
-/** What a program prints that reads everything anew. */
+/** What a program prints that reads everything from the beginning. */
 async function printed(mirror: Mirror, language: Language, ...args: string[]): Promise<AbsentNow> {
   await using example = tableOf(mirror, language, '--once', '--json', ...args);
   await example.endsWith(0);

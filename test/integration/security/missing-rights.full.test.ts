@@ -11,7 +11,7 @@ const prefixed = (resource: string): string => `--resource-pattern-type prefixed
 
 interface Loss {
   readonly takes: string;
-  /** Settings under which the tenant begins anew: a session that runs already does not use the right. */
+  /** Settings under which the tenant begins again: a session that runs already does not use the right. */
   readonly beginsWith?: Readonly<Record<string, unknown>>;
 }
 
@@ -39,7 +39,7 @@ it.each<[right: string, Loss]>([
   async (right, { takes, beginsWith }) => {
     await using run = await world.run();
     await world.take(takes);
-    if (beginsWith !== undefined) world.beginAnew(run, beginsWith);
+    if (beginsWith !== undefined) world.beginAgain(run, beginsWith);
     world.changeRow();
     await world.isNamed(run, right);
     await run.until('it has failed again and again', () => linesOf(run, 'debug', right).length > 2);

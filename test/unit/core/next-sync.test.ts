@@ -16,8 +16,8 @@ const GIVEN: Facts = { ...before, ...times, ...settings, ...now };
 const never = { watermarkMs: null, lastFullAtMs: null, lastSyncAtMs: null };
 const due = { lastFullAtMs: DUE_MS - 1 };
 const failing = { ...due, fullNotBeforeMs: NOW_MS + 5 * MINUTE_MS };
-const owed = { lastSyncAtMs: NOW_MS, confirmAtMs: NOW_MS + 30_000 };
-const owedNow = { ...owed, confirmAtMs: NOW_MS };
+const toConfirm = { lastSyncAtMs: NOW_MS, confirmAtMs: NOW_MS + 30_000 };
+const toConfirmNow = { ...toConfirm, confirmAtMs: NOW_MS };
 const unfiltered = { hasIncremental: false, lastSyncAtMs: null };
 const often = { ...unfiltered, fullEveryMs: MINUTE_MS, lastSyncAtMs: NOW_MS - HOUR_MS };
 
@@ -44,12 +44,12 @@ it.each<[string, Partial<Facts>, 'FULL' | 'INCREMENTAL' | 'CONFIRMING' | number]
   ['is not delayed by a clock that was set back', { lastSyncAtMs: AHEAD_MS }, 'INCREMENTAL'],
   ['is full if that clock was of the last full one', { lastFullAtMs: AHEAD_MS }, 'FULL'],
   ['is incremental where a hub’s clock is ahead', { lastFullAtMs: NOW_MS + HOUR_MS }, 'INCREMENTAL'],
-  ['waits to confirm what a full one missed', owed, 30_000],
-  ['confirms it once that is due', { ...owed, nowMs: NOW_MS + 30_000 }, 'CONFIRMING'],
-  ['confirms it after a restart', { ...owed, confirmAtMs: NOW_MS - HOUR_MS }, 'CONFIRMING'],
-  ['is the daily full one instead', { ...owedNow, ...due }, 'FULL'],
-  ['waits to confirm after a failure', { ...owedNow, fullNotBeforeMs: NOW_MS + 9 }, 9],
-  ['confirms after the clock was set back', { ...owed, confirmAtMs: AHEAD_MS }, 'CONFIRMING'],
+  ['waits to confirm what a full one missed', toConfirm, 30_000],
+  ['confirms it once that is due', { ...toConfirm, nowMs: NOW_MS + 30_000 }, 'CONFIRMING'],
+  ['confirms it after a restart', { ...toConfirm, confirmAtMs: NOW_MS - HOUR_MS }, 'CONFIRMING'],
+  ['is the daily full one instead', { ...toConfirmNow, ...due }, 'FULL'],
+  ['waits to confirm after a failure', { ...toConfirmNow, fullNotBeforeMs: NOW_MS + 9 }, 9],
+  ['confirms after the clock was set back', { ...toConfirm, confirmAtMs: AHEAD_MS }, 'CONFIRMING'],
   [
     'waits until a failed full one may be tried again',
     { ...often, fullNotBeforeMs: NOW_MS + 30_000 },

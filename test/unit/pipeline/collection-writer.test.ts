@@ -112,11 +112,11 @@ it('neither a row that another sync has read nor an unknown one is removed', asy
 });
 
 it('a new row, readable or not, does not hide that another one has vanished; an unreadable one counts as present', async () => {
-  for (const other of [row('c', 'x'), unreadable('c', 'odd')]) {
+  for (const other of [row('c', 'x'), unreadable('c', 'bad')]) {
     const { writer, accept, load, published } = await bench();
     await load(row('a', 'x'), row('b', 'x'));
     const full = beginSync(writer, 'FULL');
-    await accept(full, unreadable('a', 'odd'), other);
+    await accept(full, unreadable('a', 'bad'), other);
     expect([full.seen?.size, hasSeenAll(full, writer.known.rows)]).toEqual([2, false]);
     expect((await unseen(writer, full)).keys).toEqual(['b']);
     await writer.flush(full);

@@ -9,9 +9,9 @@ const { signal } = new AbortController();
 
 it('a hold is reported when it begins and when all its rows are back, and not in between', async () => {
   const hub = new MadeHub(100);
-  const told: DeletionEvent[] = [];
+  const reported: DeletionEvent[] = [];
   const own = await hub.session({
-    emit: (event) => void (event.type === 'deletion' && told.push(event.event)),
+    emit: (event) => void (event.type === 'deletion' && reported.push(event.event)),
   });
   for (let at = 0; at < 10; at += 1) hub.put(`row-${at}`, 1);
   await runSync(own, 'FULL', { signal });
@@ -22,7 +22,7 @@ it('a hold is reported when it begins and when all its rows are back, and not in
   hub.rows = rows;
   await runSync(own, 'FULL', { signal });
   const why = 'half or more is missing: 7 of 10 rows';
-  expect(told).toMatchObject([{ kind: 'held', rows: 7, why }, { kind: 'healed' }]);
+  expect(reported).toMatchObject([{ kind: 'held', rows: 7, why }, { kind: 'healed' }]);
 });
 
 const WHY = 'all of them are missing';

@@ -29,21 +29,21 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** Of one collection: what was told, counted and published; every page is parsed if there is no memory. */
+/** Of one collection: what was reported, counted and published; every page is parsed if there is no memory. */
 async function play(pages: PageMemory | null, steps: readonly Step[]) {
   const made = new MadeHub(3);
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const own = await made.session({
     pages,
     emit: (event) => {
-      if (event.type === 'deletion') told.push(event.event.kind);
-      if (event.type === 'sync-page') told.push({ ...event.stats, syncId: null }, event.tally);
+      if (event.type === 'deletion') reported.push(event.event.kind);
+      if (event.type === 'sync-page') reported.push({ ...event.stats, syncId: null }, event.tally);
     },
   });
   let stampMs = made.nowMs;
   const sync = async (mode: SyncMode): Promise<void> => {
     const { stats, ...result } = await runSync(own, mode, { signal });
-    told.push({ ...stats, syncId: null }, result);
+    reported.push({ ...stats, syncId: null }, result);
   };
   // Incremental syncs get all rows.
   const write = ({ row, content, spoils }: Omit<Step, 'do'>) =>
@@ -69,7 +69,7 @@ async function play(pages: PageMemory | null, steps: readonly Step[]) {
     }
   }
   for (let times = 0; times < 2; times += 1) await sync('FULL');
-  return { told, records: made.records, known: made.known };
+  return { reported, records: made.records, known: made.known };
 }
 
 const [does, row] = [

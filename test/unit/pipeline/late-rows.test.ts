@@ -69,7 +69,7 @@ it('incrementalOverlap raised at a restart applies to the very next incremental 
 it.each([
   ['is not blamed where no incremental sync brought a row: a filter that selects nothing is', false, 2, true],
   ['that is too small shows at the next full sync', true, 1, null],
-])('incrementalOverlap %s', async (_, filterSelects, rowsLate, isFilterMute) => {
+])('incrementalOverlap %s', async (_, filterSelects, rowsLate, filterSelectsNothing) => {
   const hub = loaded();
   hub.filterSelects = filterSelects;
   const parts = await hub.session({ overlapMs: 5 * MINUTE });
@@ -87,7 +87,7 @@ it.each([
   const result = await runSync(parts, 'FULL', { signal });
   expect(result).toMatchObject({
     kind: 'complete',
-    stats: { rowsCreated: rowsLate, rowsUpdated: 2, rowsLate, isFilterMute },
+    stats: { rowsCreated: rowsLate, rowsUpdated: 2, rowsLate, filterSelectsNothing },
   });
   // A second full sync at once has nothing to judge by.
   expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ stats: { rowsLate: null } });

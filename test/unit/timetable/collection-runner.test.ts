@@ -188,7 +188,7 @@ it('the loop of a collection whose full sync waits serves a request at once, end
   expect(permits.tryAcquire()).toBeTypeOf('function');
 });
 
-it('a confirming sync that is not owed runs only where a hold that has ended put off a removal', async () => {
+it('a confirming sync that is not needed runs only where a hold that has ended put off a removal', async () => {
   const deletions = { heldSinceMs: null as number | null };
   const progress = (rowsWithheld: number) => ({ rowsWithheld, deletions }) as Progress;
   const once = async (rowsWithheld: number) => {
@@ -213,7 +213,7 @@ it('a confirming sync of earlier answers for a pull only until another full sync
   hub.nowMs += 300_000;
   const stop = new AbortController();
   const loop = runner.loop(stop.signal);
-  await vi.waitFor(() => expect(own.deletions.owed).toBeNull(), 10_000);
+  await vi.waitFor(() => expect(own.deletions.confirmingSync).toBeNull(), 10_000);
   stop.abort();
   await loop;
   const confirm = () => runner.once('FULL', { confirming: true, signal });

@@ -39,7 +39,7 @@ it.each([
       committed: { isMappingNew, completeSinceMs: LAST_FULL_MS },
     },
     findings: new HubFindings(),
-    deletions: { owed: null, isForeign: false },
+    deletions: { confirmingSync: null, isForeign: false },
     source: { changes },
   } as unknown as MirroredCollection);
   expect(timetable.next()).toMatchObject(expected);

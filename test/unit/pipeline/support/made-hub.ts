@@ -26,7 +26,7 @@ export class MadeHub {
   readonly records: OutgoingRecord[] = [];
   /** The times after which incremental scans asked; null for a full one. */
   readonly filters: (number | null)[] = [];
-  /** How many rows each scan was told to be known. */
+  /** How many rows each scan was given as known. */
   readonly knownRows: (number | undefined)[] = [];
   /** False: a filter by time selects nothing. */
   filterSelects = true;
