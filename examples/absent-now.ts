@@ -135,12 +135,12 @@ function isProgressRead(): boolean {
 
 function attempt(): void {
   if (!isProgressRead()) return;
-  const isHeld = Object.entries(full?.offsets ?? {})
+  const hasAll = Object.entries(full?.offsets ?? {})
     .filter(([partition]) => partition.startsWith(`${ABSENCES}/`))
     .every(([partition, offset]) => offsetPassed(partition) >= offset);
   if (full === null && !isWaitReported) console.error('Rollcall has not read all absences yet: waiting.');
   isWaitReported = true;
-  if (full === null || !isHeld) return;
+  if (full === null || !hasAll) return;
   print(full.startedAt);
   if (options.once) ended.resolve();
 }

@@ -186,7 +186,7 @@ export class AbsenceView implements View {
     const records = new VersionRecords(this.#tenant.absences, table, { rows, mayWait });
     const needed = derived.steps.map(({ versionId }) => versionId);
     const lacking = await records.load(needed);
-    if (lacking.size > 0 && task.mode === 'page') derived = deriveAbsences({ ...whole, held: lacking });
+    if (lacking.size > 0 && task.mode === 'page') derived = deriveAbsences({ ...whole, lacking });
     else if (lacking.size > 0) await this.#readBack(derived, lacking, records);
     await records.load(derived.steps.flatMap(({ previousVersionId }) => previousVersionId ?? []));
     if (rejected.size > 0) {

@@ -65,7 +65,7 @@ async function pull({ output, signal, loadConfig, flags }: Verb<PullFlags>): Pro
   );
 }
 
-const COUNTED = ['seen', 'created', 'updated', 'removed', 'rejected', 'missing', 'withheld'] as const;
+const COUNTED = ['seen', 'created', 'updated', 'removed', 'rejected', 'missing'] as const;
 
 function show(
   output: Output,
@@ -74,17 +74,18 @@ function show(
 ): void {
   output.line(output.colors.bold(tenant));
   output.table(
-    ['collection', 'outcome', ...COUNTED],
+    ['collection', 'outcome', ...COUNTED, 'on hold'],
     outcomes.map((each) => [
       each.collection,
       each.outcome === 'complete' ? `${each.mode?.toLowerCase()} ${each.outcome}` : each.outcome,
       ...COUNTED.map((name) => formatCount(each[name])),
+      formatCount(each.rowsOnHold),
     ]),
   );
-  const withheld = outcomes.reduce((sum, each) => sum + each.withheld, 0);
-  if (withheld > 0)
+  const rowsOnHold = outcomes.reduce((sum, each) => sum + each.rowsOnHold, 0);
+  if (rowsOnHold > 0)
     output.note(
-      `! ${countOf(withheld, 'deletion')} withheld: a person must decide\n→ rollcall deletes list --tenant ${tenant}`,
+      `! ${countOf(rowsOnHold, 'row')} on hold: a person must decide\n→ rollcall deletes list --tenant ${tenant}`,
     );
   noteOutcomes(output, outcomes, isNamed);
 }
@@ -108,7 +109,7 @@ async function confirmMissing(
   const names = toConfirm.map(({ collection }) => collection);
   // With the confirming syncs the hold may end that put off the others' removals.
   const some = outcomes.filter(
-    (each) => toConfirm.includes(each) || (each.outcome === 'complete' && each.withheld > 0),
+    (each) => toConfirm.includes(each) || (each.outcome === 'complete' && each.rowsOnHold > 0),
   );
   const waitMs = Math.max(0, ...toConfirm.map(({ confirmAtMs }) => (confirmAtMs ?? 0) - Date.now()));
   const found =

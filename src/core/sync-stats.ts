@@ -41,7 +41,7 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     rowsRejected: 0,
     rowsWithoutId: 0,
     rowsRemoved: 0,
-    rowsWithheld: 0,
+    rowsOnHold: 0,
     /** Keys of the topic that a full sync did not find at the hub and that stay. */
     rowsNotFound: 0,
     /** Rows published although they were modified before what was published of them last. */

@@ -100,7 +100,7 @@ function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionNa
   const nothing = { progress: null, indexed: '', offsets: {}, knownRows: 0, knownRejects: 0 };
   const stats = newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() });
   const first = { transactionId: runtime.randomId(), sync: { stats }, knownRows: 0, completion: null };
-  return new CollectionProgress(collection, null, nothing).next({ ...first, rowsWithheld: 0 });
+  return new CollectionProgress(collection, null, nothing).next({ ...first, rowsOnHold: 0 });
 }
 
 async function readAgain(

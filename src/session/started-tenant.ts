@@ -103,7 +103,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     collections,
     absences: hasAbsences ? tenantAbsences(inputs, { now, schedules, collections }) : undefined,
     schedules,
-    guard: config.deletions.withholdAbove,
+    guard: config.deletions.holdAbove,
     confirmAfterMs: config.deletions.confirmAfterMs,
     scopesAhead: Math.floor(tenantConfig.hub.maxConcurrentRequests / 2),
     prepare: async () => {

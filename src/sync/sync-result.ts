@@ -20,7 +20,7 @@ export interface SyncOptions {
 
 interface Ended {
   readonly stats: SyncStats;
-  readonly withheld: number;
+  readonly rowsOnHold: number;
   /** A full sync stayed below the hub's total. */
   readonly short: Shortfall | null;
   /** When the confirming sync is due, ms since the epoch; null: this sync needs none. */

@@ -7,7 +7,7 @@ import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
 import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 
 const DELETION_WORDS = {
-  held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
+  hold: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
   healed: 'all rows of this collection that were missing are back: its removals need no decision any more',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',

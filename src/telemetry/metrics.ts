@@ -265,7 +265,7 @@ function registerGauges(registry: Registry, board: Board): void {
 function registerCollectionGauges({ ofCollections, ofSyncs }: ReturnType<typeof boardGauges>): void {
   ofCollections(
     'needs_decision',
-    '1 while the collection needs a decision of a person: withheld deletions, rows of another tenant, lost absences, or records whose schema is lost.',
+    '1 while the collection needs a decision of a person: rows on hold, rows of another tenant, lost absences, or records whose schema is lost.',
     ({ collection }, _, { decisions }) =>
       decisions.some(({ collections }) => collections.includes(collection)) ? 1 : 0,
   );
@@ -275,9 +275,9 @@ function registerCollectionGauges({ ofCollections, ofSyncs }: ReturnType<typeof 
     ({ trouble }) => (trouble === null ? 0 : 1),
   );
   ofCollections(
-    'deletions_withheld',
-    'Withheld deletions that need a decision: see rollcall deletes list.',
-    ({ withheld }) => withheld,
+    'rows_on_hold',
+    'Rows on hold, whose deletion needs a decision: see rollcall deletes list.',
+    ({ rowsOnHold }) => rowsOnHold,
   );
   ofCollections(
     'rows_short',

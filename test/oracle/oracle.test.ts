@@ -46,7 +46,7 @@ function hubHistory(): StateHistory {
   return history;
 }
 
-const NOTHING_WRONG = { rowsNotFound: 0, rowsRejected: 0, rowsWithoutId: 0, rowsWithheld: 0 };
+const NOTHING_WRONG = { rowsNotFound: 0, rowsRejected: 0, rowsWithoutId: 0, rowsOnHold: 0 };
 
 const TRANSACTIONS: readonly (readonly Published[])[] = [
   [
@@ -257,10 +257,7 @@ it.each<[string, () => Evidence]>([
   ['goes back in a life', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
   ['ends a life of its topic', () => withValue('progress', -1, { lifeId: 'second' })],
   ['tells no life of its topic', () => withValue('progress', -1, { lifeId: null })],
-  [
-    'has counts',
-    () => withValue('progress', -1, { lastCompleteFull: { ...NOTHING_WRONG, rowsWithheld: 1 } }),
-  ],
+  ['has counts', () => withValue('progress', -1, { lastCompleteFull: { ...NOTHING_WRONG, rowsOnHold: 1 } })],
   ['takes its watermark back', () => withValue('progress', -1, { watermark: 0 })],
   ['has an id again', () => withValue('progress', 4, { transactionId: 'transaction 0' })],
   ['has another mode than its source', () => withValue('progress', -1, { mode: 'FULL' })],

@@ -12,7 +12,7 @@ export interface DeriveInput {
   /** The absences of all ids in the input, and of all ids that the rows refer to. */
   readonly entries: ReadonlyMap<string, AbsenceEntry>;
   /** See {@link EventsInput}. */
-  readonly held?: ReadonlySet<string> | undefined;
+  readonly lacking?: ReadonlySet<string> | undefined;
 }
 
 export interface DerivedAbsences {
@@ -60,8 +60,8 @@ export function deriveAbsences(input: DeriveInput): DerivedAbsences {
     if (list !== undefined && lists.all.has(list)) lists.touched.add(list);
   }
   const changed = new Set(input.rows.map(({ id }) => id));
-  const { mode, held = NONE } = input;
-  const events = new AbsenceEvents({ mode, changed, held }, lists);
+  const { mode, lacking = NONE } = input;
+  const events = new AbsenceEvents({ mode, changed, lacking }, lists);
   events.settle();
   const { steps, shown, ended, waiting, stillWaiting } = events;
   const published: string[] = [];

@@ -1,5 +1,5 @@
 import { explainShort, removalsWait, SHORT_REMEDY } from '../deletions/evidence.ts';
-import { isOtherHeld } from '../deletions/waiting-list.ts';
+import { isOtherOnHold } from '../deletions/waiting-list.ts';
 import { lastFullSyncDue } from '../full-sync-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
@@ -23,7 +23,7 @@ export interface CollectionStatus extends ShownFacts {
   readonly rowsThen: number | null;
   readonly watermark: string | null;
   readonly sync: { readonly mode: SyncMode; readonly complete: boolean; readonly startedAt: string } | null;
-  readonly withheld: number;
+  readonly rowsOnHold: number;
   /** Unreadable rows now; as far as nobody counts them, in the last complete full sync, or in a sync since. */
   readonly rejected: number;
   /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
@@ -75,7 +75,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     },
     isWaiting,
     running,
-    withheld: isSynced ? withheldOf(facts, tenant) : 0,
+    rowsOnHold: isSynced ? rowsOnHoldOf(facts, tenant) : 0,
     rejected,
     rowsLate,
     filterSelectsNothing,
@@ -108,13 +108,13 @@ function troubleOf(facts: CollectionFacts, { tenant }: TenantFacts, rejected: nu
 }
 
 /** The log counts them, and the hold of the collection or of another one says whether the number still holds. */
-function withheldOf({ collection, progress }: CollectionFacts, { collections }: TenantFacts): number {
-  const held = collections.map((each) => ({
+function rowsOnHoldOf({ collection, progress }: CollectionFacts, { collections }: TenantFacts): number {
+  const onHold = collections.map((each) => ({
     collection: each.collection,
-    heldSinceMs: each.progress?.deletions?.heldSinceMs ?? null,
+    onHoldSinceMs: each.progress?.deletions?.onHoldSinceMs ?? null,
   }));
-  const isHeld = progress?.deletions?.heldSinceMs != null || isOtherHeld(collection, held);
-  return isHeld ? (progress?.rowsWithheld ?? 0) : 0;
+  const isOnHold = progress?.deletions?.onHoldSinceMs != null || isOtherOnHold(collection, onHold);
+  return isOnHold ? (progress?.rowsOnHold ?? 0) : 0;
 }
 
 const LATE_REMEDY = 'The log says why the syncs fail; "rollcall pull" reads again at once.';

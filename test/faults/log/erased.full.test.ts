@@ -54,7 +54,7 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
   await using mirror = await openScheduleMirror({
     students: 'all',
     collections: only(Object.fromEntries(COLLECTIONS.map((name) => [name, {}]))),
-    settings: { ...settings(), deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+    settings: { ...settings(), deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
   });
   const { district } = mirror.hub;
   const [student = ''] = district.ids('students');

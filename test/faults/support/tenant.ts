@@ -79,7 +79,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
         ...options.hubSettings,
       },
       settings: {
-        deletions: { withholdAbove: { rows: 1_000_000, ratio: 1 }, confirmAfter: '1s' },
+        deletions: { holdAbove: { rows: 1_000_000, ratio: 1 }, confirmAfter: '1s' },
         // A process that follows a killed one waits so long for it.
         kafka: { session: '6s', brokers, replicationFactor, ...options.kafkaSettings },
         registry: { url: via(stack.registryUrl, proxies.registry) },

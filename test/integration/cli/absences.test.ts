@@ -9,7 +9,7 @@ const mirror = await openMirror({
   collections: COLLECTIONS,
   // Otherwise the daily full sync is long overdue.
   hubOptions: { students: 30, size: { absencesPerStudentYear: 3 }, startMs: Date.now() },
-  settings: { deletions: { withholdAbove: { rows: 1000, ratio: 1 } } },
+  settings: { deletions: { holdAbove: { rows: 1000, ratio: 1 } } },
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
 await mirror.full();

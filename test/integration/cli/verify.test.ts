@@ -165,18 +165,18 @@ describe('verify', async () => {
     await owner.stop();
   });
 
-  it('reports what the next full sync will withhold, and then withholds, with and without Redis, and exits with 3', async () => {
+  it('reports what the next full sync will put on hold, and then puts on hold, with and without Redis, and exits with 3', async () => {
     const gone = ids('users').slice(0, Math.ceil(ids('users').length / 2));
     remove('users', gone);
-    const withheld = { code: 3, found: gone.map((key) => `withheld users left-over ${key}`) };
-    expect(await verify(tenant.config, '--collection', 'users')).toEqual(withheld);
-    expect(await verify(inMemory, '--collection', 'users')).toEqual(withheld);
+    const rowsOnHold = { code: 3, found: gone.map((key) => `on-hold users left-over ${key}`) };
+    expect(await verify(tenant.config, '--collection', 'users')).toEqual(rowsOnHold);
+    expect(await verify(inMemory, '--collection', 'users')).toEqual(rowsOnHold);
     const { stdout, stderr } = await rollcall(tenant.config, 'verify', '--collection', 'users', 'courses');
-    expect(stderr).toContain('users: the next full sync will withhold the removals: half or more');
+    expect(stderr).toContain('users: the next full sync will put rows on hold: half or more');
     expect(stdout).toContain('1 of 2 collections are equal.');
     expect(stdout).toContain('"rollcall deletes list", after the next full sync');
     await tenant.full('users');
-    expect(await verify(tenant.config, '--collection', 'users')).toEqual(withheld);
+    expect(await verify(tenant.config, '--collection', 'users')).toEqual(rowsOnHold);
     const listed = await rollcall(tenant.config, 'deletes', 'list');
     expect([listed.code, listed.stdout]).toEqual([3, expect.stringContaining(String(gone.length))]);
   });

@@ -133,7 +133,7 @@ it('each shows its table only once it is complete; then it equals the changing h
 it('each example shows a pupil who left the hub until that is confirmed, and says how old its table is', async () => {
   await using mirror = await openMirror({
     collections: COLLECTIONS,
-    settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+    settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
   });
   const { district, clock } = mirror.hub;
   const [leaver = '', other = ''] = district.ids('students');

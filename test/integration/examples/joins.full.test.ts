@@ -275,7 +275,7 @@ it(
       daysBack: 7,
       daysAhead: 7,
       collections: only(Object.fromEntries(names.map((name) => [name, {}]))),
-      settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+      settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
       hubOptions: { students: 120, startMs: BEGIN_MS },
     });
     mirror.advanceDays((BEGIN_MS - TERM_MORNING_MS) / DAY_MS);

@@ -13,7 +13,7 @@ const OPTIONS = {
   collections: COLLECTIONS,
   tenant: { incrementalEvery: '300ms' },
   hubSettings: { pageSize: 100 },
-  settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+  settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
 };
 const LIVES = 4;
 const LONGEST_LIFE_MS = 2_000;

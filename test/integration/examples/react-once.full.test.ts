@@ -5,7 +5,7 @@ import { buildJava, buildPython } from './example-process.ts';
 import { Reactor } from './reactor.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
-const LENIENT = { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } };
+const LENIENT = { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } };
 const MINUTE_MS = 60_000;
 
 beforeAll(async () => {

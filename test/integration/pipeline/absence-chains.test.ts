@@ -10,7 +10,7 @@ const LATER = { toTime: '2026-03-10T10:00:00Z' };
 const mirror = await openMirror({
   collections: ['absence-versions', 'absences', 'absence-changes'],
   hubOptions: { students: 12 },
-  settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+  settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
 const written = ['absence-changes', 'absence-state'].map((suffix) => mirror.topic(suffix));

@@ -87,7 +87,7 @@ it('a row that vanishes becomes one tombstone after the next full sync, never af
     interval: 5,
   });
   back();
-  expect((await sync).get('users')).toMatchObject({ kind: 'complete', withheld: 0 });
+  expect((await sync).get('users')).toMatchObject({ kind: 'complete', rowsOnHold: 0 });
   faults.clear();
   district.remove('users', gone);
   await mirror.incremental('users');

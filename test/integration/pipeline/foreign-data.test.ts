@@ -66,7 +66,7 @@ it('another tenant’s data by mistake changes no topic, by full or incremental 
   expect(await codes('FULL', 'courses')).toEqual(['HUB_FOREIGN_DATA']);
   const { signal } = new AbortController();
   const accepted = await mirror.session.runners.get('courses')?.once('FULL', { signal, acceptNew: true });
-  expect(accepted).toMatchObject({ kind: 'complete', withheld: 40 });
+  expect(accepted).toMatchObject({ kind: 'complete', rowsOnHold: 40 });
   const view = await mirror.view('courses');
   expect([view.has('other-row-1'), view.has('row-1')]).toEqual([true, true]);
 });
@@ -84,9 +84,9 @@ it('a new school year, with other class ids and the same people, is one decision
     district.put(name, { ...row, sourcedId: `next-year-${id}` });
   }
   await mirror.incremental();
-  const withheld = (await mirror.attempt('FULL')).map(({ result }) => [result?.kind, result?.withheld]);
+  const rowsOnHold = (await mirror.attempt('FULL')).map(({ result }) => [result?.kind, result?.rowsOnHold]);
   const old = (name: string) => rows.filter((each) => each.name === name).length;
-  expect(withheld).toEqual([
+  expect(rowsOnHold).toEqual([
     ['complete', old('classes')],
     ['complete', 0],
     ['complete', old('enrollments')],

@@ -39,7 +39,7 @@ it.each([
         ...(faults.includes('no-date') ? { startMs: Date.now() } : {}),
       },
       hubSettings: { pageSize: 50 },
-      settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+      settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
     });
     const { district, clock, living, faults: set } = mirror.hub;
     for (const mode of ['FULL', 'INCREMENTAL', 'INCREMENTAL', 'FULL'] as const) {

@@ -12,7 +12,7 @@ function mapped(mapping: Record<string, unknown>): MirrorOptions {
   return {
     hubOptions: { students: 12, startMs: Date.now() },
     settings: {
-      deletions: { withholdAbove: { rows: 10_000, ratio: 1 } },
+      deletions: { holdAbove: { rows: 10_000, ratio: 1 } },
       pseudonymise: { key: 'a key of sixteen or more' },
     },
     collections: only({ 'absence-versions': mapping, absences: {}, 'absence-changes': {} }),

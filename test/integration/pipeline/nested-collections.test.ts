@@ -109,10 +109,10 @@ it('afterschool-users have percent-encoded keys of two parts, though one aftersc
   // Named before the known one, with more rows, it is not mistaken for another tenant's.
   const { topicPrefix } = mirror;
   await using grown = await openMirror({ ...options, afterschools: [two, one], topicPrefix });
-  expect((await grown.full()).get('afterschool-users')).toMatchObject({ kind: 'complete', withheld: 0 });
+  expect((await grown.full()).get('afterschool-users')).toMatchObject({ kind: 'complete', rowsOnHold: 0 });
   expect(await grown.differences()).toEqual({});
   await using shrunk = await openMirror({ ...options, afterschools: [one], topicPrefix });
   // Half of the known rows or more: a person decides.
-  expect((await shrunk.full()).get('afterschool-users')).toMatchObject({ withheld: rowsOf(two) });
+  expect((await shrunk.full()).get('afterschool-users')).toMatchObject({ rowsOnHold: rowsOf(two) });
   expect(await keysIn(shrunk)).toHaveLength(rowsOf(one) + rowsOf(two));
 });

@@ -73,7 +73,7 @@ describe('schedules of all students', () => {
     expect(await mirror.since(before)).toEqual([]);
 
     mirror.advanceDays(1);
-    expect(await full()).toMatchObject({ kind: 'complete', withheld: 0, stats: { rowsRemoved: 10 } });
+    expect(await full()).toMatchObject({ kind: 'complete', rowsOnHold: 0, stats: { rowsRemoved: 10 } });
     // The day that entered the window is a Saturday.
     expect(brief(await mirror.since(before))).toEqual(dayOfEach(students, MONDAY, 'deleted'));
   });
@@ -112,17 +112,17 @@ describe('schedules of all students', () => {
     const giveBack = [WEDNESDAY, THURSDAY].map((date) => changeDay(mirror, date, 'no lessons'));
     changeDay(mirror, FRIDAY, { first: { cancelled: true } });
     before = await mirror.ends();
-    for (const round of [1, 2]) expect([round, await full()]).toMatchObject([round, { withheld: 20 }]);
+    for (const round of [1, 2]) expect([round, await full()]).toMatchObject([round, { rowsOnHold: 20 }]);
     expect(brief(await mirror.since(before))).toEqual(dayOfEach(students, FRIDAY, 'updated 6'));
     // Schedules hold back no other collection.
     district.remove('users', refused);
     expect((await mirror.full('students')).get('students')).toMatchObject({
-      withheld: 0,
+      rowsOnHold: 0,
       stats: { rowsRemoved: 1 },
     });
     await mirror.restart();
     for (const each of giveBack) each();
-    expect(await full()).toMatchObject({ withheld: 0 });
+    expect(await full()).toMatchObject({ rowsOnHold: 0 });
     expect(await mirror.scheduleDifferences(others, emptied.slice(1))).toEqual([]);
   });
 });
@@ -164,7 +164,7 @@ describe('schedules of absent students', () => {
     expect(await mirror.scheduleDifferences([...absent, student])).toEqual([]);
     mirror.hub.district.deleteAbsence(id);
     await mirror.incremental();
-    expect((await mirror.full()).get('schedules')).toMatchObject({ kind: 'complete', withheld: 0 });
+    expect((await mirror.full()).get('schedules')).toMatchObject({ kind: 'complete', rowsOnHold: 0 });
     expect(await mirror.scheduleDifferences(absent)).toEqual([]);
     const before = await mirror.ends();
     for (const name of ['schedules', 'absence-versions'] as const)

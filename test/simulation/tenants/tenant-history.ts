@@ -34,7 +34,7 @@ import {
   problemsOfAbsences,
   problemsOfEnd,
   problemsOfLog,
-  problemsOfWithheld,
+  problemsOfRowsOnHold,
 } from './state-problems.ts';
 import { TenantWorld, type TenantKind } from './tenant-world.ts';
 import { leakedMarkers, problemsOfQuiet, problemsOfWorld, unboundedWaits } from './world-problems.ts';
@@ -58,7 +58,7 @@ const ROUNDS_OF_APPROVAL = 10;
 
 /*
  * Which invariant is checked where (docs/invariants.md):
- * 1, 2, 4, 5, 6, 8, 11, 12 state-problems, by the oracle · 3 removals, afterschools, state-problems (withheld) · 7 world-problems
+ * 1, 2, 4, 5, 6, 8, 11, 12 state-problems, by the oracle · 3 removals, afterschools, state-problems (on hold) · 7 world-problems
  * · 8 world-problems (at rest), afterschools · 9, 10 world-problems, and the limits of virtual time within which a history must end.
  */
 
@@ -177,7 +177,7 @@ class TenantHistory extends TenantWorld {
     const { paging, hasTotals } = this.manner;
     for (let left = paging === 'keyset' || hasTotals ? 2 : 3; left > 0; left -= 1)
       await this.#pullAll(process);
-    this.#find(await problemsOfWithheld(this));
+    this.#find(await problemsOfRowsOnHold(this));
     if (this.absences === null) await this.#approveAll(process);
     this.#find(await problemsOfEnd(this));
     this.quietSince = this.broker.transactions.length;
@@ -245,7 +245,7 @@ class TenantHistory extends TenantWorld {
     const next = await this.#open(true);
     for (let sync = 0; sync < 3; sync += 1) await this.#pull(next, { collection: AFTERSCHOOL_USERS });
     this.#find(problemsOfOthersNamed(this, transactions));
-    this.#find(await problemsOfWithheld(this));
+    this.#find(await problemsOfRowsOnHold(this));
     await this.#stop(next);
   }
 

@@ -172,11 +172,11 @@ describe('places for values', () => {
 
   it('may hold numbers, durations and flags', () => {
     const root =
-      'http: { port: "${PORT}" }\ndeletions: { confirmAfter: "${AFTER}", withholdAbove: { ratio: "${R}" } }';
+      'http: { port: "${PORT}" }\ndeletions: { confirmAfter: "${AFTER}", holdAbove: { ratio: "${R}" } }';
     const yaml = yamlWith({ root, kafka: 'ssl: "${TLS}"' });
     const config = load(yaml, { env: { HUB_SECRET: 's', PORT: '0', AFTER: '1m', R: '0.1', TLS: 'true' } });
     expect([config.http.port, config.kafka.ssl]).toEqual([0, true]);
-    expect(config.deletions).toEqual({ confirmAfterMs: 60_000, withholdAbove: { rows: 50, ratio: 0.1 } });
+    expect(config.deletions).toEqual({ confirmAfterMs: 60_000, holdAbove: { rows: 50, ratio: 0.1 } });
   });
 
   it('of the hub may be empty for a verb that sends it no request, and no others', () => {

@@ -191,7 +191,7 @@ it('what a full sync has settled of missing rows stands beside its removals, whi
   await writer.flush(quick);
   const full = beginSync(writer, 'FULL');
   const isWhole = { counts: () => true, unlisted: 0, short: null, confirmAtMs: null, confirmsAll: false };
-  const isAlone = { wasSeen: () => false, isOtherHeld: false, approved: null };
+  const isAlone = { wasSeen: () => false, isOtherOnHold: false, approved: null };
   const at = { syncId: full.stats.syncId, atMs: 7, day: '2026-03-02' };
   const guard = { missesNeeded: () => 1, limits: { rows: 9, ratio: 1 } };
   const ended: EndedSync = { ...at, ...isWhole, ...isAlone, ...guard, missed: ['b'], known: 2 };
@@ -206,7 +206,7 @@ it('what a full sync has settled of missing rows stands beside its removals, whi
   for (const content of ['y', 'z']) {
     await accept(quick, row('a', content));
     await writer.flush(quick);
-    expect(writer.progress?.deletions).toMatchObject({ settledBy: 'other', heldSinceMs: 7 });
+    expect(writer.progress?.deletions).toMatchObject({ settledBy: 'other', onHoldSinceMs: 7 });
   }
 });
 

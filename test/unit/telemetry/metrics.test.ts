@@ -6,7 +6,7 @@ import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
 import { COLLECTIONS } from '../../../src/model/collections.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { boardOf, caughtUp, loaded, syncEnded, withheldIn } from './support/board-of.ts';
+import { boardOf, caughtUp, loaded, syncEnded, onHoldIn } from './support/board-of.ts';
 
 const START_MS = 1_700_000_000_000;
 const stats = newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: START_MS });
@@ -45,7 +45,7 @@ it('metrics appear with their names, labels and values', async () => {
     caughtUp('users', null),
     { type: 'sync-started', collection: 'users', mode: 'FULL' },
     PAGE,
-    { ...ENDED, progress: withheldIn('users', 0, { short }) },
+    { ...ENDED, progress: onHoldIn('users', 0, { short }) },
     { type: 'sync-started', collection: 'users', mode: 'INCREMENTAL' },
     CHAINS,
     { type: 'committed', collection: 'users', records: 1, durationMs: 20 },

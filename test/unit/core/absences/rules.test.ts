@@ -31,11 +31,11 @@ class AbsenceIndex {
     mode,
     rows,
     vanished = [],
-    held,
-  }: Pick<DeriveInput, 'mode' | 'rows' | 'held'> & Partial<DeriveInput>): DerivedAbsences {
+    lacking,
+  }: Pick<DeriveInput, 'mode' | 'rows' | 'lacking'> & Partial<DeriveInput>): DerivedAbsences {
     const isFinal = mode === 'final';
     const open = [...this.entries].flatMap(([key, { isOpen }]) => (isFinal && isOpen ? [key] : []));
-    const input = { mode, rows, vanished, open, held };
+    const input = { mode, rows, vanished, open, lacking };
     const named = this.#load(idsToLoad(input));
     const others = isFinal ? [...named.values()].flatMap(({ continuedBy }) => continuedBy ?? []) : [];
     const out = deriveAbsences({ ...input, entries: new Map([...named, ...this.#load(others)]) });
@@ -101,7 +101,8 @@ function play(history: string): AbsenceIndex {
     const marked = (mark: string) => words.filter((word) => word[0] === mark).map((word) => word.slice(1));
     const mode = end === '.' ? 'final' : 'page';
     if (words[0] === 'forget') index.forgetDeleted();
-    else index.read({ mode, rows: words.flatMap(rowOf), vanished: marked('-'), held: new Set(marked('~')) });
+    else
+      index.read({ mode, rows: words.flatMap(rowOf), vanished: marked('-'), lacking: new Set(marked('~')) });
   }
   return index;
 }
