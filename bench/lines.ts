@@ -64,15 +64,15 @@ const MEGABYTES = {
 
 export const LINES: readonly Line[] = [
   {
-    ...line('unchanged', 'an unchanged full pull', { part: 'unchanged', target: 1.2, stretch: 0.8 }),
+    ...line('unchanged', 'an unchanged full sync', { part: 'unchanged', target: 1.2, stretch: 0.8 }),
     value: ({ unchanged }) => unchanged && { spread: unchanged.timesFetch, records: 0 },
   },
   {
-    ...line('first', 'a first full pull, one record a row', { part: 'chains', target: 7, stretch: 5 }),
+    ...line('first', 'a first full sync, one record a row', { part: 'chains', target: 7, stretch: 5 }),
     value: ({ chains }) => chains && valueOf(chains.created.without),
   },
   {
-    ...line('first-with-changes', 'a first full pull with absences and their changes', {
+    ...line('first-with-changes', 'a first full sync with absences and their changes', {
       part: 'chains',
       target: 20,
       stretch: 14,
@@ -98,7 +98,7 @@ export const LINES: readonly Line[] = [
       chains && { spread: scaled(chains.rebuiltSeconds, 100_000 / chains.rows), records: 0 },
   },
   {
-    ...line('peak', 'peak resident size, first full pull with changes', { part: 'chains' }),
+    ...line('peak', 'peak resident size, first full sync with changes', { part: 'chains' }),
     ...MEGABYTES,
     value: ({ chains }) => chains && { spread: scaled(chains.peakMiB, MB_IN_MIB) },
   },
@@ -119,7 +119,7 @@ export const LINES: readonly Line[] = [
     value: ({ pages }) => pages && { spread: pages.unchangedTimes, records: 0 },
   },
   {
-    ...line('pages-first', 'the same for a first full pull', { part: 'pages' }),
+    ...line('pages-first', 'the same for a first full sync', { part: 'pages' }),
     better: 'more',
     value: ({ pages }) => pages && { spread: pages.firstTimes, records: pages.rows },
   },

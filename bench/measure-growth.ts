@@ -15,7 +15,7 @@ export interface GrowthNumbers {
   readonly load: number;
   /** A plain download with `JSON.parse`, µs of CPU a row. */
   readonly fetchAndParse: Spread;
-  /** Times that download: CPU of a first full pull by a new process. */
+  /** Times that download: CPU of a first full sync by a new process. */
   readonly first: number;
   readonly firstRecords: number;
   readonly firstRowsPerSecond: number;
@@ -23,8 +23,8 @@ export interface GrowthNumbers {
   readonly unchanged: Spread;
   readonly unchangedRowsPerSecond: Spread;
   /** Of an incremental sync that finds 100 changed rows: CPU ms, and ms until the commit. */
-  readonly deltaCpuMs: Spread;
-  readonly deltaCommittedMs: Spread;
+  readonly incrementalCpuMs: Spread;
+  readonly incrementalCommittedMs: Spread;
   readonly peakMiB: {
     readonly afterFirst: number;
     readonly afterUnchanged: number;
@@ -61,14 +61,14 @@ async function measureSize(bench: Bench): Promise<GrowthNumbers> {
   const { child } = publisher;
   await child.call('own', TENANT);
   await download(floor);
-  bench.print('growth: first full pull');
+  bench.print('growth: first full sync');
   const beside = await download(floor);
   const first = await oneSync(child, FULL);
   const afterFirst = await child.call<number>('memory');
   const downloads = [beside];
   const unchanged: { times: number; rate: number }[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    bench.print(`growth: unchanged full pull, ${round} of ${rounds}`);
+    bench.print(`growth: unchanged full sync, ${round} of ${rounds}`);
     const floorRound = await download(floor);
     downloads.push(floorRound);
     const sync = await unchangedSync(child, FULL);
@@ -78,7 +78,7 @@ async function measureSize(bench: Bench): Promise<GrowthNumbers> {
     });
   }
   const afterUnchanged = await child.call<number>('memory');
-  const deltas = await measureDeltas(bench, { child, floor, rounds });
+  const incrementals = await measureIncrementals(bench, { child, floor, rounds });
   return {
     rows: beside.rows,
     load,
@@ -88,7 +88,7 @@ async function measureSize(bench: Bench): Promise<GrowthNumbers> {
     firstRowsPerSecond: perSecond(first),
     unchanged: spreadOf(unchanged.map(({ times }) => times)),
     unchangedRowsPerSecond: spreadOf(unchanged.map(({ rate }) => rate)),
-    ...deltas,
+    ...incrementals,
     peakMiB: { afterFirst, afterUnchanged, atTheEnd: await child.call<number>('memory') },
     redisBytesPerRow: (await indexBytes(child)) / beside.rows,
   };
@@ -98,10 +98,10 @@ function download(floor: Child): Promise<FloorRound> {
   return floor.call<FloorRound>('measure', COLLECTION);
 }
 
-async function measureDeltas(
+async function measureIncrementals(
   { hub, print }: { hub: HubProcess; print: Bench['print'] },
   { child, floor, rounds }: { child: Child; floor: Child; rounds: number },
-): Promise<Pick<GrowthNumbers, 'deltaCpuMs' | 'deltaCommittedMs'>> {
+): Promise<Pick<GrowthNumbers, 'incrementalCpuMs' | 'incrementalCommittedMs'>> {
   const ids = await floor.call<readonly string[]>('currentAbsences', ROWS_CHANGED);
   const cpuMs: number[] = [];
   const committedMs: number[] = [];
@@ -120,7 +120,7 @@ async function measureDeltas(
     cpuMs.push(sync.cpuMicros / 1_000);
     committedMs.push(sync.committedMs);
   }
-  return { deltaCpuMs: spreadOf(cpuMs), deltaCommittedMs: spreadOf(committedMs) };
+  return { incrementalCpuMs: spreadOf(cpuMs), incrementalCommittedMs: spreadOf(committedMs) };
 }
 
 async function indexBytes(child: Child): Promise<number> {

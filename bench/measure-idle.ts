@@ -12,7 +12,7 @@ import { openTokenGate, type TokenGate } from './token-gate.ts';
 export interface IdleNumbers {
   /** CPU time of a process until its first request at the hub, seconds, with an index that is up to date. */
   readonly startCpuSeconds: Spread;
-  /** Share of one core in each minute in which nothing changes at the hub, %: one tenant, all collections, `deltaEvery: 60s`. */
+  /** Share of one core in each minute in which nothing changes at the hub, %: one tenant, all collections, `incrementalEvery: 60s`. */
   readonly idlePercent: Spread;
 }
 

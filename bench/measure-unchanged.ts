@@ -5,7 +5,7 @@ import type { FloorRound } from './floor-process.ts';
 import { spreadOf, type Spread } from './spread.ts';
 import { oneSync, timesFloor, unchangedSync } from './syncs.ts';
 
-/** Full pulls of unchanged rows, times a plain download with `JSON.parse` measured just before. */
+/** Full syncs of unchanged rows, times a plain download with `JSON.parse` measured just before. */
 export interface UnchangedNumbers {
   readonly timesFetch: Spread;
 }

@@ -7,7 +7,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import type { Stack } from '../stack/start-stack.ts';
 import type { HubProcess } from './hub-process.ts';
 
-/** `rollcall run` in a process of its own, which starts Node anew with its own flags. What it reads of the process exists on Linux alone. */
+/** `rollcall run` in a process of its own, which starts Node again with its own flags. What it reads of the process exists on Linux alone. */
 export interface RollcallProcess extends AsyncDisposable {
   hasEnded(): boolean;
   /** User and system time of all threads so far, in seconds; Linux counts hundredths. */

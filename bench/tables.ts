@@ -56,13 +56,15 @@ export function growthCells(sizes: readonly GrowthNumbers[]): string[][] {
   return [
     line('absence records, with absences and changes', ({ rows }) => whole(rows)),
     line('fetch + JSON.parse, µs a row', ({ fetchAndParse }) => spread(fetchAndParse)),
-    line('first full pull by a new process, times that', ({ first }) => first.toFixed(1)),
+    line('first full sync by a new process, times that', ({ first }) => first.toFixed(1)),
     line('records published', ({ firstRecords }) => whole(firstRecords)),
     line('rows a second', ({ firstRowsPerSecond }) => whole(firstRowsPerSecond)),
-    line('unchanged full pull, times that', ({ unchanged }) => spread(unchanged)),
+    line('unchanged full sync, times that', ({ unchanged }) => spread(unchanged)),
     line('rows a second', ({ unchangedRowsPerSecond }) => whole(unchangedRowsPerSecond.median)),
-    line('100 changed rows, ms of CPU', ({ deltaCpuMs }) => spread(deltaCpuMs, 0)),
-    line('100 changed rows, ms until committed', ({ deltaCommittedMs }) => spread(deltaCommittedMs, 0)),
+    line('100 changed rows, ms of CPU', ({ incrementalCpuMs }) => spread(incrementalCpuMs, 0)),
+    line('100 changed rows, ms until committed', ({ incrementalCommittedMs }) =>
+      spread(incrementalCommittedMs, 0),
+    ),
     line('peak MiB after the first pull, unchanged ones, incremental syncs', ({ peakMiB }) =>
       [peakMiB.afterFirst, peakMiB.afterUnchanged, peakMiB.atTheEnd].map(whole).join(', '),
     ),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { loadConfig, type Config } from '../src/config.ts';
-import { localDate } from '../src/core/full-pull-time.ts';
+import { localDate } from '../src/core/full-sync-time.ts';
 import { windowAround, type DayWindow } from '../src/core/lessons/window.ts';
 import { describeError } from '../src/errors.ts';
 import { STATE_TOPIC } from '../src/model/collections.ts';
@@ -50,7 +50,7 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
   const publishing = run.mirror(AbortSignal.any([interrupted, ended.signal]));
   await Promise.race([opened.promise, publishing]);
   if (run.session === null) throw run.failure ?? new Error('interrupted');
-  const changes = new Changes(screen, { timeZone: tenant.config.fullPull.timeZone });
+  const changes = new Changes(screen, { timeZone: tenant.config.fullSync.timeZone });
   // The changelog of the absence view is internal.
   const topics = tenant.topics.flatMap(({ suffix, name }) => (suffix === STATE_TOPIC ? [] : [name]));
   await using _consumer = await watchTopics({
@@ -61,10 +61,10 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
   });
   const status = setInterval(() => progress.show(screen), STATUS_EVERY_MS);
   try {
-    await live(parts, { progress, changes, timeZone: tenant.config.fullPull.timeZone });
+    await live(parts, { progress, changes, timeZone: tenant.config.fullSync.timeZone });
     if (parts.forMs === null || interrupted.aborted) return 0;
-    const { fullPull, schedules } = tenant.config;
-    const days = (): DayWindow => windowAround(localDate(Date.now(), fullPull.timeZone), schedules);
+    const { fullSync, schedules } = tenant.config;
+    const days = (): DayWindow => windowAround(localDate(Date.now(), fullSync.timeZone), schedules);
     return await conclude(parts, { run, changes, topics, days, progress });
   } finally {
     clearInterval(status);
@@ -80,7 +80,7 @@ function configFor({ stack, hub }: DemoParts): Config {
 tenants:
   - id: ${TENANT}
     hub: { baseUrl: "${hub.baseUrl}", tokenUrl: "${hub.tokenUrl}", clientId: "${hub.clientId}", clientSecret: "${hub.clientSecret}" }
-    deltaEvery: 2s
+    incrementalEvery: 2s
     afterschools: [${hub.district.afterschoolIds().join(', ')}]
     collections: { class-students: { enabled: true } }
 kafka: { brokers: ["${stack.kafkaBrokers.join('", "')}"], topicPrefix: "${name}", replicationFactor: ${stack.replicationFactor} }

@@ -72,7 +72,7 @@ let full: Progress['lastCompleteFull'] = null;
 let watermark: number | null = null;
 let life: string | null = null;
 let printed = '';
-let isWaitTold = false;
+let isWaitReported = false;
 
 // The group is new and commits no offsets: the table is only in memory, so each start reads everything.
 const { kafka, registry, consumer, ended } = await openConsumer([ABSENCES, PROGRESS], {
@@ -135,12 +135,12 @@ function isProgressRead(): boolean {
 
 function attempt(): void {
   if (!isProgressRead()) return;
-  const isHeld = Object.entries(full?.offsets ?? {})
+  const hasAll = Object.entries(full?.offsets ?? {})
     .filter(([partition]) => partition.startsWith(`${ABSENCES}/`))
     .every(([partition, offset]) => offsetPassed(partition) >= offset);
-  if (full === null && !isWaitTold) console.error('Rollcall has not read all absences yet: waiting.');
-  isWaitTold = true;
-  if (full === null || !isHeld) return;
+  if (full === null && !isWaitReported) console.error('Rollcall has not read all absences yet: waiting.');
+  isWaitReported = true;
+  if (full === null || !hasAll) return;
   print(full.startedAt);
   if (options.once) ended.resolve();
 }

@@ -22,7 +22,7 @@ export async function startFixedHub(): Promise<ReferenceHub> {
   const { district } = hub;
   district.put('orgs', { sourcedId: 42, name: 'without a readable id' });
   district.put('users', {
-    sourcedId: 'odd',
+    sourcedId: 'misfits',
     status: 'active',
     dateLastModified: '2026-03-09T03:00:00.123456+00:00',
     enabledUser: 'TRUE',

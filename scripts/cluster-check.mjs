@@ -82,7 +82,7 @@ async function build() {
 
 /** @param {{ 'render-only': boolean, keep: boolean, 'fetch-only': boolean }} options @returns {Promise<number>} the exit code */
 async function main(options) {
-  process.env.CI ??= '1'; // whoever calls this wants Helm built
+  process.env.CI ??= '1'; // a caller of this wants Helm built
   const helm = await findHelm(print);
   const crdFolder = findCrds();
   if (helm === undefined || crdFolder === undefined || !(await findPrograms())) {

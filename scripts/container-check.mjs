@@ -15,7 +15,7 @@ const NO_ENGINE =
   'no Docker engine answers. Install Docker and start its engine, or set DOCKER_HOST to one that runs; nothing else of Rollcall needs it.';
 const HEALTHY_WITHIN_MS = 90_000;
 const ENDS_WITHIN_MS = 30_000;
-/** Nothing answers there: the process must stay up, say why it is not ready, and end when it is told to. */
+/** Nothing answers there: the process must stay up, say why it is not ready, and end when it is asked to. */
 const CONFIG = {
   tenants: [
     {
@@ -160,7 +160,7 @@ async function run(folder) {
   const code = docker('inspect', '--format', '{{.State.ExitCode}}', CONTAINER).output;
   expect(
     code === '0' && Date.now() - before < ENDS_WITHIN_MS,
-    `it ends with 0 when it is told to (${code}, ${Date.now() - before} ms)`,
+    `it ends with 0 when it is asked to (${code}, ${Date.now() - before} ms)`,
   );
   const log = docker('logs', CONTAINER).all;
   expect(!log.includes('S3CRET'), 'its log does not hold the secret');

@@ -101,7 +101,7 @@ function restartProblems(helm) {
   };
   const before = checksumWith();
   const problems = before === undefined ? ['the Pods have no checksum of the configuration'] : [];
-  for (const change of ['tenants[0].deltaEvery=7m', 'deletions.confirmAfter=7m'])
+  for (const change of ['tenants[0].incrementalEvery=7m', 'deletions.confirmAfter=7m'])
     if (checksumWith('--set', `config.${change}`) !== before)
       problems.push(`config.${change} restarts the Pods`);
   for (const change of ['kafka.session=7s', 'tenants[0].hub.clientSecret=${ANOTHER}'])

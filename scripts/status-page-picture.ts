@@ -9,7 +9,7 @@ import { unchangedRows } from '../src/core/rows/row-changes.ts';
 import { Board } from '../src/telemetry/board.ts';
 import { startStatusServer } from '../src/telemetry/http-server.ts';
 import { launchChromium } from '../test/integration/page/browser.ts';
-import { ANSWERED, caughtUp, configOf, loaded, withheldIn } from '../test/unit/telemetry/support/board-of.ts';
+import { ANSWERED, caughtUp, configOf, loaded, onHoldIn } from '../test/unit/telemetry/support/board-of.ts';
 
 const ROWS: Readonly<Partial<Record<CollectionName, number>>> = {
   orgs: 38,
@@ -43,7 +43,7 @@ const progressOf = (collection: CollectionName) => {
   const full = { rows: rowsOf(collection) };
   return collection === 'enrollments'
     ? {
-        ...withheldIn(collection, 312, { nowMs, heldSinceMs: nowMs - HOUR_MS }),
+        ...onHoldIn(collection, 312, { nowMs, onHoldSinceMs: nowMs - HOUR_MS }),
         lastCompleteFull: loaded(collection, nowMs, full).lastCompleteFull,
       }
     : loaded(collection, nowMs, full);

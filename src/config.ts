@@ -34,7 +34,7 @@ const configSchema = z.strictObject({
     .describe('Where probes, metrics and status page are served.'),
   deletions: z
     .strictObject({
-      withholdAbove: z
+      holdAbove: z
         .strictObject({
           rows: wholeNumber({ min: 0, max: 1e9 })
             .prefault(50)

@@ -4,7 +4,7 @@ export type KafkaSettings = Readonly<Record<string, string | number | boolean>>;
 export interface Listener {
   readonly name: string;
   readonly port: number;
-  /** Where clients are told to connect; the port itself if left out. */
+  /** Where clients are to connect; the port itself if left out. */
   readonly advertisedPort?: number | undefined;
   readonly protocol: 'PLAINTEXT' | 'SSL' | 'SASL_SSL';
 }

@@ -90,9 +90,9 @@ def show(table, options, shown):
     rows = table.rows(at)
     if shown == (rows, old):
         return shown
-    told = {"at": iso(at), "watermark": iso(watermark), "completeAsOf": iso(complete_as_of), "old": old}
+    known = {"at": iso(at), "watermark": iso(watermark), "completeAsOf": iso(complete_as_of), "old": old}
     if options.json:
-        print(json.dumps({**told, "absent": rows}), flush=True)
+        print(json.dumps({**known, "absent": rows}), flush=True)
     else:
         print(f"\n{len(rows)} absences at {iso(at)}, as the hub had them at {iso(watermark)};", flush=True)
         print(f"no absence is lacking that it had at {iso(complete_as_of)}; what left it may be shown for a day or two")

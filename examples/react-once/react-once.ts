@@ -161,17 +161,17 @@ function reactionTo({ absenceId, operation, cause, version, previousVersion }: A
   // The guardian knows our last message, or, without one, the state before this program.
   const last = lastMessage.get(absenceId);
   const wasPublished = operation === 'REPLACED' || operation === 'DELETED';
-  const isTold = last === undefined ? wasPublished : last['action'] !== 'withdraw';
-  const told = last === undefined ? previousVersion && factsOf(previousVersion) : last['facts'];
+  const isReported = last === undefined ? wasPublished : last['action'] !== 'withdraw';
+  const reported = last === undefined ? previousVersion && factsOf(previousVersion) : last['facts'];
   switch (operation) {
     case 'CREATED':
     case 'REPLACED':
     case 'RESTORED':
-      if (!isTold) return 'tell';
+      if (!isReported) return 'tell';
       // A new version may change nothing of interest; an absence that was away may come back unchanged.
-      return told === factsOf(version) ? 'nothing' : 'correct';
+      return reported === factsOf(version) ? 'nothing' : 'correct';
     case 'DELETED':
-      return isTold ? 'withdraw' : 'nothing';
+      return isReported ? 'withdraw' : 'nothing';
     default:
       return 'ask'; // a newer Rollcall
   }

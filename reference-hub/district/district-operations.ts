@@ -11,7 +11,7 @@ import type { Listing } from './row-store.ts';
 import { contentOf, findRow, insertRow, objectOf, removeRow, restampStore, setContent } from './row-store.ts';
 
 export interface PutOptions {
-  /** Where the row is stored and sorted, if its `sourcedId` is to be missing or odd. */
+  /** Where the row is stored and sorted, if its `sourcedId` is to be missing or unreadable. */
   id?: string | undefined;
   /** false: `dateLastModified` stays as it was, as with hubs that change content without stamping. */
   stamp?: boolean | undefined;

@@ -10,7 +10,7 @@ export interface Row {
   stampMs: number;
   /** The re-stamp after which this row was last stamped; an older one means: stamped by the re-stamp. */
   epoch: number;
-  /** Without `sourcedId` and `dateLastModified`, unless a test wants odd ones there. */
+  /** Without `sourcedId` and `dateLastModified`, unless a test wants its own there. */
   content: JsonObject | number;
   /** `,{…}` ready to be copied into a page; undefined until somebody asks. */
   bytes: Buffer | undefined;

@@ -31,7 +31,7 @@ export function createLivingDistrict(
   let timer: NodeJS.Timeout | undefined;
   let restampedFor = lastRestamp(district.clock.now(), options.restampAt);
   const intervalMs = Math.max(20, Math.min(LONGEST_TICK_MS, 60_000 / options.changesPerMinute));
-  let owed = 0;
+  let due = 0;
 
   const step = (changes: number): Record<string, number> => {
     const done: Record<string, number> = {};
@@ -51,9 +51,9 @@ export function createLivingDistrict(
   };
   const tick = (): void => {
     restampAtNight();
-    owed += (options.changesPerMinute * intervalMs) / 60_000;
-    const whole = Math.floor(owed);
-    owed -= whole;
+    due += (options.changesPerMinute * intervalMs) / 60_000;
+    const whole = Math.floor(due);
+    due -= whole;
     step(whole);
   };
   const start = (): void => {

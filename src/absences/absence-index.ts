@@ -166,9 +166,11 @@ export function indexChanges(
     if (rested !== rests && rested !== null) put(rested, null);
     if (rests === 'ended' && (rested !== rests || deleted.has(key))) put('ended', encodeDay(today));
     if (rests === 'forgotten' && rested !== rests) put('forgotten', EMPTY);
-    const [wasOdd, isOdd] = [had, entry].map((each) => each !== null && isContradictory(each));
-    if (wasOdd !== isOdd) put('contradictions', isOdd === true ? EMPTY : null);
-    contradictions += Number(isOdd) - Number(wasOdd);
+    const [contradictedBefore, contradicts] = [had, entry].map(
+      (each) => each !== null && isContradictory(each),
+    );
+    if (contradictedBefore !== contradicts) put('contradictions', contradicts === true ? EMPTY : null);
+    contradictions += Number(contradicts) - Number(contradictedBefore);
   }
   for (const [key, absenceId] of derived.pointers)
     changes.push({ area: 'pointers', key, value: absenceId === null ? null : encodePointer(absenceId) });

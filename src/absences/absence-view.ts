@@ -186,7 +186,7 @@ export class AbsenceView implements View {
     const records = new VersionRecords(this.#tenant.absences, table, { rows, mayWait });
     const needed = derived.steps.map(({ versionId }) => versionId);
     const lacking = await records.load(needed);
-    if (lacking.size > 0 && task.mode === 'page') derived = deriveAbsences({ ...whole, held: lacking });
+    if (lacking.size > 0 && task.mode === 'page') derived = deriveAbsences({ ...whole, lacking });
     else if (lacking.size > 0) await this.#readBack(derived, lacking, records);
     await records.load(derived.steps.flatMap(({ previousVersionId }) => previousVersionId ?? []));
     if (rejected.size > 0) {
@@ -254,13 +254,13 @@ export class AbsenceView implements View {
       ...derived.published.map((key): IndexChange => ({ area: 'bodies', key, value: null })),
       ...derived.waiting.map((key): IndexChange => ({ area: 'bodies', key, value: records.kept(key) })),
     ];
-    const odd = index.contradictions;
+    const added = index.contradictions;
     const awaited = task.open.map((key) => awaitedOf(before.get(key)).length);
     rendered.tally.notShown = task.isUnanswered ? 0 : awaited.reduce((sum, count) => sum + count, 0);
     table.add(sync.active, {
       ...rendered,
       changes: [...rendered.changes, ...index.changes, ...bodies],
-      contradictions: odd === 0 ? null : odd + (await this.#versions.count('contradictions')),
+      contradictions: added === 0 ? null : added + (await this.#versions.count('contradictions')),
       publishedOpen: task.isUnanswered ? awaited.filter((count) => count > 0).length : 0,
     });
   }

@@ -17,7 +17,7 @@ interface Published {
   readonly isOfTwo: boolean;
 }
 
-interface ToldProblem {
+interface PublishedProblem {
   readonly collection: DerivedCollection;
   readonly key: string;
   readonly kind: 'gap' | 'two-students';
@@ -73,8 +73,8 @@ export class PublishedAbsences {
     return named;
   }
 
-  problems(): readonly ToldProblem[] {
-    const found: ToldProblem[] = [];
+  problems(): readonly PublishedProblem[] {
+    const found: PublishedProblem[] = [];
     for (const [key, published] of this.#events) {
       const shown = this.#shown.get(key);
       if (published.hasGap) found.push({ collection: 'absence-changes', key, kind: 'gap' });

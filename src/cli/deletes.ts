@@ -4,7 +4,7 @@ import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/w
 import { RollcallError } from '../errors.ts';
 import { sourceOf } from '../model/collections.ts';
 import { APPROVE, approvalRefused, type ApproveOutcome } from '../owner/deletes.ts';
-import { readWithheldSchools, type SchoolCount } from '../owner/withheld-schools.ts';
+import { readSchoolsOnHold, type SchoolCount } from '../owner/schools-on-hold.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner, personHere } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants, type Scope } from './choose.ts';
@@ -15,7 +15,7 @@ import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, readLogs } from './with-assembly.ts';
 
 const EXIT_CODES = `
-Exit codes: 0 nothing is withheld (any more); 1 it failed; 3 something needs a decision.`;
+Exit codes: 0 no row is on hold (any more); 1 it failed; 3 something needs a decision.`;
 
 /** `rollcall deletes list|approve|history`: deletions that need a decision. */
 export function command(): Command {
@@ -45,8 +45,8 @@ export function command(): Command {
 }
 
 const HISTORY = `
-The kinds: "held": removals need a decision from then on; "healed": all rows that were missing then are back; "approved":
-removals; "accepted": rows unlike the published ones, by "pull --accept-new"; "anew": absences, by "state rebuild --anew".
+The kinds: "hold": removals need a decision from then on; "healed": all rows that were missing then are back; "approved":
+removals; "accepted": rows unlike the published ones, by "pull --accept-new"; "reset": absences, by "state rebuild --reset".
 The topic progress keeps these decisions for good.`;
 
 type Listed = Waiting['collections'][number] & { readonly schools: readonly SchoolCount[] };
@@ -67,11 +67,11 @@ async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): 
     const waiting = await readWaiting(assembly.store.tenant(tenantId).deletions, progress);
     const listed: Listed[] = [];
     for (const list of waiting.collections) {
-      const schools = await readWithheldSchools(assembly, { tenantId, list, signal });
+      const schools = await readSchoolsOnHold(assembly, { tenantId, list, signal });
       listed.push({ ...list, schools });
     }
     output.line(output.colors.bold(tenantId));
-    if (listed.length === 0) output.line('  no deletion is withheld');
+    if (listed.length === 0) output.line('  no row is on hold');
     else
       show(
         output,
@@ -117,9 +117,9 @@ function show(output: Output, listed: readonly Listed[]): void {
   }
 }
 
-function whyOf({ isLost, isHeld, why }: Listed): string {
+function whyOf({ isLost, isOnHold, why }: Listed): string {
   if (isLost) return 'the list was lost; the next complete full sync lists it again (rollcall pull --full)';
-  return isHeld ? (why ?? 'too many at once') : 'waits because of the others';
+  return isOnHold ? (why ?? 'too many at once') : 'waits because of the others';
 }
 
 async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promise<number> {
@@ -138,7 +138,7 @@ async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promis
   output.data({ digest, ...outcome });
   const { isSame, rows, collections, waiting } = outcome;
   if (isSame) showApproved(output, outcome);
-  else if (waiting === 0) output.line('no deletion is withheld');
+  else if (waiting === 0) output.line('no row is on hold');
   else
     output.note(
       `✗ ${digest} is not the list any more: ${countOf(rows, 'row')} now; nothing was removed\n→ Look again: rollcall deletes list`,
@@ -192,7 +192,7 @@ function withLists(config: Config): Config {
     {
       remedy:
         'Add redis.url, then run rollcall pull --full, which lists what is missing. Without Redis only a higher ' +
-        'deletions.withholdAbove lets these deletions through.',
+        'deletions.holdAbove lets these deletions through.',
     },
   );
 }

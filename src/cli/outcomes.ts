@@ -49,12 +49,12 @@ export function noteFailures(output: Output, outcomes: readonly Failure[]): void
 
 /** `isNamed`: the collections were asked for by name. */
 export function exitCodeFor(
-  outcomes: readonly Pick<PullOutcome, 'outcome' | 'withheld'>[],
+  outcomes: readonly Pick<PullOutcome, 'outcome' | 'rowsOnHold'>[],
   isNamed: boolean,
 ): number {
   return exitCode({
     hasFailed: outOfOrder(outcomes, isNamed).some(({ outcome }) => outcome !== 'stopped'),
-    needsPerson: outcomes.some(({ outcome, withheld }) => outcome === 'stopped' || withheld > 0),
+    needsPerson: outcomes.some(({ outcome, rowsOnHold }) => outcome === 'stopped' || rowsOnHold > 0),
   });
 }
 

@@ -27,11 +27,11 @@ forgotten (long-deleted absences that leave absence-changes); rejected (rows tha
 can be decoded again). "Unchanged" counts rows of the hub. Rows that are missing for the first time are removed when a
 second full sync does not find them either.
 
-Exit codes: 0 nothing would be withheld; 1 a collection failed, or its list was inconclusive; 3 something would be
-withheld, or needs a decision.
+Exit codes: 0 no row would be put on hold; 1 a collection failed, or its list was inconclusive; 3 rows would be put
+on hold, or something needs a decision.
 
 Example:
-  rollcall plan --json | jq -c '.tenants[].collections[] | {collection, created, updated, deleted, withheld}'`;
+  rollcall plan --json | jq -c '.tenants[].collections[] | {collection, created, updated, deleted, rowsOnHold}'`;
 
 async function plan(verb: Verb<Scope & { readonly keys?: boolean }>): Promise<number> {
   const { output, signal, flags } = verb;
@@ -77,13 +77,13 @@ function show(
   const rowsOf = (count: number, { unchanged }: CollectionPlan): string =>
     unchanged === null ? '-' : formatCount(count);
   output.table(
-    ['  collection', 'publishes', 'unchanged', 'missing for the first time', 'withheld', ''],
+    ['  collection', 'publishes', 'unchanged', 'missing for the first time', 'on hold', ''],
     collections.map((each) => [
       `  ${each.collection}`,
       publishes(each) || 'nothing',
       rowsOf(each.unchanged ?? 0, each),
       rowsOf(each.missing, each),
-      rowsOf(each.withheld, each),
+      rowsOf(each.rowsOnHold, each),
       each.outcome === 'complete' ? '' : each.outcome.replace('-', ' '),
     ]),
   );
@@ -93,10 +93,10 @@ function show(
     ),
   );
   if (keys.length > 0) output.table(['  collection', 'kind', 'key'], keys);
-  for (const { collection, withheld, whyWithheld } of collections)
-    if (withheld > 0)
+  for (const { collection, rowsOnHold, whyOnHold } of collections)
+    if (rowsOnHold > 0)
       output.note(
-        `! ${collection}: ${countOf(withheld, 'deletion')} would be withheld: ${whyWithheld ?? 'too many'}`,
+        `! ${collection}: ${countOf(rowsOnHold, 'row')} would be put on hold: ${whyOnHold ?? 'too many'}`,
       );
   noteOutcomes(
     output,
@@ -105,7 +105,7 @@ function show(
   );
   const isSame = collections.every((each) => publishes(each) === '');
   output.line(isSame ? 'A full sync would publish nothing.' : '→ "rollcall pull --full" publishes this now.');
-  if (collections.some(({ withheld }) => withheld > 0))
+  if (collections.some(({ rowsOnHold }) => rowsOnHold > 0))
     output.line('→ "rollcall deletes list" shows the deletions that a sync has found.');
 }
 

@@ -65,7 +65,7 @@ async function pull({ output, signal, loadConfig, flags }: Verb<PullFlags>): Pro
   );
 }
 
-const COUNTED = ['seen', 'created', 'updated', 'removed', 'rejected', 'missing', 'withheld'] as const;
+const COUNTED = ['seen', 'created', 'updated', 'removed', 'rejected', 'missing'] as const;
 
 function show(
   output: Output,
@@ -74,17 +74,18 @@ function show(
 ): void {
   output.line(output.colors.bold(tenant));
   output.table(
-    ['collection', 'outcome', ...COUNTED],
+    ['collection', 'outcome', ...COUNTED, 'on hold'],
     outcomes.map((each) => [
       each.collection,
       each.outcome === 'complete' ? `${each.mode?.toLowerCase()} ${each.outcome}` : each.outcome,
       ...COUNTED.map((name) => formatCount(each[name])),
+      formatCount(each.rowsOnHold),
     ]),
   );
-  const withheld = outcomes.reduce((sum, each) => sum + each.withheld, 0);
-  if (withheld > 0)
+  const rowsOnHold = outcomes.reduce((sum, each) => sum + each.rowsOnHold, 0);
+  if (rowsOnHold > 0)
     output.note(
-      `! ${countOf(withheld, 'deletion')} withheld: a person must decide\n→ rollcall deletes list --tenant ${tenant}`,
+      `! ${countOf(rowsOnHold, 'row')} on hold: a person must decide\n→ rollcall deletes list --tenant ${tenant}`,
     );
   noteOutcomes(output, outcomes, isNamed);
 }
@@ -93,7 +94,7 @@ function show(
 const LONGEST_WAIT_MS = 10 * 60_000;
 
 /**
- * Waits for the confirming syncs that are owed, has the owner run them, and returns the outcomes of both syncs together. Where
+ * Waits for the confirming syncs that are needed, has the owner run them, and returns the outcomes of both syncs together. Where
  * they are due too late for a command it only says how many rows wait.
  */
 async function confirmMissing(
@@ -102,19 +103,19 @@ async function confirmMissing(
   options: { readonly tenantId: string; readonly output: Output; readonly signal: AbortSignal },
 ): Promise<readonly PullOutcome[]> {
   const { tenantId, output, signal } = options;
-  const owed = outcomes.filter(({ confirmAtMs }) => confirmAtMs !== null);
-  if (owed.length === 0) return outcomes;
-  const rows = owed.reduce((sum, { missing }) => sum + missing, 0);
-  const names = owed.map(({ collection }) => collection);
+  const toConfirm = outcomes.filter(({ confirmAtMs }) => confirmAtMs !== null);
+  if (toConfirm.length === 0) return outcomes;
+  const rows = toConfirm.reduce((sum, { missing }) => sum + missing, 0);
+  const names = toConfirm.map(({ collection }) => collection);
   // With the confirming syncs the hold may end that put off the others' removals.
   const some = outcomes.filter(
-    (each) => owed.includes(each) || (each.outcome === 'complete' && each.withheld > 0),
+    (each) => toConfirm.includes(each) || (each.outcome === 'complete' && each.rowsOnHold > 0),
   );
-  const waitMs = Math.max(0, ...owed.map(({ confirmAtMs }) => (confirmAtMs ?? 0) - Date.now()));
+  const waitMs = Math.max(0, ...toConfirm.map(({ confirmAtMs }) => (confirmAtMs ?? 0) - Date.now()));
   const found =
     rows > 0
       ? `${countOf(rows, 'row')} of ${names.join(', ')} missing for the first time`
-      : owed.some(({ short }) => short !== null)
+      : toConfirm.some(({ short }) => short !== null)
         ? `fewer rows of ${names.join(', ')} came than the hub counts`
         : `the hub did not answer for all of ${names.join(', ')}`;
   const waits = waitMs <= LONGEST_WAIT_MS;

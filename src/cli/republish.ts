@@ -52,16 +52,16 @@ async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promi
   output.data({ collection, tenants: results });
   return exitCode({
     hasFailed: results.some(({ missing, why }) => missing.length > 0 || why !== null),
-    needsPerson: results.some(({ withheld }) => withheld > 0),
+    needsPerson: results.some(({ rowsOnHold }) => rowsOnHold > 0),
   });
 }
 
-function show(output: Output, where: string, { published, why, withheld, missing }: Republished): void {
+function show(output: Output, where: string, { published, why, rowsOnHold, missing }: Republished): void {
   output.note(`${where}: ${countOf(published, 'key')} published`);
   if (why !== null) output.note(`✗ ${why}\n→ Some rows may be missing: check what the hub answers.`);
-  if (withheld > 0)
+  if (rowsOnHold > 0)
     output.note(
-      `! ${countOf(withheld, 'row')} not at the hub and not published; the removal needs a decision\n→ rollcall deletes list`,
+      `! ${countOf(rowsOnHold, 'row')} not at the hub and not published; the removal needs a decision\n→ rollcall deletes list`,
     );
   if (missing.length > 0)
     output.note(

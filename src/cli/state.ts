@@ -11,7 +11,7 @@ import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, readLogs } from './with-assembly.ts';
 
 interface RebuildFlags extends Scope {
-  readonly anew?: boolean;
+  readonly reset?: boolean;
   readonly yes?: boolean;
   readonly reason?: string;
 }
@@ -35,19 +35,19 @@ While a process runs, the index may seem a transaction or two behind, because th
         .description(
           'Drops the index and rebuilds it from the topics, one collection after another. Publishes nothing.',
         )
-        .option('--anew', 'for lost absences: null every key, and load all absences again')
-        .option('--yes', 'confirm "--anew"')
-        .option('--reason <text>', 'with "--anew": why; "deletes history" keeps it')
+        .option('--reset', 'for lost absences: null every key, and load all absences again')
+        .option('--yes', 'confirm "--reset"')
+        .option('--reason <text>', 'with "--reset": why; "deletes history" keeps it')
         .addHelpText(
           'after',
           `
 Use it when "rollcall verify" reports that the index differs from the topics.
 
-"--anew" is the way out of ABSENCES_LOST, and only for it: it nulls every key of absences and absence-changes and runs
+"--reset" is the way out of ABSENCES_LOST, and only for it: it nulls every key of absences and absence-changes and runs
 a full sync like a first load. Absences may get other ids, steps count from 1, and the events are marked as snapshot.
 
 Example:
-  rollcall state rebuild --tenant north --collection absences --anew --yes`,
+  rollcall state rebuild --tenant north --collection absences --reset --yes`,
         ),
     );
 }
@@ -68,7 +68,7 @@ function subcommand<Flags extends Scope>(
 function requireConfirmed(collections: readonly CollectionName[], isConfirmed: boolean): void {
   const isOfAbsences = collections.length === 1 && collections[0] === 'absence-versions';
   if (isOfAbsences && isConfirmed) return;
-  throw new RollcallError('USAGE_INVALID', '--anew nulls every key of absences and absence-changes', {
+  throw new RollcallError('USAGE_INVALID', '--reset nulls every key of absences and absence-changes', {
     remedy:
       'If you want to do this, add "--collection absences" and "--yes". Consumers then see all absences again, as in a first load.',
   });
@@ -123,10 +123,10 @@ async function rebuild({ output, signal, loadConfig, flags }: Verb<RebuildFlags>
   const config = loadConfig();
   const { tenants, collections: named } = choose(config, flags);
   const collections = [...new Set(named.map(sourceOf))];
-  const { anew = false, yes = false } = flags;
-  if (anew) requireConfirmed(collections, yes);
+  const { reset = false, yes = false } = flags;
+  if (reset) requireConfirmed(collections, yes);
   else if (!isStored(output, config)) return;
-  const parameters = { collections, anew, person: personHere(flags.reason) };
+  const parameters = { collections, reset, person: personHere(flags.reason) };
   const rebuilt: ({ readonly tenant: string } & RebuiltIndex)[] = [];
   await using assembly = quietAssembly(config);
   for (const { id: tenant } of tenants) {

@@ -31,7 +31,7 @@ export function command(): Command {
   rows then   keys of the topic that this sync found at the hub
   up to       every change at the hub before this time is published, except removals
   sync        the last sync; "…": it is not complete; "fails": two or more of the same kind have failed in a row
-  withheld    deletions that need a decision: "rollcall deletes list" lists them
+  on hold     rows whose deletion needs a decision: "rollcall deletes list" lists them
   rejects     rows that cannot be read (see "rollcall tail rejects --to-end")
   ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; others go on
 
@@ -117,7 +117,7 @@ function fromLog(
     ...UNKNOWN,
     ...heard,
     tenant: tenant.id,
-    deltaOverlapMs: tenant.deltaOverlapMs,
+    incrementalOverlapMs: tenant.incrementalOverlapMs,
     owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
     nowMs,
     collections: [...monitorsOf(tenant)].map(([name, monitor]) => {
@@ -145,16 +145,16 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
     output.line(`  ${colors.cyan('→')} ${question}:`);
     for (const command of commands) output.line(`    ${command}`);
   }
-  for (const { collection, rowsLate, isFilterMute } of tenant.collections)
+  for (const { collection, rowsLate, filterSelectsNothing } of tenant.collections)
     if (rowsLate > 0)
       output.line(
-        `  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(isFilterMute)}`,
+        `  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(filterSelectsNothing)}`,
       );
   if (tenant.collections.length === 0) return;
   output.line();
   const grouped = Map.groupBy(tenant.collections, (each) => each.derivedFrom ?? each.collection);
   output.table(
-    ['  collection', 'rows now', 'last full', 'rows then', 'up to', 'sync', 'withheld', 'rejects'],
+    ['  collection', 'rows now', 'last full', 'rows then', 'up to', 'sync', 'on hold', 'rejects'],
     [...grouped.values()]
       .flat()
       .map((each) => [
@@ -164,7 +164,7 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
         each.rowsThen === null ? '-' : formatCount(each.rowsThen),
         age(each.watermark, nowMs),
         syncOf(each),
-        formatCount(each.withheld),
+        formatCount(each.rowsOnHold),
         formatCount(each.rejected),
       ]),
   );

@@ -49,13 +49,13 @@ are removals that need a decision.
 Example:
   rollcall verify --json | jq -c '.tenants[].collections[].differences[]'`;
 
-/** What settles a difference, in words; `wrong`: no sync does; `withheld`: a removal that needs a decision. */
+/** What settles a difference, in words; `wrong`: no sync does; `on-hold`: a removal that needs a decision. */
 const STATES = {
   wrong: 'wrong',
   'next-sync': 'next sync',
   'next-full': 'next full',
   'first-miss': 'missing for the first time',
-  withheld: 'withheld',
+  'on-hold': 'on hold',
 } as const;
 
 interface Difference extends Finding {
@@ -69,8 +69,8 @@ interface CollectionReport {
   /** Why the comparison is missing or incomplete; null when it is complete. */
   readonly why: string | null;
   readonly remedy: string | null;
-  /** Why the next full sync would withhold deletions; null when it would not. */
-  readonly whyWithheld: string | null;
+  /** Why the next full sync would put rows on hold; null when it would not. */
+  readonly whyOnHold: string | null;
   /** Null for a collection that is not planned for itself. */
   readonly hubRows: number | null;
   readonly topicKeys: number;
@@ -110,7 +110,7 @@ async function verify(verb: Verb<Scope & { readonly repair?: boolean }>): Promis
   output.data({ tenants: results });
   return exitCode({
     hasFailed: last.some(({ outcome }) => outcome === 'unproven') || inState(last, 'wrong').length > 0,
-    needsPerson: inState(last, 'withheld').length > 0,
+    needsPerson: inState(last, 'on-hold').length > 0,
   });
 }
 
@@ -161,7 +161,7 @@ async function verifyTenant(
       outcome: isNotOffered ? 'not-offered' : isProven ? 'compared' : 'unproven',
       why: failed?.why ?? doubt?.why ?? (isProven ? null : 'it has had no complete full sync'),
       remedy: failed?.remedy ?? (isLoaded(collection) ? null : 'Run one: "rollcall pull --full".'),
-      whyWithheld: plan?.whyWithheld ?? null,
+      whyOnHold: plan?.whyOnHold ?? null,
       hubRows: plan?.seen ?? null,
       topicKeys,
       skipped,
@@ -183,7 +183,7 @@ const KINDS: Readonly<Record<keyof CollectionPlan['keys'], Finding['kind'] | nul
   forgotten: null,
   rejected: 'reject-missing',
   unrejected: 'reject-left-over',
-  withheld: 'left-over',
+  'on-hold': 'left-over',
   missing: 'left-over',
 };
 
@@ -198,7 +198,7 @@ function plannedIn({ collection, keys, news }: CollectionPlan, hasRedis: boolean
     // An incremental sync of schedules reads students whose absences changed, and removes nothing.
     const needsFull = kind === 'left-over' || collection === 'schedules';
     const stateOf = (key: string): Difference['state'] => {
-      if (planned === 'withheld') return planned;
+      if (planned === 'on-hold') return planned;
       if (planned === 'missing') return 'first-miss';
       if (!needsFull && news.has(key)) return 'next-sync';
       return hasRedis || needsFull ? 'next-full' : 'wrong';
@@ -260,16 +260,16 @@ function show(output: Output, reports: readonly CollectionReport[]): void {
     if (more > 0) output.line(`  and ${formatCount(more)} more: --json has all.`);
   }
   noteFailures(output, reports);
-  for (const { collection, whyWithheld, skipped } of reports) {
-    if (whyWithheld !== null)
-      output.note(`! ${collection}: the next full sync will withhold the removals: ${whyWithheld}`);
+  for (const { collection, whyOnHold, skipped } of reports) {
+    if (whyOnHold !== null)
+      output.note(`! ${collection}: the next full sync will put rows on hold: ${whyOnHold}`);
     if (skipped > 0)
       output.note(`! ${collection}: ${countOf(skipped, 'key')} could not be compared with the index`);
   }
   output.line(verdictOf(reports));
   if (inState(reports, 'wrong').length > 0)
     output.line('→ "rollcall verify --repair" publishes exactly what is missing.');
-  if (inState(reports, 'withheld').length > 0)
+  if (inState(reports, 'on-hold').length > 0)
     output.line('→ Decide on the removals: "rollcall deletes list", after the next full sync.');
 }
 
@@ -279,7 +279,7 @@ function isEqual({ outcome, differences }: CollectionReport): boolean {
 
 /** Syncs settle it. */
 function isPending({ state }: Difference): boolean {
-  return state !== 'wrong' && state !== 'withheld';
+  return state !== 'wrong' && state !== 'on-hold';
 }
 
 /** The result in one sentence. */

@@ -5,7 +5,7 @@ import { address, duration, flag, secret, text, timeZone, wholeNumber } from './
 
 const collectionName = z.enum(COLLECTIONS);
 
-const fullPull = z
+const fullSync = z
   .strictObject({
     at: z
       .string({ error: 'must be text: "04:00", in quotes' })
@@ -25,10 +25,10 @@ const collectionSettingsSchema = z
       .describe(
         'Whether the collection is mirrored. Two are off by default: `class-students`, and `schedules` when the collection that names its students is off.',
       ),
-    deltaEvery: duration({ min: '1ms', max: '1d' })
+    incrementalEvery: duration({ min: '1ms', max: '1d' })
       .optional()
-      .describe("Replaces the tenant's deltaEvery for this collection."),
-    fullPull: fullPull.optional().describe("Replaces the tenant's fullPull."),
+      .describe("Replaces the tenant's incrementalEvery for this collection."),
+    fullSync: fullSync.optional().describe("Replaces the tenant's fullSync."),
     drop: fieldNames.describe('Top-level fields that are never published.'),
     pseudonymise: fieldNames.describe('Top-level fields whose value a keyed hash replaces.'),
     ignore: fieldNames.describe('Top-level fields. A change of only these publishes nothing.'),
@@ -93,11 +93,11 @@ export const tenant = z
       )
       .prefault('all')
       .describe('`all`, a list of those to mirror, or a map of settings. Those not in the map are on.'),
-    fullPull: fullPull.prefault({}),
-    deltaEvery: duration({ min: '1ms', max: '1d' })
+    fullSync: fullSync.prefault({}),
+    incrementalEvery: duration({ min: '1ms', max: '1d' })
       .prefault('60s')
       .describe('Pause between two incremental syncs.'),
-    deltaOverlap: duration({ min: '0s', max: '1d' })
+    incrementalOverlap: duration({ min: '0s', max: '1d' })
       .prefault('5m')
       .describe('How far before the watermark an incremental sync begins to read.'),
     afterschools: z
@@ -116,19 +116,19 @@ export const tenant = z
       .transform(({ forgetAfter }) => ({ forgetAfterMs: forgetAfter }))
       .describe('Absence changes.'),
   })
-  .transform(({ collections, deltaEvery, deltaOverlap, ...rest }) => ({
+  .transform(({ collections, incrementalEvery, incrementalOverlap, ...rest }) => ({
     ...rest,
-    deltaEveryMs: deltaEvery,
-    deltaOverlapMs: deltaOverlap,
+    incrementalEveryMs: incrementalEvery,
+    incrementalOverlapMs: incrementalOverlap,
     /** Settings of each collection, with the tenant's defaults. */
-    collections: resolveCollections(collections, { ...rest, deltaEveryMs: deltaEvery }),
+    collections: resolveCollections(collections, { ...rest, incrementalEveryMs: incrementalEvery }),
   }));
 
 export interface CollectionSettings {
   /** Also false if there is nothing to read: `afterschool-users` without `afterschools`, `schedules` without students. */
   readonly enabled: boolean;
-  readonly deltaEveryMs: number;
-  readonly fullPull: { readonly at: string; readonly timeZone: string };
+  readonly incrementalEveryMs: number;
+  readonly fullSync: { readonly at: string; readonly timeZone: string };
   /** Top-level fields, by the hub's names. */
   readonly drop: readonly string[];
   readonly pseudonymise: readonly string[];
@@ -143,8 +143,8 @@ type CollectionsAsWritten =
 function resolveCollections(
   written: CollectionsAsWritten,
   tenant: {
-    deltaEveryMs: number;
-    fullPull: z.output<typeof fullPull>;
+    incrementalEveryMs: number;
+    fullSync: z.output<typeof fullSync>;
     afterschools: readonly string[];
     schedules: { readonly students: WhichStudents };
   },
@@ -156,8 +156,8 @@ function resolveCollections(
       : (own?.enabled ?? collectionNamed(name).byDefault);
     const settings: CollectionSettings = {
       enabled: wanted && (name !== 'afterschool-users' || tenant.afterschools.length > 0),
-      deltaEveryMs: own?.deltaEvery ?? tenant.deltaEveryMs,
-      fullPull: own?.fullPull ?? tenant.fullPull,
+      incrementalEveryMs: own?.incrementalEvery ?? tenant.incrementalEveryMs,
+      fullSync: own?.fullSync ?? tenant.fullSync,
       drop: own?.drop ?? [],
       pseudonymise: own?.pseudonymise ?? [],
       ignore: own?.ignore ?? [],

@@ -11,7 +11,7 @@ const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
 /**
  * Chooses a full sync on first start and whenever a daily one is due or was missed, otherwise an incremental sync every
- * `deltaEveryMs`. After a full sync that failed or was inconclusive, the next one waits until `fullNotBeforeMs`, while
+ * `incrementalEveryMs`. After a full sync that failed or was inconclusive, the next one waits until `fullNotBeforeMs`, while
  * incremental syncs continue. Times that lie in the future because the clock was set back do not delay a sync.
  * All times are ms since the epoch by the local clock, except `watermarkMs` and `hubNowMs`, which are the hub's.
  */
@@ -22,10 +22,10 @@ export function nextSync(options: {
   lastSyncAtMs: number | null;
   fullDueAtMs: number;
   fullNotBeforeMs: number;
-  /** When the confirming sync that is owed is due; null: none is. A full sync makes up for it. */
+  /** When the confirming sync that is needed is due; null: none is. A full sync makes up for it. */
   confirmAtMs: number | null;
   incrementalNotBeforeMs: number;
-  deltaEveryMs: number;
+  incrementalEveryMs: number;
   /** Interval of full syncs in place of incremental ones; null: there are incremental ones, or the daily one is enough. */
   fullEveryMs: number | null;
   /** False when the hub has no filter for the collection. */
@@ -33,7 +33,7 @@ export function nextSync(options: {
   hubNowMs: number;
   nowMs: number;
 }): NextSync {
-  const { watermarkMs, lastFullAtMs, deltaEveryMs, nowMs } = options;
+  const { watermarkMs, lastFullAtMs, incrementalEveryMs, nowMs } = options;
   const lastSyncAtMs =
     options.lastSyncAtMs !== null && options.lastSyncAtMs <= nowMs ? options.lastSyncAtMs : null;
   const canBeIncremental = options.hasIncremental && watermarkMs !== null;
@@ -55,15 +55,15 @@ export function nextSync(options: {
     if (nowMs >= confirmDueAtMs) return { kind: 'sync', mode: 'FULL', confirming: true };
   }
   const incrementalDueAtMs = Math.max(
-    lastSyncAtMs === null ? 0 : lastSyncAtMs + deltaEveryMs,
+    lastSyncAtMs === null ? 0 : lastSyncAtMs + incrementalEveryMs,
     options.incrementalNotBeforeMs,
   );
   if (canBeIncremental && nowMs >= incrementalDueAtMs)
     return { kind: 'sync', mode: 'INCREMENTAL', confirming: false };
-  // Check again at least every `deltaEveryMs`: the clock can be set, the daily time can come.
+  // Check again at least every `incrementalEveryMs`: the clock can be set, the daily time can come.
   // Never wake in the past: a due sync that may not start yet would make this a busy loop.
   const wakeAtMs = [
-    nowMs + deltaEveryMs,
+    nowMs + incrementalEveryMs,
     Math.max(Math.min(fullAgainAtMs, confirmDueAtMs), options.fullNotBeforeMs),
   ];
   if (canBeIncremental) wakeAtMs.push(incrementalDueAtMs);

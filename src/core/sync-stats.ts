@@ -41,7 +41,7 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     rowsRejected: 0,
     rowsWithoutId: 0,
     rowsRemoved: 0,
-    rowsWithheld: 0,
+    rowsOnHold: 0,
     /** Keys of the topic that a full sync did not find at the hub and that stay. */
     rowsNotFound: 0,
     /** Rows published although they were modified before what was published of them last. */
@@ -51,7 +51,7 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     /** Rows that incremental syncs missed and this full sync found; null when there is nothing to judge by. */
     rowsLate: null as number | null,
     /** No incremental sync of the session ever brought a row: then the hub's filter, not the overlap, is to be looked at. */
-    isFilterMute: null as true | null,
+    filterSelectsNothing: null as true | null,
     /** Awaited versions of absences that the hub was not asked for, since there were too many. */
     idsNotAsked: 0,
     /** Number of rejects by reason; reasons name fields, never values. */

@@ -55,11 +55,11 @@ export function isOversized(rowsSeen: number, knownRows: number): boolean {
   return rowsSeen * 2 > knownRows;
 }
 
-/** What is to be said of rows that incremental syncs missed. `isFilterMute`: no incremental sync of the session ever brought a row. */
-export function explainLate(isFilterMute: boolean): string {
-  const why = isFilterMute
+/** What is to be said of rows that incremental syncs missed. `filterSelectsNothing`: no incremental sync of the session ever brought a row. */
+export function explainLate(filterSelectsNothing: boolean | null): string {
+  const why = filterSelectsNothing
     ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing; rollcall check asks it"
-    : 'since the hub shows them longer after their dateLastModified than deltaOverlap, or changes rows without a new one: raise deltaOverlap';
+    : 'since the hub shows them longer after their dateLastModified than incrementalOverlap, or changes rows without a new one: raise incrementalOverlap';
   return `incremental syncs missed rows that the last full sync found, ${why}`;
 }
 

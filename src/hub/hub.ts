@@ -1,6 +1,6 @@
 import type { PagingMode } from '../core/hub-events.ts';
 import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
-import type { PagePrint } from '../core/pages/page-print.ts';
+import type { PageFingerprint } from '../core/pages/page-fingerprint.ts';
 import type { Collection } from '../model/collections.ts';
 
 /** What the configuration says of a hub. */
@@ -43,7 +43,7 @@ export interface HubPage {
   /** Set when {@link ReadOptions.pages} recognised the page: its rows differ in their times of modification at most. */
   readonly known?: RememberedPage | undefined;
   /** What the page can be recognised by; null when that is not certain. Left out where it is not to be remembered. */
-  readonly print?: (() => PagePrint | null) | undefined;
+  readonly fingerprint?: (() => PageFingerprint | null) | undefined;
 }
 
 /** How a scan ended. Only some end reasons prove that the scan saw everything. */

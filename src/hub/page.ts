@@ -1,4 +1,4 @@
-import { proveDigest } from '../core/pages/page-print.ts';
+import { proveDigest } from '../core/pages/page-fingerprint.ts';
 import { parseBody, type HubAnswer } from './hub-answer.ts';
 import { HubError, LARGE_BYTES } from './hub-error.ts';
 import type { HubPage, ReadOptions } from './hub.ts';
@@ -64,8 +64,8 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const haveIds = ids.length === rows.length;
   const marks = new Set(haveIds ? ids : rows.map((row) => readableId(row) ?? JSON.stringify(row)));
   const facts = { ...common, hasList: found !== null, rowCount: rows.length, ids, marks };
-  const print = haveIds ? printOf(answer, context, rows) : undefined;
-  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, print }, facts, leadsOut: isOut };
+  const fingerprint = haveIds ? fingerprintOf(answer, context, rows) : undefined;
+  return { page: { rows, isUtf8: answer.isUtf8, ...ofAnswer, fingerprint }, facts, leadsOut: isOut };
 }
 
 /** `envelope`: the name of the list; `where` names the collection in errors. */
@@ -85,7 +85,11 @@ function idsOf(rows: readonly unknown[]): string[] {
 }
 
 /** What the page can be recognised by. */
-function printOf(answer: HubAnswer, context: PageContext, rows: readonly unknown[]): HubPage['print'] {
+function fingerprintOf(
+  answer: HubAnswer,
+  context: PageContext,
+  rows: readonly unknown[],
+): HubPage['fingerprint'] {
   const { raw, requested, bytes, isUtf8 } = answer;
   const { limit, cursor } = context;
   // A large one is not remembered, since its text would stay in memory, and no request before its turn may ask for it.

@@ -69,7 +69,7 @@ export class KafkaLog extends TenantTopics implements TenantLog {
 
   async commit(transaction: Transaction): Promise<Committed> {
     const { schemas, now } = this.#options;
-    schemas.requireHeld();
+    schemas.requireNoneLost();
     const { derived: derivedBefore = [], lostTopics = [] } = transaction;
     let isCommitRequested = false;
     return this.#producer.inTurn(

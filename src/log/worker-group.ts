@@ -104,7 +104,7 @@ export class WorkerGroup {
     void this.#watchLease();
   }
 
-  /** Has the tenants assigned anew, because those of the configuration have changed. Takes effect with the next heartbeat. */
+  /** Has the tenants assigned again, because those of the configuration have changed. Takes effect with the next heartbeat. */
   rejoin(): void {
     this.#isOutdated = true;
   }
@@ -230,7 +230,7 @@ export class WorkerGroup {
     if (this.#ending.signal.aborted || !isNews) return;
     // Without a new one the generation is that from before the lease ended: nobody has been given the tenants since.
     const known = new Set(this.#options.tenants());
-    // The configuration may have changed since the group was told what this process knows.
+    // The configuration may have changed since the group learned what this process knows.
     this.#tenants = (assignment?.tenants ?? this.#tenants).filter((tenant) => known.has(tenant));
     this.#isHolding = true;
     onAssigned({ tenants: this.#tenants, moved: assignment?.moved ?? [] });

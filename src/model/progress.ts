@@ -21,7 +21,7 @@ export interface LastCompleteFull {
   /** Of those. */
   readonly rowsWithoutId: number;
   /** Of the keys that it did not find. */
-  readonly rowsWithheld: number;
+  readonly rowsOnHold: number;
 }
 
 /** Who gave a command: the user and the host, and why. */
@@ -34,13 +34,13 @@ export interface Person {
 /**
  * A person's decision about a collection, or why one is needed. A record of its own in `progress` keeps it for good; it names no row.
  *
- * - `held`: removals need a decision from now on; `healed`: all rows are back that were missing then
+ * - `hold`: removals need a decision from now on; `healed`: all rows are back that were missing then
  * - `approved`: of the rows on the list, those still missing are removed
  * - `accepted`: rows unlike the published ones are right (`pull --accept-new`)
- * - `anew`: what was published of absences was nulled (`state rebuild --anew`)
+ * - `reset`: what was published of absences was nulled (`state rebuild --reset`)
  */
 export interface DecisionRecord extends Partial<Person> {
-  readonly kind: 'held' | 'healed' | 'approved' | 'accepted' | 'anew';
+  readonly kind: 'hold' | 'healed' | 'approved' | 'accepted' | 'reset';
   readonly collection: CollectionName;
   /** Local clock, ms since the epoch. */
   readonly atMs: number;
@@ -48,7 +48,7 @@ export interface DecisionRecord extends Partial<Person> {
   readonly rows?: number;
   readonly removed?: number;
   readonly digest?: string;
-  /** Why it is held, in numbers. */
+  /** Why it is on hold, in numbers. */
   readonly why?: string | null;
 }
 
@@ -64,9 +64,9 @@ export interface DeletionState {
   /** `YYYY-MM-DD` in the zone of the daily full sync, and the unapproved removals of that day. */
   readonly day: string;
   readonly removed: number;
-  /** When the hold began, local clock, ms since the epoch; null: the collection is not held. */
-  readonly heldSinceMs: number | null;
-  /** Why it is held, in numbers, as the last full sync found it. */
+  /** When the hold began, local clock, ms since the epoch; null: the collection is not on hold. */
+  readonly onHoldSinceMs: number | null;
+  /** Why it is on hold, in numbers, as the last full sync found it. */
   readonly why: string | null;
   /** So many rows came, without repeated ones, and fewer than the hub counts; null or left out: enough came. */
   readonly short?: ShortSync | null | undefined;
@@ -90,7 +90,7 @@ export interface Progress {
   readonly rowsPublished: number;
   readonly rowsRejected: number;
   readonly rowsRemoved: number;
-  readonly rowsWithheld: number;
+  readonly rowsOnHold: number;
   readonly totalAtStart: number | null;
   readonly totalAtEnd: number | null;
   /** Everything that the hub changed before this hub time is committed; null before the first complete full sync. */

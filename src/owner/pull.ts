@@ -37,12 +37,12 @@ export interface PullOutcome {
   readonly rejected: number;
   /** The most frequent reasons of rejects; they name fields, never values. */
   readonly rejectReasons: readonly RejectReason[];
-  readonly withheld: number;
+  readonly rowsOnHold: number;
   /** Rows that another full sync must miss too before they are removed. */
   readonly missing: number;
   /** Rows without a readable id, because of which nothing is removed that a complete full sync did not find. */
   readonly nameless: number;
-  /** When that confirming sync is due, ms since the epoch; null: none is owed. */
+  /** When that confirming sync is due, ms since the epoch; null: none is needed. */
   readonly confirmAtMs: number | null;
   /** The hub counts more rows than it returned. */
   readonly short: Shortfall | null;
@@ -106,7 +106,7 @@ export function pullOutcome(
     removed: stats?.rowsRemoved ?? 0,
     rejected: stats?.rowsRejected ?? 0,
     rejectReasons: stats === undefined ? [] : commonestReasons(stats, MOST_REASONS),
-    withheld: result?.withheld ?? 0,
+    rowsOnHold: result?.rowsOnHold ?? 0,
     missing: result?.kind === 'complete' ? result.unconfirmed : 0,
     nameless: isWhole && result.stats.rowsNotFound > 0 ? result.stats.rowsWithoutId : 0,
     confirmAtMs: result?.confirmAtMs ?? null,

@@ -6,7 +6,7 @@ import type { CollectionIndex, IndexChange } from '../state/index-store.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
 import { lookUpAll } from '../table/look-up-all.ts';
 import type { LookUp } from '../table/table.ts';
-import { beginAbsencesAnew } from '../recovery/begin-anew.ts';
+import { resetAbsences } from '../recovery/reset-absences.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 import { CollectionProgress, type WriterStart } from '../table/collection-progress.ts';
 import { requireRecords } from '../session/watch-topics.ts';
@@ -17,7 +17,7 @@ const parameters = z.strictObject({
   /** Source collections; empty: all mirrored ones. */
   collections: z.array(z.enum(COLLECTIONS)),
   /** Whether to null what was published of absences, and to derive them again; only for `absence-versions` that are lost. */
-  anew: z.boolean(),
+  reset: z.boolean(),
   person,
 });
 
@@ -28,19 +28,19 @@ export interface RebuiltIndex {
   readonly rejects: number;
 }
 
-/** `rollcall state rebuild`: drops indexes and rebuilds them from the topics, one after another; or begins anew. */
+/** `rollcall state rebuild`: drops indexes and rebuilds them from the topics, one after another; or resets absences. */
 export const REBUILD = ownerRequest({
   kind: 'rebuild',
   parameters,
-  async handle({ collections, anew, person: by }, work) {
+  async handle({ collections, reset, person: by }, work) {
     const wanted = collections.length > 0 ? collections : [...work.writers.keys()];
     const all = wanted.map((collection) => ({ collection, writer: mirrored(work.writers, collection) }));
     const rebuilt: RebuiltIndex[] = [];
     for (const { collection, writer } of all) {
       await work.report(`rebuilding the index of ${collection}`);
-      if (anew && collection === 'absence-versions') {
-        // A request that is repeated may have begun them anew already.
-        if (writer.committed.lost !== undefined) await rebuildAbsencesAnew(work, by);
+      if (reset && collection === 'absence-versions') {
+        // A request that is repeated may have reset them already.
+        if (writer.committed.lost !== undefined) await resetAndReadAgain(work, by);
         await work.sync(collection, 'FULL');
       } else await rebuildIndex(work, collection);
       const { rows, rejects } = writer.known;
@@ -80,7 +80,7 @@ export async function rebuildIndex(
 }
 
 /** Nulls what was published of absences, and derives them again like a first load. */
-async function rebuildAbsencesAnew(work: OwnerWork, by: Person): Promise<void> {
+async function resetAndReadAgain(work: OwnerWork, by: Person): Promise<void> {
   const { tenant, writers, signal } = work;
   const collection = 'absence-versions';
   if (tenant.absences === undefined) throw notMirrored('absences');
@@ -88,8 +88,8 @@ async function rebuildAbsencesAnew(work: OwnerWork, by: Person): Promise<void> {
   await writer.reindex(async () => {
     await tenant.state.collection(collection).rebuild();
     const progress = writer.progress ?? noProgress(work, collection);
-    const decision = { ...by, kind: 'anew', collection, atMs: tenant.runtime.now() } as const;
-    const begun = await beginAbsencesAnew(tenant, { progress, decision, signal });
+    const decision = { ...by, kind: 'reset', collection, atMs: tenant.runtime.now() } as const;
+    const begun = await resetAbsences(tenant, { progress, decision, signal });
     tenant.emit({ type: 'deletion', event: decision });
     const known = [begun.progress, ...begun.derived];
     return readAgain(work, { collection, known });
@@ -100,7 +100,7 @@ function noProgress({ tenant: { runtime } }: OwnerWork, collection: CollectionNa
   const nothing = { progress: null, indexed: '', offsets: {}, knownRows: 0, knownRejects: 0 };
   const stats = newSyncStats({ syncId: runtime.randomId(), mode: 'FULL', startedAtMs: runtime.now() });
   const first = { transactionId: runtime.randomId(), sync: { stats }, knownRows: 0, completion: null };
-  return new CollectionProgress(collection, null, nothing).next({ ...first, rowsWithheld: 0 });
+  return new CollectionProgress(collection, null, nothing).next({ ...first, rowsOnHold: 0 });
 }
 
 async function readAgain(

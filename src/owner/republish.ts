@@ -26,7 +26,7 @@ export interface Republished {
   /** Why the sync may not have seen all rows; null when it saw all. */
   readonly why: string | null;
   /** Number of rows that the hub no longer has and whose removal needs a decision. */
-  readonly withheld: number;
+  readonly rowsOnHold: number;
 }
 
 /**
@@ -53,16 +53,16 @@ export const REPUBLISH = ownerRequest({
       if (absences === undefined) throw notMirrored(collection);
       await republishEvents(work, { writer, absences, wanted });
       if (keys.length === 0) await writer.publishedAgain(collection);
-      return { published, missing: [...missing], why: null, withheld: 0 };
+      return { published, missing: [...missing], why: null, rowsOnHold: 0 };
     }
     const republication = collection === 'absences' ? { absences: wanted } : { rows: wanted };
     const result = await work.sync(sourceOf(collection), 'FULL', { republication });
     const why = result.kind === 'inconclusive' ? result.why : null;
-    const { withheld } = result;
+    const { rowsOnHold } = result;
     // A row that is missing for now has its old record still, and may come back unchanged.
     const isAll = keys.length === 0 && result.kind === 'complete' && result.unconfirmed === 0;
-    if (isAll && withheld === 0) await writer.publishedAgain(collection);
-    return { published, missing: [...missing], why, withheld };
+    if (isAll && rowsOnHold === 0) await writer.publishedAgain(collection);
+    return { published, missing: [...missing], why, rowsOnHold };
   },
 });
 

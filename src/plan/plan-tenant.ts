@@ -24,13 +24,13 @@ export interface PlanTenantOptions {
 /** The planned sync of a collection that has syncs of its own. */
 interface PlannedSync extends Pick<
   PullOutcome,
-  'outcome' | 'why' | 'remedy' | 'rejectReasons' | 'withheld' | 'missing' | 'nameless'
+  'outcome' | 'why' | 'remedy' | 'rejectReasons' | 'rowsOnHold' | 'missing' | 'nameless'
 > {
   readonly seen: number | null;
   readonly unchanged: number | null;
-  readonly whyWithheld: string | null;
+  readonly whyOnHold: string | null;
   /** Rows that the planned sync misses: a person would have to decide, or another full sync confirms it. Empty unless keys are kept. */
-  readonly missed: Readonly<Record<'withheld' | 'missing', readonly string[]>>;
+  readonly missed: Readonly<Record<'on-hold' | 'missing', readonly string[]>>;
   /** What the hub's rows were compared with: the owner's index, or one built in memory from the topics. */
   readonly basis: 'index' | 'topics';
 }
@@ -71,7 +71,9 @@ export async function planTenant(
         ...tenant,
         log,
         state,
-        collections: tenant.collections.map((each) => Object.assign({}, each, { deltaEveryMs: NEVER_MS })),
+        collections: tenant.collections.map((each) =>
+          Object.assign({}, each, { incrementalEveryMs: NEVER_MS }),
+        ),
         // Missing topics count as empty, and no record is framed with a schema.
         prepare: () => Promise.resolve(),
         emit: options.emit,
@@ -102,11 +104,11 @@ const OF_A_DERIVED_COLLECTION = {
   seen: null,
   unchanged: null,
   rejectReasons: [],
-  withheld: 0,
+  rowsOnHold: 0,
   missing: 0,
   nameless: 0,
-  whyWithheld: null,
-  missed: { withheld: [], missing: [] },
+  whyOnHold: null,
+  missed: { 'on-hold': [], missing: [] },
 } satisfies Partial<PlannedSync>;
 
 async function planSync(
@@ -123,7 +125,7 @@ async function planSync(
     failure = error;
   }
   const planned = pullOutcome(source, runner, { result, error: failure });
-  const { outcome, why, remedy, seen, rejectReasons, withheld, missing, nameless } = planned;
+  const { outcome, why, remedy, seen, rejectReasons, rowsOnHold, missing, nameless } = planned;
   const waiting = keepsKeys ? await state.deletions.missing(source) : null;
   const keys = [...(waiting?.keys.keys() ?? [])];
   return {
@@ -133,11 +135,11 @@ async function planSync(
     seen,
     unchanged: result?.stats.rowsUnchanged ?? 0,
     rejectReasons,
-    withheld,
+    rowsOnHold,
     missing,
     nameless,
-    whyWithheld: withheld > 0 ? (runner.progress?.deletions?.why ?? null) : null,
-    missed: withheld > 0 ? { withheld: keys, missing: [] } : { withheld: [], missing: keys },
+    whyOnHold: rowsOnHold > 0 ? (runner.progress?.deletions?.why ?? null) : null,
+    missed: rowsOnHold > 0 ? { 'on-hold': keys, missing: [] } : { 'on-hold': [], missing: keys },
     basis: state.collection(source).isOverLive ? 'index' : 'topics',
   };
 }

@@ -145,7 +145,7 @@ function wasFirstLoadOver(derived: DerivedProgress, absences: AbsenceSource | nu
 
 /**
  * Where the index of absences comes from:
- * - `nothing`: nothing was ever published, or a person begins anew
+ * - `nothing`: nothing was ever published, or a person resets absences
  * - `changelog`: a copy of `absence-state`
  * - `index`: it is at the end of the log, and fills the lost changelog
  * - `lost`: neither of them is left, or what was published is lost: a person decides
@@ -185,6 +185,6 @@ export function absenceSource(facts: AbsenceFacts): AbsenceSource {
 export function absencesLost(tenantId: string): RollcallError {
   const what = `What was published of the absences of ${tenantId}, or the state that continues it, is lost: absence-versions, absences and absence-changes need a decision`;
   return new RollcallError('ABSENCES_LOST', what, {
-    remedy: `If absences, absence-changes or absence-state were deleted by mistake and a copy exists, bring it back. Otherwise begin anew, with new absence ids: rollcall state rebuild --tenant ${tenantId} --collection absences --anew --yes`,
+    remedy: `If absences, absence-changes or absence-state were deleted by mistake and a copy exists, bring it back. Otherwise reset them, with new absence ids: rollcall state rebuild --tenant ${tenantId} --collection absences --reset --yes`,
   });
 }

@@ -103,7 +103,7 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
     collections,
     absences: hasAbsences ? tenantAbsences(inputs, { now, schedules, collections }) : undefined,
     schedules,
-    guard: config.deletions.withholdAbove,
+    guard: config.deletions.holdAbove,
     confirmAfterMs: config.deletions.confirmAfterMs,
     scopesAhead: Math.floor(tenantConfig.hub.maxConcurrentRequests / 2),
     prepare: async () => {
@@ -148,7 +148,7 @@ export function usedResources(config: Config, tenants: readonly TenantConfig[]):
 
 /** IANA name of the zone in which the days of `schedules` are counted. */
 function zoneOfDays(tenantConfig: TenantConfig): string {
-  return tenantConfig.collections.schedules.fullPull.timeZone;
+  return tenantConfig.collections.schedules.fullSync.timeZone;
 }
 
 /** Without changed absences, an incremental sync of schedules has nothing to do. */
@@ -191,10 +191,12 @@ function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: Collec
     name,
     reader: compiled.reader(name, settings),
     encodeReject: (value) => compiled.codecs.rejects.toBuffer(value),
-    deltaEveryMs:
-      name === 'schedules' ? Math.min(LESSONS_EVERY_MS, settings.deltaEveryMs) : settings.deltaEveryMs,
-    deltaOverlapMs: tenantConfig.deltaOverlapMs,
-    fullPull: settings.fullPull,
+    incrementalEveryMs:
+      name === 'schedules'
+        ? Math.min(LESSONS_EVERY_MS, settings.incrementalEveryMs)
+        : settings.incrementalEveryMs,
+    incrementalOverlapMs: tenantConfig.incrementalOverlapMs,
+    fullSync: settings.fullSync,
     size: new TransactionSize(),
     parentIds: name === 'afterschool-users' ? tenantConfig.afterschools : undefined,
   };
@@ -204,7 +206,7 @@ function scheduleSettings({ config, tenantConfig, hub }: TenantInputs): Tenant['
   const settings = tenantConfig.collections.schedules;
   if (!settings.enabled) return undefined;
   const { fields, ...rest } = tenantConfig.schedules;
-  const { timeZone } = settings.fullPull;
+  const { timeZone } = settings.fullSync;
   const pseudonymiseKey = config.pseudonymise?.key.reveal();
   const reader = new DayReader({ ...settings, fields, timeZone, pseudonymiseKey });
   return { ...rest, timeZone, readSchedule: hub.readSchedule, reader, changes: new ChangedScopes() };

@@ -3,7 +3,10 @@ import type { KeyedRow } from '../core/rows/row-changes.ts';
 import type { HubPage, ScanEnd, ReadOptions } from '../hub/hub.ts';
 
 /** A page of a source, as decoded rows with keys. */
-export interface SourcePage extends Pick<HubPage, 'hubTimeMs' | 'total' | 'readVersion' | 'known' | 'print'> {
+export interface SourcePage extends Pick<
+  HubPage,
+  'hubTimeMs' | 'total' | 'readVersion' | 'known' | 'fingerprint'
+> {
   /** Of a {@link known} page they are decoded when they are first read. */
   readonly rows: readonly KeyedRow[];
   /** The next page waits until the reader is done with this one (see {@link LARGE_BYTES}). */

@@ -146,7 +146,7 @@ async function* readRows(
         total: page.total,
         readVersion: page.readVersion,
         known: page.known,
-        print: page.print,
+        fingerprint: page.fingerprint,
         isLarge,
       };
       // Generators that wait for the next page still refer to this one.

@@ -1,7 +1,7 @@
 import { hasAgreed, judgeScope, type ScanEvidence } from '../core/deletions/evidence.ts';
 import { Verdicts, type SyncVerdict } from '../core/deletions/verdicts.ts';
-import { isOtherHeld } from '../core/deletions/waiting-list.ts';
-import { localDate } from '../core/full-pull-time.ts';
+import { isOtherOnHold } from '../core/deletions/waiting-list.ts';
+import { localDate } from '../core/full-sync-time.ts';
 import { isoOrNull } from '../core/words.ts';
 import { hasSeen } from '../table/active-sync.ts';
 import type { Settled } from '../table/deletions.ts';
@@ -29,7 +29,7 @@ export async function completeFull(run: RunningSync, { scans, watermarkMs }: Sca
   if (settled !== null) reportMissing(own, settled);
   const { confirmAtMs = null, unconfirmed = 0 } = settled ?? {};
   const approvedGone = run.options.approved === undefined ? null : (settled?.approved ?? null);
-  const ended = { stats, withheld: deletions.rowsWithheld, short, confirmAtMs, approvedGone };
+  const ended = { stats, rowsOnHold: deletions.rowsOnHold, short, confirmAtMs, approvedGone };
   return why === null ? { kind: 'complete', ...ended, unconfirmed } : { kind: 'inconclusive', ...ended, why };
 }
 
@@ -52,7 +52,7 @@ async function judge(run: RunningSync, verdicts: Verdicts, table: Table): Promis
   const { found, inDoubt } = await findMissing(run, verdicts, table);
   sync.stats.rowsNotFound = found.count + inDoubt + becameEmpty.size;
   const atMs = tenant.runtime.now();
-  const day = localDate(atMs, settings.fullPull.timeZone);
+  const day = localDate(atMs, settings.fullSync.timeZone);
   // Values that became empty today are still rows.
   const removed = becameEmpty.size === 0 ? 0 : deletions.removedOn(day);
   const known = Math.max(0, run.knownRowsBefore - removed);
@@ -69,7 +69,7 @@ async function judge(run: RunningSync, verdicts: Verdicts, table: Table): Promis
     missed: [...found.keys, ...becameEmpty.keys()].filter(verdicts.counts),
     unlisted: found.count - found.keys.length,
     missesNeeded: verdicts.missesNeeded,
-    isOtherHeld: isOtherHeldBeside(own),
+    isOtherOnHold: isOtherOnHoldBeside(own),
     short: verdict.short && { ...verdict.short, isCovered: verdict.inconclusive === null },
     approved: options.approved ?? null,
     known,
@@ -98,17 +98,17 @@ function foreignBeside(own: MirroredCollection): string | null {
 }
 
 /** Whether another collection's hold keeps the removals of this one. */
-function isOtherHeldBeside({ settings, all }: MirroredCollection): boolean {
+function isOtherOnHoldBeside({ settings, all }: MirroredCollection): boolean {
   const known = [...all].map(([collection, { deletions }]) => ({
     collection,
-    heldSinceMs: deletions.heldSinceMs,
+    onHoldSinceMs: deletions.onHoldSinceMs,
   }));
-  return isOtherHeld(settings.name, known);
+  return isOtherOnHold(settings.name, known);
 }
 
 async function stageRemovals({ own, sync, becameEmpty }: RunningSync, settled: Settled): Promise<void> {
-  const { remove, withheld } = settled;
-  sync.stats.rowsWithheld = withheld;
+  const { remove, rowsOnHold } = settled;
+  sync.stats.rowsOnHold = rowsOnHold;
   sync.stats.rowsNotFound -= remove.length;
   const emptied = remove.flatMap((key) => becameEmpty.get(key) ?? []);
   if (emptied.length > 0) await own.writer.publish(sync, emptied);

@@ -9,11 +9,11 @@ export async function completeIncremental(
 ): Promise<SyncResult | ReplacedSync> {
   const { writer, deletions, findings } = own;
   const { stats } = sync;
-  const { rowsWithheld: withheld } = deletions;
+  const { rowsOnHold } = deletions;
   const doubt = scans.map(judgeScope).find((verdict) => verdict.kind === 'inconclusive' && !verdict.isUnread);
   if (doubt?.kind === 'inconclusive') {
     await writer.flush(sync);
-    return { kind: 'inconclusive', stats, why: doubt.why, withheld, short: null, confirmAtMs: null };
+    return { kind: 'inconclusive', stats, why: doubt.why, rowsOnHold, short: null, confirmAtMs: null };
   }
   if (scans.some((scan) => findings.isShortIncremental(scan))) {
     await writer.flush(sync);
@@ -22,5 +22,5 @@ export async function completeIncremental(
   const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
   // Without a watermark that moves on, there is nothing to record.
   if (hasNews || own.source.changes === undefined) await writer.flush(sync, { watermarkMs, isWhole: false });
-  return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
+  return { kind: 'complete', stats, rowsOnHold, short: null, unconfirmed: 0, confirmAtMs: null };
 }

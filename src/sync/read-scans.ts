@@ -63,7 +63,7 @@ function incrementalBegin(own: MirroredCollection): number | undefined {
   const watermarkMs = own.writer.progress?.watermarkMs ?? null;
   if (watermarkMs === null) return undefined;
   const isInherited = watermarkMs === own.inheritedWatermarkMs;
-  return isInherited ? watermarkMs - own.settings.deltaOverlapMs : watermarkMs;
+  return isInherited ? watermarkMs - own.settings.incrementalOverlapMs : watermarkMs;
 }
 
 /** Notes what ended scans say together. */

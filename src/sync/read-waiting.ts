@@ -21,19 +21,19 @@ export interface Waiting {
   readonly foreign: readonly CollectionName[];
 }
 
-/** `progress`: the last record of each mirrored collection. Reads Redis only while a collection is held. */
+/** `progress`: the last record of each mirrored collection. Reads Redis only while a collection is on hold. */
 export async function readWaiting(
   memory: Pick<DeletionMemory, 'missing'>,
   progress: ReadonlyMap<CollectionName, Progress | null>,
 ): Promise<Waiting> {
-  const isHeld = [...progress.values()].some((each) => each?.deletions?.heldSinceMs != null);
+  const isOnHold = [...progress.values()].some((each) => each?.deletions?.onHoldSinceMs != null);
   const foreign = [...progress].flatMap(([name, each]) => (foreignSince(each) === null ? [] : [name]));
-  if (!isHeld) return { collections: [], rows: 0, digest: null, foreign };
+  if (!isOnHold) return { collections: [], rows: 0, digest: null, foreign };
   const known = await Promise.all(
     [...progress].map(async ([collection, record]) => {
-      const { settledBy = null, heldSinceMs = null } = record?.deletions ?? {};
+      const { settledBy = null, onHoldSinceMs = null } = record?.deletions ?? {};
       const keys = ofLog(await memory.missing(collection), settledBy)?.keys ?? null;
-      return { collection, keys, heldSinceMs };
+      return { collection, keys, onHoldSinceMs };
     }),
   );
   const list = waitingList(known);
@@ -41,10 +41,10 @@ export async function readWaiting(
   return {
     collections: list.map((each) => {
       const record = progress.get(each.collection);
-      const { rowsWithheld: missed = 0, deletions } = record ?? {};
-      const hasMore = each.isHeld && (each.isLost || missed > MAX_UNSEEN_KEYS);
+      const { rowsOnHold: missed = 0, deletions } = record ?? {};
+      const hasMore = each.isOnHold && (each.isLost || missed > MAX_UNSEEN_KEYS);
       const count = hasMore ? Math.max(each.keys.length, missed) : each.keys.length;
-      const isOfNow = !each.isHeld || count >= missed;
+      const isOfNow = !each.isOnHold || count >= missed;
       const why = isOfNow ? (deletions?.why ?? null) : `${missed - count} of ${missed} missing rows are back`;
       return { ...each, count, why };
     }),

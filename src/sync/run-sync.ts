@@ -106,7 +106,7 @@ function newSync(
   const mayJudge = isFull && republication === undefined && !confirming;
   const isLate = mayJudge ? lateRows(own.writer.progress, own.inheritedWatermarkMs) : null;
   if (isLate !== null) stats.rowsLate = 0;
-  if (isLate !== null && !own.findings.hasIncrementalBrought) stats.isFilterMute = true;
+  if (isLate !== null && !own.findings.hasIncrementalBrought) stats.filterSelectsNothing = true;
   return {
     stats,
     isFull,
@@ -167,7 +167,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
 
 /** Those whose scopes a confirming sync reads; null: it reads all. */
 function missingKeys({ deletions }: MirroredCollection): Iterable<string> | null {
-  return deletions.owed?.isOfAll === false ? (deletions.keys?.keys() ?? []) : null;
+  return deletions.confirmingSync?.isOfAll === false ? (deletions.keys?.keys() ?? []) : null;
 }
 
 /** Makes the sync's clock, by the hub's time at its earliest page. */
@@ -178,7 +178,7 @@ function clockOf(
   const { skewMs: previousSkewMs } = findings;
   const { startedAtMs: localTimeMs } = stats;
   return (hubTimeMs) => {
-    const overlapMs = settings.deltaOverlapMs;
+    const overlapMs = settings.incrementalOverlapMs;
     const clock = syncClock({ hubTimeMs, localTimeMs, previousSkewMs, overlapMs });
     findings.skewMs = clock.skewMs;
     stats.startedAtMs = clock.startedAtMs;

@@ -18,7 +18,7 @@ export async function stagePage(run: RunningSync, gate: Gate, page: SourcePage):
   const most = settings.size.rowsAtOnce;
   if (rows.length <= most) return stageRows(run, gate, page);
   for (let from = 0; from < rows.length; from += most) {
-    await stageRows(run, gate, { ...page, rows: rows.slice(from, from + most), print: undefined });
+    await stageRows(run, gate, { ...page, rows: rows.slice(from, from + most), fingerprint: undefined });
     if (writer.isFull) await writer.flush(run.sync);
   }
 }
@@ -40,8 +40,8 @@ async function isStagedAsKnown(
 async function stageRows(run: RunningSync, gate: Gate, page: SourcePage): Promise<void> {
   const { own, sync } = run;
   const rows = await withoutNowEmpty(run, page);
-  const { readVersion, print } = page;
-  const lookedUp = await own.writer.lookUp({ rows, readVersion, print });
+  const { readVersion, fingerprint } = page;
+  const lookedUp = await own.writer.lookUp({ rows, readVersion, fingerprint });
   if (!gate.overlaps(rows.length, lookedUp.knownRows)) await gate.prove();
   reportPage(own, sync, await own.writer.accept(sync, lookedUp));
 }

@@ -20,10 +20,10 @@ export interface SyncOptions {
 
 interface Ended {
   readonly stats: SyncStats;
-  readonly withheld: number;
+  readonly rowsOnHold: number;
   /** A full sync stayed below the hub's total. */
   readonly short: Shortfall | null;
-  /** When the confirming sync is due, ms since the epoch; null: none is owed because of this sync. */
+  /** When the confirming sync is due, ms since the epoch; null: this sync needs none. */
   readonly confirmAtMs: number | null;
   /** Number of approved removals that are published now; null or undefined: none were approved. */
   readonly approvedGone?: number | null | undefined;

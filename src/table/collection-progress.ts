@@ -24,8 +24,8 @@ export type Completion = { readonly watermarkMs: number | null; readonly isWhole
 /** Number of keys of each derived collection. */
 export type DerivedRows = Readonly<Record<DerivedCollection, number>>;
 
-/** Rejects, withheld removals and what was not found belong to the source collection. */
-const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
+/** Rejects, rows on hold and what was not found belong to the source collection. */
+const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsOnHold: 0 } as const;
 const ALL_FOUND = { ...NO_ROWS_OF_ITS_OWN, rowsNotFound: 0, rowsWithoutId: 0 } as const;
 
 /** The state of log and index at the start of the writer. */
@@ -49,8 +49,8 @@ export interface WriterStart {
   readonly knownRejects: number;
 }
 
-/** `deletions`, `rowsWithheld`: what it records of missing rows. */
-interface NextTransaction extends Pick<Progress, 'deletions' | 'rowsWithheld'> {
+/** `deletions`, `rowsOnHold`: what it records of missing rows. */
+interface NextTransaction extends Pick<Progress, 'deletions' | 'rowsOnHold'> {
   readonly transactionId: string;
   readonly sync: Pick<ActiveSync, 'stats'>;
   /** Keys of the topic after it. */
@@ -143,7 +143,7 @@ export class CollectionProgress {
 
   /** The record of the next transaction; the commit adds the transaction's own offsets. */
   next(transaction: NextTransaction): Progress {
-    const { transactionId, sync, knownRows, completion, deletions, rowsWithheld } = transaction;
+    const { transactionId, sync, knownRows, completion, deletions, rowsOnHold } = transaction;
     const { stats } = sync;
     const before = this.#last;
     const done = completion === null || completion === 'incomplete' ? null : completion;
@@ -155,8 +155,8 @@ export class CollectionProgress {
     const { rowsSeen, rowsRejected, rowsRemoved, rowsNotFound, rowsWithoutId } = stats;
     const counts = { rowsSeen, rowsRejected, rowsRemoved, totalAtStart, totalAtEnd };
     const found = { rows: knownRows - rowsNotFound, rowsNotFound, rowsRejected, rowsWithoutId };
-    // A hold that this sync could not settle has the number of an earlier one; what is missing now is withheld.
-    const withheld = Math.min(rowsWithheld, rowsNotFound);
+    // A hold that this sync could not settle has the number of an earlier one; what is missing now is on hold.
+    const stillOnHold = Math.min(rowsOnHold, rowsNotFound);
     const isOfOne = before === null || isWhole || (before.mapping ?? null) === this.mapping;
     return {
       collection: this.#collection,
@@ -172,14 +172,14 @@ export class CollectionProgress {
       watermarkMs: done === null ? (before?.watermarkMs ?? null) : done.watermarkMs,
       offsets,
       lastCompleteFull: isWhole
-        ? { syncId, startedAtMs, ...found, rowsWithheld: withheld, offsets }
+        ? { syncId, startedAtMs, ...found, rowsOnHold: stillOnHold, offsets }
         : (before?.lastCompleteFull ?? null),
       lifeId: before?.lifeId ?? null,
       mapping: isOfOne ? this.mapping : SEVERAL_MAPPINGS,
       absenceState: this.isChangelogComplete ? STATE_COMPLETE : undefined,
       schemaIds: before?.schemaIds,
       deletions,
-      rowsWithheld,
+      rowsOnHold,
     };
   }
 

@@ -26,9 +26,9 @@ export interface EndedSync extends Omit<FullSync, 'approved'> {
   readonly wasSeen: (key: string) => boolean;
   readonly short: DeletionState['short'];
   readonly approved: Approved | null;
-  /** When the confirming sync is due, if one is owed, ms since the epoch; null: the sync is a confirming one and asks for none. */
+  /** When the confirming sync is due, if one is needed, ms since the epoch; null: the sync is a confirming one and asks for none. */
   readonly confirmAtMs: number | null;
-  /** A confirming sync is owed even if no row is missing, and reads every scope. */
+  /** A confirming sync is needed even if no row is missing, and reads every scope. */
   readonly confirmsAll: boolean;
 }
 
@@ -36,9 +36,9 @@ export interface EndedSync extends Omit<FullSync, 'approved'> {
 export type Settled = Settlement & Pick<Missing, 'confirmAtMs'>;
 
 /** What a record of `progress` says of missing rows. */
-type Recorded = Pick<Progress, 'deletions' | 'rowsWithheld'>;
+type Recorded = Pick<Progress, 'deletions' | 'rowsOnHold'>;
 
-const NOTHING_SETTLED: DeletionState = { settledBy: '', day: '', removed: 0, heldSinceMs: null, why: null };
+const NOTHING_SETTLED: DeletionState = { settledBy: '', day: '', removed: 0, onHoldSinceMs: null, why: null };
 
 /**
  * What is known of a collection's missing rows: the list of them, the hold, the removals of the day, and what people have decided.
@@ -59,7 +59,7 @@ export class Deletions {
   #logged: DeletionState | undefined;
   /** What the next transaction records, whichever sync commits it: it may hold removals. */
   #state: DeletionState | undefined;
-  #rowsWithheld = 0;
+  #rowsOnHold = 0;
   #decisions: DecisionRecord[] = [];
   /** The list to remember after the last transaction of the full sync that missed its rows; those seen meanwhile leave it. */
   #next: (Missing & { readonly keys: Map<string, Miss> }) | null = null;
@@ -87,7 +87,7 @@ export class Deletions {
   restart(progress: Recorded | null): void {
     this.#logged = progress?.deletions;
     this.#state = this.#logged;
-    this.#rowsWithheld = progress?.rowsWithheld ?? 0;
+    this.#rowsOnHold = progress?.rowsOnHold ?? 0;
     this.#next = null;
   }
 
@@ -97,25 +97,25 @@ export class Deletions {
     return new Map([...this.#missing.keys].filter(([key]) => !this.#seen.has(key)));
   }
 
-  /** The confirming sync that is owed: when it is due (ms since the epoch), and whether it reads every scope; null: none. */
-  get owed(): { readonly atMs: number; readonly isOfAll: boolean } | null {
+  /** The confirming sync that is needed: when it is due (ms since the epoch), and whether it reads every scope; null: none. */
+  get confirmingSync(): { readonly atMs: number; readonly isOfAll: boolean } | null {
     const atMs = this.#missing?.confirmAtMs ?? null;
     return atMs === null ? null : { atMs, isOfAll: this.#missing?.confirmsAll === true };
   }
 
   /** Rows whose removal waits for a decision, as the last full sync that settled missing rows has left them. */
-  get rowsWithheld(): number {
-    return this.#rowsWithheld;
+  get rowsOnHold(): number {
+    return this.#rowsOnHold;
   }
 
-  /** Since when the log has it as held, ms since the epoch; null: it is not held. */
-  get heldSinceMs(): number | null {
-    return this.#logged?.heldSinceMs ?? null;
+  /** Since when the log has it on hold, ms since the epoch; null: it is not on hold. */
+  get onHoldSinceMs(): number | null {
+    return this.#logged?.onHoldSinceMs ?? null;
   }
 
   /** A hold stands, and what was missing at its begin is not known any more. */
   get isListLost(): boolean {
-    return this.heldSinceMs !== null && this.#missing === null;
+    return this.onHoldSinceMs !== null && this.#missing === null;
   }
 
   /** Unapproved removals of a day, `YYYY-MM-DD`, as the log has them. */
@@ -158,26 +158,26 @@ export class Deletions {
   judge(sync: EndedSync): Settled {
     const { syncId, day, approved, short, confirmsAll, wasSeen } = sync;
     this.noteSeen([...(this.#missing?.keys.keys() ?? [])].filter(wasSeen));
-    const { heldSinceMs, isListLost } = this;
+    const { onHoldSinceMs, isListLost } = this;
     const settlement = settle({
       ...sync,
       approved: approved?.keys ?? null,
       before: this.keys ?? new Map(),
-      heldSinceMs,
+      onHoldSinceMs,
       isListLost,
       removedToday: this.removedOn(day),
     });
-    const { wait, unconfirmed, removedToday: removed, why, withheld, holdBegins } = settlement;
+    const { wait, unconfirmed, removedToday: removed, why, rowsOnHold, holdBegins } = settlement;
     const at = { collection: this.#collection, atMs: sync.atMs };
     if (approved !== null) {
       const rows = approved.keys.size;
       this.decide({ ...at, ...approved.given, kind: 'approved', rows, removed: settlement.approved });
-    } else if (heldSinceMs !== null && settlement.heldSinceMs === null) {
+    } else if (onHoldSinceMs !== null && settlement.onHoldSinceMs === null) {
       this.decide({ ...at, kind: 'healed' });
     }
-    if (holdBegins) this.decide({ ...at, kind: 'held', rows: withheld, why });
-    this.#state = { settledBy: syncId, day, removed, heldSinceMs: settlement.heldSinceMs, why, short };
-    this.#rowsWithheld = withheld;
+    if (holdBegins) this.decide({ ...at, kind: 'hold', rows: rowsOnHold, why });
+    this.#state = { settledBy: syncId, day, removed, onHoldSinceMs: settlement.onHoldSinceMs, why, short };
+    this.#rowsOnHold = rowsOnHold;
     const confirmAtMs = unconfirmed > 0 || confirmsAll ? sync.confirmAtMs : null;
     this.#next = { syncId, confirmAtMs, confirmsAll, keys: new Map(wait) };
     return { ...settlement, confirmAtMs };
@@ -190,10 +190,10 @@ export class Deletions {
     // hold that begins they say nothing, and a crash before that transaction loses its list.
     const isItsEnd = this.#next !== null && this.#next.syncId === endedSync;
     const state = this.#state;
-    const isNewHold = state?.heldSinceMs != null && state.heldSinceMs !== this.heldSinceMs;
+    const isNewHold = state?.onHoldSinceMs != null && state.onHoldSinceMs !== this.onHoldSinceMs;
     const named = isItsEnd || isNewHold ? state?.settledBy : (left ?? this.#logged?.settledBy);
     const deletions = state && { ...state, settledBy: named ?? '' };
-    return { deletions, rowsWithheld: this.#rowsWithheld, decisions: this.#decisions.splice(0) };
+    return { deletions, rowsOnHold: this.#rowsOnHold, decisions: this.#decisions.splice(0) };
   }
 
   /** The log has committed what {@link beforeCommit} returned. */

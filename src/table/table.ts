@@ -87,7 +87,7 @@ type TableStart = Pick<WriterStart, 'indexed' | 'knownRows' | 'knownRejects'>;
 type Hashes = ReadonlyMap<string, Buffer | null>;
 
 /** Rows of one answer of the hub. */
-export interface RowPage extends Pick<HubPage, 'readVersion' | 'print'> {
+export interface RowPage extends Pick<HubPage, 'readVersion' | 'fingerprint'> {
   readonly rows: readonly KeyedRow[];
   /** What the index has of the rows, if they were looked up; it counts until the index changes. */
   readonly lookedUp?: { readonly indexVersion: number; readonly hashes: Hashes };
@@ -253,13 +253,13 @@ export class Table {
 
   /** Remembers a page all of whose rows now equal the index, and were met for the first time. */
   #remember(page: RowPage, tally: PageTally, isStaleFor: (publishedAt: number) => boolean): void {
-    const { rows, print } = page;
-    if (print === undefined || this.#memory.pages === undefined) return;
+    const { rows, fingerprint } = page;
+    if (fingerprint === undefined || this.#memory.pages === undefined) return;
     const isWhole = tally.seen === rows.length && tally.rejected + tally.repeated + tally.stale === 0;
     // A row that is older than what was published since may leave a newer reject in place.
     const isStale = ({ key }: KeyedRow): boolean => isStaleFor(this.#publishedAt.get(key ?? '') ?? -1);
     if (!isWhole || rows.some(isStale)) return;
-    const proven = print();
+    const proven = fingerprint();
     if (proven?.ids.length !== rows.length) return;
     if (!rows.every(({ key, becameEmpty }, at) => key === proven.ids[at] && becameEmpty !== true)) return;
     this.#memory.pages.remember(proven);

@@ -2,7 +2,7 @@ import type { AbsenceChangeValue, EncodeEvent } from '../core/absences/event-enc
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/rows/decoded-row.ts';
 import type { GuardLimits } from '../core/deletions/guard.ts';
-import type { FullPullTime } from '../core/full-pull-time.ts';
+import type { FullSyncTime } from '../core/full-sync-time.ts';
 import type { DayReader } from '../core/lessons/read-days.ts';
 import type { Emit } from '../core/pipeline-events.ts';
 import type { TransactionSize } from '../core/transaction-size.ts';
@@ -28,9 +28,9 @@ export interface TenantCollection {
   readonly name: CollectionName;
   readonly reader: RowReader;
   readonly encodeReject: (value: RejectValue) => Buffer;
-  readonly deltaEveryMs: number;
-  readonly deltaOverlapMs: number;
-  readonly fullPull: FullPullTime;
+  readonly incrementalEveryMs: number;
+  readonly incrementalOverlapMs: number;
+  readonly fullSync: FullSyncTime;
   /** Learned from its transactions, for all sessions. */
   readonly size: TransactionSize;
   /** The parents that the configuration names; only for `afterschool-users`. */

@@ -59,7 +59,7 @@ export class Board {
     this.#tenants = new Map(tenants.map((id) => [id, this.#tenants.get(id) ?? this.#begun(id)]));
   }
 
-  /** The configuration has changed: shows its changed tenants anew. */
+  /** The configuration has changed: shows its changed tenants as new ones. */
   change({ changed, removed }: ConfigChange): void {
     const shown = [...this.#tenants].filter(([id]) => !removed.includes(id));
     this.#tenants = new Map(shown.map(([id, each]) => [id, changed.includes(id) ? this.#begun(id) : each]));

@@ -7,7 +7,7 @@ import type { PipelineEvent } from '../core/pipeline-events.ts';
 
 /** The events that name a collection. */
 export type CollectionEvent = Extract<PipelineEvent, { readonly collection: unknown }>;
-type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'deltaEveryMs' | 'fullPull'>;
+type Settings = Pick<CollectionFacts, 'collection' | 'hasIncremental' | 'incrementalEveryMs' | 'fullSync'>;
 
 /** Why something is not well, whatever it is. */
 export type Reason = Omit<NotReady, 'part'>;
@@ -39,7 +39,7 @@ export class CollectionMonitor {
   isFailureNew = false;
   /** How many syncs of each kind have failed in a row, and why the last one did. */
   readonly #failures: Partial<Record<SyncMode, { count: number; reason: Reason } | undefined>> = {};
-  #late = { rowsLate: 0, isFilterMute: false };
+  #late = { rowsLate: 0, filterSelectsNothing: false };
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -138,7 +138,8 @@ export class CollectionMonitor {
     this.rows = event.rows;
     this.rejects = event.rejects;
     const { rowsLate } = stats;
-    if (rowsLate !== null) this.#late = { rowsLate, isFilterMute: stats.isFilterMute === true };
+    if (rowsLate !== null)
+      this.#late = { rowsLate, filterSelectsNothing: stats.filterSelectsNothing === true };
     if (outcome !== 'complete') return;
     if (stats.mode === 'FULL') this.#failures.INCREMENTAL = undefined;
     this.isLost = false;
@@ -150,8 +151,8 @@ export class CollectionMonitor {
 export function monitorsOf(config: TenantConfig): ReadonlyMap<CollectionName, CollectionMonitor> {
   return new Map(
     enabledCollections(config).map(({ name, keyset }) => {
-      const { deltaEveryMs, fullPull } = config.collections[name];
-      const settings = { collection: name, hasIncremental: keyset, deltaEveryMs, fullPull };
+      const { incrementalEveryMs, fullSync } = config.collections[name];
+      const settings = { collection: name, hasIncremental: keyset, incrementalEveryMs, fullSync };
       return [name, new CollectionMonitor(settings)];
     }),
   );

@@ -7,12 +7,12 @@ import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
 import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 
 const DELETION_WORDS = {
-  held: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
+  hold: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
   healed: 'all rows of this collection that were missing are back: its removals need no decision any more',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
   accepted: 'a person has accepted rows unlike the published ones',
-  anew: 'a person lets absences begin anew: what was published of them is nulled',
+  reset: 'a person resets absences: what was published of them is nulled',
 } as const;
 
 const SHORT = 'the hub counts more rows than it returned';
@@ -29,7 +29,7 @@ function nonZero(tally: Readonly<DerivedTally>): Partial<DerivedTally> | null {
 }
 
 /** What a hub brings about that does not keep its specification, by the name of its number. */
-const ODDITIES = [
+const DEVIATIONS = [
   [
     'rowsRepeated',
     'the hub lists ids more than once with different content; the first row of each id counts, the others are ignored',
@@ -66,7 +66,7 @@ export function createEventLog(
       own.info('absences are published again');
     const counts = { ...stats, ...stats.absences };
     // Such a hub does so at every sync: once for each collection is enough. The line names no id.
-    for (const [name, words] of ODDITIES)
+    for (const [name, words] of DEVIATIONS)
       if (counts[name] > 0 && said.size < said.add(`${tenant}/${collection}/${name}`).size)
         own.warn({ collection, [name]: counts[name] }, words);
   };
@@ -125,7 +125,7 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
         : `${SHORT}. ${SHORT_REMEDY}`;
       if (short !== null) logger.warn({ collection, ...short }, said);
       if (stats.rowsLate)
-        logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.isFilterMute === true));
+        logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.filterSelectsNothing));
       return;
     }
     case 'absences-published':

@@ -65,8 +65,8 @@ function registerCounters(registry: Registry) {
       labelNames: ['tenant', 'operation'],
       registers,
     }),
-    oddities: new Counter({
-      name: 'rollcall_hub_oddities_total',
+    deviations: new Counter({
+      name: 'rollcall_hub_deviations_total',
       help: 'Deviations of a hub from its specification: rows older than the published ones; versions of absences that it did not show when asked.',
       labelNames: ['tenant', 'kind'],
       registers,
@@ -112,7 +112,7 @@ function countEvent(
       // Counters exist before they count, so that a first failure shows as an increase.
       for (const outcome of ['committed', 'unknown']) transactions.inc({ tenant, outcome }, 0);
       for (const outcome of ROW_OUTCOMES) rows.inc({ tenant, collection: event.collection, outcome }, 0);
-      for (const kind of ['older-row', 'not-shown']) counters.oddities.inc({ tenant, kind }, 0);
+      for (const kind of ['older-row', 'not-shown']) counters.deviations.inc({ tenant, kind }, 0);
       if (event.contradictions === null) return;
       for (const operation of OPERATIONS) absenceChanges.inc({ tenant, operation }, 0);
       return;
@@ -131,8 +131,8 @@ function countEvent(
       counters.syncs.observe({ tenant, collection, mode: MODES[mode] }, event.durationMs / 1000);
       if (event.type !== 'sync-ended') return;
       rows.inc({ tenant, collection, outcome: 'removed' }, event.stats.rowsRemoved);
-      counters.oddities.inc({ tenant, kind: 'older-row' }, event.stats.rowsOlder);
-      counters.oddities.inc({ tenant, kind: 'not-shown' }, event.stats.absences.notShown);
+      counters.deviations.inc({ tenant, kind: 'older-row' }, event.stats.rowsOlder);
+      counters.deviations.inc({ tenant, kind: 'not-shown' }, event.stats.absences.notShown);
       return;
     }
     case 'committed':
@@ -265,7 +265,7 @@ function registerGauges(registry: Registry, board: Board): void {
 function registerCollectionGauges({ ofCollections, ofSyncs }: ReturnType<typeof boardGauges>): void {
   ofCollections(
     'needs_decision',
-    '1 while the collection needs a decision of a person: withheld deletions, rows of another tenant, lost absences, or records whose schema is lost.',
+    '1 while the collection needs a decision of a person: rows on hold, rows of another tenant, lost absences, or records whose schema is lost.',
     ({ collection }, _, { decisions }) =>
       decisions.some(({ collections }) => collections.includes(collection)) ? 1 : 0,
   );
@@ -275,9 +275,9 @@ function registerCollectionGauges({ ofCollections, ofSyncs }: ReturnType<typeof 
     ({ trouble }) => (trouble === null ? 0 : 1),
   );
   ofCollections(
-    'deletions_withheld',
-    'Withheld deletions that need a decision: see rollcall deletes list.',
-    ({ withheld }) => withheld,
+    'rows_on_hold',
+    'Rows on hold, whose deletion needs a decision: see rollcall deletes list.',
+    ({ rowsOnHold }) => rowsOnHold,
   );
   ofCollections(
     'rows_short',

@@ -11,7 +11,7 @@ export interface SafeError {
   readonly cause?: SafeError | undefined;
 }
 
-const WITHHELD = 'message withheld, as it may quote data';
+const LEFT_OUT = 'message left out, as it may quote data';
 /** Messages of fixed text. Those of a TypeError or a RangeError may quote a value ("Invalid time zone specified: …"). */
 const FIXED_TEXTS = new Set(['AbortError', 'TimeoutError']);
 /** Codes of Node whose messages name a connection or a certificate. Others quote arguments (`ERR_INVALID_ARG_VALUE`). */
@@ -24,8 +24,8 @@ const MAX_CAUSES = 3;
  * of known kinds are safe: our own, the system's and kafkajs' own. Of others the class and the place in our code are shown.
  */
 export function safeErrorMessage(error: unknown): string {
-  if (!(error instanceof Error)) return WITHHELD;
-  return mayBeShown(error) ? scrub(error.message).slice(0, MAX_MESSAGE) : `${error.name} (${WITHHELD})`;
+  if (!(error instanceof Error)) return LEFT_OUT;
+  return mayBeShown(error) ? scrub(error.message).slice(0, MAX_MESSAGE) : `${error.name} (${LEFT_OUT})`;
 }
 
 function mayBeShown(error: Error): boolean {
@@ -47,7 +47,7 @@ function isReport(error: Error): boolean {
 }
 
 export function safeError(error: unknown, depth = 0): SafeError {
-  if (!(error instanceof Error)) return { name: typeof error, message: WITHHELD };
+  if (!(error instanceof Error)) return { name: typeof error, message: LEFT_OUT };
   const own = error instanceof RollcallError;
   const code = codeOf(error);
   return {

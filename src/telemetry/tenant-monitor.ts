@@ -37,7 +37,7 @@ const PART_OF: Readonly<Record<ErrorSource, HealthPart>> = {
 /** Notes the events of a tenant, and judges its health from them at any time. */
 export class TenantMonitor {
   readonly tenant: string;
-  readonly #deltaOverlapMs: number;
+  readonly #incrementalOverlapMs: number;
   readonly #now: () => number;
   readonly #collections: ReadonlyMap<CollectionName, CollectionMonitor>;
   readonly #oneRoster: ApiWatch;
@@ -53,7 +53,7 @@ export class TenantMonitor {
 
   constructor(config: TenantConfig, now: () => number) {
     this.tenant = config.id;
-    this.#deltaOverlapMs = config.deltaOverlapMs;
+    this.#incrementalOverlapMs = config.incrementalOverlapMs;
     this.#now = now;
     this.#collections = monitorsOf(config);
     this.#oneRoster = new ApiWatch('the hub', config.hub);
@@ -135,7 +135,7 @@ export class TenantMonitor {
       : [...this.#oneRoster.reasons(nowMs), ...this.#core.reasons(nowMs)];
     return tenantStatus({
       tenant,
-      deltaOverlapMs: this.#deltaOverlapMs,
+      incrementalOverlapMs: this.#incrementalOverlapMs,
       collections: [...this.#collections.values()].map((each) => each.facts()),
       owner: this.#owner,
       isOwnerAlive: this.isOwner,

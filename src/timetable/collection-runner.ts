@@ -1,4 +1,4 @@
-import { lastFullPullDue } from '../core/full-pull-time.ts';
+import { lastFullSyncDue } from '../core/full-sync-time.ts';
 import { newSyncStats } from '../core/sync-stats.ts';
 import { DAY_MS } from '../core/rows/timestamps.ts';
 import { isOfOneCollection, RollcallError } from '../errors.ts';
@@ -139,7 +139,7 @@ export class Syncs {
     const { tenant, settings, writer } = this.#own;
     const isOver = AbortSignal.any([done, signal]);
     for (;;) {
-      await tenant.runtime.sleep(settings.deltaEveryMs, isOver).catch(() => undefined);
+      await tenant.runtime.sleep(settings.incrementalEveryMs, isOver).catch(() => undefined);
       if (isOver.aborted) return;
       const { hasIncremental, mayBringChanges } = this.#timetable;
       if (!hasIncremental || !mayBringChanges || writer.progress?.watermarkMs == null) continue;
@@ -204,8 +204,8 @@ export class Syncs {
     const why = `${parent} has had no complete full sync yet`;
     const { randomId, now } = tenant.runtime;
     const stats = newSyncStats({ syncId: randomId(), mode, startedAtMs: now() });
-    const withheld = writer.progress?.rowsWithheld ?? 0;
-    return { kind: 'inconclusive', stats, why, withheld, short: null, confirmAtMs: null };
+    const rowsOnHold = writer.progress?.rowsOnHold ?? 0;
+    return { kind: 'inconclusive', stats, why, rowsOnHold, short: null, confirmAtMs: null };
   }
 
   async #noteFailure(error: unknown, sync: { mode: SyncMode; durationMs: number }): Promise<void> {
@@ -219,7 +219,7 @@ export class Syncs {
       tenant.emit({ type: 'not-offered', collection, error, ...sync, isNews });
       // A collection that lacks its parents begins as soon as these are there.
       if (parentsOf(this.#own) !== 'not-offered') {
-        const dueAtMs = lastFullPullDue(settings.fullPull, tenant.runtime.now());
+        const dueAtMs = lastFullSyncDue(settings.fullSync, tenant.runtime.now());
         this.#timetable.postponeUntil(sync.mode, dueAtMs + DAY_MS);
       }
       return;
@@ -342,12 +342,12 @@ export class CollectionRunner {
    */
   async once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
     const { writer, deletions } = this.#own;
-    const { rowsWithheld = 0, deletions: logged } = writer.progress ?? {};
+    const { rowsOnHold = 0, deletions: logged } = writer.progress ?? {};
     // A hold that ended put off what was confirmed.
-    const isPutOff = rowsWithheld > 0 && logged?.heldSinceMs === null;
+    const isPutOff = rowsOnHold > 0 && logged?.onHoldSinceMs === null;
     // An older one says nothing of what has been settled since.
     const isLast = this.#lastConfirming?.stats.syncId === logged?.settledBy;
-    if (options.confirming === true && deletions.owed === null && !isPutOff)
+    if (options.confirming === true && deletions.confirmingSync === null && !isPutOff)
       return (isLast ? this.#lastConfirming : null) ?? nothingToConfirm(writer);
     return this.#syncs.withFollowUps(writer.committed.isMappingNew ? 'FULL' : mode, options);
   }
@@ -355,8 +355,8 @@ export class CollectionRunner {
 
 /** Another process has confirmed it, or no row is missing any more. */
 function nothingToConfirm({ progress }: CollectionWriter): SyncResult {
-  const { syncId = '', startedAtMs = 0, rowsWithheld: withheld = 0 } = progress ?? {};
+  const { syncId = '', startedAtMs = 0, rowsOnHold = 0 } = progress ?? {};
   const stats = newSyncStats({ syncId, mode: 'INCREMENTAL', startedAtMs });
-  stats.rowsWithheld = withheld;
-  return { kind: 'complete', stats, withheld, short: null, unconfirmed: 0, confirmAtMs: null };
+  stats.rowsOnHold = rowsOnHold;
+  return { kind: 'complete', stats, rowsOnHold, short: null, unconfirmed: 0, confirmAtMs: null };
 }

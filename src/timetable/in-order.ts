@@ -8,7 +8,7 @@ export interface InTurn {
 }
 
 /**
- * Runs a task for each collection: those that are held first, since the removals of the others wait for the end of the hold; and
+ * Runs a task for each collection: those that are on hold first, since the removals of the others wait for the end of the hold; and
  * nested collections after their parents. The results are in the given order.
  */
 export async function inOrder<T>(
@@ -18,8 +18,8 @@ export async function inOrder<T>(
 ): Promise<readonly T[]> {
   const results = new Map<CollectionName, T>();
   const parentsOf = (collection: CollectionName) => runners.get(collection)?.parents;
-  const held = collections.filter((each) => runners.get(each)?.progress?.deletions?.heldSinceMs != null);
-  const first = new Set(held.flatMap((each) => [each, parentsOf(each) ?? each]));
+  const onHold = collections.filter((each) => runners.get(each)?.progress?.deletions?.onHoldSinceMs != null);
+  const first = new Set(onHold.flatMap((each) => [each, parentsOf(each) ?? each]));
   const turnOf = (each: CollectionName): number =>
     (first.has(each) ? 0 : 2) + (parentsOf(each) === undefined ? 0 : 1);
   for (const turn of [0, 1, 2, 3]) {

@@ -1,4 +1,4 @@
-import { lastFullPullDue } from '../core/full-pull-time.ts';
+import { lastFullSyncDue } from '../core/full-sync-time.ts';
 import { nextSync, type NextSync } from '../core/next-sync.ts';
 import { FORGET_AFTER_MS } from '../hub/paging.ts';
 import { collectionNamed } from '../model/collections.ts';
@@ -38,7 +38,7 @@ export class SyncTimetable {
 
   next(): NextSync {
     const { tenant, settings, writer, source, deletions, findings } = this.#own;
-    const { fullPull, deltaEveryMs } = settings;
+    const { fullSync, incrementalEveryMs } = settings;
     const nowMs = tenant.runtime.now();
     const hubNowMs = findings.hubTimeMs(nowMs);
     const watermarkMs = writer.progress?.watermarkMs ?? null;
@@ -48,13 +48,13 @@ export class SyncTimetable {
       watermarkMs: isByTime ? watermarkMs : hubNowMs,
       lastFullAtMs: deletions.isForeign ? null : this.#lastFullAtMs,
       lastSyncAtMs: this.#lastSyncAtMs,
-      fullDueAtMs: lastFullPullDue(fullPull, nowMs),
+      fullDueAtMs: lastFullSyncDue(fullSync, nowMs),
       fullNotBeforeMs: this.#notBefore('FULL', nowMs),
-      confirmAtMs: deletions.owed?.atMs ?? null,
+      confirmAtMs: deletions.confirmingSync?.atMs ?? null,
       incrementalNotBeforeMs: this.#notBefore('INCREMENTAL', nowMs),
-      deltaEveryMs,
+      incrementalEveryMs,
       hasIncremental: this.canBeIncremental && this.mayBringChanges,
-      fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
+      fullEveryMs: this.#isFilterRefused ? Math.max(incrementalEveryMs, this.#fullTookMs * FULL_RESTS) : null,
       hubNowMs,
       nowMs,
     });
@@ -98,10 +98,10 @@ export class SyncTimetable {
    * hub, its token endpoint or an open circuit lets nothing through: a sync before that would only fail again.
    */
   postpone(mode: SyncMode, askedMs = 0): number {
-    const { deltaEveryMs } = this.#own.settings;
+    const { incrementalEveryMs } = this.#own.settings;
     const { now, random } = this.#own.tenant.runtime;
     this.#failures[mode] += 1;
-    const firstMs = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
+    const firstMs = Math.max(SHORTEST_RETRY_MS, Math.min(incrementalEveryMs, 15_000));
     const backoff = { firstMs, longestMs: LONGEST_RETRY_MS };
     const ownMs = jitteredPauseMs(backoff, this.#failures[mode], random);
     const retryInMs = Math.max(SHORTEST_RETRY_MS, ownMs, Math.min(askedMs, LONGEST_ASKED_MS));

@@ -88,7 +88,7 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
   });
   using _ = options.followConfig?.(({ added, changed, removed }) => {
     if (signal.aborted) return;
-    for (const id of changed) places.get(id)?.beginAnew();
+    for (const id of changed) places.get(id)?.beginAgain();
     for (const id of removed) void places.get(id)?.end();
     if (added.length + removed.length > 0) group.rejoin();
   });
@@ -163,7 +163,7 @@ class Place {
   }
 
   /** Ends what it has of the tenant, and begins under the changed configuration. */
-  beginAnew(): void {
+  beginAgain(): void {
     if (this.#ending === null) return;
     void this.end(endedBy(`the configuration of tenant ${this.#tenantId} has changed`));
     this.begin(0);

@@ -128,7 +128,7 @@ async function upgrade(life: Lifecycle, installed: Deployment): Promise<Deployme
   expect(jobs.length === 2, 'the Job ran again');
   const [older, newer] = runsOf(life, 'run');
   await until(async () => older?.endedMs !== undefined && newer?.isReady === true, HANDED_OVER_WITHIN_MS);
-  const took = (older?.endedMs ?? Infinity) - (older?.toldToEndMs ?? 0);
+  const took = (older?.endedMs ?? Infinity) - (older?.askedToEndMs ?? 0);
   expect(
     older?.exitCode === 0 && took < DRAINED_WITHIN_MS,
     `the older process ended with 0 after ${took} ms`,
@@ -167,7 +167,7 @@ async function breakAndRollBack(life: Lifecycle, upgraded: Deployment): Promise<
   await succeed(life, 'rollback', RELEASE, '2', ...WAIT);
   expect(checksum(await read(life)) === checksum(upgraded), 'the configuration of the revision is back');
   const [, kept] = runsOf(life, 'run');
-  const isKept = kept?.isReady === true && kept.toldToEndMs === undefined;
+  const isKept = kept?.isReady === true && kept.askedToEndMs === undefined;
   expect(isKept, 'neither that upgrade nor its roll-back ended the process that ran');
 }
 

@@ -24,7 +24,7 @@ export interface PodRun {
   readonly beganMs: number;
   endedMs?: number;
   exitCode?: number;
-  toldToEndMs?: number;
+  askedToEndMs?: number;
   isReady: boolean;
   log(): Promise<string>;
 }
@@ -137,10 +137,10 @@ async function look(api: Api, pod: Pod, running: Running): Promise<void> {
     return;
   }
   if (deletionTimestamp !== undefined) {
-    if (running.toldToEndMs === undefined) {
-      running.toldToEndMs = Date.now();
+    if (running.askedToEndMs === undefined) {
+      running.askedToEndMs = Date.now();
       running.process.process.kill('SIGTERM');
-    } else if (Date.now() - running.toldToEndMs > deletionGracePeriodSeconds * 1000) {
+    } else if (Date.now() - running.askedToEndMs > deletionGracePeriodSeconds * 1000) {
       running.process.process.kill('SIGKILL');
     }
     return;

@@ -95,7 +95,7 @@ export async function fullValues(parts: {
           clientSecret: '${file:/etc/rollcall/secrets/hub}',
         },
         collections: { users: { pseudonymise: ['givenName', 'familyName', 'email'] } },
-        deltaEvery: '30s',
+        incrementalEvery: '30s',
       },
     ],
     kafka: { brokers, topicPrefix: 'cluster', replicationFactor, session },

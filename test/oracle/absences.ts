@@ -204,11 +204,11 @@ export function problemsOfRecords({ versions = [], changes }: AbsenceLog): strin
   return changes.flatMap((record) => {
     take(orderOf(record));
     return (['version', 'previousVersion'] as const).flatMap((name) => {
-      const told = (record.value?.[name] ?? null) as Row | null;
-      const id = idOf(told);
-      if (told === null || id === null) return [];
+      const row = (record.value?.[name] ?? null) as Row | null;
+      const id = idOf(row);
+      if (row === null || id === null) return [];
       const what = `${id} of ${record.key}, ${where(record)}`;
-      if (isNothing(told['fromTime'])) {
+      if (isNothing(row['fromTime'])) {
         // Invariant 11: an event has only the id of a record that was given to another student.
         const isGiven = (students.get(id)?.size ?? 0) > 1;
         return isGiven || name !== 'version' ? [] : [`a bare id: ${what}`];
@@ -216,7 +216,7 @@ export function problemsOfRecords({ versions = [], changes }: AbsenceLog): strin
       const contents = published.get(id) ?? [];
       if (contents.length === 0) return [`published before the version itself: ${what}`];
       const known = record.transaction === undefined ? contents : contents.slice(-1);
-      return known.includes(contentOf(told)) ? [] : [`an outdated record: ${what}`];
+      return known.includes(contentOf(row)) ? [] : [`an outdated record: ${what}`];
     });
   });
 }

@@ -10,7 +10,7 @@ import { scheduleDifferences } from './schedules.ts';
 
 /* A small log that is right; each wrong change of it must be found. */
 
-type Told = readonly [topic: string, key: string, value: Row | null, more?: { ce_type?: string }];
+type Published = readonly [topic: string, key: string, value: Row | null, more?: { ce_type?: string }];
 
 const user = (name: string): Row => ({ sourcedId: 'a', familyName: name, active: 'true' });
 const inTopic = (name: string): Row => ({ sourcedId: 'a', familyName: name, active: true });
@@ -24,9 +24,9 @@ const X2 = version('x2', { replaces: { sourcedId: 'x1' } });
 const X2_DELETED = { ...X2, deletedTime: 50_000 };
 const Y1 = version('y1', {}, 's2');
 
-function event(absenceId: string, step: number, operation: string, shown: Row, more: Row = {}): Told {
-  const told = { absenceId, step, operation, cause: 'HUB', version: shown, snapshot: step === 1, ...more };
-  return ['absence-changes', absenceId, told, { ce_type: `rollcall.absence.${operation.toLowerCase()}` }];
+function event(absenceId: string, step: number, operation: string, shown: Row, more: Row = {}): Published {
+  const value = { absenceId, step, operation, cause: 'HUB', version: shown, snapshot: step === 1, ...more };
+  return ['absence-changes', absenceId, value, { ce_type: `rollcall.absence.${operation.toLowerCase()}` }];
 }
 
 function hubHistory(): StateHistory {
@@ -46,9 +46,9 @@ function hubHistory(): StateHistory {
   return history;
 }
 
-const NOTHING_WRONG = { rowsNotFound: 0, rowsRejected: 0, rowsWithoutId: 0, rowsWithheld: 0 };
+const NOTHING_WRONG = { rowsNotFound: 0, rowsRejected: 0, rowsWithoutId: 0, rowsOnHold: 0 };
 
-const TRANSACTIONS: readonly (readonly Told[])[] = [
+const TRANSACTIONS: readonly (readonly Published[])[] = [
   [
     ['users', 'a', inTopic('A')],
     ['users', 'b', { ...inTopic('B'), sourcedId: 'b' }],
@@ -72,20 +72,27 @@ const TRANSACTIONS: readonly (readonly Told[])[] = [
   [['absence-versions', 'x2', X2_DELETED], ['absences', 'x1', null], event('x1', 3, 'DELETED', X2_DELETED)],
 ];
 
-function logOf(transactions: readonly (readonly Told[])[]): Map<string, TopicRecord[]> {
+function logOf(transactions: readonly (readonly Published[])[]): Map<string, TopicRecord[]> {
   const log = new Map<string, TopicRecord[]>();
   const offsets = new Map<string, Record<string, number>>();
   const put = (topic: string, key: string, value: Row | null, transaction: number, headers: Row = {}) => {
     const records = log.get(topic) ?? [];
     log.set(topic, records);
     const offset = records.length;
-    const told: Record<string, string> = {
+    const written: Record<string, string> = {
       ce_id: `${topic} ${offset}`,
       ...(headers as Record<string, string>),
     };
-    if (value !== null) told['content-hash'] = JSON.stringify(value);
+    if (value !== null) written['content-hash'] = JSON.stringify(value);
     const place = { topic: `p.t.${topic}`, partition: 0, offset };
-    records.push({ ...place, key, value, headers: told, publishedAtMs: transaction * 10_000, transaction });
+    records.push({
+      ...place,
+      key,
+      value,
+      headers: written,
+      publishedAtMs: transaction * 10_000,
+      transaction,
+    });
     offsets.set(topic, { [`${place.topic}/0`]: offset });
   };
   const tally = new Map<string, { sequence: number; keys: Set<string>; full: Row | null }>();
@@ -141,11 +148,11 @@ function problemsOf(evidence: Evidence): string[] {
 }
 
 /** The log with other records in a transaction. */
-function replaced(transaction: number, ...records: Told[]): Evidence {
+function replaced(transaction: number, ...records: Published[]): Evidence {
   return logOf(TRANSACTIONS.map((each, at) => (at === transaction ? records : each)));
 }
 
-function added(transaction: number, ...records: Told[]): Evidence {
+function added(transaction: number, ...records: Published[]): Evidence {
   return replaced(transaction, ...(TRANSACTIONS[transaction] ?? []), ...records);
 }
 
@@ -250,10 +257,7 @@ it.each<[string, () => Evidence]>([
   ['goes back in a life', () => withValue('progress', -4, { offsets: { 'p.t.users/0': 0 } })],
   ['ends a life of its topic', () => withValue('progress', -1, { lifeId: 'second' })],
   ['tells no life of its topic', () => withValue('progress', -1, { lifeId: null })],
-  [
-    'has counts',
-    () => withValue('progress', -1, { lastCompleteFull: { ...NOTHING_WRONG, rowsWithheld: 1 } }),
-  ],
+  ['has counts', () => withValue('progress', -1, { lastCompleteFull: { ...NOTHING_WRONG, rowsOnHold: 1 } })],
   ['takes its watermark back', () => withValue('progress', -1, { watermark: 0 })],
   ['has an id again', () => withValue('progress', 4, { transactionId: 'transaction 0' })],
   ['has another mode than its source', () => withValue('progress', -1, { mode: 'FULL' })],
@@ -301,7 +305,7 @@ it.each<[string, string, (records: readonly TopicRecord[]) => string[]]>([
   },
 );
 
-it('a comparison of the oracle allows what was republished only where it is told to, and the same record never', () => {
+it('a comparison of the oracle allows what was republished only where it is asked to, and the same record never', () => {
   const problems = (records: readonly TopicRecord[], mayRepeat: boolean) =>
     differences({ hub, collection: 'users', records, mayRepeat: () => mayRepeat });
   const republished = doubled('users', 1, otherId);

@@ -29,7 +29,7 @@ interface LoggedProgress extends Row {
     readonly rowsNotFound: number;
     readonly rowsRejected: number;
     readonly rowsWithoutId: number;
-    readonly rowsWithheld: number;
+    readonly rowsOnHold: number;
     readonly offsets: Readonly<Record<string, number>>;
   } | null;
 }
@@ -83,11 +83,11 @@ export function problemsOfProgress(evidence: Evidence, options: ProgressOptions 
   return problems;
 }
 
-/** Rows without an id are some of the rejected ones, and withheld ones are some of those not found. */
+/** Rows without an id are some of the rejected ones, and those on hold are some of those not found. */
 function problemsOfFull(full: LoggedProgress['lastCompleteFull']): string[] {
   if (full === null) return [];
-  const { rows, rowsNotFound, rowsRejected, rowsWithoutId, rowsWithheld } = full;
-  const isSound = rows >= 0 && rowsWithoutId <= rowsRejected && rowsWithheld <= rowsNotFound;
+  const { rows, rowsNotFound, rowsRejected, rowsWithoutId, rowsOnHold } = full;
+  const isSound = rows >= 0 && rowsWithoutId <= rowsRejected && rowsOnHold <= rowsNotFound;
   return isSound ? [] : [`has counts that cannot be: ${JSON.stringify(full)}`];
 }
 

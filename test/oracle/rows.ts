@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000;
 const CLOCKS_DIFFER_MS = 50;
 /** The longest time between a decision of a sync and its commit. */
 export const DECIDED_BEFORE_MS = 400;
-const MOST_TOLD = 10;
+const MOST_REPORTED = 10;
 
 /** The records that compaction would keep: the last of each key, without tombstones. */
 export function compactedView<Logged extends { readonly key: string; readonly value: unknown }>(
@@ -102,7 +102,7 @@ export function differences(options: {
   const { records, unreadable = new Set() } = options;
   const wanted = new Map([...expectedRows(options)].filter(([key]) => !unreadable.has(key)));
   const different = differing(compactedView(records), wanted, differenceFrom);
-  return [...different, ...doubledRecords(records, options)].slice(0, MOST_TOLD);
+  return [...different, ...doubledRecords(records, options)].slice(0, MOST_REPORTED);
 }
 
 /** Null when a record has the content of a row of the hub. `without`: fields that are not compared. */

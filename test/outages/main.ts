@@ -80,7 +80,7 @@ function configOf({ hub, toHub, stack, secretFile }: Parts, port: number): strin
   const connection = { baseUrl: via(baseUrl), tokenUrl: via(tokenUrl), clientId, clientSecret };
   return JSON.stringify({
     // An outage of the hub shows when something is asked of it, and not sooner.
-    tenants: [{ id: 'north', deltaEvery: '20s', hub: connection }],
+    tenants: [{ id: 'north', incrementalEvery: '20s', hub: connection }],
     kafka: { brokers: stack.kafkaBrokers, topicPrefix: 'outages' },
     registry: { url: stack.registryUrl },
     redis: { url: stack.redisUrl, keyPrefix: 'outages' },
@@ -129,7 +129,7 @@ async function main(only: readonly string[]): Promise<number> {
   await using stack = await startStack({ print });
   const port = await freePort();
   const { service, prometheusUrl } = await startPrometheus(join(folder, 'prometheus'), `127.0.0.1:${port}`);
-  // a district at rest: students who leave would be withheld deletions, and nothing would be well
+  // a district at rest: students who leave would be rows on hold, and nothing would be well
   const hub = await startReferenceHub({ students: 40, tokenLifetimeMs: TOKEN_LIFETIME_MS });
   await using toHub = await startProxy(new URL(hub.baseUrl).host);
   const parts = { hub, toHub, stack, secretFile: join(folder, 'secret') };

@@ -17,7 +17,7 @@ const MUST_HAPPEN = [
   ['kafka: a leader moved', 'kafka: a broker died', 'kafka: a leader recognised a batch'],
   ['kafka: commit was done, but its answer was lost', 'kafka: a transaction timed out'],
   ['redis: flushed', 'redis: restored', 'current', 'resumed', 'rebuilt'],
-  ['stale rows', 'rows removed', 'short', 'deletions: held', 'deletions: missing', 'deletions: approved'],
+  ['stale rows', 'rows removed', 'short', 'deletions: hold', 'deletions: missing', 'deletions: approved'],
   ['people: approved', 'other afterschools configured'],
   ['created', 'replaced', 'deleted', 'restored', 'shown', 'hidden', 'forgotten'],
   ['absences switched on', 'mapping changed', 'changelog lost'],

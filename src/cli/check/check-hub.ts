@@ -1,6 +1,6 @@
 import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { explainShort, judgeScope, SHORT_REMEDY } from '../../core/deletions/evidence.ts';
-import { localDate } from '../../core/full-pull-time.ts';
+import { localDate } from '../../core/full-sync-time.ts';
 import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
 import { createLessonReader } from '../../core/lessons/read-lesson.ts';
@@ -154,7 +154,7 @@ const FILTER_REMEDY =
 /** Some hubs compare whole seconds. */
 const JUST_BEFORE_MS = 1_000;
 
-/** Asks as an incremental sync would for the row that was modified last. False also where that cannot be told. */
+/** Asks as an incremental sync would for the row that was modified last. False also where that cannot be known. */
 async function missesByDate(asked: Asked, of: Of, rows: readonly unknown[]): Promise<boolean> {
   const stamped = rows.flatMap((row) => {
     const [id, ms] = [readableId(row), modifiedTimeOf(row)];
@@ -179,7 +179,7 @@ const PARTS = ['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] 
 /** Whether the hub returns the lessons of a student, and whether the configured names match. Throws where no lesson has the start. */
 async function lessonsFinding({ hub, tenant, signal }: Asked, student: string): Promise<Finding> {
   const { fields } = tenant.schedules;
-  const { timeZone } = tenant.collections.schedules.fullPull;
+  const { timeZone } = tenant.collections.schedules.fullSync;
   const window = windowAround(localDate(Date.now(), timeZone), tenant.schedules);
   const { lessons } = await hub.readSchedule({ student, ...window, signal });
   if (lessons.length === 0) return ok('schedules', 'answers; no lessons of the tested student in these days');

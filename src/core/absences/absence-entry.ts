@@ -28,7 +28,7 @@ export interface Member {
   /** A version of another absence replaces it. */
   readonly isContinued: boolean;
   /** A link that its record names was not followed, or one that names this awaited id. */
-  readonly isOdd: boolean;
+  readonly hasRefusedLink: boolean;
   /** Its record names a successor: by the spec it is not current. */
   readonly namesSuccessor: boolean;
 }
@@ -64,7 +64,7 @@ export interface AbsenceStep {
 
 /** Whether something that the hub says of it does not fit: a link was not followed, or a record names another student. */
 export function isContradictory({ members }: Pick<AbsenceEntry, 'members'>): boolean {
-  return members.some(({ isOdd, state }) => isOdd || state === 'foreign');
+  return members.some(({ hasRefusedLink, state }) => hasRefusedLink || state === 'foreign');
 }
 
 /** The entry of an absence whose key in `absence-changes` was nulled. */

@@ -10,7 +10,7 @@ export interface EventsInput {
   /** Ids of the rows of this derivation. */
   readonly changed: ReadonlySet<string>;
   /** Versions whose records are not at hand: their absences stay open. */
-  readonly held: ReadonlySet<string>;
+  readonly lacking: ReadonlySet<string>;
 }
 
 /** What an absence's list says before its events. */
@@ -47,13 +47,13 @@ export class AbsenceEvents {
   }
 
   #publishNew(list: VersionList): Plan {
-    const { mode, held } = this.#input;
+    const { mode, lacking } = this.#input;
     const before = list.published;
     const last = before === null ? null : (this.#lists.versions.get(before.versionId) ?? null);
     const fresh: Version[] = [];
-    let isHeld = false;
+    let isLacking = false;
     let isAwaiting = false;
-    for (const version of membersOf(list)) isHeld ||= held.has(version.id);
+    for (const version of membersOf(list)) isLacking ||= lacking.has(version.id);
     for (let version = last === null ? list.first : last.after; version !== null; version = version.after) {
       if (version.state === 'awaited' && mode === 'page') isAwaiting = true;
       if (isAwaiting) break;
@@ -67,8 +67,8 @@ export class AbsenceEvents {
     // It was deleted, and stays so: the end of the sync would publish nothing.
     const isOverAlready = before?.isDeleted === true && isOver && tail?.state === 'present';
     // What left the hub waits for the end of the sync.
-    const isBlocked = isHeld || isAwaiting || (isLost && !isOverAlready && mode === 'page');
-    if (!isHeld && !isForgottenAndOver) for (const { id } of fresh) this.#emit(list, id, 'HUB');
+    const isBlocked = isLacking || isAwaiting || (isLost && !isOverAlready && mode === 'page');
+    if (!isLacking && !isForgottenAndOver) for (const { id } of fresh) this.#emit(list, id, 'HUB');
     return { list, before, last, tail, isOver, isBlocked };
   }
 

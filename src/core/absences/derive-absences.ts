@@ -12,7 +12,7 @@ export interface DeriveInput {
   /** The absences of all ids in the input, and of all ids that the rows refer to. */
   readonly entries: ReadonlyMap<string, AbsenceEntry>;
   /** See {@link EventsInput}. */
-  readonly held?: ReadonlySet<string> | undefined;
+  readonly lacking?: ReadonlySet<string> | undefined;
 }
 
 export interface DerivedAbsences {
@@ -60,8 +60,8 @@ export function deriveAbsences(input: DeriveInput): DerivedAbsences {
     if (list !== undefined && lists.all.has(list)) lists.touched.add(list);
   }
   const changed = new Set(input.rows.map(({ id }) => id));
-  const { mode, held = NONE } = input;
-  const events = new AbsenceEvents({ mode, changed, held }, lists);
+  const { mode, lacking = NONE } = input;
+  const events = new AbsenceEvents({ mode, changed, lacking }, lists);
   events.settle();
   const { steps, shown, ended, waiting, stillWaiting } = events;
   const published: string[] = [];
@@ -114,10 +114,10 @@ function changesOf(
 function bounded(list: VersionList): Member[] {
   let excess = list.size - MEMBERS_AT_MOST;
   const members: Member[] = [];
-  for (const { id, state, isDeleted, isContinued, isOdd, namesSuccessor } of membersOf(list)) {
+  for (const { id, state, isDeleted, isContinued, hasRefusedLink, namesSuccessor } of membersOf(list)) {
     excess -= 1;
     if (excess >= 0 && id !== list.key && id !== list.published?.versionId) continue;
-    members.push({ id, state, isDeleted, isContinued, isOdd, namesSuccessor });
+    members.push({ id, state, isDeleted, isContinued, hasRefusedLink, namesSuccessor });
   }
   return members;
 }

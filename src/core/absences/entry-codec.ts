@@ -8,7 +8,7 @@ import type { AbsenceEntry, Member, MemberState, Published } from './absence-ent
  * A lone version (present, own id, no flag) has neither position nor members.
  */
 const HEAD = { student: 1, published: 2, deleted: 4, lone: 8, open: 16, continued: 32 } as const;
-const FLAG = { deleted: 4, continued: 8, odd: 16, own: 32, successor: 64 } as const;
+const FLAG = { deleted: 4, continued: 8, refusedLink: 16, own: 32, successor: 64 } as const;
 const STATE_BITS = 3;
 const STATES: readonly MemberState[] = ['awaited', 'present', 'gone', 'foreign'];
 const PRESENT = STATES.indexOf('present');
@@ -50,7 +50,7 @@ function flagsOf(member: Member, key: string): number {
     STATES.indexOf(member.state) |
     (member.isDeleted ? FLAG.deleted : 0) |
     (member.isContinued ? FLAG.continued : 0) |
-    (member.isOdd ? FLAG.odd : 0) |
+    (member.hasRefusedLink ? FLAG.refusedLink : 0) |
     (member.id === key ? FLAG.own : 0) |
     (member.namesSuccessor ? FLAG.successor : 0)
   );
@@ -112,7 +112,7 @@ function memberOf(flags: number, { key, reader }: { key: string; reader: EntryRe
     state: STATES[flags & STATE_BITS] as MemberState,
     isDeleted: (flags & FLAG.deleted) !== 0,
     isContinued: (flags & FLAG.continued) !== 0,
-    isOdd: (flags & FLAG.odd) !== 0,
+    hasRefusedLink: (flags & FLAG.refusedLink) !== 0,
     namesSuccessor: (flags & FLAG.successor) !== 0,
   };
 }

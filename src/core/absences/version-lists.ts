@@ -17,7 +17,7 @@ export interface VersionList extends Writable<Omit<AbsenceEntry, 'members'>> {
   size: number;
 }
 
-const NEW = { isDeleted: false, isContinued: false, isOdd: false, namesSuccessor: false } as const;
+const NEW = { isDeleted: false, isContinued: false, hasRefusedLink: false, namesSuccessor: false } as const;
 
 /**
  * The lists of a derivation: places versions, and follows their links.
@@ -50,7 +50,7 @@ export class VersionLists {
     for (const row of placed) this.#follow(row);
     for (const { by, before, after } of this.#links) {
       const version = this.versions.get(by);
-      if (version !== undefined && !this.#link(before, after)) version.isOdd = true;
+      if (version !== undefined && !this.#link(before, after)) version.hasRefusedLink = true;
     }
   }
 
@@ -102,7 +102,7 @@ export class VersionLists {
     version ??= this.#begin(row);
     version.state = 'present';
     version.isDeleted = row.isDeleted;
-    version.isOdd = false;
+    version.hasRefusedLink = false;
     version.namesSuccessor = row.replacedBy !== null && row.replacedBy !== row.id;
     version.list.student ??= row.student;
     this.touched.add(version.list);
@@ -125,8 +125,8 @@ export class VersionLists {
     const version = this.versions.get(id);
     // Another row of the batch may have been of another student.
     if (version?.state !== 'present') return;
-    if (replaces !== null && !this.#link(replaces, id)) version.isOdd = true;
-    if (replacedBy !== null && !this.#link(id, replacedBy)) version.isOdd = true;
+    if (replaces !== null && !this.#link(replaces, id)) version.hasRefusedLink = true;
+    if (replacedBy !== null && !this.#link(id, replacedBy)) version.hasRefusedLink = true;
   }
 
   /** Whether `a` now stands right before `b`. One of the two is a version; the other is awaited if its place is free. */
@@ -162,7 +162,7 @@ export class VersionLists {
     // Nothing joins at an id that more versions refer to than can stand beside it.
     for (const version of [before, after]) {
       if (version.state !== 'awaited') continue;
-      version.isOdd = true;
+      version.hasRefusedLink = true;
       this.marked.add(version.list);
     }
   }
@@ -210,8 +210,8 @@ export function* membersOf({ first, last }: VersionList): Generator<Version> {
   }
 }
 
-function isPlaceholder({ state, isOdd }: Version): boolean {
-  return state === 'awaited' && isOdd;
+function isPlaceholder({ state, hasRefusedLink }: Version): boolean {
+  return state === 'awaited' && hasRefusedLink;
 }
 
 /** A record without a student fits any. */

@@ -1,4 +1,4 @@
-/** Limits above which missing rows need a decision (`deletions.withholdAbove`). */
+/** Limits above which missing rows need a decision (`deletions.holdAbove`). */
 export interface GuardLimits {
   readonly rows: number;
   /** Share of the rows known and those removed today, 0 to 1. */
@@ -11,7 +11,7 @@ const SMALL_COLLECTION_ROWS = 5;
  * Why the missing rows of a collection need a decision; null when they do not. The day's removals count as well, so that
  * a mass deletion cannot come in slices; those that a person approved do not.
  */
-export function whyHeld(
+export function whyHold(
   rows: {
     /** Missed once or more, still published. */
     readonly missing: number;

@@ -1,4 +1,4 @@
-import { whyHeld, type GuardLimits } from './guard.ts';
+import { whyHold, type GuardLimits } from './guard.ts';
 
 /** How often in a row complete full syncs have missed a row, and since when (ms since the epoch). */
 export interface Miss {
@@ -14,7 +14,7 @@ export interface Missing {
   readonly syncId: string;
   /** The id before that transaction, which the log still names if it was not committed. */
   readonly before?: string | undefined;
-  /** When the confirming sync that is owed is due, ms since the epoch; null: none is owed. */
+  /** When the confirming sync that is needed is due, ms since the epoch; null: none is needed. */
   readonly confirmAtMs: number | null;
   /** The confirming sync reads every scope, not only those of the missing keys. */
   readonly confirmsAll: boolean;
@@ -36,8 +36,8 @@ export interface FullSync {
   /** Rows that the sync missed beyond those that a list can hold. */
   readonly unlisted: number;
   readonly missesNeeded: (key: string) => number;
-  /** Another collection is held: the tenant removes nothing. */
-  readonly isOtherHeld: boolean;
+  /** Another collection is on hold: the tenant removes nothing. */
+  readonly isOtherOnHold: boolean;
   /** What a person has approved; null: nobody has. */
   readonly approved: ReadonlySet<string> | null;
   /** Rows known before the sync. */
@@ -50,7 +50,7 @@ export interface Judged extends FullSync {
   /** Keys that waited, without those that the sync, or another one meanwhile, has seen. */
   readonly before: MissingKeys;
   /** When the hold that stands began, ms since the epoch; null: none stands. */
-  readonly heldSinceMs: number | null;
+  readonly onHoldSinceMs: number | null;
   /** The hold stands, and what was missing at its begin is not known any more. */
   readonly isListLost: boolean;
   readonly removedToday: number;
@@ -64,57 +64,57 @@ export interface Settlement {
   readonly wait: MissingKeys;
   /** Of those that wait, the ones that another miss is needed for. */
   readonly unconfirmed: number;
-  /** Neither this collection nor another one is held: confirmed rows are removed. */
+  /** Neither this collection nor another one is on hold: confirmed rows are removed. */
   readonly isFree: boolean;
-  readonly heldSinceMs: number | null;
+  readonly onHoldSinceMs: number | null;
   readonly holdBegins: boolean;
-  /** Why it is held, in numbers of this sync; null: it is not. */
+  /** Why it is on hold, in numbers of this sync; null: it is not. */
   readonly why: string | null;
-  /** How many rows are withheld: all missing ones of a held collection, else those that only another's hold keeps. */
-  readonly withheld: number;
+  /** How many rows are on hold: all missing ones of a collection on hold, else those that only another's hold keeps. */
+  readonly rowsOnHold: number;
   readonly removedToday: number;
 }
 
 /** Remove, wait or hold: the only place where a missing row becomes a removal (invariant 3). */
 export function settle(judged: Judged): Settlement {
-  const { missed, missesNeeded, approved, removedToday, isOtherHeld } = judged;
+  const { missed, missesNeeded, approved, removedToday, isOtherOnHold } = judged;
   const counted = countMisses(judged);
   const gone = approved === null ? [] : missed.filter((key) => approved.has(key));
   for (const key of gone) counted.delete(key);
   const known = judged.known - gone.length;
   const missing = counted.size + judged.unlisted;
   const stands = approved === null && holdStands(judged, counted);
-  const beyond = whyHeldNow(judged, { missing, known });
+  const beyond = whyHoldNow(judged, { missing, known });
   const holdBegins = !stands && beyond !== null;
-  const heldSinceMs = stands ? judged.heldSinceMs : holdBegins ? latest(counted, judged.atMs) : null;
+  const onHoldSinceMs = stands ? judged.onHoldSinceMs : holdBegins ? latest(counted, judged.atMs) : null;
   const due = [...counted].flatMap(([key, { times }]) =>
     judged.counts(key) && times >= missesNeeded(key) ? [key] : [],
   );
-  const isFree = heldSinceMs === null && !isOtherHeld;
+  const isFree = onHoldSinceMs === null && !isOtherOnHold;
   const removed = isFree ? due : [];
   for (const key of removed) counted.delete(key);
-  const waitsForDecision = heldSinceMs !== null ? missing : isOtherHeld ? due.length : 0;
+  const waitsForDecision = onHoldSinceMs !== null ? missing : isOtherOnHold ? due.length : 0;
   return {
     remove: [...gone, ...removed],
     approved: gone.length,
     wait: counted,
     unconfirmed: [...counted].filter(([key, { times }]) => times < missesNeeded(key)).length,
     isFree,
-    heldSinceMs,
+    onHoldSinceMs,
     holdBegins,
-    why: heldSinceMs === null ? null : (beyond ?? `${missing} of ${known} rows are still missing`),
-    withheld: waitsForDecision,
+    why: onHoldSinceMs === null ? null : (beyond ?? `${missing} of ${known} rows are still missing`),
+    rowsOnHold: waitsForDecision,
     removedToday: removedToday + removed.length,
   };
 }
 
 /** The keys that wait, with this sync's misses. A key of a scope that it does not count for stays as it was. */
 function countMisses(judged: Judged): Map<string, Miss> {
-  const { before, missed, counts, atMs, isListLost, heldSinceMs } = judged;
+  const { before, missed, counts, atMs, isListLost, onHoldSinceMs } = judged;
   const counted = new Map<string, Miss>();
   for (const [key, miss] of before) if (!counts(key)) counted.set(key, miss);
   // What the first complete full sync misses is the list that was lost.
-  const sinceMs = isListLost && heldSinceMs !== null ? heldSinceMs : atMs;
+  const sinceMs = isListLost && onHoldSinceMs !== null ? onHoldSinceMs : atMs;
   for (const key of missed) {
     const earlier = before.get(key);
     counted.set(key, { sinceMs: earlier?.sinceMs ?? sinceMs, times: (earlier?.times ?? 0) + 1 });
@@ -123,10 +123,10 @@ function countMisses(judged: Judged): Map<string, Miss> {
 }
 
 /** A hold stands while a row is missing that was missing at its begin. */
-function holdStands({ heldSinceMs, isListLost }: Judged, missing: MissingKeys): boolean {
-  if (heldSinceMs === null) return false;
+function holdStands({ onHoldSinceMs, isListLost }: Judged, missing: MissingKeys): boolean {
+  if (onHoldSinceMs === null) return false;
   if (isListLost) return missing.size > 0;
-  return [...missing.values()].some(({ sinceMs }) => sinceMs <= heldSinceMs);
+  return [...missing.values()].some(({ sinceMs }) => sinceMs <= onHoldSinceMs);
 }
 
 /** When the newest row was first missed: by a process whose clock may have been ahead. */
@@ -134,10 +134,10 @@ function latest(missing: MissingKeys, atMs: number): number {
   return [...missing.values()].reduce((newest, { sinceMs }) => Math.max(newest, sinceMs), atMs);
 }
 
-function whyHeldNow(
+function whyHoldNow(
   { unlisted, removedToday, limits }: Judged,
   { missing, known }: { missing: number; known: number },
 ): string | null {
   if (unlisted > 0) return `${missing} rows are missing, more than a list can hold`;
-  return whyHeld({ missing, removedToday, known }, limits);
+  return whyHold({ missing, removedToday, known }, limits);
 }

@@ -10,8 +10,8 @@ export interface MissingOfCollection {
   readonly collection: CollectionName;
   /** Null: none is remembered, or what is remembered is void. */
   readonly keys: MissingKeys | null;
-  /** When its hold began, ms since the epoch; null: it is not held. */
-  readonly heldSinceMs: number | null;
+  /** When its hold began, ms since the epoch; null: it is not on hold. */
+  readonly onHoldSinceMs: number | null;
 }
 
 /** The rows of a collection that wait for a decision. */
@@ -21,25 +21,25 @@ export interface WaitingRows {
   readonly keys: readonly string[];
   /** When the oldest was first missed, ms since the epoch; null without keys. */
   readonly sinceMs: number | null;
-  readonly isHeld: boolean;
-  /** The collection is held, and its keys are lost: the next complete full sync lists them. */
+  readonly isOnHold: boolean;
+  /** The collection is on hold, and its keys are lost: the next complete full sync lists them. */
   readonly isLost: boolean;
 }
 
 /**
- * Everything in a tenant that waits for one decision: the missing rows of held collections, and the confirmed ones of the others,
- * which are removed by themselves once no collection is held. `schedules` holds only itself.
+ * Everything in a tenant that waits for one decision: the missing rows of collections on hold, and the confirmed ones of the others,
+ * which are removed by themselves once no collection is on hold. `schedules` holds only itself.
  */
 export function waitingList(tenant: readonly MissingOfCollection[]): readonly WaitingRows[] {
   return tenant.flatMap((each) => {
-    const isHeld = each.heldSinceMs !== null;
-    if (!isHeld && !isOtherHeld(each.collection, tenant)) return [];
+    const isOnHold = each.onHoldSinceMs !== null;
+    if (!isOnHold && !isOtherOnHold(each.collection, tenant)) return [];
     // A row that was missed less often waits for the next full sync, not for a decision.
     const keys = [...(each.keys ?? [])]
-      .filter(([, { times }]) => isHeld || times >= MISSES_NEEDED)
+      .filter(([, { times }]) => isOnHold || times >= MISSES_NEEDED)
       .map(([key]) => key)
       .sort();
-    if (keys.length === 0 && !isHeld) return [];
+    if (keys.length === 0 && !isOnHold) return [];
     const sinceMs = keys.reduce(
       (oldest, key) => Math.min(oldest, each.keys?.get(key)?.sinceMs ?? oldest),
       Number.POSITIVE_INFINITY,
@@ -49,20 +49,21 @@ export function waitingList(tenant: readonly MissingOfCollection[]): readonly Wa
         collection: each.collection,
         keys,
         sinceMs: keys.length === 0 ? null : sinceMs,
-        isHeld,
-        isLost: isHeld && each.keys === null,
+        isOnHold,
+        isLost: isOnHold && each.keys === null,
       },
     ];
   });
 }
 
 /** Whether another collection's hold keeps the removals of this one. Schedules come from another service with rights of its own. */
-export function isOtherHeld(
+export function isOtherOnHold(
   collection: CollectionName,
-  tenant: readonly Pick<MissingOfCollection, 'collection' | 'heldSinceMs'>[],
+  tenant: readonly Pick<MissingOfCollection, 'collection' | 'onHoldSinceMs'>[],
 ): boolean {
   return tenant.some(
-    (each) => each.heldSinceMs !== null && each.collection !== collection && each.collection !== 'schedules',
+    (each) =>
+      each.onHoldSinceMs !== null && each.collection !== collection && each.collection !== 'schedules',
   );
 }
 

@@ -1,6 +1,6 @@
 import { explainShort, removalsWait, SHORT_REMEDY } from '../deletions/evidence.ts';
-import { isOtherHeld } from '../deletions/waiting-list.ts';
-import { lastFullPullDue } from '../full-pull-time.ts';
+import { isOtherOnHold } from '../deletions/waiting-list.ts';
+import { lastFullSyncDue } from '../full-sync-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
 import { formatCount, formatDuration, isoOrNull } from '../words.ts';
@@ -9,7 +9,7 @@ import type { CollectionFacts, NotReady, TenantFacts } from './tenant-facts.ts';
 /** The facts of a collection that are shown as they are. */
 type ShownFacts = Pick<
   CollectionFacts,
-  'collection' | 'hasIncremental' | 'isWaiting' | 'running' | 'rowsNow' | 'rowsLate' | 'isFilterMute'
+  'collection' | 'hasIncremental' | 'isWaiting' | 'running' | 'rowsNow' | 'rowsLate' | 'filterSelectsNothing'
 >;
 
 /** As `/status.json` gives it; times are ISO 8601. */
@@ -23,7 +23,7 @@ export interface CollectionStatus extends ShownFacts {
   readonly rowsThen: number | null;
   readonly watermark: string | null;
   readonly sync: { readonly mode: SyncMode; readonly complete: boolean; readonly startedAt: string } | null;
-  readonly withheld: number;
+  readonly rowsOnHold: number;
   /** Unreadable rows now; as far as nobody counts them, in the last complete full sync, or in a sync since. */
   readonly rejected: number;
   /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
@@ -48,7 +48,7 @@ const WATERMARK_GRACE_MS = 10 * 60_000;
 
 /** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
-  const { collection, progress, rowsNow, rejectsNow, rowsLate, isFilterMute, hasIncremental } = facts;
+  const { collection, progress, rowsNow, rejectsNow, rowsLate, filterSelectsNothing, hasIncremental } = facts;
   const { isWaiting, running } = facts;
   const full = progress?.lastCompleteFull ?? null;
   const { derivedFrom } = collectionNamed(collection);
@@ -75,10 +75,10 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     },
     isWaiting,
     running,
-    withheld: isSynced ? withheldOf(facts, tenant) : 0,
+    rowsOnHold: isSynced ? rowsOnHoldOf(facts, tenant) : 0,
     rejected,
     rowsLate,
-    isFilterMute,
+    filterSelectsNothing,
     lostSchemas: lostSchemaIds(progress),
     rowsShort: short === null ? 0 : short.total - short.rows,
     late: isSynced ? (lateness(facts, tenant) ?? (wait && { part: 'removals', ...wait })) : null,
@@ -108,23 +108,23 @@ function troubleOf(facts: CollectionFacts, { tenant }: TenantFacts, rejected: nu
 }
 
 /** The log counts them, and the hold of the collection or of another one says whether the number still holds. */
-function withheldOf({ collection, progress }: CollectionFacts, { collections }: TenantFacts): number {
-  const held = collections.map((each) => ({
+function rowsOnHoldOf({ collection, progress }: CollectionFacts, { collections }: TenantFacts): number {
+  const onHold = collections.map((each) => ({
     collection: each.collection,
-    heldSinceMs: each.progress?.deletions?.heldSinceMs ?? null,
+    onHoldSinceMs: each.progress?.deletions?.onHoldSinceMs ?? null,
   }));
-  const isHeld = progress?.deletions?.heldSinceMs != null || isOtherHeld(collection, held);
-  return isHeld ? (progress?.rowsWithheld ?? 0) : 0;
+  const isOnHold = progress?.deletions?.onHoldSinceMs != null || isOtherOnHold(collection, onHold);
+  return isOnHold ? (progress?.rowsOnHold ?? 0) : 0;
 }
 
 const LATE_REMEDY = 'The log says why the syncs fail; "rollcall pull" reads again at once.';
 
 function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null {
-  const { progress, fullPull, hasIncremental } = facts;
+  const { progress, fullSync, hasIncremental } = facts;
   // Progress has the hub's time.
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
   if (progress === null || progress.lastCompleteFull === null) return null;
-  const dueMs = lastFullPullDue(fullPull, nowMs - FULL_GRACE_MS);
+  const dueMs = lastFullSyncDue(fullSync, nowMs - FULL_GRACE_MS);
   if (progress.lastCompleteFull.startedAtMs < dueMs) {
     const waits = facts.isWaiting ? ', and waits for its turn' : '';
     const why = `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago${waits}`;
@@ -134,8 +134,9 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null 
   const behindMs = nowMs - progress.watermarkMs;
   // While a sync is not complete, the overlap of the one before is unknown, so the largest usual one counts.
   const usedMs = progress.complete ? progress.startedAtMs - progress.watermarkMs : LARGEST_USUAL_OVERLAP_MS;
-  const overlapMs = Math.max(tenant.deltaOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
-  if (behindMs <= overlapMs + Math.max(WATERMARK_GRACE_MS, SYNCS_MISSED * facts.deltaEveryMs)) return null;
+  const overlapMs = Math.max(tenant.incrementalOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
+  if (behindMs <= overlapMs + Math.max(WATERMARK_GRACE_MS, SYNCS_MISSED * facts.incrementalEveryMs))
+    return null;
   return {
     part: 'watermark',
     why: `changes of the last ${formatDuration(behindMs)} are not published`,

@@ -20,7 +20,7 @@ export interface Decision {
   readonly since?: string | null;
   /** What to decide, and so to look at first. */
   readonly question: string;
-  /** Where rows are withheld, the first command shows more; `<digest>` is what it shows. */
+  /** Where rows are on hold, the first command shows more; `<digest>` is what it shows. */
   readonly commands: readonly string[];
 }
 
@@ -32,16 +32,16 @@ export function decisionsOf(
   const foreign = collections.flatMap((each) =>
     foreignSince(each.progress) === null ? [] : [each.collection],
   );
-  const withheld = statuses.filter((each) => each.withheld > 0).map(({ collection }) => collection);
-  const count = statuses.reduce((sum, each) => sum + each.withheld, 0);
+  const onHold = statuses.filter((each) => each.rowsOnHold > 0).map(({ collection }) => collection);
+  const count = statuses.reduce((sum, each) => sum + each.rowsOnHold, 0);
   const unreadable = statuses.flatMap((each) => (each.lostSchemas.length > 0 ? [each.collection] : []));
   const decisions: Decision[] = [
     {
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
       what: 'absences are lost, and nothing of them is published (ABSENCES_LOST)',
       question:
-        'Bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or let absences begin anew',
-      commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --anew --yes`],
+        'Bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or reset absences',
+      commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --reset --yes`],
     },
     {
       collections: foreign,
@@ -51,9 +51,9 @@ export function decisionsOf(
       commands: [acceptCommand(tenant)],
     },
     {
-      collections: withheld,
-      what: `${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${named(withheld)}`,
-      since: oldest(collections, (progress) => progress?.deletions?.heldSinceMs ?? null),
+      collections: onHold,
+      what: `${countOf(count, 'row')} ${count === 1 ? 'is' : 'are'} on hold in ${named(onHold)}`,
+      since: oldest(collections, (progress) => progress?.deletions?.onHoldSinceMs ?? null),
       question:
         foreign.length > 0
           ? `First decide whose rows of ${named(foreign)} the hub shows: before that no deletion can be approved. They are listed by`

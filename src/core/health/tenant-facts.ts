@@ -1,4 +1,4 @@
-import type { FullPullTime } from '../full-pull-time.ts';
+import type { FullSyncTime } from '../full-sync-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress, SyncMode } from '../../model/progress.ts';
 
@@ -43,14 +43,14 @@ export interface CollectionFacts {
   readonly collection: CollectionName;
   /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
   readonly hasIncremental: boolean;
-  readonly deltaEveryMs: number;
-  readonly fullPull: FullPullTime;
+  readonly incrementalEveryMs: number;
+  readonly fullSync: FullSyncTime;
   /** Null: nothing is committed. */
   readonly progress: Progress | null;
   /** Rows that the last full sync found and incremental syncs had missed. */
   readonly rowsLate: number;
   /** Whether no incremental sync had ever brought a row by then. */
-  readonly isFilterMute: boolean;
+  readonly filterSelectsNothing: boolean;
   /** Rows in the topic now, as its process counts them. */
   readonly rowsNow: number | null;
   /** Rows that cannot be read now. */
@@ -93,7 +93,7 @@ export type ReadHeartbeats = (
 
 export interface TenantFacts {
   readonly tenant: string;
-  readonly deltaOverlapMs: number;
+  readonly incrementalOverlapMs: number;
   readonly collections: readonly CollectionFacts[];
   /** The last process that took over the tenant, from the log. */
   readonly owner: Pick<OwnerHeartbeat, 'owner' | 'ownedSinceMs'> | null;

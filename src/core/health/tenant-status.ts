@@ -42,7 +42,7 @@ export interface TenantStatus {
 
 /** The facts of a tenant as far as neither its log nor a heartbeat tells them. */
 export const UNKNOWN: Omit<TenantFacts, 'tenant' | 'nowMs'> = {
-  deltaOverlapMs: 0,
+  incrementalOverlapMs: 0,
   collections: [],
   owner: null,
   isOwnerAlive: null,
@@ -115,12 +115,12 @@ function reasonsOf(
   decisions: readonly Decision[],
 ): NotReady[] {
   // Who does not mirror the tenant, or only begins to, may not know what its log has.
-  const isTold = reported.some(({ part }) => WHY_NOT_OWNED.has(part));
-  const noOwner = isOwnerAlive === false && !isTold ? [NO_OWNER] : [];
+  const isReported = reported.some(({ part }) => WHY_NOT_OWNED.has(part));
+  const noOwner = isOwnerAlive === false && !isReported ? [NO_OWNER] : [];
   // What waits for a decision is no first load.
   const undecided = new Set(decisions.flatMap((each) => each.collections));
   const loads = (each: CollectionStatus): boolean => !undecided.has(each.derivedFrom ?? each.collection);
-  const all = [...reported, ...noOwner, ...(isTold ? [] : notLoaded(collections.filter(loads)))];
+  const all = [...reported, ...noOwner, ...(isReported ? [] : notLoaded(collections.filter(loads)))];
   const order: readonly HealthPart[] = TENANT_PARTS;
   return [
     ...all,

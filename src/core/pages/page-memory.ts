@@ -1,8 +1,8 @@
 import { Fingerprints } from '../seen-keys.ts';
-import { digestOf, type PagePrint } from './page-print.ts';
+import { digestOf, type PageFingerprint } from './page-fingerprint.ts';
 
 /** A page that can be recognised: all its rows were as the index has them. */
-export interface RememberedPage extends Omit<PagePrint, 'ids'> {
+export interface RememberedPage extends Omit<PageFingerprint, 'ids'> {
   readonly rows: number;
   readonly lastId: string;
   readonly keys: Fingerprints;
@@ -124,15 +124,15 @@ export class PageMemory {
   }
 
   /** Every row of a page equals the index, where its id is its key. */
-  remember({ ids, ...print }: PagePrint): void {
+  remember({ ids, ...fingerprint }: PageFingerprint): void {
     const lastId = ids.at(-1);
     if (lastId === undefined) return;
-    const { cursor } = print;
+    const { cursor } = fingerprint;
     this.#drop(cursor);
     const bytes = bytesOf(ids.length);
     if (this.#bytes + bytes > this.#limits.bytes) return;
     const page = {
-      ...print,
+      ...fingerprint,
       rows: ids.length,
       lastId,
       keys: Fingerprints.of(ids, this.#seed),

@@ -128,7 +128,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   };
 }
 
-/** The student of a row without `drop` and `pseudonymise`: absences are told apart by the real id. */
+/** The student of a row without `drop` and `pseudonymise`: absences are kept apart by the real id. */
 function studentOf({ student }: Readonly<Record<string, unknown>>): string | null {
   const id = isJsonObject(student) ? student['sourcedId'] : null;
   return typeof id === 'string' && id.isWellFormed() && !isBlank(id) ? id : null;

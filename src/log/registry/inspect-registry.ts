@@ -1,6 +1,6 @@
 import type { RollcallError } from '../../errors.ts';
 import { LEVEL } from './registry-client.ts';
-import { misfit, oddAnswer, readOnly, refuseUnlessOk, wrongLevel } from './registry-errors.ts';
+import { misfit, notARegistry, readOnly, refuseUnlessOk, wrongLevel } from './registry-errors.ts';
 import { createRegistryHttp, isSuccess, NOT_FOUND, type RegistryConnection } from './registry-http.ts';
 
 /** A subject in the registry, compared with the schema that Rollcall would register. */
@@ -18,7 +18,7 @@ export function createRegistryInspection(connection: RegistryConnection) {
     async subjectCount(signal: AbortSignal): Promise<number> {
       const answer = await http({ method: 'GET', path: '/subjects', signal });
       refuseUnlessOk(answer.status, { url, what: 'the list of subjects' });
-      if (!Array.isArray(answer.body)) throw oddAnswer(url);
+      if (!Array.isArray(answer.body)) throw notARegistry(url);
       return answer.body.length;
     },
     async subject(subject: string, schema: object, signal: AbortSignal): Promise<SubjectFinding> {

@@ -45,7 +45,7 @@ export function registeringError(error: unknown, { url, subject }: { url: string
       : statusError(error.status, { url, what: subject });
   }
   if (!(error instanceof Error) || error.name !== 'ConfluentSchemaRegistryCompatibilityError')
-    return oddAnswer(url);
+    return notARegistry(url);
   return wrongLevel(/ != (\w+)\)$/.exec(error.message)?.[1], { url, subject });
 }
 
@@ -73,7 +73,7 @@ export function readOnly({ url, subject }: { url: string; subject: string }): Ro
   );
 }
 
-export function oddAnswer(url: string): RollcallError {
+export function notARegistry(url: string): RollcallError {
   return refused(`The server at ${url} does not answer as a schema registry does`, WHERE);
 }
 

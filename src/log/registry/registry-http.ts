@@ -99,8 +99,8 @@ function isTimeout(error: unknown): boolean {
 }
 
 function unreachable(url: string, error: unknown): RollcallError {
-  const isOdd = error instanceof Error && error.name === 'HTTPParserError';
-  const why = systemCode(error) ?? (isOdd ? 'the answer is not HTTP' : 'no answer');
+  const isNotHttp = error instanceof Error && error.name === 'HTTPParserError';
+  const why = systemCode(error) ?? (isNotHttp ? 'the answer is not HTTP' : 'no answer');
   return new RollcallError('REGISTRY_UNREACHABLE', `The schema registry at ${url} is unreachable: ${why}`, {
     remedy: isUntrusted(why)
       ? 'Use a host name that is in the certificate of the registry; trust its authority with NODE_EXTRA_CA_CERTS=<file>.'

@@ -6,7 +6,7 @@ import type { TopicSuffix } from '../../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
 import { COMPATIBILITY, createRegistryClient, LEVEL, RefusedRequest, SchemaType } from './registry-client.ts';
 import {
-  oddAnswer,
+  notARegistry,
   readOnly,
   refuseUnlessOk,
   registeringError,
@@ -71,13 +71,13 @@ export class Registry {
       .catch((error: unknown) => {
         throw registeringError(error, at);
       });
-    if (!Number.isSafeInteger(id)) throw oddAnswer(this.#url);
+    if (!Number.isSafeInteger(id)) throw notARegistry(this.#url);
     // A registry that lost its schemas gives their ids again: what it said of one before that is not true any more.
     if (!isSame((await this.#get(id)).type, own)) this.#known.delete(id);
     if (!isSame((await this.#get(id)).type, own)) throw wrongId(id, at);
     const place = placeOf(id, `${schema.namespace}.${schema.name}`);
     this.#inUse.set(subject, { id, schema, place });
-    // Another tenant may still use the id for another schema: a registry that lost its schemas gives their ids anew.
+    // Another tenant may still use the id for another schema: a registry that lost its schemas gives their ids out again.
     this.#lost = new Set([...this.#lost].filter((each) => each !== place));
     return id;
   }

@@ -34,7 +34,7 @@ export class TenantSchemas {
   };
 
   /** Throws `SCHEMA_LOST` when the registry has lost a schema in use: nobody could read what is written with it. */
-  requireHeld(): void {
+  requireNoneLost(): void {
     const lost = [...this.#ids].filter(([topic, id]) => this.#registry.isLost(id, topic));
     if (lost.length > 0) throw schemaLost(lost.map(([topic]) => topic));
   }

@@ -151,7 +151,7 @@ function tenantCard(status, nowMs, isFew) {
   );
 }
 
-const COLUMNS = ['collection', 'rows now', 'last full', 'rows then', 'up to', 'rejects', 'withheld', 'sync'];
+const COLUMNS = ['collection', 'rows now', 'last full', 'rows then', 'up to', 'rejects', 'on hold', 'sync'];
 
 const LEGEND =
   'rows now: in the topic · rows then: at the hub in the last full sync · up to: every change at the hub before this time is published';
@@ -188,7 +188,7 @@ function row(each, nowMs) {
     cell('', count(each.rowsThen)),
     cell(each.late?.part === 'watermark' ? 'warn' : '', age(each.watermark, nowMs)),
     number(each.rejected, each.trouble?.part === 'rejects' ? 'bad' : 'warn'),
-    number(each.withheld, 'bad'),
+    number(each.rowsOnHold, 'bad'),
     sync(each, cell, nowMs),
   );
 }

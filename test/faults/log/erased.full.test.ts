@@ -54,7 +54,7 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
   await using mirror = await openScheduleMirror({
     students: 'all',
     collections: only(Object.fromEntries(COLLECTIONS.map((name) => [name, {}]))),
-    settings: { ...settings(), deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+    settings: { ...settings(), deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
   });
   const { district } = mirror.hub;
   const [student = ''] = district.ids('students');
@@ -62,7 +62,7 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
   const { from } = mirror.window();
   district.registerAbsence({ student, fromTime: `${from}T08:00:00Z`, toTime: `${from}T09:00:00Z` });
   // It has no readable sourcedId, so the row is kept as a whole in rejects.
-  district.put('enrollments', { sourcedId: 42, user: { sourcedId: student } }, { id: 'odd' });
+  district.put('enrollments', { sourcedId: 42, user: { sourcedId: student } }, { id: 'unreadable' });
   await mirror.full();
   const all = [...COLLECTIONS, 'absence-state', 'rejects', 'progress'];
   await shorten(
@@ -78,7 +78,7 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
       for (const id of district.ids(collection))
         if (JSON.stringify(district.get(collection, id) ?? {}).includes(student))
           district.remove(collection, id);
-    district.remove('enrollments', 'odd');
+    district.remove('enrollments', 'unreadable');
     for (const names of [OF_PEOPLE, OF_MEMBERS])
       for (let times = 0; times < 2; times += 1)
         await Promise.all(names.map(async (name) => runners.get(name)?.request('FULL')));

@@ -45,7 +45,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
     async ({ losses, process }) => {
       await using tenant = await troubledTenant({ seed, besides: ['orgs'] });
       // An unreadable row, so that the rejects have something to lose. Its collection is not compared.
-      tenant.hub.district.put('orgs', { sourcedId: 42 }, { id: 'odd' });
+      tenant.hub.district.put('orgs', { sourcedId: 42 }, { id: 'unreadable' });
       const lost: string[] = [];
       tenant.start();
       await tenant.heals();

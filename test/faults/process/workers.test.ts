@@ -42,7 +42,11 @@ const STORM = [true, false, true, true, false, true, false, true, false, false];
 
 describe.runIf(IS_FULL)('processes that share tenants', () => {
   it(`move only those of ${TENANTS} tenants that must, within the time promised, when one joins, is killed, sleeps, wakes, ends or is replaced`, async () => {
-    await using workers = await Workers.start({ tenants: TENANTS, deltaEvery: '20s', sessionMs: SESSION_MS });
+    await using workers = await Workers.start({
+      tenants: TENANTS,
+      incrementalEvery: '20s',
+      sessionMs: SESSION_MS,
+    });
     const joins = async (): Promise<void> =>
       expect(await workers.moved(() => workers.start())).toBe(Math.floor(TENANTS / workers.living.length));
     const [some, third] = [[66, 67], Math.floor(TENANTS / 3)];
@@ -74,7 +78,7 @@ describe.runIf(IS_FULL)('processes that share tenants', () => {
         await workers.end();
       });
     expect(moved).toBe(TENANTS);
-    // One that ends before it is told its part is missed only after a session.
+    // One that ends before it learns its part is missed only after a session.
     await workers.moved(async () => {
       const ending: Promise<void>[] = [];
       for (const isJoin of STORM) {
@@ -90,7 +94,12 @@ describe.runIf(IS_FULL)('processes that share tenants', () => {
   it('keep their tenants when the broker that coordinates them is killed, and go on, with nothing lost or published twice', async () => {
     // One partition, so that its leader coordinates every group.
     await using kafka = await startOwnKafka({ 'offsets.topic.num.partitions': 1 });
-    await using workers = await Workers.start({ tenants: 12, deltaEvery: '1s', sessionMs: 10_000, kafka });
+    await using workers = await Workers.start({
+      tenants: 12,
+      incrementalEvery: '1s',
+      sessionMs: 10_000,
+      kafka,
+    });
     await workers.moved(() => workers.start());
     const topic = '__consumer_offsets';
     const coordinator = (): Promise<number> =>

@@ -55,7 +55,7 @@ it('under a quota the changes of other tenants wait for two sends of a first loa
   for (const hub of [large, small]) onTestFinished(() => hub.stop());
   const topicPrefix = newTopicPrefix();
   const settings = { kafka: { brokers: kafka.brokers, replicationFactor: 1, partitions: 1 } };
-  const options = { tenant: { deltaEvery: '5s' }, settings };
+  const options = { tenant: { incrementalEvery: '5s' }, settings };
   const configOf = (hub: ReferenceHub, collections: string[], ids: string[]) =>
     JSON.parse(configTextOf(hub, topicPrefix, { ...options, collections }, ids)) as { tenants: object[] };
   const config = configOf(small, ['orgs'], OTHERS);

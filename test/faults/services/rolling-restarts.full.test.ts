@@ -8,7 +8,7 @@ const TEST_TIMEOUT_MS = 3 * RESTARTED_FOR_MS;
 const LOOK_EVERY_MS = 250;
 /** A district of thirty pupils must not lose half of them meanwhile. */
 const CHANGES_EVERY_MS = 2_000;
-/** A session that failed begins anew after 30 s at most, and then takes the tenant over. */
+/** A session that failed begins again after 30 s at most, and then takes the tenant over. */
 const NOT_READY_AT_MOST_MS = 60_000;
 
 /** Watches `/readyz` until it is disposed of. */

@@ -21,7 +21,7 @@ export interface CheckedTenant {
 /** `clocksAgree`: false if the clock of the machine was made to jump. */
 export type CheckOptions = ProgressOptions;
 
-const MOST_TOLD = 20;
+const MOST_REPORTED = 20;
 
 /** Everything from the beginning, as a `read_committed` consumer reads it. */
 export async function readEvidence(tenant: CheckedTenant): Promise<Evidence> {
@@ -41,7 +41,7 @@ export function wronglyPublished(
   evidence: Evidence,
   options: CheckOptions = {},
 ): string[] {
-  return oracle.wronglyPublished({ history, evidence }, options).slice(0, MOST_TOLD);
+  return oracle.wronglyPublished({ history, evidence }, options).slice(0, MOST_REPORTED);
 }
 
 /** The differences between the compacted view of the topics and the present hub. */
@@ -53,7 +53,7 @@ function notAsTheHub({ hub, history }: CheckedTenant, evidence: Evidence): strin
   const mirrored = { history, evidence };
   return [...oracle.notAsTheHub(mirrored, new Map(wanted)), ...oracle.chainsNotAsTheHub(mirrored)].slice(
     0,
-    MOST_TOLD,
+    MOST_REPORTED,
   );
 }
 
@@ -86,5 +86,5 @@ export async function allProblems(tenant: CheckedTenant, options: CheckOptions =
   } finally {
     await store.close();
   }
-  return problems.slice(0, MOST_TOLD);
+  return problems.slice(0, MOST_REPORTED);
 }

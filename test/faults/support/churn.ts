@@ -5,7 +5,7 @@ import { recordHistory, type HubHistory, type Row } from '../../oracle/history.t
 export const CHURNED = ['users', 'enrollments', 'results', 'absence-versions'];
 
 /** Rows of these also change in ways that a living district does not know. */
-const ODD = ['users', 'results'];
+const UNUSUAL = ['users', 'results'];
 
 /** Of the rows of a collection; the guard of deletions holds half of a day, however long a fault takes. */
 const MOST_REMOVED = 0.25;
@@ -25,10 +25,10 @@ export class Churn {
     this.history = recordHistory(hub, options.collections);
   }
 
-  /** Makes changes at once: what happens in a living district, and for one of five, something odd. */
+  /** Makes changes at once: what happens in a living district, and for one of five, something unusual. */
   step(changes = 1): void {
     this.#hub.living.step(changes);
-    for (let made = 0; made < changes; made += 5) this.#changeOddly();
+    for (let made = 0; made < changes; made += 5) this.#changeUnusually();
     this.history.note();
   }
 
@@ -38,10 +38,10 @@ export class Churn {
     return { [Symbol.dispose]: () => clearInterval(timer) };
   }
 
-  /** A row leaves, changes unstamped, or is put back as it once was; now and then all rows are stamped anew. */
-  #changeOddly(): void {
+  /** A row leaves, changes unstamped, or is put back as it once was; now and then all rows are stamped again. */
+  #changeUnusually(): void {
     const { district } = this.#hub;
-    const collection = this.#random.pick(ODD);
+    const collection = this.#random.pick(UNUSUAL);
     const ids = district.ids(collection);
     const id = this.#random.pick(ids);
     const row = district.get(collection, id);

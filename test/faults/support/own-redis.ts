@@ -23,7 +23,7 @@ export interface OwnRedis extends AsyncDisposable {
 }
 
 /**
- * Starts a Redis with an append-only file, so small that Redis never writes it anew, as a local process.
+ * Starts a Redis with an append-only file, so small that Redis never rewrites it, as a local process.
  *
  * @param needsTls whether it must speak TLS, for which those of some grounds were not built; then it is the usual one
  */

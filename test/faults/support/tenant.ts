@@ -71,7 +71,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
     const derived = rows.includes('absence-versions') ? DERIVED_COLLECTIONS : [];
     this.mirrored = {
       collections: [...rows, ...derived, ...(options.besides ?? [])],
-      tenant: { deltaEvery: '1s' },
+      tenant: { incrementalEvery: '1s' },
       hubSettings: {
         pageSize: 50,
         baseUrl: via(hub.baseUrl, proxies.hub),
@@ -79,7 +79,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
         ...options.hubSettings,
       },
       settings: {
-        deletions: { withholdAbove: { rows: 1_000_000, ratio: 1 }, confirmAfter: '1s' },
+        deletions: { holdAbove: { rows: 1_000_000, ratio: 1 }, confirmAfter: '1s' },
         // A process that follows a killed one waits so long for it.
         kafka: { session: '6s', brokers, replicationFactor, ...options.kafkaSettings },
         registry: { url: via(stack.registryUrl, proxies.registry) },

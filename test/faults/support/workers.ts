@@ -8,7 +8,7 @@ import type { OwnKafka } from './kafka.ts';
 
 export interface WorkersOptions {
   readonly tenants: number;
-  readonly deltaEvery: string;
+  readonly incrementalEvery: string;
   readonly sessionMs: number;
   /** Default: that of the stack. */
   readonly kafka?: OwnKafka | undefined;
@@ -25,7 +25,7 @@ const TIMES_SLOWER = 3;
 
 /** Real processes that share many tenants of one small hub. The hub changes until they are checked. */
 export class Workers implements AsyncDisposable {
-  /** Those that were not killed, stopped or told to end, oldest first. */
+  /** Those that were not killed, stopped or asked to end, oldest first. */
   readonly living: RollcallProcess[] = [];
   readonly #all: RollcallProcess[] = [];
   readonly #options: WorkersOptions;
@@ -45,7 +45,7 @@ export class Workers implements AsyncDisposable {
 
   private constructor(hub: CheckedTenant['hub'], options: WorkersOptions) {
     this.#options = options;
-    const { tenants, deltaEvery, sessionMs, kafka } = options;
+    const { tenants, incrementalEvery, sessionMs, kafka } = options;
     const topicPrefix = newTopicPrefix();
     const stack = inject('stack');
     const servers = { ...stack, kafkaBrokers: kafka?.brokers ?? stack.kafkaBrokers };
@@ -54,7 +54,11 @@ export class Workers implements AsyncDisposable {
     const ids = Array.from({ length: tenants }, (_, at) => `t${String(at).padStart(3, '0')}`);
     this.#tenants = ids.map((tenantId) => ({ hub, history, topicPrefix, tenantId, servers }));
     const kafkaSettings = { brokers: servers.kafkaBrokers, session: `${sessionMs}ms`, partitions: 1 };
-    const mirrored = { collections: ['users'], tenant: { deltaEvery }, settings: { kafka: kafkaSettings } };
+    const mirrored = {
+      collections: ['users'],
+      tenant: { incrementalEvery },
+      settings: { kafka: kafkaSettings },
+    };
     this.#configText = configTextOf(hub, topicPrefix, mirrored, ids);
     const users = hub.district.ids('users');
     let changes = 0;
@@ -146,7 +150,7 @@ export class Workers implements AsyncDisposable {
   }
 }
 
-/** The number of tenants that it was told last. */
+/** The number of tenants that were assigned to it last. */
 function assignedTo(process: RollcallProcess): number {
   const line = [...process.output().matchAll(/^.*assigned to this process.*$/gm)].at(-1)?.[0] ?? '{}';
   return (JSON.parse(line) as { tenants?: number }).tenants ?? 0;

@@ -33,8 +33,8 @@ it('the benchmark measures a line by its name against its target, and how the co
   const bySize = await bench('--sizes', '1000,9000');
   const [small, large] = bySize.growth;
   expect(large?.rows).toBeGreaterThan(small?.rows ?? Number.NaN);
-  for (const { unchanged, deltaCommittedMs, firstRecords, rows } of bySize.growth)
-    for (const number of [unchanged.median, deltaCommittedMs.median, firstRecords - rows])
+  for (const { unchanged, incrementalCommittedMs, firstRecords, rows } of bySize.growth)
+    for (const number of [unchanged.median, incrementalCommittedMs.median, firstRecords - rows])
       expect(number).toBeGreaterThan(0);
   expect(reportOf(bySize)).toMatch(/peak MiB after the first pull[^\d]+\d+, \d+, \d+ +\d+, \d+, \d+/);
 });

@@ -9,7 +9,7 @@ const mirror = await openMirror({
   collections: COLLECTIONS,
   // Otherwise the daily full sync is long overdue.
   hubOptions: { students: 30, size: { absencesPerStudentYear: 3 }, startMs: Date.now() },
-  settings: { deletions: { withholdAbove: { rows: 1000, ratio: 1 } } },
+  settings: { deletions: { holdAbove: { rows: 1000, ratio: 1 } } },
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
 await mirror.full();
@@ -38,7 +38,7 @@ it('metrics count exactly the changes that were published, and records that cont
   district.replaceAbsence(root);
   for (const rival of [register(student), register(other)])
     district.patch('absence-versions', rival, { replaces: refer(root) });
-  await mirror.delta();
+  await mirror.incremental();
   expect(mirror.statusText()).toContain('all well, 3 contradictory absences');
   expect(mirror.statusText()).toContain('"needsPerson":false');
   const own = register(student);
@@ -48,7 +48,7 @@ it('metrics count exactly the changes that were published, and records that cont
     [null, 3],
   ] as const) {
     district.patch('absence-versions', own, { replaces });
-    await mirror.delta();
+    await mirror.incremental();
     expect(await contradictions()).toBe(count);
   }
   const published = Map.groupBy(
@@ -70,8 +70,8 @@ it('tail --about prints each record in whose key or value the id stands, over al
   const root = register(student);
   const second = district.replaceAbsence(root);
   // A row without a readable id is kept as a whole in rejects.
-  district.put('absence-versions', { sourcedId: 42, student: { sourcedId: student } }, { id: 'odd' });
-  await mirror.delta();
+  district.put('absence-versions', { sourcedId: 42, student: { sourcedId: student } }, { id: 'unreadable' });
+  await mirror.incremental();
   async function about(id: string): Promise<string[]> {
     const { code, stdout, stderr } = await rollcall(mirror.configText, 'tail', '--about', id);
     expect([code, stderr]).toEqual([0, expect.stringContaining(mirror.topic('progress'))]);

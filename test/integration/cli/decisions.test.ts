@@ -55,7 +55,7 @@ it('a full sync whose lists were all empty: pull, status and /status.json say th
   await shows(1, 'needs a decision: ', tenant.config);
   await shows(3, 'needs a decision: ', tenant.configWith({ inMemory: true }));
   const { stdout } = await say('status');
-  expect(stdout).toMatch(/: \d+ deletions are withheld in .*courses/);
+  expect(stdout).toMatch(/: \d+ rows are on hold in .*courses/);
   // A line alone can be copied.
   for (const words of ['list', 'approve <digest>'])
     expect(stdout).toMatch(new RegExp(`^ +\\S*rollcall deletes ${words} --tenant north$`, 'm'));
@@ -75,10 +75,10 @@ it('a full sync whose lists were all empty: pull, status and /status.json say th
   expect((await say('deletes list')).code).toBe(0);
   const kinds = Map.groupBy(await decided(), ({ collection }) => collection);
   for (const name of COLLECTIONS)
-    expect([name, kinds.get(name)?.map(({ kind }) => kind)]).toEqual([name, ['held', 'healed']]);
+    expect([name, kinds.get(name)?.map(({ kind }) => kind)]).toEqual([name, ['hold', 'healed']]);
 });
 
-it('deletes list shows which deletions are withheld; approve removes nothing without their digest or while the hub does not answer, and with it what is missing still, which does not count for the day', async () => {
+it('deletes list shows which rows are on hold; approve removes nothing without their digest or while the hub does not answer, and with it what is missing still, which does not count for the day', async () => {
   const { district, faults } = tenant.hub;
   const gone = [...district.ids('courses')].sort().slice(0, -20);
   const [first = ''] = gone;
@@ -87,8 +87,8 @@ it('deletes list shows which deletions are withheld; approve removes nothing wit
   await tenant.full('courses');
   const ended = await say('deletes list --json');
   expect([ended.code, ended.stderr]).toEqual([3, '']);
-  const held = [{ collection: 'courses', count: gone.length, keys: gone, isHeld: true }];
-  const ofTenant = { tenant: 'north', rows: gone.length, collections: held };
+  const onHold = [{ collection: 'courses', count: gone.length, keys: gone, isOnHold: true }];
+  const ofTenant = { tenant: 'north', rows: gone.length, collections: onHold };
   expect(ended.json()).toMatchObject({ waits: true, tenants: [ofTenant] });
   const { stdout } = await say('deletes list --collection courses');
   expect(stdout).toContain('half or more is missing');
@@ -149,7 +149,7 @@ it('deletes approve is handled by the running process, which continues', async (
   ]);
   expect(approved.stdout).toMatch(/courses\s+removed\s+12\s+12\s+0/);
   const ofCourses = (await decided()).filter(({ collection }) => collection === 'courses');
-  expect(ofCourses.slice(2).map(({ kind }) => kind)).toEqual(['held', 'approved', 'held', 'approved']);
+  expect(ofCourses.slice(2).map(({ kind }) => kind)).toEqual(['hold', 'approved', 'hold', 'approved']);
   expect(JSON.stringify(ofCourses)).not.toContain('course-');
   expect((await owner.stop()).code).toBe(0);
 });
@@ -169,7 +169,7 @@ it('a hub without absences is mirrored: pull exits with 0 each time and says wha
   expect((await shows(0, says, config)).stdout).toMatch(/absence-changes .* not offered/);
 });
 
-it('pull --full ends with 0 where all withheld rows are back, and removes what waited for them', async () => {
+it('pull --full ends with 0 where all rows on hold are back, and removes what waited for them', async () => {
   await using other = await startTestTenant();
   const { district, faults } = other.hub;
   await other.full(...COLLECTIONS);
@@ -177,11 +177,11 @@ it('pull --full ends with 0 where all withheld rows are back, and removes what w
   await other.full('courses');
   const [gone = ''] = district.ids('users');
   district.remove('users', gone);
-  const held = await say('pull --full', other.config);
-  expect([held.code, held.stdout]).toEqual([3, expect.stringMatching(/users +full complete .* 1\n/)]);
+  const onHold = await say('pull --full', other.config);
+  expect([onHold.code, onHold.stdout]).toEqual([3, expect.stringMatching(/users +full complete .* 1\n/)]);
   faults.clear();
   const pull = await say('pull --full --json', other.config);
-  const removed = { collection: 'users', removed: 1, withheld: 0 };
+  const removed = { collection: 'users', removed: 1, rowsOnHold: 0 };
   expect([pull.code, pull.json()]).toMatchObject([0, { tenants: [{ tenant: 'north' }] }]);
   const { tenants } = pull.json<{ tenants: { collections: object[] }[] }>();
   expect(tenants[0]?.collections).toContainEqual(expect.objectContaining(removed));

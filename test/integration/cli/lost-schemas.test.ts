@@ -26,10 +26,10 @@ interface Status {
 }
 
 const MIRRORED = only({
-  orgs: { deltaEvery: '2s' },
+  orgs: { incrementalEvery: '2s' },
   users: {},
   'absence-summaries': {},
-  'absence-versions': { deltaEvery: '2s' },
+  'absence-versions': { incrementalEvery: '2s' },
   absences: {},
   'absence-changes': {},
 });

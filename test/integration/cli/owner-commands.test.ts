@@ -30,7 +30,7 @@ const mirror = await openScheduleMirror({
   hubOptions: { students: 7, startMs: Date.now(), size: { absencesPerStudentYear: 9 } },
   parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
   ...ALWAYS_WITH_LESSONS,
-  tenant: { deltaEvery: '1h' },
+  tenant: { incrementalEvery: '1h' },
   settings: { http: { port: 0 } },
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
@@ -156,11 +156,11 @@ describe('by the command itself', () => {
     expect(await mirror.differences('users')).toEqual({});
   });
 
-  it('republish of a collection that lost most of its rows withholds their removal and exits with 3', async () => {
+  it('republish of a collection that lost most of its rows puts them on hold and exits with 3', async () => {
     const gone = mirror.hub.district.snapshot('categories').slice(1);
     for (const row of gone) mirror.hub.district.remove('categories', idOf(row));
     const ended = await command(false, 'republish', 'categories');
-    const tenants = [{ published: 1, withheld: gone.length }];
+    const tenants = [{ published: 1, rowsOnHold: gone.length }];
     expect([ended.code, ended.json()]).toMatchObject([3, { tenants }]);
     expect(ended.stderr).toContain('rollcall deletes list');
     for (const row of gone) mirror.hub.district.put('categories', row);
@@ -206,13 +206,13 @@ describe('by the process that runs', () => {
   });
 });
 
-it('verify --repair withholds a mass deletion that a full sync would withhold', async () => {
+it('verify --repair puts the rows of a mass deletion on hold as a full sync would', async () => {
   const record = await rawRecord(mirror.topic('users'), users[0] ?? '');
   const invented = Array.from({ length: users.length * 2 }, (_, at) => ({ ...record, key: `nobody-${at}` }));
   await plant(mirror.topic('users'), invented);
   expect(await verify(config, '--repair')).toEqual({
     code: 3,
-    found: invented.map(({ key }) => `withheld users left-over ${key}`).toSorted(),
+    found: invented.map(({ key }) => `on-hold users left-over ${key}`).toSorted(),
   });
 });
 
@@ -220,11 +220,11 @@ it('beside an owner and a hub that changes and fails, verify reports no false di
   await using living = await openMirror({
     collections: ['orgs', 'users', 'students', 'classes', 'class-students', 'results', ...ABSENCES],
     hubOptions: { students: 12, startMs: Date.now() },
-    tenant: { deltaEvery: '1s' },
-    settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } }, http: { port: 0 } },
+    tenant: { incrementalEvery: '1s' },
+    settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } }, http: { port: 0 } },
   });
   const { configText: text, hub } = living;
-  const sureIn = async () => (await verify(text)).found.filter((each) => /^(wrong|withheld)/.test(each));
+  const sureIn = async () => (await verify(text)).found.filter((each) => /^(wrong|on-hold)/.test(each));
   await living.full();
   await using owner = await startOwner(text);
   const changing = setInterval(() => hub.living.step(1), 50);

@@ -8,7 +8,7 @@ it('a command whose owner is killed asks the next owner, which continues afterwa
   await using mirror = await openMirror({
     collections: ['users'],
     hubSettings: { pageSize: 5 },
-    tenant: { deltaEvery: '1h' },
+    tenant: { incrementalEvery: '1h' },
     settings: { http: { port: 0 } },
   });
   await mirror.full();

@@ -41,8 +41,8 @@ async function holdings(): Promise<object> {
 
 interface Planned {
   readonly collection: string;
-  readonly withheld: number;
-  readonly whyWithheld: string | null;
+  readonly rowsOnHold: number;
+  readonly whyOnHold: string | null;
   readonly keys?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -85,7 +85,7 @@ describe('of a filled tenant that no process mirrors', () => {
     const before = await holdings();
     tenant.hub.requests.clear();
     const read = (words: string) => say(words, { hubSettings: { clientSecret: '${HUB_SECRET}' } });
-    const none = /no deletion is withheld/;
+    const none = /no row is on hold/;
     for (const [words, code, says] of [
       ['status', 1, /no process mirrors the tenant/],
       ['topics list', 0, /users +3 +equal/],
@@ -266,7 +266,7 @@ describe('check of what was never mirrored', async () => {
 describe('plan', () => {
   it('shows counts to people, keys on request, names rows missing for the first time, and changes nothing, also beside an owner', async () => {
     const { district } = tenant.hub;
-    await using owner = await startOwner(tenant.configWith({ tenant: { deltaEvery: '1h' } }));
+    await using owner = await startOwner(tenant.configWith({ tenant: { incrementalEvery: '1h' } }));
     // After this, no sync of the owner's own is due for an hour.
     expect((await say('pull')).code).toBe(0);
     const gone = String(idsOf('users')[0]);
@@ -291,21 +291,21 @@ describe('plan', () => {
     expect((await say('pull --full')).code).toBe(0);
   });
 
-  it('shows deletions that the guard would withhold and why, and exits with 3, as pull then does', async () => {
+  it('shows rows that the guard would put on hold and why, and exits with 3, as pull then does', async () => {
     const gone = idsOf('courses').slice(1);
     for (const id of gone) tenant.hub.district.remove('courses', id);
     const { code, planned } = await plan();
     const courses = planned.find(({ collection }) => collection === 'courses');
-    expect([code, courses]).toMatchObject([3, { withheld: gone.length, deleted: 0 }]);
-    expect(courses?.whyWithheld).toMatch(/\d+ of \d+/);
-    expect(courses?.keys?.['withheld']?.toSorted()).toEqual(gone);
+    expect([code, courses]).toMatchObject([3, { rowsOnHold: gone.length, deleted: 0 }]);
+    expect(courses?.whyOnHold).toMatch(/\d+ of \d+/);
+    expect(courses?.keys?.['on-hold']?.toSorted()).toEqual(gone);
     const shown = await say('plan');
     expect(shown.code).toBe(3);
-    expect(shown.stderr).toContain(`courses: ${gone.length} deletions would be withheld: `);
+    expect(shown.stderr).toContain(`courses: ${gone.length} rows would be put on hold: `);
     expect(shown.stdout).toContain('"rollcall deletes list"');
     const pull = await say('pull --full --json');
     const [pulled] = pull.json<{ tenants: [{ collections: Planned[] }] }>().tenants;
-    const withheld = (some: readonly Planned[]) => some.map((each) => [each.collection, each.withheld]);
-    expect([pull.code, withheld(pulled.collections)]).toEqual([3, withheld(planned)]);
+    const rowsOnHold = (some: readonly Planned[]) => some.map((each) => [each.collection, each.rowsOnHold]);
+    expect([pull.code, rowsOnHold(pulled.collections)]).toEqual([3, rowsOnHold(planned)]);
   });
 });

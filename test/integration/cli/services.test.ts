@@ -69,7 +69,7 @@ it('a service that fails while a process mirrors is named everywhere with its re
 
 it('a loaded collection that the hub no longer has fails a pull and is marked; the process stays ready', async () => {
   await using tenant = await startTestTenant();
-  const config = tenant.configWith({ tenant: { deltaEvery: '2s' } });
+  const config = tenant.configWith({ tenant: { incrementalEvery: '2s' } });
   await using run = startRollcall(config, 'run');
   const isShown = (code: number, ...shown: readonly RegExp[]) =>
     vi.waitFor(async () => {

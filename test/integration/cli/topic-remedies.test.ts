@@ -23,7 +23,7 @@ const TOPICS = [...collections, 'rejects'];
 
 const hub = await startTestHub({ size: { studentsPerSchool: 15, absencesPerStudentYear: 4 } });
 afterAll(() => hub.stop());
-hub.district.put('orgs', { sourcedId: 42 }, { id: 'odd' });
+hub.district.put('orgs', { sourcedId: 42 }, { id: 'unreadable' });
 
 function addPartitions(...suffixes: string[]) {
   return async (admin: Admin): Promise<void> => {
@@ -106,7 +106,7 @@ it.each(SITUATIONS)(
   async ({ breaks, users, says, applies = false, recreates = '' }) => {
     const remedies = applies ? ['rollcall topics apply'] : [];
     if (recreates !== '') remedies.push(`rollcall topics recreate ${recreates} --tenant north --yes`);
-    const anew = recreates === 'absence-versions' ? ABSENCES : recreates.split(' ');
+    const recreated = recreates === 'absence-versions' ? ABSENCES : recreates.split(' ');
     await loadOnce();
     if (breaks !== undefined) await withAdmin(breaks);
     const config = configFor(users);
@@ -132,7 +132,7 @@ it.each(SITUATIONS)(
       const records = await recordsOf([suffix]);
       expect([suffix, keysInTwoPartitions(records)]).toEqual([suffix, []]);
       expect(records.length).toBeGreaterThan(0);
-      if (!anew.some((each) => each === suffix))
+      if (!recreated.some((each) => each === suffix))
         expect(records.length).toBe(known.filter(({ topic }) => topic === topicOf(suffix)).length);
     }
     const absences = await mirror.records('absences');
@@ -153,14 +153,14 @@ it('topics list reports what is missing or differs, apply creates and corrects i
   expect([created.code, created.stdout]).toEqual(fits);
   // The contract has them all but the internal one.
   const contract = await rollcall(configFor(), 'contract', '--json');
-  const told = Object.keys(contract.json<{ channels: object }>().channels);
+  const channels = Object.keys(contract.json<{ channels: object }>().channels);
   const all = await withAdmin((admin) => admin.listTopics());
-  expect([...told, topicOf('absence-state')].toSorted()).toEqual(
+  expect([...channels, topicOf('absence-state')].toSorted()).toEqual(
     all.filter((name) => name.startsWith(`${topicPrefix}.`)).toSorted(),
   );
   await setTopicSettings(topicOf('users'), { 'cleanup.policy': 'delete', 'max.message.bytes': '2000000' });
   const differs = { code: 1, stdout: expect.stringContaining('cleanup.policy is delete') as string };
-  // The broker that is asked may learn of it later than the one that was told.
+  // The broker that is asked may learn of it later than the one that changed it.
   await vi.waitFor(async () => expect(await topics('list')).toMatchObject(differs));
   const check = await rollcall(configFor(), 'check');
   expect([check.code, check.stdout]).toEqual([1, expect.stringContaining('rollcall topics apply')]);

@@ -153,7 +153,7 @@ describe('verify', async () => {
     // The first syncs of an owner publish all; then it rests for longer than the test.
     district.put('orgs', row);
     const resting = tenant.configWith({
-      tenant: { deltaEvery: '1h', fullPull: { at: halfADayAfter(Date.now()) } },
+      tenant: { incrementalEvery: '1h', fullSync: { at: halfADayAfter(Date.now()) } },
     });
     await using owner = await startOwner(resting);
     await rollcall(resting, 'pull', '--full');
@@ -165,18 +165,18 @@ describe('verify', async () => {
     await owner.stop();
   });
 
-  it('reports what the next full sync will withhold, and then withholds, with and without Redis, and exits with 3', async () => {
+  it('reports what the next full sync will put on hold, and then puts on hold, with and without Redis, and exits with 3', async () => {
     const gone = ids('users').slice(0, Math.ceil(ids('users').length / 2));
     remove('users', gone);
-    const withheld = { code: 3, found: gone.map((key) => `withheld users left-over ${key}`) };
-    expect(await verify(tenant.config, '--collection', 'users')).toEqual(withheld);
-    expect(await verify(inMemory, '--collection', 'users')).toEqual(withheld);
+    const rowsOnHold = { code: 3, found: gone.map((key) => `on-hold users left-over ${key}`) };
+    expect(await verify(tenant.config, '--collection', 'users')).toEqual(rowsOnHold);
+    expect(await verify(inMemory, '--collection', 'users')).toEqual(rowsOnHold);
     const { stdout, stderr } = await rollcall(tenant.config, 'verify', '--collection', 'users', 'courses');
-    expect(stderr).toContain('users: the next full sync will withhold the removals: half or more');
+    expect(stderr).toContain('users: the next full sync will put rows on hold: half or more');
     expect(stdout).toContain('1 of 2 collections are equal.');
     expect(stdout).toContain('"rollcall deletes list", after the next full sync');
     await tenant.full('users');
-    expect(await verify(tenant.config, '--collection', 'users')).toEqual(withheld);
+    expect(await verify(tenant.config, '--collection', 'users')).toEqual(rowsOnHold);
     const listed = await rollcall(tenant.config, 'deletes', 'list');
     expect([listed.code, listed.stdout]).toEqual([3, expect.stringContaining(String(gone.length))]);
   });
@@ -207,14 +207,14 @@ it('reports each way in which absences and rejects can be wrong, and nothing of 
   const replaces = (sourcedId: string) => ({ replaces: { sourcedId, type: 'absence' } });
   district.patch('absence-versions', rival, replaces(root));
   district.patch('absence-versions', right, replaces(wrongPupil));
-  await mirror.delta();
+  await mirror.incremental();
   district.patch('absence-versions', given, { student: { sourcedId: other, type: 'user' } });
   for (const key of [one, two]) district.patch('absence-versions', versionOf(key), { fromTime: 'sometime' });
-  await mirror.delta();
+  await mirror.incremental();
   const rejects = mirror.topic('rejects');
   const rejected = [given, versionOf(one), versionOf(two)].map((id) => `absence-versions|${id}`);
   expect([...(await mirror.view('rejects')).keys()].toSorted()).toEqual(rejected.toSorted());
-  await mirror.delta();
+  await mirror.incremental();
   const config = mirror.configText;
   expect(await verify(config)).toEqual({ code: 0, found: [] });
   const changes = mirror.topic('absence-changes');

@@ -26,7 +26,7 @@ function openDay(hub: ReferenceHub, topicPrefix: string): Promise<Mirror> {
     hubSettings: { pageSize: 50 },
     tenant: {
       schedules: { students: hub.district.ids('students').slice(0, 2), daysBack: 1, daysAhead: 1 },
-      fullPull: { at: '03:00', timeZone: 'Europe/Oslo' },
+      fullSync: { at: '03:00', timeZone: 'Europe/Oslo' },
     },
     parts: ({ runtime }) => ({ runtime: { ...runtime, now: hub.clock.now } }),
   });

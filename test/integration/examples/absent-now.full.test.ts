@@ -26,7 +26,7 @@ beforeAll(buildPython, 600_000);
 const tableOf = (mirror: Mirror, language: Language, ...args: string[]): Running =>
   startTable(language, `${mirror.topicPrefix}.${mirror.tenantId}`, ...args);
 
-/** What a program prints that reads everything anew. */
+/** What a program prints that reads everything from the beginning. */
 async function printed(mirror: Mirror, language: Language, ...args: string[]): Promise<AbsentNow> {
   await using example = tableOf(mirror, language, '--once', '--json', ...args);
   await example.endsWith(0);
@@ -108,13 +108,13 @@ it('each shows its table only once it is complete; then it equals the changing h
   }
   for (let round = 0; round < 3; round += 1) {
     liveOn(hub);
-    await mirror.delta();
+    await mirror.incremental();
     for (const example of examples) await expectTable(example, hub);
   }
   expect(absentAtHub(hub).length).toBeGreaterThan(2);
   for (const example of examples) await example.stop('SIGKILL');
   liveOn(hub);
-  await mirror.delta();
+  await mirror.incremental();
   for (const language of LANGUAGES)
     expect((await printed(mirror, language)).absent).toEqual(absentAtHub(hub));
 
@@ -133,7 +133,7 @@ it('each shows its table only once it is complete; then it equals the changing h
 it('each example shows a pupil who left the hub until that is confirmed, and says how old its table is', async () => {
   await using mirror = await openMirror({
     collections: COLLECTIONS,
-    settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+    settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
   });
   const { district, clock } = mirror.hub;
   const [leaver = '', other = ''] = district.ids('students');
@@ -154,7 +154,7 @@ it('each example shows a pupil who left the hub until that is confirmed, and say
     district.remove('absences', idOf(row));
   clock.advance(180 * MINUTE_MS);
   district.registerAbsence({ student: other, ...MORNING });
-  await mirror.delta();
+  await mirror.incremental();
   for (const [language, first] of firsts) {
     const later = await printed(mirror, language, ...NEVER_OLD);
     expect(later.absent).toHaveLength(first.absent.length + 1);

@@ -136,8 +136,8 @@ export function versionSteps(records: readonly TopicRecord[], field: string): Ma
     if (before === undefined) steps.set(key, [version]);
     else if (before.at(-1) !== version) before.push(version);
   }
-  const told = [...steps].filter(([, [first, ...rest]]) => first !== null || rest.length > 0);
-  return new Map(told.map(([key, versions]) => [key, versions.map(String).join(', ')]));
+  const shown = [...steps].filter(([, [first, ...rest]]) => first !== null || rest.length > 0);
+  return new Map(shown.map(([key, versions]) => [key, versions.map(String).join(', ')]));
 }
 
 /**

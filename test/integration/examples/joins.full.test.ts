@@ -243,7 +243,7 @@ async function liveOn(mirror: ScheduleMirror, part: number): Promise<void> {
       district.deleteAbsence(withdrawn);
     };
   });
-  await mirror.delta();
+  await mirror.incremental();
   for (const correct of corrections) correct();
   for (const student of chosen) {
     const [first, second, third, fourth] = lessonsToday(student);
@@ -255,9 +255,9 @@ async function liveOn(mirror: ScheduleMirror, part: number): Promise<void> {
   }
   district.patch('classes', district.ids('classes')[part] ?? '', { title: `Renamed ${part}` });
   clock.advance(60_000);
-  await mirror.delta('absence-versions', 'classes');
+  await mirror.incremental('absence-versions', 'classes');
   // Students whom those absences make wanted are looked up first.
-  await mirror.delta('schedules');
+  await mirror.incremental('schedules');
   await mirror.full('schedules');
 }
 
@@ -275,7 +275,7 @@ it(
       daysBack: 7,
       daysAhead: 7,
       collections: only(Object.fromEntries(names.map((name) => [name, {}]))),
-      settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+      settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
       hubOptions: { students: 120, startMs: BEGIN_MS },
     });
     mirror.advanceDays((BEGIN_MS - TERM_MORNING_MS) / DAY_MS);

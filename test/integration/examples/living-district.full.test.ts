@@ -11,9 +11,9 @@ import { absentAtHub, prints, startTable } from './absent-table.ts';
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'];
 const OPTIONS = {
   collections: COLLECTIONS,
-  tenant: { deltaEvery: '300ms' },
+  tenant: { incrementalEvery: '300ms' },
   hubSettings: { pageSize: 100 },
-  settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+  settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
 };
 const LIVES = 4;
 const LONGEST_LIFE_MS = 2_000;

@@ -5,7 +5,7 @@ import { buildJava, buildPython } from './example-process.ts';
 import { Reactor } from './reactor.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
-const LENIENT = { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } };
+const LENIENT = { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } };
 const MINUTE_MS = 60_000;
 
 beforeAll(async () => {
@@ -23,8 +23,8 @@ async function expectEachOnce(mirror: Mirror, reactor: Reactor, startedAtMs = 0)
   );
   const wanted = Map.groupBy(events, ({ key }) => key);
   const found = Map.groupBy(reactor.reactions(), ({ absenceId }) => absenceId);
-  const told = Object.fromEntries([...found].map(([key, all]) => [key, all.map(({ ceId }) => ceId)]));
-  expect([reactor.language, told]).toEqual([
+  const reactions = Object.fromEntries([...found].map(([key, all]) => [key, all.map(({ ceId }) => ceId)]));
+  expect([reactor.language, reactions]).toEqual([
     reactor.language,
     Object.fromEntries([...wanted].map(([key, all]) => [key, all.map(({ headers }) => headers['ce_id'])])),
   ]);
@@ -35,7 +35,7 @@ it('in examples/react-once.ts, each operation and cause gets the reaction that d
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
   const { district, clock } = mirror.hub;
   await using reactor = new Reactor(mirror, 'TypeScript');
-  const tick = async (sync: () => Promise<unknown> = () => mirror.delta()): Promise<void> => {
+  const tick = async (sync: () => Promise<unknown> = () => mirror.incremental()): Promise<void> => {
     clock.advance(MINUTE_MS);
     await sync();
   };
@@ -89,7 +89,7 @@ it('in examples/react-once.ts, each operation and cause gets the reaction that d
   expect(reactor.actionsOn(other)).toEqual(['tell']);
   expect(await expectEachOnce(mirror, reactor, startedAtMs)).toBe(14);
 });
-it('in TypeScript, Python and Java each event gets exactly one reaction, even if the program fails between effect and position, is killed, and events are delivered again; an absence whose "no value" is a time of the year 1 is told, and not withdrawn', async () => {
+it('in TypeScript, Python and Java each event gets exactly one reaction, even if the program fails between effect and position, is killed, and events are delivered again; an absence whose "no value" is a time of the year 1 is reactions, and not withdrawn', async () => {
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
   const { district, living, clock } = mirror.hub;
   await using all = new AsyncDisposableStack();
@@ -100,7 +100,7 @@ it('in TypeScript, Python and Java each event gets exactly one reaction, even if
   const liveOn = async (): Promise<void> => {
     clock.advance(MINUTE_MS);
     living.step(40);
-    await mirror.delta();
+    await mirror.incremental();
   };
   await each(async (reactor) => {
     reactor.start();
@@ -144,20 +144,20 @@ it('in TypeScript, Python and Java each event gets exactly one reaction, even if
   const counts = await each(async (reactor) => {
     await reactor.readAll();
     expect(reactor.actionsOn(absenceId)).toEqual(['tell']);
-    const told = await expectEachOnce(mirror, reactor);
+    const reactions = await expectEachOnce(mirror, reactor);
     await reactor.process.stop();
     await reactor.forgetOffsets();
-    return told;
+    return reactions;
   });
-  const told = counts[0] ?? 0;
-  expect(told).toBeGreaterThan(30);
+  const reactions = counts[0] ?? 0;
+  expect(reactions).toBeGreaterThan(30);
   await liveOn();
   await each(async (reactor) => {
     const again = reactor.start();
     await reactor.readAll();
-    expect(await expectEachOnce(mirror, reactor)).toBeGreaterThan(told);
+    expect(await expectEachOnce(mirror, reactor)).toBeGreaterThan(reactions);
     // The reactions of this run are new, too.
     const said = again.lines().map((line) => line.split(' ').at(-1));
-    expect([new Set(said).size, said.length < told]).toEqual([said.length, true]);
+    expect([new Set(said).size, said.length < reactions]).toEqual([said.length, true]);
   });
 });

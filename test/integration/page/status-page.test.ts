@@ -7,7 +7,7 @@ import { type CollectionName } from '../../../src/model/collections.ts';
 import type { Board } from '../../../src/telemetry/board.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { IS_FULL } from '../../run/rounds.ts';
-import { ANSWERED, boardOf, caughtUp, loaded, withheldIn } from '../../unit/telemetry/support/board-of.ts';
+import { ANSWERED, boardOf, caughtUp, loaded, onHoldIn } from '../../unit/telemetry/support/board-of.ts';
 import { fiveProcesses } from '../../unit/telemetry/support/five-processes.ts';
 import { launchChromium, violationsOn } from './browser.ts';
 
@@ -47,8 +47,8 @@ async function open(
   return page;
 }
 
-const withheld = (collection: CollectionName, rows: number) =>
-  caughtUp(collection, withheldIn(collection, rows, { nowMs: Date.now() }));
+const rowsOnHold = (collection: CollectionName, rows: number) =>
+  caughtUp(collection, onHoldIn(collection, rows, { nowMs: Date.now() }));
 
 async function expectSound(page: Page, width: number): Promise<void> {
   expect(await violationsOn(page)).toEqual([]);
@@ -91,7 +91,7 @@ describe.skipIf(browser === undefined)('the status page of one tenant, in Chromi
     Object.assign(stats, { rowsSeen: 9_800, totalAtStart: 21_430 });
     emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
     emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_800) });
-    emit(withheld('enrollments', 312));
+    emit(rowsOnHold('enrollments', 312));
     board.report('hub', { why: 'no answer', remedy: 'See rollcall check.' });
     await page.waitForSelector('progress');
     expect(await page.evaluate('document.activeElement.className')).toBe('scroll');
@@ -157,8 +157,8 @@ describe.skipIf(browser === undefined || !IS_FULL)(
     const world = await fiveProcesses(Date.now(), 500);
     const note = (process: number, tenant: string, event: Parameters<Board['note']>[1]): void =>
       void world.boards[process]?.board.note(tenant, event);
-    note(4, 't499', withheld('users', 7));
-    note(0, 't250', withheld('users', 7));
+    note(4, 't499', rowsOnHold('users', 7));
+    note(0, 't250', rowsOnHold('users', 7));
     for (const id of ['t301', 't306', 't311']) note(1, id, caughtUp('results', null));
     await world.announce();
     const url = await serve(world.board);
@@ -176,7 +176,7 @@ describe.skipIf(browser === undefined || !IS_FULL)(
       expect(await page.textContent('#summary')).toBe('500 tenants: 2 needing a person, 3 loading, 495 well');
       expect(await page.textContent('#meta')).toContain('100 of 500 tenants here');
       expect(await page.textContent('[data-key=t499] summary')).toMatch(
-        /^t499✗ needs a decision: 7 deletions are withheld in users, for \d+ \w+pod-4-1-0000a499 · \d+ s$/,
+        /^t499✗ needs a decision: 7 rows are on hold in users, for \d+ \w+pod-4-1-0000a499 · \d+ s$/,
       );
       expect(await page.evaluate('document.querySelectorAll("details[open], table").length')).toBe(0);
     });
@@ -192,7 +192,7 @@ describe.skipIf(browser === undefined || !IS_FULL)(
       );
       const commands = await page.textContent('[data-key=t499] .commands');
       expect(commands).toContain('rollcall deletes list --tenant t499');
-      note(0, 't100', withheld('users', 7));
+      note(0, 't100', rowsOnHold('users', 7));
       await page.waitForSelector('main > [data-key=t100]:first-child');
       expect(await page.evaluate('document.querySelector("[data-key=t499]").open')).toBe(true);
       expect(await page.evaluate('document.querySelectorAll("details[open]").length')).toBe(1);

@@ -10,7 +10,7 @@ const LATER = { toTime: '2026-03-10T10:00:00Z' };
 const mirror = await openMirror({
   collections: ['absence-versions', 'absences', 'absence-changes'],
   hubOptions: { students: 12 },
-  settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+  settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
 });
 afterAll(() => mirror[Symbol.asyncDispose]());
 const written = ['absence-changes', 'absence-state'].map((suffix) => mirror.topic(suffix));
@@ -43,7 +43,7 @@ it('a first load of absences is published as snapshots, also after an aborted tr
 it('a version, its event and its absence are committed in one transaction', async () => {
   const before = mirror.events.length;
   const id = register();
-  await mirror.delta();
+  await mirror.incremental();
   const committed = mirror.events.slice(before).filter(({ type }) => type === 'committed');
   expect(committed).toContainEqual(expect.objectContaining({ records: 3 }));
   expect(await changesOf(id)).toMatchObject([{ step: 1, operation: 'CREATED', snapshot: false }]);
@@ -53,7 +53,7 @@ it('purged older versions and a lost index neither change an absence id nor publ
   const { district } = mirror.hub;
   const root = register();
   const second = district.replaceAbsence(root, { changes: LATER });
-  await mirror.delta();
+  await mirror.incremental();
   district.remove('absence-versions', root);
   await mirror.full();
   const ends = await mirror.ends();
@@ -62,7 +62,7 @@ it('purged older versions and a lost index neither change an absence id nor publ
   await mirror.full();
   expect(await mirror.since(ends)).toEqual([]);
   const third = district.replaceAbsence(second);
-  await mirror.delta();
+  await mirror.incremental();
   district.purgeAbsence(third);
   await mirror.full();
   expect(await changesOf(root)).toMatchObject([
@@ -76,14 +76,14 @@ it('purged older versions and a lost index neither change an absence id nor publ
     expect((await mirror.view(suffix)).has(root)).toBe(false);
 });
 
-it('a version that the hub gives to another student is rejected, its absence ends, and the record begins anew', async () => {
+it('a version that the hub gives to another student is rejected, its absence ends, and the record begins again', async () => {
   const { district } = mirror.hub;
   const id = register();
-  await mirror.delta();
+  await mirror.incremental();
   const record = district.snapshot('absence-versions').find(({ sourcedId }) => sourcedId === id);
   const other = String(district.ids('students')[1]);
   district.put('absence-versions', { ...record, student: { sourcedId: other, type: 'user' } });
-  await mirror.delta();
+  await mirror.incremental();
   expect((await mirror.view('absence-versions')).has(id)).toBe(false);
   expect((await mirror.view('rejects')).has(`absence-versions|${id}`)).toBe(true);
   expect((await changesOf(id)).at(-1)).toMatchObject({ operation: 'DELETED', cause: 'VANISHED' });

@@ -39,11 +39,11 @@ async function restarted(): Promise<Record<string, unknown>> {
   );
 }
 
-async function beginAnew(): Promise<void> {
+async function resetAbsences(): Promise<void> {
   const { parts, session } = mirror;
   const { signal } = new AbortController();
   await REBUILD.handle(
-    { collections: ['absence-versions'], anew: true, person: { by: 'me', from: 'here', reason: null } },
+    { collections: ['absence-versions'], reset: true, person: { by: 'me', from: 'here', reason: null } },
     {
       tenant: parts,
       ...session,
@@ -120,7 +120,7 @@ it('a lost absence-state is filled from a current Redis, and is copied afterward
 
 it('a lost topic of versions ends only absences that have left the hub', async () => {
   const vanished = register();
-  await mirror.delta();
+  await mirror.incremental();
   const ends = await mirror.ends();
   await lose('absence-versions');
   mirror.hub.district.purgeAbsence(vanished);
@@ -133,7 +133,7 @@ it('a lost topic of versions ends only absences that have left the hub', async (
 it('no absence is lost where they are switched off for some time, and on again', async () => {
   const { hub, topicPrefix } = mirror;
   const gone = register();
-  await mirror.delta();
+  await mirror.incremental();
   {
     await using versions = await openMirror({ collections: ['absence-versions'], hub, topicPrefix });
     register();
@@ -149,23 +149,23 @@ it.each([
   ['absence-state and Redis', async () => Promise.all([lose('absence-state'), flushRedis()])],
   ['absences', () => truncateTopic(mirror.topic('absences'))],
 ] as const)(
-  'a loss of %s needs a decision at each start, and the other collections go on; begun anew, they are like a first load',
+  'a loss of %s needs a decision at each start, and the other collections go on; after a reset they are like a first load',
   async (_name, loseThem) => {
     await loseThem();
     const ends = await mirror.ends();
     for (let start = 1; start <= 2; start += 1) expect(await restarted()).toEqual(LOST);
     expect(await mirror.since(ends)).toEqual([]);
-    await beginAnew();
+    await resetAbsences();
     const begun = await mirror.ends();
     // As a request is that a new session repeats.
-    await beginAnew();
+    await resetAbsences();
     expect(await mirror.since(begun)).toEqual([]);
     await expectSound();
     const again = loggedChanges(await changesSince(ends));
     expect(again.length).toBeGreaterThan(20);
     expect(again.filter(({ snapshot }) => !snapshot)).toEqual([]);
     const id = register();
-    await mirror.delta();
+    await mirror.incremental();
     await expectNews(id);
     const settled = await mirror.ends();
     expect(await restarted()).toEqual(WELL);

@@ -25,13 +25,13 @@ async function mirrored(process: RollcallProcess): Promise<string[]> {
   return tenants.map(({ tenant }) => tenant);
 }
 
-it('two workers whose configuration changes one after the other mirror each tenant with one that knows it, begin a changed one anew, and leave the others where they are; one that is not valid changes nothing', async () => {
+it('two workers whose configuration changes one after the other mirror each tenant with one that knows it, begin a changed one again, and leave the others where they are; one that is not valid changes nothing', async () => {
   await using resources = new AsyncDisposableStack();
   const hub = resources.adopt(await startTestHub({ students: 12 }), (each) => each.stop());
   const topicPrefix = resources.adopt(newTopicPrefix(), deleteTopicsOf);
   const text = configTextOf(hub, topicPrefix, {
     collections: ['users'],
-    tenant: { deltaEvery: '1s' },
+    tenant: { incrementalEvery: '1s' },
     settings: { kafka: { session: '6s', partitions: 1 } },
   });
   const config = JSON.parse(text) as { tenants: [object] };

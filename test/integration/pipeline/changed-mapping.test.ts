@@ -7,7 +7,7 @@ const OPTIONS: MirrorOptions = {
   collections: only({ 'absence-versions': {}, absences: {}, 'absence-changes': {} }),
   hubOptions: { students: 12 },
   settings: {
-    deletions: { withholdAbove: { rows: 10_000, ratio: 1 } },
+    deletions: { holdAbove: { rows: 10_000, ratio: 1 } },
     pseudonymise: { key: 'a key of sixteen or more' },
   },
 };

@@ -45,7 +45,7 @@ it('an incremental sync publishes exactly the changed rows, and its progress say
   district.patch('results', result, { score: 1.5 });
   district.patch('courses', 'c-1', { status: 'tobedeleted' });
   const successor = district.replaceAbsence(absence, { changes: { absenceDurationValue: 7 } });
-  const { stats } = (await mirror.delta()).get('users') ?? {};
+  const { stats } = (await mirror.incremental()).get('users') ?? {};
   const published = await mirror.since(before);
   expect(published.map(brief).toSorted()).toEqual(
     [
@@ -87,10 +87,10 @@ it('a row that vanishes becomes one tombstone after the next full sync, never af
     interval: 5,
   });
   back();
-  expect((await sync).get('users')).toMatchObject({ kind: 'complete', withheld: 0 });
+  expect((await sync).get('users')).toMatchObject({ kind: 'complete', rowsOnHold: 0 });
   faults.clear();
   district.remove('users', gone);
-  await mirror.delta('users');
+  await mirror.incremental('users');
   expect(await mirror.ends()).toEqual(before);
   expect((await mirror.full('users')).get('users')).toMatchObject({ stats: { rowsRemoved: 1 } });
   await mirror.full('users');
@@ -124,8 +124,8 @@ it('a re-stamp causes no record, and neither does another address of the hub', a
   const before = await mirror.ends();
   hub.clock.advance(TEN_MINUTES_MS);
   hub.district.restamp();
-  const deltas = await mirror.delta();
-  expect(deltas.get('users')?.stats).toMatchObject({ mode: 'FULL', rowsCreated: 0, rowsUpdated: 0 });
+  const incrementals = await mirror.incremental();
+  expect(incrementals.get('users')?.stats).toMatchObject({ mode: 'FULL', rowsCreated: 0, rowsUpdated: 0 });
   hub.faults.set('relative-hrefs');
   const full = await mirror.full();
   hub.faults.clear();

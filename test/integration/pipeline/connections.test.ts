@@ -43,7 +43,7 @@ it('a process with many tenants has at most three connections to each broker, fr
   const topicPrefix = newTopicPrefix();
   onTestFinished(() => deleteTopicsOf(topicPrefix));
   const settings = { kafka: { partitions: 1 } };
-  const mirrored = { collections: ['orgs'], tenant: { deltaEvery: '1s' }, settings };
+  const mirrored = { collections: ['orgs'], tenant: { incrementalEvery: '1s' }, settings };
   await using run = startProcess(configTextOf(hub, topicPrefix, mirrored, TENANTS), 'run');
   expect(run.pid, 'a process of its own').not.toBe(process.pid);
   const ports = inject('stack').kafkaBrokers.map((broker) =>

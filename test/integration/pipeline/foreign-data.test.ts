@@ -49,7 +49,7 @@ it('another tenant’s data by mistake changes no topic, by full or incremental 
   // The small collection is in doubt until the other one has shown its rows.
   await mirror.attempt('FULL');
   await mirror.full();
-  expect((await mirror.delta()).get('courses')?.stats.mode).toBe('INCREMENTAL');
+  expect((await mirror.incremental()).get('courses')?.stats.mode).toBe('INCREMENTAL');
   expect(await mirror.ends()).toEqual(before);
   expect(await mirror.differences()).toEqual({});
 
@@ -66,7 +66,7 @@ it('another tenant’s data by mistake changes no topic, by full or incremental 
   expect(await codes('FULL', 'courses')).toEqual(['HUB_FOREIGN_DATA']);
   const { signal } = new AbortController();
   const accepted = await mirror.session.runners.get('courses')?.once('FULL', { signal, acceptNew: true });
-  expect(accepted).toMatchObject({ kind: 'complete', withheld: 40 });
+  expect(accepted).toMatchObject({ kind: 'complete', rowsOnHold: 40 });
   const view = await mirror.view('courses');
   expect([view.has('other-row-1'), view.has('row-1')]).toEqual([true, true]);
 });
@@ -83,10 +83,10 @@ it('a new school year, with other class ids and the same people, is one decision
     district.remove(name, id);
     district.put(name, { ...row, sourcedId: `next-year-${id}` });
   }
-  await mirror.delta();
-  const withheld = (await mirror.attempt('FULL')).map(({ result }) => [result?.kind, result?.withheld]);
+  await mirror.incremental();
+  const rowsOnHold = (await mirror.attempt('FULL')).map(({ result }) => [result?.kind, result?.rowsOnHold]);
   const old = (name: string) => rows.filter((each) => each.name === name).length;
-  expect(withheld).toEqual([
+  expect(rowsOnHold).toEqual([
     ['complete', old('classes')],
     ['complete', 0],
     ['complete', old('enrollments')],

@@ -39,7 +39,7 @@ it.each([
         ...(faults.includes('no-date') ? { startMs: Date.now() } : {}),
       },
       hubSettings: { pageSize: 50 },
-      settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+      settings: { deletions: { holdAbove: { rows: 10_000, ratio: 1 } } },
     });
     const { district, clock, living, faults: set } = mirror.hub;
     for (const mode of ['FULL', 'INCREMENTAL', 'INCREMENTAL', 'FULL'] as const) {
@@ -57,12 +57,12 @@ it.each([
     district.patch('users', first, { givenName: 'Changed' });
     const { dateLastModified: _, ...twin } = district.get('users', second) ?? {};
     district.put('users', { ...twin, sourcedId: 'a-new-one' });
-    await mirror.delta();
+    await mirror.incremental();
     expect(await mirror.differences()).toEqual({});
     const settled = await mirror.ends();
     clock.advance(TEN_MINUTES_MS);
     district.restamp();
-    await mirror.delta();
+    await mirror.incremental();
     // The same content in another format.
     for (const fault of FORMAT) set.set(fault);
     await mirror.full();

@@ -90,7 +90,7 @@ it('A→B→A while Redis was restored from an older snapshot: all three are pub
   expect(await mirror.problemsOfIndex('users')).toEqual([]);
   await mirror.full();
   district.put('orgs', row);
-  await mirror.delta();
+  await mirror.incremental();
   const published = (await mirror.since(ends)).map(({ key, value }) => [
     key,
     value && (value['givenName'] ?? value['name']),

@@ -12,7 +12,7 @@ function mapped(mapping: Record<string, unknown>): MirrorOptions {
   return {
     hubOptions: { students: 12, startMs: Date.now() },
     settings: {
-      deletions: { withholdAbove: { rows: 10_000, ratio: 1 } },
+      deletions: { holdAbove: { rows: 10_000, ratio: 1 } },
       pseudonymise: { key: 'a key of sixteen or more' },
     },
     collections: only({ 'absence-versions': mapping, absences: {}, 'absence-changes': {} }),
@@ -31,7 +31,11 @@ function fill({ hub: { district } }: Mirror): void {
   district.patch('absence-versions', register(1), { deletedTime: toTime });
   district.patch('absence-versions', register(2), { replaces: { sourcedId: 'never-seen' } });
   district.patch('absence-versions', register(3), { replaces: { sourcedId: register(4) } });
-  district.put('absence-versions', { sourcedId: 42, student: { sourcedId: students[5] } }, { id: 'odd' });
+  district.put(
+    'absence-versions',
+    { sourcedId: 42, student: { sourcedId: students[5] } },
+    { id: 'unreadable' },
+  );
 }
 
 /** Every record as it is in the log, aborted ones and headers included, from these offsets on. */

@@ -9,9 +9,9 @@ function put(mirror: Mirror, collection: string, numbers: readonly number[]): vo
     mirror.hub.district.put(collection, { sourcedId: `row-${number}`, title: `Row ${number}` });
 }
 
-async function withheld(mirror: Mirror): Promise<(number | undefined)[]> {
+async function rowsOnHold(mirror: Mirror): Promise<(number | undefined)[]> {
   const results = await mirror.full();
-  return COLLECTIONS.map((name) => results.get(name)?.withheld);
+  return COLLECTIONS.map((name) => results.get(name)?.rowsOnHold);
 }
 
 async function tombstones(mirror: Mirror, collection: string): Promise<string[]> {
@@ -19,7 +19,7 @@ async function tombstones(mirror: Mirror, collection: string): Promise<string[]>
 }
 
 /** Ten categories and seven orgs, of which eight and one have left. */
-async function heldMirror(): Promise<Mirror> {
+async function mirrorOnHold(): Promise<Mirror> {
   const mirror = await openMirror({ collections: COLLECTIONS });
   const { district } = mirror.hub;
   for (const id of district.ids('categories')) district.remove('categories', id);
@@ -31,13 +31,13 @@ async function heldMirror(): Promise<Mirror> {
   return mirror;
 }
 
-it('a mass deletion is withheld together with every other removal of the tenant, but no other change, also across a restart, until all rows are back', async () => {
-  await using mirror = await heldMirror();
+it('a mass deletion is put on hold with every other removal of the tenant, but no other change, also across a restart, until all rows are back', async () => {
+  await using mirror = await mirrorOnHold();
   const { district } = mirror.hub;
   district.remove('orgs', 'row-1');
   district.patch('orgs', 'row-2', { name: 'Two' });
   const before = await mirror.ends();
-  expect([await withheld(mirror), await withheld(mirror)]).toEqual([
+  expect([await rowsOnHold(mirror), await rowsOnHold(mirror)]).toEqual([
     [8, 1],
     [8, 1],
   ]);
@@ -45,15 +45,15 @@ it('a mass deletion is withheld together with every other removal of the tenant,
     ['row-2', 'Two'],
   ]);
   const progress = (await mirror.view('progress')).get('categories')?.value;
-  const full = { rows: 2, rowsNotFound: 8, rowsWithheld: 8 };
-  expect(progress).toMatchObject({ rowsWithheld: 8, lastCompleteFull: full });
+  const full = { rows: 2, rowsNotFound: 8, rowsOnHold: 8 };
+  expect(progress).toMatchObject({ rowsOnHold: 8, lastCompleteFull: full });
   await mirror.restart();
-  expect(await withheld(mirror)).toEqual([8, 1]);
+  expect(await rowsOnHold(mirror)).toEqual([8, 1]);
   put(mirror, 'categories', [1, 2, 3, 4, 5, 6, 7]);
-  for (const sync of [1, 2, 3]) expect([sync, ...(await withheld(mirror))]).toEqual([sync, 1, 1]);
+  for (const sync of [1, 2, 3]) expect([sync, ...(await rowsOnHold(mirror))]).toEqual([sync, 1, 1]);
   put(mirror, 'categories', [0]);
   // The removal that waited only because of the others is published by the same pull.
-  expect(await withheld(mirror)).toEqual([0, 0]);
+  expect(await rowsOnHold(mirror)).toEqual([0, 0]);
   expect([await tombstones(mirror, 'categories'), await tombstones(mirror, 'orgs')]).toEqual([[], ['row-1']]);
   expect(await mirror.differences()).toEqual({});
 });
@@ -100,7 +100,7 @@ it('a full sync that brings fewer rows than the hub counts counts no miss, remov
   for (const id of ids.slice(10, 80)) district.patch('results', id, { comment: 'changed' });
   faults.set('skip-rows', { times: 1 });
   const syncs = mirror.events.length;
-  await mirror.delta('results');
+  await mirror.incremental('results');
   const modes = mirror.events.slice(syncs).flatMap((each) => (each.type === 'sync-started' ? each.mode : []));
   expect(modes).toEqual(['INCREMENTAL', 'FULL', 'FULL']);
   expect(mirror.statusText()).not.toContain('removals wait');

@@ -5,7 +5,7 @@ import { idOf } from '../support/rows.ts';
 
 const ENABLED = only({ classes: {}, users: {}, enrollments: {}, 'class-students': {} });
 /** Records have these in keys, requests in paths. */
-const ODD_IDS = ['a|b', 'a%7Cb', 'a/b?c', 'æ ø', '%'];
+const UNUSUAL_IDS = ['a|b', 'a%7Cb', 'a/b?c', 'æ ø', '%'];
 
 function enrol({ hub }: Mirror, classId: string, user: string): void {
   hub.district.put('enrollments', {
@@ -28,7 +28,7 @@ it('class-students have the sorted students of each class, over several pages, a
   });
   const { district, faults } = mirror.hub;
   const [first = '', second = ''] = district.ids('students');
-  for (const id of ODD_IDS) {
+  for (const id of UNUSUAL_IDS) {
     district.put('classes', { sourcedId: id, title: id });
     for (const student of [second, first]) enrol(mirror, id, student);
   }
@@ -77,7 +77,7 @@ it('afterschool-users have percent-encoded keys of two parts, though one aftersc
   const { district, faults } = hub;
   const [one = '', two = ''] = district.afterschoolIds();
   const rowsOf = (id: string): number => district.snapshot(`afterschool-users/${id}`).length;
-  for (const id of ODD_IDS) {
+  for (const id of UNUSUAL_IDS) {
     district.put('users', { sourcedId: id, givenName: id });
     district.joinAfterschool(one, id);
   }
@@ -109,10 +109,10 @@ it('afterschool-users have percent-encoded keys of two parts, though one aftersc
   // Named before the known one, with more rows, it is not mistaken for another tenant's.
   const { topicPrefix } = mirror;
   await using grown = await openMirror({ ...options, afterschools: [two, one], topicPrefix });
-  expect((await grown.full()).get('afterschool-users')).toMatchObject({ kind: 'complete', withheld: 0 });
+  expect((await grown.full()).get('afterschool-users')).toMatchObject({ kind: 'complete', rowsOnHold: 0 });
   expect(await grown.differences()).toEqual({});
   await using shrunk = await openMirror({ ...options, afterschools: [one], topicPrefix });
   // Half of the known rows or more: a person decides.
-  expect((await shrunk.full()).get('afterschool-users')).toMatchObject({ withheld: rowsOf(two) });
+  expect((await shrunk.full()).get('afterschool-users')).toMatchObject({ rowsOnHold: rowsOf(two) });
   expect(await keysIn(shrunk)).toHaveLength(rowsOf(one) + rowsOf(two));
 });

@@ -8,7 +8,11 @@ import { openMirror, type Mirror } from '../support/mirror.ts';
 import { plainKafka } from '../support/stack-kafka.ts';
 
 const COLLECTIONS = ['users', 'orgs'] as const;
-const OPTIONS = { collections: COLLECTIONS, hubSettings: { pageSize: 20 }, tenant: { deltaEvery: '1s' } };
+const OPTIONS = {
+  collections: COLLECTIONS,
+  hubSettings: { pageSize: 20 },
+  tenant: { incrementalEvery: '1s' },
+};
 const { signal: NEVER } = new AbortController();
 
 /** Initialises the transactional producer of the tenant from outside, which fences its present owner. */
@@ -125,7 +129,7 @@ it('an older process does not fence a newer one: it loses the ownership', async 
   const [fenced] = await older.attempt('INCREMENTAL', 'users');
   expect(fenced?.error).toMatchObject({ code: 'KAFKA_FENCED' });
   await expect(older.parts.log.own(NEVER)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
-  await newer.delta();
+  await newer.incremental();
   expect(await keysPublishedTwice(newer, 'users')).toEqual([id]);
   expect(await newer.differences()).toEqual({});
 });

@@ -58,7 +58,7 @@ it('what is over before it was met is published by no night of new stamps, unles
   async function night(): Promise<void> {
     clock.advance(TWELVE_HOURS_MS);
     district.restamp();
-    for (const [, { stats }] of await mirror.delta()) {
+    for (const [, { stats }] of await mirror.incremental()) {
       expect(stats).toMatchObject({ mode: 'INCREMENTAL' });
       // What is over was there to be seen.
       expect(stats.rowsOver).toBeGreaterThan(0);
@@ -82,13 +82,13 @@ it('what is over before it was met is published by no night of new stamps, unles
   register('known');
   register('live');
   register('late', { replacedBy: { sourcedId: 'late-2', type: 'absence' } });
-  await mirror.delta();
+  await mirror.incremental();
   retire(user);
   district.deleteAbsence('known');
   district.deleteAbsence(district.replaceAbsence('live', { newId: 'live-2' }));
   register('late-2', { deletedTime: '2026-03-10T10:00:00.000Z' });
   clock.advance(600_000);
-  expect(await published(() => mirror.delta())).toEqual(
+  expect(await published(() => mirror.incremental())).toEqual(
     expect.arrayContaining(['absence-changes known DELETED', 'absences known null', `users ${user} row`]),
   );
   for (const id of ['live', 'late'])

@@ -17,7 +17,7 @@ const OPTIONS = {
   tenant: { schedules: { students: 'all' } },
   hubOptions: { students: 12, seed: 11 },
   settings: {
-    deletions: { withholdAbove: { rows: 10_000, ratio: 1 } },
+    deletions: { holdAbove: { rows: 10_000, ratio: 1 } },
     pseudonymise: { key: 'a key of sixteen or more' },
   },
 };

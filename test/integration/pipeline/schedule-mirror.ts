@@ -40,7 +40,7 @@ export async function openScheduleMirror(options: ScheduleOptions): Promise<Sche
     ...rest,
     tenant: {
       schedules: { students, daysBack, daysAhead },
-      fullPull: {
+      fullSync: {
         at: halfADayAfter(options.hubOptions?.startMs ?? TERM_MORNING_MS),
         timeZone: 'Europe/Oslo',
       },

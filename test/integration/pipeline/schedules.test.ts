@@ -73,7 +73,7 @@ describe('schedules of all students', () => {
     expect(await mirror.since(before)).toEqual([]);
 
     mirror.advanceDays(1);
-    expect(await full()).toMatchObject({ kind: 'complete', withheld: 0, stats: { rowsRemoved: 10 } });
+    expect(await full()).toMatchObject({ kind: 'complete', rowsOnHold: 0, stats: { rowsRemoved: 10 } });
     // The day that entered the window is a Saturday.
     expect(brief(await mirror.since(before))).toEqual(dayOfEach(students, MONDAY, 'deleted'));
   });
@@ -112,17 +112,17 @@ describe('schedules of all students', () => {
     const giveBack = [WEDNESDAY, THURSDAY].map((date) => changeDay(mirror, date, 'no lessons'));
     changeDay(mirror, FRIDAY, { first: { cancelled: true } });
     before = await mirror.ends();
-    for (const round of [1, 2]) expect([round, await full()]).toMatchObject([round, { withheld: 20 }]);
+    for (const round of [1, 2]) expect([round, await full()]).toMatchObject([round, { rowsOnHold: 20 }]);
     expect(brief(await mirror.since(before))).toEqual(dayOfEach(students, FRIDAY, 'updated 6'));
     // Schedules hold back no other collection.
     district.remove('users', refused);
     expect((await mirror.full('students')).get('students')).toMatchObject({
-      withheld: 0,
+      rowsOnHold: 0,
       stats: { rowsRemoved: 1 },
     });
     await mirror.restart();
     for (const each of giveBack) each();
-    expect(await full()).toMatchObject({ withheld: 0 });
+    expect(await full()).toMatchObject({ rowsOnHold: 0 });
     expect(await mirror.scheduleDifferences(others, emptied.slice(1))).toEqual([]);
   });
 });
@@ -159,12 +159,12 @@ describe('schedules of absent students', () => {
 
     const id = register(mirror, student, THIS_DAY);
     register(mirror, longAgo, ['2026-02-03T07:00:00Z', '2026-02-03T12:00:00Z']);
-    await mirror.delta();
+    await mirror.incremental();
     expect(mirror.asked()).toEqual([student]);
     expect(await mirror.scheduleDifferences([...absent, student])).toEqual([]);
     mirror.hub.district.deleteAbsence(id);
-    await mirror.delta();
-    expect((await mirror.full()).get('schedules')).toMatchObject({ kind: 'complete', withheld: 0 });
+    await mirror.incremental();
+    expect((await mirror.full()).get('schedules')).toMatchObject({ kind: 'complete', rowsOnHold: 0 });
     expect(await mirror.scheduleDifferences(absent)).toEqual([]);
     const before = await mirror.ends();
     for (const name of ['schedules', 'absence-versions'] as const)
@@ -177,7 +177,7 @@ describe('schedules of absent students', () => {
   it('follow each change of an absence, and absences do not wait for a Core API that hangs, even where one request is allowed', async () => {
     await using mirror = await openScheduleMirror({
       ...DAYS,
-      tenant: { deltaEvery: '300ms' },
+      tenant: { incrementalEvery: '300ms' },
       hubSettings: { maxConcurrentRequests: 1, requestTimeout: '10m' },
     });
     await mirror.full();

@@ -34,7 +34,7 @@ it('a first load of many pages and later changes put no record twice into topics
   for (let round = 0; round < ROUNDS; round += 1) {
     clock.advance(TEN_MINUTES_MS);
     living.step(CHANGES);
-    await mirror.delta();
+    await mirror.incremental();
   }
   // Rows may have left, too.
   await mirror.full();

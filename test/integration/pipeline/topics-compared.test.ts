@@ -9,7 +9,7 @@ const { signal: NEVER } = new AbortController();
 it('a topic that somebody changes while the process runs is shown by status, metrics and log until it is as it was, and each key stays in its partition', async () => {
   await using mirror = await openMirror({
     collections: ['users', 'orgs'],
-    tenant: { deltaEvery: '1s' },
+    tenant: { incrementalEvery: '1s' },
     // A minute takes 100 ms.
     parts: ({ runtime }) => ({
       runtime: { ...runtime, sleep: (ms, signal) => sleep(ms === MINUTE_MS ? 100 : ms, signal) },

@@ -5,7 +5,7 @@ import { idOf } from '../support/rows.ts';
 
 const TEN_MINUTES_MS = 600_000;
 /** As keys of Kafka, fields of Redis, and parts of addresses. */
-const ODD_IDS = [
+const UNUSUAL_IDS = [
   'a|b',
   'a%7Cb',
   "o'hara",
@@ -22,13 +22,13 @@ const ODD_IDS = [
 it('ids of any characters are distinct keys, large rows are split into transactions that Kafka accepts, and one too large for a record goes to rejects without its content', async () => {
   await using mirror = await openMirror({ collections: ['courses'], hubSettings: { pageSize: 3 } });
   const { district } = mirror.hub;
-  for (const id of ODD_IDS) district.put('courses', { sourcedId: id, title: `Course ${id}` });
+  for (const id of UNUSUAL_IDS) district.put('courses', { sourcedId: id, title: `Course ${id}` });
   for (let index = 0; index < 20; index += 1)
     district.put('courses', { sourcedId: `large-${index}`, title: 'x'.repeat(600_000) });
   district.put('courses', { sourcedId: 'huge', title: 'x'.repeat(2_000_000) });
   await mirror.full();
   const view = await mirror.view('courses');
-  expect(ODD_IDS.filter((id) => view.get(id)?.value?.['title'] !== `Course ${id}`)).toEqual([]);
+  expect(UNUSUAL_IDS.filter((id) => view.get(id)?.value?.['title'] !== `Course ${id}`)).toEqual([]);
   const rejects = await mirror.view('rejects');
   expect([...rejects].map(([key, { value }]) => [key, value?.['row']])).toEqual([['courses|huge', null]]);
   district.put('courses', { sourcedId: 'huge', title: 'small now' });
@@ -56,7 +56,7 @@ it('an unreadable row goes to rejects without masked values and is not removed, 
   district.patch('absence-versions', id, { fromTime: 'a quarter past nine', 'x-note': 'flu' });
   district.patch('absence-versions', other, { toTime: 'never' });
   district.put('absence-versions', { sourcedId: 'a|b%c', fromTime: 'soon' });
-  const { stats } = (await mirror.delta()).get('absence-versions') ?? {};
+  const { stats } = (await mirror.incremental()).get('absence-versions') ?? {};
   expect(stats).toMatchObject({ mode: 'INCREMENTAL', rowsRejected: 3 });
   await mirror.full();
   await mirror.restart();
@@ -78,7 +78,7 @@ it('an unreadable row goes to rejects without masked values and is not removed, 
   district.patch('absence-versions', id, { fromTime: row['fromTime'] ?? null });
   district.remove('absence-versions', other);
   district.remove('absence-versions', 'a|b%c');
-  await mirror.delta();
+  await mirror.incremental();
   await mirror.full();
   expect((await mirror.view('rejects')).size).toBe(0);
   const kept = [...(await mirror.view('absence-versions')).keys()].toSorted();

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 function startWorker(): void {
   const settings = { kafka: { session: `${SESSION_MS}ms`, partitions: 1 } };
-  const mirrored = { collections: ['users'], tenant: { deltaEvery: '1s' }, settings };
+  const mirrored = { collections: ['users'], tenant: { incrementalEvery: '1s' }, settings };
   workers.push(startProcess(configTextOf(hub, topicPrefix, mirrored, TENANTS), 'run'));
 }
 

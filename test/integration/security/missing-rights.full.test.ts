@@ -11,7 +11,7 @@ const prefixed = (resource: string): string => `--resource-pattern-type prefixed
 
 interface Loss {
   readonly takes: string;
-  /** Settings under which the tenant begins anew: a session that runs already does not use the right. */
+  /** Settings under which the tenant begins again: a session that runs already does not use the right. */
   readonly beginsWith?: Readonly<Record<string, unknown>>;
 }
 
@@ -24,11 +24,11 @@ it.each<[right: string, Loss]>([
   ['Write on the transactional id rollcall.north', { takes: acl(prefixed('transactional-id'), 'Write') }],
   [
     `Read on the topics ${TOPICS}`,
-    { takes: acl(prefixed('topic'), 'Read'), beginsWith: { deltaEvery: '501ms' } },
+    { takes: acl(prefixed('topic'), 'Read'), beginsWith: { incrementalEvery: '501ms' } },
   ],
   [
     `DescribeConfigs on the topics ${TOPICS}`,
-    { takes: acl(prefixed('topic'), 'DescribeConfigs'), beginsWith: { deltaEvery: '502ms' } },
+    { takes: acl(prefixed('topic'), 'DescribeConfigs'), beginsWith: { incrementalEvery: '502ms' } },
   ],
   [
     'Create on the topic rollcall.north.courses',
@@ -39,7 +39,7 @@ it.each<[right: string, Loss]>([
   async (right, { takes, beginsWith }) => {
     await using run = await world.run();
     await world.take(takes);
-    if (beginsWith !== undefined) world.beginAnew(run, beginsWith);
+    if (beginsWith !== undefined) world.beginAgain(run, beginsWith);
     world.changeRow();
     await world.isNamed(run, right);
     await run.until('it has failed again and again', () => linesOf(run, 'debug', right).length > 2);

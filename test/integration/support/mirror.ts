@@ -102,7 +102,7 @@ export function configTextOf(
     hub: { baseUrl, tokenUrl, clientId, clientSecret, ...options.hubSettings },
     collections: options.collections ?? 'all',
     afterschools: options.afterschools ?? [],
-    fullPull: { at: halfADayAfter(Date.now()), timeZone: 'Europe/Oslo' },
+    fullSync: { at: halfADayAfter(Date.now()), timeZone: 'Europe/Oslo' },
     ...options.tenant,
   };
   const { kafka, ...settings } = options.settings ?? {};
@@ -265,7 +265,7 @@ class RunningMirror {
     await resultsOf(syncOnce(this.session, { ...options, collections: this.#collections() }));
   }
 
-  delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {
+  incremental(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {
     return resultsOf(this.attempt('INCREMENTAL', ...collections));
   }
 

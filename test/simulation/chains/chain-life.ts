@@ -8,7 +8,7 @@ const RESIDENT_CHAINS = 12;
 const HOUR_MS = 3_600_000;
 const STUDENTS = Array.from({ length: 5 }, (_, number) => `student ${number}`);
 knowStudents(STUDENTS);
-/** The guard would withhold the removal of half of the rows. */
+/** The guard would put on hold the removal of half of the rows. */
 const GUEST_ROWS_AT_MOST = 30;
 
 /** Chains as spec 3 has them, or with any content. */

@@ -36,7 +36,7 @@ export interface PlayedProducer {
 
 /**
  * Lets a producer commit numbered transactions, one after another, on a cluster in trouble. One that fails is looked for in
- * the log and, if it is not there, committed anew by a next producer. Sometimes that one comes while the former still works.
+ * the log and, if it is not there, committed again by a next producer. Sometimes that one comes while the former still works.
  */
 export async function playProducer(
   seed: number,

@@ -38,13 +38,13 @@ export const PRODUCER_MISTAKES = plantedIn('users-restarts', [
     name: 'a repeated batch gets a new sequence number',
     finds: 'two records have one ce_id',
     trouble: 1,
-    producer: (options) => numbering(options, 'anew each time'),
+    producer: (options) => numbering(options, 'new each time'),
   },
   {
     name: 'batches are repeated, under new numbers, while other brokers have not answered',
     finds: 'two records have one ce_id',
     trouble: 1,
-    producer: (options) => numbering({ ...options, brokers: impatient(options.brokers) }, 'anew each time'),
+    producer: (options) => numbering({ ...options, brokers: impatient(options.brokers) }, 'new each time'),
   },
   {
     name: 'the answers to a send are kept by broker, also across an election',
@@ -143,7 +143,7 @@ function answeringOnce(
 }
 
 /** Where the next batch of a partition is counted on from: the last one that was sent, or the last that was appended. */
-type Counting = 'anew each time' | 'on once appended';
+type Counting = 'new each time' | 'on once appended';
 
 /** A producer whose batches are numbered otherwise. */
 function numbering(options: TransactionalProducerOptions, counting: Counting): TransactionalProducer {
@@ -152,7 +152,7 @@ function numbering(options: TransactionalProducerOptions, counting: Counting): T
   const renumbered = (batch: SealedBatch): SealedBatch => {
     const { owner, records } = contentOf(batch.bytes);
     const firstSequence = next.get(nameOf(batch)) ?? 0;
-    if (counting === 'anew each time') next.set(nameOf(batch), firstSequence + records.length);
+    if (counting === 'new each time') next.set(nameOf(batch), firstSequence + records.length);
     return { ...batch, bytes: new SimulatedBatch(records).seal({ ...owner, firstSequence }) };
   };
   const produce: Produce = async (node, request) => {

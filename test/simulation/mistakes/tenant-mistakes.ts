@@ -240,7 +240,7 @@ const SEVERAL_COLLECTIONS = plantedIn('tenant-restarts', [
   {
     name: 'a hold is forgotten at a restart',
     finds: 'a hold ended although rows are missing still',
-    own: (ownership) => withDeletions(ownership, { heldSinceMs: null }),
+    own: (ownership) => withDeletions(ownership, { onHoldSinceMs: null }),
   },
   {
     name: 'an approval releases more than was listed',

@@ -1,11 +1,11 @@
-import { proveDigest } from '../../../src/core/pages/page-print.ts';
+import { proveDigest } from '../../../src/core/pages/page-fingerprint.ts';
 import type { HubPage, ReadOptions } from '../../../src/hub/hub.ts';
 
 /** How a page is shown to what recognises pages: as the text that a hub would send. */
 interface Answer {
   readonly rows: readonly unknown[];
   readonly known?: HubPage['known'];
-  readonly print?: HubPage['print'];
+  readonly fingerprint?: HubPage['fingerprint'];
 }
 
 export function asListed(rows: readonly unknown[], cursor: string | null, { pages }: ReadOptions): Answer {
@@ -14,7 +14,7 @@ export function asListed(rows: readonly unknown[], cursor: string | null, { page
   const ids = rows.map((row) => (row as { sourcedId: string }).sourcedId);
   const known = pages.recognise(cursor, text, () => ids);
   if (known !== null) return { rows, known };
-  const print = (): ReturnType<NonNullable<HubPage['print']>> => {
+  const fingerprint = (): ReturnType<NonNullable<HubPage['fingerprint']>> => {
     const digest = proveDigest(text, (JSON.parse(text.toString()) as { rows: unknown[] }).rows);
     return digest === null
       ? null
@@ -27,7 +27,7 @@ export function asListed(rows: readonly unknown[], cursor: string | null, { page
           ids,
         };
   };
-  return { rows, print };
+  return { rows, fingerprint };
 }
 
 /** Rows are listed again and again, and never changed. */

@@ -1,5 +1,5 @@
 import type { CollectionName } from '../../../src/model/collections.ts';
-import { whyHeld } from '../../../src/core/deletions/guard.ts';
+import { whyHold } from '../../../src/core/deletions/guard.ts';
 import type { ClassStudents } from '../../../src/core/rows/class-students.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
 import { DECIDED_BEFORE_MS } from '../../oracle/rows.ts';
@@ -60,7 +60,7 @@ function problemsOfLimits(world: TenantWorld, collection: CollectionName): strin
       missing += 1;
       today.add(key);
     }
-    const whyOf = (rows: number) => whyHeld({ missing, removedToday, known: rows }, GUARD);
+    const whyOf = (rows: number) => whyHold({ missing, removedToday, known: rows }, GUARD);
     const why = whyOf(knownAtLeast) === null ? null : whyOf(known);
     if (why !== null && world.losses.length === 0)
       problems.push(`removed beyond the limits without an approval: ${collection}: ${why}`);
@@ -108,25 +108,25 @@ function problemsOfMisses(world: TenantWorld, removal: Removal): string[] {
     : [];
 }
 
-/** Nothing is removed without an approval while the collection is held, or another one. */
+/** Nothing is removed without an approval while the collection is on hold, or another one. */
 function problemsOfHolds(
   { broker, losses }: TenantWorld,
   { collection, key, atMs, transaction }: Removal,
 ): string[] {
   if (losses.length > 0) return [];
-  const heldIn = (name: CollectionName, from: number, to: number): boolean => {
+  const onHoldIn = (name: CollectionName, from: number, to: number): boolean => {
     const all = broker.transactions.slice(0, to).filter(({ progress }) => progress.collection === name);
     const first = all.findLastIndex(({ committedAtMs }) => committedAtMs <= from);
-    return first >= 0 && all.slice(first).every(({ progress }) => progress.deletions?.heldSinceMs != null);
+    return first >= 0 && all.slice(first).every(({ progress }) => progress.deletions?.onHoldSinceMs != null);
   };
-  const isHeld = broker.transactions[transaction]?.progress.deletions?.heldSinceMs != null;
+  const isOnHold = broker.transactions[transaction]?.progress.deletions?.onHoldSinceMs != null;
   const others = new Set(broker.transactions.map(({ progress }) => progress.collection));
   others.delete(collection);
-  const held = [
-    ...(isHeld ? ['it'] : []),
-    ...[...others].filter((name) => heldIn(name, atMs - DECIDED_BEFORE_MS, transaction)),
+  const onHold = [
+    ...(isOnHold ? ['it'] : []),
+    ...[...others].filter((name) => onHoldIn(name, atMs - DECIDED_BEFORE_MS, transaction)),
   ];
-  return held.map((what) => `removed while ${what} was held: ${collection} ${key}`);
+  return onHold.map((what) => `removed while ${what} was on hold: ${collection} ${key}`);
 }
 
 /** A hold ends only when each row that was missing at its begin was shown again, or a person has approved. */
@@ -135,29 +135,29 @@ function problemsOfEndedHolds(world: TenantWorld, collection: CollectionName): s
   if (losses.length > 0 || collection === 'class-students') return [];
   const problems: string[] = [];
   const present = new Set<string>();
-  let held: { atMs: number; missing: readonly string[] } | null = null;
+  let hold: { atMs: number; missing: readonly string[] } | null = null;
   const records = new Map(byTransaction(world, collection));
   for (const [at, { progress, committedAtMs }] of broker.transactions.entries()) {
     if (progress.collection !== collection) continue;
     for (const { key, body } of records.get(at) ?? []) present[body === null ? 'delete' : 'add'](key);
-    const isHeld = (progress.deletions?.heldSinceMs ?? null) !== null;
-    if (isHeld && held === null) {
+    const isOnHold = (progress.deletions?.onHoldSinceMs ?? null) !== null;
+    if (isOnHold && hold === null) {
       // Published rows that the last scans of their scopes did not bring.
       const missing = [...present].filter((key) => {
         const [scope, id] = scopeOf(collection, key);
         return scansOf(world, collection, scope, committedAtMs).at(-1)?.ids.has(id) === false;
       });
-      held = { atMs: committedAtMs, missing };
+      hold = { atMs: committedAtMs, missing };
     }
-    if (isHeld || held === null) continue;
-    const sinceMs = held.atMs - DECIDED_BEFORE_MS;
+    if (isOnHold || hold === null) continue;
+    const sinceMs = hold.atMs - DECIDED_BEFORE_MS;
     const isGiven = approvals.some(({ atMs }) => atMs >= sinceMs && atMs <= committedAtMs);
-    const gone = held.missing.filter(
+    const gone = hold.missing.filter(
       (key) => present.has(key) && !shownAt(world, collection, key).some((each) => each.atMs >= sinceMs),
     );
     if (!isGiven && gone.length > 0)
       problems.push(`a hold ended although rows are missing still: ${collection}`);
-    held = null;
+    hold = null;
   }
   return problems;
 }

@@ -15,7 +15,7 @@ import { isApproved } from './removals.ts';
 import { ROW_COLLECTIONS } from './tenant-hub.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
-/* Asks the oracle about a history: invariants 1, 2, 4, 5, 6, 8, 11, 12, and withheld deletions. */
+/* Asks the oracle about a history: invariants 1, 2, 4, 5, 6, 8, 11, 12, and rows on hold. */
 
 const VERSIONS = 'absence-versions';
 
@@ -139,9 +139,9 @@ export function differencesFromHub(world: TenantWorld, { isWanted, mayStay }: Co
 }
 
 /** Invariant 2: once an incremental sync has read everything that changed, no change is missing. */
-export function problemsAfterDelta(world: TenantWorld): string[] {
+export function problemsAfterIncremental(world: TenantWorld): string[] {
   // The rows of a lost topic are no changes: the full sync publishes them again.
-  if (!world.canTrustDeltas || world.losses.length > 0 || world.absences !== null) return [];
+  if (!world.canTrustIncrementals || world.losses.length > 0 || world.absences !== null) return [];
   const isWanted = (topic: string, key: string): boolean =>
     ROW_COLLECTIONS.some((name) => name === topic) &&
     world.hub.isAnnounced(topic, key) &&
@@ -161,8 +161,8 @@ export function notLoaded(world: TenantWorld, afterschools: readonly string[]): 
   return differencesFromHub(world, { isWanted, mayStay: () => true });
 }
 
-/** Invariant 3: rows whose removal is withheld are still there. */
-export async function problemsOfWithheld(world: TenantWorld): Promise<string[]> {
+/** Invariant 3: rows on hold are still there. */
+export async function problemsOfRowsOnHold(world: TenantWorld): Promise<string[]> {
   const { collections } = await waitingIn(world);
   const listed = new Set(
     collections.flatMap(({ collection, keys }) => keys.map((key) => `${collection} ${key}`)),
@@ -172,10 +172,10 @@ export async function problemsOfWithheld(world: TenantWorld): Promise<string[]> 
     return keys.filter((key) => !view.has(key)).map((key) => `${collection} ${key}`);
   });
   const isListed = (topic: string, key: string): boolean => listed.has(`${topic} ${key}`);
-  // While something is withheld, other vanished rows wait as well, and may not be listed yet.
+  // While something is on hold, other vanished rows wait as well, and may not be listed yet.
   const mayWait = (each: string): boolean => each.startsWith('left over') || each.includes('class-students');
   return [
-    ...(world.losses.length > 0 ? [] : gone.map((what) => `withheld, but gone from the topic: ${what}`)),
+    ...(world.losses.length > 0 ? [] : gone.map((what) => `on hold, but gone from the topic: ${what}`)),
     ...differencesFromHub(world, {
       isWanted: (topic, key) => topic !== 'class-students' || !isListed(topic, key),
       mayStay: isListed,
@@ -194,7 +194,7 @@ export async function problemsOfEnd(world: TenantWorld): Promise<string[]> {
   const waiting = (await waitingIn(world)).collections.flatMap(({ collection, keys }) => {
     // The list of a class that exists, but could not be read since the topics were lost, can neither be read nor removed.
     const canGo = keys.filter((key) => collection !== 'class-students' || world.hub.studentsOf(key) === null);
-    const what = `still withheld although everything was approved: ${collection}, ${canGo.length}`;
+    const what = `still on hold although everything was approved: ${collection}, ${canGo.length}`;
     return canGo.length > 0 ? [what] : [];
   });
   const unread = [...world.broker.viewOf('rejects').keys()].filter(isOfScope);

@@ -30,11 +30,11 @@ import { SimulatedProcess } from '../parts/simulated-process.ts';
 import {
   differencesFromHub,
   notLoaded,
-  problemsAfterDelta,
+  problemsAfterIncremental,
   problemsOfAbsences,
   problemsOfEnd,
   problemsOfLog,
-  problemsOfWithheld,
+  problemsOfRowsOnHold,
 } from './state-problems.ts';
 import { TenantWorld, type TenantKind } from './tenant-world.ts';
 import { leakedMarkers, problemsOfQuiet, problemsOfWorld, unboundedWaits } from './world-problems.ts';
@@ -58,7 +58,7 @@ const ROUNDS_OF_APPROVAL = 10;
 
 /*
  * Which invariant is checked where (docs/invariants.md):
- * 1, 2, 4, 5, 6, 8, 11, 12 state-problems, by the oracle · 3 removals, afterschools, state-problems (withheld) · 7 world-problems
+ * 1, 2, 4, 5, 6, 8, 11, 12 state-problems, by the oracle · 3 removals, afterschools, state-problems (on hold) · 7 world-problems
  * · 8 world-problems (at rest), afterschools · 9, 10 world-problems, and the limits of virtual time within which a history must end.
  */
 
@@ -170,14 +170,14 @@ class TenantHistory extends TenantWorld {
     await time.sleep(LAST_REQUEST_WITHIN_MS);
     const process = await this.#open();
     await this.#pullAll(process, 'INCREMENTAL');
-    this.#find(problemsAfterDelta(this));
+    this.#find(problemsAfterIncremental(this));
     await this.#pullAll(process);
     this.hub.changeUnstamped();
     // By offset without totals it takes three.
     const { paging, hasTotals } = this.manner;
     for (let left = paging === 'keyset' || hasTotals ? 2 : 3; left > 0; left -= 1)
       await this.#pullAll(process);
-    this.#find(await problemsOfWithheld(this));
+    this.#find(await problemsOfRowsOnHold(this));
     if (this.absences === null) await this.#approveAll(process);
     this.#find(await problemsOfEnd(this));
     this.quietSince = this.broker.transactions.length;
@@ -245,7 +245,7 @@ class TenantHistory extends TenantWorld {
     const next = await this.#open(true);
     for (let sync = 0; sync < 3; sync += 1) await this.#pull(next, { collection: AFTERSCHOOL_USERS });
     this.#find(problemsOfOthersNamed(this, transactions));
-    this.#find(await problemsOfWithheld(this));
+    this.#find(await problemsOfRowsOnHold(this));
     await this.#stop(next);
   }
 
@@ -372,7 +372,7 @@ class TenantHistory extends TenantWorld {
 
   #jumpClocks(): void {
     const { random } = this.at;
-    this.canTrustDeltas = false;
+    this.canTrustIncrementals = false;
     const skewMs = random.chance(0.3) ? 0 : random.below(2 * MOST_SKEW_MS) - MOST_SKEW_MS;
     if (random.chance(0.5)) this.hub.skewMs = skewMs;
     else this.#skewMs = skewMs;
@@ -400,7 +400,7 @@ class TenantHistory extends TenantWorld {
     const mistake = this.#mistake;
     const isMisled = whose === 'any' && this.#canDetectForeign(number) && at.random.chance(0.08);
     // The other hub has no changes of the tenant meanwhile: the next full sync brings them.
-    if (isMisled) this.canTrustDeltas = false;
+    if (isMisled) this.canTrustIncrementals = false;
     if (isMisled) this.count("another tenant's hub");
     const hub: Hub = isMisled
       ? new HubClient(at, this.foreign, this.manner, () => undefined, client.scans)

@@ -20,7 +20,7 @@ const OVERLAP_MS = 1;
 const LONGEST_SLEEP_MS = 20;
 const LONGEST_WATCHERS_SLEEP_MS = 80;
 const MINUTE_MS = 60_000;
-const DELTA_EVERY_MS = 8;
+const INCREMENTAL_EVERY_MS = 8;
 const CONFIRM_AFTER_MS = 30;
 
 /** A tenant of several collections among simulated parts; everything between these parts is real. */
@@ -44,9 +44,9 @@ export function tenantParts(
       name,
       reader,
       encodeReject: (value) => rejectCodec.toBuffer(value),
-      deltaOverlapMs: OVERLAP_MS,
-      deltaEveryMs: name === 'class-students' ? 10 * DELTA_EVERY_MS : DELTA_EVERY_MS,
-      fullPull: { at: '00:00', timeZone: 'UTC' },
+      incrementalOverlapMs: OVERLAP_MS,
+      incrementalEveryMs: name === 'class-students' ? 10 * INCREMENTAL_EVERY_MS : INCREMENTAL_EVERY_MS,
+      fullSync: { at: '00:00', timeZone: 'UTC' },
       size: new TransactionSize(),
       parentIds: name === 'afterschool-users' ? world.afterschoolsOf(process) : undefined,
     })),

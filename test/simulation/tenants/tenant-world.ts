@@ -63,7 +63,7 @@ export class TenantWorld {
   readonly happened = new Map<string, number>();
   readonly hasClockTrouble: boolean;
   /** Whether clocks and hub were reliable all the time. */
-  canTrustDeltas: boolean;
+  canTrustIncrementals: boolean;
   /** Number of transactions when the hub was at rest and everything was read. */
   quietSince = 0;
 
@@ -82,7 +82,7 @@ export class TenantWorld {
       lies: LIES,
       ...manner,
     };
-    this.canTrustDeltas = this.manner.liesOften === 0 && this.manner.paging === 'keyset';
+    this.canTrustIncrementals = this.manner.liesOften === 0 && this.manner.paging === 'keyset';
     this.hasClockTrouble = !isHonest && random.chance(0.2);
     const happened = (what: string): void => this.count(what);
     const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));

@@ -40,7 +40,7 @@ class ViewedTable {
   nowMs = Date.UTC(2026, 2, 2, 9);
   readonly records: OutgoingRecord[] = [];
   readonly asked: string[][] = [];
-  /** As each derivation told it at its commit. */
+  /** As each derivation reported it at its commit. */
   readonly contradictions: (number | null)[] = [];
   /** The topics that were read from their beginning. */
   readonly passes: string[] = [];
@@ -204,7 +204,7 @@ test('a page takes two round trips to the index, however long the absences are',
   expect(table.story).toHaveLength(9);
 });
 
-test('the rows of both topics do not count what is unpublished, forgotten or hidden; a forgotten key is nulled and begins anew', async () => {
+test('the rows of both topics do not count what is unpublished, forgotten or hidden; a forgotten key is nulled and begins again', async () => {
   const table = new ViewedTable();
   await table.page([V1, version('w!'), version('x2<x1')]);
   expect(table.rows.at(-1)).toEqual({ 'absence-changes': 2, absences: 1 });

@@ -44,7 +44,7 @@ it.each([
   ['have no gap after that', '1s 3s 4s', GAP],
   ['may have a step twice as a snapshot', '1s 1s! 2s', ''],
   ['may not have a step twice otherwise', '1s 1s', GAP],
-  ['begin anew after the key was nulled', '1s 3s null 1other', ''],
+  ['begin again after the key was nulled', '1s 3s null 1other', ''],
   ['are unknown after an event that cannot be read', '1s ? 3s', ''],
   ['are of one student, also beyond a record without any', '1s 2- 3other', TWO],
   ['may have a record without a student', '1s 2- 3s', ''],

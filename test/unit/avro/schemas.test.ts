@@ -63,7 +63,7 @@ it.each(SUFFIXES)(
     const all = fieldsIn(JSON.parse(text) as AvroSchema);
     const required = all.flatMap(({ name, default: fallback }) => (fallback === undefined ? name : []));
     const ids = 'sourcedId collection classId absenceId version student date syncId startedAt rows';
-    const named = new Set(`${ids} rowsNotFound rowsRejected rowsWithoutId rowsWithheld`.split(' '));
+    const named = new Set(`${ids} rowsNotFound rowsRejected rowsWithoutId rowsOnHold`.split(' '));
     expect(required.filter((name) => !named.has(name))).toEqual([]);
     expect(text).not.toContain('"enum"');
   },

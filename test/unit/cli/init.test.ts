@@ -27,7 +27,7 @@ it('init writes a configuration that is accepted as it is, and never overwrites 
 
 it('the configuration of init shows no setting that would be refused without its #', () => {
   const everything = TEMPLATE.replaceAll(/^(\s*)#(?=\S)/gm, '$1');
-  expect(everything).toMatch(/^ {4}deltaEvery: 60s$/m);
+  expect(everything).toMatch(/^ {4}incrementalEvery: 60s$/m);
   expect(load(everything, { env }).kafka.ssl).toBe(true);
 });
 

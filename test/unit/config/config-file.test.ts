@@ -44,17 +44,17 @@ describe('a changed configuration', () => {
     const { file, settingsOf } = opened({ tenants: ['a', 'b', 'c', 'd'].map((id) => tenant(id)) });
     expect(file.changed()).toBeNull();
     const kept = ['a', 'd'].map(settingsOf);
-    write({ tenants: [tenant('d'), tenant('e'), tenant('a'), tenant('c', { deltaEvery: '5m' })] });
+    write({ tenants: [tenant('d'), tenant('e'), tenant('a'), tenant('c', { incrementalEvery: '5m' })] });
     expect(file.changed()).toEqual({ added: ['e'], changed: ['c'], removed: ['b'] });
     for (const [at, id] of ['a', 'd'].entries()) expect(settingsOf(id)).toBe(kept[at]);
-    expect(settingsOf('c')?.deltaEveryMs).toBe(300_000);
+    expect(settingsOf('c')?.incrementalEveryMs).toBe(300_000);
     expect(file.config.tenants.map(({ id }) => id)).toEqual(['d', 'e', 'a', 'c']);
   });
 
   it.each([
     ['a setting of its hub', southWith({}, { pageSize: 10 }), ['south']],
     ['a list', southWith({ afterschools: ['x'] }), ['south']],
-    ['another spelling of a default', southWith({ deltaEvery: '1m' }), []],
+    ['another spelling of a default', southWith({ incrementalEvery: '1m' }), []],
     ['the order of tenants', { tenants: [tenant('south'), tenant('north')] }, []],
     ['deletions', { deletions: { confirmAfter: '1m' } }, ['north', 'south']],
   ])('changes by %s only the tenants that have it', (_name, written, changed) => {

@@ -21,7 +21,7 @@ const DEFAULT = COLLECTIONS.filter((name) => name !== 'class-students' && name !
 const PEM = '-----BEGIN CERTIFICATE-----';
 
 describe('a problem', () => {
-  it('is told together with all others, each with its line and path; ids of tenants differ, and the command ends with 2', () => {
+  it('is reported together with all others, each with its line and path; ids of tenants differ, and the command ends with 2', () => {
     const yaml = yamlWith({ hub: 'pageSize: ten', root: 'htpp: {}' });
     const tenant = yaml.slice(yaml.indexOf('  - id'), yaml.indexOf('kafka:')).replace('ten', '10');
     const error = refusal(() => load(yaml.replace('kafka:', `${tenant}kafka:`), { env: {} }));
@@ -44,11 +44,11 @@ describe('a problem', () => {
     [{ tenant: 'collections: [user]' }, 'collections[0]', 'users'],
     [{ tenant: 'constructor: {}' }, 'tenants[0].constructor', 'not a known key'],
     [{ root: 'http:' }, 'http', 'has no value'],
-    [{ tenant: 'fullPull: { timeZone: Oslo }' }, 'timeZone', 'Europe/Oslo'],
-    [{ tenant: 'fullPull: { timeZone: "+01:00" }' }, 'timeZone', 'IANA'],
-    [{ tenant: 'deltaEvery: "60"' }, 'deltaEvery', 'not a duration'],
-    [{ tenant: 'deltaEvery: 999999999999d' }, 'deltaEvery', 'must be between'],
-    [{ tenant: 'deltaEvery: 0s' }, 'deltaEvery', 'between'],
+    [{ tenant: 'fullSync: { timeZone: Oslo }' }, 'timeZone', 'Europe/Oslo'],
+    [{ tenant: 'fullSync: { timeZone: "+01:00" }' }, 'timeZone', 'IANA'],
+    [{ tenant: 'incrementalEvery: "60"' }, 'incrementalEvery', 'not a duration'],
+    [{ tenant: 'incrementalEvery: 999999999999d' }, 'incrementalEvery', 'must be between'],
+    [{ tenant: 'incrementalEvery: 0s' }, 'incrementalEvery', 'between'],
     [{ hub: 'pageSize: 0' }, 'hub.pageSize', 'at least 1'],
     [{ hub: 'paging: keysets' }, 'hub.paging', 'keyset'],
     [{ kafka: 'sasl: {}' }, 'kafka.sasl.mechanism', 'is missing'],
@@ -120,12 +120,12 @@ describe('a problem', () => {
         fc.dictionary(fc.constantFrom(...keys.split(' ')), tie('tree'), { maxKeys: 6 }),
       ),
     }));
-    const odd = fc.constantFrom(...Array.from('ab:-?&*!|>%@`\'"{}[]#,$ \n\t\u0000\uD800'));
-    const sections = 'collections schedules fullPull absences afterschools'.split(' ');
+    const unit = fc.constantFrom(...Array.from('ab:-?&*!|>%@`\'"{}[]#,$ \n\t\u0000\uD800'));
+    const sections = 'collections schedules fullSync absences afterschools'.split(' ');
     const inSection = fc
       .tuple(fc.constantFrom(...sections), tree)
       .map(([section, value]) => yamlWith({ tenant: `${section}: ${JSON.stringify(value)}` }));
-    const files = fc.oneof(tree.map(stringify), fc.string({ unit: odd }), inSection);
+    const files = fc.oneof(tree.map(stringify), fc.string({ unit }), inSection);
     fc.assert(
       fc.property(files, (text) => {
         try {
@@ -172,11 +172,11 @@ describe('places for values', () => {
 
   it('may hold numbers, durations and flags', () => {
     const root =
-      'http: { port: "${PORT}" }\ndeletions: { confirmAfter: "${AFTER}", withholdAbove: { ratio: "${R}" } }';
+      'http: { port: "${PORT}" }\ndeletions: { confirmAfter: "${AFTER}", holdAbove: { ratio: "${R}" } }';
     const yaml = yamlWith({ root, kafka: 'ssl: "${TLS}"' });
     const config = load(yaml, { env: { HUB_SECRET: 's', PORT: '0', AFTER: '1m', R: '0.1', TLS: 'true' } });
     expect([config.http.port, config.kafka.ssl]).toEqual([0, true]);
-    expect(config.deletions).toEqual({ confirmAfterMs: 60_000, withholdAbove: { rows: 50, ratio: 0.1 } });
+    expect(config.deletions).toEqual({ confirmAfterMs: 60_000, holdAbove: { rows: 50, ratio: 0.1 } });
   });
 
   it('of the hub may be empty for a verb that sends it no request, and no others', () => {
@@ -207,7 +207,7 @@ describe('secrets', () => {
     ['as an address', yamlWith().replace('https://hub.example/north/', '${OTHER}')],
     ['as a word of a few', yamlWith({ hub: 'clientAuth: "${OTHER}"' })],
     ['as a number', yamlWith({ root: 'http: { port: "${OTHER}" }' })],
-    ['as a duration', yamlWith({ tenant: 'deltaEvery: "${OTHER}"' })],
+    ['as a duration', yamlWith({ tenant: 'incrementalEvery: "${OTHER}"' })],
     ['as a collection', yamlWith({ tenant: 'collections: ["${OTHER}"]' })],
     ['as a broker', yamlWith().replace('localhost:9092', '${OTHER}')],
     ['as an address of Redis', yamlWith({ root: 'redis: { url: "redis://:S3CRET@h" }' })],
@@ -235,7 +235,7 @@ describe('which collections are mirrored', () => {
   it.each([
     ['collections: all', DEFAULT],
     ['collections: [class-students, users]', ['users', 'class-students']],
-    ['collections: { results: { deltaEvery: 5m } }', DEFAULT],
+    ['collections: { results: { incrementalEvery: 5m } }', DEFAULT],
     ['collections: { results: { enabled: false } }', without('results')],
     ['collections: { class-students: { enabled: true } }', [...DEFAULT, 'class-students']],
     ['collections: [afterschool-users]', []],
@@ -272,15 +272,16 @@ describe('which collections are mirrored', () => {
 });
 
 it("a collection's own settings come before the tenant’s, which apply where it has none", () => {
-  const own = 'deltaEvery: 5m, drop: [replaces], ignore: [score], fullPull: { at: "02:30", timeZone: UTC }';
-  const tenant = tenantWith(`deltaEvery: 90s\ncollections: { results: { ${own} } }`);
+  const own =
+    'incrementalEvery: 5m, drop: [replaces], ignore: [score], fullSync: { at: "02:30", timeZone: UTC }';
+  const tenant = tenantWith(`incrementalEvery: 90s\ncollections: { results: { ${own} } }`);
   const none = { enabled: true, drop: [], pseudonymise: [], ignore: [] };
   const daily = { at: '04:00', timeZone: 'Europe/Oslo' };
-  expect(tenant.collections.users).toEqual({ ...none, deltaEveryMs: 90_000, fullPull: daily });
+  expect(tenant.collections.users).toEqual({ ...none, incrementalEveryMs: 90_000, fullSync: daily });
   expect(tenant.collections.results).toEqual({
     ...none,
-    deltaEveryMs: 300_000,
-    fullPull: { at: '02:30', timeZone: 'UTC' },
+    incrementalEveryMs: 300_000,
+    fullSync: { at: '02:30', timeZone: 'UTC' },
     drop: ['replaces'],
     ignore: ['score'],
   });

@@ -34,7 +34,7 @@ test('texts and numbers of any length have the bytes that an Avro library writes
   const lengths = [0, 1, 63, 64, 65, 127, 128, 2_699, 2_700, 2_701, 8_191, 8_192, 70_000];
   const text = fc
     .tuple(fc.constantFrom(...lengths), fc.constantFrom('a', 'æ', '€', '😀'), fc.nat())
-    .map(([length, odd, at]) => ('x'.repeat(at % (length + 1)) + odd).padEnd(length, 'x'));
+    .map(([length, last, at]) => ('x'.repeat(at % (length + 1)) + last).padEnd(length, 'x'));
   const value = fc.record({
     text: fc.option(text),
     number: fc.maxSafeInteger().map((number) => Math.trunc(number / 2)),

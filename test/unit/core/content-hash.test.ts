@@ -20,7 +20,7 @@ it.each([
   ['absence', absences, ABSENCE, 'c57cf763270160bcb704ea758dda1039'],
   ['user', users, USER, 'f812cf98354b722fcbde30431e6048eb'],
   [
-    'user with oddities',
+    'user with values that do not fit',
     users,
     { ...USER, metadata: METADATA, primaryOrg: 5, givenName: 'Ærlig 😀' },
     'c25f17daae2ea33dce8f5d0476ee0191',
@@ -31,7 +31,7 @@ it.each([
 });
 
 const { roles, grades, userIds } = USER;
-const [one, other] = [{ type: 'a' }, { type: 'b', odd: 1 }];
+const [one, other] = [{ type: 'a' }, { type: 'b', unknown: 1 }];
 const profile = (credentials: object[]) => ({ userProfiles: [{ profileId: 'p', credentials }] });
 
 it('the order of a set, a null and the spelling of a value change no hash', () => {
@@ -72,7 +72,7 @@ it('the hashes of rows of different content differ', () => {
     enabledUser: ['false', null, 'maybe'],
     grades: [['8'], [...grades, '9'], [], null, ['89']],
     email: ['Testesen'],
-    roles: [{ role: 'teacher' }, { odd: 1 }].map((change) => [roles[0], { ...roles[1], ...change }]),
+    roles: [{ role: 'teacher' }, { unknown: 1 }].map((change) => [roles[0], { ...roles[1], ...change }]),
     userIds: [identifiers],
     metadata: [
       {},

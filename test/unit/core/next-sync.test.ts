@@ -10,14 +10,14 @@ const AHEAD_MS = NOW_MS + 30 * HOUR_MS;
 type Facts = Parameters<typeof nextSync>[0];
 const before = { watermarkMs: NOW_MS - 6 * MINUTE_MS, lastFullAtMs: DUE_MS + MINUTE_MS };
 const times = { fullDueAtMs: DUE_MS, fullNotBeforeMs: 0, confirmAtMs: null, incrementalNotBeforeMs: 0 };
-const settings = { deltaEveryMs: MINUTE_MS, fullEveryMs: null, hasIncremental: true };
+const settings = { incrementalEveryMs: MINUTE_MS, fullEveryMs: null, hasIncremental: true };
 const now = { lastSyncAtMs: NOW_MS - MINUTE_MS, hubNowMs: NOW_MS, nowMs: NOW_MS };
 const GIVEN: Facts = { ...before, ...times, ...settings, ...now };
 const never = { watermarkMs: null, lastFullAtMs: null, lastSyncAtMs: null };
 const due = { lastFullAtMs: DUE_MS - 1 };
 const failing = { ...due, fullNotBeforeMs: NOW_MS + 5 * MINUTE_MS };
-const owed = { lastSyncAtMs: NOW_MS, confirmAtMs: NOW_MS + 30_000 };
-const owedNow = { ...owed, confirmAtMs: NOW_MS };
+const toConfirm = { lastSyncAtMs: NOW_MS, confirmAtMs: NOW_MS + 30_000 };
+const toConfirmNow = { ...toConfirm, confirmAtMs: NOW_MS };
 const unfiltered = { hasIncremental: false, lastSyncAtMs: null };
 const often = { ...unfiltered, fullEveryMs: MINUTE_MS, lastSyncAtMs: NOW_MS - HOUR_MS };
 
@@ -34,7 +34,7 @@ it.each<[string, Partial<Facts>, 'FULL' | 'INCREMENTAL' | 'CONFIRMING' | number]
     'FULL',
   ],
   ["is full where it would by the hub's clock", { hubNowMs: NOW_MS + 24 * HOUR_MS }, 'FULL'],
-  ['waits without a filter, to look each deltaEvery whether a full one is due', unfiltered, MINUTE_MS],
+  ['waits without a filter, to look each incrementalEvery whether a full one is due', unfiltered, MINUTE_MS],
   ['is full without a filter when that is due', { ...unfiltered, ...due }, 'FULL'],
   ['is incremental while a full one has to wait', failing, 'INCREMENTAL'],
   ['waits after that', { ...failing, lastSyncAtMs: NOW_MS }, MINUTE_MS],
@@ -44,12 +44,12 @@ it.each<[string, Partial<Facts>, 'FULL' | 'INCREMENTAL' | 'CONFIRMING' | number]
   ['is not delayed by a clock that was set back', { lastSyncAtMs: AHEAD_MS }, 'INCREMENTAL'],
   ['is full if that clock was of the last full one', { lastFullAtMs: AHEAD_MS }, 'FULL'],
   ['is incremental where a hub’s clock is ahead', { lastFullAtMs: NOW_MS + HOUR_MS }, 'INCREMENTAL'],
-  ['waits to confirm what a full one missed', owed, 30_000],
-  ['confirms it once that is due', { ...owed, nowMs: NOW_MS + 30_000 }, 'CONFIRMING'],
-  ['confirms it after a restart', { ...owed, confirmAtMs: NOW_MS - HOUR_MS }, 'CONFIRMING'],
-  ['is the daily full one instead', { ...owedNow, ...due }, 'FULL'],
-  ['waits to confirm after a failure', { ...owedNow, fullNotBeforeMs: NOW_MS + 9 }, 9],
-  ['confirms after the clock was set back', { ...owed, confirmAtMs: AHEAD_MS }, 'CONFIRMING'],
+  ['waits to confirm what a full one missed', toConfirm, 30_000],
+  ['confirms it once that is due', { ...toConfirm, nowMs: NOW_MS + 30_000 }, 'CONFIRMING'],
+  ['confirms it after a restart', { ...toConfirm, confirmAtMs: NOW_MS - HOUR_MS }, 'CONFIRMING'],
+  ['is the daily full one instead', { ...toConfirmNow, ...due }, 'FULL'],
+  ['waits to confirm after a failure', { ...toConfirmNow, fullNotBeforeMs: NOW_MS + 9 }, 9],
+  ['confirms after the clock was set back', { ...toConfirm, confirmAtMs: AHEAD_MS }, 'CONFIRMING'],
   [
     'waits until a failed full one may be tried again',
     { ...often, fullNotBeforeMs: NOW_MS + 30_000 },

@@ -41,7 +41,12 @@ function decide(page: string, known: string): string {
 
 it.each([
   ['an unchanged row publishes nothing', 'a:x', 'a:x', '; seen 1, unchanged 1'],
-  ['all are told in order', 'b:y a:x', 'b:x', 'rows b updated, rows a created; seen 2, created 1, updated 1'],
+  [
+    'all are reported in order',
+    'b:y a:x',
+    'b:x',
+    'rows b updated, rows a created; seen 2, created 1, updated 1',
+  ],
   [
     'of an id met twice, the first counts',
     'a:x a:y a:x',

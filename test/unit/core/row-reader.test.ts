@@ -75,8 +75,8 @@ it('a value of a row that is a number that a double cannot hold keeps its digits
   const value = readable(absencesReader({ schema: schemaOf('results'), strictFields: [] }).read(row)).value;
   expect(value['score']).toBeNull();
   expect(value.additionalFields).toBe(`{"n":[${LONG}],"score":0.12345678901234567890}`);
-  const odd = parseLossless(`{"sourcedId":"a","primaryOrg":${LONG},"userIds":[${LONG}]}`);
-  expect(readable(users.read(odd)).value).toMatchObject({ primaryOrg: null, userIds: null });
+  const misfits = parseLossless(`{"sourcedId":"a","primaryOrg":${LONG},"userIds":[${LONG}]}`);
+  expect(readable(users.read(misfits)).value).toMatchObject({ primaryOrg: null, userIds: null });
 });
 
 it('additional fields are one JSON text in the order of their names, whatever their names and their order at the hub', () => {

@@ -51,7 +51,7 @@ it('every day is read as itself, and none is guessed', () => {
     expect([text, parseDate(text)]).toEqual([text, NaN]);
 });
 
-it('what is the "no value" of a program is told from other times', () => {
+it('what is the "no value" of a program is distinguished from other times', () => {
   const nothing = `0001-01-01T00:00:00 0001-01-01T00:00:00.0000000 0001-01-01T00:00:00+01:00 0001-01-01T00:00:00-05:00
     0001-01-01T05:00:00Z 0001-01-01 0000-12-31T23:00:00Z`;
   for (const text of ['0000-00-00 00:00:00', ...nothing.split(/\s+/)])

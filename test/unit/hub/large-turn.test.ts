@@ -184,6 +184,6 @@ it.each([
     const script: Script = ({ query }, response) =>
       void response.end(query.has('afterSourcedId') ? '{"users":[]}' : first);
     const seen = await exchange([script], { reads: [{ options: { pages } }] });
-    expect([seen.ids, seen.pages?.[0]?.print !== undefined]).toEqual([['a'], isRemembered]);
+    expect([seen.ids, seen.pages?.[0]?.fingerprint !== undefined]).toEqual([['a'], isRemembered]);
   },
 );

@@ -80,8 +80,8 @@ async function school(settings: Partial<HubSettings> = {}) {
     for (; step.done !== true; step = await read.next()) {
       onPage(step.value, found.length);
       found.push(step.value);
-      const print = step.value.print?.() ?? null;
-      if (print !== null) pages.remember(print);
+      const fingerprint = step.value.fingerprint?.() ?? null;
+      if (fingerprint !== null) pages.remember(fingerprint);
     }
     const rows = found.flatMap((page) => page.rows as { sourcedId: string; name: string }[]);
     return {
@@ -166,7 +166,7 @@ describe('a full scan that knows the pages of the last one', () => {
       PAGES + 2,
     ],
   ])(
-    'reads only those anew in which there is %s, with links and without',
+    'reads only those again in which there is %s, with links and without',
     async (_, change, known, requests) => {
       for (const style of ['links', 'no links'] as const) {
         await using test = await school();
@@ -187,8 +187,8 @@ describe('a full scan that knows the pages of the last one', () => {
 
   it('tells no total where the configuration ignores totals, and has all rows', async () => {
     await using test = await school({ totals: 'ignored' });
-    const told = { ids: test.ids, end: { rows: test.ids.length, totalAtStart: null, totalAtEnd: null } };
-    expect([await test.scan(), await test.scan()]).toMatchObject([told, told]);
+    const whole = { ids: test.ids, end: { rows: test.ids.length, totalAtStart: null, totalAtEnd: null } };
+    expect([await test.scan(), await test.scan()]).toMatchObject([whole, whole]);
   });
 
   it('goes on as with a parsed page where the page before it has its last row alone', async () => {

@@ -359,9 +359,9 @@ it('for any behaviour of a hub, a scan yields every row at least once and ends',
       behaviours,
       fc.integer({ min: 2, max: 8 }),
       fc.boolean(),
-      async (behaviour, pageSize, delta) => {
+      async (behaviour, pageSize, incremental) => {
         await using test = await testHub(modelHub(behaviour), { pageSize });
-        const { ids } = await readAll(test.hub, 'users', delta ? { modifiedAfterMs: 0 } : {});
+        const { ids } = await readAll(test.hub, 'users', incremental ? { modifiedAfterMs: 0 } : {});
         expect(new Set(ids)).toEqual(new Set(behaviour.ids));
         expect(test.data().length).toBeLessThan(100);
       },

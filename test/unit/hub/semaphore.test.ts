@@ -6,7 +6,7 @@ import { turns } from './support/turns.ts';
 const never = new AbortController().signal;
 
 describe('a semaphore', () => {
-  it('gives a released permit to whoever waits, not to whoever asks without waiting', async () => {
+  it('gives a released permit to one who waits, not to one who asks without waiting', async () => {
     const permits = new Semaphore(1);
     const release = await permits.acquire(never);
     const waiting = permits.acquire(never);
@@ -30,7 +30,7 @@ describe('a semaphore', () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
   });
 
-  it('within a wider one never grants more than either has, and has all back, whoever gives up and when', async () => {
+  it('within a wider one never grants more than either has, and has all back, no matter who gives up and when', async () => {
     const asked = fc.record({
       tenant: fc.nat(2),
       waits: fc.nat(3),

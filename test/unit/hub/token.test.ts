@@ -69,7 +69,7 @@ describe('a request for a token', () => {
     },
   );
 
-  it('with expires_in 0 is sent every five seconds, and the odd answer is reported once', async () => {
+  it('with expires_in 0 is sent every five seconds, and that answer is reported once', async () => {
     const tokenScript = token('one', { expires_in: 0 });
     const reads = [0, 0, 4_000, 6_000, 10_000, 12_000].map((atMs) => ({ atMs }));
     const { tokens, events } = await exchange([PAGE], { tokenScript, reads });

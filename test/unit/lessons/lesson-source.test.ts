@@ -130,7 +130,7 @@ it('a full sync of schedules asks for each student once, those with absences fir
   made.absent.add('s03').add('s09');
   expect(await askedBy(made, 'FULL')).toEqual(['s03', 's01', 's02', 's04']);
   expect(made.requests[0]).toMatchObject({ from: '2026-11-16', to: '2026-11-22' });
-  const lastCompleteFull = { rows: 8, rowsRejected: 0, rowsWithheld: 0 };
+  const lastCompleteFull = { rows: 8, rowsRejected: 0, rowsOnHold: 0 };
   expect(made.transactions.at(-1)?.progress).toMatchObject({ complete: true, lastCompleteFull });
 });
 
@@ -150,7 +150,7 @@ it('a full sync of schedules removes what is outside the window, and students no
   await made.sync('FULL');
   made.absent.delete('s01');
   await made.time.run(() => made.time.sleep(2 * 86_400_000));
-  const none = { kind: 'complete', withheld: 0, unconfirmed: 0 };
+  const none = { kind: 'complete', rowsOnHold: 0, unconfirmed: 0 };
   expect(await made.sync('FULL')).toMatchObject({ ...none, stats: { rowsRemoved: 3 } });
   expect(made.view()).toEqual({ 's02|2026-11-19': 1 });
 });
@@ -188,14 +188,14 @@ it('a full sync of schedules counts days that became empty earlier that day once
   expect(Object.values(made.view()).filter((count) => count === 0)).toHaveLength(4);
   // Of ten days with lessons, six would be empty within a day.
   made.lessons.set('s03', new Set());
-  expect(await made.sync('FULL')).toMatchObject({ withheld: 2 });
+  expect(await made.sync('FULL')).toMatchObject({ rowsOnHold: 2 });
 });
 
 it('a student whom the hub refuses becomes a reject, keeps the published days, and blocks nothing, in a full sync and an incremental one', async () => {
   const made = bench(12);
   await made.sync('FULL');
   made.trouble = refused('s12');
-  expect(await made.sync('FULL')).toMatchObject({ kind: 'complete', unconfirmed: 0, withheld: 0 });
+  expect(await made.sync('FULL')).toMatchObject({ kind: 'complete', unconfirmed: 0, rowsOnHold: 0 });
   expect(made.view('rejects')).toEqual({
     'schedules|s12%7C*': 'it cannot be read: HUB_FORBIDDEN (HTTP 403)',
   });

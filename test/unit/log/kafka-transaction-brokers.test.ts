@@ -43,7 +43,7 @@ it('each partition of a produce request has its own answer, whatever became of t
   ]);
 });
 
-it('how long the brokers ask a client to wait because of a quota is told with their answer', async () => {
+it('how long the brokers ask a client to wait because of a quota comes with their answer', async () => {
   const onThrottled = vi.fn<(ms: number) => void>();
   const brokers = brokersThatAnswer({ topics: [], clientSideThrottleTime: 1_500 }, onThrottled);
   await brokers.produce(1, { producer: PRODUCER, batches: [], timeoutMs: 1 });

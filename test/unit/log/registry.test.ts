@@ -187,7 +187,7 @@ it.each([
   await registry.ping();
 });
 
-it('ids given anew in another order stay lost for a tenant that has not registered its schemas again', async () => {
+it('ids given out again in another order stay lost for a tenant that has not registered its schemas again', async () => {
   const { registry, register, trouble } = await startRegistry();
   for (const tenant of ['first', 'second']) {
     await register(`${tenant}.orgs`);

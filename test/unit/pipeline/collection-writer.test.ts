@@ -83,14 +83,14 @@ function beginSync(
 it('a stale page does not bring back what was removed after its request', async () => {
   const { writer, published, load } = await bench();
   await load(row('a', 'x'), row('b', 'x'));
-  const [full, delta] = [beginSync(writer, 'FULL'), beginSync(writer)];
+  const [full, incremental] = [beginSync(writer, 'FULL'), beginSync(writer)];
   const readVersion = writer.readVersion();
   await writer.remove(full, 'rows', ['a']);
   await writer.flush(full);
-  await writer.accept(delta, { rows: [row('a', 'x')], readVersion });
-  await writer.flush(delta);
+  await writer.accept(incremental, { rows: [row('a', 'x')], readVersion });
+  await writer.flush(incremental);
   expect(published().at(-1)).toEqual(['a', null]);
-  for (const sync of [full, delta]) writer.end(sync);
+  for (const sync of [full, incremental]) writer.end(sync);
   // Nothing of this is kept for the syncs that begin later.
   const page = { rows: [row('b', 'y')], readVersion: 0 };
   expect(await writer.accept(beginSync(writer), page)).toMatchObject({ stale: 0, updated: 1 });
@@ -102,8 +102,8 @@ it('neither a row that another sync has read nor an unknown one is removed', asy
   const full = beginSync(writer, 'FULL');
   const { keys: candidates, count } = await unseen(writer, full);
   expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
-  const delta = beginSync(writer);
-  await accept(delta, row('a', 'x'));
+  const incremental = beginSync(writer);
+  await accept(incremental, row('a', 'x'));
   await writer.remove(full, 'rows', [...candidates, 'nobody']);
   await writer.flush(full);
   expect(published().slice(2)).toEqual([['b', null]]);
@@ -112,11 +112,11 @@ it('neither a row that another sync has read nor an unknown one is removed', asy
 });
 
 it('a new row, readable or not, does not hide that another one has vanished; an unreadable one counts as present', async () => {
-  for (const other of [row('c', 'x'), unreadable('c', 'odd')]) {
+  for (const other of [row('c', 'x'), unreadable('c', 'bad')]) {
     const { writer, accept, load, published } = await bench();
     await load(row('a', 'x'), row('b', 'x'));
     const full = beginSync(writer, 'FULL');
-    await accept(full, unreadable('a', 'odd'), other);
+    await accept(full, unreadable('a', 'bad'), other);
     expect([full.seen?.size, hasSeenAll(full, writer.known.rows)]).toEqual([2, false]);
     expect((await unseen(writer, full)).keys).toEqual(['b']);
     await writer.flush(full);
@@ -191,7 +191,7 @@ it('what a full sync has settled of missing rows stands beside its removals, whi
   await writer.flush(quick);
   const full = beginSync(writer, 'FULL');
   const isWhole = { counts: () => true, unlisted: 0, short: null, confirmAtMs: null, confirmsAll: false };
-  const isAlone = { wasSeen: () => false, isOtherHeld: false, approved: null };
+  const isAlone = { wasSeen: () => false, isOtherOnHold: false, approved: null };
   const at = { syncId: full.stats.syncId, atMs: 7, day: '2026-03-02' };
   const guard = { missesNeeded: () => 1, limits: { rows: 9, ratio: 1 } };
   const ended: EndedSync = { ...at, ...isWhole, ...isAlone, ...guard, missed: ['b'], known: 2 };
@@ -206,7 +206,7 @@ it('what a full sync has settled of missing rows stands beside its removals, whi
   for (const content of ['y', 'z']) {
     await accept(quick, row('a', content));
     await writer.flush(quick);
-    expect(writer.progress?.deletions).toMatchObject({ settledBy: 'other', heldSinceMs: 7 });
+    expect(writer.progress?.deletions).toMatchObject({ settledBy: 'other', onHoldSinceMs: 7 });
   }
 });
 

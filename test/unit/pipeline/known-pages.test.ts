@@ -13,28 +13,37 @@ const { signal } = new AbortController();
 
 /** Few contents, so that rows change back. `spoils`: what is written cannot be read. */
 const step = fc.record({
-  do: fc.constantFrom('write', 'write', 'leave', 'restamp', 'full', 'full', 'delta', 'delta-within-full'),
+  do: fc.constantFrom(
+    'write',
+    'write',
+    'leave',
+    'restamp',
+    'full',
+    'full',
+    'incremental',
+    'incremental-within-full',
+  ),
   row: fc.nat(IDS - 1),
   content: fc.nat(1),
   spoils: fc.boolean(),
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** Of one collection: what was told, counted and published; every page is parsed if there is no memory. */
+/** Of one collection: what was reported, counted and published; every page is parsed if there is no memory. */
 async function play(pages: PageMemory | null, steps: readonly Step[]) {
   const made = new MadeHub(3);
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const own = await made.session({
     pages,
     emit: (event) => {
-      if (event.type === 'deletion') told.push(event.event.kind);
-      if (event.type === 'sync-page') told.push({ ...event.stats, syncId: null }, event.tally);
+      if (event.type === 'deletion') reported.push(event.event.kind);
+      if (event.type === 'sync-page') reported.push({ ...event.stats, syncId: null }, event.tally);
     },
   });
   let stampMs = made.nowMs;
   const sync = async (mode: SyncMode): Promise<void> => {
     const { stats, ...result } = await runSync(own, mode, { signal });
-    told.push({ ...stats, syncId: null }, result);
+    reported.push({ ...stats, syncId: null }, result);
   };
   // Incremental syncs get all rows.
   const write = ({ row, content, spoils }: Omit<Step, 'do'>) =>
@@ -43,7 +52,7 @@ async function play(pages: PageMemory | null, steps: readonly Step[]) {
   await sync('FULL');
   for (const each of steps) {
     if (each.do === 'full') await sync('FULL');
-    else if (each.do === 'delta') await sync('INCREMENTAL');
+    else if (each.do === 'incremental') await sync('INCREMENTAL');
     else if (each.do === 'write') write(each);
     else if (each.do === 'leave') made.rows = new Map([...made.rows].filter(([id]) => id !== `u${each.row}`));
     else if (each.do === 'restamp') {
@@ -60,7 +69,7 @@ async function play(pages: PageMemory | null, steps: readonly Step[]) {
     }
   }
   for (let times = 0; times < 2; times += 1) await sync('FULL');
-  return { told, records: made.records, known: made.known };
+  return { reported, records: made.records, known: made.known };
 }
 
 const [does, row] = [
@@ -71,9 +80,9 @@ const EXAMPLES: Step[][] = [
   // A row becomes unreadable and is again as it was.
   [does('write', { spoils: true }), does('full'), does('write')],
   // The same while its page is on the way, which does not show it.
-  [does('delta-within-full', { row, spoils: true })],
+  [does('incremental-within-full', { row, spoils: true })],
   // Another content and back, found by incremental syncs.
-  [does('write', { row, content: 1 }), does('delta'), does('write', { row })],
+  [does('write', { row, content: 1 }), does('incremental'), does('write', { row })],
 ];
 
 test('pages that are recognised tell, count and publish exactly what they would if every page were parsed', async () => {

@@ -3,7 +3,7 @@ import { HubError } from '../../../src/hub/hub-error.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
 import { MadeHub } from './support/made-hub.ts';
 
-it('a scan is told how many rows are published only once a full sync has read them all', async () => {
+it('a scan learns how many rows are published only once a full sync has read them all', async () => {
   const { signal } = new AbortController();
   const hub = new MadeHub(2);
   for (const id of ['a', 'b', 'c']) hub.put(id, 1);

@@ -51,7 +51,7 @@ it('a sync of some scopes sets no watermark where no sync of all of them has set
   expect(session.writer.progress).toMatchObject({ watermarkMs: null, lastCompleteFull: null });
 });
 
-it('deltaOverlap raised at a restart applies to the very next incremental sync, and is applied once', async () => {
+it('incrementalOverlap raised at a restart applies to the very next incremental sync, and is applied once', async () => {
   const hub = loaded();
   await runSync(await hub.session({ overlapMs: 5 * MINUTE }), 'FULL', { signal });
   const loadedAtMs = hub.nowMs;
@@ -69,7 +69,7 @@ it('deltaOverlap raised at a restart applies to the very next incremental sync, 
 it.each([
   ['is not blamed where no incremental sync brought a row: a filter that selects nothing is', false, 2, true],
   ['that is too small shows at the next full sync', true, 1, null],
-])('deltaOverlap %s', async (_, filterSelects, rowsLate, isFilterMute) => {
+])('incrementalOverlap %s', async (_, filterSelects, rowsLate, filterSelectsNothing) => {
   const hub = loaded();
   hub.filterSelects = filterSelects;
   const parts = await hub.session({ overlapMs: 5 * MINUTE });
@@ -87,7 +87,7 @@ it.each([
   const result = await runSync(parts, 'FULL', { signal });
   expect(result).toMatchObject({
     kind: 'complete',
-    stats: { rowsCreated: rowsLate, rowsUpdated: 2, rowsLate, isFilterMute },
+    stats: { rowsCreated: rowsLate, rowsUpdated: 2, rowsLate, filterSelectsNothing },
   });
   // A second full sync at once has nothing to judge by.
   expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ stats: { rowsLate: null } });

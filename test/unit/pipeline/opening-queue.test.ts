@@ -187,7 +187,7 @@ it('a tenant that needs a person is taken back from a process that took it over 
   }, FEW);
   elsewhere.add('t3');
   await passes(50_000);
-  // Each attempt is a tenure of its own, with another tenant object.
+  // Each attempt has a tenant object of its own.
   expect([attempts, stopped, served]).toEqual([1, ['t3'], others]);
   elsewhere.delete('t3');
   await passes(10_000);
@@ -239,7 +239,7 @@ it('a tenant that is assigned to this process is mirrored until it is assigned t
   expect(served).toEqual(['t1', 't2']);
 });
 
-it('a tenant that is assigned to this process begins anew when its configuration has changed, ends at once when that does not name it, and begins when it does and it is assigned; no other one', async () => {
+it('a tenant that is assigned to this process begins again when its configuration has changed, ends at once when that does not name it, and begins when it does and it is assigned; no other one', async () => {
   const { served, stopped, assign, configure, rejoin } = worker(opens);
   await passes(1_000);
   configure(TENANTS, ['t3', 't5']);

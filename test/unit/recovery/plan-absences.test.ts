@@ -46,5 +46,5 @@ test.each<[string, Partial<AbsenceFacts>, string]>([
 test('lost absences need a decision, and the error names the command for it', () => {
   const error = absencesLost('north');
   expect(error.reaction).toBe('person');
-  expect(error.remedy).toContain('rollcall state rebuild --tenant north --collection absences --anew --yes');
+  expect(error.remedy).toContain('rollcall state rebuild --tenant north --collection absences --reset --yes');
 });

@@ -203,15 +203,15 @@ function describeDeletions(open: () => Promise<StateStore>): void {
     );
     const missing = { syncId: 'sync-1', confirmAtMs: 1_700_000_000_001, confirmsAll: false, keys };
     const of = (...names: string[]) => new Map(names.map((key) => [key, { sinceMs: 7, times: 1 }]));
-    const odd = { ...missing, confirmAtMs: null, keys: of('__proto__', 'sync', '=', '') };
+    const named = { ...missing, confirmAtMs: null, keys: of('__proto__', 'sync', '=', '') };
     await deletions.setMissing('users', { ...missing, keys: of('gone') });
     await deletions.setMissing('users', missing);
-    await deletions.setMissing('orgs', odd);
+    await deletions.setMissing('orgs', named);
     await deletions.setMissing('classes', missing);
     await deletions.setMissing('classes', null);
     const read = (await open()).tenant(tenantId).deletions;
     expect(await read.missing('users')).toEqual(missing);
-    expect(await read.missing('orgs')).toEqual(odd);
+    expect(await read.missing('orgs')).toEqual(named);
     expect(await read.missing('classes')).toBeNull();
   });
 }

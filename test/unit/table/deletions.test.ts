@@ -9,8 +9,8 @@ const remembered: Missing = { syncId: 'full-1', confirmAtMs: null, confirmsAll: 
 
 /** What the log holds, where it names a sync or a transaction. */
 const naming = (settledBy: string) => ({
-  rowsWithheld: 0,
-  deletions: { settledBy, day: '2026-03-02', removed: 0, heldSinceMs: null, why: null },
+  rowsOnHold: 0,
+  deletions: { settledBy, day: '2026-03-02', removed: 0, onHoldSinceMs: null, why: null },
 });
 const open = (memory: DeletionMemory, settledBy: string) =>
   Deletions.open(memory, 'users', naming(settledBy));

@@ -35,13 +35,13 @@ it.each([
   ['lists ids twice', 'rowsRepeated', { ...stats, rowsRepeated: 2 }],
   ['has older rows than before', 'rowsOlder', { ...stats, rowsOlder: 2 }],
   ['does not show what it refers to', 'notShown', { ...stats, absences: { ...NOTHING, notShown: 2 } }],
-])('that a hub %s is reported in one line for each collection, without an id', (_, name, odd) => {
-  const orgs = syncEnded({ stats: odd, collection: 'orgs' });
-  const lines = logged(syncEnded({ stats: odd }), syncEnded({ stats: odd }), orgs);
-  const told = { level: 'warn', [name]: 2 };
+])('that a hub %s is reported in one line for each collection, without an id', (_, name, stats) => {
+  const orgs = syncEnded({ stats, collection: 'orgs' });
+  const lines = logged(syncEnded({ stats }), syncEnded({ stats }), orgs);
+  const warning = { level: 'warn', [name]: 2 };
   expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([
-    { collection: 'users', ...told },
-    { collection: 'orgs', ...told },
+    { collection: 'users', ...warning },
+    { collection: 'orgs', ...warning },
   ]);
 });
 

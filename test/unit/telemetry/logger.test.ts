@@ -47,9 +47,9 @@ describe('redaction', () => {
     expect(text.split('\n')).toHaveLength(4);
     expect(text).not.toContain('S3CRET');
     const fields = { tokenUrl: 'https://id.example/token', key: 'users' };
-    const { line } = written((logger) => logger.child({ tenant: 'north' }).warn(fields, 'withheld'));
+    const { line } = written((logger) => logger.child({ tenant: 'north' }).warn(fields, 'a line'));
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
-    expect(line).toEqual({ level: 'warn', time, tenant: 'north', ...fields, msg: 'withheld' });
+    expect(line).toEqual({ level: 'warn', time, tenant: 'north', ...fields, msg: 'a line' });
   });
 });
 
@@ -117,7 +117,7 @@ describe('errors', () => {
     expect(JSON.stringify(errorLine(error))).not.toMatch(/Anna|Berg/);
     expect(errorLine(error)).toMatchObject({
       name: 'TypeError',
-      message: expect.stringContaining('withheld'),
+      message: expect.stringContaining('left out'),
       at: expect.arrayContaining([expect.stringContaining('logger.test.ts')]),
     });
   });

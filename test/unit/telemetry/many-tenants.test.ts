@@ -3,7 +3,7 @@ import { overviewOf, type TenantState } from '../../../src/core/health/tenant-st
 import type { ReadHeartbeats } from '../../../src/core/health/tenant-facts.ts';
 import { Board } from '../../../src/telemetry/board.ts';
 import { COLLECTIONS } from '../../../src/model/collections.ts';
-import { caughtUp, configOf, withheldIn } from './support/board-of.ts';
+import { caughtUp, configOf, onHoldIn } from './support/board-of.ts';
 import { fiveProcesses } from './support/five-processes.ts';
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
@@ -85,7 +85,7 @@ describe('the tenants of five processes, seen from one', () => {
     const { boards, shown, coordination, announce, passes } = await fiveProcesses(START_MS);
     boards[4]?.board.note(
       't019',
-      caughtUp('users', withheldIn('users', 7, { nowMs: START_MS, heldSinceMs: START_MS })),
+      caughtUp('users', onHoldIn('users', 7, { nowMs: START_MS, onHoldSinceMs: START_MS })),
     );
     await announce();
     const [first, , third] = await coordination.livingOwners(['t001', 't002', 't003']);
@@ -100,7 +100,7 @@ describe('the tenants of five processes, seen from one', () => {
       't001 owner: no process mirrors the tenant',
       't002 owner: its owner reports no health: a command works on it, or it is moving to another process',
       't003 owner: version 9.9.9 mirrors the tenant, and this is 1.2.3',
-      't019 needs a decision: 7 deletions are withheld in users, for 0 s',
+      't019 needs a decision: 7 rows are on hold in users, for 0 s',
     ]);
     expect(tenants[1]?.isOwnerAlive).toBe(true);
     expect([summary, needsPerson]).toEqual([

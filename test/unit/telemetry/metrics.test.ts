@@ -6,7 +6,7 @@ import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
 import { COLLECTIONS } from '../../../src/model/collections.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { boardOf, caughtUp, loaded, syncEnded, withheldIn } from './support/board-of.ts';
+import { boardOf, caughtUp, loaded, syncEnded, onHoldIn } from './support/board-of.ts';
 
 const START_MS = 1_700_000_000_000;
 const stats = newSyncStats({ syncId: 'p', mode: 'FULL', startedAtMs: START_MS });
@@ -45,7 +45,7 @@ it('metrics appear with their names, labels and values', async () => {
     caughtUp('users', null),
     { type: 'sync-started', collection: 'users', mode: 'FULL' },
     PAGE,
-    { ...ENDED, progress: withheldIn('users', 0, { short }) },
+    { ...ENDED, progress: onHoldIn('users', 0, { short }) },
     { type: 'sync-started', collection: 'users', mode: 'INCREMENTAL' },
     CHAINS,
     { type: 'committed', collection: 'users', records: 1, durationMs: 20 },
@@ -59,7 +59,7 @@ it('metrics appear with their names, labels and values', async () => {
         const [outcome, count] = each.split(' ');
         return `rollcall_rows_total{${scope},outcome="${outcome}"} ${count}`;
       }),
-      'rollcall_hub_oddities_total{tenant="north",kind="older-row"} 3',
+      'rollcall_hub_deviations_total{tenant="north",kind="older-row"} 3',
       `rollcall_rows_short{${scope}} 60`,
       `rollcall_rejects{${scope}} 1`,
       `rollcall_sync_in_progress{${scope},mode="incremental"} 1`,
@@ -98,7 +98,7 @@ it('metrics of contradictions are known from the start, kept by a transaction th
   const ended = { ...ENDED, stats: { ...stats, absences: CHAINS.tally } };
   const twice = await linesAfter(start, { ...CHAINS, contradictions: null }, CHAINS, ended);
   expect(twice).toContain('rollcall_absence_changes_total{tenant="north",operation="created"} 6');
-  expect(twice).toContain('rollcall_hub_oddities_total{tenant="north",kind="not-shown"} 2');
+  expect(twice).toContain('rollcall_hub_deviations_total{tenant="north",kind="not-shown"} 2');
   const lines = await linesAfter(start, { type: 'session-opened' });
   const counters = [
     'rollcall_transactions_total{tenant="north",outcome="unknown"} 0',

@@ -8,7 +8,7 @@ import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
 import { Board } from '../../../src/telemetry/board.ts';
-import { boardOf, caughtUp, configOf, loaded, syncEnded, withheldIn } from './support/board-of.ts';
+import { boardOf, caughtUp, configOf, loaded, syncEnded, onHoldIn } from './support/board-of.ts';
 
 const START_MS = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE_MS = 60_000;
@@ -108,8 +108,8 @@ const manyRejects = syncEnded({
 });
 const inconclusive = { outcome: 'inconclusive', why: '190 of 250 rows came' } as const;
 const short = { rows: 190, total: 250, repeated: 0, isCovered: false };
-const withheld = (rows: number, heldSinceMs: number | null) =>
-  syncEnded({ ...sync('FULL'), progress: withheldIn('users', rows, { nowMs: START_MS, heldSinceMs }) });
+const rowsOnHold = (rows: number, onHoldSinceMs: number | null) =>
+  syncEnded({ ...sync('FULL'), progress: onHoldIn('users', rows, { nowMs: START_MS, onHoldSinceMs }) });
 const starts = (mode: SyncMode) => ({ type: 'sync-started', collection: 'users', mode }) as const;
 const waits = { type: 'full-sync-waits', collection: 'users' } as const;
 const NONE = { stale: 0, over: 0, repeated: 0, rejected: 0, withoutId: 0 };
@@ -142,12 +142,12 @@ const shortSync = syncEnded({
   ...sync('FULL'),
   ...inconclusive,
   short,
-  progress: withheldIn('users', 0, { nowMs: START_MS, heldSinceMs: null, short }),
+  progress: onHoldIn('users', 0, { nowMs: START_MS, onHoldSinceMs: null, short }),
 });
 const NEVER =
   'rollcall_last_complete_sync_timestamp_seconds{tenant="north",collection="orgs",mode="full"} 0\n';
 const decisions = (needed: number, rows: number) =>
-  [`rollcall_needs_decision${USERS} ${needed}\n`, `rollcall_deletions_withheld${USERS} ${rows}\n`] as const;
+  [`rollcall_needs_decision${USERS} ${needed}\n`, `rollcall_rows_on_hold${USERS} ${rows}\n`] as const;
 
 /** What happens or how much time passes (ms), the health with its parts then, and what is shown or matches it. */
 type Beat = [happens: (PipelineEvent | number)[], health: readonly string[], ...shown: (string | RegExp)[]];
@@ -191,9 +191,9 @@ it.each<[name: string, ...Beat[]]>([
     [[requestDone('schedules')], WELL],
   ],
   [
-    'withheld deletions leave the process ready, and need a decision until one is made',
-    [[withheld(7, START_MS)], ['needs-person', 'decision'], ...decisions(1, 7)],
-    [[withheld(0, null)], WELL, ...decisions(0, 0)],
+    'rows on hold leave the process ready, and need a decision until one is made',
+    [[rowsOnHold(7, START_MS)], ['needs-person', 'decision'], ...decisions(1, 7)],
+    [[rowsOnHold(0, null)], WELL, ...decisions(0, 0)],
   ],
   [
     'a hub that counts more rows than it returns is a reason, until a sync like it is complete',

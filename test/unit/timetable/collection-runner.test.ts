@@ -31,7 +31,7 @@ function statsOf(mode: SyncMode, rowsCreated = 0) {
 }
 
 function complete(mode: SyncMode, rowsCreated = 0): SyncResult {
-  const nothing = { withheld: 0, short: null, unconfirmed: 0, confirmAtMs: null };
+  const nothing = { rowsOnHold: 0, short: null, unconfirmed: 0, confirmAtMs: null };
   return { kind: 'complete', stats: statsOf(mode, rowsCreated), ...nothing };
 }
 
@@ -60,7 +60,7 @@ const alone = async (...results: (SyncResult | ReplacedSync | Error)[]) => {
   return { ...syncsOf(own, results), findings: own.findings };
 };
 
-it('an incremental sync with an oversized delta becomes a full one', async () => {
+it('an incremental sync of too many rows becomes a full one', async () => {
   const stats = statsOf('INCREMENTAL', 3);
   const oversized = { kind: 'becomes-full', because: 'oversized', stats } as const;
   const { syncs, modes } = await alone(oversized, complete('FULL', 4));
@@ -188,17 +188,17 @@ it('the loop of a collection whose full sync waits serves a request at once, end
   expect(permits.tryAcquire()).toBeTypeOf('function');
 });
 
-it('a confirming sync that is not owed runs only where a hold that has ended put off a removal', async () => {
-  const deletions = { heldSinceMs: null as number | null };
-  const progress = (rowsWithheld: number) => ({ rowsWithheld, deletions }) as Progress;
-  const once = async (rowsWithheld: number) => {
-    const { runner } = await failingRunner(AWAY, {}, () => 0, { progress: progress(rowsWithheld) });
+it('a confirming sync that is not needed runs only where a hold that has ended put off a removal', async () => {
+  const deletions = { onHoldSinceMs: null as number | null };
+  const progress = (rowsOnHold: number) => ({ rowsOnHold, deletions }) as Progress;
+  const once = async (rowsOnHold: number) => {
+    const { runner } = await failingRunner(AWAY, {}, () => 0, { progress: progress(rowsOnHold) });
     return runner.once('FULL', { confirming: true, signal });
   };
-  expect(await once(0)).toMatchObject({ kind: 'complete', withheld: 0 });
+  expect(await once(0)).toMatchObject({ kind: 'complete', rowsOnHold: 0 });
   await expect(once(1)).rejects.toBe(AWAY);
-  deletions.heldSinceMs = 1;
-  expect(await once(1)).toMatchObject({ kind: 'complete', withheld: 1 });
+  deletions.onHoldSinceMs = 1;
+  expect(await once(1)).toMatchObject({ kind: 'complete', rowsOnHold: 1 });
 });
 
 it('a confirming sync of earlier answers for a pull only until another full sync has settled something', async () => {
@@ -213,7 +213,7 @@ it('a confirming sync of earlier answers for a pull only until another full sync
   hub.nowMs += 300_000;
   const stop = new AbortController();
   const loop = runner.loop(stop.signal);
-  await vi.waitFor(() => expect(own.deletions.owed).toBeNull(), 10_000);
+  await vi.waitFor(() => expect(own.deletions.confirmingSync).toBeNull(), 10_000);
   stop.abort();
   await loop;
   const confirm = () => runner.once('FULL', { confirming: true, signal });
@@ -222,11 +222,11 @@ it('a confirming sync of earlier answers for a pull only until another full sync
   expect((await confirm()).stats.rowsRemoved).toBe(0);
 });
 
-it('a pull syncs held collections and their parents before the others, whose removals wait for them', async () => {
-  const begun = async (...held: CollectionName[]) => {
+it('a pull syncs collections on hold and their parents before the others, whose removals wait for them', async () => {
+  const begun = async (...onHold: CollectionName[]) => {
     const names = ['users', 'class-students', 'classes', 'orgs'] as const;
     const runners = names.map((name) => {
-      const progress = { deletions: { heldSinceMs: held.includes(name) ? 1 : null } } as Progress;
+      const progress = { deletions: { onHoldSinceMs: onHold.includes(name) ? 1 : null } } as Progress;
       return [name, { parents: name === 'class-students' ? 'classes' : undefined, progress }] as const;
     });
     const order: string[] = [];
@@ -242,8 +242,8 @@ it('a pull syncs held collections and their parents before the others, whose rem
   const usual = await begun();
   expect([usual('classes', 'class-students'), usual('orgs', 'users')]).toEqual([true, false]);
   expect((await begun('orgs'))('orgs', 'users')).toBe(true);
-  const nestedHeld = await begun('class-students');
-  expect([nestedHeld('classes', 'class-students'), nestedHeld('class-students', 'users')]).toEqual([
+  const nestedOnHold = await begun('class-students');
+  expect([nestedOnHold('classes', 'class-students'), nestedOnHold('class-students', 'users')]).toEqual([
     true,
     true,
   ]);

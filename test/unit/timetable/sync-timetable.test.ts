@@ -29,13 +29,17 @@ it.each([
   changes.note(changed);
   const timetable = new SyncTimetable({
     tenant: { runtime: { now: () => LAST_FULL_MS + inMs, random: () => 0 } },
-    settings: { name: 'schedules', fullPull: { at: '04:00', timeZone: 'Europe/Oslo' }, deltaEveryMs: 5_000 },
+    settings: {
+      name: 'schedules',
+      fullSync: { at: '04:00', timeZone: 'Europe/Oslo' },
+      incrementalEveryMs: 5_000,
+    },
     writer: {
       progress: { watermarkMs: LAST_FULL_MS - 5 * MINUTE },
       committed: { isMappingNew, completeSinceMs: LAST_FULL_MS },
     },
     findings: new HubFindings(),
-    deletions: { owed: null, isForeign: false },
+    deletions: { confirmingSync: null, isForeign: false },
     source: { changes },
   } as unknown as MirroredCollection);
   expect(timetable.next()).toMatchObject(expected);

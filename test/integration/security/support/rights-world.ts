@@ -76,7 +76,7 @@ export class RightsWorld implements AsyncDisposable {
   }
 
   /** Has the process end the tenant and begin it again, under a configuration with other settings. */
-  beginAnew(run: RollcallProcess, tenant: Settings): void {
+  beginAgain(run: RollcallProcess, tenant: Settings): void {
     run.configure(this.#configWith(tenant));
   }
 

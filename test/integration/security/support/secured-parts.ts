@@ -28,7 +28,7 @@ export async function startSecuredParts(
   parts.defer(() => admin.disconnect());
   const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
   const connection = { baseUrl, tokenUrl, clientId, clientSecret };
-  const north = { id: 'north', hub: connection, collections: ['orgs'], deltaEvery: '500ms' };
+  const north = { id: 'north', hub: connection, collections: ['orgs'], incrementalEvery: '500ms' };
   return {
     folder,
     certificates,

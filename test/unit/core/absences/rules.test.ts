@@ -31,11 +31,11 @@ class AbsenceIndex {
     mode,
     rows,
     vanished = [],
-    held,
-  }: Pick<DeriveInput, 'mode' | 'rows' | 'held'> & Partial<DeriveInput>): DerivedAbsences {
+    lacking,
+  }: Pick<DeriveInput, 'mode' | 'rows' | 'lacking'> & Partial<DeriveInput>): DerivedAbsences {
     const isFinal = mode === 'final';
     const open = [...this.entries].flatMap(([key, { isOpen }]) => (isFinal && isOpen ? [key] : []));
-    const input = { mode, rows, vanished, open, held };
+    const input = { mode, rows, vanished, open, lacking };
     const named = this.#load(idsToLoad(input));
     const others = isFinal ? [...named.values()].flatMap(({ continuedBy }) => continuedBy ?? []) : [];
     const out = deriveAbsences({ ...input, entries: new Map([...named, ...this.#load(others)]) });
@@ -101,7 +101,8 @@ function play(history: string): AbsenceIndex {
     const marked = (mark: string) => words.filter((word) => word[0] === mark).map((word) => word.slice(1));
     const mode = end === '.' ? 'final' : 'page';
     if (words[0] === 'forget') index.forgetDeleted();
-    else index.read({ mode, rows: words.flatMap(rowOf), vanished: marked('-'), held: new Set(marked('~')) });
+    else
+      index.read({ mode, rows: words.flatMap(rowOf), vanished: marked('-'), lacking: new Set(marked('~')) });
   }
   return index;
 }
@@ -114,18 +115,18 @@ function rowOf(word: string): VersionRow[] {
   return [{ id, replaces, replacedBy, isDeleted, student: student === '-' ? null : Number(student) }];
 }
 
-/** Each absence with its versions and the one that is shown; `?`: awaited ids, `!`: oddities, `x`: rejected rows. */
+/** Each absence with its versions and the one that is shown; `?`: awaited ids, `!`: contradictions, `x`: rejected rows. */
 function stateOf({ entries, shown, rejected }: AbsenceIndex): string {
   const all = [...entries.values()];
-  const oddities = all
+  const contradictions = all
     .flatMap(({ members }) => members)
-    .filter(({ isOdd, state }) => isOdd || state === 'foreign');
+    .filter(({ hasRefusedLink, state }) => hasRefusedLink || state === 'foreign');
   return [
     ...[...entries].map(
       ([key, { members }]) => `${key}(${members.map(({ id }) => id).join(' ')})=${shown.get(key) ?? ''}`,
     ),
     ...all.flatMap((entry) => (entry.isOpen ? awaitedIn(entry).map((id) => `?${id}`) : [])),
-    oddities.length > 0 ? `!${oddities.length}` : [],
+    contradictions.length > 0 ? `!${contradictions.length}` : [],
     rejected > 0 ? `x${rejected}` : [],
   ]
     .flat()
@@ -134,15 +135,15 @@ function stateOf({ entries, shown, rejected }: AbsenceIndex): string {
 }
 
 function eventsOf({ events }: AbsenceIndex): string {
-  const told = events.map(({ absenceId, step, operation, versionId, cause, mergedInto }) =>
+  const written = events.map(({ absenceId, step, operation, versionId, cause, mergedInto }) =>
     [`${absenceId}/${step}`, operation, versionId, cause === 'HUB' ? [] : cause, mergedInto ?? []]
       .flat()
       .join(' '),
   );
-  return told.join(', ').padEnd(1, '-');
+  return written.join(', ').padEnd(1, '-');
 }
 
-/** Each name is followed by its histories: what is read (see `play`) → events → what is shown → the number of oddities. */
+/** Each name is followed by its histories: what is read (see `play`) → events → what is shown → the number of contradictions. */
 const HISTORIES = `
 rule 1 (lists): either of the two links makes one absence of two versions
   v1 v2<v1. → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2

@@ -46,8 +46,8 @@ it('the AsyncAPI document has the partitions, the settings, the schema and the m
     expect(components.schemas[suffix]?.schema).toEqual(schema);
     const { topicConfiguration = {}, ...kafka } = channels[name]?.bindings.kafka ?? {};
     expect(kafka).toMatchObject({ topic: name, partitions, replicas: 3 });
-    const told = Object.entries(topicConfiguration).map(([each, value]) => [each, String(value)]);
-    expect(told).toEqual(settings.map((each) => [each.name, each.value]));
+    const written = Object.entries(topicConfiguration).map(([each, value]) => [each, String(value)]);
+    expect(written).toEqual(settings.map((each) => [each.name, each.value]));
     // The first is of a value, which alone has a hash.
     const messages = Object.keys(channels[name]?.messages ?? {}).map((id) => components.messages[id]);
     const isHashed = messages.map((each) => each?.headers.required.includes('content-hash'));

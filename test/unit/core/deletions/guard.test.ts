@@ -1,20 +1,20 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { whyHeld } from '../../../../src/core/deletions/guard.ts';
+import { whyHold } from '../../../../src/core/deletions/guard.ts';
 
 const LIMITS = { rows: 50, ratio: 0.05 };
 const why = (missing: number, known: number, removedToday = 0) =>
-  whyHeld({ missing, known, removedToday }, LIMITS);
+  whyHold({ missing, known, removedToday }, LIMITS);
 
 it.each([
   [true, '51/1000 51/1019 1001/20000 3/5 49/98 1/1 4/4'],
   [false, '50/900 51/1020 1000/20000 2/5 48/98 3/4 0/0'],
 ])(
-  'whether rows are held is %s for these missing of so many: more than 50 and 5 %%, half of five, or all: %s',
-  (isHeld, all) => {
+  'whether rows are on hold is %s for these missing of so many: more than 50 and 5 %%, half of five, or all: %s',
+  (isOnHold, all) => {
     for (const text of all.split(' ')) {
       const [missing = 0, known = 0] = text.split('/').map(Number);
-      expect([text, why(missing, known) !== null]).toEqual([text, isHeld]);
+      expect([text, why(missing, known) !== null]).toEqual([text, isOnHold]);
     }
   },
 );

@@ -9,7 +9,7 @@ function keys(count: number, first = 0): string[] {
 }
 
 const rows = { before: new Map(), counts: () => true, missed: [], unlisted: 0, missesNeeded: () => 2 };
-const hold = { heldSinceMs: null, isListLost: false, isOtherHeld: false, approved: null };
+const hold = { onHoldSinceMs: null, isListLost: false, isOtherOnHold: false, approved: null };
 const judged = (given: Partial<Judged>): Judged => ({
   ...rows,
   ...hold,
@@ -24,17 +24,17 @@ const judged = (given: Partial<Judged>): Judged => ({
 function next(settled: Settlement | null, given: Partial<Judged>): Settlement {
   const isMissed = new Set(given.missed ?? []);
   const before = new Map([...(settled?.wait ?? [])].filter(([key]) => isMissed.has(key)));
-  const { heldSinceMs = null, removedToday = 0 } = settled ?? {};
-  return settle(judged({ before, heldSinceMs, removedToday, ...given }));
+  const { onHoldSinceMs = null, removedToday = 0 } = settled ?? {};
+  return settle(judged({ before, onHoldSinceMs, removedToday, ...given }));
 }
 
-/** What comes of full syncs one after another, as `removed|held since|withheld|unconfirmed`. */
+/** What comes of full syncs one after another, as `removed|on hold since|rows on hold|unconfirmed`. */
 function story(...syncs: Partial<Judged>[]): string[] {
   let settled: Settlement | null = null;
   return syncs.map((given) => {
     settled = next(settled, given);
-    const { remove, heldSinceMs, withheld, unconfirmed } = settled;
-    return `${remove.join(' ')}|${heldSinceMs ?? '-'}|${withheld}|${unconfirmed}`;
+    const { remove, onHoldSinceMs, rowsOnHold, unconfirmed } = settled;
+    return `${remove.join(' ')}|${onHoldSinceMs ?? '-'}|${rowsOnHold}|${unconfirmed}`;
   });
 }
 
@@ -43,9 +43,9 @@ const byOffset = { ...gone, missesNeeded: () => 3 };
 const ten = { missed: keys(10) };
 const missing = (...missed: string[]) => ({ missed });
 const approved = new Set(keys(10));
-const otherHeld = { ...gone, isOtherHeld: true };
-const lostList = { heldSinceMs: 1_000, isListLost: true, atMs: 9_000 };
-const HELD = '|1000|10|10';
+const otherOnHold = { ...gone, isOtherOnHold: true };
+const lostList = { onHoldSinceMs: 1_000, isListLost: true, atMs: 9_000 };
+const ON_HOLD = '|1000|10|10';
 const APPROVED = `${keys(10).join(' ')}|-|0|1`;
 
 it.each<[string, Partial<Judged>[], string]>([
@@ -53,12 +53,12 @@ it.each<[string, Partial<Judged>[], string]>([
   ['are removed by the third by offset', [byOffset, byOffset, byOffset], '|-|0|1, |-|0|1, gone|-|0|0'],
   ['begin again after they were seen', [gone, {}, gone], '|-|0|1, |-|0|0, |-|0|1'],
   [
-    'are held until each is back, also from the second on: a hub that recovers step by step releases nothing',
+    'are on hold until each is back, also from the second on: a hub that recovers step by step releases nothing',
     [ten, { ...missing(...keys(9)), atMs: 5_000 }, missing('row-0'), {}],
-    `${HELD}, |1000|9|0, |1000|1|0, |-|0|0`,
+    `${ON_HOLD}, |1000|9|0, |1000|1|0, |-|0|0`,
   ],
   [
-    'are held with those of the same day, and midnight releases nothing',
+    'are on hold with those of the same day, and midnight releases nothing',
     [
       { missed: keys(3), removedToday: 3, known: 97 },
       { missed: keys(2), removedToday: 0 },
@@ -68,7 +68,7 @@ it.each<[string, Partial<Judged>[], string]>([
   [
     'and that left later are judged afresh when the hold ends',
     [ten, { ...missing('row-0', 'later'), atMs: 2_000 }, { ...missing('later'), atMs: 3_000 }],
-    `${HELD}, |1000|2|1, later|-|0|0`,
+    `${ON_HOLD}, |1000|2|1, later|-|0|0`,
   ],
   [
     'are listed by the first complete full sync if the list of a hold was lost',
@@ -77,29 +77,29 @@ it.each<[string, Partial<Judged>[], string]>([
   ],
   ['end a hold whose list was lost, if there are none', [lostList], '|-|0|0'],
   [
-    'are held if they are more than a list can hold',
+    'are on hold if they are more than a list can hold',
     [{ missed: keys(2), unlisted: 7, limits: { rows: 1_000_000, ratio: 1 } }],
     '|1000|9|2',
   ],
   [
-    'are counted while another collection is held, and removed afterwards',
-    [otherHeld, otherHeld, gone],
+    'are counted while another collection is on hold, and removed afterwards',
+    [otherOnHold, otherOnHold, gone],
     '|-|0|1, |-|1|0, gone|-|0|0',
   ],
   [
-    'and are approved are removed, no other with them, also while another collection is held',
-    [ten, { missed: [...keys(8), 'leaver'], approved, isOtherHeld: true }],
-    `${HELD}, ${keys(8).join(' ')}|-|0|1`,
+    'and are approved are removed, no other with them, also while another collection is on hold',
+    [ten, { missed: [...keys(8), 'leaver'], approved, isOtherOnHold: true }],
+    `${ON_HOLD}, ${keys(8).join(' ')}|-|0|1`,
   ],
   [
     'and are approved end the hold and do not count: ordinary leavers need no second decision',
     [ten, { missed: [...keys(10), 'leaver'], approved, atMs: 2_000 }, { ...missing('leaver'), known: 90 }],
-    `${HELD}, ${APPROVED}, leaver|-|0|0`,
+    `${ON_HOLD}, ${APPROVED}, leaver|-|0|0`,
   ],
   [
     'beside the approved ones are left to the guard',
     [ten, { missed: [...keys(10), ...keys(20, 50)], approved, atMs: 2_000 }],
-    `${HELD}, ${APPROVED.replace('-|0|1', '2000|20|20')}`,
+    `${ON_HOLD}, ${APPROVED.replace('-|0|1', '2000|20|20')}`,
   ],
 ])('rows that complete full syncs miss %s', (_name, syncs, expected) => {
   expect(story(...syncs).join(', ')).toBe(expected);
@@ -112,45 +112,45 @@ it('rows that complete full syncs miss stay as they were while a sync does not c
   expect(next(failed, gone)).toMatchObject({ remove: ['gone'], removedToday: 1, wait: new Map() });
 });
 
-it('rows that complete full syncs miss say why and since when they are held; approved ones are counted', () => {
-  const held = next(null, { missed: keys(3), removedToday: 3, known: 97 });
-  expect(held.why).toContain('6 of 100 rows today');
-  expect(held.holdBegins).toBe(true);
-  const later = next(held, { missed: keys(2), removedToday: 0 });
+it('rows that complete full syncs miss say why and since when they are on hold; approved ones are counted', () => {
+  const onHold = next(null, { missed: keys(3), removedToday: 3, known: 97 });
+  expect(onHold.why).toContain('6 of 100 rows today');
+  expect(onHold.holdBegins).toBe(true);
+  const later = next(onHold, { missed: keys(2), removedToday: 0 });
   expect(later).toMatchObject({ holdBegins: false, why: '2 of 100 rows are still missing' });
   const all = next(later, { missed: keys(100), known: 100 });
   expect(all).toMatchObject({ holdBegins: false, why: "all of the collection's rows (100) are missing" });
-  expect(next(all, {})).toMatchObject({ heldSinceMs: null, why: null });
+  expect(next(all, {})).toMatchObject({ onHoldSinceMs: null, why: null });
   const lost = next(null, { missed: keys(1), ...lostList });
   expect([...lost.wait.values()]).toEqual([{ sinceMs: 1_000, times: 1 }]);
   // a process with a fast clock missed one before
   const before = new Map([['before', { sinceMs: 9_000, times: 1 }]]);
   const withBefore = settle(judged({ before, missed: [...keys(10), 'before'] }));
-  const { heldSinceMs } = withBefore;
-  expect(next(withBefore, missing('before'))).toMatchObject({ remove: [], heldSinceMs, withheld: 1 });
+  const { onHoldSinceMs } = withBefore;
+  expect(next(withBefore, missing('before'))).toMatchObject({ remove: [], onHoldSinceMs, rowsOnHold: 1 });
   const released = next(next(null, ten), { missed: keys(8), approved, atMs: 2_000 });
   expect(released).toMatchObject({ approved: 8, removedToday: 0 });
 });
 
-it('no row is removed that was not missed twice in a row, and none while the collection is held, unless approved', () => {
+it('no row is removed that was not missed twice in a row, and none while the collection is on hold, unless approved', () => {
   const ids = fc.uniqueArray(
     fc.nat({ max: 12 }).map((id) => `row-${id}`),
     { maxLength: 8 },
   );
   const sync = fc.record({
     missed: ids,
-    isOtherHeld: fc.boolean(),
+    isOtherOnHold: fc.boolean(),
     approved: fc.option(ids, { freq: 8 }),
   });
   fc.assert(
     fc.property(fc.array(sync, { maxLength: 12 }), (syncs) => {
       let settled: Settlement | null = null;
       let missedBefore = new Set<string>();
-      for (const [atMs, { missed, isOtherHeld, approved: listed }] of syncs.entries()) {
+      for (const [atMs, { missed, isOtherOnHold, approved: listed }] of syncs.entries()) {
         const given = listed === null ? null : new Set(listed);
-        settled = next(settled, { missed, approved: given, isOtherHeld, atMs, known: 40 });
+        settled = next(settled, { missed, approved: given, isOtherOnHold, atMs, known: 40 });
         for (const key of settled.remove) {
-          const isFree = settled.heldSinceMs === null && !isOtherHeld && missedBefore.has(key);
+          const isFree = settled.onHoldSinceMs === null && !isOtherOnHold && missedBefore.has(key);
           expect(given?.has(key) === true || isFree).toBe(true);
           expect(missed).toContain(key);
         }

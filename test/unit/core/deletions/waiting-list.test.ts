@@ -6,20 +6,20 @@ type Of = Parameters<typeof waitingList>[0][number];
 function of(
   collection: Of['collection'],
   missing: Readonly<Record<string, number>>,
-  heldSinceMs?: number,
+  onHoldSinceMs?: number,
 ): Of {
   const keys = Object.entries(missing).map(([key, times]) => [key, { sinceMs: 100 + times, times }] as const);
-  return { collection, keys: new Map(keys), heldSinceMs: heldSinceMs ?? null };
+  return { collection, keys: new Map(keys), onHoldSinceMs: onHoldSinceMs ?? null };
 }
 
 const listed = (...given: Of[]) =>
   waitingList(given).map(({ collection, keys, sinceMs }) => `${collection} ${keys.join(' ')} ${sinceMs}`);
 
-it('the list of a tenant has all missing rows of held collections, and the confirmed ones of the others', () => {
-  const held = [of('users', { b: 1, a: 2 }, 100), of('classes', { c: 1, d: 2 }), of('orgs', {})];
-  expect(listed(...held)).toEqual(['users a b 101', 'classes d 102']);
+it('the list of a tenant has all missing rows of collections on hold, and the confirmed ones of the others', () => {
+  const onHold = [of('users', { b: 1, a: 2 }, 100), of('classes', { c: 1, d: 2 }), of('orgs', {})];
+  expect(listed(...onHold)).toEqual(['users a b 101', 'classes d 102']);
   expect(listed(of('users', { a: 1, b: 2 }))).toEqual([]);
-  // while only schedules are held, nothing else waits
+  // while only schedules are on hold, nothing else waits
   expect(listed(of('schedules', { 's|2026-01-01': 2 }, 100), of('users', { a: 2 }))).toHaveLength(1);
   const lost = { ...of('users', {}, 100), keys: null };
   expect(waitingList([lost])).toMatchObject([{ keys: [], isLost: true }]);

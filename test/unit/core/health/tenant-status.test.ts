@@ -17,8 +17,8 @@ interface Options extends Partial<CollectionFacts> {
   readonly rejected?: number;
   readonly rejectedSince?: number;
   readonly nameless?: number;
-  readonly withheld?: number;
-  readonly isHeld?: boolean;
+  readonly rowsOnHold?: number;
+  readonly isOnHold?: boolean;
   readonly isForeign?: boolean;
   readonly short?: DeletionState['short'];
 }
@@ -29,38 +29,38 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     rejected = 0,
     rejectedSince = 0,
     nameless = 0,
-    withheld = 0,
-    isHeld,
+    rowsOnHold = 0,
+    isOnHold,
     isForeign,
     short = null,
     ...more
   } = given;
-  const heldSinceMs = isHeld ? NOW_MS - HOUR_MS : null;
+  const onHoldSinceMs = isOnHold ? NOW_MS - HOUR_MS : null;
   const foreignSinceMs = isForeign ? NOW_MS - 2 * HOUR_MS : null;
   const day = { settledBy: 'p1', day: '2026-11-20', removed: 0, why: 'too many' };
-  const notFound = { rowsNotFound: nameless > 0 ? 1 : 0, rowsWithoutId: nameless, rowsWithheld: 0 };
+  const notFound = { rowsNotFound: nameless > 0 ? 1 : 0, rowsWithoutId: nameless, rowsOnHold: 0 };
   const full = { syncId: 'p1', offsets: {}, rows: 598, rowsRejected: rejected, ...notFound };
   const progress = madeProgress({
     mode: 'INCREMENTAL',
     complete,
     startedAtMs: NOW_MS - MINUTE_MS,
     rowsRejected: rejectedSince,
-    rowsWithheld: withheld,
+    rowsOnHold,
     watermarkMs: NOW_MS - watermarkAgoMs,
     lastCompleteFull: fullAgoMs === null ? null : { ...full, startedAtMs: NOW_MS - fullAgoMs },
-    deletions: { ...day, heldSinceMs, foreignSinceMs, short },
+    deletions: { ...day, onHoldSinceMs, foreignSinceMs, short },
   });
-  const fullPull = { at: '04:00', timeZone: 'Europe/Oslo' };
+  const fullSync = { at: '04:00', timeZone: 'Europe/Oslo' };
   const counts = { rowsLate: 0, rowsNow: null, rejectsNow: null, failing: null };
-  const sync = { isFilterMute: false, isWaiting: false, running: null };
-  const incremental = { hasIncremental: true, deltaEveryMs: MINUTE_MS };
-  return { collection, ...incremental, fullPull, progress, ...counts, ...sync, ...more };
+  const sync = { filterSelectsNothing: false, isWaiting: false, running: null };
+  const incremental = { hasIncremental: true, incrementalEveryMs: MINUTE_MS };
+  return { collection, ...incremental, fullSync, progress, ...counts, ...sync, ...more };
 }
 
 function statusOf(collections: readonly CollectionFacts[], more: Partial<TenantFacts> = {}) {
   return tenantStatus({
     tenant: 'north',
-    deltaOverlapMs: 5 * MINUTE_MS,
+    incrementalOverlapMs: 5 * MINUTE_MS,
     collections,
     owner: { owner: 'vm-1', ownedSinceMs: NOW_MS - HOUR_MS },
     isOwnerAlive: true,
@@ -79,7 +79,7 @@ const users = facts('users');
 const orgs = (options: Options) => facts('orgs', options);
 const notLoaded = { progress: null };
 const late = { fullAgoMs: 28 * HOUR_MS };
-const held = { withheld: 51, isHeld: true };
+const onHold = { rowsOnHold: 51, isOnHold: true };
 const noOwner = { isOwnerAlive: false };
 const lost = { fullAgoMs: null, complete: false };
 const behind = { watermarkAgoMs: 3 * HOUR_MS };
@@ -96,7 +96,7 @@ const NEVER = 'loading | load: never loaded completely:';
 const DECISION = 'needs-person | needs a decision:';
 const FOREIGN =
   'almost none of the rows that the hub returns for users, orgs match the published ones (HUB_FOREIGN_DATA), for 2 h';
-const WITHHELD = 'deletions are withheld in users, orgs, for 60 min';
+const ON_HOLD = 'rows are on hold in users, orgs, for 60 min';
 const NOBODY = 'in-trouble | owner: no process mirrors the tenant';
 
 type Case = [expected: string, of: CollectionFacts[], more?: Partial<TenantFacts>];
@@ -106,20 +106,20 @@ it.each<Case>([
   [NOBODY, [users], noOwner],
   // causes come before consequences, a decision before all of them, and what stops everything before a decision
   [
-    'in-trouble | kafka: Kafka is away; needs a decision: 51 deletions are withheld in users',
-    [facts('users', held)],
+    'in-trouble | kafka: Kafka is away; needs a decision: 51 rows are on hold in users',
+    [facts('users', onHold)],
     { reported },
   ],
-  [`${NOBODY}; needs a decision: 51 deletions are withheld in users`, [facts('users', held)], noOwner],
+  [`${NOBODY}; needs a decision: 51 rows are on hold in users`, [facts('users', onHold)], noOwner],
   ['in-trouble | kafka: Kafka is away', [users], { reported, ...noOwner }],
   [
-    `${DECISION} 51 deletions are withheld in users, for 60 min`,
-    [facts('users', { ...held, ...behind }), orgs(notLoaded)],
+    `${DECISION} 51 rows are on hold in users, for 60 min`,
+    [facts('users', { ...onHold, ...behind }), orgs(notLoaded)],
   ],
-  [`${DECISION} ${FOREIGN}`, [facts('users', { ...held, ...foreign }), orgs(foreign)]],
-  // deletions of others wait for the held ones, and for nothing else
-  [`${DECISION} 53 ${WITHHELD}`, [facts('users', held), orgs({ withheld: 2 })]],
-  ['well | all well', [users, orgs({ withheld: 2 })]],
+  [`${DECISION} ${FOREIGN}`, [facts('users', { ...onHold, ...foreign }), orgs(foreign)]],
+  // deletions of others wait for those on hold, and for nothing else
+  [`${DECISION} 53 ${ON_HOLD}`, [facts('users', onHold), orgs({ rowsOnHold: 2 })]],
+  ['well | all well', [users, orgs({ rowsOnHold: 2 })]],
   ['well | all well, 12 rows rejected', [facts('users', { rejected: 11 }), orgs({ rejectedSince: 1 })]],
   [`${NOBODY}, 1 row rejected`, [orgs({ rejectedSince: 1 })], noOwner],
   // what removes nothing says so, until a full sync is whole
@@ -140,7 +140,7 @@ it.each<Case>([
   ['well | all well', [facts('class-students', { ...behind, hasIncremental: false })]],
   // what derives is as the versions are, unless it was only just switched on
   [`late | full: absence-versions: ${LATE}`, derived(late)],
-  [`${DECISION} 51 deletions are withheld in absence-versions, for 60 min`, derived(held)],
+  [`${DECISION} 51 rows are on hold in absence-versions, for 60 min`, derived(onHold)],
   ['well | all well, 2 rows rejected', derived({ rejected: 2 })],
   [`${NEVER} absence-versions`, [users, ...derived({ fullAgoMs: null })]],
   [`${NEVER} absences, absence-changes`, [facts('absence-versions'), ...derived(notLoaded).slice(1)]],
@@ -173,7 +173,7 @@ it('the status of a tenant has all reasons, causes first, each with its remedy',
 
 it('while the rows of a collection may be another tenant’s, no surface offers to approve deletions', () => {
   const offered = (isForeign: boolean) =>
-    statusOf([facts('schedules', held), facts('users', { isForeign })]).decisions.at(-1);
+    statusOf([facts('schedules', onHold), facts('users', { isForeign })]).decisions.at(-1);
   expect(offered(false)?.commands.join(' ')).toContain('deletes approve');
   expect(offered(true)).toMatchObject({
     question: expect.stringContaining('First decide whose rows of users the hub shows') as string,
@@ -183,10 +183,10 @@ it('while the rows of a collection may be another tenant’s, no surface offers 
 });
 
 it('the status of a tenant has one decision for all that waits, and one for lost absences, with its command', () => {
-  expect(statusOf([facts('users', held), orgs({ withheld: 2 })]).decisions).toHaveLength(1);
+  expect(statusOf([facts('users', onHold), orgs({ rowsOnHold: 2 })]).decisions).toHaveLength(1);
   const { headline, decisions } = statusOf([users], { areAbsencesLost: true });
   expect(headline).toContain('ABSENCES_LOST');
-  const command = 'rollcall state rebuild --tenant north --collection absences --anew --yes';
+  const command = 'rollcall state rebuild --tenant north --collection absences --reset --yes';
   expect(decisions.map(({ commands }) => commands)).toEqual([[command]]);
 });
 

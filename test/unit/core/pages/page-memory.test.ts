@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { PageMemory, type RememberedPage } from '../../../../src/core/pages/page-memory.ts';
-import { digestOf } from '../../../../src/core/pages/page-print.ts';
+import { digestOf } from '../../../../src/core/pages/page-fingerprint.ts';
 
 const PAGE = ['a', 'b', 'c'];
 

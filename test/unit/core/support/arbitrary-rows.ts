@@ -10,7 +10,7 @@ export function arbitraryRow(schema: AvroRecord): fc.Arbitrary<Record<string, un
   const definitions = new Map<string, fc.Arbitrary<unknown>>();
   const fields = schema.fields.filter(({ name }) => name !== 'additionalFields');
   const known = Object.fromEntries(
-    fields.map((field) => [field.name, oddly(fitting(field.type, definitions))]),
+    fields.map((field) => [field.name, mayNotFit(fitting(field.type, definitions))]),
   );
   const row = fc.record({ ...known, sourcedId: ids }, { requiredKeys: ['sourcedId'] });
   const unknown = fc.dictionary(
@@ -23,7 +23,7 @@ export function arbitraryRow(schema: AvroRecord): fc.Arbitrary<Record<string, un
 
 const ids = fc.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom('a', 'b', '1', '-', '|', 'ø') });
 
-function oddly(arbitrary: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+function mayNotFit(arbitrary: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.oneof(
     { weight: 8, arbitrary },
     { weight: 1, arbitrary: fc.constant(null) },
@@ -64,7 +64,7 @@ function recordOf(
   const extra = fc.option(fc.jsonValue(), { freq: 20, nil: undefined });
   return fc
     .tuple(fc.record(members, { requiredKeys: ['sourcedId'].filter((name) => name in members) }), extra)
-    .map(([record, odd]) => (odd === undefined ? record : Object.assign({}, record, { odd })));
+    .map(([record, unknown]) => (unknown === undefined ? record : Object.assign({}, record, { unknown })));
 }
 
 const instants = fc.date({

@@ -73,9 +73,9 @@ export async function madeCollection(given: Given): Promise<MirroredCollection> 
     reader: { encode: (value: unknown) => Buffer.from(JSON.stringify(value)) },
     encodeReject: (value: unknown) => Buffer.from(JSON.stringify(value)),
     size: new TransactionSize(),
-    deltaEveryMs: 2_000,
-    deltaOverlapMs: 0,
-    fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
+    incrementalEveryMs: 2_000,
+    incrementalOverlapMs: 0,
+    fullSync: { at: '04:00', timeZone: 'Europe/Oslo' },
     ...given.settings,
   } as TenantCollection;
   const deletions = await Deletions.open(state.deletions, name, given.start?.progress ?? null);

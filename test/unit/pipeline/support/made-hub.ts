@@ -26,7 +26,7 @@ export class MadeHub {
   readonly records: OutgoingRecord[] = [];
   /** The times after which incremental scans asked; null for a full one. */
   readonly filters: (number | null)[] = [];
-  /** How many rows each scan was told to be known. */
+  /** How many rows each scan was given as known. */
   readonly knownRows: (number | undefined)[] = [];
   /** False: a filter by time selects nothing. */
   filterSelects = true;
@@ -65,7 +65,11 @@ export class MadeHub {
     return madeCollection({
       name: this.#name,
       state: this.#state,
-      settings: { deltaOverlapMs: overlapMs, reader: tenantReader, encodeReject: () => Buffer.alloc(1) },
+      settings: {
+        incrementalOverlapMs: overlapMs,
+        reader: tenantReader,
+        encodeReject: () => Buffer.alloc(1),
+      },
       tenant: { emit },
       runtime: { now: () => this.nowMs, randomId: () => (this.#ids += 1).toString(16).padStart(8, '0') },
       commit: ({ records, progress }) => {

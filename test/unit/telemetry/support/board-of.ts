@@ -98,7 +98,7 @@ export function loaded(
   nowMs: number,
   full: Partial<LastCompleteFull> = {},
 ): Progress {
-  const others = { rowsNotFound: 0, rowsRejected: 0, rowsWithoutId: 0, rowsWithheld: 0 };
+  const others = { rowsNotFound: 0, rowsRejected: 0, rowsWithoutId: 0, rowsOnHold: 0 };
   const began = { syncId: 'p1', startedAtMs: nowMs - 60 * MINUTE_MS, offsets: {} };
   return madeProgress({
     collection,
@@ -112,12 +112,12 @@ export function loaded(
   });
 }
 
-/** The progress of a collection of whose rows some are missing, by default held. */
-export function withheldIn(
+/** The progress of a collection of whose rows some are missing, by default on hold. */
+export function onHoldIn(
   collection: CollectionName,
-  rowsWithheld: number,
+  rowsOnHold: number,
   { nowMs = 0, ...given }: Partial<DeletionState> & { nowMs?: number } = {},
 ): Progress {
-  const deletions = { settledBy: 's', day: '', removed: 0, heldSinceMs: 1, why: null, ...given };
-  return { ...loaded(collection, nowMs), rowsWithheld, deletions };
+  const deletions = { settledBy: 's', day: '', removed: 0, onHoldSinceMs: 1, why: null, ...given };
+  return { ...loaded(collection, nowMs), rowsOnHold, deletions };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countBySchool, schoolOf } from '../../../src/owner/withheld-schools.ts';
+import { countBySchool, schoolOf } from '../../../src/owner/schools-on-hold.ts';
 
 const ref = (sourcedId: string) => ({ sourcedId, href: null, type: null });
 
@@ -9,11 +9,11 @@ it.each([
   ['that of its first role', { primaryOrg: null, roles: [{ org: ref('s2') }] }, 's2'],
   ['none, and no person in place of it', { user: ref('pupil'), student: ref('pupil'), sourcedId: 'p' }, null],
   ['none without a value', null, null],
-])('a withheld deletion counts for %s', (_, value, school) => {
+])('a row on hold counts for %s', (_, value, school) => {
   expect(schoolOf(value)).toBe(school);
 });
 
-it('withheld removals are listed by school, the one with the most rows first', () => {
+it('rows on hold are listed by school, the one with the most rows first', () => {
   expect(countBySchool(['a', 'b', null, 'b'], new Map([['b', 'Oppdiktet skole']]))).toEqual([
     { id: 'b', name: 'Oppdiktet skole', rows: 2 },
     { id: 'a', name: null, rows: 1 },

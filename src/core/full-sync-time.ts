@@ -1,14 +1,14 @@
 import { Cron } from 'croner';
 
-export interface FullPullTime {
+export interface FullSyncTime {
   /** `HH:MM`, local to the time zone. */
   readonly at: string;
   /** IANA name. */
   readonly timeZone: string;
 }
 
-/** The last time before `nowMs` at which the daily full pull was due, ms since the epoch. */
-export function lastFullPullDue(time: FullPullTime, nowMs: number): number {
+/** The last time before `nowMs` at which the daily full sync was due, ms since the epoch. */
+export function lastFullSyncDue(time: FullSyncTime, nowMs: number): number {
   const [hour = '0', minute = '0'] = time.at.split(':');
   const daily = dailyAt(Number(hour), Number(minute), time.timeZone);
   const known = daily.days.find(({ lastMs, nextMs }) => nowMs > lastMs && nowMs < nextMs);

@@ -12,15 +12,15 @@ const ABSENCE_TOPICS = [...DERIVED_COLLECTIONS, STATE_TOPIC] as const;
  * Nulls all keys of `absences`, `absence-changes` and `absence-state`, and records that absences begin with a first
  * load, by whose decision. `progress`: that of `absence-versions`. If it is interrupted, they are lost as before, and it can be repeated.
  */
-export async function beginAbsencesAnew(
+export async function resetAbsences(
   { log, runtime, tenantId }: Tenant,
   { progress, decision, signal }: { progress: Progress; decision: DecisionRecord; signal: AbortSignal },
 ): Promise<{ progress: Progress; derived: readonly Progress[] }> {
-  const anew = withoutChangelog(progress);
+  const begun = withoutChangelog(progress);
   const nothing = { offsets: {}, lastCompleteFull: null, firstLoad: undefined };
   let last: { progress: Progress; derived: readonly Progress[] } = {
-    progress: anew,
-    derived: DERIVED_COLLECTIONS.map((collection) => Object.assign({}, anew, nothing, { collection })),
+    progress: begun,
+    derived: DERIVED_COLLECTIONS.map((collection) => Object.assign({}, begun, nothing, { collection })),
   };
   const commit = async (
     records: readonly OutgoingRecord[],

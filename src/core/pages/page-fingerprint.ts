@@ -8,7 +8,7 @@ const LONGEST_ROW = 100_000;
 const ESCAPED_LETTERS = ['\\u004', '\\u005', '\\u006', '\\u007'];
 
 /** What identifies a page's content: SHA-256 of its bytes, but for when its rows were modified. */
-export interface PagePrint {
+export interface PageFingerprint {
   /** The cursor that the page was requested with; null: the first page. */
   readonly cursor: string | null;
   /** The address of the request. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { digestOf, proveDigest } from '../../../../src/core/pages/page-print.ts';
+import { digestOf, proveDigest } from '../../../../src/core/pages/page-fingerprint.ts';
 
 interface Row {
   readonly [name: string]: unknown;

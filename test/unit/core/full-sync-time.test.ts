@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { Cron } from 'croner';
 import { expect, it, vi } from 'vitest';
-import { lastFullPullDue, localDate } from '../../../src/core/full-pull-time.ts';
+import { lastFullSyncDue, localDate } from '../../../src/core/full-sync-time.ts';
 
 const HOUR_MS = 3_600_000;
 const OSLO = 'Europe/Oslo';
 
 const due = (at: string, now: string, timeZone = OSLO) =>
-  new Date(lastFullPullDue({ at, timeZone }, Date.parse(now))).toISOString();
+  new Date(lastFullSyncDue({ at, timeZone }, Date.parse(now))).toISOString();
 
 it.each([
   ['04:00', '2026-07-15T12:00:00Z', OSLO, '2026-07-15T02:00:00.000Z'],
@@ -42,10 +42,10 @@ it('a full sync is due at least every 26 hours, whatever the zone and the time o
   );
   fc.assert(
     fc.property(zones, time, now, fc.nat(48 * HOUR_MS), (timeZone, at, nowMs, laterMs) => {
-      const dueAtMs = lastFullPullDue({ at, timeZone }, nowMs);
+      const dueAtMs = lastFullSyncDue({ at, timeZone }, nowMs);
       expect(dueAtMs).toBeLessThanOrEqual(nowMs);
       expect(nowMs - dueAtMs).toBeLessThanOrEqual(26 * HOUR_MS);
-      expect(lastFullPullDue({ at, timeZone }, nowMs + laterMs)).toBeGreaterThanOrEqual(dueAtMs);
+      expect(lastFullSyncDue({ at, timeZone }, nowMs + laterMs)).toBeGreaterThanOrEqual(dueAtMs);
     }),
     { numRuns: 400 },
   );

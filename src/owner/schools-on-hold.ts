@@ -13,10 +13,10 @@ export interface SchoolCount {
 }
 
 /**
- * Counts withheld deletions by the school that their last record in the topic names, the largest first. Reads the topic and `orgs`
+ * Counts rows on hold by the school that their last record in the topic names, the largest first. Reads the topic and `orgs`
  * from the beginning. Throws `KAFKA_…`, `REGISTRY_…`.
  */
-export async function readWithheldSchools(
+export async function readSchoolsOnHold(
   { tenant, registry }: Pick<Assembly, 'tenant' | 'registry'>,
   options: { tenantId: string; list: Pick<WaitingRows, 'collection' | 'keys'>; signal: AbortSignal },
 ): Promise<readonly SchoolCount[]> {

@@ -2,16 +2,16 @@ import { expect, it } from 'vitest';
 import type { DeletionEvent } from '../../../src/core/pipeline-events.ts';
 import { readWaiting } from '../../../src/sync/read-waiting.ts';
 import { runSync } from '../../../src/sync/run-sync.ts';
-import { withheldIn } from '../telemetry/support/board-of.ts';
+import { onHoldIn } from '../telemetry/support/board-of.ts';
 import { MadeHub } from './support/made-hub.ts';
 
 const { signal } = new AbortController();
 
 it('a hold is reported when it begins and when all its rows are back, and not in between', async () => {
   const hub = new MadeHub(100);
-  const told: DeletionEvent[] = [];
+  const reported: DeletionEvent[] = [];
   const own = await hub.session({
-    emit: (event) => void (event.type === 'deletion' && told.push(event.event)),
+    emit: (event) => void (event.type === 'deletion' && reported.push(event.event)),
   });
   for (let at = 0; at < 10; at += 1) hub.put(`row-${at}`, 1);
   await runSync(own, 'FULL', { signal });
@@ -22,7 +22,7 @@ it('a hold is reported when it begins and when all its rows are back, and not in
   hub.rows = rows;
   await runSync(own, 'FULL', { signal });
   const why = 'half or more is missing: 7 of 10 rows';
-  expect(told).toMatchObject([{ kind: 'held', rows: 7, why }, { kind: 'healed' }]);
+  expect(reported).toMatchObject([{ kind: 'hold', rows: 7, why }, { kind: 'healed' }]);
 });
 
 const WHY = 'all of them are missing';
@@ -32,8 +32,8 @@ it.each([
   [220, '219 of 220 missing rows are back'],
 ])(
   'of %i rows missing at the last full sync, one is still listed, with the current reason: %s',
-  async (rowsWithheld, why) => {
-    const progress = new Map([['users', withheldIn('users', rowsWithheld, { why: WHY })]] as const);
+  async (rowsOnHold, why) => {
+    const progress = new Map([['users', onHoldIn('users', rowsOnHold, { why: WHY })]] as const);
     const keys = new Map([['row', { sinceMs: 1, times: 2 }]]);
     const remembered = { syncId: 's', confirmAtMs: null, confirmsAll: false, keys };
     const { collections } = await readWaiting({ missing: () => Promise.resolve(remembered) }, progress);
