@@ -1,6 +1,6 @@
 -- How fresh is this copy, and is it whole? Watermark: what the hub changed before it is in the topic; the table has it where
 -- records_behind is 0. Whole: the table lacks nothing that the hub had at complete_as_of, except what is in rejects.
-SELECT collection, watermark, records_behind, complete_as_of, whole, rows_rejected, rows_withheld, recreated
+SELECT collection, watermark, records_behind, complete_as_of, whole, rows_rejected, rows_on_hold, recreated
 FROM copy_state
 ORDER BY collection;
 

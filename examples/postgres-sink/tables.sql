@@ -337,7 +337,7 @@ CREATE TABLE progress (
   rows_published bigint,
   rows_rejected bigint,
   rows_removed bigint,
-  rows_withheld bigint,
+  rows_on_hold bigint,
   total_at_start bigint,
   total_at_end bigint,
   watermark timestamptz,
@@ -350,7 +350,7 @@ CREATE TABLE progress (
 COMMENT ON TABLE progress IS 'How far Rollcall is with each collection. Rows whose collection begins with @ are its own.';
 COMMENT ON COLUMN progress.watermark IS 'What the hub changed before this time is in the topic.';
 COMMENT ON COLUMN progress.offsets IS 'The last record of each partition, <topic>/<partition>.';
-COMMENT ON COLUMN progress.life_id IS 'Another one: the topic was recreated, or lost records. Then the table begins anew.';
+COMMENT ON COLUMN progress.life_id IS 'Another one: the topic was recreated, or lost records. Then the table begins again.';
 
 CREATE TABLE progress_full (
   collection text PRIMARY KEY,
@@ -361,7 +361,7 @@ CREATE TABLE progress_full (
   rows_not_found bigint,
   rows_rejected bigint,
   rows_without_id bigint,
-  rows_withheld bigint
+  rows_on_hold bigint
 );
 COMMENT ON TABLE progress_full IS 'The last full sync of each collection that was complete. Who has read beyond its offsets lacks nothing that the hub had at started_at, except rejects.';
 
@@ -393,7 +393,7 @@ COMMENT ON TABLE lives IS 'Which life of each topic the tables were filled from:
 -- One row for each collection that has a table here. Of a topic that was recreated the sink may have missed the beginning.
 CREATE VIEW copy_state AS
 SELECT collection, watermark, records_behind, complete_as_of, is_beyond AND NOT recreated AS whole,
-  rows_not_found, rows_rejected, rows_withheld, recreated
+  rows_not_found, rows_rejected, rows_on_hold, recreated
 FROM (
   SELECT
     p.collection,
@@ -407,7 +407,7 @@ FROM (
       WHERE o.key LIKE '%.' || p.collection || '/%') AS is_beyond,
     f.rows_not_found,
     f.rows_rejected,
-    f.rows_withheld,
+    f.rows_on_hold,
     l.life_id IS NOT NULL AND p.life_id IS DISTINCT FROM l.life_id AS recreated
   FROM progress p
   LEFT JOIN progress_full f USING (collection)

@@ -20,7 +20,7 @@ import { startReferenceHub, type ReferenceHub } from '../../../reference-hub/sta
 import { loadConfig, type Config } from '../../../src/config.ts';
 import { describeError, RollcallError } from '../../../src/errors.ts';
 import { assemble } from '../../../src/session/assemble.ts';
-import { TenantRun } from '../../../src/worker/worker.ts';
+import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import { StackError } from '../../../stack/errors.ts';
 import { startStack, type Stack } from '../../../stack/start-stack.ts';
 import { misused, readOptions } from '../../read-options.ts';
@@ -57,7 +57,7 @@ function configFor(stack: Stack, hub: ReferenceHub, name: string): Config {
 tenants:
   - id: ${TENANT}
     hub: { baseUrl: "${hub.baseUrl}", tokenUrl: "${hub.tokenUrl}", clientId: "${hub.clientId}", clientSecret: "${hub.clientSecret}" }
-    deltaEvery: 2s
+    incrementalEvery: 2s
 kafka: { brokers: ["${stack.kafkaBrokers.join('", "')}"], topicPrefix: "${name}", replicationFactor: ${stack.replicationFactor} }
 registry: { url: "${stack.registryUrl}" }
 redis: { url: "${stack.redisUrl}", keyPrefix: "${name}" }
