@@ -210,6 +210,11 @@ it('while the rows of a collection may be another tenant’s, deletes approve re
   };
   await offersNoApproval();
   await using owner = await startOwner(other.config);
+  // While it starts, the process has not read yet which decisions wait.
+  await vi.waitFor(async () => expect((await inOther('status')).stdout).not.toContain('north  start:'), {
+    timeout: 60_000,
+    interval: 200,
+  });
   await offersNoApproval();
   await owner.stop();
   for (const row of users) {
