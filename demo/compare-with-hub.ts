@@ -101,13 +101,14 @@ function problemsOf(hub: ReferenceHub, all: Records, collection: 'absences' | 'a
 
 const MOST_SHOWN = 10;
 
-/** Compares each absence with its version; the versions themselves are compared with the hub. */
+/** Compares each absence with its id and its version; the versions themselves are compared with the hub. */
 function otherContents(all: Records): string[] {
   const versions = compactedView(all.get('absence-versions') ?? []);
   const found: string[] = [];
   for (const [key, { value }] of compactedView(all.get('absences') ?? [])) {
     const version = versions.get(String(value?.['sourcedId']))?.value ?? null;
-    if (!isDeepStrictEqual(contentOf(value), contentOf(version))) {
+    const expected = version && { absenceId: key, ...version };
+    if (!isDeepStrictEqual(contentOf(value), contentOf(expected))) {
       found.push(`${key}: differs from its version`);
     }
   }
