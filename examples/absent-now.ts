@@ -20,7 +20,7 @@ import type { EachBatchPayload } from 'kafkajs';
 import { openConsumer } from './open-consumer.ts';
 import { misused, readOptions } from './read-options.ts';
 
-/** The fields of a value in `absences` that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
+/** The fields of a value in `absences` that this program uses (avro/absences.avsc). Times in ms since the epoch. */
 interface Absence {
   readonly fromTime: number | null;
   readonly toTime: number | null;
