@@ -1,6 +1,6 @@
 import type { AvroField } from '../../model/avro-schema.ts';
 import { compileFields, type CompiledField } from './compile-schema.ts';
-import { writeText } from './prefixed-text.ts';
+import { SCALAR_BYTES_AT_MOST, writeText } from './prefixed-text.ts';
 
 /** Bytes written so far; the buffer grows. */
 export interface Output {
@@ -51,9 +51,6 @@ export function createWriter(fields: readonly AvroField[], options = AS_IT_IS): 
   });
   return recordWriter(compiled, without);
 }
-
-/** A long takes up to ten bytes, the branch of a union one more. */
-export const SCALAR_BYTES_AT_MOST = 11;
 
 function recordWriter(fields: readonly CompiledField<AvroWriter>[], without: Names): AvroWriter {
   const writers = fields.map(({ name, compiled }) => ({

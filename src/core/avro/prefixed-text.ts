@@ -1,3 +1,6 @@
+/** A long takes up to ten bytes, the branch of a union one more. */
+export const SCALAR_BYTES_AT_MOST = 11;
+
 /** Longer texts are cheaper in native code. */
 const SHORT_UNITS = 24;
 /** Lengths below this take one byte. */

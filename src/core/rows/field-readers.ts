@@ -1,6 +1,6 @@
 import type { AvroField, AvroRecord } from '../../model/avro-schema.ts';
-import { SCALAR_BYTES_AT_MOST } from '../avro/avro-writer.ts';
 import { compileFields, type CompiledField } from '../avro/compile-schema.ts';
+import { SCALAR_BYTES_AT_MOST } from '../avro/prefixed-text.ts';
 import { isJsonObject } from './raw-json.ts';
 import { parseDate, parseTimestamp } from './timestamps.ts';
 

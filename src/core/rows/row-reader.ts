@@ -1,6 +1,7 @@
 import type { AvroRecord } from '../../model/avro-schema.ts';
 import { additionalFieldsOf, additionalText, type AdditionalField } from './additional-fields.ts';
-import { createWriter, intoOneBuffer, SCALAR_BYTES_AT_MOST } from '../avro/avro-writer.ts';
+import { createWriter, intoOneBuffer } from '../avro/avro-writer.ts';
+import { SCALAR_BYTES_AT_MOST } from '../avro/prefixed-text.ts';
 import { createContentHash, type RowMapping } from './content-hash.ts';
 import {
   compileFieldReaders,
