@@ -19,8 +19,8 @@ export class AbsenceIndex {
   }
 
   /**
-   * The absences of these ids, by absence id. It takes two round trips. Has the index made again when it meets an entry
-   * that cannot be decoded. Throws INDEX_DIVERGED then.
+   * The absences of these ids, by absence id. It takes two round trips. If it meets an entry that cannot be decoded,
+   * it has the index made again, and throws INDEX_DIVERGED.
    */
   async load(lookUp: LookUp, ids: Iterable<string>): Promise<ReadonlyMap<string, AbsenceEntry>> {
     const keys = [...ids];
@@ -38,7 +38,7 @@ export class AbsenceIndex {
       if (!(error instanceof RangeError)) throw error;
       await this.#index.rebuild();
       const what = 'An entry of the index of absences in Redis cannot be decoded';
-      const remedy = 'Nothing: Rollcall rebuilds this index from the topics by itself.';
+      const remedy = 'You need not do anything: Rollcall rebuilds this index from the topics by itself.';
       throw new RollcallError('INDEX_DIVERGED', what, { remedy, cause: error });
     }
   }
@@ -69,7 +69,7 @@ export class AbsenceIndex {
       if (entry.published === null) unpublished += 1;
       else if (entry.published.step > 0 && !entry.published.isDeleted && !isShown(entry)) hidden += 1;
     }
-    // This throws if the index was lost or restored meanwhile: then the counts are wrong.
+    // This throws if the index was lost or restored meanwhile: then the counts would be wrong.
     await lookUp('absences', []);
     const published = known - unpublished;
     return { 'absence-changes': published, absences: published - ended - hidden };
@@ -141,10 +141,10 @@ export function decodeDay(bytes: Buffer): number {
 
 const EMPTY = Buffer.alloc(0);
 
-/** How an absence counts beside its current ones. */
+/** How an absence counts that is not current. */
 type Rest = 'ended' | 'forgotten' | null;
 
-/** The changes of the index that follow from a derivation, but those of `bodies` and `absent`. */
+/** The changes of the index that follow from a derivation, except those of `bodies` and `absent`. */
 export function indexChanges(
   before: ReadonlyMap<string, AbsenceEntry>,
   derived: DerivedAbsences,

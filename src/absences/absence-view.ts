@@ -28,15 +28,15 @@ import { changelogOf } from './changelog-of-index.ts';
 import { forgetting, renderAbsences, type AbsenceTenant } from './render-absences.ts';
 import { VersionRecords } from './version-records.ts';
 
-/** At most so many open absences are settled in one transaction. */
+/** At most this many open absences are settled in one transaction. */
 const SETTLED_AT_ONCE = 5_000;
 const ASKED_AT_MOST = 2_000;
 const ASKING_ROUNDS = 3;
-/** A hub that serves lists, but has failed to answer for single rows for so long, is taken to have no answer. */
+/** If a hub serves lists, but has not answered for single rows for this long, it is taken to have no answer. */
 const UNANSWERED_FOR_AT_MOST_MS = 5 * 60_000;
 const NO_ROWS: StagedRows = { rows: [], unchanged: new Set(), gone: [] };
 
-/** After the hub failed to answer for single rows, Rollcall does not ask for any for so long. */
+/** After the hub has not answered for single rows, Rollcall does not ask for single rows for this long. */
 const NO_SINGLE_ROWS_FOR_MS = 30_000;
 
 interface Task {
@@ -60,7 +60,7 @@ export class AbsenceView implements View {
   readonly #versions: CollectionIndex;
   readonly #index: AbsenceIndex;
   #asksNotBeforeMs = 0;
-  /** Since when ends of syncs leave absences open because the hub does not answer (ms); null if none does. */
+  /** Since when the ends of syncs leave absences open because the hub does not answer (ms); null if they leave none open. */
   #unansweredSinceMs: number | null = null;
 
   constructor(tenant: AbsenceTenant, source: Pick<Source, 'fetchRows'>, signal: AbortSignal) {
@@ -77,7 +77,7 @@ export class AbsenceView implements View {
     absences.onStudents(students);
   }
 
-  /** Asks the hub for single rows, and stages those that it has. Whether the hub answered. */
+  /** Asks the hub for single rows, and stages the rows that it has. Returns whether the hub answered. */
   async #fetch(table: Table, sync: ActiveSync, ids: readonly string[]): Promise<boolean> {
     const { now } = this.#tenant.runtime;
     if (now() < this.#asksNotBeforeMs) return false;
@@ -124,7 +124,7 @@ export class AbsenceView implements View {
     if (sync.end.isComplete) await this.#forget(table, sync);
   }
 
-  /** Asks the hub for awaited ids, and then publishes absences without those that it did not show. */
+  /** Asks the hub for awaited ids. Then publishes the open absences without the ids that the hub did not show. */
   async #settleOpen(table: Table, sync: ViewedSync): Promise<void> {
     const asked = new Set<string>();
     const isUnanswered = !(await this.#ask(table, sync, asked));
@@ -142,7 +142,7 @@ export class AbsenceView implements View {
     }
   }
 
-  /** Whether the hub answered. Its answers may name further ids. `asked`: gets those that it was asked for. */
+  /** Returns whether the hub answered. Its answers may name further ids. `asked`: receives the ids that the hub was asked for. */
   async #ask(table: Table, sync: ViewedSync, asked: Set<string>): Promise<boolean> {
     for (let round = 1; round <= ASKING_ROUNDS; round += 1) {
       const ids: string[] = [];
@@ -265,12 +265,12 @@ export class AbsenceView implements View {
     });
   }
 
-  /** Nulls the keys of absences that were published as deleted long enough ago, and drops what is too old. */
+  /** Publishes a null for each absence whose deletion was published long enough ago, and drops what is too old. */
   async #forget(table: Table, sync: ViewedSync): Promise<void> {
     const { forgetAfterMs, absentSinceMs } = this.#tenant.absences;
     const index = this.#versions;
     const lastDay = dayNumber(this.#tenant.runtime.now() - forgetAfterMs);
-    // Their entries in the index are those before this transaction.
+    // The index has their entries as they were before this transaction.
     const changed = table.staged.keysOf('absences');
     for await (const batch of index.entries('ended')) {
       const due = batch.flatMap(([id, day]) => (decodeDay(day) < lastDay && !changed.has(id) ? [id] : []));

@@ -48,7 +48,7 @@ export function renderAbsences(tenant: AbsenceTenant, input: RenderInput): Rende
   return rendering;
 }
 
-/** Below Kafka's default `max.message.bytes`. One version always fits; of two, the previous one is cut to its id. */
+/** Below Kafka's default `max.message.bytes`. One version always fits. If two do not fit, the previous version is cut to its id. */
 const LARGEST_EVENT_BYTES = 950_000;
 
 class Rendering implements Rendered {
@@ -112,7 +112,7 @@ class Rendering implements Rendered {
     const absent = absentEntryOf(record.value);
     const isKept = absent !== null && absent.toMs >= absences.absentSinceMs();
     if (isKept) this.changes.push({ area: 'absent', key: absenceId, value: encodeAbsent(absent) });
-    // One that was not shown before has no entry.
+    // An absence that was not shown before has no entry.
     else if (kind === 'updated') this.changes.push({ area: 'absent', key: absenceId, value: null });
   }
 

@@ -14,7 +14,7 @@ export interface VersionRecord {
   readonly value: AbsenceVersionValue;
   /** Avro body of `absence-versions`. */
   readonly body: Buffer;
-  /** Null if it is that of the version's row. */
+  /** Null if the hash is the one of the version's row. */
   readonly hash: Buffer | null;
 }
 
@@ -26,7 +26,7 @@ export class VersionRecords {
   readonly #absences: TenantAbsences;
   readonly #table: Table;
   readonly #rows: ReadonlyMap<string, ReadableRow>;
-  /** Versions whose records may wait in the index: members of open absences. */
+  /** Versions whose records may be waiting in the index: the members of open absences. */
   readonly #mayWait: ReadonlySet<string>;
   readonly #records = new Map<string, VersionRecord>();
 
@@ -61,7 +61,7 @@ export class VersionRecords {
     return this.#absences.reader.encode({ sourcedId: versionId });
   }
 
-  /** Reads records that wait in the index; returns the ids of those that do not. */
+  /** Reads records that wait in the index. Returns the ids whose records do not wait there. */
   async load(versionIds: Iterable<string>): Promise<Set<string>> {
     const lacking = [...new Set(versionIds)].filter((id) => !this.has(id));
     const waiting = lacking.filter((id) => this.#mayWait.has(id));
@@ -77,14 +77,14 @@ export class VersionRecords {
     const { reader, decodeVersion } = this.#absences;
     const { body } = decodeKept(keptInForce(this.#absences, bytes));
     const value = decodeVersion(body);
-    // The row of the index may still be that of another mapping.
+    // The row in the index may still be from another mapping.
     this.#records.set(versionId, { value, body, hash: reader.hashOf?.(value) ?? null });
   }
 
   /**
-   * Reads records back from the log: `absences` holds the last record that was shown until its deletion, `absence-versions`
-   * what the hub has. It reads the topics from beginning to end, so it serves only the end of a sync. `lacking`: the
-   * versions that are wanted.
+   * Reads records back from the log: `absences` holds the record that was shown last, until its deletion;
+   * `absence-versions` holds what the hub has. It reads the topics from beginning to end, so it is used only at the
+   * end of a sync. `lacking`: the versions that are wanted.
    */
   async readBack(
     log: Pick<TenantLog, 'read'>,

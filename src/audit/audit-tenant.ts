@@ -47,7 +47,7 @@ export interface TopicAudit {
   /** Keys with a value. */
   readonly keys: number;
   readonly findings: readonly Finding[];
-  /** Keys that kept changing, or whose index stayed behind the log: not compared with the index. */
+  /** Keys that kept changing, or whose index stayed behind the log. They were not compared with the index. */
   readonly skipped: number;
 }
 
@@ -60,9 +60,9 @@ export interface AuditOptions {
 }
 
 /**
- * Reads each topic to its end, checks each record, and compares the keys and contents with the index. It owns nothing and
- * writes nothing. An index that is lost, in the memory of another process, or being rebuilt is not compared. Throws
- * `KAFKA_…`, `REGISTRY_…`, `INDEX_…`.
+ * Reads each topic to its end, checks each record, and compares the keys and contents with the index. It owns nothing
+ * and writes nothing. It does not compare an index that is lost, in the memory of another process, or being rebuilt.
+ * Throws `KAFKA_…`, `REGISTRY_…`, `INDEX_…`.
  */
 export async function auditTenant(assembly: Assembly, options: AuditOptions): Promise<readonly TopicAudit[]> {
   const { tenantId, collections, onRead, signal } = options;
@@ -76,7 +76,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
   });
   const published = new PublishedAbsences();
   const audits: TopicAudit[] = [];
-  // One after the other, so that the memory holds the contents of one topic.
+  // One topic after another, so that only the contents of one topic are in memory.
   for (const collection of collections) {
     signal.throwIfAborted();
     const contents = new Contents(check);
@@ -113,7 +113,7 @@ export async function auditTenant(assembly: Assembly, options: AuditOptions): Pr
   );
 }
 
-/** The last contents of a topic, or of a collection in `rejects`, in the form that the index has them in. */
+/** The last contents of a topic, or of one collection in `rejects`, in the form in which the index has them. */
 class Contents {
   readonly byKey = new Map<string, string>();
   readonly unsound = new Set<string>();
@@ -125,7 +125,7 @@ class Contents {
     this.#check = check;
   }
 
-  /** Returns the value, null for a removal or one that cannot be read. */
+  /** Returns the value; null for a removal, or if the value cannot be read. */
   async take(record: LoggedRecord): Promise<object | null> {
     const { topic, key, value: framed, hash } = record;
     this.fresh?.add(key);
@@ -152,15 +152,15 @@ function eventText(step: number, versionId: string): string {
   return `${step} ${versionId}`;
 }
 
-/** The index holds this for a record without a hash: the next full sync publishes or removes the key. */
+/** The index holds this hash for a record without a hash: the next full sync publishes or removes the key. */
 const NO_HASH = HASH_OF_NO_ROW.toString('latin1');
 const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 500;
-/** So often in a row an index may change between two reads. */
+/** How often in a row an index may change between two reads. */
 const MOVES_AT_MOST = 50;
 const KEYS_AT_ONCE = 5_000;
 
-/** A topic, or the part of `rejects` of a collection, beside the area of the index that must agree with it. */
+/** A topic, or the part of `rejects` that belongs to a collection, together with the area of the index that must agree with it. */
 interface Side {
   readonly collection: CollectionName;
   readonly area: 'rows' | 'rejects' | 'absences';
@@ -175,7 +175,7 @@ interface Comparing {
   readonly signal: AbortSignal;
 }
 
-/** Compares a side's topic with its index. */
+/** Compares the topic of a side with its index. */
 class Comparison {
   readonly #shared: Comparing;
   readonly #side: Side;
@@ -201,8 +201,9 @@ class Comparison {
   }
 
   /**
-   * The keys for which index and topic differ. A key counts if the index reflects the last transaction that the log had
-   * after the topic was read, and the topic, read on after the index, has no newer record of it. `left`: keys that never did.
+   * The keys for which index and topic differ. A key counts only under two conditions: the index reflects the last
+   * transaction that the log had after the topic was read; and the topic, read on after the index was read, has no
+   * newer record of the key. `left`: the keys that never met both conditions.
    */
   async #compare(): Promise<{ differing: Map<string, FindingKind>; left: number }> {
     const { contents, reader } = this.#side;
@@ -245,7 +246,7 @@ class Comparison {
     yield* inParts([...unseen]);
   }
 
-  /** The contents that the topic must have by the index, at one position; null for an index that is lost. */
+  /** The contents that the topic must have according to the index, at one position; null if the index is lost. */
   async #lookUp(
     keys: readonly string[],
   ): Promise<{ contents: ReadonlyMap<string, string | null>; sequence: number } | null> {
@@ -279,7 +280,7 @@ async function contentsIn(
     const value = values.get(key) ?? null;
     const entry = value === null || area !== 'absences' ? null : readable(key, value);
     const { step = 0, versionId = '' } = entry?.published ?? {};
-    // Of an unreadable entry, the bytes equal no content.
+    // The bytes of an entry that cannot be read are equal to no content.
     if (entry === null) contents.set(key, value?.toString('latin1') ?? null);
     else if (collection === 'absences' && isShown(entry)) shown.set(key, versionId);
     else contents.set(key, collection === 'absences' || step === 0 ? null : eventText(step, versionId));

@@ -2,16 +2,19 @@ import type { AbsenceChangeValue } from '../core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { DerivedCollection } from '../model/collections.ts';
 
-/** Whom a record names, and the mapping that says so: under another one the same student can have another id. */
+/**
+ * The student whom a record names, and the mapping under which it was written: under another mapping, the same
+ * student may have another id.
+ */
 interface Named {
   readonly student: string | null;
   readonly mapping: string | null;
 }
 
 interface Published {
-  /** Of the last event; null if that cannot be read. */
+  /** The step of the last event; null if it cannot be read. */
   readonly step: number | null;
-  /** By the last record that names a student. */
+  /** According to the last record that names a student. */
   readonly named: Named;
   readonly hasGap: boolean;
   readonly isOfTwo: boolean;
@@ -30,10 +33,10 @@ const NOTHING: Published = { step: null, named: NOBODY, hasGap: false, isOfTwo: 
 export class PublishedAbsences {
   readonly #events = new Map<string, Published>();
   readonly #shown = new Map<string, Named>();
-  /** One object for all absences of a student: there are millions of absences. */
+  /** One object for all absences of a student, because there are millions of absences. */
   readonly #students = new Map<string, Named>();
 
-  /** The key was nulled: a new life of it begins with any step. */
+  /** The key became null: the next life of the key may begin with any step. */
   forget(collection: DerivedCollection, key: string): void {
     (collection === 'absences' ? this.#shown : this.#events).delete(key);
   }
@@ -43,8 +46,8 @@ export class PublishedAbsences {
   }
 
   /**
-   * Compaction keeps the last record of the compacted part of a partition and all later ones: between two events in the
-   * topic none may be missing. Only `republish` publishes a step again, as a snapshot.
+   * Compaction keeps the last record of the compacted part of a partition, and all later records. So between two
+   * events in the topic no event may be missing. Only `republish` publishes a step again, as a snapshot.
    */
   takeEvent(key: string, event: AbsenceChangeValue | null, mapping: string | null): void {
     const before = this.#events.get(key) ?? NOTHING;

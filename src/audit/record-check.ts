@@ -64,12 +64,12 @@ export class RecordCheck {
     try {
       return this.#hashOf(topic, value, framed.subarray(FRAME_BYTES))?.equals(hash) ?? true;
     } catch {
-      // The record names a schema that is not its topic's.
+      // The record names a schema that does not belong to its topic.
       return false;
     }
   }
 
-  /** The hash that a record must have; null for a reject, whose hash covers the original row, which the record lacks. */
+  /** The hash that a record must have. Null for a reject: its hash covers the original row, which the record does not contain. */
   #hashOf(topic: TopicSuffix, value: object, body: Buffer): Buffer | null {
     const { collections, schedules } = this.#tenant;
     if (!isCollectionName(topic)) return null;

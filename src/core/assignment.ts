@@ -3,19 +3,24 @@ export interface Member {
   readonly id: string;
   /** The tenants that it mirrors now. */
   readonly holds: readonly string[];
-  /** Those of its configuration, which alone it can mirror. */
+  /** The tenants of its configuration. It can mirror only these. */
   readonly knows: readonly string[];
-  /** Of its deployment. */
+  /** The revision of its deployment. */
   readonly revision: string;
 }
 
 /**
- * Shares the tenants that anybody knows among workers: each goes to exactly one that knows it. Of those that all know, the
- * numbers of any two workers differ by at most one. A worker keeps what it holds as far as that allows, so that a new one
- * moves only what becomes its own, and one that left only what was its own. A tenant that only some know, as while a changed
- * configuration reaches one after the other, moves none of the others. While one revision replaces another, nobody who lives
- * loses a tenant: those of a worker that leaves go to its successor, which held none, and a roll-out moves each tenant once.
- * The result depends on the content of the input alone, not on its order.
+ * Shares all tenants that any worker knows among the workers. Each tenant goes to exactly one worker that knows it.
+ *
+ * - Of the tenants that all workers know, the numbers of any two workers differ by at most one. A worker keeps what
+ * it holds as far as this allows. So when a worker joins, only the tenants that it gets move, and when a worker
+ * leaves, only the tenants that it had.
+ * - A tenant that only some workers know moves none of the others. This is so while a changed configuration reaches
+ * one worker after the other.
+ * - While one revision replaces another, no living worker loses a tenant. The tenants of a worker that leaves go to
+ * its successor, which held none. So a roll-out moves each tenant once.
+ *
+ * The result depends only on the content of the input, not on its order.
  */
 export function assign(members: readonly Member[]): Map<string, string[]> {
   const knowing = members
@@ -45,7 +50,8 @@ export function assign(members: readonly Member[]): Map<string, string[]> {
 function shareEvenly(members: readonly Member[], tenants: readonly string[]): Map<string, string[]> {
   const free = new Set([...tenants].sort());
   const each = Math.floor(free.size / members.length);
-  // So many workers have one more than the others: at first those that hold the most, as they would lose it otherwise.
+  // This many workers have one tenant more than the others. The workers that hold the most come first, because they
+  // would lose a tenant otherwise.
   let larger = free.size % members.length;
   const shares = members
     .map(({ id, holds }) => ({
@@ -64,7 +70,7 @@ function shareEvenly(members: readonly Member[], tenants: readonly string[]): Ma
     }
   }
   for (const { has } of shares) has.push(...taken(free, each - has.length));
-  // What remains is less than one for each.
+  // What remains is less than one tenant for each worker.
   for (const { has } of shares) if (has.length === each) has.push(...taken(free, 1));
   return new Map(shares.map(({ id, has }) => [id, has]));
 }

@@ -6,9 +6,10 @@ export type ChangeKind = 'created' | 'updated' | 'deleted';
 export type AbsenceOperation = 'created' | 'replaced' | 'deleted' | 'restored';
 
 /**
- * Rollcall's own attribute: the id of what the mapping drops and pseudonymises (core/rows/mapping-rules.ts). Records of rows
- * and of derived values name the mapping they were written under; `progress` names the one that all rows of the
- * collection were published under. Absent when the mapping takes nothing out.
+ * Rollcall's own attribute: the id of what the mapping drops and pseudonymises (core/rows/mapping-rules.ts). Records
+ * of rows and of derived values name the mapping under which they were written. A record in `progress` names the
+ * mapping under which all rows of the collection were published. The attribute is absent if the mapping takes nothing
+ * out.
  */
 export const MAPPING_HEADER = 'ce_mapping';
 
@@ -24,14 +25,15 @@ export const FIRST_LOAD_HEADER = 'ce_firstload';
 export const STATE_HEADER = 'ce_absencestate';
 
 /**
- * Rollcall's own attribute of `@owner` in `progress`: the number of partitions of each topic that the owner writes to. A
- * topic that has more partitions since, by whatever configuration, no longer has each key in one of them.
+ * Rollcall's own attribute of `@owner` in `progress`: the number of partitions of each topic to which the owner
+ * writes. If a topic has got more partitions since then, whatever the configuration says, a key may be in more than
+ * one of them.
  */
 export const PARTITIONS_HEADER = 'ce_partitions';
 
 /**
- * Rollcall's own attribute of records in `progress`: the registry's ids of the schema of the collection's records. The
- * first is in use; the registry has lost the others, under which older records stand.
+ * Rollcall's own attribute of records in `progress`: the registry's ids of the schema of the collection's records.
+ * The first id is in use. The registry has lost the others, and older records still have them.
  */
 export const SCHEMAS_HEADER = 'ce_schemas';
 
@@ -96,7 +98,7 @@ export function ownHeaders({
   return headers;
 }
 
-/** The headers that all records of a topic have that report the same: one object, so that its bytes are made once. */
+/** The headers that all records of a topic share if they report the same. They are one object, so that their bytes are made only once. */
 export class TopicHeaders {
   readonly #facts: Pick<HeaderFacts, 'tenantId' | 'mapping'> & { readonly topic: TopicSuffix };
   /** By what they report, and `removal`. */

@@ -14,7 +14,7 @@ export function lastFullSyncDue(time: FullSyncTime, nowMs: number): number {
   const known = daily.days.find(({ lastMs, nextMs }) => nowMs > lastMs && nowMs < nextMs);
   if (known !== undefined) return known.lastMs;
   const lastMs = daily.cron.previousRuns(1, new Date(nowMs))[0]?.getTime() ?? 0;
-  // Not the next from now: exactly at the due time, `previousRuns` still returns yesterday's.
+  // `nextRuns` from now would not do: exactly at the due time, `previousRuns` still returns yesterday's run.
   const nextMs = daily.cron.nextRun(new Date(lastMs))?.getTime() ?? 0;
   daily.days = [{ lastMs, nextMs }, ...daily.days].slice(0, MOST_DAYS);
   return lastMs;

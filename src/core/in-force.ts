@@ -1,6 +1,6 @@
 import type { RowReader } from './rows/decoded-row.ts';
 
-/** A value read back from the log, with what its record's headers say about its mapping. */
+/** A value that was read back from the log, with what the headers of its record say about its mapping. */
 export interface LoggedValue {
   readonly value: object;
   /** Its `ce_mapping` header; null when there is none. */
@@ -15,9 +15,9 @@ export interface ValueInForce {
 }
 
 /**
- * Applies the mapping in force to a value read back from the log (invariant 12). A value written under another mapping
- * is decoded again like a row of the hub. So is a value whose mapping is unknown: a pseudonym of a pseudonym reveals
- * nothing. A value that cannot be decoded again is reduced to its id.
+ * Applies the mapping in force to a value that was read back from the log (invariant 12). A value that was written
+ * under another mapping is decoded again, like a row of the hub. So is a value whose mapping is unknown, because a
+ * pseudonym of a pseudonym reveals nothing. A value that cannot be decoded again is reduced to its id.
  */
 export function inForce(reader: Pick<RowReader, 'mapping' | 'readAgain'>, logged: LoggedValue): ValueInForce {
   const { mapping = null } = reader;

@@ -16,14 +16,14 @@ export type IndexRecoveryPlan =
   /** Read from the beginning. */
   | { readonly kind: 'rebuild'; readonly why: string };
 
-/** Kafka keeps tombstones for `delete.retention.ms` (7 d); an index older than that minus a day may have missed some. */
+/** Kafka keeps tombstones for `delete.retention.ms` (7 days). An index that is older than that minus a day may have missed some. */
 const TOMBSTONES_KEPT_MS = 6 * 24 * 3_600_000;
-/** An index dated further in the future than this was written under a wrong clock, and can be of any age. */
+/** If the date of an index is further in the future than this, the index was written under a wrong clock, and can be of any age. */
 const CLOCKS_DIFFER_MS = 3_600_000;
 
 /**
- * How to make an index equal to its log (design, "Kafka is the truth").
- * An index that is not provably an earlier point of this log is rebuilt (invariant 1).
+ * How to make an index equal to its log (design, "Kafka is the truth"). If it cannot be proven that an index is an
+ * earlier point of this log, it is rebuilt (invariant 1).
  */
 export function planIndexRecovery(options: {
   /** Null when the log holds no progress of the collection. */
@@ -39,11 +39,11 @@ export function planIndexRecovery(options: {
   if (index.transactionId === progress.transactionId) return { kind: 'current' };
   const isEarlier = index.sequence < progress.sequence && reachedBy(progress.offsets, index.offsets);
   if (!isEarlier || !transactionIds.has(index.transactionId))
-    return rebuildBecause('the index is not a known point of this log');
+    return rebuildBecause('the index does not belong to a known point of this log');
   if (nowMs - index.committedAtMs > TOMBSTONES_KEPT_MS)
-    return rebuildBecause('the index is older than the removals that the log keeps');
+    return rebuildBecause('the index is so old that the log may have lost removals since');
   if (index.committedAtMs - nowMs > CLOCKS_DIFFER_MS)
-    return rebuildBecause('the index was written at a time that is yet to come');
+    return rebuildBecause('the index was written at a time in the future');
   return { kind: 'resume' };
 }
 

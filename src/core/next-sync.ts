@@ -6,7 +6,7 @@ export type NextSync =
   | { readonly kind: 'sync'; readonly mode: SyncMode; readonly confirming: boolean }
   | { readonly kind: 'wait'; readonly atMs: number };
 
-/** A past event further in the future than this means that the clock was set back since. */
+/** If a past event is further in the future than this, the clock was set back since. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
 /**
@@ -22,11 +22,11 @@ export function nextSync(options: {
   lastSyncAtMs: number | null;
   fullDueAtMs: number;
   fullNotBeforeMs: number;
-  /** When the confirming sync that is needed is due; null: none is. A full sync makes up for it. */
+  /** When the confirming sync is due, if one is needed; null: none is needed. A full sync takes its place. */
   confirmAtMs: number | null;
   incrementalNotBeforeMs: number;
   incrementalEveryMs: number;
-  /** Interval of full syncs in place of incremental ones; null: there are incremental ones, or the daily one is enough. */
+  /** The interval of full syncs, if they replace incremental syncs; null: there are incremental syncs, or the daily full sync is enough. */
   fullEveryMs: number | null;
   /** False when the hub has no filter for the collection. */
   hasIncremental: boolean;
@@ -60,8 +60,8 @@ export function nextSync(options: {
   );
   if (canBeIncremental && nowMs >= incrementalDueAtMs)
     return { kind: 'sync', mode: 'INCREMENTAL', confirming: false };
-  // Check again at least every `incrementalEveryMs`: the clock can be set, the daily time can come.
-  // Never wake in the past: a due sync that may not start yet would make this a busy loop.
+  // Check again at least every `incrementalEveryMs`, because the clock can be set, and the daily time can come. Never
+  // wake in the past: if a sync is due and may not start yet, this would become a busy loop.
   const wakeAtMs = [
     nowMs + incrementalEveryMs,
     Math.max(Math.min(fullAgainAtMs, confirmDueAtMs), options.fullNotBeforeMs),
@@ -71,7 +71,7 @@ export function nextSync(options: {
   return { kind: 'wait', atMs: Math.min(...wakeAtMs) };
 }
 
-/** A time further away than any confirming sync is put off means that the clock was set back since: it is due. */
+/** No confirming sync is put off for longer than this. If its time is further away, the clock was set back since, and the sync is due. */
 function confirmDueAt(confirmAtMs: number | null, nowMs: number): number {
   if (confirmAtMs === null) return Number.POSITIVE_INFINITY;
   return confirmAtMs > nowMs + CLOCKS_DIFFER_MS ? nowMs : confirmAtMs;

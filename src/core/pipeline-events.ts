@@ -11,11 +11,11 @@ export type PipelineEvent =
   | { readonly type: 'owned'; readonly owner: string }
   /** The tenant is taken over and recovered: syncs begin. */
   | { readonly type: 'session-opened' }
-  /** The syncs that ran have ended with it. */
+  /** The session has ended, and with it the syncs that ran. */
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
   /** The tenant needs a person. */
   | { readonly type: 'tenant-failed'; readonly error: RollcallError; readonly retryInMs: number }
-  /** Compared while the process runs, which goes on writing as before; `mismatch`: also a missing right. */
+  /** Topics were compared while the process runs. The process goes on writing as before. `mismatch` is also set for a missing right. */
   | { readonly type: 'topics-compared'; readonly mismatch: RollcallError | null }
   | ({
       readonly type: 'caught-up';
@@ -24,7 +24,7 @@ export type PipelineEvent =
       /** Index entries of contradictory absences; null except for `absence-versions` with absences mirrored. */
       readonly contradictions: number | null;
     } & Standing)
-  /** A full sync is due, and waits for those of other tenants; `sync-started` follows, of this or a requested one. */
+  /** A full sync is due, and waits for the full syncs of other tenants. `sync-started` follows, of this or of a requested sync. */
   | { readonly type: 'full-sync-waits'; readonly collection: CollectionName }
   | { readonly type: 'sync-started'; readonly collection: CollectionName; readonly mode: SyncMode }
   | {
@@ -35,11 +35,11 @@ export type PipelineEvent =
     }
   | ({
       readonly type: 'sync-ended';
-      /** As it began; the statistics call a full sync of some scopes incremental. */
+      /** The mode in which the sync began. The statistics call a full sync of some scopes incremental. */
       readonly mode: SyncMode;
       readonly outcome: 'complete' | 'inconclusive' | 'becomes-full';
       readonly why: string | null;
-      /** A full sync stayed below the hub's total. */
+      /** A full sync brought fewer rows than the hub's total. */
       readonly short: Shortfall | null;
       readonly stats: Readonly<SyncStats>;
       readonly durationMs: number;
@@ -51,7 +51,7 @@ export type PipelineEvent =
       readonly error: unknown;
       readonly durationMs: number;
       readonly retryInMs: number | null;
-      /** What it has committed before it failed; left out: nothing. */
+      /** What the sync has committed before it failed; left out if it has committed nothing. */
       readonly progress?: Progress | null;
     }
   | {
@@ -95,7 +95,7 @@ interface Standing {
 
 export type DeletionEvent =
   | DecisionRecord
-  /** Rows are missing, and no hold stands; another full sync must miss them too. */
+  /** Rows are missing, and the collection is not on hold. The rows are removed if another full sync misses them, too. */
   | {
       readonly kind: 'missing';
       readonly collection: CollectionName;

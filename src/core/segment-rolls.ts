@@ -14,7 +14,7 @@ const BEYOND_INTERVAL_MS = 1_000;
 export class SegmentRolls {
   readonly #lastMarkedMs = new Map<TopicSuffix, number>();
 
-  /** The topics that need end markers now. Each counts as handled. */
+  /** The topics that need end markers now. After the call, they count as done. */
   due(intervals: RollIntervals, nowMs: number): readonly TopicSuffix[] {
     const due = [...intervals.keys()].filter((topic) => this.#nextMarkMs(topic, intervals, nowMs) <= nowMs);
     for (const topic of due) this.#lastMarkedMs.set(topic, nowMs);

@@ -11,7 +11,7 @@ export function noTally() {
     replaced: 0,
     deleted: 0,
     restored: 0,
-    /** Nulled keys of `absence-changes`. */
+    /** Keys of `absence-changes` that became null. */
     forgotten: 0,
     /** Records published to `absences`; `hidden`: nulls published to it. */
     shown: 0,
@@ -30,9 +30,9 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     ...options,
     rowsSeen: 0,
     rowsUnchanged: 0,
-    /** Rows older than an event published since their request was sent. */
+    /** Rows older than a record that was published after their request was sent. */
     rowsStale: 0,
-    /** Rows that were over before they were met, and are left to the next full sync. */
+    /** Rows that were already over when Rollcall first saw them. They are left to the next full sync. */
     rowsOver: 0,
     /** Rows that the hub lists again with different content. */
     rowsRepeated: 0,
@@ -44,13 +44,13 @@ export function newSyncStats(options: { syncId: string; mode: SyncMode; startedA
     rowsOnHold: 0,
     /** Keys of the topic that a full sync did not find at the hub and that stay. */
     rowsNotFound: 0,
-    /** Rows published although they were modified before what was published of them last. */
+    /** Rows that were published although they are older than the last published version of the same row. */
     rowsOlder: 0,
     totalAtStart: null as number | null,
     totalAtEnd: null as number | null,
-    /** Rows that incremental syncs missed and this full sync found; null when there is nothing to judge by. */
+    /** Rows that incremental syncs missed and this full sync found; null if this cannot be judged. */
     rowsLate: null as number | null,
-    /** No incremental sync of the session ever brought a row: then the hub's filter, not the overlap, is to be looked at. */
+    /** True if no incremental sync of the session ever brought a row: then the hub's filter is the cause, not the overlap. */
     filterSelectsNothing: null as true | null,
     /** Awaited versions of absences that the hub was not asked for, since there were too many. */
     idsNotAsked: 0,

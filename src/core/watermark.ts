@@ -6,7 +6,7 @@ import type { Progress } from '../model/progress.ts';
 const REACH_MS = 24 * 3_600_000;
 /** How far the difference between the hub's clock and ours may move between two syncs. */
 const CLOCK_JUMP_MS = 120_000;
-/** How far before a sync's begin the watermark stands when the hub's clock is not trusted. */
+/** How far the watermark is before the beginning of a sync if the hub's clock is not trusted. */
 const UNTRUSTED_OVERLAP_MS = 3_600_000;
 
 export interface SyncClock {
@@ -19,8 +19,9 @@ export interface SyncClock {
 }
 
 /**
- * Chooses the clock of a sync: the hub's, because `dateLastModified` is compared with it (spec section 1, rule 3);
- * ours with a larger overlap when the hub sends no time, or one that has jumped against ours since the last sync.
+ * Chooses the clock of a sync. It is the hub's clock, because `dateLastModified` is compared with it (spec section 1,
+ * rule 3). If the hub sends no time, or if its clock has jumped against ours since the last sync, it is our clock,
+ * with a larger overlap.
  */
 export function syncClock(options: {
   hubTimeMs: number | null;
@@ -34,7 +35,8 @@ export function syncClock(options: {
     skewMs !== null && previousSkewMs !== null && Math.abs(skewMs - previousSkewMs) > CLOCK_JUMP_MS;
   if (hubTimeMs === null || skewMs === null || jumped) {
     const overlap = Math.max(overlapMs, UNTRUSTED_OVERLAP_MS);
-    // The earlier of the two: too early a watermark costs rows read twice, too late a watermark loses changes.
+    // The earlier of the two clocks. If the watermark is too early, rows are read twice; if it is too late, changes
+    // are lost.
     const startedAtMs = Math.min(localTimeMs, hubTimeMs ?? localTimeMs);
     // Keep the new skew, so that a corrected clock is trusted from the next sync on.
     return { startedAtMs, watermarkMs: startedAtMs - overlap, skewMs };
@@ -55,18 +57,19 @@ export function isOversized(rowsSeen: number, knownRows: number): boolean {
   return rowsSeen * 2 > knownRows;
 }
 
-/** What is to be said of rows that incremental syncs missed. `filterSelectsNothing`: no incremental sync of the session ever brought a row. */
+/** The text about rows that incremental syncs missed. `filterSelectsNothing`: no incremental sync of the session ever brought a row. */
 export function explainLate(filterSelectsNothing: boolean | null): string {
   const why = filterSelectsNothing
-    ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing; rollcall check asks it"
-    : 'since the hub shows them longer after their dateLastModified than incrementalOverlap, or changes rows without a new one: raise incrementalOverlap';
-  return `incremental syncs missed rows that the last full sync found, ${why}`;
+    ? "no incremental sync has brought a row, so the hub's filter on dateLastModified seems to select nothing; rollcall check tests it"
+    : 'the hub shows rows later than incrementalOverlap after their dateLastModified, or changes rows without a new one: raise incrementalOverlap';
+  return `incremental syncs missed rows that the last full sync found: ${why}`;
 }
 
 /**
- * Whether a row with new content that a full sync finds is one that incremental syncs of this session missed: it was modified
- * after the last complete full sync began, and not after the watermark. One that is over already is left to full syncs. Null
- * where there is nothing to judge by. `inheritedMs`: the watermark that the session began with.
+ * Whether incremental syncs of this session missed a row with new content that a full sync finds. They missed it if
+ * it was modified after the last complete full sync began, and not after the watermark. Rows that are already over do
+ * not count, because they are left to full syncs. Null if this cannot be judged. `inheritedMs`: the watermark with
+ * which the session began.
  */
 export function lateRows(
   progress: Pick<Progress, 'watermarkMs' | 'lastCompleteFull'> | null,

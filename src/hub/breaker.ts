@@ -56,7 +56,7 @@ export function createBreaker(options: {
         {
           // The verb `run` retries and a command does not; this text is true for both.
           remedy:
-            `Rollcall sends nothing to it before ${isoOrNull(openUntilMs)}. ${lastTrouble?.remedy ?? ''}`.trim(),
+            `Rollcall sends it no request before ${isoOrNull(openUntilMs)}. ${lastTrouble?.remedy ?? ''}`.trim(),
           retryAfterMs: retryInMs,
         },
       );

@@ -14,15 +14,18 @@ import { Semaphore } from '../semaphore.ts';
 import { createTokenSource } from './token.ts';
 
 /**
- * For requests about one row, that chains of absences refer to, or about one student: a low limit keeps a hanging API from
+ * For requests about one row that an absence refers to, or about one student: a low limit keeps a hanging API from
  * blocking its share of requests.
  */
 const SINGLE_ATTEMPTS = 2;
 
-/** So many scopes in a row without an answer fail their sync (sync/scope-answers.ts); fewer leave the others their circuit. */
+/**
+ * After this many scopes in a row without an answer, their sync fails (sync/scope-answers.ts). Fewer do not open the
+ * circuit for the other scopes.
+ */
 const SCOPES_IN_A_ROW = 10;
 
-/** What a client does its work with; each may be replaced. */
+/** What a client needs to do its work. Each part may be replaced. */
 export interface HubTools {
   readonly retry?: Partial<RetryPolicy> | undefined;
   readonly breaker?: Partial<BreakerPolicy> | undefined;
@@ -38,7 +41,7 @@ export interface HubTools {
   readonly host?: HostPermits | undefined;
 }
 
-/** For the requests of all tenants of the process to one host, and for those of them that are to the Core API. */
+/** Bounds the requests of all tenants of the process to one host: `all` of them, and those of them that go to the Core API. */
 export interface HostPermits {
   readonly all: Semaphore;
   readonly core: Semaphore;
@@ -61,7 +64,7 @@ function ofCore(event: HubEvent): HubEvent {
 }
 
 interface Kind {
-  /** Names what fails in errors. */
+  /** Names, in errors, what failed. */
   readonly what: string;
   readonly maxAttempts?: number;
   readonly failures?: number;
@@ -115,7 +118,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
   const single = requestsOf({
     what: `${hub}, when asked for single rows,`,
     maxAttempts: SINGLE_ATTEMPTS,
-    // A hub that fails on them alone does not count as down.
+    // A hub that fails only on these requests does not count as down.
     failures: 4,
     onCircuit: () => undefined,
   });
@@ -124,7 +127,8 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
     what: `The Core API of ${baseUrl.origin}`,
     maxAttempts: SINGLE_ATTEMPTS,
     failures: SCOPES_IN_A_ROW * SINGLE_ATTEMPTS,
-    // If the hub allows one request only, the Core API gets one more beside it: it must never delay the other APIs.
+    // If the hub allows one request only, the Core API may send one more at the same time: it must never delay the
+    // other APIs.
     permits: new Semaphore(share, host.core, maxConcurrentRequests > share ? all : host.all),
     onCircuit: (event) => onEvent(ofCore(event)),
   });

@@ -63,7 +63,7 @@ async function ask(
       },
     });
   } catch (error) {
-    // Too large is an answer without the filter.
+    // An answer that is too large shows that the hub ignored the filter.
     const isTooLarge = error instanceof HubError && error.code === 'HUB_RESPONSE_TOO_LARGE';
     if (isTooLarge || refusesParameters(error)) return null;
     throw error;

@@ -70,7 +70,7 @@ async function decompress(
   if (name !== 'gzip' && name !== 'x-gzip') {
     const what = `Cannot read ${request.where}: the answer is in a content encoding other than gzip`;
     const remedy =
-      'Rollcall asks for gzip. Have the hub, or the proxy before it, honour Accept-Encoding: gzip.';
+      'Rollcall asks for gzip: the hub, or the proxy in front of it, must honour Accept-Encoding: gzip.';
     throw new HubError('HUB_BODY_INVALID', what, { remedy });
   }
   try {
@@ -151,7 +151,7 @@ export function looksLikeHtml(response: HttpResponse): boolean {
 /** Creates a client on undici, with one pool per origin and persistent connections. */
 export function createHttpClient(options: {
   connections: number;
-  /** For a request with its complete answer: a hub may take all of it to begin, or pause in the middle. */
+  /** The time for a request and its complete answer: a hub may begin late, or pause in the middle. */
   requestTimeoutMs: number;
   maxResponseBytes: number;
 }): HttpClient {

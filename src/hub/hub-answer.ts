@@ -14,7 +14,7 @@ export interface HubAnswer {
   readonly body: unknown;
   /** Decompressed. */
   readonly raw: Buffer;
-  /** The page that the answer is, unparsed. */
+  /** The remembered page whose bytes the answer has, so that it was not parsed; null for any other answer. */
   readonly known: RememberedPage | null;
   /** False if U+FFFD replaced bytes that are not UTF-8 (RFC 8259, section 8.1). */
   readonly isUtf8: boolean;
@@ -101,7 +101,7 @@ function codesIn(body: Buffer): string {
 
 const ASK = 'If this continues, ask the people who run the hub; "rollcall check" shows what it answers.';
 const LIMITED =
-  'If this continues, lower hub.maxConcurrentRequests, or have the hub raise the limit for this client.';
+  'If this continues, lower hub.maxConcurrentRequests, or ask the people who run the hub for a higher limit.';
 
 /** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
 function errorOfAnswer(
@@ -122,7 +122,7 @@ function errorOfAnswer(
     const mayPass = status === 401 && tokenAgeMs < YOUNG_TOKEN_MS;
     const what = `The hub refuses a valid token for ${where} (HTTP ${status})${codes}`;
     const remedy =
-      'Have this client granted the right to read it, check hub.scope, or leave the collection out of the configuration.';
+      'Ask the people who run the hub to let this client read it, check hub.scope, or leave the collection out of the configuration.';
     const again = mayPass ? { retryable: true, retryAfterMs: YOUNG_TOKEN_PAUSE_MS } : {};
     return new HubError('HUB_FORBIDDEN', what, { status, remedy, ...again });
   }
@@ -134,14 +134,14 @@ function errorOfAnswer(
     });
   }
   if (status === 304) {
-    const what = `A cache or proxy in front of the hub answered that ${where} has not changed (HTTP 304); Rollcall did not ask that`;
-    const remedy = 'Have it pass requests with an Authorization header on to the hub, and store no answers.';
+    const what = `A cache or proxy in front of the hub answered "not modified" (HTTP 304) for ${where}, to a request without a condition`;
+    const remedy = 'Let the cache or proxy pass on requests that have a token, and store no answers.';
     return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy });
   }
   if (status >= 300 && status < 400) {
     const what = `The hub redirects ${where}; Rollcall does not send its token to another address`;
     const remedy =
-      'Check hub.baseUrl (https:// or http://, host, path). Request it by hand, and set it to the target of the redirect if you trust that.';
+      'Check hub.baseUrl (https:// or http://, host, path). Request this address by hand. If you trust the target of the redirect, set hub.baseUrl to it.';
     return new HubError('HUB_REQUEST_REFUSED', what, { status, remedy });
   }
   const remedy =

@@ -1,11 +1,11 @@
 import type { PagingMode } from '../core/hub-events.ts';
 import { RollcallError, type ErrorCode } from '../errors.ts';
 
-/** A larger answer is received only in turn, one at a time in the process, until its reader is done with it (large-turn.ts). */
+/** Of larger answers, only one at a time is received in the whole process, until its reader is done with it (large-turn.ts). */
 export const LARGE_BYTES = 8 * 1024 * 1024;
 
-/** The remedy where the hub, or something between it and Rollcall, breaks answers. */
-export const CHECK_THE_WAY = 'If this continues, check the hub and the proxies before it.';
+/** The remedy if the hub, or something between the hub and Rollcall, breaks answers. */
+export const CHECK_THE_WAY = 'If this continues, check the hub and the proxies in front of it.';
 
 interface HubErrorOptions {
   readonly remedy: string;
@@ -47,17 +47,17 @@ export class LargeAnswer extends HubError {
   constructor(where: string) {
     super('HUB_RESPONSE_TOO_LARGE', `Cannot read ${where}: the answer is larger than ${LARGE_BYTES} bytes`, {
       remedy:
-        'Only the pages of a sync may be larger. Have the hub honour the parameters "filter" and "limit".',
+        'Only the pages of a sync may be larger. Ask the people who run the hub to honour the parameters "filter" and "limit".',
       retryable: false,
     });
   }
 }
 
-/** The same failure once a request for a single row has failed so too. */
+/** The same failure, after a request for a single row has failed in the same way. */
 export function noSmallerPage({ code, message }: HubError): HubError {
   const orElse = code === 'HUB_RESPONSE_TOO_LARGE' ? ', or raise hub.maxResponseBytes' : '';
   return new HubError(code, `${message}, even for limit=1`, {
-    remedy: `Smaller pages do not help: the hub ignores the parameter "limit", or has a row as large as that. Have it honour "limit"${orElse}.`,
+    remedy: `Smaller pages do not help: the hub ignores the parameter "limit", or a single row is too large. Ask the people who run the hub to honour "limit"${orElse}.`,
     retryable: false,
   });
 }
@@ -102,9 +102,9 @@ export function asksForSmallerPages(error: HubError): SmallerPagesReason | null 
 }
 
 export function endlessPaging(where: string, pages: number): HubError {
-  const what = `Cannot page through ${where}: it has no end after ${pages} pages`;
+  const what = `Cannot page through ${where}: the list has not ended after ${pages} pages`;
   const remedy =
-    "Check the hub's links to the next page. If the collection is as large as that, raise hub.pageSize.";
+    "Check the hub's links to the next page. If the collection is really so large, raise hub.pageSize.";
   return new HubError('HUB_PAGING_BROKEN', what, { remedy });
 }
 
@@ -120,11 +120,11 @@ export function brokenPaging(
 }
 
 const ONE_PAGE =
-  'If the collection fits into one page, set hub.pageSize above its size; otherwise ask the people who run the hub to mend its paging.';
+  'If the collection fits into one page, set hub.pageSize above its size; otherwise ask the people who run the hub to correct its paging.';
 const PAGING_CURES = {
-  none: `No paging mode works here. ${ONE_PAGE}`,
-  offset: `The hub offers only limit and offset here. ${ONE_PAGE}`,
+  none: `No paging mode works for this collection. ${ONE_PAGE}`,
+  offset: `The hub offers only limit and offset for this collection. ${ONE_PAGE}`,
   mode: 'Set hub.paging to auto, or try another mode: keyset, sourced-id-filter or offset.',
   again:
-    'The hub no longer pages as it did. The next sync finds out how it does; if this continues, set hub.paging.',
+    'The hub no longer pages as it did before. The next sync finds out how the hub pages now. If this continues, set hub.paging.',
 } as const;

@@ -27,11 +27,11 @@ export interface HubSettings {
 /** One page of a collection. */
 export interface HubPage {
   /**
-   * The parsed list, parsed when it is first read if the page is {@link known}; numbers that a double cannot represent are raw JSON (see
-   * core/lossless-json).
+   * The parsed list. If the page is {@link known}, it is parsed when it is first read. Numbers that a double cannot
+   * represent are raw JSON (see core/rows/lossless-json).
    */
   readonly rows: readonly unknown[];
-  /** False if U+FFFD replaced bytes that are not UTF-8: rows that contain it are not what the hub sent. */
+  /** False if U+FFFD replaced bytes that are not UTF-8: rows that contain U+FFFD are then not what the hub sent. */
   readonly isUtf8: boolean;
   /** The hub's clock (`Date` header) for this response, ms since the epoch; null without a readable header. */
   readonly hubTimeMs: number | null;
@@ -42,7 +42,7 @@ export interface HubPage {
   readonly bytes: number;
   /** Set when {@link ReadOptions.pages} recognised the page: its rows differ in their times of modification at most. */
   readonly known?: RememberedPage | undefined;
-  /** What the page can be recognised by; null when that is not certain. Left out where it is not to be remembered. */
+  /** What the page can be recognised by; null if that is not certain. Left out if the page is not to be remembered. */
   readonly fingerprint?: (() => PageFingerprint | null) | undefined;
 }
 
@@ -80,13 +80,16 @@ export interface ReadOptions {
   readonly parentId?: string | undefined;
   /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
   readonly modifiedAfterMs?: number | undefined;
-  /** How many rows it has, where that is known: after a time-out pages become smaller than that. */
+  /** How many rows the collection has, if that is known: after a time-out, pages become smaller than that. */
   readonly knownRows?: number | undefined;
-  /** The pages of the last full keyset scan: they need not be parsed if they are the same, and may be requested several at once. */
+  /** The pages of the last full keyset scan. Pages that are the same need not be parsed, and several may be requested at once. */
   readonly pages?: Pick<PageMemory, 'at' | 'recognise'> | undefined;
-  /** For a reader that may have a large page already: a large one is an error, instead of waiting for its turn. */
+  /** For a reader that may have a large page already: another large page is then an error, and does not wait for its turn. */
   readonly refuseLarge?: boolean | undefined;
-  /** For a scan that is opened ahead of its turn: resolves when the scans before it are read. No large page is requested before. */
+  /**
+   * For a scan that is opened ahead of its turn: resolves when the scans before it are read. Until then the scan
+   * requests no large page.
+   */
   readonly turn?: Promise<void> | undefined;
   /** Called for each page's request; its result becomes {@link HubPage.readVersion}. */
   readonly readVersion: () => number;
@@ -131,7 +134,7 @@ export interface Hub {
 
 /** All lessons of a student in a range of days. */
 export interface ScheduleAnswer {
-  /** Parsed; numbers that a double cannot represent are raw JSON (see core/lossless-json). */
+  /** Parsed; numbers that a double cannot represent are raw JSON (see core/rows/lossless-json). */
   readonly lessons: readonly unknown[];
   /** False if U+FFFD replaced bytes that are not UTF-8. */
   readonly isUtf8: boolean;

@@ -3,11 +3,14 @@ import { Semaphore } from '../semaphore.ts';
 
 /** For all hubs together. */
 const TURN = new Semaphore(1);
-/** For the one turn that has lasted long, since its hub sends slowly or its Kafka is slow: it lets the others go on. */
+/** For one turn that lasts long, because its hub or its Kafka is slow: with this permit in place of {@link TURN}, the others go on. */
 const LATE = new Semaphore(1);
 const LONG_MS = 30_000;
 
-/** A scan's turn to have a large answer in memory: one at a time in the process, from its receipt until its reader is done with it. */
+/**
+ * A scan's turn to have a large answer in memory. It lasts from the receipt of the answer until the reader is done
+ * with it. In the whole process, one scan has a turn at a time.
+ */
 export class LargeTurn {
   readonly #ofHub: Semaphore;
   readonly #signal: AbortSignal;
@@ -17,8 +20,8 @@ export class LargeTurn {
   #isExpected = false;
 
   /**
-   * `ofHub`: the hub's only permit, so that one whose reader is late has no other turn. `after`: until then others of the same
-   * reader come first.
+   * `ofHub`: the only permit of the hub: a hub whose reader is late gets no second turn. `after`: resolves when other
+   * scans of the same reader, which come first, are done.
    */
   constructor(ofHub: Semaphore, signal: AbortSignal, after?: Promise<void>) {
     this.#ofHub = ofHub;
@@ -27,8 +30,9 @@ export class LargeTurn {
   }
 
   /**
-   * `request` gets whether its answer may be large. A large one that comes before its turn is cut off and asked for again,
-   * so that no request waits in a place at the hub that the one who has the turn may need.
+   * `request` is told whether its answer may be large. If a large answer comes before its turn, it is cut off and
+   * asked for again. So no request that waits for a turn takes a place at the hub that the scan with the turn may
+   * need.
    */
   async take<T extends { readonly bytes: number }>(request: (mayBeLarge: boolean) => Promise<T>): Promise<T> {
     try {
@@ -60,7 +64,10 @@ export class LargeTurn {
   }
 }
 
-/** Returns what ends a turn, with the hub's permit. One that lasts long lets the others go on before, if no other one does. */
+/**
+ * Returns what ends a turn, together with the hub's permit. If a turn lasts long, the others go on before it ends,
+ * unless another long turn does this already.
+ */
 function untilDone(turn: () => void, ofHub: () => void): () => void {
   let late: (() => void) | null = null;
   const timer = setTimeout(() => {

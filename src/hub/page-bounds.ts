@@ -10,7 +10,7 @@ const MAX_VALUES = 2_000_000;
 function tooLong(where: string, what: string): HubError {
   return new HubError('HUB_PAGE_TOO_LONG', `Cannot read ${where}: a page has ${what}`, {
     remedy:
-      'Rollcall asks for smaller pages. If this continues, lower hub.pageSize, or have the hub honour the parameter "limit".',
+      'Rollcall asks for smaller pages. If this continues, lower hub.pageSize, or ask the people who run the hub to honour the parameter "limit".',
   });
 }
 
@@ -25,8 +25,8 @@ function countUpTo(most: number, text: string, character: string): number {
 }
 
 /**
- * Throws HUB_PAGE_TOO_LONG for JSON text that would take far more memory than its length suggests. It counts without
- * parsing, characters in strings too: a page with so many of them is read in smaller ones.
+ * Throws HUB_PAGE_TOO_LONG for JSON text that would take far more memory than its length suggests. It counts
+ * characters without parsing, also those inside strings. A page with too many of them is then read in smaller pages.
  */
 export function requireBoundedText(text: string, where: string): void {
   // A container or a value takes 2 characters at least.

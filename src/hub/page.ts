@@ -40,7 +40,7 @@ export function readPage(answer: HubAnswer, context: PageContext): FetchedPage {
   const ofAnswer = { hubTimeMs, total: context.ignoresTotals === true ? null : total, readVersion, bytes };
   const list = { envelope: collection.envelope, where };
   if (known !== null) {
-    // Every row of it has its id as before, and no two pages of that scan shared one.
+    // Every row of it has the same id as before, and no two pages of that scan shared an id.
     const marks = known.keys.lookup();
     // Its rows are parsed only if somebody reads them.
     const page: HubPage = {
@@ -92,7 +92,7 @@ function fingerprintOf(
 ): HubPage['fingerprint'] {
   const { raw, requested, bytes, isUtf8 } = answer;
   const { limit, cursor } = context;
-  // A large one is not remembered, since its text would stay in memory, and no request before its turn may ask for it.
+  // A large page is not remembered: its text would stay in memory, and no request before its turn may ask for it.
   if (cursor === undefined || !isUtf8 || rows.length === 0 || bytes > LARGE_BYTES) return undefined;
   return () => {
     const digest = proveDigest(raw, rows);
@@ -107,7 +107,7 @@ const NOT_A_COLLECTION = new Set(['errors', 'warnings', 'messages', 'links', '_l
 
 function invalid(where: string, what: string): HubError {
   return new HubError('HUB_BODY_INVALID', `Cannot read ${where}: ${what}`, {
-    remedy: 'If this continues, check hub.baseUrl, and what the hub answers there.',
+    remedy: 'If this continues, check hub.baseUrl, and what the hub answers at this address.',
   });
 }
 

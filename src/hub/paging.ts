@@ -5,11 +5,12 @@ import { noSmallerPage, type HubError } from './hub-error.ts';
 import type { ScanEnd } from './hub.ts';
 
 /*
- * How a hub pages is decided at the first contact: by keyset if the second page is another one than the first, else by a
- * filter on `sourcedId`, else by offset. It is remembered; a hub that pages otherwise later fails that scan.
+ * How a hub pages is decided at the first contact. If the second page by keyset is not the first page again, it is
+ * keyset. Otherwise it is a filter on `sourcedId`, and otherwise offset. The mode is remembered. If a hub pages in
+ * another way later, that scan fails.
  */
 
-/** The ids of a page; those of a page that was recognised are fingerprints. */
+/** The ids of a page; of a page that was recognised, their fingerprints. */
 export type Ids = ReadonlySet<string> | KeyLookup;
 
 /** The facts of a page that decide the next request. */
@@ -19,11 +20,11 @@ export interface PageFacts {
   readonly rowCount: number;
   /** The requested limit. */
   readonly limit: number;
-  /** Readable `sourcedId`s, in the page's order; of a page that was recognised the last one alone. */
+  /** Readable `sourcedId`s, in the page's order; of a page that was recognised, only the last one. */
   readonly ids: readonly string[];
-  /** What its rows are known by: their ids, or the text of one without. */
+  /** What identifies the rows: their ids, or the text of a row without an id. */
   readonly marks: Ids;
-  /** By filter that of the first page: later ones count the rows after the cursor. */
+  /** By filter, the total of the first page: the totals of later pages count only the rows after the cursor. */
   readonly total: number | null;
   /** See link.ts. */
   readonly paging: boolean;
@@ -37,7 +38,7 @@ export interface FoundPaging {
   readonly mode: PagingMode;
   /** False until a second page has come: the first contact may try another mode. */
   readonly isDecided: boolean;
-  /** Why not in the mode that is tried before; null for the first. */
+  /** Why the mode that is tried before this one does not work; null for the first mode. */
   readonly why: string | null;
 }
 
@@ -88,7 +89,7 @@ export function modeAfter(mode: PagingMode): PagingMode | null {
 
 /**
  * Decides what follows a page (spec 4.3). Pure. It never orders ids to choose a page, because the hub's collation is
- * unknown. A link says only whether there is more, but where a page has no rows.
+ * unknown. A link says only whether there is more; only if a page has no rows, the link says where to go on.
  */
 export function decidePage(state: ScanState, page: PageFacts): PageDecision {
   const { mode } = state;
@@ -135,7 +136,7 @@ function placeAfter(state: ScanState, page: PageFacts): Pick<ScanState, 'cursor'
   return { cursor: ids.at(-1) ?? null, offset };
 }
 
-/** Whether a page may have a row of the one before: such a page is not taken unread, because it may repeat that one. */
+/** Whether a page may have a row of the page before it. Such a page is always parsed, because it may repeat the page before it. */
 export function mayRepeat(keys: Fingerprints, before: Ids | undefined): boolean {
   if (before === undefined || before.size === 0) return false;
   const lookup = 'mayShare' in before ? before : Fingerprints.of([...before], keys.seed).lookup();
@@ -150,12 +151,13 @@ function repeatsItself({ mode, before, cursor }: ScanState, page: PageFacts): bo
   if (before === null) return false;
   const marks = 'mayShare' in page.marks ? page.ids : [...page.marks];
   const known = marks.filter((mark) => before.marks.has(mark)).length;
-  // Pages overlap when rows move: by cursor by a row or two at most, by offset the rest of a list may be rows that came.
+  // Pages overlap when rows move. By cursor, they overlap by a row or two at most. By offset, all remaining rows of a
+  // list may have come already.
   if (mode === 'offset') return known === marks.length && page.rowCount >= before.rowCount;
   return page.ids.at(-1) === cursor || known * 2 >= marks.length;
 }
 
-/** The hub ignores the offset too: these are all its rows, or nothing proves that. */
+/** The hub ignores the offset, too. Either these are all its rows, or nothing proves that they are. */
 function repeatedByOffset(state: ScanState, page: PageFacts): NextStep {
   const { rowCount, limit, total, nextOffered, marks } = page;
   // A page of exactly `limit` rows may be cut off, even if the total equals it.
@@ -177,8 +179,9 @@ function expectsMore(state: ScanState, page: PageFacts): boolean {
 }
 
 /**
- * Whether the hub's total shows that this page is the last. A total that equals the row count of the first page may
- * count that page alone: it proves nothing, and the scan makes one more request. Neither does one that changes.
+ * Whether the hub's total shows that this page is the last. If the total equals the number of rows on the first page,
+ * it may count only that page. Then it proves nothing, and the scan makes one more request. A total that changes
+ * proves nothing either.
  */
 function isTotalReached({ pages, rows, firstTotal }: ScanState, { total, rowCount }: PageFacts): boolean {
   return pages > 0 && total !== 0 && total === firstTotal && rows + rowCount === total;
@@ -201,7 +204,7 @@ function endUnlessSkipped(state: ScanState, rowCount: number, reason: ScanEnd['r
     : { kind: 'end', reason };
 }
 
-/** So many pages without rows may follow each other, although each has a link to the next one. */
+/** At most this many pages without rows may follow each other, even if each has a link to the next one. */
 const MOST_EMPTY_PAGES = 100;
 
 /** A hub that hides rows after paging has pages without rows, and a link to the next one. */
@@ -222,7 +225,10 @@ function afterEmptyPage(state: ScanState, page: PageFacts): NextStep {
     : { kind: 'end', reason: 'no-rows' };
 }
 
-/** Whether a page without rows, first or right after one with rows, offers itself: some hubs offer a next page at the end too. */
+/**
+ * Whether the link of a page without rows leads to the page itself, and the page is the first or comes directly after
+ * a page with rows: some hubs offer a next page at the end, too.
+ */
 function linksToItself({ mode, cursor, offset, emptyPages }: ScanState, { nextQuery }: PageFacts): boolean {
   if (emptyPages > 0) return false;
   return mode === 'offset'
@@ -245,7 +251,7 @@ function looksSorted(ids: readonly string[]): boolean {
   return ORDERS.some((compare) => ids.every((id, at) => at === 0 || compare(ids[at - 1] ?? '', id) <= 0));
 }
 
-/** After a day findings are forgotten, so that a scan tries better modes and larger pages again: hubs are upgraded. */
+/** After a day, findings are forgotten, because hubs are upgraded: a scan then tries better modes and larger pages again. */
 export const FORGET_AFTER_MS = 24 * 3_600_000;
 /** Smaller pages than this do not help a slow hub. */
 const MIN_PAGE_SIZE = 50;
@@ -253,7 +259,7 @@ const MIN_PAGE_SIZE = 50;
 /** What scans found out about the paging of one collection. */
 export class PagingFindings {
   full: FoundPaging | null = null;
-  /** Of incremental scans, whose filter has a clause more. */
+  /** The mode of incremental scans, whose filter has one clause more. */
   incremental: FoundPaging | null = null;
   /** The hub refused `sort` and `orderBy`. */
   sortRefused = false;
@@ -274,8 +280,9 @@ export class PagingFindings {
   }
 
   /**
-   * Halves the page size after a time-out (spec 8), not below 50, and so far that a page has fewer rows than the one that failed may
-   * have had: it would take as long. Returns the change; null when there is none.
+   * Halves the page size after a time-out (spec 8), but not below 50. It halves until a page has fewer rows than the
+   * failed page may have had, because another page of that size would take as long. Returns the change; null if there
+   * is none.
    */
   halve(triedLimit: number, rowsAtMost: number): { from: number; to: number } | null {
     const from = this.limit;

@@ -7,7 +7,7 @@ export interface ByteBudget {
   left: number;
 }
 
-/** The answers that wait for their turn, in all scans of the process: many tenants may have their full syncs at one time. */
+/** The answers that wait for their turn, in all scans of the process: many tenants may run their full syncs at the same time. */
 export const WAITING_ANSWERS: ByteBudget = { left: 16_000_000 };
 
 interface PrefetchOptions {
@@ -27,11 +27,13 @@ interface Waiting {
 }
 
 /**
- * Requests pages of a full scan before their turn, along the cursors of the last full sync. It decides nothing: the scan
- * asks for one page after another, as ever, and gets the waiting answer only if it asks for exactly that address.
+ * Requests pages of a full scan before their turn, at the cursors of the last full sync. It decides nothing: the scan
+ * asks for one page after another, as without it, and gets a waiting answer only if it asks for exactly the address
+ * of this answer.
  *
- * A scan's answers never go back in time: one that was requested before an answer that the scan has used is dropped. The
- * writer forgets what was published before the newest answer, and would take an older row for a change.
+ * A scan never uses an answer that is older than the one before: if the scan has used an answer, all answers that
+ * were requested before that one are dropped. The writer forgets what was published before the newest answer, and
+ * would take an older row for a change.
  */
 export class Prefetch {
   readonly #options: PrefetchOptions;
@@ -73,8 +75,8 @@ export class Prefetch {
   }
 
   /**
-   * The read version for a request whose answer is used before the waiting ones, though it is sent after them: that of the
-   * page before. Too old a version is safe, as if the hub had taken long to answer.
+   * The read version for a request that is sent after the waiting ones, and whose answer is used before them: that of
+   * the page before. A read version that is too old is safe, as if the hub had taken long to answer.
    */
   asOfPageBefore(readVersion: number): number {
     return Math.min(readVersion, this.#newest);
@@ -98,7 +100,7 @@ export class Prefetch {
     return found;
   }
 
-  /** Returns false, and sends nothing, if all of the hub's requests are in use, or no memory is left. */
+  /** Returns false, and sends nothing, if all requests that the hub allows are in use, or no memory is left. */
   #request({ address, bytes }: RememberedPage): boolean {
     const { budget, request, requests } = this.#options;
     if (bytes > budget.left) return false;
@@ -112,7 +114,7 @@ export class Prefetch {
     return true;
   }
 
-  /** A hub that fails on one is asked for one page after the other. */
+  /** If the hub fails on one of these requests, it is asked for one page after another. */
   async #watch(answer: Promise<Sent | null>, cancelled: AbortSignal): Promise<void> {
     if ((await answer) === null && !cancelled.aborted) this.#isOver = true;
   }

@@ -8,7 +8,7 @@ import { readLinks } from './link.ts';
 import { collectionPlace, askableId, resourceUrl, withQuery } from './request-url.ts';
 import type { Requests } from './requests.ts';
 
-/** Bounds of an endless listing, above the lessons of any student in a year. */
+/** Bounds of a listing, so that it cannot be endless; above the lessons of any student in a year. */
 const MAX_PAGES = 500;
 const MAX_LESSONS = 50_000;
 
@@ -84,8 +84,8 @@ function readPage(answer: HubAnswer, where: string): Page {
 }
 
 /**
- * Never follows a link, since the token would go with it: its query is sent to the hub's own address. Behind a gateway it has
- * the right query and the wrong host.
+ * Never follows a link, because the token would be sent with it: only the query of the link is used, at the hub's own
+ * address. Behind a gateway, the link has the right query and the wrong host.
  */
 function nextAfter(requested: URL, link: string): URL | null {
   const search = URL.parse(link, requested.href)?.search ?? '';

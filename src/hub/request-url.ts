@@ -55,8 +55,8 @@ export function fitsInAddress(id: string): boolean {
 /** Returns an id that a request is to name. Throws an error without it, since it may be that of a person. */
 export function askableId(id: string, { name }: Collection): string {
   if (fitsInAddress(id)) return id;
-  throw new HubError('HUB_REQUEST_REFUSED', `Cannot ask for ${name}: the id fits in no address`, {
-    remedy: `Have the hub use another id: neither "." nor "..", and of at most ${MAX_ENCODED_ID} bytes in an address.`,
+  throw new HubError('HUB_REQUEST_REFUSED', `Cannot ask for ${name}: its id cannot be part of an address`, {
+    remedy: `The hub must use another id: not "." or "..", and at most ${MAX_ENCODED_ID} bytes when it is encoded in an address.`,
   });
 }
 

@@ -29,7 +29,7 @@ interface SendOptions {
 interface GetOptions<T> extends Omit<SendOptions, 'mayBeLarge'> {
   /** Turns the answer into the result. An error that it throws counts as a failure of the request. */
   readonly read: (answer: HubAnswer) => T;
-  /** Left out for questions: a large answer is then an error, since it might wait for a page of the one who asks. */
+  /** Left out for questions: a large answer is then an error. Otherwise the answer might wait for a large page of the reader that asks. */
   readonly large?: LargeTurn | undefined;
   readonly onFailure?: ((error: HubError) => boolean) | undefined;
   /** The answer for an address that was requested before its turn; see `Prefetch.take`. */
@@ -48,8 +48,8 @@ interface Read<T> {
 export interface Requests {
   get<T>(options: GetOptions<T>): Promise<T>;
   /**
-   * Sends a request before its turn, once, if the limit of concurrent requests leaves a place; otherwise returns null.
-   * Resolves with null without a 200: the request in its turn will show why.
+   * Sends a request before its turn, once, if a place in the limit of concurrent requests is free; otherwise returns
+   * null. Resolves with null if the answer is not a 200: the same request, when it has its turn, will show why.
    */
   inAdvance(options: SendOptions): Promise<Sent | null> | null;
 }
@@ -88,8 +88,9 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
   }
 
   /**
-   * Some hubs answer 403 to an expired token, but a missing right must not cost a new token each time, nor does the hub
-   * accept every token at once: only one that it accepted before, or that is no longer young, may have expired.
+   * Some hubs answer 403 to an expired token. But a missing right must not cost a new token for each request, and a
+   * hub may not accept a new token at once. So a token counts as expired only if the hub accepted it before, or if it
+   * is no longer young.
    */
   function mayBeExpired({ response, tokenAgeMs }: Sent, wasAccepted: boolean, target: RequestTarget) {
     const { status } = response;
@@ -117,8 +118,8 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
 }
 
 /**
- * Some servers answer 404 where a filter selects nothing. Such a 404 is an empty answer if the server shows the
- * collection without the filter; otherwise the answer without the filter counts.
+ * Some servers answer 404 if a filter selects nothing. Such a 404 is an empty answer if the server shows the
+ * collection without the filter. Otherwise the answer without the filter counts.
  */
 async function sendFiltered(
   sendAuthorised: (get: SendOptions) => Promise<Sent>,
@@ -133,7 +134,7 @@ async function sendFiltered(
   return { ...sent, response: { ...response, status: 204, body: Buffer.alloc(0) } };
 }
 
-/** Reports a request; `isOwn`: not to be reported as a failure, since the caller asks again. */
+/** Reports a request. `isOwn`: a failure is not reported, because the caller asks again. */
 async function reported<T extends { readonly status: number; readonly bytes: number }>(
   { monotonicNow, onEvent }: Pick<RequestsOptions, 'monotonicNow' | 'onEvent'>,
   target: RequestTarget,

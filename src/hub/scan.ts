@@ -22,7 +22,7 @@ import { collectionPlace, pageUrl } from './request-url.ts';
 import type { Requests } from './requests.ts';
 import type { Semaphore } from '../semaphore.ts';
 
-/** More pages than any collection has; ends a scan of an endless listing. */
+/** More pages than any collection has: it ends the scan of an endless listing. */
 const MAX_PAGES_PER_SCAN = 1_000_000;
 
 /** undici writes a request one turn of the event loop after the previous answer, and needs one more to check the connection. */
@@ -38,7 +38,7 @@ export interface ScanContext {
   readonly onEvent: (event: HubEvent) => void;
   /** Limits of the pages that are requested before their turn; left out where none are. */
   readonly ahead?: { readonly pagesAtMost: number; readonly budget: ByteBudget };
-  /** One permit: of the hub's scans only one has a large page at a time. */
+  /** One permit for all scans of the hub: only one of them has a large page at a time. */
   readonly largeTurn: Semaphore;
 }
 
@@ -62,7 +62,7 @@ class Scanner {
   readonly #prefetch: Prefetch | null;
   #cuts: PageCuts | null;
   #state: ScanState;
-  /** Upper bound for `limit` at this place, where even a small page was too large. */
+  /** Upper bound of `limit` at this place of the list, if even a small page was too large here. */
   #atMost = Infinity;
   /** Rows that lead to a remembered page; null: as many as usual. */
   #cut: number | null = null;
@@ -114,7 +114,7 @@ class Scanner {
     }
   }
 
-  /** Nobody will read further pages. */
+  /** Called when nobody will read further pages. */
   end(): void {
     this.#prefetch?.end();
     this.large.end();
@@ -214,7 +214,7 @@ class Scanner {
     return cut?.known == null || cut.known.cursor === cursor;
   }
 
-  /** As many rows may a page have, as far as is known. */
+  /** The most rows that a page may have, as far as is known. */
   get #rowsAtMost(): number {
     const { before } = this.#state;
     const { knownRows } = this.#read;
@@ -225,7 +225,7 @@ class Scanner {
   /** A page took too long or was too large. Returns true if a smaller one is to be asked for at once. */
   #asksOtherwise(error: HubError, limit: number): boolean {
     const because = asksForSmallerPages(error);
-    // What a short page takes says nothing about usual ones.
+    // How long a short page takes says nothing about usual pages.
     if (because !== null && this.#isCutShort) {
       this.#cut = null;
       return because === 'too-large';
@@ -243,7 +243,7 @@ class Scanner {
     return because === 'too-large';
   }
 
-  /** A 400 may mean that the hub does not take a short limit, or does not know a parameter: the scan tries without. */
+  /** A 400 may mean that the hub does not accept a short limit, or does not know a parameter: the scan tries without it. */
   #triesOtherwise({ status }: HubError): boolean {
     if (status !== 400 && status !== 422) return false;
     const { mode, pages } = this.#state;
@@ -304,7 +304,7 @@ class Scanner {
     return { reason, paging: this.#state.mode, rows: this.#state.rows, totalAtStart, totalAtEnd };
   }
 
-  /** A page below the limit that was not the last shows that the hub clamps the limit. */
+  /** If a page has fewer rows than the limit, and was not the last page, the hub clamps the limit. */
   #noticeClamp({ rowCount, limit }: PageFacts): void {
     const { before } = this.#state;
     if (before === null || rowCount === 0 || before.rowCount >= before.limit) return;

@@ -7,7 +7,10 @@ import { TokenGate } from './token-gate.ts';
 
 /** A token is renewed this long before it expires, or a quarter of its lifetime before if that is less. */
 const MARGIN_MS = 30_000;
-/** It is used for so long at least, unless the hub refuses it: one that expires at once would cost a request each time. */
+/**
+ * A token is used for at least this long, unless the hub refuses it: a token that expires at once would cost an
+ * additional request each time.
+ */
 const SHORTEST_USE_MS = 5_000;
 
 type TokenSettings = Pick<HubSettings, 'tokenUrl' | 'clientId' | 'clientSecret' | 'clientAuth' | 'scope'>;
@@ -18,9 +21,9 @@ interface TokenTools {
   readonly onEvent: (event: HubEvent) => void;
 }
 
-/** So long after its issue a token may be refused because the clocks of the hub and its token service differ. */
+/** For this long after its issue, a token may be refused because the clocks of the hub and of its token service differ. */
 export const YOUNG_TOKEN_MS = 60_000;
-/** How long a request waits at least after such a refusal: clocks seldom differ by more. */
+/** How long a request waits at least after such a refusal: clocks seldom differ by more than this. */
 export const YOUNG_TOKEN_PAUSE_MS = 3_000;
 
 export interface Token {
@@ -87,7 +90,8 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
   const gate = new TokenGate(now);
 
   async function obtain(): Promise<Token> {
-    // The caller's signal is not used, since others may wait for the same token. The client's time limit applies.
+    // The caller's signal is not used, because others may wait for the same token. The client's own time limit
+    // applies.
     const signal = new AbortController().signal;
     const startedAtMs = now();
     const response = await http.send({
@@ -104,7 +108,8 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
     const usableMs = Math.max(SHORTEST_USE_MS, grant.lifetimeMs - marginMs);
     const how = 'its tokens expire at once; each is used for 5 s';
     if (grant.lifetimeMs === 0 && reason === 'first') onEvent({ type: 'hub-differs', target: 'token', how });
-    // Some services return a token until it expires by their own clock: the next request after a pause asks again.
+    // Some services return the same token until it expires by their own clock: the next request after a pause asks
+    // again.
     const usedMs = token.value === refused ? Math.min(usableMs, YOUNG_TOKEN_PAUSE_MS) : usableMs;
     refused = null;
     cached = { token, usableUntilMs: startedAtMs + usedMs };

@@ -53,9 +53,8 @@ export interface RetryTools {
 
 /**
  * Repeats `attempt` while its failures are retryable (spec 7 rule 1), with at most `policy.maxAttempts` attempts.
- * `onFailure` gets every such failure before the wait. It returns true if it changed the request: then the next attempt
- * follows at once, and the count starts again.
- * Throws the last failure.
+ * `onFailure` is called with each such failure before the wait. If it returns true, it has changed the request: then
+ * the next attempt follows at once, and the count starts again. Throws the last failure.
  */
 export async function withRetries<T>(
   attempt: () => Promise<T>,

@@ -15,7 +15,7 @@ export interface LessonSourceOptions extends TenantSchedules {
   readonly allStudents: () => Promise<Iterable<string>>;
 }
 
-/** The lessons of students, day by day: a scope is a wanted student, and its scan the days of the window. */
+/** The lessons of students, day by day. A scope is a wanted student, and the scan of a scope gives the days of the window. */
 export function lessonSource(options: LessonSourceOptions): Source {
   const { students, changes, now, timeZone } = options;
   const parent = collectionOf(students);
@@ -40,7 +40,7 @@ export function lessonSource(options: LessonSourceOptions): Source {
   };
 }
 
-/** Those with an absence in the window come first. */
+/** Students with an absence in the window come first. */
 async function wantedStudents(
   { students, absentIn, allStudents }: LessonSourceOptions,
   window: DayWindow,

@@ -42,11 +42,14 @@ export class KafkaLog extends TenantTopics implements TenantLog {
   readonly #producer: TenantProducer;
   readonly #takeOver: TakeOver;
   readonly #partitionOf = createKeyPartitioner();
-  /** By topic, as at its creation: a key must not change its partition when somebody adds partitions meanwhile. */
+  /** By topic, as when this object was made: a key must not change its partition if somebody adds partitions meanwhile. */
   readonly #partitions: ReadonlyMap<string, number>;
-  /** Topics that turned out to begin again, until a progress record records the loss: later records would hide it. */
+  /**
+   * Topics that turned out to begin again. They stay here until a record in `progress` records the loss, because
+   * later records would hide it.
+   */
   readonly #lostTopics = new Set<string>();
-  /** An offset in `progress` at or after which nobody else has written, as far as this process saw. */
+  /** An offset in `progress`. As far as this process saw, nobody else has written at this offset or after it. */
   #progressEnd = -1;
 
   /** `onThrottled`: see {@link KafkaTransactionBrokers}. */
@@ -183,7 +186,7 @@ async function sendAll(
   let offsets = before;
   for (const send of outgoing.sends()) {
     offsets = withLastOffsets(offsets, send, await producer.send(send));
-    // Only after an answer: a send that failed may still be on its way.
+    // Only after an answer: if a send failed, it may still be on its way.
     for (const { batch } of send) batch.release();
   }
   return offsets;
@@ -201,7 +204,7 @@ function withLastOffsets(
   const result: Record<string, number> = { ...offsets };
   for (const { topic, partition, baseOffset } of appended) {
     const name = partitionName(topic, partition);
-    // A recreated topic counts from 0 again; such an offset, once committed, would look like a continuation.
+    // A recreated topic counts from 0 again. If such an offset were committed, it would look like a continuation.
     if (baseOffset <= (result[name] ?? -1)) throw new RecordsLost(topic);
     result[name] = baseOffset + (counts.get(name) ?? 0) - 1;
   }

@@ -20,7 +20,7 @@ type ReadMessages = TopicPartition & { readonly messages: readonly KafkaMessage[
 export interface ReadOptions {
   readonly kafka: TopicQuestions;
   readonly stretches: readonly Stretch[];
-  /** Called one at a time. */
+  /** Called for one batch of messages at a time. */
   readonly onMessages: (read: ReadMessages) => Promise<void>;
   /**
    * Also waits for records of open transactions after the stretches. A broker answers a commit before it writes the
@@ -46,8 +46,9 @@ const PARTITION_BYTES = 4_194_304;
 /**
  * Reads stretches of partitions with `read_committed`, each in order, to their ends.
  *
- * It detects an end by the position after what was fetched, since no handler sees a last record that was compacted away or
- * belongs to an aborted transaction. So the offset before `to` must be a live record or a control batch: see `appendEndMarkers`.
+ * It detects an end by the position after what was fetched: no handler sees a last record that was compacted away, or
+ * that belongs to an aborted transaction. So the offset before `to` must be a live record or a control batch: see
+ * `appendEndMarkers`.
  */
 export async function readStretches(options: ReadOptions): Promise<void> {
   const { signal, stretches } = options;

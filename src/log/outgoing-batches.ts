@@ -22,8 +22,8 @@ export function createKeyPartitioner(): (key: string, partitions: number) => num
 }
 
 /**
- * Encodes records into batches and arranges these into sends. Each send has one batch per partition, none of more than
- * one record is above {@link MAX_BATCH_BYTES}, and the order within each partition stays.
+ * Encodes records into batches, and arranges the batches into sends. Each send has at most one batch per partition.
+ * No batch of more than one record exceeds {@link MAX_BATCH_BYTES}. The order within each partition stays.
  */
 export class OutgoingBatches {
   readonly #byTopic = new Map<string, Map<number, RecordBatch[]>>();

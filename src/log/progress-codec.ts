@@ -23,10 +23,10 @@ import {
 export const OWNER_KEY = '@owner';
 const DECISION_KEY = '@decision|';
 
-/** What a record in `progress` says by headers. */
+/** What a record in `progress` says in its headers. */
 type HeaderFields = Pick<Progress, 'mapping' | 'firstLoad' | 'absenceState' | 'schemaIds' | 'deletions'>;
 
-/** Fields whose name in the schema differs from that in {@link Progress}, and those of `@owner`. */
+/** Fields whose names in the schema differ from those in {@link Progress}, and the fields of `@owner`. */
 interface Renamed {
   readonly startedAt: number;
   readonly watermark: number;
@@ -92,8 +92,8 @@ export function headerFieldsOf(headers: IHeaders | undefined): HeaderFields {
 }
 
 /**
- * The object that a header has as JSON. Only Rollcall writes these headers, so anything else was written by another program and
- * counts as absent.
+ * The object that a header contains as JSON. Only Rollcall writes these headers. If a header contains anything else,
+ * another program wrote it, and it counts as absent.
  */
 export function jsonObject<T extends object>(header: { toString(): string } | undefined): T | undefined {
   const value = header === undefined ? null : jsonOrNull(String(header));
@@ -119,7 +119,7 @@ export function progressHeaders(options: {
   return headers;
 }
 
-/** The key of a decision's record: no other decision has it, so that compaction keeps each. */
+/** The key of the record of a decision. No other decision has this key, so compaction keeps each of them. */
 export function decisionKey({ atMs, collection, kind }: DecisionRecord): string {
   return `${DECISION_KEY}${new Date(atMs).toISOString()}|${collection}|${kind}`;
 }
@@ -135,7 +135,7 @@ export function decisionOf(key: string, headers: IHeaders | undefined): Decision
     : null;
 }
 
-/** The headers of a record of the owner, which any record in `progress` has. */
+/** The headers of the record of the owner, as every record in `progress` has them. */
 export function ownerHeaders(of: {
   tenantId: string;
   id: string;

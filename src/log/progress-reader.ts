@@ -47,7 +47,7 @@ export class LoggedTenant {
   ownerOffset = -1;
   /** The registry's id of the schema of that record. */
   ownerSchemaId: number | null = null;
-  /** What the topics' keys are spread over, as the last owner wrote them; empty when no record says so. */
+  /** The number of partitions over which the keys of each topic are spread, as the last owner recorded it; empty if no record has it. */
   partitions: Readonly<Record<string, number>> = {};
   readonly #decode: DecodeProgress;
 

@@ -31,7 +31,7 @@ export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges
       const found = await super.ranges(suffixes);
       const isBehind = found.some((each) => this.#isBehind(each));
       if (!isBehind || waitedMs >= MARKERS_WITHIN_MS) {
-        // Records that do not come within that time are lost; later reads do not wait for them.
+        // Records that do not come within this time are lost. Later reads do not wait for them.
         if (isBehind) this.#known = {};
         return found;
       }
@@ -56,7 +56,7 @@ export class ReadOnlyLog extends TenantTopics implements Pick<TenantLog, 'ranges
   }
 }
 
-/** Returns the greatest offset of each partition, since several collections name offsets of `rejects`. */
+/** Returns the greatest offset of each partition, because several collections name offsets of `rejects`. */
 function furthest(all: readonly Offsets[]): Offsets {
   const found: Record<string, number> = {};
   for (const [name, offset] of all.flatMap((offsets) => Object.entries(offsets)))

@@ -46,8 +46,9 @@ export class TakeOver {
   async own(signal: AbortSignal): Promise<{ readonly ownership: Ownership; readonly progressEnd: number }> {
     const { owner, now, schemas } = this.#options;
     this.#producer.discard();
-    // A process that initialises its producer again, after an unknown outcome or a failed take-over, would fence a newer
-    // process, so it first reads who owns the tenant. At the first attempt it supersedes the owner that it finds.
+    // If this process initialises its producer again, after an unknown outcome or a failed take-over, it would fence
+    // a newer process. So it first reads who owns the tenant. At its first attempt, it takes the tenant from the
+    // owner that it finds.
     const end = await this.#topics.progressEnd();
     if (this.#progressEndAtFirst === null) this.#progressEndAtFirst = end;
     else this.#requireNotSuperseded(await this.#topics.readProgress(end, signal));
@@ -55,10 +56,10 @@ export class TakeOver {
     const ownedSinceMs = now();
     const fencedAt = await this.#fence();
     const logged = await this.#topics.readProgress(fencedAt + 1, signal);
-    // This process checks again now that no other process can commit: a newer one may have come in between.
+    // This process checks again now that no other process can commit: a newer process may have come in between.
     this.#requireNotSuperseded(logged);
     await this.#requireSamePartitions(logged);
-    // A claim under an id that the registry has lost would stay unreadable.
+    // If the registry has lost the schema id, a record of the owner with this id would stay unreadable.
     const isClaimed = logged.owner === owner && logged.ownerSchemaId === schemas.idOf('progress');
     const progressEnd = isClaimed ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
@@ -77,9 +78,10 @@ export class TakeOver {
   }
 
   /**
-   * The initialisation of the producer fences older ones and resolves their open transactions. Returns the offset of an
-   * end marker in `progress`; every transaction before it is decided. An end marker is aborted, so a process that turns
-   * out to be superseded leaves no record that the newer process could mistake for a newer owner.
+   * The initialisation of the producer fences older producers, and resolves their open transactions. Returns the
+   * offset of an end marker in `progress`: every transaction before it is decided. An end marker is aborted. So if
+   * this process turns out to be superseded, it leaves no record that the newer process could mistake for a newer
+   * owner.
    */
   async #fence(): Promise<number> {
     this.#producer.create();

@@ -12,7 +12,7 @@ import { LoggedTenant, type DecodeProgress } from './progress-reader.ts';
 import type { EndMarkers } from './tenant-producer.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
-/** Where a broker reports no setting: the contract allows no longer time. */
+/** Used if a broker does not report the setting: the contract allows no longer time. */
 const DAY_MS = 24 * 3_600_000;
 
 export interface TenantTopicsOptions {
@@ -24,7 +24,7 @@ export interface TenantTopicsOptions {
 
 /** Reads a tenant's topics, and their partitions, offsets and settings. */
 export class TenantTopics {
-  /** A reader that does not own the tenant awaits decisions, and takes a missing topic for empty. */
+  /** A reader that does not own the tenant waits until transactions are decided, and treats a missing topic as empty. */
   protected readonly isOwner: boolean = true;
   /** Also the tenant's transactional id. */
   protected readonly id: string;

@@ -13,7 +13,7 @@ export interface PartitionRange {
   readonly high: number;
 }
 
-/** What of {@link KafkaConnections} it takes to know of topics and their offsets. */
+/** The part of {@link KafkaConnections} that is needed to find out about topics and their offsets. */
 export type TopicQuestions = Pick<KafkaConnections, 'ask' | 'partitionsOf'>;
 
 const EARLIEST = -2;
@@ -25,7 +25,7 @@ const LEADER_MOVED = new Set(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'
 const WITHIN_MS = 25_000;
 const BETWEEN_ATTEMPTS_MS = 100;
 
-/** What is to become of topics that a broker does not know. If left out, they fail the question. */
+/** What happens with topics that a broker does not know. If left out, they make the question fail. */
 type Missing = 'awaited' | 'skipped';
 
 /**

@@ -68,7 +68,7 @@ export interface TopicFinding {
   readonly curable: boolean;
 }
 
-/** The events' topic has them all. */
+/** The topic of the events (`absence-changes`) has all of these settings. */
 const CONTRACT_SETTINGS = topicSettings('absence-changes').map(({ name }) => name);
 
 /** Returns settings of topics by name: those of the contract, or all that are set on the topic itself. Throws `KAFKA_…`. */
@@ -113,8 +113,8 @@ const BETWEEN_ATTEMPTS_MS = 100;
 /**
  * Compares topics with the contract. Throws `KAFKA_…`.
  *
- * Each request may go to another broker. Right after a topic was created or deleted one knows it and another does not: then
- * this asks again.
+ * Each request may go to another broker. Directly after a topic was created or deleted, one broker knows this and
+ * another one does not. Then this asks again.
  */
 export async function inspectTopics(
   kafka: Pick<KafkaConnections, 'askAny' | 'partitionsOf'>,
@@ -164,7 +164,7 @@ function compare(
   return { topic, exists: true, partitions, differences, curable };
 }
 
-/** Creates missing topics with the contract's settings, or only asks whether it may. Throws `KAFKA_…`. */
+/** Creates missing topics with the settings of the contract, or only asks whether it may. Throws `KAFKA_…`. */
 export async function createMissingTopics(
   kafka: KafkaConnections,
   findings: readonly Pick<TopicFinding, 'topic' | 'exists'>[],
@@ -215,8 +215,8 @@ export async function deleteTopic(
 }
 
 /**
- * Corrects differing settings and keeps a topic's other ones: the protocol's AlterConfigs replaces all of a topic's
- * settings, so this reads those that are set on the topic itself and sends them along.
+ * Corrects settings that differ, and keeps the other settings of a topic. AlterConfigs replaces all settings of a
+ * topic, so this first reads the settings that are set on the topic itself, and sends them along.
  */
 export async function cureTopics(kafka: KafkaConnections, findings: readonly TopicFinding[]): Promise<void> {
   const curable = findings.filter(
@@ -263,7 +263,7 @@ function remedyOf(wrong: readonly TopicFinding[]): string {
   });
   if (commands.length > 0)
     remedies.push(
-      `With another number of partitions, keys would change their partition. If kafka.partitions was changed, set it back. If a topic was changed, stop the process, give ${commands.join(' and ')}, and start it: it publishes everything of these topics again (rollcall help consuming says what that means for consumers).`,
+      `With another number of partitions, keys would change their partition. If somebody changed kafka.partitions, set it back. If somebody changed a topic, stop the process, run ${commands.join(' and ')}, and start the process: it publishes everything in these topics again (rollcall help consuming says what that means for consumers).`,
     );
   return remedies.join(' ');
 }

@@ -36,15 +36,15 @@ const TRANSACTION_TIMEOUT_MS = 60_000;
  * partitions then have other leaders.
  */
 const RETRIED_FOR_MS = 25_000;
-/** Other tenants wait for the connection meanwhile. A batch that the leader has by then is recognised when it is repeated. */
+/** Other tenants wait for the connection meanwhile. If the leader has the batch by then, it recognises the repetition. */
 const REPLICAS_WITHIN_MS = 2_000;
 /**
- * The first pause is short because of CONCURRENT_TRANSACTIONS, which Kafka answers to every transaction that begins
- * while the markers of the last one are being written: with 300 ms, throughput falls to a quarter.
+ * The first pause is short because of CONCURRENT_TRANSACTIONS. Kafka gives this answer to every transaction that
+ * begins while the markers of the last one are being written. With 300 ms, the throughput falls to a quarter.
  */
 const RETRY: Backoff = { firstMs: 5, longestMs: 500 };
 
-/** A broker cannot do it now, and soon it or another one will. */
+/** A broker cannot do it now. Soon this broker or another one will. */
 const PASSING = new Set([
   'CONCURRENT_TRANSACTIONS',
   'GROUP_COORDINATOR_NOT_AVAILABLE',
@@ -128,13 +128,13 @@ export class TransactionalProducer {
         else failures.push(failure);
         return failure !== null;
       });
-      // One that must not be repeated decides about all.
+      // A failure that must not be repeated decides about all batches.
       if (failures.length > 0) throw failures.find((each) => !mayRepeat('once', each)) ?? failures[0];
     });
     return appended;
   }
 
-  /** Commits the transaction. Only where it fails by a refusal is it known that nothing is committed. */
+  /** Commits the transaction. Only if Kafka refuses the commit is it certain that nothing is committed. */
   commit(): Promise<void> {
     return this.#end(true);
   }
@@ -145,7 +145,8 @@ export class TransactionalProducer {
   }
 
   /**
-   * Nothing is sent afterwards. An open transaction stays so until a next producer opens, or until the brokers' time-out.
+   * Nothing is sent afterwards. An open transaction stays open until the next producer opens, or until the time-out
+   * of the brokers.
    */
   close(): void {
     this.#identity = null;
@@ -209,7 +210,7 @@ export class TransactionalProducer {
     return this.#coordinator;
   }
 
-  /** Tries until it succeeds, or fails in a way that does not pass, or the time is over. */
+  /** Tries until it succeeds, until it fails in a way that does not pass, or until the time is over. */
   async #retry<T>(repetition: Repetition, request: () => Promise<T>): Promise<T> {
     const { now, sleep } = this.#options;
     for (let failures = 1; ; failures += 1) {
@@ -238,7 +239,7 @@ interface BatchOutcome {
   readonly failure: unknown;
 }
 
-/** The answer of a leader that says nothing about a batch. */
+/** The outcome of a batch about which the answer of its leader says nothing. */
 const NO_ANSWER: BatchOutcome = { baseOffset: -1, failure: new RequestFailure('unanswered') };
 
 function mayRepeat(repetition: Repetition, error: unknown): boolean {
@@ -247,7 +248,7 @@ function mayRepeat(repetition: Repetition, error: unknown): boolean {
   return error.outcome === 'unsent' || repetition === 'repeatable';
 }
 
-/** The coordinator is the right one, but still writes the markers of the transaction before. */
+/** The coordinator is the right one, but it is still writing the markers of the transaction before. */
 function isOfLastTransaction(error: unknown): boolean {
   return error instanceof RequestFailure && error.type === 'CONCURRENT_TRANSACTIONS';
 }

@@ -10,7 +10,7 @@ import { jsonObject } from './progress-codec.ts';
 /** What a worker is to mirror from now on. */
 export interface Assignment {
   readonly tenants: readonly string[];
-  /** Those of them that another living worker held until now: it may be ending its last transaction. */
+  /** Those of the tenants that another living worker held until now: it may still be ending its last transaction. */
   readonly moved: readonly string[];
 }
 
@@ -20,14 +20,14 @@ export interface WorkerGroupOptions {
   /** The tenants of this process's configuration, which may change. */
   readonly tenants: () => readonly string[];
   readonly sessionMs: number;
-  /** Of the deployment of this process: see {@link assign}. */
+  /** The revision of the deployment of this process: see {@link assign}. */
   readonly revision: string;
   readonly onAssigned: (assignment: Assignment) => void;
-  /** The tenants may be another worker's by now: stop them. The next call is `onAssigned`, or `onTrouble`. */
+  /** Called when the tenants may be another worker's by now: stop them. The next call is `onAssigned`, or `onTrouble`. */
   readonly onLost: (why: RollcallError) => void;
   /**
-   * The process has no assignment, and this is why; it tries again. `keepsTenants`: Kafka refuses its membership, but
-   * nobody else has been given its tenants; the next call of `onAssigned` ends this.
+   * The process has no assignment, for this reason, and tries again. `keepsTenants`: Kafka refuses the membership,
+   * but no other worker has been given the tenants. The next call of `onAssigned` ends this.
    */
   readonly onTrouble: (why: RollcallError, keepsTenants: boolean) => void;
   /** Milliseconds of a clock that never goes back. */
@@ -47,16 +47,19 @@ interface JoinedGroup {
 
 /** The type that Kafka keeps for the group: no consumer can join it by mistake. */
 const PROTOCOL_TYPE = 'rollcall';
-/** The name of {@link assign}. A version that shares otherwise must offer this name too, or it cannot join beside this one. */
+/**
+ * The name of {@link assign}. If a later version assigns tenants in another way, it must also offer this name.
+ * Otherwise it cannot join beside this version.
+ */
 const PROTOCOL = 'sticky';
 const HEARTBEATS_IN_SESSION = 5;
 const LONGEST_HEARTBEAT_MS = 2_000;
-/** The lease and the grace after it end a second before the session does, when Kafka would give the tenants away. */
+/** The lease, and the grace after it, end one second before the session ends and Kafka gives the tenants away. */
 const LEASE_MARGIN_MS = 1_500;
-/** A process that was busy first reads the answer that has come meanwhile. */
+/** A process that was busy first reads an answer that has come meanwhile. */
 const GRACE_MS = 500;
 const RETRY: Backoff = { firstMs: 500, longestMs: 2_000 };
-/** Answers while a new cluster makes the topic of its groups, or a coordinator loads them. */
+/** The answers of Kafka while a new cluster makes the topic of its groups, or while a coordinator loads them. */
 const COORDINATOR_COMES = /COORDINATOR_NOT_AVAILABLE|LOAD_IN_PROGRESS|NOT_COORDINATOR/;
 const COMES_WITHIN_MS = 30_000;
 const LEAVE_WITHIN_MS = 2_000;
@@ -64,13 +67,13 @@ const LEAVE_WITHIN_MS = 2_000;
 const NONE = -1;
 
 /**
- * The membership of this process in the group of the workers that share the tenants of a configuration. Kafka's coordinator
- * keeps the members and picks a leader, which assigns the tenants.
+ * The membership of this process in the group of the workers that share the tenants of a configuration. Kafka's
+ * coordinator keeps the members and picks a leader, which assigns the tenants.
  *
- * It is no consumer of kafkajs: that one comes back from a failure as a new member, and the group then waits one session for
- * the old one. This one keeps its id when a coordinator dies or moves.
+ * It is no consumer of kafkajs: such a consumer comes back from a failure as a new member, and the group then waits
+ * one session for the old member. This membership keeps its id when a coordinator dies or moves.
  *
- * The membership only saves work: one writer per tenant is enforced by the transactional producer (invariant 7).
+ * The membership only saves work. The transactional producer ensures that each tenant has one writer (invariant 7).
  */
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
@@ -81,17 +84,17 @@ export class WorkerGroup {
   #coordinator: number | null = null;
   #memberId = '';
   #generation = -1;
-  /** What the last assignment has for this process. */
+  /** The tenants of this process in the last assignment. */
   #tenants: readonly string[] = [];
-  /** The group knows other tenants of this process than its configuration has by now. */
+  /** True if the configuration of this process names other tenants by now than the group knows. */
   #isOutdated = false;
-  /** Whether the process mirrors them: false while the lease is over. */
+  /** Whether the process mirrors the tenants: false while the lease is over. */
   #isHolding = false;
-  /** Nobody else was in the group, so nobody has been given them: its lease does not end by time. */
+  /** True if nobody else was in the group, so that no other worker has been given the tenants. Then the lease does not end by time. */
   #isAlone = false;
-  /** Until then no other worker has them. */
+  /** Until this time no other worker has the tenants. */
   #leaseUntilMs = 0;
-  /** Why Kafka has refused the membership since its last confirmation; null: it has not. */
+  /** Why Kafka has refused the membership since its last confirmation; null: Kafka has not refused it. */
   #refusal: RollcallError | null = null;
   /** When the last request was sent whose answer shows that the coordinator knows this member. */
   #askedAtMs = 0;
@@ -104,15 +107,15 @@ export class WorkerGroup {
     void this.#watchLease();
   }
 
-  /** Has the tenants assigned again, because those of the configuration have changed. Takes effect with the next heartbeat. */
+  /** Has the tenants assigned again, because the tenants of the configuration have changed. Takes effect with the next heartbeat. */
   rejoin(): void {
     this.#isOutdated = true;
   }
 
-  /** Lets the others take over at once. Takes at most four seconds, also where no broker answers. Never rejects. */
+  /** Lets the other workers take over at once. Takes at most four seconds, even if no broker answers. Never rejects. */
   async leave(): Promise<void> {
     this.#ending.abort();
-    // The first join brings the id under which to leave.
+    // The first join brings the id with which to leave.
     if (this.#memberId === '') await this.#within(LEAVE_WITHIN_MS, this.#staying);
     if (this.#memberId !== '' && this.#coordinator !== null)
       await this.#within(LEAVE_WITHIN_MS, this.#ask('LeaveGroup', { memberId: this.#memberId }));
@@ -144,7 +147,7 @@ export class WorkerGroup {
         waitMs = 0;
         if (type === 'REBALANCE_IN_PROGRESS') {
           isMember = false;
-          // Somebody else has joined, who may be given the tenants without a further word.
+          // Another worker has joined. It may be given the tenants without any further notice.
           this.#isAlone = false;
           this.#awaitOthers();
         } else if (type === 'UNKNOWN_MEMBER_ID' || type === 'ILLEGAL_GENERATION') {
@@ -152,7 +155,7 @@ export class WorkerGroup {
           if (type === 'UNKNOWN_MEMBER_ID') this.#memberId = '';
           this.#lose();
         } else {
-          // The coordinator has moved or cannot be reached. The membership stays until a coordinator says otherwise.
+          // The coordinator has moved, or cannot be reached. The membership stays until a coordinator says otherwise.
           failures += 1;
           waitMs = jitteredPauseMs(RETRY, failures, random);
           this.#coordinator = null;
@@ -171,7 +174,7 @@ export class WorkerGroup {
     }
   }
 
-  /** Over a connection of its own, since the membership ends when an answer comes late. */
+  /** Uses a connection of its own, because the membership ends if an answer comes late. */
   #ask<Answer>(name: string, options: object): Promise<Answer> {
     const { kafka, groupId } = this.#options;
     const node = this.#coordinator ?? NONE;
@@ -211,24 +214,25 @@ export class WorkerGroup {
     });
   }
 
-  /** The group, which knows this member, may wait a session for a dead one, and only then begins the session of this member. */
+  /** The group knows this member. It may wait one session for a dead member, and only then begins the session of this member. */
   #awaitOthers(): void {
     this.#leaseUntilMs = Math.max(this.#leaseUntilMs, this.#askedAtMs + 2 * this.#options.sessionMs);
   }
 
-  /** Renews the lease, and takes up the assignment: a new one, or the last one where the lease was over. */
+  /** Renews the lease, and takes up the assignment: a new one, or the last one if the lease was over. */
   async #heartbeat(assignment: Assignment | null): Promise<void> {
     const { sessionMs, now, onAssigned } = this.#options;
     do {
       this.#askedAtMs = now();
       await this.#ask('Heartbeat', { groupGenerationId: this.#generation, memberId: this.#memberId });
       this.#leaseUntilMs = this.#askedAtMs + sessionMs - LEASE_MARGIN_MS;
-      // An answer that came that late says too little about now: the watch looks once a heartbeat.
+      // An answer that came so late says too little about the present: the watch looks once a heartbeat.
     } while (this.#leaseUntilMs <= now() + this.#heartbeatMs);
     const isNews = assignment !== null || !this.#isHolding || this.#refusal !== null;
     this.#refusal = null;
     if (this.#ending.signal.aborted || !isNews) return;
-    // Without a new one the generation is that from before the lease ended: nobody has been given the tenants since.
+    // If there is no new generation, it is the one from before the lease ended: no other worker has been given the
+    // tenants since.
     const known = new Set(this.#options.tenants());
     // The configuration may have changed since the group learned what this process knows.
     this.#tenants = (assignment?.tenants ?? this.#tenants).filter((tenant) => known.has(tenant));
@@ -280,7 +284,7 @@ export class WorkerGroup {
     );
   }
 
-  /** Waits for a request, whatever its outcome, but not longer than the time. */
+  /** Waits for a request, whatever its outcome, but not longer than this time. */
   async #within(ms: number, request: Promise<unknown> | undefined): Promise<void> {
     const over = new AbortController();
     const limit = this.#options.sleep(ms, over.signal);
@@ -299,7 +303,7 @@ function fieldsOf(bytes: Buffer): Readonly<Record<string, unknown>> {
   return jsonObject<Readonly<Record<string, unknown>>>(bytes) ?? {};
 }
 
-/** A list of names; empty where there is none. */
+/** A list of names; empty if there is no list. */
 function listOf(bytes: Buffer, field: string): readonly string[] {
   const { [field]: list } = fieldsOf(bytes);
   return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];

@@ -124,7 +124,10 @@ export const TOPICS_OF_ABSENCES: readonly TopicSuffix[] = [
   STATE_TOPIC,
 ];
 
-/** The topics that begin again with one: absences are published from their first version again, or their steps would not fit. */
+/**
+ * The topics that begin again together with a topic. Absences are published from their first version again: otherwise
+ * their steps would not fit.
+ */
 export function topicsBegunWith(suffix: TopicSuffix): readonly TopicSuffix[] {
   const isOfAbsences = suffix !== STATE_TOPIC && TOPICS_OF_ABSENCES.includes(suffix);
   return isOfAbsences ? TOPICS_OF_ABSENCES : [suffix];

@@ -15,10 +15,10 @@ export function compositeKey(first: string, second: string): string {
   return `${encodePart(first)}|${encodePart(second)}`;
 }
 
-/** In place of the second part: the key stands for all rows of the first. */
+/** Takes the place of the second part: the key then stands for all rows of the first part. */
 export const ALL = '*';
 
-/** Key of what concerns all rows of a class, an afterschool or a student, and no single one. */
+/** The key of what concerns all rows of a class, an afterschool or a student, and no single row. */
 export function keyOfAll(scope: string): string {
   return compositeKey(scope, ALL);
 }

@@ -15,12 +15,12 @@ export interface LastCompleteFull {
   readonly offsets: Offsets;
   /** Keys of the topic that the sync found at the hub. Together with `rowsNotFound` they are all that the topic has. */
   readonly rows: number;
-  /** Those that it did not find: they stay until their removal is confirmed. */
+  /** Keys that the sync did not find. They stay until their removal is confirmed. */
   readonly rowsNotFound: number;
   readonly rowsRejected: number;
-  /** Of those. */
+  /** How many of `rowsRejected` have no readable id. */
   readonly rowsWithoutId: number;
-  /** Of the keys that it did not find. */
+  /** How many of the keys that it did not find wait for a person. */
   readonly rowsOnHold: number;
 }
 
@@ -32,12 +32,13 @@ export interface Person {
 }
 
 /**
- * A person's decision about a collection, or why one is needed. A record of its own in `progress` keeps it for good; it names no row.
+ * A person's decision about a collection, or why one is needed. A record of its own in `progress` keeps it for good.
+ * It names no row.
  *
- * - `hold`: removals need a decision from now on; `healed`: all rows are back that were missing then
- * - `approved`: of the rows on the list, those still missing are removed
- * - `accepted`: rows unlike the published ones are right (`pull --accept-new`)
- * - `reset`: what was published of absences was nulled (`state rebuild --reset`)
+ * - `hold`: from now on, removals need a decision; `healed`: all rows that were missing then are back
+ * - `approved`: the rows on the list that are still missing are removed
+ * - `accepted`: rows that differ from the published rows are right (`pull --accept-new`)
+ * - `reset`: the published absences became null (`state rebuild --reset`)
  */
 export interface DecisionRecord extends Partial<Person> {
   readonly kind: 'hold' | 'healed' | 'approved' | 'accepted' | 'reset';
@@ -48,18 +49,21 @@ export interface DecisionRecord extends Partial<Person> {
   readonly rows?: number;
   readonly removed?: number;
   readonly digest?: string;
-  /** Why it is on hold, in numbers. */
+  /** Why the collection is on hold, in numbers. */
   readonly why?: string | null;
 }
 
-/** A full sync below the hub's total. `isCovered`: the rows that did not come are published, so that it is complete. */
+/**
+ * A full sync that brought fewer rows than the hub's total. `isCovered`: the rows that did not come are published, so
+ * the sync is complete.
+ */
 interface ShortSync extends Readonly<Record<'rows' | 'total' | 'repeated', number>> {
   readonly isCovered: boolean;
 }
 
 /** What the log knows of a collection's missing rows. */
 export interface DeletionState {
-  /** The sync that settled them last, or the transaction with which rows that came back left them. */
+  /** The sync that settled the missing rows last, or the transaction with which rows that came back left the list. */
   readonly settledBy: string;
   /** `YYYY-MM-DD` in the zone of the daily full sync, and the unapproved removals of that day. */
   readonly day: string;
@@ -68,9 +72,12 @@ export interface DeletionState {
   readonly onHoldSinceMs: number | null;
   /** Why it is on hold, in numbers, as the last full sync found it. */
   readonly why: string | null;
-  /** So many rows came, without repeated ones, and fewer than the hub counts; null or left out: enough came. */
+  /** Set if fewer rows came than the hub counts. `rows` does not count repeated rows. Null or left out: enough rows came. */
   readonly short?: ShortSync | null | undefined;
-  /** Since when its rows at the hub may be another tenant's, local clock, ms since the epoch; null or left out: they are not. */
+  /**
+   * Since when the collection's rows at the hub may be another tenant's, local clock, ms since the epoch; null or
+   * left out: they are not.
+   */
   readonly foreignSinceMs?: number | null;
 }
 
@@ -98,7 +105,10 @@ export interface Progress {
   /** Cumulative, including this transaction's own data. */
   readonly offsets: Offsets;
   readonly lastCompleteFull: LastCompleteFull | null;
-  /** Begins with the first record that is published into the topic, and ends when the topic loses records; null: nothing was. */
+  /**
+   * The life begins with the first record that is published into the topic, and ends when the topic loses records;
+   * null: nothing was published.
+   */
   readonly lifeId: string | null;
   /**
    * Id of the mapping (core/rows/mapping-rules.ts) under which all rows were published, {@link SEVERAL_MAPPINGS} for more than
@@ -116,8 +126,8 @@ export interface Progress {
    */
   readonly absenceState?: string | undefined;
   /**
-   * The registry's ids of the collection's schema: first the one in use, then those that the registry has lost and under
-   * which records may still stand. The log writes them as a header of the record.
+   * The registry's ids of the collection's schema. The first one is in use. The registry has lost the others, and
+   * older records may still have them. The log writes them as a header of the record.
    */
   readonly schemaIds?: readonly number[] | undefined;
   /** Undefined before the first sync that settled missing rows. It is a header of the record. */
@@ -152,7 +162,7 @@ export const SEVERAL_MAPPINGS = 'several';
 export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   const full = progress.lastCompleteFull;
   const completesFull = progress.complete && full !== null && full.syncId === progress.syncId;
-  // Who records a loss takes the topic's offsets away.
+  // When a loss is recorded, the offsets of the topic are removed.
   const isEmpty = Object.keys(offsetsOf(offsets, progress.collection)).length === 0;
   return {
     ...progress,

@@ -29,7 +29,10 @@ interface PlannedSync extends Pick<
   readonly seen: number | null;
   readonly unchanged: number | null;
   readonly whyOnHold: string | null;
-  /** Rows that the planned sync misses: a person would have to decide, or another full sync confirms it. Empty unless keys are kept. */
+  /**
+   * Rows that the planned sync misses: a person would have to decide, or another full sync would have to miss them,
+   * too. Empty unless keys are kept.
+   */
   readonly missed: Readonly<Record<'on-hold' | 'missing', readonly string[]>>;
   /** What the hub's rows were compared with: the owner's index, or one built in memory from the topics. */
   readonly basis: 'index' | 'topics';
@@ -41,13 +44,14 @@ export interface CollectionPlan extends PlannedRecords, Omit<PlannedSync, 'misse
   readonly keys: PlannedRecords['keys'] & PlannedSync['missed'];
 }
 
-/** No incremental sync runs beside the planned full one. The longest time that a timer takes, ms. */
+/** The longest time that a timer takes, ms: no incremental sync runs beside the planned full sync. */
 const NEVER_MS = 2 ** 31 - 1;
 
 /**
- * What a full sync of a tenant would publish now: the ordinary sync, with an index that keeps its changes in memory and a
- * log that records transactions. It owns nothing and writes nothing, neither to Kafka nor to Redis. What an owner publishes
- * meanwhile may count too. Throws `KAFKA_…`, `REGISTRY_…` and `INDEX_…`; a failure of a sync is part of the collection's plan.
+ * What a full sync of a tenant would publish now. It is the ordinary sync, with an index that keeps its changes in
+ * memory, and a log that records transactions. It owns nothing and writes nothing, neither to Kafka nor to Redis.
+ * What an owner publishes meanwhile may be counted, too. Throws `KAFKA_…`, `REGISTRY_…` and `INDEX_…`. If a sync
+ * fails, this is part of the plan of its collection.
  */
 export async function planTenant(
   assembly: Assembly,
@@ -99,7 +103,7 @@ export async function planTenant(
   }
 }
 
-/** What only its source has. */
+/** What only the source collection has. */
 const OF_A_DERIVED_COLLECTION = {
   seen: null,
   unchanged: null,

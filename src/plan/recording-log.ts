@@ -12,7 +12,7 @@ import type { ReadOnlyLog } from '../log/read-only-log.ts';
 import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 
-/** What would happen to a key. `forgotten`: its last event leaves `absence-changes`; `unrejected`: it leaves `rejects`. */
+/** What would happen to a key. `forgotten`: its last event leaves `absence-changes`. `unrejected`: it leaves `rejects`. */
 export const PLANNED_KINDS = [
   'created',
   'updated',
@@ -26,12 +26,12 @@ export const PLANNED_KINDS = [
 
 export type PlannedKind = (typeof PLANNED_KINDS)[number];
 
-/** The records that one collection would get, its rejects included. */
+/** The records that one collection would get, including its rejects. */
 export interface PlannedRecords {
   readonly counts: Readonly<Record<PlannedKind, number>>;
   /** Empty unless keys are kept. */
   readonly keys: Readonly<Record<PlannedKind, readonly string[]>>;
-  /** Those of the keys whose row is newer than the watermark, so that an incremental sync brings it. */
+  /** The keys whose rows are newer than the watermark, so that an incremental sync brings them. */
   readonly news: ReadonlySet<string>;
 }
 
@@ -46,7 +46,7 @@ export interface RecordingLogOptions {
 /** Stands for a tenant's log: it reads the topics, and counts what transactions would publish. It owns and writes nothing. */
 export class RecordingLog implements TenantLog {
   readonly #options: RecordingLogOptions;
-  /** By the collection that is synced, then by the collection of the records. */
+  /** First by the collection that is synced, then by the collection of the records. */
   readonly #found = new Map<CollectionName, Map<CollectionName, Tally>>();
   #ownership: Ownership | null = null;
 
@@ -65,7 +65,7 @@ export class RecordingLog implements TenantLog {
     return Promise.resolve({ progress, derived, committedAtMs: this.#options.now(), tookMs: 0 });
   }
 
-  /** What the sync of `source` would publish of a collection: of itself, or of one derived from it. */
+  /** What the sync of `source` would publish of a collection: of `source` itself, or of a collection derived from it. */
   planned(source: CollectionName, collection: CollectionName): Tally {
     const ofSource = this.#found.get(source) ?? new Map<CollectionName, Tally>();
     this.#found.set(source, ofSource);
@@ -122,7 +122,7 @@ function perKind<T>(make: () => T): Record<PlannedKind, T> {
   return Object.fromEntries(PLANNED_KINDS.map((kind) => [kind, make()])) as Record<PlannedKind, T>;
 }
 
-/** The kind in `ce_type`; the removal of an absence's events, which is no event, has one of its own. */
+/** The kind in `ce_type`. The removal of the events of an absence is no event, so it has a kind of its own. */
 function kindOf({ topic, body, headers, sharedHeaders }: OutgoingRecord): PlannedKind {
   if (topic === 'absence-changes' && body === null) return 'forgotten';
   if (topic === 'rejects') return body === null ? 'unrejected' : 'rejected';

@@ -13,7 +13,7 @@ import { changeIn } from '../table/changelog.ts';
 /** A collection whose index is behind the log. */
 export interface Behind {
   readonly collection: CollectionName;
-  /** Undefined if nothing of the index comes from the changelog. */
+  /** Undefined if no part of the index comes from the changelog. */
   readonly absences: TenantAbsences | undefined;
   /** The offsets that the index reflects. */
   readonly after: Offsets;
@@ -21,8 +21,8 @@ export interface Behind {
 }
 
 /**
- * Brings indexes up to date with the log; returns the last offsets read, by topic.
- * One consumer reads for all collections: joining a group costs more than the records of most collections.
+ * Brings indexes up to date with the log. Returns the last offsets read, by topic. One reading serves all
+ * collections, which costs less than one for each.
  */
 export async function applyLog(
   tenant: TenantTopics,
@@ -38,7 +38,8 @@ export async function applyLog(
       ...behind.flatMap(({ after, absences }) =>
         absences === undefined ? [] : [{ topic: STATE_TOPIC, after }],
       ),
-      // `rejects` is small and shared by all collections: read it from the beginning; a repeated replay changes nothing.
+      // `rejects` is small, and all collections share it, so it is read from the beginning. To replay it again
+      // changes nothing.
       { topic: 'rejects' as const, after: {} },
     ],
     onBatch: (records) => {
@@ -93,7 +94,7 @@ async function writeToReplays(
   }
 }
 
-/** Another program wrote a record without a hash: a hash that no row has makes a full sync publish it again. */
+/** Another program wrote a record without a hash. It gets a hash that no row has, so that a full sync publishes the row again. */
 function hashOf(value: Buffer | null, hash: Buffer | null): Buffer | null {
   if (value === null) return null;
   return hash?.length === CONTENT_HASH_BYTES ? hash : HASH_OF_NO_ROW;

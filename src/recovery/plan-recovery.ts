@@ -21,7 +21,7 @@ import {
 import type { Tenant } from '../table/tenant.ts';
 import { RollcallError } from '../errors.ts';
 
-/** The state of a collection in log and index, after lost records are withdrawn, and the planned recovery. */
+/** The state of a collection in the log and in the index, after losses of records have been recorded, and the planned recovery. */
 export interface Recovery {
   readonly collection: CollectionName;
   readonly progress: Progress | null;
@@ -32,11 +32,11 @@ export interface Recovery {
   readonly absences: AbsenceSource | null;
   /** Whether all absences were published at least once. */
   readonly isFirstLoadOver: boolean;
-  /** Versions were published while absences were not mirrored, so absences must be derived from all of them. */
+  /** Versions were published while absences were not mirrored, so absences must be derived from all versions. */
   readonly isApart: boolean;
   /**
-   * Whether the index is copied under another mapping than it was made under: without the entries that the mapping in force
-   * does not allow, until a full sync brings the rest (invariant 12).
+   * Whether the index is copied under another mapping than the one under which it was made. The copy lacks the
+   * entries that the mapping in force does not allow, until a full sync brings the rest (invariant 12).
    */
   readonly isRemapped: boolean;
 }
@@ -70,13 +70,13 @@ export async function planRecovery(
           hasEvents: await holds('absence-changes'),
           hasChangelog: await holds(STATE_TOPIC),
         });
-  // The rebuild drops the only copy.
+  // The rebuild would drop the only copy.
   const absences = source === 'index' && hasLostRows ? 'lost' : source;
   const transactionIds = new Set([...derived.values()].map((each) => each?.transactionId));
   const isApart = progress !== null && derived.size > 0 && !transactionIds.has(progress.transactionId);
   if (hasLostRows && progress !== null && absences !== 'lost')
     ({ progress, derived } = await recordTopicLosses(tenant, { progress, derived }, lost));
-  // The next transactions fill it again.
+  // The next transactions fill the topic again.
   if (absences === 'index' && progress !== null) progress = withoutChangelog(progress);
   const mapping = tenant.absences?.reader.mapping ?? null;
   const isRemapped = absences === 'changelog' && (progress?.mapping ?? null) !== mapping;
@@ -107,7 +107,7 @@ function planOf(
   });
 }
 
-/** Whether anything was committed to a topic: what a first transaction wrote that was aborted counts for nothing. */
+/** Whether anything was ever committed to a topic. Records of a first transaction that was aborted do not count. */
 async function holdsRecords(
   tenant: TenantTopics,
   { suffix, ends, signal }: { suffix: TopicSuffix; ends: TopicEnds; signal: AbortSignal },
@@ -124,7 +124,8 @@ async function holdsRecords(
 }
 
 /**
- * Transactions that covered all of these collections: an index from a time when one was not mirrored lacks its records.
+ * The transactions that covered all of these collections. An index from a time when one of the collections was not
+ * mirrored lacks the records of that collection.
  */
 function commonIds({ transactionIds }: Ownership, collections: readonly CollectionName[]): Set<string> {
   const [first = new Set<string>(), ...others] = collections.map((name) => new Set(transactionIds.get(name)));
@@ -147,8 +148,8 @@ function wasFirstLoadOver(derived: DerivedProgress, absences: AbsenceSource | nu
  * Where the index of absences comes from:
  * - `nothing`: nothing was ever published, or a person resets absences
  * - `changelog`: a copy of `absence-state`
- * - `index`: it is at the end of the log, and fills the lost changelog
- * - `lost`: neither of them is left, or what was published is lost: a person decides
+ * - `index`: the index, which is at the end of the log, fills the lost changelog
+ * - `lost`: neither of the two is left, or what was published is lost: a person decides
  */
 export type AbsenceSource = 'nothing' | 'changelog' | 'index' | 'lost';
 
@@ -158,11 +159,11 @@ export interface AbsenceFacts {
   readonly position: IndexPosition | null;
   /** Whether `absences` or `absence-changes` lost records. */
   readonly hasLostTopics: boolean;
-  /** Whether all topics of absences, that of their versions among them, lost records. */
+  /** Whether all topics of absences, including the topic of their versions, lost records. */
   readonly hasLostAll: boolean;
   /** Whether `absence-state` lost records. */
   readonly hasLostChangelog: boolean;
-  /** Whether `absence-changes` and `absence-state` hold records; asked only where `progress` does not say so. */
+  /** Whether `absence-changes` and `absence-state` hold records. Only asked if `progress` does not say so. */
   readonly hasEvents: boolean;
   readonly hasChangelog: boolean;
 }
@@ -170,21 +171,22 @@ export interface AbsenceFacts {
 /** One way back: the state is copied, never derived from the public topics. */
 export function absenceSource(facts: AbsenceFacts): AbsenceSource {
   const { progress, derived, position } = facts;
-  // They were deleted together, as `topics recreate` does: nothing is left that could be continued, or nulled.
+  // The topics were deleted together, as `topics recreate` does. Nothing is left that could be continued, or that
+  // needs a null.
   if (facts.hasLostAll && !facts.hasEvents && !facts.hasChangelog) return 'nothing';
   if (facts.hasLostTopics) return 'lost';
-  // Without `progress` nothing shows how complete the changelog is; it is written with the events.
+  // Without `progress` nothing shows whether the changelog is complete. But it is written together with the events.
   if (progress === null && facts.hasEvents) return facts.hasChangelog ? 'changelog' : 'lost';
   if (progress === null || [...derived.values()].every((each) => each === null))
-    // Nobody would take the entries away that it holds.
+    // Nothing else would remove the entries that it holds.
     return facts.hasChangelog ? 'lost' : 'nothing';
   if (!facts.hasLostChangelog && progress.absenceState === STATE_COMPLETE) return 'changelog';
   return position?.transactionId === progress.transactionId ? 'index' : 'lost';
 }
 
 export function absencesLost(tenantId: string): RollcallError {
-  const what = `What was published of the absences of ${tenantId}, or the state that continues it, is lost: absence-versions, absences and absence-changes need a decision`;
+  const what = `Published absences of ${tenantId}, or the state from which Rollcall continues them, are lost: absence-versions, absences and absence-changes need a decision`;
   return new RollcallError('ABSENCES_LOST', what, {
-    remedy: `If absences, absence-changes or absence-state were deleted by mistake and a copy exists, bring it back. Otherwise reset them, with new absence ids: rollcall state rebuild --tenant ${tenantId} --collection absences --reset --yes`,
+    remedy: `If absences, absence-changes or absence-state were deleted by mistake and you have a copy, restore it. Otherwise reset the absences, which may give them other ids: rollcall state rebuild --tenant ${tenantId} --collection absences --reset --yes`,
   });
 }

@@ -42,7 +42,7 @@ export async function recoverCollections(
   return starts;
 }
 
-/** The index stays as it is, so that the next start finds the same. */
+/** The index stays as it is, so that the next start finds the same index. */
 async function lostStart(tenant: Tenant, recovery: Recovery): Promise<WriterStart> {
   const start = await startOf(tenant, { ...recovery, plan: { kind: 'current' } }, null);
   return { ...start, lost: absencesLost(tenant.tenantId), isChangelogComplete: true };
@@ -70,13 +70,13 @@ async function finishReplay(
   const { progress, derived, isApart, isRemapped } = recovery;
   const mayLackRows = isApart || progress?.lastCompleteFull == null;
   if (recovery.absences !== null && mayLackRows) await presumeVersions(replay);
-  // The data shows how far it goes, even if `progress` was lost or records that records were lost.
+  // The data itself shows how far it goes, even if `progress` was lost, or says that records were lost.
   const topics = topicsWith(recovery);
   const reached = topics.map((topic) => ({ offsets: read.readUpTo.get(topic) ?? {} }));
   const position: IndexPosition = {
     sequence: progress?.sequence ?? 0,
-    // Before the first transaction the index gets an id of its own, so that every read can still be checked; and under another
-    // mapping too, or a start that takes the mapping back would find it current.
+    // Before the first transaction, the index gets an id of its own, so that every read can still be checked. Under
+    // another mapping it gets one, too: otherwise a start that takes the mapping back would find the index current.
     transactionId: isRemapped
       ? tenant.runtime.randomId()
       : (progress?.transactionId ?? tenant.runtime.randomId()),
@@ -89,8 +89,8 @@ async function finishReplay(
 }
 
 /**
- * The position of an index whose changelog is incomplete, with the changelog's first offsets: the changelog may have
- * been cut off, and the index does not know that.
+ * The position of an index whose changelog is incomplete, with the first offsets of the changelog: the changelog may
+ * have been cut off, and the index does not know this.
  */
 function currentPosition(tenant: Tenant, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
   const { position, absences } = recovery;
@@ -118,7 +118,7 @@ async function startOf(
   const index = tenant.state.collection(collection);
   const start = {
     progress,
-    // What was published before absences were switched off is not complete any more.
+    // What was published before absences were switched off is no longer complete.
     derived: isApart ? incomplete(derived) : derived,
     indexed: position?.transactionId ?? '',
     isChangelogComplete: absences === 'changelog',
@@ -128,7 +128,8 @@ async function startOf(
     knownRows: await index.count('rows'),
     knownRejects: await index.count('rejects'),
   };
-  // A count does not show whether Redis lost the index meanwhile; and where no row is known, none is looked up.
+  // A count does not show whether Redis lost the index meanwhile. If no row is known, no look-up would show it
+  // either.
   if (position !== null) await index.lookup('rows', [], position.transactionId);
   await report(tenant, recovery, start);
   return start;
@@ -173,8 +174,8 @@ function topicsOf({ absences }: Tenant, collections: readonly CollectionName[]):
 }
 
 /**
- * Adds a row with unknown content for each version that an absence has as `present` and the log does not hold: the log
- * lost it. A full sync finds the row, or treats it like any missing row (invariant 3).
+ * Adds a row with unknown content for each version that an absence has as `present` and that the log does not hold,
+ * because the log lost it. A full sync then finds the row, or treats it like any missing row (invariant 3).
  */
 export async function presumeVersions(
   replay: Pick<IndexReplay, 'entries' | 'lookup' | 'write'>,

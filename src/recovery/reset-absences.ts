@@ -9,8 +9,9 @@ const REMOVED_AT_ONCE = 5_000;
 const ABSENCE_TOPICS = [...DERIVED_COLLECTIONS, STATE_TOPIC] as const;
 
 /**
- * Nulls all keys of `absences`, `absence-changes` and `absence-state`, and records that absences begin with a first
- * load, by whose decision. `progress`: that of `absence-versions`. If it is interrupted, they are lost as before, and it can be repeated.
+ * Publishes a null for every key of `absences`, `absence-changes` and `absence-state`, and records that absences
+ * begin with a first load, and who decided this. `progress`: the record of `absence-versions`. If this is
+ * interrupted, absences are lost as before, and it can be repeated.
  */
 export async function resetAbsences(
   { log, runtime, tenantId }: Tenant,

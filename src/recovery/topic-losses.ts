@@ -19,7 +19,7 @@ export interface KnownTopics {
 export function findTopicLosses(options: KnownTopics): ReadonlySet<TopicSuffix> {
   const { progress, derived, ends, position } = options;
   const knownFirstOffsets = position?.firstOffsets;
-  // After a recorded loss, only the index, rebuilt from the remaining records, knows the offsets of that topic.
+  // After a recorded loss, only the index knows the offsets of that topic. It was rebuilt from the remaining records.
   const indexed = position?.transactionId === progress.transactionId ? position : null;
   const offsets = allOffsets([indexed, progress, ...derived.values()]);
   const lost = new Set<TopicSuffix>();
@@ -31,8 +31,8 @@ export function findTopicLosses(options: KnownTopics): ReadonlySet<TopicSuffix> 
 }
 
 /**
- * Withdraws the completeness and the position of a collection whose topic, or `rejects`, lost records. It commits this
- * before anything else is written to them, which would hide the loss.
+ * Withdraws the completeness and the position of a collection if its topic, or `rejects`, lost records. This is
+ * committed before anything else is written to these topics, because later records would hide the loss.
  */
 export async function recordTopicLosses(
   tenant: Tenant,
@@ -63,7 +63,7 @@ export async function recordTopicLosses(
         offsets: isWhole ? each.offsets : {},
         lastCompleteFull: isWhole ? each.lastCompleteFull : null,
         firstLoad: isWhole ? each.firstLoad : undefined,
-        // The watermark of a derived collection is always its source's.
+        // The watermark of a derived collection is always the watermark of its source.
         watermarkMs: null,
       });
     }),

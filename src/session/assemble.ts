@@ -18,15 +18,15 @@ export interface AssemblyOptions {
 
 /** The clients of a process, as the configuration says. Nothing is connected yet. */
 export interface Assembly extends AsyncDisposable, Omit<Shared, 'compiled' | 'hosts'> {
-  /** Makes a tenant, another one each time. Who uses its hub or its log disposes of it. */
+  /** Makes a new object for a tenant each time. Whoever uses its hub or its log must dispose of it. */
   tenant(tenantId: string): StartedTenant;
 }
 
 export function assemble(config: Config, options: AssemblyOptions): Assembly {
-  // On a machine with much memory V8 lets the heap grow to four times what is alive in it before it collects all of it.
-  // Twice takes up to a quarter less memory in a first sync, and up to a tenth more CPU time (docs/performance.md). A bound
-  // in MB instead would be too small for some tenants. Set here and not at the start of the process: V8 refuses the
-  // compiled modules that were kept under other flags.
+  // On a machine with much memory, V8 lets the heap grow to four times its live content before it collects the whole
+  // heap. With twice the content, a first sync takes up to a quarter less memory, and up to a tenth more CPU time
+  // (docs/performance.md). A bound in MB instead would be too small for some tenants. This is set here, not at the
+  // start of the process, because V8 refuses compiled modules that were cached under other flags.
   setFlagsFromString('--heap-growing-percent=100');
   const shared = {
     config,

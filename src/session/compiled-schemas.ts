@@ -16,17 +16,17 @@ export type SchemaFiles = ReturnType<typeof readSchemaFiles>;
 type FieldSettings = Pick<CollectionSettings, 'drop' | 'pseudonymise' | 'ignore'>;
 
 /**
- * The codecs and row readers that all tenants share: compiling them for each tenant would take most of the start's
- * time.
+ * The codecs and row readers that all tenants share: to compile them for each tenant would take most of the time of a
+ * start.
  */
 export interface CompiledSchemas {
   readonly files: SchemaFiles;
   readonly codecs: ReturnType<typeof createCodecs>;
-  /** A reader keeps nothing of one row for the next, so tenants can share it. */
+  /** A reader keeps nothing from one row to the next, so tenants can share it. */
   reader(name: CollectionName, fields: FieldSettings): RowReader;
 }
 
-/** `pseudonymiseKey`: of the configuration, which may get one while the process runs. */
+/** `pseudonymiseKey`: the key in the configuration, which may get one while the process runs. */
 export function compileSchemas(pseudonymiseKey: () => string | undefined): CompiledSchemas {
   const files = readSchemaFiles();
   /** Readers by collection and field settings. */

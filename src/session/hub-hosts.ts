@@ -1,14 +1,15 @@
 import type { HostPermits } from '../hub/create-hub.ts';
 import { Semaphore, Turns } from '../semaphore.ts';
 
-/** Requests of this process at once to one host, however many of its tenants are there. */
+/** How many requests of this process may run at once to one host, however many of its tenants are there. */
 const REQUESTS_AT_ONCE = 32;
 /**
- * Full syncs of collections at once: those of one host more than a tenant has collections, so that it has all of its own at once, and
- * together more than those of a host, so that a host that fails delays no other.
+ * How many full syncs of collections may run at once. `ofHost` is more than a tenant has collections, so that a
+ * tenant can run all its full syncs at once. `together` is more than `ofHost`, so that a host that fails delays no
+ * other host.
  */
 const FULL_SYNCS_AT_ONCE = { ofHost: 24, together: 48 };
-/** A full sync to which no page has come for so long waits for its hub: the next one begins. */
+/** If no page has come to a full sync for this long, it is waiting for its hub, and the next full sync begins. */
 const STALLED_MS = 30_000;
 
 /** What the tenants at one hub host share. */
@@ -27,7 +28,7 @@ export class HubHosts {
     const { origin } = new URL(baseUrl);
     const known = this.#hosts.get(origin);
     if (known !== undefined) return known;
-    // A Core API that fails, in all tenants of the host, must not delay the other APIs.
+    // If a Core API fails for all tenants of the host, it must not delay the other APIs.
     const permits = { all: new Semaphore(REQUESTS_AT_ONCE), core: new Semaphore(REQUESTS_AT_ONCE / 2) };
     const turns = new Semaphore(FULL_SYNCS_AT_ONCE.ofHost, this.#fullSyncs);
     const host = { permits, fullSyncs: new Turns(turns, STALLED_MS) };

@@ -16,7 +16,7 @@ import type { Tenant, TenantCollection } from '../table/tenant.ts';
 import { CollectionRunner } from '../timetable/collection-runner.ts';
 import { requireRecords } from './watch-topics.ts';
 
-/** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
+/** A tenant that this process owns, and whose index is equal to the log. A session ends with the first error of the log or the index. */
 export interface TenantSession {
   readonly runners: ReadonlyMap<CollectionName, CollectionRunner>;
   readonly writers: ReadonlyMap<CollectionName, CollectionWriter>;

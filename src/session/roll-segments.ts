@@ -11,12 +11,12 @@ type Writers = ReadonlyMap<
 >;
 
 const RETRY_MS = 10_000;
-/** A lowered setting takes effect within a day. */
+/** A setting that was lowered takes effect within a day. */
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
 /**
- * Lets compaction reach removed data in partitions without further writes (invariant 13, ADR 2). `rolls` outlives the
- * session. Rejects with errors that require a new session; ends with the signal.
+ * Lets compaction reach removed data in partitions that are not written to any more (invariant 13, ADR 2). `rolls`
+ * outlives the session. Rejects with errors that require a new session; ends with the signal.
  */
 export async function rollSegments(
   tenant: Tenant,
@@ -25,7 +25,7 @@ export async function rollSegments(
   const { rolls, writers, signal } = options;
   while (!signal.aborted) {
     const pauseMs = await rollDue(tenant, { rolls, writers }).catch((error: unknown) => {
-      // The next commit shows that Kafka is not reachable; the markers can wait.
+      // The next commit will show that Kafka cannot be reached; the markers can wait.
       if (!leavesSessionWhole(error) && !signal.aborted) throw error;
       return RETRY_MS;
     });

@@ -39,7 +39,7 @@ const THROTTLED_MS = 1_000;
 
 /** What the tenants of a process share. */
 export interface Shared {
-  /** Where it is followed, its tenants change while the process runs. */
+  /** If the configuration file is followed, the tenants in it change while the process runs. */
   readonly config: Config;
   readonly kafka: KafkaConnections;
   readonly registry: Registry;
@@ -151,10 +151,10 @@ function zoneOfDays(tenantConfig: TenantConfig): string {
   return tenantConfig.collections.schedules.fullSync.timeZone;
 }
 
-/** Without changed absences, an incremental sync of schedules has nothing to do. */
+/** If no absence has changed, an incremental sync of schedules has nothing to do. */
 const LESSONS_EVERY_MS = 5_000;
 
-/** Minimum number of past days for which absences are known by student, even if `daysBack` of schedules is smaller. */
+/** The minimum number of past days for which absences are known by student, even if `daysBack` of schedules is smaller. */
 const ABSENT_DAYS_AT_LEAST = 31;
 
 function tenantAbsences(
@@ -212,10 +212,10 @@ function scheduleSettings({ config, tenantConfig, hub }: TenantInputs): Tenant['
   return { ...rest, timeZone, readSchedule: hub.readSchedule, reader, changes: new ChangedScopes() };
 }
 
-/** Subjects of one tenant to register at the same time. */
+/** How many subjects of one tenant to register at the same time. */
 const SUBJECTS_AT_ONCE = 2;
 
-/** Registers the schemas of all topics without an id that the registry holds. Rejects with the first failure. */
+/** Registers the schema of each topic for which no id is known that the registry holds. Rejects with the first failure. */
 async function registerSchemas(options: {
   registry: Registry;
   schemas: SchemaFiles;
@@ -242,7 +242,7 @@ async function registerSchemas(options: {
   await Promise.all(Array.from({ length: SUBJECTS_AT_ONCE }, work));
 }
 
-/** Creates missing topics. Refuses missing rights and a topic that differs from the contract, and never alters one. */
+/** Creates missing topics. Refuses to go on if a right is missing, or if a topic differs from the contract. Never alters a topic. */
 async function prepareTopics(
   kafka: KafkaConnections,
   topics: readonly WantedTopic[],

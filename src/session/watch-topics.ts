@@ -6,25 +6,25 @@ import { readEnds, suffixOf } from '../recovery/topic-ends.ts';
 import type { CollectionWriter } from '../table/collection-writer.ts';
 import type { Tenant } from '../table/tenant.ts';
 
-/** Interval of the checks for lost records, which nothing else would reveal. */
+/** The interval of the checks for lost records. Nothing else would reveal a loss. */
 const CHECK_EVERY_MS = 60_000;
-/** Every so many checks compare settings and numbers of partitions, too. */
+/** After this many checks, settings and numbers of partitions are compared, too. */
 const CHECKS_PER_COMPARISON = 10;
 /** Kafka answers a commit before it writes the markers; until then the records are after the last stable offset. */
 const MARKERS_WITHIN_MS = 5_000;
 const MARKERS_POLL_MS = 100;
 
 /**
- * Throws `KAFKA_RECORDS_LOST` when topics hold less than was committed to them, because they were deleted and recreated,
- * emptied or cut off while the process runs. With an unchanged hub nothing else would show it: no record is sent, and a
- * full sync finds no change. Like every failure of the log, a new session recovers from it.
+ * Throws `KAFKA_RECORDS_LOST` if topics hold less than was committed to them, because they were deleted and
+ * recreated, emptied or cut off while the process runs. If the hub does not change, nothing else would show this: no
+ * record is sent, and a full sync finds no change. As after every failure of the log, a new session recovers from it.
  */
 export async function requireRecords(
   tenant: Tenant,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
   signal: AbortSignal,
 ): Promise<void> {
-  // Take the writers' offsets before the ends: a commit in between can only move the ends forward.
+  // The offsets of the writers must be taken before the ends: a commit in between can only move the ends forward.
   const known = [...writers.values()].map((writer) => ({
     offsets: writer.committed.offsets,
     knownFirstOffsets: writer.committed.firstOffsets,
@@ -40,7 +40,7 @@ export async function requireRecords(
 }
 
 /**
- * Checks the topics every minute, and compares them with the contract every ten. Rejects with the error of
+ * Checks the topics every minute, and compares them with the contract every ten minutes. Rejects with the error of
  * {@link requireRecords}; ends with the signal.
  */
 export async function watchTopics(
@@ -53,7 +53,7 @@ export async function watchTopics(
     await tenant.runtime.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      // Of a collection that is lost a person decides.
+      // If a collection is lost, a person decides about it.
       const kept = [...writers].filter(([, { committed }]) => committed.lost === undefined);
       await requireRecords(tenant, new Map(kept), signal);
       if (check % CHECKS_PER_COMPARISON !== 0 && !isMismatched) continue;
@@ -62,13 +62,13 @@ export async function watchTopics(
       tenant.emit({ type: 'topics-compared', mismatch });
     } catch (error) {
       if (signal.aborted) return;
-      // The next commit shows that Kafka is not reachable; this check has no result.
+      // The next commit will show that Kafka cannot be reached; this check has no result.
       if (!leavesSessionWhole(error)) throw error;
     }
   }
 }
 
-/** The difference or missing right for which a start would be refused. Throws every other error. */
+/** Returns the difference or missing right for which a start would be refused. Throws every other error. */
 function mismatchIn(error: unknown): RollcallError {
   if (hasCode(error, 'KAFKA_TOPIC_MISMATCH', 'KAFKA_REFUSED')) return error;
   throw error;

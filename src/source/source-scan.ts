@@ -7,22 +7,22 @@ export interface SourcePage extends Pick<
   HubPage,
   'hubTimeMs' | 'total' | 'readVersion' | 'known' | 'fingerprint'
 > {
-  /** Of a {@link known} page they are decoded when they are first read. */
+  /** Decoded when they are first read, if the page is {@link known}. */
   readonly rows: readonly KeyedRow[];
   /** The next page waits until the reader is done with this one (see {@link LARGE_BYTES}). */
   readonly isLarge?: boolean;
-  /** Keys in `rejects` of what can be read again, apart from the rows' own. */
+  /** Keys in `rejects` that can be read again, apart from those of the rows themselves. */
   readonly readAgain?: readonly string[];
 }
 
 export interface SourceEnd extends ScanEnd {
-  /** Nothing of this parent could be read, which proves nothing about its rows, and says nothing about the others. */
+  /** Nothing of this parent could be read. This proves nothing about its rows, and says nothing about other parents. */
   readonly isUnread?: boolean | undefined;
-  /** Distinct rows that the hub's totals count, where they are not the rows of the pages. */
+  /** The number of distinct rows that the hub's totals count, if these are not the rows of the pages. */
   readonly distinctRows?: number | undefined;
 }
 
-/** How the hub is read, but not what of it. Only collections whose key is the `sourcedId` alone use `pages`. */
+/** How the hub is read, but not what is read. Only collections whose key is the `sourcedId` alone use `pages`. */
 export type OpenOptions = Omit<ReadOptions, 'collection' | 'parentId'>;
 
 /** One scan of a collection. */
@@ -31,7 +31,7 @@ export interface SourceScan {
   open(options: OpenOptions): AsyncGenerator<SourcePage, SourceEnd>;
 }
 
-/** Opens scans in their order, some of them ahead of their turn: each of many short ones would else wait for its first page. */
+/** Opens scans in their order, and some of them ahead of their turn. Otherwise each of many short scans would wait for its first page. */
 export async function* scansAhead(
   scans: readonly SourceScan[],
   options: { readonly ahead: number; readonly open: (scope: string) => OpenOptions },
@@ -74,17 +74,20 @@ async function* pagesOf({ pages, first }: ReturnType<typeof openNow>): AsyncGene
   }
 }
 
-/** What a sync reads, decided at its begin. */
+/** What a sync reads. It is decided when the sync begins. */
 export interface Reading {
-  /** What single scans speak for: the ids of the parents; of a plain collection the empty text alone. */
+  /** What each scan speaks for: the ids of the parents, or for a plain collection only the empty text. */
   readonly scopes: ReadonlySet<string>;
   /** The scans of some of the scopes, in the order in which they are read. */
   readonly scans: (scopes: ReadonlySet<string>) => readonly SourceScan[];
-  /** Whether a published key is outside what is mirrored, by the configuration or the day: a full sync removes it at its begin. */
+  /**
+   * Whether a published key is outside what is mirrored, by the configuration or by the day. A full sync removes such
+   * keys when it begins.
+   */
   readonly isOutside?: (key: string) => boolean;
 }
 
-/** What an ended scan proves. `counted`: the distinct rows of its pages, and those of them without an id. */
+/** What a scan proves that has ended. `counted`: the distinct rows of its pages, and those of them without an id. */
 export function evidenceOf(
   scope: string,
   end: SourceEnd,

@@ -10,7 +10,7 @@ import { shortfallOf } from '../core/deletions/evidence.ts';
 import type { ChangedScopes } from '../table/tenant.ts';
 import type { OpenOptions, Reading, SourceEnd, SourcePage } from './source-scan.ts';
 
-/** Rows that were asked for by their ids, as far as the hub shows them. */
+/** Rows that were requested by their ids, as far as the hub shows them. */
 export type FetchedRows = readonly { readonly rows: readonly KeyedRow[]; readonly readVersion: number }[];
 
 /** The source of a collection's rows: scans of all rows, and requests for single rows. */
@@ -21,15 +21,15 @@ export interface Source {
     ids: readonly string[],
     options: { readVersion: () => number; signal: AbortSignal },
   ): Promise<FetchedRows>;
-  /** The collection whose rows are the parents of this one's scans. */
+  /** The collection whose rows are the parents of the scans. */
   readonly parents?: CollectionName | undefined;
-  /** For a collection that the hub does not filter by time: an incremental sync reads the scopes that have changed. */
+  /** Only for a collection that the hub does not filter by time: an incremental sync reads the scopes that have changed. */
   readonly changes?: ChangedScopes;
-  /** The key of a row is its `sourcedId` alone. */
+  /** Whether the key of a row is only its `sourcedId`. */
   readonly hasPlainKeys?: boolean;
   /** The scope of a key: its parent's id; empty in a plain collection. */
   scopeOf(key: string): string;
-  /** The key in `rejects` of a scope that cannot be read while others can. */
+  /** The key in `rejects` of a scope that cannot be read while other scopes can. */
   rejectKeyOf(scope: string): string;
 }
 
@@ -107,7 +107,7 @@ export function classStudentsSource(options: {
   };
 }
 
-/** A parent that the hub does not find has no rows, which proves nothing; the other parents' scans continue. */
+/** If the hub does not find a parent, the scan has no rows, which proves nothing. The scans of the other parents continue. */
 async function* unlessNotFound(
   pages: AsyncGenerator<SourcePage, ScanEnd>,
 ): AsyncGenerator<SourcePage, SourceEnd> {
@@ -136,7 +136,7 @@ async function* readRows(
         );
       const isLarge = page.bytes > LARGE_BYTES;
       let rows = page.known === undefined ? decode() : null;
-      // Nobody else reads them, but the scan still refers to them.
+      // Nothing else reads the rows, but the scan still refers to them.
       if (isLarge) (page.rows as unknown[]).length = 0;
       yield {
         get rows() {
@@ -161,7 +161,7 @@ function readRow(reader: RowReader, row: unknown, isUtf8: boolean): DecodedRow {
   return isUtf8 || !holdsReplacement(row) ? reader.read(row) : reader.reject(row, 'its text is not UTF-8');
 }
 
-/** U+FFFD may stand for bytes that are not UTF-8: the original text is lost. */
+/** U+FFFD may stand for bytes that are not UTF-8: then the original text is lost. */
 function holdsReplacement(row: unknown): boolean {
   return JSON.stringify(row).includes('\uFFFD');
 }
@@ -175,7 +175,7 @@ function keyed(decoded: DecodedRow, parentId: string | undefined): KeyedRow {
   };
 }
 
-/** A list of students that stays below the hub's total is not published: who is missing in it has not left the class. */
+/** A list of students that is shorter than the hub's total is not published: a student who is not in it may not have left the class. */
 async function* composeClass(
   { hub, collection, classId }: { hub: Hub; collection: Collection; classId: string },
   options: OpenOptions,
@@ -206,7 +206,7 @@ async function* composeClass(
   }
 }
 
-/** A row without an id counts as one of its own. */
+/** A row without an id counts as a separate row. */
 function distinctIds(rows: readonly unknown[]): number {
   return new Set(rows.map((row) => (row as { sourcedId?: unknown } | null)?.sourcedId ?? row)).size;
 }

@@ -3,8 +3,8 @@ import type { Runtime } from '../runtime.ts';
 import type { RunningSync } from './sync.ts';
 
 /**
- * Commits what is staged while the next page is on its way: at once, if it has not arrived yet; or of many short scans, each of
- * which would end in a small transaction of its own, after `everyMs` at the latest.
+ * Commits what is staged while the next page is on its way: at once, if the page has not arrived yet. Many short
+ * scans would each end in a small transaction of their own; for them it commits after `everyMs` at the latest.
  */
 export class Commits {
   readonly #run: RunningSync;
@@ -34,7 +34,7 @@ export class Commits {
     }
   }
 
-  /** Whether the next page, or the end, arrives in time; without time, if it has come already. */
+  /** Whether the next page, or the end of the scan, arrives within this time; with no time, whether it has arrived already. */
   async #arrives(next: Promise<unknown>, withinMs: number): Promise<boolean> {
     const { runtime } = this.#run.own.tenant;
     const arrived = next.then(
@@ -52,7 +52,7 @@ export class Commits {
   }
 }
 
-/** So long takes a page that has come already: its scan first sends the request for the page after it. */
+/** This is how long a page takes that has arrived already, because its scan first sends the request for the page after it. */
 async function turnsOfLoop({ turn }: Pick<Runtime, 'turn'>): Promise<void> {
   for (let turns = 0; turns <= TURNS_UNTIL_SENT; turns += 1) await turn();
 }

@@ -18,10 +18,10 @@ export async function completeFull(run: RunningSync, { scans, watermarkMs }: Sca
   const { writer, deletions, findings } = own;
   const { stats } = sync;
   const isPart = scans.length < run.reading.scopes.size;
-  // Each page was accepted.
+  // Rows came, and every page was accepted.
   if (stats.rowsSeen > 0) deletions.noteForeign(null);
   const { inconclusive: why, short, settled } = await settleMissing(run, scans);
-  // A part of the scopes says nothing of the others.
+  // A sync of some scopes says nothing about the others.
   const isInconclusive = why !== null || (isPart && findings.isInconclusive);
   findings.noteFullSync({ isInconclusive, scans, isConfirming: run.options.confirming === true });
   if (why === null && !isPart) await clearRejects(run, scans);
@@ -33,14 +33,14 @@ export async function completeFull(run: RunningSync, { scans, watermarkMs }: Sca
   return why === null ? { kind: 'complete', ...ended, unconfirmed } : { kind: 'inconclusive', ...ended, why };
 }
 
-/** Whether a full sync is complete, and what has become of the missing rows; null: it settled nothing. */
+/** Whether a full sync is complete, and what has become of the missing rows; null: the sync settled nothing. */
 type JudgedSync = SyncVerdict & { readonly settled: Settled | null };
 
 /** Judges a full sync whose scans have ended, and stages the removals. The rest is remembered after its last commit. */
 async function settleMissing(run: RunningSync, scans: readonly ScanEvidence[]): Promise<JudgedSync> {
   const { own, reading } = run;
   const verdicts = new Verdicts(scans, reading.scopes, (key) => own.source.scopeOf(key));
-  // In one task of the writer: no other sync sees a row between the search and the judgement.
+  // Both run in one task of the writer, so that no other sync sees a row between the search and the judgement.
   const judged = await own.writer.read((table) => judge(run, verdicts, table));
   if (judged.settled !== null) await stageRemovals(run, judged.settled);
   return judged;
@@ -116,7 +116,7 @@ async function stageRemovals({ own, sync, becameEmpty }: RunningSync, settled: S
   await own.writer.remove(sync, 'rows', gone);
 }
 
-/** Reports rows that another miss is needed for. During a hold a second miss removes nothing either. */
+/** Reports rows that are removed if another sync misses them, too. During a hold, a second miss removes nothing either. */
 function reportMissing({ tenant, settings }: MirroredCollection, settled: Settled): void {
   const { unconfirmed: rows, isFree, confirmAtMs } = settled;
   if (rows === 0 || !isFree) return;
@@ -124,13 +124,16 @@ function reportMissing({ tenant, settings }: MirroredCollection, settled: Settle
   tenant.emit({ type: 'deletion', event: { ...event, confirmAt: isoOrNull(confirmAtMs) } });
 }
 
-/** An offset scan may have skipped an existing row, unless the count agrees, or there was none to move. */
+/**
+ * Whether the scan cannot have skipped an existing row. A scan by offset may have, unless its number of rows agreed
+ * with a total, or there was no row to move.
+ */
 function mayClearRejects(scan: ScanEvidence): boolean {
   const hasSkippedNone = !scan.byOffset || scan.distinctRows === 0 || hasAgreed(scan);
   return scan.ending === 'proper' && judgeScope(scan).kind !== 'short' && hasSkippedNone;
 }
 
-/** Removes the rejects of unreadable rows that have left the hub, or have other content now; not those of scopes in doubt. */
+/** Removes the rejects of unreadable rows that have left the hub, or that have other content now. Rejects of scopes in doubt stay. */
 async function clearRejects({ own, sync }: RunningSync, scans: readonly ScanEvidence[]): Promise<void> {
   const { writer, source } = own;
   if (writer.known.rejects === 0) return;

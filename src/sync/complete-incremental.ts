@@ -2,7 +2,10 @@ import { judgeScope } from '../core/deletions/evidence.ts';
 import type { RunningSync, Scanned } from './sync.ts';
 import type { ReplacedSync, SyncResult } from './sync-result.ts';
 
-/** Ends an incremental sync whose scans have ended. A short one leaves the watermark; a full one finds what it passed over. */
+/**
+ * Ends an incremental sync whose scans have ended. If a scan was short, the watermark stays: a full sync finds what
+ * the scan passed over.
+ */
 export async function completeIncremental(
   { own, sync }: RunningSync,
   { scans, watermarkMs }: Scanned,
@@ -20,7 +23,7 @@ export async function completeIncremental(
     return { kind: 'becomes-full', because: 'short', stats };
   }
   const hasNews = writer.hasPending || writer.progress?.syncId === stats.syncId;
-  // Without a watermark that moves on, there is nothing to record.
+  // If the watermark does not move on, there is nothing to record.
   if (hasNews || own.source.changes === undefined) await writer.flush(sync, { watermarkMs, isWhole: false });
   return { kind: 'complete', stats, rowsOnHold, short: null, unconfirmed: 0, confirmAtMs: null };
 }

@@ -28,15 +28,16 @@ export async function* pagesOf(
     if (end.isUnread !== true) unread.delete(scope);
     else if (!unread.has(scope)) unread.set(scope, own.tenant.runtime.now());
     const rowsWithoutId = sync.stats.rowsWithoutId - withoutIdBefore;
-    // A row without an id counts as a row of its own.
+    // A row without an id counts as a separate row.
     const distinctRows = (sync.seen?.size ?? 0) - seenBefore + rowsWithoutId;
     options.scans.push(evidenceOf(scope, end, { distinctRows, rowsWithoutId }));
   }
 }
 
 /**
- * In an incremental sync of changed scopes, those that had no answer last time come last; and if no other is answered, one more is
- * read before them: its answer shows that the hub is not in trouble, and closes its circuit.
+ * In an incremental sync of changed scopes, the scopes that had no answer last time come last. If no scope has been
+ * answered by then, one more scope is read before them: its answer shows that the hub is not in trouble, and closes
+ * the circuit.
  */
 async function* scansInTurn(
   { own, sync, reading, answers }: RunningSync,
@@ -55,9 +56,10 @@ async function* scansInTurn(
 }
 
 /**
- * The time from which an incremental sync reads, hub time in ms. The stored watermark already includes the overlap of
- * its time. After a restart that overlap is unknown, so the sync goes back by the current overlap once more; a raised
- * overlap thus takes effect at once. Rows read twice are no change.
+ * The time from which an incremental sync reads, hub time in ms. The stored watermark already includes the overlap
+ * that was in force when it was stored. After a restart this overlap is unknown, so the sync reaches back by the
+ * present overlap once more. In this way a longer overlap takes effect at once. A row that is read twice is no
+ * change.
  */
 function incrementalBegin(own: MirroredCollection): number | undefined {
   const watermarkMs = own.writer.progress?.watermarkMs ?? null;
@@ -66,7 +68,7 @@ function incrementalBegin(own: MirroredCollection): number | undefined {
   return isInherited ? watermarkMs - own.settings.incrementalOverlapMs : watermarkMs;
 }
 
-/** Notes what ended scans say together. */
+/** Notes what the ended scans say together. */
 export function scanned(run: RunningSync, scans: readonly ScanEvidence[], clock: SyncClock): Scanned {
   const { stats } = run.sync;
   stats.totalAtStart = sumOrNull(scans.map(({ totalAtStart }) => totalAtStart));

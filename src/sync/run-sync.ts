@@ -74,7 +74,7 @@ async function runOn(
   }
 }
 
-/** The configuration or the day says so: no guard, no confirmation, and no word of the hub. */
+/** Removes what the configuration, or the present day, puts outside. This needs no guard, no confirmation, and no word of the hub. */
 async function removeOutside(
   { writer }: MirroredCollection,
   sync: ActiveSync,
@@ -155,7 +155,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       const isByTime = !sync.isFull && own.source.changes === undefined;
       if (isByTime && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
-      // The reader is done with a large page before the scan goes on.
+      // The reader must be done with a large page before the scan goes on.
       if (own.writer.isFull || page.isLarge === true) await commits.now();
     }
   } finally {
@@ -165,7 +165,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   return scanned(run, scans, clock ?? startClock(null));
 }
 
-/** Those whose scopes a confirming sync reads; null: it reads all. */
+/** The keys whose scopes a confirming sync reads; null: it reads all scopes. */
 function missingKeys({ deletions }: MirroredCollection): Iterable<string> | null {
   return deletions.confirmingSync?.isOfAll === false ? (deletions.keys?.keys() ?? []) : null;
 }

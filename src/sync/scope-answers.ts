@@ -8,16 +8,16 @@ import type { Source } from '../source/source.ts';
 import type { Tenant } from '../table/tenant.ts';
 import type { HubFindings } from './hub-findings.ts';
 
-/** So many scopes in a row without an answer fail the sync; fewer, if the collection has fewer. */
+/** After this many scopes in a row without an answer, the sync fails. If the collection has fewer scopes, all of them count. */
 const MOST_IN_A_ROW = 10;
-/** These say nothing about the scope that was asked for. */
+/** These errors say nothing about the scope that was asked for. */
 const OF_EVERYBODY: ReadonlySet<ErrorCode> = new Set([
   'HUB_CIRCUIT_OPEN',
   'HUB_TOKEN_UNAVAILABLE',
   'HUB_TOKEN_REFUSED',
 ]);
 
-/** Whether a failure may be that of the scope that was asked for, so that others can still be read. */
+/** Whether a failure may concern only the scope that was asked for, so that other scopes can still be read. */
 export function mayBeOfOneScope(error: unknown): error is RollcallError {
   return isFromHub(error) && !OF_EVERYBODY.has(error.code);
 }
@@ -29,7 +29,7 @@ interface Own {
   readonly tenant: Pick<Tenant, 'runtime'>;
 }
 
-/** The answers for the scopes of one sync, in their order. It distinguishes a hub in trouble from scopes that it does not show. */
+/** The answers for the scopes of one sync, in their order. It distinguishes a hub in trouble from scopes that the hub does not show. */
 export class ScopeAnswers {
   readonly #own: Own;
   readonly #source: Source;
@@ -39,7 +39,7 @@ export class ScopeAnswers {
   hasAnswer = false;
   readonly #rejects: KeyedRow[] = [];
   readonly #readAgain: string[] = [];
-  /** An error that may pass. */
+  /** An error that may pass by itself. */
   #passing: RollcallError | null = null;
 
   /** `scopes`: how many the collection has, whether the sync reads them or not. */
@@ -49,12 +49,12 @@ export class ScopeAnswers {
     this.#mostInARow = Math.min(MOST_IN_A_ROW, scopes);
   }
 
-  /** Whether a scope had no answer that may have one soon, and no incremental sync asks for it. */
+  /** Whether a scope without an answer may have one soon, and no incremental sync will ask for it. */
   get mayHaveMore(): boolean {
     return this.#passing !== null && this.#source.changes === undefined;
   }
 
-  /** The pages of a scope. One that cannot be read becomes a reject; throws a failure that concerns others too. */
+  /** The pages of a scope. A scope that cannot be read becomes a reject. Throws a failure that concerns other scopes, too. */
   async *read(scope: string, pages: AsyncGenerator<SourcePage, SourceEnd>): typeof pages {
     try {
       const end = yield* pages;
@@ -71,7 +71,7 @@ export class ScopeAnswers {
     }
   }
 
-  /** What becomes of `rejects`, now that it is clear that the hub is not in trouble; throws if it may be. */
+  /** What becomes of `rejects`, now that the hub is known not to be in trouble. Throws if the hub may be in trouble. */
   end(): { readonly rejects: readonly KeyedRow[]; readonly readAgain: readonly string[] } {
     if (!this.hasAnswer && this.#passing !== null) throw this.#passing;
     return { rejects: this.#rejects, readAgain: this.#readAgain };
@@ -82,18 +82,21 @@ export class ScopeAnswers {
     if (this.#inARow >= this.#mostInARow) throw error;
     const rejectKey = this.#source.rejectKeyOf(scope);
     const decoded = rejectWithoutRow(rejectKey, reasonOf(error));
-    // Its key is that of no row, since no row has been seen.
+    // No row has been seen, so the key is not the key of a row.
     this.#rejects.push({ key: keyOfAll(scope), rejectKey, decoded });
     if (error.reaction !== 'retry') return;
     this.#passing = error;
     const nowMs = this.#own.tenant.runtime.now();
     const unansweredMs = nowMs - (this.#own.findings.unread.get(scope) ?? nowMs);
-    // A pause as long as the trouble has lasted doubles each time.
+    // The pause is as long as the trouble has lasted, so it doubles each time.
     this.#source.changes?.note([scope], nowMs + unansweredMs);
   }
 }
 
-/** It is published, so it names no id and no content. Without an answer that refuses it, the message says what does not fit. */
+/**
+ * The reason is published, so it names no id and no content. If the hub did not refuse, the message of the error says
+ * what does not fit.
+ */
 function reasonOf(error: RollcallError): string {
   const status = error instanceof HubError ? error.status : null;
   if (status === null && error.reaction === 'person') return error.message;

@@ -3,13 +3,16 @@ import type { SourcePage } from '../source/source-scan.ts';
 import type { ActiveSync } from '../table/active-sync.ts';
 import type { MirroredCollection, RunningSync } from './sync.ts';
 
-/** Is asked before rows are published of which too few are known (tenant-identity.ts). */
+/** Is asked before rows are published if too few of them are known (tenant-identity.ts). */
 interface Gate {
   readonly overlaps: (rows: number, knownAmongThem: number) => boolean;
   readonly prove: () => Promise<void>;
 }
 
-/** Stages what a page changes, in parts if it would make too large a transaction. Such a page cannot be recognised later. */
+/**
+ * Stages what a page changes; in parts, if it would make too large a transaction. A page that was staged in parts
+ * cannot be recognised later.
+ */
 export async function stagePage(run: RunningSync, gate: Gate, page: SourcePage): Promise<void> {
   if (await isStagedAsKnown(run, gate, page)) return;
   const { writer, settings } = run.own;
@@ -23,7 +26,7 @@ export async function stagePage(run: RunningSync, gate: Gate, page: SourcePage):
   }
 }
 
-/** Hands a page that was recognised to the writer; false where its rows are to be decided one by one. */
+/** Hands a page that was recognised to the writer. Returns false if its rows must be decided one by one. */
 async function isStagedAsKnown(
   { own, sync }: RunningSync,
   gate: Gate,
@@ -36,7 +39,7 @@ async function isStagedAsKnown(
   return true;
 }
 
-/** Hands rows to the writer, which decides what changed. Where too few of them are known, it must be proven first whose they are. */
+/** Hands rows to the writer, which decides what changed. If too few of them are known, it must first be proven whose rows they are. */
 async function stageRows(run: RunningSync, gate: Gate, page: SourcePage): Promise<void> {
   const { own, sync } = run;
   const rows = await withoutNowEmpty(run, page);
@@ -47,8 +50,8 @@ async function stageRows(run: RunningSync, gate: Gate, page: SourcePage): Promis
 }
 
 /**
- * Takes out rows of `becameEmpty`, such as a class that lost all students: they wait for the end of a full sync, where the guard
- * sees all losses together.
+ * Takes out rows of `becameEmpty`, such as a class that lost all its students. They wait for the end of a full sync,
+ * when the guard sees all losses together.
  */
 async function withoutNowEmpty(
   { own, sync, becameEmpty }: RunningSync,

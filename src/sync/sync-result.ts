@@ -11,9 +11,12 @@ export interface SyncOptions {
   readonly person?: Person | undefined;
   /** For a full sync: what a person has approved, at most 100,000 keys. They are removed if the sync misses them too. */
   readonly approved?: Approved | undefined;
-  /** The full sync confirms what the one before missed: it reads only the scopes of missing rows, and asks for none itself. */
+  /**
+   * The full sync confirms what the full sync before it missed. It reads only the scopes of missing rows, and asks
+   * for no confirming sync itself.
+   */
   readonly confirming?: boolean | undefined;
-  /** Rows to republish even if unchanged. */
+  /** Rows to republish even if they are unchanged. */
   readonly republication?: Republication | undefined;
   readonly onPage?: (() => void) | undefined;
 }
@@ -21,7 +24,7 @@ export interface SyncOptions {
 interface Ended {
   readonly stats: SyncStats;
   readonly rowsOnHold: number;
-  /** A full sync stayed below the hub's total. */
+  /** A full sync brought fewer rows than the hub's total. */
   readonly short: Shortfall | null;
   /** When the confirming sync is due, ms since the epoch; null: this sync needs none. */
   readonly confirmAtMs: number | null;
@@ -32,13 +35,13 @@ interface Ended {
 export type SyncResult =
   | (Ended & {
       readonly kind: 'complete';
-      /** Rows that another full sync must miss too before they are removed. */
+      /** Rows that are removed if another full sync misses them, too. */
       readonly unconfirmed: number;
     })
   /** Inconclusive: nothing proves that the hub's list is complete. The watermark stays. */
   | (Ended & { readonly kind: 'inconclusive'; readonly why: string });
 
-/** An incremental sync that would bring most of the collection, or stayed below the hub's total: a full one replaces it. */
+/** A full sync replaces the incremental sync, which would bring most of the collection, or brought fewer rows than the hub's total. */
 export interface ReplacedSync {
   readonly kind: 'becomes-full';
   readonly because: 'oversized' | 'short';

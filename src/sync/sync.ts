@@ -19,12 +19,12 @@ export interface MirroredCollection {
   readonly writer: CollectionWriter;
   readonly source: Source;
   readonly deletions: Deletions;
-  /** The pages of earlier full syncs; null where every page is to be parsed. */
+  /** The pages of earlier full syncs; null if every page is to be parsed. */
   readonly pages: PageMemory | null;
   readonly findings: HubFindings;
-  /** The watermark that the session began with: another process, with another overlap, may have stored it. */
+  /** The watermark with which the session began: another process, with another overlap, may have stored it. */
   readonly inheritedWatermarkMs: number | null;
-  /** Throws when the topics have lost records that a full sync compares with. */
+  /** Throws if topics have lost records with which a full sync compares. */
   readonly requireRecords: () => Promise<void>;
   /** The collections of the session. */
   readonly all: ReadonlyMap<CollectionName, MirroredCollection>;
@@ -42,7 +42,7 @@ export interface RunningSync {
   /** The scopes that the sync reads; null: all. */
   readonly some: ReadonlySet<string> | null;
   readonly knownRowsBefore: number;
-  /** Values that had content and have none now, by their keys: the end of the sync decides on them. */
+  /** Values that had content and have none now, by their keys. The end of the sync decides about them. */
   readonly becameEmpty: Map<string, KeyedRow>;
 }
 

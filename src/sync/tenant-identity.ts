@@ -6,9 +6,9 @@ import { mayBeOfOneScope } from './scope-answers.ts';
 import type { MirroredCollection, RunningSync } from './sync.ts';
 
 /**
- * Ends an incremental sync that a full one serves better: it would bring most of the collection, or rows that only a
- * full sync can distinguish from another tenant's (`isOversized` in core/watermark.ts, and {@link IdentityGate} decide). Only
- * {@link runSync} catches it, and turns it into a result.
+ * Ends an incremental sync if a full sync is better: because it would bring most of the collection (`isOversized` in
+ * core/watermark.ts decides this), or because its rows may be another tenant's, which only a full sync can tell
+ * ({@link IdentityGate} decides this). Only {@link runSync} catches it, and turns it into a result.
  */
 export class BecomesFull extends Error {
   constructor() {
@@ -16,14 +16,15 @@ export class BecomesFull extends Error {
   }
 }
 
-/** A smaller collection does not identify its tenant (design, "Another tenant's data"). */
+/** A collection with fewer published rows does not identify its tenant (design, "Another tenant's data"). */
 const KNOWN_ROWS_AT_LEAST = 5;
-/** Share of the rows read, or of the known rows if fewer, that must be known, 0 to 1. */
+/** The share of the rows that must be known, 0 to 1: of the rows read, or of the known rows if these are fewer. */
 const OVERLAP_AT_LEAST = 0.1;
 
 /**
- * Whether enough of the rows read are published ones, so that they are this tenant's and not another's (a wrong base URL,
- * mixed-up credentials). A collection that has grown many times over still counts as its own.
+ * Whether enough of the rows read are published rows, so that they are this tenant's and not another's (because of a
+ * wrong base URL, or mixed-up credentials). A collection that has grown many times over still counts as this
+ * tenant's.
  */
 export function overlapsEnough(read: {
   readonly rows: number;
@@ -36,12 +37,15 @@ export function overlapsEnough(read: {
   return read.knownAmongThem > 0 && read.knownAmongThem >= enough;
 }
 
-/** Published rows to ask the hub for; a hub that shows none of them serves another tenant. */
+/** How many published rows to ask the hub for. A hub that shows none of them serves another tenant. */
 const ROWS_ASKED = 3;
-/** A collection that has grown many times over brings such pages one after another: so many at most are accepted by one answer. */
+/**
+ * A collection that has grown many times over brings pages of new rows, one after another. One answer of the hub
+ * accepts at most this many of them.
+ */
 const PAGES_PER_ANSWER = 10;
 
-/** The keys that a sync asks for, chosen once: rows that it has published since may be another tenant's. */
+/** The keys that a sync asks for. They are chosen once, because rows that the sync has published since may be another tenant's. */
 type ProofKeys = Map<MirroredCollection, readonly string[]>;
 
 /** Requests by the keys of other rows, or by student, cannot return another tenant's rows. */
@@ -53,9 +57,10 @@ function mayBeForeign({ source }: MirroredCollection): boolean {
 const OF_PEOPLE: ReadonlySet<CollectionName> = new Set(['users', 'students', 'teachers']);
 
 /**
- * Whether the hub still has this tenant's rows: those of the collection, or of one if it has too few; or the tenant's people, who stay
- * when a new year gives each class another id. The first other collection that answers decides. True where none has enough. Throws
- * errors that concern the hub, not a single request.
+ * Whether the hub still has this tenant's rows. It is asked for rows of the collection itself, and for the tenant's
+ * people, who stay when a new year gives each class another id. If the collection has too few published rows, it is
+ * asked for rows of any other collection. The first other collection for which the hub answers decides. Returns true
+ * if no collection has enough rows. Throws errors that concern the hub, not a single request.
  */
 export async function showsOwnRows(
   own: MirroredCollection,
@@ -73,7 +78,7 @@ export async function showsOwnRows(
       if ((await showsOne(proof, signal, proofKeys)) || (await beginsWithKnown(proof, signal))) return true;
       if (proof !== own) return false;
     } catch (error) {
-      // Another collection that the hub refuses, or no longer offers, proves nothing.
+      // If the hub refuses another collection, or no longer offers it, this proves nothing.
       if (!concernsOneRequest(error)) throw error;
     }
   }
@@ -126,16 +131,17 @@ async function beginsWithKnown(
 }
 
 /**
- * Stops another tenant's rows before any of them is published (design, "Another tenant's data"). A page passes if enough of its rows
- * are published ones. Before any other page, the gate asks whether the hub still has published rows. A full sync of another
- * tenant's rows throws `HUB_FOREIGN_DATA`; an incremental one {@link BecomesFull}.
+ * Stops another tenant's rows before any of them is published (design, "Another tenant's data"). A page passes if
+ * enough of its rows are published rows. Before any other page passes, the gate asks whether the hub still has
+ * published rows. If it has not, a full sync throws `HUB_FOREIGN_DATA`, and an incremental sync throws {@link
+ * BecomesFull}.
  */
 export class IdentityGate {
   readonly #run: RunningSync;
-  /** The rows cannot be another tenant's, or a person has accepted them. */
+  /** True if the rows cannot be another tenant's, or a person has accepted them. */
   #isOpen: boolean;
   readonly #proofKeys: ProofKeys = new Map();
-  /** Pages that the last answer still speaks for. */
+  /** How many more pages the last answer of the hub accepts. */
   #pagesLeft = 0;
 
   constructor(run: RunningSync) {
@@ -143,13 +149,13 @@ export class IdentityGate {
     this.#isOpen = !mayBeForeign(run.own);
   }
 
-  /** Whether a page needs no {@link prove}: `knownAmongThem` of its rows are published. */
+  /** Whether a page needs no {@link prove}. `knownAmongThem`: how many of its rows are published. */
   readonly overlaps = (rows: number, knownAmongThem: number): boolean => {
     if (this.#isOpen) return true;
     return overlapsEnough({ rows, knownAmongThem, knownRows: this.#run.knownRowsBefore });
   };
 
-  /** A page of new rows may be another tenant's: an incremental sync would take them for changes. */
+  /** Called before a page of new rows, which may be another tenant's. An incremental sync would take these rows for changes. */
   async prove(): Promise<void> {
     const { own, sync, options, knownRowsBefore } = this.#run;
     this.#pagesLeft -= 1;
@@ -161,7 +167,7 @@ export class IdentityGate {
       return;
     }
     if (await showsOwnRows(own, options.signal, this.#proofKeys)) {
-      // Hardly a page of a first load has a published row: the first one is proven for all.
+      // Hardly any page of a first load has a published row, so the proof for the first page counts for all pages.
       this.#isOpen = knownRowsBefore === 0;
       this.#pagesLeft = PAGES_PER_ANSWER;
       return;
@@ -170,8 +176,8 @@ export class IdentityGate {
     own.deletions.noteForeign(own.tenant.runtime.now());
     throw new RollcallError(
       'HUB_FOREIGN_DATA',
-      `It could not be proven whose rows the hub returned for ${own.settings.name}: almost none of them match the ${knownRowsBefore} ` +
-        `already published, and the hub shows none of the published rows that it was asked for. They may be another tenant's`,
+      `The rows that the hub returned for ${own.settings.name} may be another tenant's: almost none of them match the ${knownRowsBefore} ` +
+        `already published, and the hub shows none of the published rows that Rollcall asked for`,
       { remedy: `None of them was published. ${WRONG_TENANT_REMEDY}: ${acceptCommand(own.tenant.tenantId)}` },
     );
   }

@@ -5,7 +5,7 @@ import type { SyncStats } from '../core/sync-stats.ts';
 
 /** What a requested sync publishes even if it is unchanged. */
 export interface Republication {
-  /** Whether to republish a row. True once per key, because a sync may read a row twice or lead to a second sync. */
+  /** Whether to republish a row. True only once for each key, because a sync may read a row twice, or lead to a second sync. */
   readonly rows?: ((key: string) => boolean) | undefined;
   /** Whether to republish a current absence, by absence id, in syncs of `absence-versions`. */
   readonly absences?: ((absenceId: string) => boolean) | undefined;
@@ -15,13 +15,13 @@ export interface Republication {
 export interface ActiveSync {
   readonly stats: SyncStats;
   readonly isFull: boolean;
-  /** Keys that its scan has read; null without a scan. */
+  /** Keys that the scan of the sync has read; null without a scan. */
   readonly seen: SeenKeys | null;
-  /** For a full sync: keys that others have read since this one began; they are no candidates for deletion. */
+  /** Only for a full sync: keys that other syncs have read since this sync began. They are no candidates for deletion. */
   readonly seenByOthers: SeenKeys | null;
-  /** For a full sync. */
+  /** Only for a full sync. */
   readonly seenRejects: SeenKeys | null;
-  /** Read version of the newest page: this sync needs no record of older publications. */
+  /** Read version of the newest page: this sync does not need to know of older publications. */
   readVersion: number;
   /** Called with each row with new content. */
   readonly onNew?: ((row: ReadableRow) => void) | undefined;
@@ -29,15 +29,15 @@ export interface ActiveSync {
   readonly republication?: Republication | undefined;
 }
 
-/** Whether the hub has a key: this sync has read it, or another one while this one ran. */
+/** Whether the hub has a key: this sync has read it, or another sync has while this one ran. */
 export function hasSeen(sync: ActiveSync, area: Change['area'], key: string): boolean {
   if (area === 'rejects') return sync.seenRejects?.has(key) === true;
   return sync.seen?.has(key) === true || sync.seenByOthers?.has(key) === true;
 }
 
 /**
- * Whether a full sync has certainly read every known row: it has read as many rows as are known, all of them readable
- * and none stale. If false, only the whole index shows it.
+ * Whether a full sync has certainly read every known row: it has read as many rows as are known, and all of them were
+ * readable and not stale. If this is false, only the whole index shows it.
  */
 export function hasSeenAll({ seen, seenRejects, stats }: ActiveSync, knownRows: number): boolean {
   return seen?.size === knownRows && seenRejects?.size === 0 && stats.rowsStale === 0;
@@ -48,7 +48,7 @@ export function rowKeys(rows: readonly KeyedRow[]): string[] {
   return rows.flatMap(({ key, decoded }) => (key !== null && decoded.kind === 'row' ? [key] : []));
 }
 
-/** Keys that a sync read on an earlier page: when a hub lists a row twice, the first occurrence counts. */
+/** Keys that a sync has read on an earlier page: if a hub lists a row twice, the first occurrence counts. */
 export function keysSeenBefore({ seen }: ActiveSync, rows: readonly KeyedRow[]): ReadonlySet<string> {
   const keys = new Set<string>();
   if (seen === null) return keys;
@@ -56,7 +56,7 @@ export function keysSeenBefore({ seen }: ActiveSync, rows: readonly KeyedRow[]):
   return keys;
 }
 
-/** Marks rows of a page that need not be decoded; false, and marks nothing, if one of them may have been met before. */
+/** Marks the rows of a page that need not be decoded. If one of them may have occurred before, it returns false and marks nothing. */
 export function markAllSeen(syncs: Iterable<ActiveSync>, sync: ActiveSync, keys: Fingerprints): boolean {
   const all = [...syncs].flatMap((active) => (active === sync ? active.seen : active.seenByOthers) ?? []);
   if (sync.seen === null || sync.seen.hasAny(keys) || !all.every((seen) => seen.fits(keys))) return false;

@@ -3,14 +3,14 @@ import type { LoggedRecord, OutgoingRecord } from '../log/log.ts';
 import { ABSENCE_AREAS, type IndexArea, type IndexChange } from '../state/index-store.ts';
 
 const AREAS: ReadonlySet<IndexArea> = new Set(ABSENCE_AREAS);
-/** A recovery reads millions of keys, and this is cheaper than a look-up of each key's beginning. */
+/** A recovery reads millions of keys. This costs less than to look up the beginning of each key. */
 const PREFIXES = ABSENCE_AREAS.map((area) => ({ area, prefix: `${area}/` }));
 const NO_HEADERS = {};
 
 /**
- * The records of `absence-state` for changes of the index of absences: the key is `<area>/<key>`, the value is the index's
- * value. Of several changes of an entry the last counts. Changes of rows are left out, because rows have topics of
- * their own.
+ * The records of `absence-state` for changes of the index of absences. The key is `<area>/<key>`, and the value is
+ * the value in the index. If an entry changes several times, the last change counts. Changes of rows are left out,
+ * because rows have topics of their own.
  */
 export function changelogRecords(changes: readonly IndexChange[]): readonly OutgoingRecord[] {
   const latest = new Map<string, Buffer | null>();

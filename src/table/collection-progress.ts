@@ -18,13 +18,13 @@ import {
 import type { SyncStats } from '../core/sync-stats.ts';
 import type { ActiveSync } from './active-sync.ts';
 
-/** How a sync ended. `isWhole`: it was full, and read every scope. */
+/** How a sync ended. `isWhole`: it was a full sync, and read every scope. */
 export type Completion = { readonly watermarkMs: number | null; readonly isWhole: boolean } | 'incomplete';
 
 /** Number of keys of each derived collection. */
 export type DerivedRows = Readonly<Record<DerivedCollection, number>>;
 
-/** Rejects, rows on hold and what was not found belong to the source collection. */
+/** Rejects, rows on hold, and rows that were not found belong to the source collection. */
 const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsOnHold: 0 } as const;
 const ALL_FOUND = { ...NO_ROWS_OF_ITS_OWN, rowsNotFound: 0, rowsWithoutId: 0 } as const;
 
@@ -39,9 +39,9 @@ export interface WriterStart {
   readonly isChangelogComplete?: boolean | undefined;
   /** Whether the first load of `absence-changes` is over in its present topic. */
   readonly isFirstLoadOver?: boolean | undefined;
-  /** Why the collection needs a decision before it can go on; its index is not at the end of the log then. */
+  /** Why the collection needs a decision before it can go on. Its index is then not at the end of the log. */
   readonly lost?: RollcallError | undefined;
-  /** Last data offsets, which the progress also has unless it was lost. */
+  /** Last offsets with data. The progress has them too, unless it was lost. */
   readonly offsets: Offsets;
   /** First offsets of partitions that do not begin at 0. */
   readonly firstOffsets?: Offsets | undefined;
@@ -59,7 +59,7 @@ interface NextTransaction extends Pick<Progress, 'deletions' | 'rowsOnHold'> {
   readonly completion: Completion | null;
 }
 
-/** What the log holds of a collection and of those derived from it, as of the last commit. */
+/** What the log holds of a collection, and of the collections derived from it, as of the last commit. */
 export class CollectionProgress {
   readonly #collection: CollectionName;
   /** Id of the mapping in force. */
@@ -104,7 +104,7 @@ export class CollectionProgress {
     return this.offsetsAfter([this.#last, ...this.#derived.values()]);
   }
 
-  /** {@link offsets} after a transaction. The index reflects all rejects up to some offset, also those of others. */
+  /** {@link offsets} after a transaction. The index reflects all rejects up to some offset, including the rejects of other collections. */
   offsetsAfter(progress: readonly (Progress | null)[]): Offsets {
     return allOffsets([{ offsets: offsetsOf(this.#offsetsAtStart, 'rejects') }, ...progress]);
   }
@@ -125,8 +125,8 @@ export class CollectionProgress {
   }
 
   /**
-   * Start of the last complete full sync of everything that this collection's transactions publish, hub time, ms since
-   * the epoch; null: never.
+   * When the last complete full sync began that covered everything that this collection's transactions publish; hub
+   * time, ms since the epoch. Null: there was none.
    */
   get completeSinceMs(): number | null {
     const all = [this.#last, ...this.#derived.values()].map((each) => each?.lastCompleteFull ?? null);
@@ -134,7 +134,7 @@ export class CollectionProgress {
   }
 
   /**
-   * Whether rows were published under another mapping: they may hold data that the mapping in force drops or
+   * Whether rows were published under another mapping. They may hold data that the mapping in force drops or
    * pseudonymises.
    */
   get isMappingNew(): boolean {
@@ -155,7 +155,8 @@ export class CollectionProgress {
     const { rowsSeen, rowsRejected, rowsRemoved, rowsNotFound, rowsWithoutId } = stats;
     const counts = { rowsSeen, rowsRejected, rowsRemoved, totalAtStart, totalAtEnd };
     const found = { rows: knownRows - rowsNotFound, rowsNotFound, rowsRejected, rowsWithoutId };
-    // A hold that this sync could not settle has the number of an earlier one; what is missing now is on hold.
+    // If this sync could not settle a hold, `rowsOnHold` is the number of an earlier sync. Only rows that are missing
+    // now can be on hold.
     const stillOnHold = Math.min(rowsOnHold, rowsNotFound);
     const isOfOne = before === null || isWhole || (before.mapping ?? null) === this.mapping;
     return {
@@ -183,7 +184,7 @@ export class CollectionProgress {
     };
   }
 
-  /** The records of the derived collections in the same transaction. `rows`: number of keys of each after it. */
+  /** The records of the derived collections in the same transaction. `rows`: the number of keys of each of them after it. */
   nextDerived(next: Progress, { absences: tally }: SyncStats, rows: DerivedRows): readonly Progress[] {
     const published: DerivedRows = {
       'absence-changes': tally.created + tally.replaced + tally.deleted + tally.restored,
@@ -213,7 +214,7 @@ export class CollectionProgress {
     });
   }
 
-  /** A collection was published again, under an id that the registry knows. Returns whether it had lost ids. */
+  /** A collection has been published again, under an id that the registry knows. Returns whether it had lost ids. */
   forgetLostSchemas(collection: CollectionName): boolean {
     const ofIt = [this.#last, ...this.#derived.values()].find((each) => each?.collection === collection);
     if ((ofIt?.schemaIds?.length ?? 0) < 2) return false;

@@ -19,10 +19,11 @@ import type { Tenant, TenantCollection } from './tenant.ts';
 const NOT_COUNTED: DerivedRows = { absences: 0, 'absence-changes': 0 };
 
 /**
- * The only place where a collection's rows become records: its {@link Table} decides and stages, and it commits: to Kafka
- * first, and then it applies the changes to the index, both before the next decision (invariants 1 and 2).
+ * The only place where the rows of a collection become records. Its {@link Table} decides and stages. The writer
+ * commits: first to Kafka, and then it applies the changes to the index. Both happen before the next decision
+ * (invariants 1 and 2).
  *
- * Several syncs of one collection may share it; all tasks run one after another.
+ * Several syncs of one collection may share it. All tasks run one after another.
  */
 export class CollectionWriter {
   readonly #tenant: Tenant;
@@ -42,13 +43,13 @@ export class CollectionWriter {
   }
 
   /**
-   * Runs tasks one after another, in their order, and none after one has failed: after a failure of log or index their
-   * content is uncertain, so nothing may be decided on it.
+   * Runs tasks one after another, in their order. After a task has failed, it runs none: after a failure of log or
+   * index their content is uncertain, so nothing may be decided on it.
    */
   #run<T>(task: () => Promise<T>): Promise<T> {
     const result = this.#lastTask.then(task);
     this.#lastTask = result;
-    // The caller gets the failure, or that of a later task.
+    // The caller gets this failure, or the failure of a later task.
     result.catch(() => undefined);
     return result;
   }
@@ -70,7 +71,7 @@ export class CollectionWriter {
     return this.#table.isFull;
   }
 
-  /** Returns the current read version. A page carries the one of the time when its request was sent. */
+  /** Returns the present read version. A page carries the read version of the time when its request was sent. */
   readonly readVersion = (): number => this.#table.readVersion;
 
   begin(sync: ActiveSync): void {
@@ -91,9 +92,9 @@ export class CollectionWriter {
     return this.#run(() => this.#decide(sync, page, keysSeenBefore(sync, page.rows)));
   }
 
-  /** Takes a page that was recognised, if all its rows are still unchanged; else null, and nothing is noted. */
+  /** Takes a page that was recognised, if all its rows are still unchanged. Otherwise it returns null, and notes nothing. */
   acceptKnown(sync: ActiveSync, page: RememberedPage, readVersion: number): Promise<PageTally | null> {
-    // Where what follows from unchanged rows is asked for too, each row is decided.
+    // If something is to be derived from unchanged rows, too, each row must be decided.
     return this.#run(async () =>
       this.#keepsUnchanged(sync) ? null : this.#table.acceptKnown(sync, page, readVersion),
     );
@@ -213,8 +214,9 @@ export class CollectionWriter {
   }
 
   /**
-   * Whether unchanged rows are derived from, too: the derived records were never published completely, or are requested
-   * again. A full sync reads the rows anyway, so nothing has to be read back from the log.
+   * Whether something is derived from unchanged rows, too, because the derived records were never published
+   * completely, or are requested again. A full sync reads the rows anyway, so nothing has to be read back from the
+   * log.
    */
   #keepsUnchanged(sync: ActiveSync): boolean {
     if (this.#memory.view === undefined || !sync.isFull) return false;
@@ -222,7 +224,7 @@ export class CollectionWriter {
     return !isWhole || sync.republication?.absences !== undefined;
   }
 
-  /** Reads the index while no task writes or rebuilds it, so that a part of it is not taken for all of it. */
+  /** Reads the index while no task writes or rebuilds it, so that a part of the index is not taken for the whole. */
   read<T>(read: (table: Table) => Promise<T>): Promise<T> {
     return this.#run(() => read(this.#table));
   }
@@ -253,13 +255,13 @@ export class CollectionWriter {
     const sync = this.#syncOfItsOwn();
     let isEmpty = true;
     for await (const records of view.changelog()) {
-      // Withdraws the mark of a lost changelog from `progress`, before `progress` has offsets of the new changelog.
+      // Withdraws the mark of a lost changelog from `progress`, before `progress` gets offsets of the new changelog.
       if (isEmpty && this.progress !== null) await this.#commit(sync);
       isEmpty = false;
       this.#table.staged.reissue(records);
       await this.#commit(sync);
     }
-    // The next transaction records it. For an empty index any later transaction may.
+    // The next transaction records it. If the index is empty, any later transaction may record it.
     this.committed.isChangelogComplete = true;
     if (!isEmpty) await this.#commit(sync);
   }
@@ -278,19 +280,19 @@ export class CollectionWriter {
     };
   }
 
-  /** Commits that a collection was published again, so that the schema ids that the registry had lost are of the past. */
+  /** Commits that a collection has been published again. After that, the schema ids that the registry had lost do not count any more. */
   publishedAgain(collection: CollectionName): Promise<void> {
     return this.#run(async () => {
       const sync = this.#syncOfItsOwn();
-      // What another sync has staged is derived from before it is committed.
+      // If another sync has staged changes, records are derived from these changes before the commit.
       await this.#flush(sync, null);
       if (this.committed.forgetLostSchemas(collection)) await this.#commit(sync);
     });
   }
 
   /**
-   * Publishes records of derived topics that do not change the index, while no other task runs: `work` gets a function
-   * that publishes some in a transaction. Each record is made with its `ce_id`.
+   * Publishes records of derived topics that do not change the index, while no other task runs. `work` gets a
+   * function that publishes some records in one transaction. Each record is made with its `ce_id`.
    */
   async reissue(
     work: (publish: (records: readonly ((id: string) => OutgoingRecord)[]) => Promise<void>) => Promise<void>,
@@ -309,7 +311,7 @@ export class CollectionWriter {
       return work(publish).then(
         () => null,
         (error: unknown) => {
-          // Only a transaction that failed leaves something uncertain; otherwise the writer goes on.
+          // Only a transaction that has failed leaves something uncertain. Otherwise the writer goes on.
           if (isCommitting) throw error;
           return { error };
         },

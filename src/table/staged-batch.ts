@@ -7,16 +7,16 @@ import type { CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import type { IndexArea, IndexChange } from '../state/index-store.ts';
 
-/** Rows that a transaction holds, and of which nothing was derived yet. */
+/** Rows in a transaction from which nothing has been derived yet. */
 export interface StagedRows {
   readonly rows: readonly ReadableRow[];
   /** Those of the rows that are unchanged in the topic. */
   readonly unchanged: ReadonlySet<string>;
-  /** Keys of rows that have left the hub; their removal is confirmed. */
+  /** Keys of rows that have left the hub, and whose removal is confirmed. */
   readonly gone: readonly string[];
 }
 
-/** Where the next derived record stands, which gives it its id. */
+/** The place of the next derived record. The record gets its id from it. */
 export interface RecordPlace {
   readonly transactionId: string;
   /** Number of the record in the transaction. */
@@ -28,15 +28,15 @@ export interface Derived {
   readonly records: readonly OutgoingRecord[];
   readonly changes: readonly IndexChange[];
   readonly tally: DerivedTally;
-  /** Absences published although the hub did not answer for ids that they await. */
+  /** Absences that were published although the hub did not answer for ids that they await. */
   readonly publishedOpen: number;
-  /** Number of entries of what does not fit, in the index after these changes; null if it is unchanged. */
+  /** How many entries in the index do not fit the hub's records, after these changes; null if the number is unchanged. */
   readonly contradictions: number | null;
   /** Students of the changed absences. */
   readonly students: ReadonlySet<string>;
 }
 
-/** What a record has of a change. */
+/** What a record takes from a change. */
 export interface RenderedChange extends Pick<HeaderFacts, 'modifiedAtMs' | 'hash'> {
   readonly body: Buffer | null;
 }
@@ -56,11 +56,11 @@ export class StagedBatch {
     rows: new Map(),
     rejects: new Map(),
   };
-  /** What was derived from its rows, for observers after the commit. */
+  /** What was derived from its rows, for those who observe commits. */
   readonly derived: Derived[] = [];
-  /** Avro bodies of its rows, by their values, if something is derived from them. */
+  /** Avro bodies of its rows, by their values, if something is derived from the rows. */
   readonly bodies = new Map<object, Buffer>();
-  /** Rows of which nothing was derived yet; null for a removed one. */
+  /** Rows from which nothing has been derived yet; null for a row that was removed. */
   #rows = new Map<string, ReadableRow | null>();
   #unchanged = new Set<string>();
   #derivedRecords = 0;
@@ -98,7 +98,10 @@ export class StagedBatch {
     return new Set(this.changes.flatMap((change) => (change.area === area ? [change.key] : [])));
   }
 
-  /** Transaction and number of the next record of `absences` or `absence-changes`, whose ids have a count of their own. */
+  /**
+   * The place of the next record of `absences` or `absence-changes`: transaction and number. These records have a
+   * count of their own for their ids.
+   */
   get next(): RecordPlace {
     return { transactionId: this.transactionId, firstRecord: this.#derivedRecords };
   }
@@ -134,7 +137,7 @@ export class StagedBatch {
     this.#derivedRecords += records.length;
   }
 
-  /** Notes an unchanged row, of which something is derived nevertheless. */
+  /** Notes an unchanged row from which something is derived nevertheless. */
   noteUnchanged(row: ReadableRow): void {
     if (this.#rows.has(row.sourcedId)) return;
     this.#rows.set(row.sourcedId, row);
@@ -174,7 +177,7 @@ export class StagedBatch {
     if (row !== null && body !== null) this.bodies.set(row.value, body);
   }
 
-  /** Nothing is to be derived from a row's removal. */
+  /** Nothing is derived from the removal of a row. */
   forgetRow(key: string): void {
     this.#rows.delete(key);
   }

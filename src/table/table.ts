@@ -27,19 +27,19 @@ import type { Deletions } from './deletions.ts';
 import type { Tenant, TenantCollection } from './tenant.ts';
 
 const MAX_PENDING_BYTES = 4_000_000;
-/** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
+/** If there are more keys than this, they are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
 export const MAX_UNSEEN_KEYS = 100_000;
 /** Well below the limit of changes in one step of the index. */
 const MAX_PENDING_CHANGES = 50_000;
-/** Number of recently published keys at which old ones are dropped. */
+/** At this number of recently published keys, old ones are dropped. */
 const SWEEP_AT_KEYS = 20_000;
-/** Enough for what changes while a replica of the hub lags. */
+/** Enough for what changes while a replica of the hub lags behind. */
 const MOST_TIMES = 2_000;
 
 /** Reads values of the index as of the last commit, in the order of the keys. */
 export type LookUp = (area: IndexArea, keys: readonly string[]) => Promise<IndexValues>;
 
-/** Ids of the versions of live absences; those among them that the hub has not shown yet. */
+/** Ids of the versions of live absences, and those among them that the hub has not shown yet. */
 export interface LiveIds {
   readonly versions: ReadonlySet<string>;
   readonly awaited: ReadonlySet<string>;
@@ -47,9 +47,9 @@ export interface LiveIds {
 
 export interface ViewedSync {
   readonly active: ActiveSync;
-  /** Whether later events are no news yet. */
+  /** Whether events are still no news. */
   readonly isFirstLoad: boolean;
-  /** Whether the end of another sync will settle what this one leaves open. */
+  /** Whether the end of another sync will settle what this sync leaves open. */
   readonly isBesideFull: boolean;
   /** Null in the middle of the sync. `isComplete`: it is a complete full sync. */
   readonly end: { readonly isComplete: boolean } | null;
@@ -60,11 +60,11 @@ export interface ViewedSync {
 /** Topics that are derived from a table's rows, and committed in its transactions. */
 export interface View {
   /**
-   * Called right before each commit of rows, and at the end of each sync. A view derives once from a batch: what it derives
-   * next must see the result in the index, and takes a commit.
+   * Called directly before each commit of rows, and at the end of each sync. A view derives only once from a batch.
+   * What it derives next must see the result in the index, which needs a commit.
    */
   derive(table: Table, sync: ViewedSync): Promise<void>;
-  /** The live absences, as of the last commit, that these ids belong to or that await them. */
+  /** The live absences, as of the last commit, to which these ids belong, or which await them. */
   live(ids: readonly string[], lookUp: LookUp): Promise<LiveIds>;
   /** How many keys the derived topics have after these changes, by the index. */
   countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<DerivedCollection, number>>;
@@ -74,9 +74,9 @@ export interface View {
   committed(derived: Derived): void;
 }
 
-/** What a session has of a collection, besides its index and its topics. */
+/** What a session has of a collection besides the index and the topics. */
 export interface SessionMemory {
-  /** Of earlier full syncs; left out where no page is to be remembered. */
+  /** The pages of earlier full syncs; left out if no page is to be remembered. */
   readonly pages?: PageMemory | undefined;
   readonly deletions: Deletions;
   /** What is derived from the rows. */
@@ -89,7 +89,7 @@ type Hashes = ReadonlyMap<string, Buffer | null>;
 /** Rows of one answer of the hub. */
 export interface RowPage extends Pick<HubPage, 'readVersion' | 'fingerprint'> {
   readonly rows: readonly KeyedRow[];
-  /** What the index has of the rows, if they were looked up; it counts until the index changes. */
+  /** What the index has of the rows, if they were looked up. It is valid until the index changes. */
   readonly lookedUp?: { readonly indexVersion: number; readonly hashes: Hashes };
 }
 
@@ -105,10 +105,10 @@ export interface FoundKeys {
 }
 
 /**
- * A collection's index with the staged batch on top: looks rows up, decides on them, stages changes and counts.
+ * A collection's index with the staged batch on top. It looks rows up, decides about them, stages changes and counts.
  *
- * It commits nothing and has no queue: its user calls one method after another, and applies the staged batch to the
- * index once the log has committed it.
+ * It commits nothing and has no queue. Its user calls one method after another, and applies the staged batch to the
+ * index after the log has committed it.
  */
 export class Table {
   readonly #tenant: Tenant;
@@ -118,12 +118,12 @@ export class Table {
   readonly #headers: StagedHeaders;
   readonly #syncs = new Set<ActiveSync>();
   readonly #publishedAt = new Map<string, number>();
-  /** `dateLastModified` of the rows updated last, ms since the epoch. */
+  /** `dateLastModified` of the rows that were updated last, ms since the epoch. */
   readonly #modifiedMs = new Map<string, number>();
   readVersion = 0;
   /** The transaction that the index reflects. */
   indexed = '';
-  /** Another one after each change of the index. */
+  /** A different number after each change of the index. */
   #indexVersion = 0;
   /** Number of keys, with the staged changes. */
   known: Record<Change['area'], number> = { rows: 0, rejects: 0 };
@@ -185,8 +185,8 @@ export class Table {
   }
 
   /**
-   * Decides the rows of a page and stages the changes. `isAskedFor`: the rows were requested by id, so the scan may
-   * still read them. `kept`: rows that are staged even if they are unchanged, to derive records from them.
+   * Decides about the rows of a page, and stages the changes. `isAskedFor`: the rows were requested by id, so the
+   * scan may still read them. `kept`: rows that are staged even if they are unchanged, to derive records from them.
    */
   async decide(
     sync: ActiveSync,
@@ -235,9 +235,9 @@ export class Table {
   }
 
   /**
-   * Takes a page that was recognised: no key of it has changed since its rows equalled the index, so they still do.
-   * Null, and nothing is noted, where its rows are to be decided one by one. It does what {@link decide} does for rows
-   * that are unchanged and met for the first time.
+   * Takes a page that was recognised. None of its keys has changed since its rows were equal to the index, so they
+   * are equal still. If its rows must be decided one by one, it returns null, and notes nothing. It does the same as
+   * {@link decide} does for rows that are unchanged and occur for the first time.
    */
   acceptKnown(sync: ActiveSync, page: RememberedPage, readVersion: number): PageTally | null {
     const { pages } = this.#memory;
@@ -251,7 +251,7 @@ export class Table {
     return tally;
   }
 
-  /** Remembers a page all of whose rows now equal the index, and were met for the first time. */
+  /** Remembers a page if all its rows are equal to the index now, and occurred for the first time. */
   #remember(page: RowPage, tally: PageTally, isStaleFor: (publishedAt: number) => boolean): void {
     const { rows, fingerprint } = page;
     if (fingerprint === undefined || this.#memory.pages === undefined) return;
@@ -265,7 +265,7 @@ export class Table {
     this.#memory.pages.remember(proven);
   }
 
-  /** Looks up what the page's rows continue; undefined where none of them can be over. */
+  /** Looks up what the rows of the page continue; undefined if none of the rows can be over. */
   async #overBeforeMet(
     rows: readonly KeyedRow[],
     hashes: Hashes,
@@ -373,7 +373,8 @@ export class Table {
         else if (!found.has(key)) beyond += 1;
       }
     }
-    // This throws if the index was lost meanwhile: a lost one shows no row as missing, and no hold would stand.
+    // This throws if the index was lost meanwhile. A lost index would show no row as missing, and no hold would
+    // stand.
     await this.lookUpCommitted(area, []);
     return { keys: [...found], count: found.size + beyond };
   }
@@ -407,7 +408,7 @@ export class Table {
   #stage(change: Change, scanning: ActiveSync | null): void {
     if (change.area === 'rows' && change.kind !== 'deleted') scanning?.onNew?.(change.row);
     this.staged.note(change, this.#render(change));
-    // No page that is current holds a key that the index does not have.
+    // No current page holds a key that the index does not have.
     if (change.area === 'rejects' || change.kind !== 'created') this.#memory.pages?.noteChanged(change.key);
     if (change.kind === 'created') this.known[change.area] += 1;
     if (change.kind === 'deleted') this.known[change.area] -= 1;

@@ -31,7 +31,7 @@ export interface TenantCollection {
   readonly incrementalEveryMs: number;
   readonly incrementalOverlapMs: number;
   readonly fullSync: FullSyncTime;
-  /** Learned from its transactions, for all sessions. */
+  /** Learned from the tenant's transactions, and kept for all sessions. */
   readonly size: TransactionSize;
   /** The parents that the configuration names; only for `afterschool-users`. */
   readonly parentIds?: readonly string[] | undefined;
@@ -44,7 +44,7 @@ export interface Tenant {
   readonly owner: string;
   readonly topicPrefix: string;
   readonly hub: Hub;
-  /** Shared by the tenants of the process at the hub's host. Left out: full syncs wait for no other. */
+  /** Shared by the tenants of the process at the hub's host. Left out: a full sync waits for no other full sync. */
   readonly fullSyncs?: Turns | undefined;
   readonly log: TenantLog;
   readonly state: TenantState;
@@ -54,7 +54,7 @@ export interface Tenant {
   /** Undefined if absences and their changes are not mirrored. */
   readonly absences: TenantAbsences | undefined;
   readonly guard: GuardLimits;
-  /** How long after a full sync that missed rows its confirming sync begins. */
+  /** How long after a full sync that missed rows the confirming sync begins. */
   readonly confirmAfterMs: number;
   /** How many scopes of a nested collection are opened ahead of their turn. */
   readonly scopesAhead: number;
@@ -76,11 +76,11 @@ export interface TenantAbsences {
   /** The reader of `absence-versions`. */
   readonly reader: Pick<RowReader, 'encode' | 'mapping' | 'hashOf' | 'readAgain'>;
   /**
-   * Absences that ended before this time (ms since the epoch) are not kept by student. `Infinity`: none is, because the
-   * mapping takes the student out.
+   * Absences that ended before this time (ms since the epoch) are not kept by student. `Infinity`: no absence is kept
+   * by student, because the mapping takes the student out.
    */
   readonly absentSinceMs: () => number;
-  /** How long after a deletion the absence's key in `absence-changes` is nulled, ms. */
+  /** How long after a deletion the key of the absence in `absence-changes` becomes null, ms. */
   readonly forgetAfterMs: number;
   /** Called with the students whose current absences a committed transaction has changed. */
   readonly onStudents: (students: ReadonlySet<string>) => void;
@@ -92,27 +92,27 @@ export interface TenantSchedules {
   readonly students: WhichStudents;
   readonly daysBack: number;
   readonly daysAhead: number;
-  /** IANA name of the zone that says which day is today. */
+  /** IANA name of the time zone that decides which day is today. */
   readonly timeZone: string;
   /** Students whose absences changed. */
   readonly changes: ChangedScopes;
 }
 
-/** The scopes to read whose parents have changed, or that had no answer. Kept for all sessions of a tenant. */
+/** The scopes to read, because their parents have changed or because they had no answer. Kept for all sessions of a tenant. */
 export class ChangedScopes {
-  /** From when on each is to be read, ms since the epoch. */
+  /** From when on each scope is to be read, ms since the epoch. */
   readonly #dueMs = new Map<string, number>();
 
   isDue(nowMs: number): boolean {
     return this.#dueMs.values().some((dueMs) => dueMs <= nowMs);
   }
 
-  /** Of several times the earliest counts. */
+  /** If a scope is noted several times, the earliest time counts. */
   note(scopes: Iterable<string>, dueMs = 0): void {
     for (const scope of scopes) this.#dueMs.set(scope, Math.min(dueMs, this.#dueMs.get(scope) ?? dueMs));
   }
 
-  /** Hands over the changed scopes that are due; if `read` fails they stay changed. */
+  /** Hands over the changed scopes that are due. If `read` fails, they stay changed. */
   async take<T>(nowMs: number, read: (scopes: ReadonlySet<string>) => Promise<T>): Promise<T> {
     const due = [...this.#dueMs].filter(([, dueMs]) => dueMs <= nowMs);
     const taken = new Set(due.map(([scope]) => scope));

@@ -17,7 +17,7 @@ interface SyncRequest {
   readonly done: PromiseWithResolvers<SyncResult>;
 }
 
-/** The requests for syncs of one collection that wait for their turn, and the rest of the loop that they end. */
+/** The requests for syncs of one collection that wait for their turn, and the pause of the loop, which a request ends. */
 export class SyncRequests {
   readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly #waiting: SyncRequest[] = [];
@@ -48,7 +48,7 @@ export class SyncRequests {
     await this.#sleep(ms, AbortSignal.any([signal, this.arrival()])).catch(() => undefined);
   }
 
-  /** A signal that aborts as soon as a request waits, until the next one is asked for. */
+  /** A signal that aborts as soon as a request waits. It counts until the next signal is asked for. */
   arrival(): AbortSignal {
     const arrived = new AbortController();
     this.#wakeUp = () => arrived.abort(new Error('a request comes first'));
@@ -72,11 +72,11 @@ function asError(reason: unknown): Error {
 
 export type RunOptions = SyncOptions & {
   readonly signal: AbortSignal;
-  /** For a full sync that waits for its turn among those of other tenants: ends the wait, with its reason as the error. */
+  /** For a full sync that waits for its turn among the full syncs of other tenants: ends the wait. Its reason becomes the error. */
   readonly untilTurn?: AbortSignal | undefined;
 };
 
-/** Runs syncs: reports how each began and ended, and notes what that means for the next one. */
+/** Runs syncs: reports how each sync began and ended, and notes what this means for the next one. */
 export class Syncs {
   readonly #own: MirroredCollection;
   readonly #timetable: SyncTimetable;
@@ -86,7 +86,7 @@ export class Syncs {
     this.#timetable = timetable;
   }
 
-  /** Runs a sync, and the full one that replaces an incremental one that is refused, brings too much, or is short. */
+  /** Runs a sync. If it is an incremental sync that the hub refuses, that brings too much, or that is short, a full sync replaces it. */
   async withFollowUps(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
     if (mode === 'FULL' || !this.#timetable.canBeIncremental) return this.#full(options);
     const first = await this.#incremental(options);
@@ -96,7 +96,7 @@ export class Syncs {
     return result;
   }
 
-  /** A hub that refuses the filter gets full syncs instead: an incremental sync is a hint, the full sync is the truth. */
+  /** A hub that refuses the filter gets full syncs instead. An incremental sync is only a hint; the full sync is the truth. */
   async #incremental(options: RunOptions): Promise<SyncResult | ReplacedSync> {
     try {
       return await this.run('INCREMENTAL', options);
@@ -107,7 +107,7 @@ export class Syncs {
     }
   }
 
-  /** Incremental syncs continue to publish changes meanwhile. */
+  /** Meanwhile, incremental syncs go on publishing changes. */
   async #full(options: RunOptions): Promise<SyncResult> {
     const done = new AbortController();
     const broken = new AbortController();
@@ -125,7 +125,7 @@ export class Syncs {
     }
   }
 
-  /** A person's request and a confirming sync wait for no other. */
+  /** A sync that a person requested, and a confirming sync, wait for no other sync. */
   async #inTurn({ untilTurn, ...options }: RunOptions): Promise<SyncResult | ReplacedSync> {
     const { tenant, settings } = this.#own;
     const { fullSyncs, emit } = tenant;
@@ -144,7 +144,7 @@ export class Syncs {
       const { hasIncremental, mayBringChanges } = this.#timetable;
       if (!hasIncremental || !mayBringChanges || writer.progress?.watermarkMs == null) continue;
       try {
-        // Such as a nightly re-stamp: the running full sync brings all these rows.
+        // This may be a nightly re-stamp: the full sync that runs brings all these rows.
         if ((await this.run('INCREMENTAL', { signal })).kind === 'becomes-full') return;
       } catch (error) {
         if (!isOfOneCollection(error)) throw error;
@@ -194,7 +194,7 @@ export class Syncs {
     }
   }
 
-  /** A sync that knows only some of the parent rows could not tell which rows are missing. */
+  /** A sync that knows only some of the parents could not tell which rows are missing. */
   #withoutParents(mode: SyncMode): SyncResult | null {
     const { tenant, settings, source, writer } = this.#own;
     const { parents: parent } = source;
@@ -212,12 +212,12 @@ export class Syncs {
     const { tenant, settings, writer, findings } = this.#own;
     const collection = settings.name;
     const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
-    // When rows are known, a 404 counts as a temporary failure of a gateway.
+    // If rows are known, a 404 counts as a temporary failure of a gateway.
     if (isNotOffered && writer.known.rows === 0 && writer.progress?.lastCompleteFull == null) {
       const isNews = !findings.isNotOffered;
       findings.isNotOffered = true;
       tenant.emit({ type: 'not-offered', collection, error, ...sync, isNews });
-      // A collection that lacks its parents begins as soon as these are there.
+      // A collection whose parents are not known yet begins as soon as they are.
       if (parentsOf(this.#own) !== 'not-offered') {
         const dueAtMs = lastFullSyncDue(settings.fullSync, tenant.runtime.now());
         this.#timetable.postponeUntil(sync.mode, dueAtMs + DAY_MS);
@@ -231,7 +231,7 @@ export class Syncs {
   }
 }
 
-/** State of the parents' collection: ready when it has had a complete full sync, or there is none. */
+/** The state of the collection of the parents. It is ready when it has had a complete full sync, or when there is no such collection. */
 function parentsOf({ source, all }: MirroredCollection): 'ready' | 'waiting' | 'not-offered' {
   const parent = source.parents === undefined ? undefined : all.get(source.parents);
   if (parent === undefined) return 'ready';
@@ -273,7 +273,7 @@ export class CollectionRunner {
     return this.#own.findings.isNotOffered;
   }
 
-  /** The collection whose rows its requests need; undefined if they need none. */
+  /** The collection whose rows the requests need; undefined if they need none. */
   get parents(): CollectionName | undefined {
     return this.#own.source.parents;
   }
@@ -337,15 +337,15 @@ export class CollectionRunner {
   }
 
   /**
-   * Runs one sync, without the loop; after a change of the mapping a full one, because an incremental one would leave most
-   * rows as the old mapping made them.
+   * Runs one sync, without the loop. After a change of the mapping it is a full sync, because an incremental sync
+   * would leave most rows as the old mapping made them.
    */
   async once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
     const { writer, deletions } = this.#own;
     const { rowsOnHold = 0, deletions: logged } = writer.progress ?? {};
-    // A hold that ended put off what was confirmed.
+    // A hold that has ended had put off removals that were confirmed.
     const isPutOff = rowsOnHold > 0 && logged?.onHoldSinceMs === null;
-    // An older one says nothing of what has been settled since.
+    // An older sync says nothing about what has been settled since.
     const isLast = this.#lastConfirming?.stats.syncId === logged?.settledBy;
     if (options.confirming === true && deletions.confirmingSync === null && !isPutOff)
       return (isLast ? this.#lastConfirming : null) ?? nothingToConfirm(writer);
@@ -353,7 +353,7 @@ export class CollectionRunner {
   }
 }
 
-/** Another process has confirmed it, or no row is missing any more. */
+/** Another process has confirmed the removals, or no row is missing any more. */
 function nothingToConfirm({ progress }: CollectionWriter): SyncResult {
   const { syncId = '', startedAtMs = 0, rowsOnHold = 0 } = progress ?? {};
   const stats = newSyncStats({ syncId, mode: 'INCREMENTAL', startedAtMs });

@@ -8,8 +8,9 @@ export interface InTurn {
 }
 
 /**
- * Runs a task for each collection: those that are on hold first, since the removals of the others wait for the end of the hold; and
- * nested collections after their parents. The results are in the given order.
+ * Runs a task for each collection. Collections on hold come first, because the removals of the others wait for the
+ * end of the hold. Nested collections come after their parents. The results are in the order of the given
+ * collections.
  */
 export async function inOrder<T>(
   runners: ReadonlyMap<CollectionName, InTurn>,

@@ -12,13 +12,13 @@ const LONGEST_RETRY_MS = 300_000;
 const LONGEST_ASKED_MS = 600_000;
 const SHORTEST_RETRY_MS = 1_000;
 
-/** If only full syncs bring changes, the pause between them is this many times their duration. */
+/** If only full syncs bring changes, the pause between two of them is this many times their duration. */
 const FULL_RESTS = 10;
 
 /** Which sync of a collection is due, from the results of its last syncs. The rules are in core/next-sync.ts. */
 export class SyncTimetable {
   readonly #own: MirroredCollection;
-  /** Syncs in a row that failed or proved nothing. By mode: a failed full sync says little about incremental ones. */
+  /** How many syncs in a row failed, or proved nothing, by mode: a failed full sync says little about incremental syncs. */
   readonly #failures: Record<SyncMode, number> = { FULL: 0, INCREMENTAL: 0 };
   readonly #notBeforeMs: Record<SyncMode, number> = { FULL: 0, INCREMENTAL: 0 };
   #postponedAtMs = 0;
@@ -30,9 +30,10 @@ export class SyncTimetable {
   constructor(own: MirroredCollection) {
     this.#own = own;
     const { isMappingNew, completeSinceMs } = own.writer.committed;
-    // An afterschool that the configuration newly names has no rows yet.
+    // An afterschool that the configuration has named only now has no rows yet.
     const hasConfiguredParents = own.settings.parentIds !== undefined;
-    // Fields that `drop` and `pseudonymise` newly name must leave the topics now, not with the next daily full sync.
+    // Fields that `drop` and `pseudonymise` name only now must leave the topics at once, not with the next daily full
+    // sync.
     this.#lastFullAtMs = isMappingNew || hasConfiguredParents ? null : completeSinceMs;
   }
 
@@ -67,7 +68,7 @@ export class SyncTimetable {
     return this.hasIncremental && isKnown && !deletions.isForeign;
   }
 
-  /** After a day the filter is tried again, like other ways of paging. */
+  /** After a day, the filter is tried again, like other ways of paging. */
   get #isFilterRefused(): boolean {
     return this.#own.tenant.runtime.now() - this.#filterRefusedAtMs < FORGET_AFTER_MS;
   }
@@ -87,15 +88,15 @@ export class SyncTimetable {
     this.#filterRefusedAtMs = this.#own.tenant.runtime.now();
   }
 
-  /** The mode's syncs work. */
+  /** The syncs of this mode work. */
   clear(mode: SyncMode): void {
     this.#failures[mode] = 0;
     this.#notBeforeMs[mode] = 0;
   }
 
   /**
-   * Notes one more failure in a row; returns for how many ms such a sync is not tried again. `askedMs`: how long the
-   * hub, its token endpoint or an open circuit lets nothing through: a sync before that would only fail again.
+   * Notes one more failure in a row. Returns for how many ms such a sync is not tried again. `askedMs`: for how long
+   * the hub, its token endpoint or an open circuit lets nothing through. A sync before that would only fail again.
    */
   postpone(mode: SyncMode, askedMs = 0): number {
     const { incrementalEveryMs } = this.#own.settings;
@@ -114,7 +115,7 @@ export class SyncTimetable {
     this.#notBeforeMs[mode] = atMs;
   }
 
-  /** A time that was noted by a clock that has been set back since does not count. */
+  /** If the clock has been set back since a time was noted, this time does not count. */
   #notBefore(mode: SyncMode, nowMs: number): number {
     return nowMs < this.#postponedAtMs ? 0 : this.#notBeforeMs[mode];
   }

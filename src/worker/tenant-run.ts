@@ -20,7 +20,7 @@ export const BETWEEN_SESSIONS: Backoff = { firstMs: 1_000, longestMs: 30_000 };
 interface RunOptions {
   /** Shared by all tenants of a process. If left out, the tenant is opened at once. */
   readonly openings?: Turns | undefined;
-  /** Where commands leave their requests to the owner. If left out, it serves none. */
+  /** Where commands leave their requests to the owner. If left out, the process serves no requests. */
   readonly coordination?: Coordination | undefined;
 }
 
@@ -39,7 +39,7 @@ export class TenantRun<T extends Tenant = Tenant> {
     this.#options = options;
   }
 
-  /** Null while it does not own the tenant. */
+  /** Null while the process does not own the tenant. */
   get session(): TenantSession | null {
     return this.#session;
   }
@@ -67,7 +67,8 @@ export class TenantRun<T extends Tenant = Tenant> {
           startedAtMs = runtime.now();
         });
       } catch (thrown) {
-        // What waited for the transaction that failed may report before it does (KAFKA_NOT_SENT).
+        // Tasks that waited for the transaction that failed may report their failure (KAFKA_NOT_SENT) before the
+        // transaction does.
         const { cause } = thrown as Error;
         const error = await this.#explained(cause instanceof RollcallError ? cause : thrown);
         if (signal.aborted) break;
@@ -85,7 +86,7 @@ export class TenantRun<T extends Tenant = Tenant> {
     return null;
   }
 
-  /** What Kafka refuses is often one of several rights that are missing, which the next session would name one after another. */
+  /** A right that Kafka refuses is often one of several that are missing. The next sessions would name them one after another. */
   async #explained(failure: unknown): Promise<unknown> {
     if (!hasCode(failure, 'KAFKA_REFUSED')) return failure;
     try {
@@ -142,7 +143,7 @@ export class TenantRun<T extends Tenant = Tenant> {
     }
   }
 
-  /** Takes requests only while there is a session to handle them; until then they wait. */
+  /** Takes requests only while there is a session to handle them. Until then they wait. */
   async #serve(handle: ServeRequestsOptions['handle'], signal: AbortSignal): Promise<void> {
     const { coordination } = this.#options;
     const { tenantId, owner, runtime } = this.tenant;

@@ -11,21 +11,21 @@ import { keepHeartbeat, type FactsOf } from '../state/keep-heartbeat.ts';
 import { BETWEEN_SESSIONS, TenantRun } from './tenant-run.ts';
 
 /**
- * Tenants to open at the same time (topics, schemas, take-over, recovery), so that hundreds of them do not overload Kafka, registry
- * and Redis at once, and then mistake the load for an outage. No time limit of an opening starts before its turn. This mostly
- * waits for Kafka, so a higher number would not be faster.
+ * How many tenants to open at the same time (topics, schemas, take-over, recovery). Otherwise hundreds of tenants
+ * would overload Kafka, registry and Redis at once, and then mistake the load for an outage. No time limit of an
+ * opening starts before its turn. An opening mostly waits for Kafka, so a higher number would not be faster.
  */
 const OPENINGS_AT_ONCE = 10;
 /** An opening that takes longer, such as the rebuild of a large index, no longer delays the next tenant. */
 const LONG_OPENING_MS = 30_000;
 
-/** What a person mends is taken up without a restart. */
+/** After this time, a failed tenant is tried again: what a person has corrected takes effect without a restart. */
 const RETRY_FAILED_MS = 300_000;
-/** After the session of a worker that died, another one has its tenants within this time. */
+/** After the session of a worker that died has ended, another worker has its tenants within this time. */
 const FOLLOWED_WITHIN_MS = 5_000;
-/** The first pause after another process took a tenant over that is assigned to this one: a command may have needed it. */
+/** The first pause after another process has taken over a tenant that is assigned to this process: a command may have needed it. */
 const SUPERSEDED_MS = 5_000;
-/** Another worker that held the tenant until now has mostly ended its last transaction by then, and is not fenced in it. */
+/** By then, another worker that had the tenant until now has usually ended its last transaction, and is not fenced in the middle of it. */
 const AFTER_ANOTHER_MS = 750;
 
 type GroupEvents = Pick<WorkerGroupOptions, 'onAssigned' | 'onLost' | 'onTrouble'>;
@@ -36,19 +36,22 @@ export interface WorkerOptions {
   readonly retryFailedMs?: number | undefined;
   /** Called with the tenants that this process is to mirror, before it begins with the new ones. */
   readonly onAssigned?: ((tenants: readonly string[]) => void) | undefined;
-  /** Called when it is not in the group of the workers, with the reason. `keepsTenants`: it mirrors what it has. */
+  /**
+   * Called when the process is not in the group of the workers, with the reason. `keepsTenants`: it goes on mirroring
+   * the tenants that it has.
+   */
   readonly onTrouble?: WorkerGroupOptions['onTrouble'] | undefined;
   /** Calls `onChanged` after each change of the configuration of the assembly, until it is disposed of. */
   readonly followConfig?: ((onChanged: (change: ConfigChange) => void) => Disposable) | undefined;
-  /** In place of the group in Kafka. */
+  /** Used instead of the group in Kafka. */
   readonly join?: ((events: GroupEvents) => Pick<WorkerGroup, 'leave' | 'rejoin'>) | undefined;
 }
 
 /**
- * Mirrors the tenants that the group of the workers assigns to this process, until the signal aborts: then it stops them, and
- * leaves the group. A tenant that needs a person fails alone, and is tried again from time to time. Throws the last failure
- * when this process has every tenant of the configuration and all have failed, and the errors of this program; the tenants
- * are stopped properly first.
+ * Mirrors the tenants that the group of the workers assigns to this process, until the signal aborts. Then it stops
+ * the tenants, and leaves the group. A tenant that needs a person fails alone, and is tried again from time to time.
+ * If this process has every tenant of the configuration, and all of them have failed, it throws the last failure. It
+ * also throws errors of this program. In both cases it stops the tenants properly first.
  */
 export async function runWorker(assembly: Assembly, options: WorkerOptions): Promise<void> {
   const giveUp = new AbortController();
@@ -66,7 +69,7 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
     },
     onError: (error) => giveUp.abort(error),
   };
-  /** Of the tenants that have ever been assigned to this process. An empty one takes some bytes. */
+  /** All tenants that have ever been assigned to this process. An empty place takes some bytes. */
   const places = new Map<string, Place>();
   const group = (options.join ?? joinGroup(assembly))({
     onAssigned: ({ tenants, moved }) => {
@@ -94,7 +97,7 @@ export async function runWorker(assembly: Assembly, options: WorkerOptions): Pro
   });
   if (!signal.aborted)
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  // The others begin with a tenant when this process has left the group.
+  // The others begin with a tenant only when this process has left the group.
   await Promise.all(places.values().map((place) => place.end()));
   await group.leave();
   giveUp.signal.throwIfAborted();
@@ -127,13 +130,16 @@ interface PlaceOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The place of a tenant in this process: empty, or with a {@link TenantRun} while the group assigns the tenant to it. */
+/**
+ * The place of a tenant in this process. While the group assigns the tenant to the process, the place holds a {@link
+ * TenantRun}; otherwise it is empty.
+ */
 class Place {
   readonly #tenantId: string;
   readonly #options: PlaceOptions;
   /** Null: the tenant is not assigned to this process. */
   #ending: AbortController | null = null;
-  /** One after the other, so that a tenant which comes back soon does not fence its own last transaction. */
+  /** Runs of the tenant follow one after another. So a tenant that comes back soon does not fence its own last transaction. */
   #ended: Promise<void> = Promise.resolve();
   #run: TenantRun<StartedTenant> | null = null;
 
@@ -154,7 +160,10 @@ class Place {
     this.#ended = this.#ended.then(() => this.#occupy(pauseMs, ending.signal)).catch(this.#options.onError);
   }
 
-  /** Resolves when the tenant has stopped. `why`: it is to be mirrored further, also by another worker; without: no more here. */
+  /**
+   * Resolves when the tenant has stopped. `why` is given if the tenant is to be mirrored further, perhaps by another
+   * worker; it is left out if this process is not to mirror it any more.
+   */
   end(why?: RollcallError): Promise<void> {
     this.#ending?.abort(why);
     this.#ending = null;
@@ -162,21 +171,21 @@ class Place {
     return this.#ended;
   }
 
-  /** Ends what it has of the tenant, and begins under the changed configuration. */
+  /** Ends the run of the tenant, and begins again with the changed configuration. */
   beginAgain(): void {
     if (this.#ending === null) return;
     void this.end(endedBy(`the configuration of tenant ${this.#tenantId} has changed`));
     this.begin(0);
   }
 
-  /** Ends it because it may be another worker's by now. */
+  /** Ends the run because the tenant may be another worker's by now. */
   lose(why: RollcallError): void {
     if (this.#ending === null) return;
     this.#run?.tenant.emit({ type: 'session-failed', error: why, retryInMs: BETWEEN_SESSIONS.firstMs });
     void this.end(movedAway(this.#tenantId));
   }
 
-  /** Each time with another tenant object: a take-over remembers whether it has owned the tenant before. */
+  /** Each run has its own tenant object, because a take-over remembers whether it has owned the tenant before. */
   async #occupy(firstPauseMs: number, signal: AbortSignal): Promise<void> {
     const { retryFailedMs } = this.#options;
     const backoff = { firstMs: SUPERSEDED_MS, longestMs: retryFailedMs };
@@ -198,7 +207,10 @@ class Place {
     }
   }
 
-  /** A command that owns the tenant is not fenced. This process has withdrawn, so another heartbeat is another owner's. */
+  /**
+   * Waits while a command owns the tenant, so that the command is not fenced. This process has withdrawn its
+   * heartbeat, so a heartbeat belongs to another owner.
+   */
   async #whileOwned(sleep: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const living = () => this.#options.coordination.livingOwners([this.#tenantId]).catch(() => []);
     while (!signal.aborted && (await living())[0]) await sleep();
@@ -227,7 +239,7 @@ class Place {
     } finally {
       ending.abort();
       await heartbeat;
-      // Until the next owner announces itself, commands are to wait for it, and not to own the tenant themselves.
+      // Until the next owner announces itself, commands should wait for it, and not own the tenant themselves.
       const isMoved = signal.reason instanceof RollcallError;
       if (!isMoved) await coordination.withdraw(tenant.tenantId, tenant.owner).catch(() => undefined);
     }
@@ -238,7 +250,7 @@ function movedAway(tenantId: string): RollcallError {
   return endedBy(`tenant ${tenantId} is moving to another process`);
 }
 
-/** A command whose request this ends asks the next owner. */
+/** The request of a command may end with this error. The command then asks the next owner. */
 function endedBy(why: string): RollcallError {
-  return new RollcallError('INTERNAL', why, { remedy: 'Give the command again.' });
+  return new RollcallError('INTERNAL', why, { remedy: 'Run the command again.' });
 }

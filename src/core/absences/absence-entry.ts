@@ -1,6 +1,6 @@
 /**
- * An absence is a list of version ids of one student, oldest first. A link says "a stands right before b", and is
- * followed only if that keeps every list a list; see version-lists.ts.
+ * An absence is a list of version ids of one student, oldest first. A link says "a stands directly before b". A link
+ * is followed only if every list is then still a list; see version-lists.ts.
  */
 
 /** A version as the hub has it. */
@@ -27,9 +27,9 @@ export interface Member {
   readonly isDeleted: boolean;
   /** A version of another absence replaces it. */
   readonly isContinued: boolean;
-  /** A link that its record names was not followed, or one that names this awaited id. */
+  /** True if a link that the record names was not followed, or a link that names this awaited id. */
   readonly hasRefusedLink: boolean;
-  /** Its record names a successor: by the spec it is not current. */
+  /** True if the record names a successor: according to the spec, it is not current then. */
   readonly namesSuccessor: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface AbsenceEntry {
   readonly student: number | null;
   readonly members: readonly Member[];
   readonly published: Published | null;
-  /** It waits for another version's id; the end of each sync decides again. */
+  /** True while the absence waits for the id of another version. The end of each sync decides again. */
   readonly isOpen: boolean;
   /** The version, in another absence of the same student, that continues this one; null once that version is published. */
   readonly continuedBy: string | null;
@@ -62,7 +62,7 @@ export interface AbsenceStep {
   readonly mergedInto: string | null;
 }
 
-/** Whether something that the hub says of it does not fit: a link was not followed, or a record names another student. */
+/** Whether the hub's records of the absence do not fit each other: a link was not followed, or a record names another student. */
 export function isContradictory({ members }: Pick<AbsenceEntry, 'members'>): boolean {
   return members.some(({ hasRefusedLink, state }) => hasRefusedLink || state === 'foreign');
 }
@@ -73,13 +73,13 @@ export function forgotten(entry: AbsenceEntry): AbsenceEntry {
   return published === null ? entry : { ...entry, published: { ...published, step: 0 } };
 }
 
-/** Whether `absences` shows it: a deleted version is hidden at once, one that left the hub only at the end of a sync. */
+/** Whether `absences` shows it. A deleted version is hidden at once. A version that left the hub is hidden only at the end of a sync. */
 export function isShown({ published, members }: AbsenceEntry): boolean {
   if (published === null || published.step === 0 || published.isDeleted) return false;
   return members.find(({ id }) => id === published.versionId)?.isDeleted !== true;
 }
 
-/** The ids that keep an absence open: what stands before the version published last is never published. */
+/** The ids that keep an absence open. Versions that stand before the version published last are never published. */
 export function awaitedIn({ published, members }: AbsenceEntry): string[] {
   const from = members.findIndex(({ id }) => id === published?.versionId) + 1;
   return members.slice(from).flatMap(({ id, state }) => (state === 'awaited' ? [id] : []));

@@ -3,8 +3,8 @@ import { mayBeOne, membersOf, type Version, type VersionList, type VersionLists 
 
 export interface EventsInput {
   /**
-   * `page`: an absence is published up to its first awaited id, and no deletion beyond it. `final`: the end of a sync,
-   * after the hub was asked for awaited ids: these are ignored.
+   * `page`: an absence is published up to its first awaited id, and no deletion beyond this id. `final`: the end of a
+   * sync. The hub has been asked for the awaited ids, and they are ignored now.
    */
   readonly mode: 'page' | 'final';
   /** Ids of the rows of this derivation. */
@@ -30,7 +30,7 @@ export class AbsenceEvents {
   readonly shown = new Map<string, string | null>();
   readonly ended: string[] = [];
   readonly waiting: string[] = [];
-  /** Versions whose records a later derivation publishes, also of earlier derivations. */
+  /** Versions whose records a later derivation will publish, including those of earlier derivations. */
   readonly stillWaiting = new Set<string>();
   readonly #input: EventsInput;
   readonly #lists: VersionLists;
@@ -40,7 +40,7 @@ export class AbsenceEvents {
     this.#lists = lists;
   }
 
-  /** Publishes all new versions before any deletion: an absence that another one continues waits for that one's id. */
+  /** Publishes all new versions before any deletion: an absence that another absence continues waits for the id of the other one. */
   settle(): void {
     const plans = [...this.#lists.touched].map((list) => this.#publishNew(list));
     for (const plan of plans) this.#finish(plan);
@@ -64,9 +64,9 @@ export class AbsenceEvents {
     const isLeftBehind = isLost && tail?.namesSuccessor === true;
     const isOver = tail === null || tail.isDeleted || tail.isContinued || isLeftBehind;
     const isForgottenAndOver = before?.step === 0 && isOver;
-    // It was deleted, and stays so: the end of the sync would publish nothing.
+    // The absence was deleted, and stays deleted, so the end of the sync would publish nothing.
     const isOverAlready = before?.isDeleted === true && isOver && tail?.state === 'present';
-    // What left the hub waits for the end of the sync.
+    // A version that left the hub waits for the end of the sync.
     const isBlocked = isLacking || isAwaiting || (isLost && !isOverAlready && mode === 'page');
     if (!isLacking && !isForgottenAndOver) for (const { id } of fresh) this.#emit(list, id, 'HUB');
     return { list, before, last, tail, isOver, isBlocked };
@@ -117,12 +117,12 @@ export class AbsenceEvents {
     const current = this.#lists.versions.get(published.versionId);
     const isDeleted = published.isDeleted || current?.isDeleted === true;
     if (isDeleted) this.shown.set(list.key, null);
-    // What has left the hub stays until the end of the sync.
+    // A version that has left the hub stays until the end of the sync.
     else if (current?.state === 'present') this.shown.set(list.key, current.id);
   }
 
   #noteWaiting({ published, first }: VersionList): void {
-    // The version published last waits too: its deletion may follow.
+    // The version published last waits, too, because its deletion may follow.
     const last = published === null ? null : (this.#lists.versions.get(published.versionId) ?? null);
     for (let version = last ?? first; version !== null; version = version.after as Version) {
       if (version === last && published?.isDeleted === true) continue;
@@ -171,7 +171,7 @@ function operationAfter(published: Published | null): AbsenceStep['operation'] {
   return published.isDeleted ? 'RESTORED' : 'REPLACED';
 }
 
-/** A version that left the hub before its event has no record any more that a deletion could show. */
+/** If a version left the hub before its event, there is no record of it any more that a deletion could show. */
 function lastAtHub(tail: Version | null, published: Published): string {
   return tail?.state === 'present' ? tail.id : published.versionId;
 }
@@ -181,7 +181,10 @@ function oldestPresent(list: VersionList): Version | null {
   return null;
 }
 
-/** The last version at the hub, or one that left it while deleted or continued: that is no revival of an older one. */
+/**
+ * The last version that is at the hub, or that left the hub while it was deleted or continued. In the second case, an
+ * older version does not become current again.
+ */
 function tailOf(list: VersionList): Version | null {
   let tail: Version | null = list.last;
   while (tail !== null && !isEnd(tail)) tail = tail.before;

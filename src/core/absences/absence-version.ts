@@ -16,7 +16,7 @@ export interface AbsenceVersionValue {
   readonly deletedTime?: number | null;
 }
 
-/** Why a version is rejected that was read with another student than its absence's. */
+/** Why a version is rejected if it is read with another student than its absence has. */
 export const OTHER_STUDENT =
   'the record was of another student before: `student` of an absence does not change';
 

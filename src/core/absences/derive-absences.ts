@@ -7,7 +7,7 @@ export interface DeriveInput {
   readonly rows: readonly VersionRow[];
   /** Versions that have left the hub. */
   readonly vanished: readonly string[];
-  /** Absences to settle although no version of theirs changed. */
+  /** Absences to settle although none of their versions changed. */
   readonly open: readonly string[];
   /** The absences of all ids in the input, and of all ids that the rows refer to. */
   readonly entries: ReadonlyMap<string, AbsenceEntry>;
@@ -19,17 +19,17 @@ export interface DerivedAbsences {
   readonly steps: readonly AbsenceStep[];
   /** For `absences`: the version that an absence shows, or null. */
   readonly shown: ReadonlyMap<string, string | null>;
-  /** Absences of which the hub has nothing left: their keys are nulled. */
+  /** Absences of which the hub has nothing left: their keys become null. */
   readonly ended: readonly string[];
   /** Changed entries; null removes one. */
   readonly entries: ReadonlyMap<string, AbsenceEntry | null>;
-  /** Changes of pointers: the absence of each id that is not its absence's own; null removes one. */
+  /** Changes of pointers. Each id that is not the id of its absence has a pointer to its absence. Null removes one. */
   readonly pointers: ReadonlyMap<string, string | null>;
   /** Versions of this input whose records a later derivation needs. */
   readonly waiting: readonly string[];
   /** Versions whose records no later derivation needs any more. */
   readonly published: readonly string[];
-  /** Versions of another student than their absence's. */
+  /** Versions that have another student than their absence. */
   readonly rejected: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface DerivedAbsences {
 const MEMBERS_AT_MOST = 1_000;
 const NONE: ReadonlySet<string> = new Set();
 
-/** Ids to load entries and pointers of; then load the entries that the pointers name. */
+/** Ids of which to load entries and pointers. After that, load the entries that the pointers name. */
 export function idsToLoad({ rows, vanished, open }: Omit<DeriveInput, 'entries' | 'mode'>): Set<string> {
   const ids = new Set<string>([...vanished, ...open]);
   for (const { id, replaces, replacedBy } of rows) {
@@ -110,7 +110,10 @@ function changesOf(
   return { entries, pointers };
 }
 
-/** Of too many versions the oldest go, but never the absence's own, nor the one published last. */
+/**
+ * If a list has too many versions, the oldest are removed, but never the version that gives the absence its id, nor
+ * the version published last.
+ */
 function bounded(list: VersionList): Member[] {
   let excess = list.size - MEMBERS_AT_MOST;
   const members: Member[] = [];

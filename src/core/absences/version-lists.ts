@@ -22,20 +22,21 @@ const NEW = { isDeleted: false, isContinued: false, hasRefusedLink: false, names
 /**
  * The lists of a derivation: places versions, and follows their links.
  *
- * A link `a` → `b` is followed if `a` is the last of its list and `b` the first of its list, both are of one student, and
- * not both are published: then the lists become one. Every other link (to itself, a fork, a join, a loop, to another
- * student) is not followed, and counted. A version never leaves its list because links change.
+ * A link `a` → `b` is followed if `a` is the last version of its list, `b` is the first version of its list, both
+ * lists are of one student, and not both are published: then the two lists become one. Every other link is counted,
+ * and not followed: a link to itself, a fork, a join, a loop, a link to another student. A version never leaves its
+ * list because links have changed.
  */
 export class VersionLists {
   readonly versions = new Map<string, Version>();
   readonly all = new Set<VersionList>();
   /** Lists to settle. */
   readonly touched = new Set<VersionList>();
-  /** Lists that changed without a reason to settle them. */
+  /** Lists that changed, but need not be settled. */
   readonly marked = new Set<VersionList>();
-  /** Versions of another student than their list's. */
+  /** Versions that have another student than their list. */
   readonly rejected: string[] = [];
-  /** Links of awaited versions that turned out to be another student's; the first names the record that said so. */
+  /** Links to awaited versions that turned out to be another student's. `by` names the record with the link. */
   readonly #links: { by: string; before: string; after: string }[] = [];
 
   load(key: string, entry: AbsenceEntry): void {
@@ -44,7 +45,7 @@ export class VersionLists {
     if (list !== null) this.all.add(list);
   }
 
-  /** Places all versions before it follows any link: otherwise joins would depend on the order of the rows. */
+  /** Places all versions before it follows any link: otherwise the joins would depend on the order of the rows. */
   take(rows: readonly VersionRow[]): void {
     const placed = rows.filter((row) => this.#place(row));
     for (const row of placed) this.#follow(row);
@@ -109,7 +110,7 @@ export class VersionLists {
     return true;
   }
 
-  /** An awaited version is another student's. The records of its neighbours named it. */
+  /** An awaited version turned out to be another student's. The records of its neighbours had named it. */
   #takeOut({ id, list, before, after }: Version): void {
     if (before === null) list.first = after as Version;
     else before.after = after;
@@ -123,13 +124,13 @@ export class VersionLists {
 
   #follow({ id, replaces, replacedBy }: VersionRow): void {
     const version = this.versions.get(id);
-    // Another row of the batch may have been of another student.
+    // Another row of the batch may have had another student.
     if (version?.state !== 'present') return;
     if (replaces !== null && !this.#link(replaces, id)) version.hasRefusedLink = true;
     if (replacedBy !== null && !this.#link(id, replacedBy)) version.hasRefusedLink = true;
   }
 
-  /** Whether `a` now stands right before `b`. One of the two is a version; the other is awaited if its place is free. */
+  /** Whether `a` stands directly before `b` now. One of the two is a version. The other one is awaited if its place is free. */
   #link(a: string, b: string): boolean {
     if (a === b) return false;
     const before = this.versions.get(a);
@@ -155,11 +156,11 @@ export class VersionLists {
     const isReplaced = before.after === null && before.state === 'present' && after.state === 'present';
     if (one !== two && isReplaced) {
       before.isContinued = true;
-      // Nobody learns of one child's record by another's.
+      // The records of one child must not reveal the records of another.
       one.continuedBy = mayBeOne(one.student, two.student) ? after.id : null;
       this.touched.add(one);
     }
-    // Nothing joins at an id that more versions refer to than can stand beside it.
+    // If more versions refer to an id than can stand beside it, nothing is joined there.
     for (const version of [before, after]) {
       if (version.state !== 'awaited') continue;
       version.hasRefusedLink = true;

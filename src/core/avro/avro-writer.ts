@@ -16,7 +16,7 @@ type Names = ReadonlySet<string>;
 interface WriterOptions {
   /** Fields of the record that are written as null. */
   readonly without: Names;
-  /** The same of all records within it. */
+  /** The same, for all records inside it. */
   readonly withoutWithin: Names;
   /** Names of arrays whose elements are written in the order of their bytes. */
   readonly sets: Names;
@@ -29,7 +29,7 @@ const FEWEST_BYTES = 16 * 1024;
 /** A larger buffer is not reused. */
 const KEPT_BYTES_AT_MOST = 4 * 1024 * 1024;
 
-/** Has everything written into one buffer: a result is valid until the next call. */
+/** Has everything written into one buffer. A result is valid until the next call. */
 export function intoOneBuffer<T>(write: AvroWriter<T>): (value: T) => Buffer {
   const output: Output = { bytes: NOTHING, end: 0 };
   return (value) => {

@@ -9,8 +9,9 @@ export interface LessonPage {
 }
 
 /**
- * Reads a body of `/api/core/schedules`, which the specification does not show (4.4): a list, or a list under `value`
- * with the next page under `@odata.nextLink`. Any other body throws: it does not say that there are no lessons.
+ * Reads a body of `/api/core/schedules`. The specification does not show the body (4.4). It may be a list, or have
+ * the list under `value`, with the next page under `@odata.nextLink`. For any other body this throws, because such a
+ * body does not say that there are no lessons.
  */
 export function readLessonPage(body: unknown): LessonPage {
   if (Array.isArray(body)) return { lessons: body, next: null };
@@ -23,7 +24,7 @@ export function readLessonPage(body: unknown): LessonPage {
   });
 }
 
-/** `what`: what does not fit the configuration. `met`: the objects whose field names help to mend it. */
+/** `what`: what does not fit the configuration. `met`: the objects whose field names help a person to correct it. */
 export function unreadableLessons(
   what: string,
   { met, remedy }: { readonly met: readonly unknown[]; readonly remedy: string },
@@ -33,7 +34,10 @@ export function unreadableLessons(
 }
 
 const MOST_NAMES = 20;
-/** Letters alone, and not many. An object may also have names of pupils or their ids as keys: these are only counted. */
+/**
+ * Only names that consist of letters, and not many of them. An object may also have names of pupils or their ids as
+ * keys: these are only counted.
+ */
 const FIELD_NAME = /^@?[\p{L}_]{1,30}(?:\.[\p{L}_]{1,30})?$/u;
 
 /** The names of the top-level fields that have a value, in alphabetical order. */

@@ -33,7 +33,7 @@ interface PublishedLesson extends LessonValues {
 export interface StudentLessons {
   readonly student: string;
   readonly window: DayWindow;
-  /** From the hub; those outside the window are skipped. */
+  /** From the hub. Lessons outside the window are skipped. */
   readonly lessons: readonly unknown[];
   /** False when U+FFFD replaced bytes that are not UTF-8. */
   readonly isUtf8: boolean;
@@ -41,9 +41,12 @@ export interface StudentLessons {
 
 /** A student's lessons, day by day. */
 export interface StudentDays {
-  /** Each day of the window, those without lessons too; one that cannot be published is a reject. Or one reject for all. */
+  /** Every day of the window, including days without lessons. A day that cannot be published is a reject. Or one reject for all days. */
   readonly rows: readonly KeyedRow[];
-  /** The day of a lesson is unknown: its reject is that of all days. It can be any day, so no day is known to be complete. */
+  /**
+   * If the day of a lesson is unknown, the reject stands for all days: the lesson may belong to any day, so no day is
+   * known to be complete.
+   */
   readonly isUnread: boolean;
 }
 
@@ -58,7 +61,7 @@ function emptyDay(): Day {
   return { lessons: [], problems: new Set(), shown: [] };
 }
 
-/** Reads lessons into days (contract, "Values of Rollcall's own"). */
+/** Reads lessons into days (contract, "Values that Rollcall makes itself"). */
 export class DayReader {
   readonly #readLessons: (lessons: readonly unknown[]) => DecodedLesson[];
   readonly #mask: ReturnType<typeof createMask>;
@@ -82,7 +85,7 @@ export class DayReader {
     this.#withoutContent = Object.fromEntries(['dateLastModified', ...ignore].map((name) => [name, null]));
   }
 
-  /** Throws HUB_LESSONS_UNREADABLE where no lesson has the configured start. */
+  /** Throws HUB_LESSONS_UNREADABLE if no lesson has the configured start. */
   read(answer: StudentLessons): StudentDays {
     const { student, window } = answer;
     const days = this.#byDay(answer);
@@ -100,7 +103,7 @@ export class DayReader {
     return this.#hash([student, formatDate(date), ...texts]);
   }
 
-  /** Canonical text of a lesson without `dateLastModified`, `href`s, ignored fields and the order of references. */
+  /** Canonical text of a lesson, without `dateLastModified`, `href`s and ignored fields, and without the order of references. */
   #contentOf(lesson: unknown): string {
     const content = isJsonObject(lesson)
       ? Object.assign(Object.create(null) as object, lesson, this.#withoutContent)

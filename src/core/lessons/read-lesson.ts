@@ -7,7 +7,7 @@ import { createZoneClock, type ZoneClock } from './zone-clock.ts';
 /** The parts of a lesson that Rollcall reads. */
 export type LessonPart = 'id' | 'title' | 'start' | 'end' | 'class' | 'teachers' | 'rooms' | 'cancelled';
 
-/** The hub's field for each part. `a.b` is the member `b` of `a`; where `a` is a list, of each element. */
+/** The hub's field for each part. `a.b` is the member `b` of `a`. If `a` is a list, it is the member `b` of each element. */
 export type LessonFields = Readonly<Record<LessonPart, string>>;
 
 /** A reference as in every schema (spec 2.1). */
@@ -17,7 +17,7 @@ interface Reference {
   readonly href: string | null;
 }
 
-/** A published lesson without its `raw`. Null: the hub does not send the part, or only in a form that `raw` alone keeps. */
+/** A published lesson without its `raw`. A part is null if the hub does not send it, or sends it in a form that only `raw` keeps. */
 export interface LessonValues {
   readonly id: string | null;
   readonly title: string | null;
@@ -32,13 +32,13 @@ export interface LessonValues {
 
 export type DecodedLesson =
   | { readonly date: string; readonly values: LessonValues; readonly problem?: undefined }
-  /** Its start, and with it its day, is unknown. `problem` names fields and shapes, no values. */
+  /** The start of the lesson, and therefore its day, is unknown. `problem` names fields and shapes, no values. */
   | { readonly date: null; readonly values?: undefined; readonly problem: string };
 
 /**
- * Compiles the reader of lessons. A lesson is unreadable without a start, which gives its day; any other part that does
- * not fit its type is null and remains in `raw`. Where no lesson has the configured start, the configuration is wrong,
- * and the reader throws.
+ * Compiles the reader of lessons. A lesson without a start is unreadable, because the start gives its day. Any other
+ * part that does not fit its type becomes null, and remains in `raw`. If no lesson has the configured start, the
+ * configuration is wrong, and the reader throws.
  */
 export function createLessonReader(options: {
   readonly fields: LessonFields;
@@ -94,8 +94,8 @@ function valueAt(place: unknown, path: readonly string[], at = 0): unknown {
 }
 
 /**
- * A timestamp with an offset or `Z`; one without, by the clock in the zone; or a date alone, which gives no instant.
- * Null for anything else. `ms` is floored.
+ * Reads a timestamp with an offset or `Z`; a timestamp without one, by the clock in the zone; or only a date, which
+ * gives no instant. Null for anything else. `ms` is rounded down.
  */
 function readTime(raw: unknown, zone: ZoneClock): { ms: number | null; date: string } | null {
   if (typeof raw !== 'string') return null;
@@ -112,7 +112,7 @@ function msOf(text: string): number | null {
   return typeof parsed === 'object' ? (parsed?.ms ?? null) : parsed;
 }
 
-/** One element or a list of them. Null where one of them does not fit: a shorter list would be false. */
+/** One element or a list of elements. Null if one of them does not fit: a shorter list would be false. */
 function eachOf<T>(raw: unknown, read: (element: unknown) => T | null): readonly T[] | null {
   const all: T[] = [];
   for (const element of Array.isArray(raw) ? (raw as unknown[]) : [raw]) {

@@ -9,8 +9,8 @@ export interface ZoneClock {
   dateAt(ms: number): string;
   /**
    * The instant (ms since the epoch) of a local time, which is given in ms as if it were UTC. As in RFC 5545 and
-   * Temporal's `compatible`, a time that the clock skips moves later by the jump, and of a time that occurs twice the
-   * first counts.
+   * Temporal's `compatible`, a time that the clock skips moves later by the length of the jump. If a time occurs
+   * twice, the first one counts.
    */
   instantOf(wallMs: number): number;
 }

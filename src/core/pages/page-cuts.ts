@@ -1,27 +1,27 @@
 import type { PageMemory, RememberedPage } from './page-memory.ts';
 
-/** The last ids of a page that are looked for among remembered rows: the very last ones may be new. */
+/** How many of the last ids of a page are looked up among the remembered rows: the very last ones may be new. */
 const IDS_TO_LOOK_FOR = 8;
-/** Remembered pages that they are looked for in: a page that lost many rows reaches into those behind it. */
+/** In how many remembered pages they are looked up: a page that lost many rows reaches into the pages behind it. */
 const PAGES_TO_LOOK_IN = 8;
 
-/** How a scan asks for its next page, so that this one or the one behind it is a page of the last full sync. */
+/** How a scan asks for its next page, so that this page, or the page behind it, is a page of the last full sync. */
 export interface Cut {
   /** Rows to ask for; null: as many as usual. */
   readonly rows: number | null;
-  /** The remembered page that is asked for, or that follows if the page ends as wished; null if none is expected. */
+  /** The remembered page that is asked for, or that follows if the page ends as intended; null if no remembered page is expected. */
   readonly known: RememberedPage | null;
 }
 
 const AS_USUAL: Cut = { rows: null, known: null };
 
 /**
- * Leads a full scan back to where the pages of the last one began, so that a row that was inserted or removed costs one
- * page and not all those behind it.
+ * Leads a full scan back to the places where the pages of the last full scan began. So a row that was inserted or
+ * removed costs one page, and not all pages behind it.
  *
- * A row more: the page ends before the remembered one did, and the next request asks for the remaining rows alone. A row
- * fewer: it reaches into the remembered page behind it, and the next request asks for what is left of that. It gives hints
- * only: a page that ends elsewhere is read as ever.
+ * With one row more, the page ends before the remembered page did, and the next request asks only for the remaining
+ * rows. With one row fewer, the page reaches into the next remembered page, and the next request asks for what is
+ * left of that page. These are only hints: a page that ends elsewhere is read as always.
  */
 export class PageCuts {
   readonly #pages: Pick<PageMemory, 'at'>;
@@ -45,7 +45,7 @@ export class PageCuts {
     return this.#cutFrom(place, usual);
   }
 
-  /** The remembered row that the page before ended with, or nearly so. */
+  /** The remembered row with which the page before ended, or a row close to it. */
   #placeOf(idsBefore: readonly string[]): { page: RememberedPage; rowsLeft: number } | null {
     const begun = idsBefore.findLast((id) => this.#pages.at(id) !== null);
     const near = begun === undefined ? this.#near : this.#pages.at(begun);
@@ -60,7 +60,7 @@ export class PageCuts {
     return null;
   }
 
-  /** Asks for the rest of a page, together with short ones behind it, so that pages do not become ever shorter. */
+  /** Asks for the rest of a page together with short pages behind it, so that pages do not become ever shorter. */
   #cutFrom({ page, rowsLeft }: { page: RememberedPage; rowsLeft: number }, usual: number): Cut {
     let rows = rowsLeft;
     let last = page;

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { blankStamps, type BlankedText } from './blank-stamps.ts';
 
-/** Far below what a record holds, so that the length of a timestamp never decides whether a row fits. */
+/** Far below what a record can hold, so that the length of a timestamp never decides whether a row fits. */
 const LONGEST_ROW = 100_000;
 
-/** The beginning of an escaped ASCII letter: with one, a property may have the name and yet keep its value. */
+/** The beginning of an escaped ASCII letter. With such an escape, a property could have the name, and would keep its value. */
 const ESCAPED_LETTERS = ['\\u004', '\\u005', '\\u006', '\\u007'];
 
-/** What identifies a page's content: SHA-256 of its bytes, but for when its rows were modified. */
+/** What identifies the content of a page: SHA-256 of its bytes without the times at which its rows were modified. */
 export interface PageFingerprint {
   /** The cursor that the page was requested with; null: the first page. */
   readonly cursor: string | null;
@@ -34,9 +34,10 @@ function digest({ bytes }: BlankedText): string {
 }
 
 /**
- * The digest of a page, if it is proven that it leaves nothing out but the `dateLastModified` of each row: there are as
- * many blanks as rows, and each row has the property, whose name no escape can have written, so no blank is anywhere else.
- * Every text with this digest then has the same rows but for these values. `rows`: those of the parsed text.
+ * The digest of a page, if it is proven that the digest leaves out only the `dateLastModified` of each row. It is
+ * proven if there are as many blanks as rows, each row has the property, and no escape can have written its name:
+ * then no blank is anywhere else. Every text with this digest has the same rows, apart from these values. `rows`: the
+ * rows of the parsed text.
  */
 export function proveDigest(text: Buffer, rows: readonly unknown[]): string | null {
   const blanked = blankStamps(text);

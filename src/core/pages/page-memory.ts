@@ -17,21 +17,22 @@ interface Entry {
 /** Of all pages together: 4 million rows in pages of 1,000. */
 const MOST_BYTES = 35_000_000;
 const BYTES_OF_A_ROW = 8;
-/** Cursor, address, digest, the last id and the objects that hold them: most of it all where pages are short. */
+/** The cursor, address, digest, last id, and the objects that hold them. If pages are short, this is most of the memory. */
 const BYTES_OF_A_PAGE = 900;
 const MOST_CHANGES = 65_536;
-/** Full syncs after which all keys get other fingerprints, so that two with the same one do not keep it. */
+/** After this many full syncs, all keys get other fingerprints, so that two keys with the same fingerprint do not keep it. */
 const SYNCS_OF_A_SEED = 7;
 
 /**
  * The pages of a collection's last full syncs, so that an unchanged page need not be parsed.
  *
- * One rule makes it safe: *a page is current only while no key of it has changed since it equalled the index.* A page is
- * remembered right after its rows were decided, when they all equal the index (with what is staged on top); each change
- * that is staged later, whatever caused it, is noted here. So a text with the same digest brings rows that all equal the
- * index. What is changed and changed back takes the page out as well, until it is read again.
+ * One rule makes this safe: *a page is current only as long as none of its keys has changed since the page was equal
+ * to the index.* A page is remembered directly after its rows were decided, if all of them equal the index (with the
+ * staged changes on top). Every change that is staged later, whatever caused it, is noted here. So a text with the
+ * same digest brings rows that all equal the index. If a row is changed and then changed back, its page is not
+ * current either, until it is read again.
  *
- * It lives as long as a session and its index, under one mapping, and starts empty.
+ * The memory lasts as long as a session and its index, under one mapping. It is empty at the start.
  */
 export class PageMemory {
   readonly #newSeed: () => number;
@@ -41,7 +42,7 @@ export class PageMemory {
   #version = 0;
   #bytes = 0;
   readonly #pages = new Map<string | null, Entry>();
-  /** The low half of a key's fingerprint and when it changed; two keys with one of these cost no more than parsing. */
+  /** The low half of a key's fingerprint, and when the key changed. If two keys have the same half, this costs no more than parsing. */
   readonly #changedAt = new Map<number, number>();
 
   /** `newSeed`: any 32-bit integer, random. */
@@ -51,12 +52,12 @@ export class PageMemory {
     this.#seed = newSeed();
   }
 
-  /** Of all fingerprints: a sync that is to take pages from here uses the same. */
+  /** The seed of all fingerprints. A sync that is to take pages from here must use the same seed. */
   get seed(): number {
     return this.#seed;
   }
 
-  /** A full sync begins; returns the version, for {@link endFull}. One that still runs may then find no page fit. */
+  /** A full sync begins. Returns the version, for {@link endFull}. A full sync that still runs may then find that no page fits. */
   beginFull(): number {
     this.#syncs += 1;
     if (this.#syncs > SYNCS_OF_A_SEED) {
@@ -69,7 +70,7 @@ export class PageMemory {
     return this.#version;
   }
 
-  /** A complete full sync: pages that it did not meet begin where no page begins any more. */
+  /** A complete full sync has ended. Pages that it did not meet begin at places where no page begins any more. */
   endFull(begunAt: number): void {
     let oldest = Infinity;
     for (const [cursor, { confirmedAt }] of this.#pages) {
@@ -91,8 +92,8 @@ export class PageMemory {
   }
 
   /**
-   * The page that was requested with this cursor, if the hub answers the same again. `idsIn`: reads the ids in the text, in
-   * their order, where they need other fingerprints.
+   * The page that was requested with this cursor, if the hub answers the same again. `idsIn` reads the ids in the
+   * text, in their order, if they need other fingerprints.
    */
   recognise(cursor: string | null, text: Buffer, idsIn: () => readonly string[]): RememberedPage | null {
     const entry = this.#pages.get(cursor);
@@ -123,7 +124,7 @@ export class PageMemory {
     if (entry?.page === page) entry.confirmedAt = this.#version;
   }
 
-  /** Every row of a page equals the index, where its id is its key. */
+  /** Every row of the page equals the index. Only for collections whose rows have their id as key. */
   remember({ ids, ...fingerprint }: PageFingerprint): void {
     const lastId = ids.at(-1);
     if (lastId === undefined) return;

@@ -26,7 +26,10 @@ export type ContentHash = (value: object, additional: readonly AdditionalField[]
 /** Never content: the modification time (spec 1, rule 3), and addresses, which depend on the request. */
 const NEVER_CONTENT = ['dateLastModified', 'href'];
 
-/** The first 16 bytes of SHA-256, in a new buffer. Of an event of absences, of which no two are equal, over its whole Avro body. */
+/**
+ * The first 16 bytes of SHA-256, in a new buffer. For an event of absences, it is taken over the whole Avro body,
+ * because no two events are equal.
+ */
 export function shortDigest(bytes: Buffer | string): Buffer {
   const short = Buffer.allocUnsafe(CONTENT_HASH_BYTES);
   // Node returns a digest as a string several times as fast as a buffer.
@@ -42,9 +45,11 @@ export function mappingDigest(mapping: RowMapping): Buffer {
 }
 
 /**
- * Compiles the content hash: SHA-256 over the mapping's digest and the Avro body of the value. In that body
- * `dateLastModified`, ignored fields, and `href`s at any depth are null, sets are in the order of their elements' bytes,
- * and the additional fields are without those names and canonical JSON text.
+ * Compiles the content hash: SHA-256 over the mapping's digest and the Avro body of the value. In that body,
+ * `dateLastModified`, ignored fields, and `href`s at any depth are null; sets are in the order of the bytes of their
+ * elements; and the additional fields are canonical JSON text, without those names.
+ * Every field of the schema is in the body, even if it is null: a new field changes the hash of every row
+ * (docs/architecture.md, "A field of a collection").
  */
 export function createContentHash(schema: AvroRecord, mapping: RowMapping): ContentHash {
   const without = new Set([...NEVER_CONTENT, ...mapping.ignore]);

@@ -4,7 +4,7 @@ export interface ReadableRow {
   readonly sourcedId: string;
   /** Shaped for avsc (`type.encode`): plain records, null for a missing field. */
   readonly value: object;
-  /** 16 bytes, a view that stays valid: {@link RowReader} never reuses it. */
+  /** 16 bytes, a view that stays valid: {@link RowReader} never uses the memory again. */
   readonly hash: Buffer;
   /** `dateLastModified` as ms since the epoch, null when it is missing or unreadable. */
   readonly modifiedAtMs: number | null;
@@ -15,9 +15,9 @@ export interface ReadableRow {
 /** A row that cannot be published and goes to `rejects`. */
 export interface UnreadableRow {
   readonly kind: 'reject';
-  /** Null when it is missing or unreadable: only its content then identifies the row. */
+  /** Null if it is missing or unreadable: then only the content of the row identifies it. */
   readonly sourcedId: string | null;
-  /** Second part of the reject's key: the `sourcedId`, else `sha256:<hex of the row without dateLastModified>`. */
+  /** Second part of the reject's key: the `sourcedId`, or without one `sha256:<hex of the row without dateLastModified>`. */
   readonly rejectId: string;
   /** Names fields and shapes, never values. */
   readonly reason: string;
@@ -25,7 +25,7 @@ export interface UnreadableRow {
   readonly text: string | null;
   /** `dateLastModified` as ms since the epoch, null when it is missing or unreadable. */
   readonly modifiedAtMs: number | null;
-  /** 16 bytes over text (without dateLastModified and hrefs) and reason. */
+  /** 16 bytes over the text (without dateLastModified and hrefs) and the reason. */
   readonly hash: Buffer;
 }
 
@@ -34,15 +34,15 @@ export type DecodedRow = ReadableRow | UnreadableRow;
 /** Decodes rows of one collection under one mapping. Pure and synchronous; never throws on bad data. */
 export interface RowReader {
   read(row: unknown): DecodedRow;
-  /** Rejects a row that is readable and still must not be published; `reason` names no value. */
+  /** Rejects a row that is readable, but must not be published. `reason` names no value. */
   reject(row: unknown, reason: string): UnreadableRow;
   /** Like {@link reject}, for a value that `read` returned. */
   readonly rejectValue?: ((value: object, reason: string) => UnreadableRow) | undefined;
   /** Avro body (unframed) of a value that `read` returned. */
   encode(value: object): Buffer;
-  /** The hash that a value read back from a record must have; throws when it does not have the schema's shape. */
+  /** The hash that a value that was read back from a record must have. Throws if the value does not have the shape of the schema. */
   readonly hashOf?: ((value: object) => Buffer) | undefined;
-  /** Decodes a value read back from a record again, under this reader's mapping. */
+  /** Decodes a value that was read back from a record again, under this reader's mapping. */
   readonly readAgain?: ((value: object) => DecodedRow) | undefined;
   /** Id of what the mapping drops and pseudonymises (see core/rows/mapping-rules.ts); null when it takes nothing out. */
   readonly mapping?: string | null | undefined;

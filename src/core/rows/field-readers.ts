@@ -10,7 +10,7 @@ export const MISFIT: unique symbol = Symbol('misfit');
 /** Converts a JSON value other than null to the value that avsc encodes, or {@link MISFIT}. */
 export type FieldReader = (raw: unknown) => unknown;
 
-/** What readers report beside the value. It is shared, not returned, so that nothing is allocated per value. */
+/** What readers report besides the value. The object is shared, not returned, so that nothing is allocated for each value. */
 export interface ReadNotes {
   /** Set when the typed value holds less than the raw one. */
   lossy: boolean;
@@ -85,7 +85,7 @@ function readDate(raw: unknown): unknown {
   return Number.isNaN(day) ? MISFIT : day;
 }
 
-/** If one element does not fit, null included, the array does not fit: a shorter array would be wrong. */
+/** If one element does not fit (null does not either), the whole array does not fit: a shorter array would be wrong. */
 function arrayReader(readItem: FieldReader, notes: ReadNotes): FieldReader {
   return (raw) => {
     if (!Array.isArray(raw)) return MISFIT;
@@ -100,7 +100,7 @@ function arrayReader(readItem: FieldReader, notes: ReadNotes): FieldReader {
   };
 }
 
-/** Members that are unknown or do not fit set `lossy`; only a missing required one makes the record a misfit. */
+/** Unknown members, and members that do not fit, set `lossy`. Only a missing required member makes the record a misfit. */
 function recordReader(fields: readonly CompiledField<FieldReader>[], notes: ReadNotes): FieldReader {
   const members = new Map(fields.map(({ name, compiled }) => [name, compiled]));
   const required = fields.filter((field) => field.default === undefined).map((field) => field.name);

@@ -2,12 +2,12 @@ import { isRawJson } from './raw-json.ts';
 
 const UTC_BY_OFFSET = /^(\d{4}-\d\d-\d\d[Tt ][\d:.,]+)\+00(?::?00)?$/;
 
-/** `+00:00` is `Z`, so that a time in UTC has one text, whichever of them a hub sends. */
+/** `+00:00` becomes `Z`, so that a time in UTC has one text, whichever of the two a hub sends. */
 function withZ(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(UTC_BY_OFFSET, '$1Z') : value;
 }
 
-/** The JSON text that is published of a value of the hub. */
+/** The JSON text in which a value of the hub is published. */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
   // A replacer costs three times the rest.

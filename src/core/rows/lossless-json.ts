@@ -9,13 +9,13 @@ import { rawJson } from './raw-json.ts';
 const MAY_LOSE_DIGITS = /[:,[]\s*-?\d(?:[\d.]{15}|[\d.]*[eE][-+]?\d+\s*[,\]}])/;
 /** A body that is neither object nor array is too rare to need the fast path. */
 const CONTAINER = /^\s*[{[]/;
-/** A longer number is kept as its digits: comparing them could take time. */
+/** A longer number is kept as its digits, because comparing the digits could take time. */
 const LONGEST_COMPARED = 1_000;
 
 /**
- * Parses JSON as `JSON.parse` does, but numbers that a double cannot hold become {@link rawJson}, which
- * `JSON.stringify` writes with their digits. Throws `SyntaxError` like `JSON.parse`, and `RangeError` for what is nested
- * thousands of levels deep.
+ * Parses JSON as `JSON.parse` does, except that numbers that a double cannot hold become {@link rawJson}, which
+ * `JSON.stringify` writes with their digits. Throws `SyntaxError` like `JSON.parse`, and `RangeError` for values that
+ * are nested thousands of levels deep.
  */
 export function parseLossless(text: string): unknown {
   const isSafe = CONTAINER.test(text) && !MAY_LOSE_DIGITS.test(text);

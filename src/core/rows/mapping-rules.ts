@@ -8,14 +8,14 @@ import type { CollectionName } from '../../model/collections.ts';
  */
 export const MAPPING_VERSION = 1;
 
-/** A field that must be readable: when it is not, the row goes to `rejects`. */
+/** A field that must be readable: if it is not, the row goes to `rejects`. */
 export interface StrictField {
   readonly name: string;
   /** The expected shape, in words that follow "cannot be read as". */
   readonly shape: string;
   /** Whether a row without the field is unreadable; otherwise only an unreadable value makes it so. */
   readonly required: boolean;
-  /** Whether an empty text, or a "no time" of core/timestamps, means "not set". */
+  /** Whether an empty text, or a "no time" of core/rows/timestamps.ts, means "not set". */
   readonly emptyIsNull: boolean;
 }
 
@@ -41,7 +41,7 @@ export function protectedFieldsOf(collection: CollectionName): readonly string[]
   return ['sourcedId', ...strictFieldsOf(collection).map((field) => field.name)];
 }
 
-/** Arrays whose order carries no meaning, by the name of their field: a new order is no change. */
+/** Arrays whose order means nothing, by the name of their field: another order is no change. */
 export const SET_FIELDS: ReadonlySet<string> = new Set([
   'agents',
   'children',
@@ -62,8 +62,8 @@ export const SET_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Fields that Rollcall adds to a row, in schemas that have them: what each says follows from the value beside it. A field of the
- * hub with such a name is one that the schema does not know.
+ * Fields that Rollcall adds to a row, in schemas that have them. Each follows from the value beside it. If the hub
+ * has a field with such a name, it counts as a field that the schema does not know.
  */
 export const OWN_FIELDS: ReadonlyMap<string, (value: Readonly<Record<string, unknown>>) => unknown> = new Map(
   [['schoolId', ({ school }: Readonly<Record<string, unknown>>) => onlyIdIn(school)]],
@@ -88,8 +88,8 @@ export interface Masking {
 }
 
 /**
- * An id (16 hex digits) of what a mapping drops and pseudonymises and under which key, without revealing the key. Null
- * for a mapping that takes nothing out. Records published under a mapping carry its id (`ce_mapping`).
+ * An id (16 hex digits) of what a mapping drops and pseudonymises, and under which key. It does not reveal the key.
+ * Null for a mapping that takes nothing out. Records that were published under a mapping carry its id (`ce_mapping`).
  */
 export function mappingIdOf({ drop, pseudonymise, pseudonymiseKey }: Masking): string | null {
   if (drop.length === 0 && pseudonymise.length === 0) return null;

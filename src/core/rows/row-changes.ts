@@ -8,9 +8,9 @@ export interface KeyedRow {
   /** Second part of the key in `rejects`. */
   readonly rejectKey: string;
   readonly decoded: DecodedRow;
-  /** The value is composed and holds nothing: when it held something before, that counts as a deletion (contract). */
+  /** The value is composed of several rows and has become empty. If it had content before, this counts as a deletion (contract). */
   readonly becameEmpty?: boolean | undefined;
-  /** It says that there is nothing under its key, which is news only where a value was published. */
+  /** The row says that there is nothing under its key. This is news only if a value was published. */
   readonly needsKnown?: boolean | undefined;
 }
 
@@ -34,19 +34,19 @@ export type PageTally = ReturnType<typeof noRows>;
 
 function noRows() {
   return {
-    /** Rows that the hub lists; an identical repetition does not count. */
+    /** Rows that the hub lists. An identical repetition of a row does not count. */
     seen: 0,
     unchanged: 0,
     created: 0,
     updated: 0,
     rejected: 0,
-    /** Rejected rows without an id: each could be any row that seems to be missing. */
+    /** Rejected rows without an id. Each of them could be any of the rows that seem to be missing. */
     withoutId: 0,
-    /** Rows older than an event published since their request was sent. */
+    /** Rows older than a record that was published after their request was sent. */
     stale: 0,
-    /** Rows that were over before they were met: not taken in. */
+    /** Rows that were already over when Rollcall first saw them: they are not taken in. */
     over: 0,
-    /** Rows, readable or not, that the hub lists again with different content: the first occurrence counts. */
+    /** Rows, readable or not, that the hub lists again with different content. The first occurrence counts. */
     repeated: 0,
   };
 }
@@ -73,13 +73,13 @@ export function findRowChanges(
   known: {
     row: (key: string) => Buffer | null;
     reject: (key: string) => Buffer | null;
-    /** Whether the key was published after the page's request was sent: the page's row is then older (invariant 4). */
+    /** Whether the key was published after the request for the page was sent: then the row of the page is older (invariant 4). */
     stale: (key: string) => boolean;
     /** Whether an earlier page of this sync had the key. */
     seenBefore: (key: string) => boolean;
-    /** Whether to publish a row, or its reject, even if it is unchanged; called for each that is not stale. */
+    /** Whether to publish a row, or its reject, even if it is unchanged. Called for each row that is not stale. */
     republication?: ((key: string) => boolean) | undefined;
-    /** Whether a row that is not known is over already; left out where such rows are taken in. */
+    /** Whether a row that is not known is already over. Left out if such rows are taken in. */
     isOver?: ((row: ReadableRow) => boolean) | undefined;
     note: (change: Change) => void;
   },

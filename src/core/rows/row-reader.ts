@@ -38,7 +38,7 @@ export interface RowReaderOptions extends Partial<RowMapping> {
   readonly maxRecordBytes?: number | undefined;
 }
 
-/** What happens to a field of the row. A field that is in no list and not in the schema has no rule. */
+/** What happens to a field of the row. A field that is in no list, and not in the schema, has no rule. */
 interface FieldRule {
   /** Null for a field that the schema does not have. */
   readonly read: FieldReader | null;
@@ -57,11 +57,11 @@ interface Draft {
 const NONE: readonly AdditionalField[] = [];
 
 /**
- * Compiles the decoder of a collection's rows (contract, "Values" and "Re-stamps"; design, "What counts as a change").
- * It takes rows from `parseLossless` and does not change them, but values may share parts with them.
+ * Compiles the decoder of a collection's rows (contract, "Values" and "Re-stamps"; design, "What counts as a
+ * change"). It takes rows from `parseLossless` and does not change them, but values may share parts with them.
  *
- * Throws when the key for pseudonyms is missing, which the configuration has refused, like a mapping of fields that must
- * stay readable.
+ * Throws if the key for pseudonyms is missing, or if the mapping concerns fields that must stay readable. (The
+ * configuration refuses both.)
  */
 export function createRowReader(options: RowReaderOptions): RowReader {
   const { schema, strictFields = [], pseudonymiseKey = '' } = options;
@@ -129,7 +129,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   };
 }
 
-/** The student of a row without `drop` and `pseudonymise`: absences are kept apart by the real id. */
+/** The student of a row before `drop` and `pseudonymise`: absences are kept apart by the real id. */
 function studentOf({ student }: Readonly<Record<string, unknown>>): string | null {
   const id = isJsonObject(student) ? student['sourcedId'] : null;
   return typeof id === 'string' && id.isWellFormed() && !isBlank(id) ? id : null;

@@ -1,8 +1,9 @@
 import { isJsonObject } from './raw-json.ts';
 
 /**
- * Parsers of timestamps (RFC 3339, ISO 8601) and calendar dates. Pure arithmetic: `Date` is slow and guesses. They read
- * the years 1 to 9999 in UTC, which Java, Python, Go and .NET can hold, without `0001-01-01T00:00:00`, the "no value" of .NET.
+ * Parsers of timestamps (RFC 3339, ISO 8601) and calendar dates. They calculate, because `Date` is slow and guesses.
+ * They read the years 1 to 9999 in UTC, which Java, Python, Go and .NET can hold, except `0001-01-01T00:00:00`, which
+ * means "no value" in .NET.
  */
 
 export const DAY_MS = 86_400_000;
@@ -12,7 +13,7 @@ const NO_TIME_MS = NO_DAY * DAY_MS;
 /** 9999-12-31T23:59:59.999Z */
 const LAST_MS = 253_402_300_799_999;
 
-/** A parsed timestamp, floored to ms. */
+/** A parsed timestamp, rounded down to ms. */
 export interface Instant {
   readonly ms: number;
   /** False when the text holds more than `ms`: microseconds, or an offset other than `Z` and `+00:00`. */

@@ -20,7 +20,7 @@ export function createRejectReader(options: {
   readonly mapping: RowMapping;
   readonly pseudonymiseKey: string;
   readonly maxRecordBytes: number;
-  /** The mapping has been applied to the rows. */
+  /** True if the mapping has been applied to the rows already. */
   readonly isMapped?: boolean | undefined;
 }): RejectReader {
   const { mapping, pseudonymiseKey, maxRecordBytes, isMapped = false } = options;

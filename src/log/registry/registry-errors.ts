@@ -52,7 +52,7 @@ export function registeringError(error: unknown, { url, subject }: { url: string
 export function misfit({ url, subject }: { url: string; subject: string }): RollcallError {
   return incompatible(
     `The schema of ${subject} does not fit the versions already registered`,
-    `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer Rollcall ran before, run that one.`,
+    `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer version of Rollcall ran before, run that version.`,
   );
 }
 
@@ -69,7 +69,7 @@ export function wrongLevel(
 export function readOnly({ url, subject }: { url: string; subject: string }): RollcallError {
   return refused(
     `The registry is read-only, and ${subject} needs a change there: a schema or its level is missing`,
-    `Set the mode that GET ${url}/mode or ${url}/mode/<subject> shows to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that takes writes.`,
+    `Set the mode that GET ${url}/mode or ${url}/mode/<subject> shows to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that accepts writes.`,
   );
 }
 
@@ -105,6 +105,6 @@ export function schemaLost(subjects: readonly string[]): RollcallError {
 export function wrongId(id: number, { url, subject }: { url: string; subject: string }): RollcallError {
   return refused(
     `The registry at ${url} returned id ${id} for the schema of ${subject}, but has another schema or none under that id`,
-    `Rollcall publishes nothing meanwhile, since no consumer could read it, and retries by itself. Compare GET ${url}/schemas/ids/${id} with GET ${url}/subjects/${subject}/versions/latest.`,
+    `Rollcall publishes nothing meanwhile, because no consumer could read it, and tries again by itself. Compare GET ${url}/schemas/ids/${id} with GET ${url}/subjects/${subject}/versions/latest.`,
   );
 }

@@ -227,7 +227,7 @@ it.each([
     expect(error).toMatchObject({
       code: 'HUB_CIRCUIT_OPEN',
       reaction: 'retry',
-      remedy: expect.stringMatching(/^Rollcall sends nothing to it before \S+Z\. /) as string,
+      remedy: expect.stringMatching(/^Rollcall sends it no request before \S+Z\. /) as string,
     });
     expect(requests).toBe(sent);
     expect(events.filter(({ type }) => type === 'circuit-opened')).toHaveLength(1);

@@ -140,7 +140,7 @@ it('classes that answer 500, or whose id fits in no address, leave the others an
   expect(bench.view('rejects')).toEqual({
     'class-students|x03': unavailable,
     'class-students|x04': unavailable,
-    'class-students|.': 'Cannot ask for class-students: the id fits in no address',
+    'class-students|.': 'Cannot ask for class-students: its id cannot be part of an address',
   });
   expect([Object.keys(bench.view()), bench.circuit()]).toMatchObject([{ length: 10 }, []]);
 });
