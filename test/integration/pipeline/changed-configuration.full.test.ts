@@ -25,7 +25,7 @@ async function mirrored(process: RollcallProcess): Promise<string[]> {
   return tenants.map(({ tenant }) => tenant);
 }
 
-it('two workers whose configuration changes one after the other mirror each tenant with one that knows it, begin a changed one again, and leave the others where they are; one that is not valid changes nothing', async () => {
+it('workers whose configuration changes one by one move and restart only the tenants concerned', async () => {
   await using resources = new AsyncDisposableStack();
   const hub = resources.adopt(await startTestHub({ students: 12 }), (each) => each.stop());
   const topicPrefix = resources.adopt(newTopicPrefix(), deleteTopicsOf);

@@ -204,7 +204,7 @@ test('a page takes two round trips to the index, however long the absences are',
   expect(table.story).toHaveLength(9);
 });
 
-test('the rows of both topics do not count what is unpublished, forgotten or hidden; a forgotten key is nulled and begins again', async () => {
+test('the rows of both topics do not count what is unpublished, forgotten or hidden', async () => {
   const table = new ViewedTable();
   await table.page([V1, version('w!'), version('x2<x1')]);
   expect(table.rows.at(-1)).toEqual({ 'absence-changes': 2, absences: 1 });
@@ -221,7 +221,7 @@ test('the rows of both topics do not count what is unpublished, forgotten or hid
   expect(table.story.at(-1)).toBe('w/1 CREATED w');
 });
 
-test('an absence whose list changes in the transaction that would forget it is forgotten later, with that change', async () => {
+test('an absence whose list changes in the transaction that would forget it is forgotten later', async () => {
   const table = new ViewedTable();
   await table.end([V1_REPLACED, version('v2<v1!')]);
   table.nowMs += MONTH_MS;
@@ -264,7 +264,7 @@ test('an absence stays open while the hub does not answer, at most five minutes'
   expect(stories).toEqual([[], [], ['v2/1 CREATED v2']]);
 });
 
-test('awaited ids that the hub has not are ignored from the end of the sync on, and left to a full sync that runs beside', async () => {
+test('awaited ids that the hub lacks are ignored after the sync, but wait for a full sync beside it', async () => {
   const table = new ViewedTable();
   const writer = await table.writer;
   const full = madeSync('FULL');
@@ -298,7 +298,7 @@ test('records of what vanished come from one pass over `absences`, at the end of
   expect(table.events.at(-1)).toMatchObject({ operation: 'DELETED', version });
 });
 
-test('a version read with another student is rejected and counted, ends its absence with the sync, and is no longer counted then', async () => {
+test('a version read with another student is rejected, and its absence ends with the sync', async () => {
   const table = new ViewedTable({ v1: V1.value });
   const other = version('v1@2');
   // the mapped student does not matter
