@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -7,10 +6,7 @@ import { request, type RequestFor } from '../../../src/log/wire/kafka-broker.ts'
 import { createKafkaConnections, pingKafka } from '../../../src/log/kafka-client.ts';
 import type { Purpose } from '../../../src/log/wire/kafka-connections.ts';
 import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
-
-const apiKeys = createRequire(import.meta.url)('kafkajs/src/protocol/requests/apiKeys') as Readonly<
-  Record<string, number>
->;
+import { apiKeys } from './support/asked-for.ts';
 
 /** A request that has arrived at a broker of the test. */
 interface Arrived {
@@ -21,13 +17,7 @@ interface Arrived {
 }
 
 /** Versions of Kafka's requests that the broker knows. */
-const VERSIONS: Readonly<Record<string, number>> = {
-  Metadata: 1,
-  ApiVersions: 0,
-  EndTxn: 1,
-  ListOffsets: 2,
-  Heartbeat: 3,
-};
+const VERSIONS: Readonly<Record<string, number>> = { Metadata: 1, ApiVersions: 0, EndTxn: 1 };
 const OK = Buffer.alloc(6);
 
 function text(value: string): Buffer {
@@ -157,21 +147,6 @@ describe('the connections of a process', () => {
     const commits = ['t0', 't1', 't2'].map((each) => outcomeOf(kafka.ask(1, commitOf(each), 'batches')));
     expect(await Promise.all(commits)).toEqual(['answered', 'INVALID_PRODUCER_EPOCH', 'answered']);
     expect(broker.connections).toHaveLength(2);
-  });
-
-  it('let commits, questions and heartbeats pass while batches wait', async () => {
-    const broker = await startBroker((each) => {
-      if (each.name !== 'EndTxn' || tenantIn(each) !== 't0') each.answer(OK);
-    });
-    const kafka = connectionsTo(broker.address);
-    await kafka.partitionsOf(['t0.progress']);
-    const waiting = outcomeOf(kafka.ask(1, commitOf('t0'), 'batches'));
-    const heartbeat = request('Heartbeat', { groupId: 'g', groupGenerationId: 1, memberId: 'me' });
-    await kafka.ask(1, heartbeat, 'membership');
-    await kafka.ask(1, commitOf('t1'));
-    await kafka.partitionsOf(['t1.progress']);
-    kafka[Symbol.dispose]();
-    expect(await waiting).toBe('unanswered');
   });
 
   it('serve tenants in turn, with one request of each other at most between', async () => {
