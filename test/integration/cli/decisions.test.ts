@@ -169,24 +169,6 @@ it('where a hub offers no absences, pull exits with 0, and pull and status say w
   expect((await shows(0, says, config)).stdout).toMatch(/absence-changes .* not offered/);
 });
 
-it('pull --full ends with 0 where all rows on hold are back, and removes what waited for them', async () => {
-  await using other = await startTestTenant();
-  const { district, faults } = other.hub;
-  await other.full(...COLLECTIONS);
-  faults.set('empty-list@courses');
-  await other.full('courses');
-  const [gone = ''] = district.ids('users');
-  district.remove('users', gone);
-  const onHold = await say('pull --full', other.config);
-  expect([onHold.code, onHold.stdout]).toEqual([3, expect.stringMatching(/users +full complete .* 1\n/)]);
-  faults.clear();
-  const pull = await say('pull --full --json', other.config);
-  const removed = { collection: 'users', removed: 1, rowsOnHold: 0 };
-  expect([pull.code, pull.json()]).toMatchObject([0, { tenants: [{ tenant: 'north' }] }]);
-  const { tenants } = pull.json<{ tenants: { collections: object[] }[] }>();
-  expect(tenants[0]?.collections).toContainEqual(expect.objectContaining(removed));
-});
-
 it('deletes approve removes nothing while the rows of a collection may be another tenant’s', async () => {
   await using other = await startTestTenant();
   const { district } = other.hub;

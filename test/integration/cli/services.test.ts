@@ -66,29 +66,3 @@ it('a service that fails while a process mirrors is named everywhere with its re
   await isWell();
   await run.stop();
 });
-
-it('a loaded collection that the hub no longer has fails a pull and is marked; the process stays ready', async () => {
-  await using tenant = await startTestTenant();
-  const config = tenant.configWith({ tenant: { incrementalEvery: '2s' } });
-  await using run = startRollcall(config, 'run');
-  const isShown = (code: number, ...shown: readonly RegExp[]) =>
-    vi.waitFor(async () => {
-      const status = await rollcall(config, 'status');
-      expect(status.code).toBe(code);
-      for (const each of shown) expect(status.stdout).toMatch(each);
-    }, WITHIN);
-  await isShown(0, /all well/, /^ {2}courses /m);
-  tenant.hub.faults.set('status=404@courses');
-  await isShown(1, /collection: courses: .*\(HUB_NOT_OFFERED\), for \d+ s$/m, /^✗ courses .* fails /m);
-  const pull = await rollcall(config, 'pull');
-  expect([pull.code, pull.stderr]).toEqual([1, expect.stringContaining('✗ courses: ')]);
-  expect(pull.stdout).toMatch(/courses +failed/);
-  const readyz = await run.get('/readyz');
-  expect([readyz.status, await readyz.text()]).toEqual([200, expect.stringContaining('"part":"collection"')]);
-  const marked = /^rollcall_collection_in_trouble\{tenant="north",collection="(\w+)"\} 1$/gm;
-  const metrics = await (await run.get('/metrics')).text();
-  expect([...metrics.matchAll(marked)].map(([, collection]) => collection)).toEqual(['courses']);
-  tenant.hub.faults.clear();
-  await isShown(0, /all well/);
-  await run.stop();
-});
