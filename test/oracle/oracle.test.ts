@@ -305,7 +305,7 @@ it.each<[string, string, (records: readonly TopicRecord[]) => string[]]>([
   },
 );
 
-it('a comparison of the oracle allows what was republished only where it is asked to, and the same record never', () => {
+it('a comparison of the oracle allows what was republished only where asked to, and no record twice', () => {
   const problems = (records: readonly TopicRecord[], mayRepeat: boolean) =>
     differences({ hub, collection: 'users', records, mayRepeat: () => mayRepeat });
   const republished = doubled('users', 1, otherId);

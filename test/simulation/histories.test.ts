@@ -46,7 +46,7 @@ async function expectNoProblems(kind: (typeof KINDS)[number]): Promise<void> {
 }
 
 it.each(KINDS)(
-  'histories ($name) end with topics equal to the hub, each change published once, and no mass removal without an approval',
+  'histories ($name) end equal to the hub, each change once, no mass removal without an approval',
   expectNoProblems,
   TIMEOUT_MS,
 );

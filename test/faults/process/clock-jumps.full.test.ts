@@ -8,8 +8,8 @@ const HOUR_MS = 3_600_000;
 const JUMPS_MS = [0.9, -5, -30, 0.5, -24 * 9, 0].map((hours) => hours * HOUR_MS);
 const CLOCK_JUMPED = { clocksAgree: false };
 
-describe.each(ROUNDS)('the clock of the machine jumps, round %i', (round) => {
-  it('under a running process and between two: nothing is lost, published twice or removed wrongly', async () => {
+describe.each(ROUNDS)('round %i', (round) => {
+  it('jumps of the machine’s clock lose nothing, double nothing and remove nothing wrongly', async () => {
     await using tenant = await troubledTenant({ seed: round });
     using clock = machineClock();
     for (const isRunning of [true, false]) {
@@ -29,7 +29,7 @@ describe.each(ROUNDS)('the clock of the machine jumps, round %i', (round) => {
     }
   });
 
-  it('ahead by more than a broker accepts: Rollcall reports it, and resumes when the clock is right again', async () => {
+  it('a clock further ahead than a broker accepts is reported, until it is right again', async () => {
     await using tenant = await troubledTenant({ seed: 20 + round });
     using clock = machineClock();
     const child = tenant.start(CLOCK_MAIN, clock.file);

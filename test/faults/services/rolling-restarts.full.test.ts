@@ -39,7 +39,7 @@ class Readiness implements AsyncDisposable {
 }
 
 it(
-  'rolling restarts of all brokers for ten minutes double nothing, lose nothing, and interrupt the tenant for a minute at most',
+  'rolling restarts of all brokers interrupt a tenant for a minute at most, and lose and double nothing',
   async () => {
     await using kafka = await startOwnKafka();
     await using tenant = await troubledTenant({ seed: 1, kafka, kafkaSettings: { session: '10s' } });

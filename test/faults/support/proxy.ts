@@ -66,10 +66,10 @@ export class Proxy implements AsyncDisposable {
     await once(this.#server, 'listening');
   }
 
-  begin(trouble: Trouble, latencyMs = SLOW_MS): void {
+  begin(trouble: Trouble): void {
     if (trouble === 'cut') this.#isCut = true;
     if (trouble === 'stall') this.#stalled ??= Promise.withResolvers();
-    if (trouble === 'slow') this.#latencyMs = latencyMs;
+    if (trouble === 'slow') this.#latencyMs = SLOW_MS;
     for (const connection of this.#connections) {
       if (trouble === 'half-open') connection.isForgotten = true;
       if (trouble !== 'cut' && trouble !== 'reset') continue;

@@ -26,7 +26,7 @@ it('status shows the collections derived from absence-versions below it, without
   expect(table[at + 1]).toContain(` ${(await mirror.view('absences')).size} `);
 });
 
-it('metrics count exactly the changes that were published, and records that contradict each other, which need no decision, until the hub has put them right', async () => {
+it('metrics count each published change of an absence, and the contradictions that the hub still has', async () => {
   const { district } = mirror.hub;
   const contradictions = async () =>
     Number(

@@ -55,7 +55,7 @@ async function plan() {
   return { code: ended.code, planned, lines: planLines.toSorted() };
 }
 
-it('before the first run check reports no failure, plan shows what the first pull publishes, and neither creates anything', async () => {
+it('before the first run, check and plan create nothing, and plan shows what the first pull publishes', async () => {
   const check = await say('check');
   expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/✓ \d+ checks, nothing failed\n$/)]);
   expect(check.stdout).toContain('0 as in the contract, 5 to be created at the start');
@@ -77,11 +77,11 @@ interface Tailed {
   readonly value?: { readonly sourcedId: string } | null;
 }
 
-describe('of a filled tenant that no process mirrors', () => {
+describe('where no process runs', () => {
   const records = (text: string): Tailed[] => lines(text).map((line) => JSON.parse(line) as Tailed);
   const users = () => idsOf('users').length;
 
-  it('every verb that only reads needs no credential of the hub, sends it no request, and changes nothing', async () => {
+  it('every verb that only reads needs no credential of the hub, and changes nothing', async () => {
     const before = await holdings();
     tenant.hub.requests.clear();
     const read = (words: string) => say(words, { hubSettings: { clientSecret: '${HUB_SECRET}' } });
@@ -125,7 +125,7 @@ describe('of a filled tenant that no process mirrors', () => {
     expect(await holdings()).toEqual(before);
   });
 
-  it('tail shows all records after its start and no earlier ones, none of their content, and exits with 0 on Ctrl-C', async () => {
+  it('tail shows all later records and no earlier ones, without their content', async () => {
     const ids = idsOf('orgs').slice(0, 2);
     const tail = startRollcall(tenant.config, 'tail', 'orgs');
     await tail.says('listening to');
@@ -174,14 +174,14 @@ describe('of a filled tenant that no process mirrors', () => {
     expect(stderr).toMatch(/^north: 1 of 2 tenants$[^]*^south: 2 of 2 tenants$/m);
   });
 
-  it('status shows the rows even while Redis is away, says so and not that all is well', async () => {
+  it('status shows the rows even while Redis is away, and says that it is away', async () => {
     const { code, stdout } = await say('status', withoutRedis);
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^✗ \S+  redis: /m)]);
     expect(stdout).toMatch(new RegExp(`^ *users +- .* ago +${users()} `, 'm'));
     expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
   });
 
-  it('pull says that removals wait where rows that did not come are published, and gives no advice on paging', async () => {
+  it('pull says that removals wait where the hub shows fewer rows than it counts', async () => {
     tenant.hub.faults.set('skip-rows@users');
     const { code, stderr } = await say('pull --full');
     tenant.hub.faults.clear();
@@ -191,7 +191,7 @@ describe('of a filled tenant that no process mirrors', () => {
   });
 });
 
-describe('check of what was never mirrored', async () => {
+describe('check before the first run', async () => {
   const other = await startTestTenant();
   afterAll(() => other[Symbol.asyncDispose]());
 
@@ -236,7 +236,7 @@ describe('check of what was never mirrored', async () => {
     );
   });
 
-  it("reports another program's schema and a changed compatibility level, and a start changes neither", async () => {
+  it("reports another program's schema or compatibility, and a start keeps both", async () => {
     const [wrong, weakened] = [`${other.topic('users')}-value`, `${other.topic('orgs')}-value`];
     for (const [subject, compatibility] of [
       [wrong, 'FULL_TRANSITIVE'],
@@ -264,7 +264,7 @@ describe('check of what was never mirrored', async () => {
 });
 
 describe('plan', () => {
-  it('shows counts to people, keys on request, names rows missing for the first time, and changes nothing, also beside an owner', async () => {
+  it('shows what a full sync would publish and miss, and changes nothing, also beside an owner', async () => {
     const { district } = tenant.hub;
     await using owner = await startOwner(tenant.configWith({ tenant: { incrementalEvery: '1h' } }));
     // After this, no sync of the owner's own is due for an hour.

@@ -142,7 +142,7 @@ it.each(SITUATIONS)(
   },
 );
 
-it('topics list reports what is missing or differs, apply creates and corrects it, and recreate needs --yes and no owner', async () => {
+it('topics list shows what differs, apply corrects it, and recreate needs --yes and no owner', async () => {
   const topics = (words: string, users?: number) => rollcall(configFor(users), 'topics', ...words.split(' '));
   const list = await topics('list');
   expect([list.code, list.stdout]).toEqual([1, expect.stringContaining('8 of 8 missing or different')]);

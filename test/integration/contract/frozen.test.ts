@@ -51,7 +51,7 @@ it('a day of the reference hub has the schemas, keys, partitions, headers, hashe
   await hub.stop();
 });
 
-it('what 0.1.0 left is gone on from without a record or another life of a topic, also where Redis is lost', async () => {
+it('what 0.1.0 left is continued without a record or a new life of a topic, even if Redis is lost', async () => {
   const left = JSON.parse(String(brotliDecompressSync(readFileSync(LEFT_BY_0_1_0)))) as FrozenTenant;
   const { topicPrefix, topics } = left;
   const data = topics.flatMap(({ suffix }) =>

@@ -267,7 +267,7 @@ beforeAll(async () => {
 }, 600_000);
 
 it(
-  'through a day of a school, examples/streams-join, flink-join and absence-lessons are equal, although instances are killed, and each change is joined once, in order',
+  'the three joins agree through a school day with kills, and join each change once and in order',
   async () => {
     const names = ['schedules', 'classes', 'absence-versions', 'absences', 'absence-changes'];
     await using mirror = await openScheduleMirror({

@@ -76,7 +76,7 @@ it('purged older versions and a lost index neither change an absence id nor publ
     expect((await mirror.view(suffix)).has(root)).toBe(false);
 });
 
-it('a version that the hub gives to another student is rejected, its absence ends, and the record begins again', async () => {
+it('a version that the hub gives to another student is rejected, and its absence ends and begins again', async () => {
   const { district } = mirror.hub;
   const id = register();
   await mirror.incremental();

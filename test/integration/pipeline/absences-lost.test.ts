@@ -93,7 +93,7 @@ async function spoilProgress(keys: readonly string[]): Promise<void> {
   await producer.disconnect();
 }
 
-it('a change is news although no progress can be read, also if the first process then ends before its full sync', async () => {
+it('a change of an absence is news although no progress can be read', async () => {
   await spoilProgress(ABSENCES);
   const id = register();
   mirror.hub.faults.set('missing-list@absences');
@@ -149,7 +149,7 @@ it.each([
   ['absence-state and Redis', async () => Promise.all([lose('absence-state'), flushRedis()])],
   ['absences', () => truncateTopic(mirror.topic('absences'))],
 ] as const)(
-  'a loss of %s needs a decision at each start, and the other collections go on; after a reset they are like a first load',
+  'a loss of %s needs a decision at each start, and absences begin again after a reset',
   async (_name, loseThem) => {
     await loseThem();
     const ends = await mirror.ends();

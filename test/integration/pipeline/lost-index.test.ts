@@ -68,7 +68,7 @@ it('an end between commit and index write leaves no index behind the log, and no
   expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([id]);
 });
 
-it('A→B→A while Redis was restored from an older snapshot: all three are published, and the last one stays', async () => {
+it('A→B→A while Redis was restored from an older snapshot: all are published, and the last one stays', async () => {
   const { district } = mirror.hub;
   const [id = ''] = district.ids('users');
   const row = { sourcedId: 'just-for-a-while', name: 'Just for a while', type: 'school' };

@@ -82,7 +82,7 @@ it.each([
   { mapping: { pseudonymise: ['student'] }, lost: 'index' },
   { mapping: { drop: ['student'] }, lost: 'changelog' },
 ])(
-  'before the hub answers, a process writes no id of a student that its mapping takes out ($mapping, lost: $lost)',
+  'before the hub answers, no id that the mapping takes out is written ($mapping, lost: $lost)',
   async ({ mapping, lost }) => {
     await using mirror = await openMirror(mapped({}));
     fill(mirror);

@@ -18,7 +18,7 @@ function enrol({ hub }: Mirror, classId: string, user: string): void {
   });
 }
 
-it('class-students have the sorted students of each class, over several pages, and one record for each class that changes', async () => {
+it('class-students have the sorted students of each class, and one record for each class that changes', async () => {
   await using mirror = await openMirror({
     collections: ENABLED,
     hubOptions: {
@@ -71,7 +71,7 @@ it('class-students have the sorted students of each class, over several pages, a
   expect(await mirror.differences('class-students')).toEqual({});
 });
 
-it('afterschool-users have percent-encoded keys of two parts, though one afterschool is not found or answers with an empty list; one that the configuration names later is loaded, and one that it names no longer has missing rows', async () => {
+it('afterschool-users have keys of two parts, and lose no row by an empty list or a configuration', async () => {
   const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
   await using _ = { [Symbol.asyncDispose]: () => hub.stop() };
   const { district, faults } = hub;

@@ -19,7 +19,7 @@ function leadersOf(mirror: Mirror): Promise<Set<number>> {
   });
 }
 
-it('a first load of many pages and later changes put no record twice into topics that several brokers lead', async (context) => {
+it('a first load and later changes put no record twice into topics that several brokers lead', async (context) => {
   if (inject('stack').replicationFactor === 1) context.skip('needs several brokers');
   await using mirror = await openMirror({
     collections: COLLECTIONS,

@@ -57,7 +57,7 @@ it.each([
     },
   ],
 ])(
-  'a sync goes through all services, with TLS, passwords and no more rights than documented, authenticated at Kafka by %s',
+  'TLS, passwords and the documented rights suffice for a sync, authenticated at Kafka by %s',
   async (_name, kafkaSettings) => {
     await using pull = startProcess(configWith({ kafka: kafkaSettings() }), 'pull', '--full');
     await pull.endsWith(0);
@@ -110,7 +110,7 @@ it('services whose certificates have an unknown authority are reported with the 
   expect(check.output().match(/NODE_EXTRA_CA_CERTS=<file>/g)).toHaveLength(2);
 });
 
-it('secrets in files may be replaced while the process runs: it uses them for its next request or connection', async () => {
+it('a running process uses a replaced secret from a file for its next request or connection', async () => {
   const path = (name: string): string => join(secured.folder, `${name}.secret`);
   const write = (name: string, secret: string) => writeFile(path(name), `${secret}\n`);
   await write('kafka', SECRETS.scram);

@@ -54,7 +54,7 @@ function withoutBodies(value: unknown, root: object): unknown {
 }
 
 it.each(SUFFIXES)(
-  '%s can be registered by itself; a later version may drop each field but ids and the like, and there is no enum, to which none could add',
+  '%s can be registered by itself, has no enum, and requires ids and counts alone',
   (suffix) => {
     const { text } = fileOf(suffix);
     const parse = () => avro.Type.forSchema(JSON.parse(text) as avro.Schema);
@@ -70,7 +70,7 @@ it.each(SUFFIXES)(
 );
 
 it.each(ROW_COLLECTIONS)(
-  'rows of %s begin with id, status and modification time, and end with a place for unknown fields',
+  'rows of %s begin with id, status and modification time, and end with unknown fields',
   (collection) => {
     const { fields } = fileOf(collection);
     expect(fields.slice(0, 3).map(({ name }) => name)).toEqual(['sourcedId', 'status', 'dateLastModified']);

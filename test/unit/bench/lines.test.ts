@@ -11,7 +11,7 @@ function pagesWith(times: number): PartNumbers {
   return { pages: { rows: 1_000, firstTimes: spread, unchangedTimes: spread } };
 }
 
-it('the benchmark judges lines that were measured by median and target, those without a target not, and no others', () => {
+it('the benchmark judges only lines that were measured, by their median and their target', () => {
   const verdicts = (times: number) => resultsOf(pagesWith(times), RUN).map(({ verdict }) => verdict);
   expect([verdicts(7), verdicts(6.9)]).toEqual([
     ['met', null],

@@ -67,7 +67,7 @@ async function run(
   return { code, ...said };
 }
 
-it('help says what the program does, how it ends and how to begin, without loading a verb; of one verb, in both spellings', async () => {
+it('help describes the program without loading a verb, and one verb in both spellings', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
   for (const word of ['Mirrors an Education', 'Exit codes:', 'Examples:', 'verb read', '--config'])
@@ -106,7 +106,7 @@ it('an error that is unknown is one line that quotes no data, and complete in de
 });
 
 describe('the exit code', () => {
-  it("is 2 for wrong use or a wrong configuration, 3 for a person's decision, 1 for a failure even then", async () => {
+  it("is 2 for wrong use, 3 for a person's decision, and 1 for a failure even then", async () => {
     expect((await run(['person'])).code).toBe(3);
     expect((await run(['read', '--config', '/nowhere.yaml'])).code).toBe(2);
     expect([{}, { needsPerson: true }, { hasFailed: true, needsPerson: true }].map(exitCode)).toEqual([

@@ -6,7 +6,7 @@ import { load, yamlWith } from '../config/config-text.ts';
 const config = load(yamlWith({ tenant: 'collections: [users, orgs]', kafka: 'topicPrefix: roll.call' }));
 
 describe('what is left over', () => {
-  it('is a topic of a collection that its tenant does not mirror, or of a tenant that is not configured', () => {
+  it('is a topic whose tenant or collection the configuration does not mirror', () => {
     const north = ['users', 'orgs', 'results', 'progress', 'rejects'].map((name) => `north.${name}`);
     const topics = [...north, 'south.users', 'south.progress'].map((name) => `roll.call.${name}`);
     const found = leftOverTopics(topics, config);

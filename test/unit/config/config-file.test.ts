@@ -40,7 +40,7 @@ function opened(written: object = {}) {
 }
 
 describe('a changed configuration', () => {
-  it('adds, changes and removes tenants, and leaves the others the objects that they are', () => {
+  it('adds, changes and removes tenants, and keeps the objects of all others', () => {
     const { file, settingsOf } = opened({ tenants: ['a', 'b', 'c', 'd'].map((id) => tenant(id)) });
     expect(file.changed()).toBeNull();
     const kept = ['a', 'd'].map(settingsOf);
@@ -67,7 +67,7 @@ describe('a changed configuration', () => {
 });
 
 describe('a secret', () => {
-  it('that is rotated in its file, or another one in the configuration, changes no tenant, and is the new one at its next use', () => {
+  it('that is replaced changes no tenant, and is the new one at its next use', () => {
     const { file, settingsOf, secretOf } = opened();
     const before = settingsOf('south');
     files['/hub'] = 'hub-2';
@@ -86,7 +86,7 @@ describe('a secret', () => {
     expect(secretOf('south')).toBe('other-2');
   });
 
-  it('of Kafka and Redis, and each file of its certificate, is the new one at its next use; a key of pseudonyms waits', () => {
+  it('of Kafka or Redis is the new one at its next use, but a key of pseudonyms waits', () => {
     const pem = (kind: string, text: string) => `-----BEGIN ${kind}-----\n${text}`;
     const rotate = (number: number) =>
       Object.assign(files, {
@@ -125,7 +125,7 @@ describe('a secret', () => {
 });
 
 describe('a configuration that is not valid', () => {
-  it('changes nothing, is read once for a content, and the note says each problem and since when the process has the other', () => {
+  it('changes nothing, and the note names each problem', () => {
     const { file, secretOf } = opened();
     const { tenants } = file.config;
     files['rollcall.yaml'] = 'tenants: []\nkafka: { brokers: ["localhost:9092"] }\nregistry: { uri: x }\n';
@@ -154,7 +154,7 @@ describe('a configuration that is not valid', () => {
   it.each([
     ['rollcall.yaml', 'There is no configuration at rollcall.yaml'],
     ['/hub', 'needs the file /hub'],
-  ])('is one whose file %s is missing: what was in it stays in force', (path, why) => {
+  ])('is one whose file %s is missing: its content stays in force', (path, why) => {
     const { file, secretOf } = opened();
     delete files[path];
     expect(file.changed()).toEqual(NOTHING);
@@ -168,7 +168,7 @@ describe('a configuration that is not valid', () => {
 });
 
 describe('a setting of the process', () => {
-  it('stays as it was at the start, is named with its path, and does not keep the tenants from changing', () => {
+  it('stays as at the start and is named, while tenants still change', () => {
     const redis = (more: object) => ({ url: 'redis://one', username: 'one', password: 'redis-1', ...more });
     const { file } = opened({ redis: redis({}) });
     write({

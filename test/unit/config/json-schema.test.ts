@@ -27,7 +27,7 @@ describe('config.schema.json', () => {
     expect(fileOf('docs/configuration.md')).toBe(page);
   });
 
-  it('has a description of every key, which docs/configuration.md repeats for each that takes a value', () => {
+  it('describes every key, and docs/configuration.md repeats each description', () => {
     const lines = page.split('\n').map((line) => [line.split('`')[1]?.split('.').at(-1), line] as const);
     const missing = keysIn(configJsonSchema()).filter(
       ({ key, description, isMap }) =>

@@ -21,7 +21,7 @@ const DEFAULT = COLLECTIONS.filter((name) => name !== 'class-students' && name !
 const PEM = '-----BEGIN CERTIFICATE-----';
 
 describe('a problem', () => {
-  it('is reported together with all others, each with its line and path; ids of tenants differ, and the command ends with 2', () => {
+  it('is reported together with all others, each with its line and path', () => {
     const yaml = yamlWith({ hub: 'pageSize: ten', root: 'htpp: {}' });
     const tenant = yaml.slice(yaml.indexOf('  - id'), yaml.indexOf('kafka:')).replace('ten', '10');
     const error = refusal(() => load(yaml.replace('kafka:', `${tenant}kafka:`), { env: {} }));
@@ -266,7 +266,7 @@ describe('which collections are mirrored', () => {
     ['all\nschedules: { fields: { start: tid..fra } }', 'schedules.fields.start'],
     ['{ users: { pseudonymise: [email] } }\nzebra: 1', 'pseudonymise needs pseudonymise.key, which is'],
     ['{ users: { pseudonymise: [email] } }\nzebra: 1', 'tenants[0].zebra'],
-  ])('may lack nothing that it needs, nor have what has no meaning: %s: %s', (collections, why) => {
+  ])('are refused where something is missing or without meaning: %s: %s', (collections, why) => {
     expect(() => namesOf(`collections: ${collections}`)).toThrow(why);
   });
 });
@@ -287,7 +287,7 @@ it("a collection's own settings come before the tenant’s, which apply where it
   });
 });
 
-it('`progress` has one partition whatever is configured, and a map without default keeps the default of 3', () => {
+it('`progress` has one partition whatever is configured, and a map without default keeps 3', () => {
   const partitions = (written: string, ...topics: Parameters<typeof partitionsOf>[1][]) =>
     topics.map((topic) => partitionsOf(load(yamlWith({ kafka: `partitions: ${written}` })).kafka, topic));
   expect(partitions('12', 'progress', 'users')).toEqual([1, 12]);

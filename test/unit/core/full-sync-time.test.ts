@@ -32,7 +32,7 @@ it('the days before, which lateness looks at, are calculated once too', () => {
   calculated.mockRestore();
 });
 
-it('a full sync is due at least every 26 hours, whatever the zone and the time of day, and never moves back', () => {
+it('a full sync is due at least every 26 hours whatever the zone, and never moves back', () => {
   const zones = fc.constantFrom(OSLO, 'America/St_Johns', 'Australia/Lord_Howe', 'Pacific/Apia', 'UTC');
   const time = fc.date({ noInvalidDate: true }).map((date) => date.toISOString().slice(-13, -8));
   const autumn = Date.parse('2026-10-24T00:00:00Z');

@@ -42,24 +42,24 @@ it.each([
 
 type Firsts = { readonly first?: number; readonly known?: number; readonly other?: number };
 
-/** The next offsets of `users/0`, `users/1` and `rejects/0`, of which 10, 20 and 3 have been seen; -: no such partition. */
-it.each<[is: boolean, what: string, next: string, Firsts]>([
-  [false, 'complete', '12 21 4', {}],
-  [true, 'recreated', '0 0 4', {}],
-  [true, 'recreated with fewer partitions', '12 - 4', {}],
-  [true, 'cut short in one partition', '12 20 4', {}],
-  [true, 'recreated, for the rejects', '12 21 0', {}],
-  [true, 'emptied, although its end stays', '12 21 4', { first: 11 }],
-  [true, 'cut off at its beginning, although its newest are there', '12 21 4', { first: 4 }],
-  [true, 'cut off once more', '12 21 4', { first: 5, known: 4 }],
-  [false, 'refilled after it was cut off', '12 21 4', { first: 10, known: 10 }],
-  [false, 'never written to', '12 21 4', { other: 7 }],
+/** The next offsets of `users/0`, `users/1` and `rejects/0`, of which 10, 20 and 3 have been seen; null: no such partition. */
+it.each<[is: boolean, what: string, next: (number | null)[], Firsts]>([
+  [false, 'complete', [12, 21, 4], {}],
+  [true, 'recreated', [0, 0, 4], {}],
+  [true, 'recreated with fewer partitions', [12, null, 4], {}],
+  [true, 'cut short in one partition', [12, 20, 4], {}],
+  [true, 'recreated, for the rejects', [12, 21, 0], {}],
+  [true, 'emptied, although its end stays', [12, 21, 4], { first: 11 }],
+  [true, 'cut off at its beginning alone', [12, 21, 4], { first: 4 }],
+  [true, 'cut off once more', [12, 21, 4], { first: 5, known: 4 }],
+  [false, 'refilled after it was cut off', [12, 21, 4], { first: 10, known: 10 }],
+  [false, 'never written to', [12, 21, 4], { other: 7 }],
 ])(
   'whether records are lost is %s for a topic that was %s',
   (is, _what, next, { first = 0, known = 0, other = 0 }) => {
     const names = Object.keys(OFFSETS);
     const nextOffsets = Object.fromEntries(
-      next.split(' ').flatMap((offset, at) => (offset === '-' ? [] : [[names[at] ?? '', Number(offset)]])),
+      next.flatMap((offset, at) => (offset === null ? [] : [[names[at] ?? '', offset]])),
     );
     const firstOffsets = { 'p.t.users/0': first, 'p.t.users/1': 0, 'p.t.users/2': other, 'p.t.rejects/0': 0 };
     const knownFirstOffsets = { 'p.t.users/0': known };

@@ -24,7 +24,7 @@ it('at a steady rate transactions outlive their time-out at most once', () => {
   );
 });
 
-it('they grow to 2,000 rows where Kafka is fast, also after an outage, and do not follow empty or much smaller ones', () => {
+it('they grow to 2,000 rows where Kafka is fast, and do not follow empty or much smaller ones', () => {
   const size = new TransactionSize();
   size.note(0, 90_000);
   size.note(10, 20);

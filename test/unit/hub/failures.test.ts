@@ -54,7 +54,7 @@ describe('a failure that may pass', () => {
     expect({ ids, requests, sleeps }).toEqual({ ids: ['a'], requests: 2, sleeps: [0] });
   });
 
-  it('is retried a bounded number of times, after random pauses with a growing ceiling', async () => {
+  it('is retried a bounded number of times, after random and growing pauses', async () => {
     const retry = { maxAttempts: 5, firstMs: 100, longestMs: 500 };
     expect(await exchange([answer(500)], { random: () => 0.999999, retry })).toMatchObject({
       error: { code: 'HUB_UNAVAILABLE', reaction: 'retry' },
@@ -190,14 +190,11 @@ describe('an answer', () => {
     ['it fills most of a page', 399, [400, 199, 99, 50]],
     ['it fills less than half a page', 150, [400, 75, 50, 50]],
     ['it would fit into the smallest page', 50, [400, 400, 400, 400]],
-  ])(
-    'that comes too late makes pages smaller than the collection is known to be: %s',
-    async (_, knownRows, limits) => {
-      const retry = { maxAttempts: 4 };
-      const reads = [{ options: { knownRows } }];
-      expect((await exchange([answer(504)], { pageSize: 400, retry, reads })).limits).toEqual(limits);
-    },
-  );
+  ])('that comes too late makes pages smaller than the collection: %s', async (_, knownRows, limits) => {
+    const retry = { maxAttempts: 4 };
+    const reads = [{ options: { knownRows } }];
+    expect((await exchange([answer(504)], { pageSize: 400, retry, reads })).limits).toEqual(limits);
+  });
 
   it.each<[string, number, number | undefined, readonly number[]]>([
     ['a full page, where fewer rows were known', 400, 7, [200, 100]],
@@ -267,7 +264,7 @@ const strict: Script = (request, response) =>
 
 it.each<[string, Script[], Parameters<typeof exchange>[1], object]>([
   [
-    'has no changes for an incremental sync, and its clock is read',
+    'has no changes for an incremental sync',
     [strict],
     incremental,
     { end: { reason: 'no-rows' }, pages: [{ hubTimeMs: expect.any(Number) as number }], limits: [3, 1] },
@@ -279,13 +276,13 @@ it.each<[string, Script[], Parameters<typeof exchange>[1], object]>([
     { ids, end: { reason: 'empty-page', rows: 6 } },
   ],
   [
-    'does not offer the collection if the answer without the filter is 404, too',
+    'offers no collection if all is 404',
     [nothing],
     incremental,
     { error: { code: 'HUB_NOT_OFFERED' }, limits: [3, 1] },
   ],
   [
-    'is asked again where the answer without the filter fails',
+    'is asked again if the next answer fails',
     [nothing, answer(503), nothing, PAGE],
     incremental,
     { end: { reason: 'no-rows' }, limits: [3, 1, 3, 1] },

@@ -24,7 +24,7 @@ const find = ({ hub }: TestHub, ids: readonly string[], readVersion = () => 0, s
 const found = (id: string, readVersion = 0) => ({ row: { sourcedId: id }, isUtf8: true, readVersion });
 
 describe('a lookup of rows by id', () => {
-  it('finds the rows that the hub shows, whatever ids others have, and asks once for each id that can be asked for', async () => {
+  it('finds the rows that the hub shows, and asks once for each possible id', async () => {
     await using test = await testHub(byFilter);
     const impossible = ['', 'a\ud800', 'ø'.repeat(1100)];
     const shown = await find(test, ['a', ...impossible, 'x', 'refused', 'z', "o'b", 'a']);
@@ -33,7 +33,7 @@ describe('a lookup of rows by id', () => {
     expect(test.data()).toHaveLength(5);
   });
 
-  it('gives a row the read version of the request that brought it, even after a retry', async () => {
+  it('gives a row the read version of the request that brought it', async () => {
     let stamps = 0;
     await using test = await testHub(inTurn(answer(503), byFilter));
     expect(await find(test, ['a'], () => (stamps += 1))).toEqual([found('a', 2)]);
@@ -67,7 +67,7 @@ describe('a lookup of rows by id', () => {
 });
 
 describe('an error of the hub itself', () => {
-  it('is thrown when it occurs for one id, and cancels the others that were asked for meanwhile', async () => {
+  it('for one id is thrown, and cancels all other requests', async () => {
     const all = Promise.withResolvers<void>();
     let open = 0;
     const fails: Script = (...exchanged) => all.promise.then(() => answer(500)(...exchanged));

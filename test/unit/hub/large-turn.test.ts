@@ -58,7 +58,7 @@ afterEach(async () => {
   await readOn(scanOf(other));
 });
 
-it('a large page of another tenant waits until the reader is done with the first one, and small ones do not wait', async () => {
+it('a large page of another tenant waits for the reader of the first one, and small ones do not', async () => {
   await using one = await testHub(largePages('a'));
   await using other = await testHub(largePages('b'));
   const [first, second] = [scanOf(one), scanOf(other)];
@@ -75,7 +75,7 @@ it('a large page of another tenant waits until the reader is done with the first
   expect(other.data().map(({ query }) => query.get('afterSourcedId'))).toEqual([null, null, 'b']);
 });
 
-it('a large page whose reader takes long lets another tenant have a turn after half a minute, but no third one', async () => {
+it('a large page whose reader takes long lets one other tenant have a turn after half a minute', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const begin = (ofHub: Semaphore) => {
@@ -118,7 +118,7 @@ it('a large page after another one of the same scan waits until the reader is do
   expect(seen).toEqual([2, 3, 4]);
 });
 
-it('a large page is an error without a second request for a reader that has one, also at a hub that allows one request at a time', async () => {
+it('a second large page for a reader that has one is an error without another request', async () => {
   await using test = await testHub(largePages('a', 'b'), { maxConcurrentRequests: 1 });
   const pages = scanOf(test);
   await pages.next();
@@ -177,7 +177,7 @@ it.each([
   ['large', LARGE_TEXT, 'utf8', false],
   ['not UTF-8', 'å', 'latin1', false],
 ] as const)(
-  'a large page or one that is not UTF-8 is not remembered, so that it is never requested in advance: one that is %s',
+  'a large page or one that is not UTF-8 is not requested in advance: one that is %s',
   async (_, text, encoding, isRemembered) => {
     const pages = { at: () => null, recognise: () => null };
     const first = Buffer.from(JSON.stringify({ users: [{ sourcedId: 'a', text }] }), encoding);

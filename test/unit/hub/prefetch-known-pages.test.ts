@@ -133,8 +133,8 @@ function knownOf(pages: readonly HubPage[]): boolean[] {
 
 type School = Awaited<ReturnType<typeof school>>;
 
-describe('a full scan that knows the pages of the last one', () => {
-  it('has as many requests under way as the limits of requests and bytes allow, and requests no page twice', async () => {
+describe('a scan of known pages', () => {
+  it('requests as many pages at a time as its limits allow, and no page twice', async () => {
     await using test = await school();
     const freeBytes = WAITING_ANSWERS.left;
     expect(await test.scan()).toMatchObject({ ids: test.ids, requests: PAGES });
@@ -165,25 +165,22 @@ describe('a full scan that knows the pages of the last one', () => {
       [true, true, false, false, ...allBut(0, 1, 2).slice(3)],
       PAGES + 2,
     ],
-  ])(
-    'reads only those again in which there is %s, with links and without',
-    async (_, change, known, requests) => {
-      for (const style of ['links', 'no links'] as const) {
-        await using test = await school();
-        test.state.style = style;
-        const first = await test.scan();
-        expect(knownOf(first.found)).toEqual(Array(PAGES).fill(false));
-        change(test);
-        const { found, end, ...second } = await test.scan();
-        const total = test.ids.length;
-        expect(end).toMatchObject({ rows: total, paging: 'keyset', totalAtStart: total, totalAtEnd: total });
-        expect([second.ids, knownOf(found)]).toEqual([test.ids, known]);
-        // Without links an empty page shows the end.
-        expect(second.requests).toBeLessThanOrEqual(requests + Number(style === 'no links'));
-        expect(knownOf((await test.scan()).found)).not.toContain(false);
-      }
-    },
-  );
+  ])('reads only those again that have %s', async (_, change, known, requests) => {
+    for (const style of ['links', 'no links'] as const) {
+      await using test = await school();
+      test.state.style = style;
+      const first = await test.scan();
+      expect(knownOf(first.found)).toEqual(Array(PAGES).fill(false));
+      change(test);
+      const { found, end, ...second } = await test.scan();
+      const total = test.ids.length;
+      expect(end).toMatchObject({ rows: total, paging: 'keyset', totalAtStart: total, totalAtEnd: total });
+      expect([second.ids, knownOf(found)]).toEqual([test.ids, known]);
+      // Without links an empty page shows the end.
+      expect(second.requests).toBeLessThanOrEqual(requests + Number(style === 'no links'));
+      expect(knownOf((await test.scan()).found)).not.toContain(false);
+    }
+  });
 
   it('tells no total where the configuration ignores totals, and has all rows', async () => {
     await using test = await school({ totals: 'ignored' });
@@ -207,7 +204,7 @@ describe('a full scan that knows the pages of the last one', () => {
     await expect(test.scan()).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
   });
 
-  it('joins short pages, so that rows inserted into one page again and again do not make ever shorter ones', async () => {
+  it('joins short pages, so that repeated insertions do not make ever shorter ones', async () => {
     await using test = await school();
     await test.scan();
     for (const id of ['id-01b', 'id-01a', 'id-01A', 'id-00b', 'id-00a']) {
@@ -218,7 +215,7 @@ describe('a full scan that knows the pages of the last one', () => {
     expect((await test.scan()).found.length).toBeLessThanOrEqual(PAGES + 3);
   });
 
-  it('cancels of the waiting pages only the one that begins elsewhere', async () => {
+  it('cancels no waiting page but the one that begins elsewhere', async () => {
     await using test = await school();
     await test.scan();
     test.ids.splice(1, 1);
@@ -240,7 +237,7 @@ describe('a full scan that knows the pages of the last one', () => {
     expect(test.data().some(({ query }) => query.has('offset') || query.has('filter'))).toBe(false);
   });
 
-  it('asks in its turn for a page that failed before its turn, and for all further ones', async () => {
+  it('asks in its turn for a page that failed before it, and for all further pages', async () => {
     await using test = await school();
     await test.scan();
     let refusals = 1;
@@ -255,7 +252,7 @@ describe('a full scan that knows the pages of the last one', () => {
     expect(atOnceLater).toBe(1);
   });
 
-  it('cancels what is on the way when nobody reads on, and the next scan has the places again', async () => {
+  it('cancels its requests when nobody reads on, and gives their places to the next', async () => {
     await using test = await school();
     await test.scan();
     const abandoned = test.open();

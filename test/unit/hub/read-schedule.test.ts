@@ -42,7 +42,7 @@ describe('the lessons of a student', () => {
   it.each([
     ['`@odata.nextLink`', (next: string) => answer(200, { value: [lesson(0)], '@odata.nextLink': next })],
     ['a Link header', (next: string) => answer(200, [lesson(0)], { link: `<${next}>; rel="next"` })],
-  ])('are read from every page, and the token goes where no link leads: %s', async (_, first) => {
+  ])('are read from every page, and the token stays with the hub: %s', async (_, first) => {
     await using other = await serve(answer(200, [lesson(9)]));
     const script = inTurn(first(`${other.origin}/?$skip=1`), answer(200, [lesson(1)]));
     await using test = await testHub(script);

@@ -30,7 +30,7 @@ describe('a semaphore', () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
   });
 
-  it('within a wider one never grants more than either has, and has all back, no matter who gives up and when', async () => {
+  it('within a wider one never grants more than either has, and gets all back', async () => {
     const asked = fc.record({
       tenant: fc.nat(2),
       waits: fc.nat(3),
@@ -96,7 +96,7 @@ describe('work that begins in turn', () => {
     return { turn, order, ends, progress, all };
   }
 
-  it('counts as long as it makes progress, and lets the next begin when it makes none', async () => {
+  it('counts as long as it makes progress, and lets the next begin else', async () => {
     const { order, ends, progress, all } = begun();
     for (let minute = 0; minute < 10; minute += 1) {
       await vi.advanceTimersByTimeAsync(29_000);
@@ -114,7 +114,7 @@ describe('work that begins in turn', () => {
     expect([order, vi.getTimerCount()]).toEqual([[0, 1, 2], 0]);
   });
 
-  it('lets the next begin when it fails, and is not begun after its signal has aborted', async () => {
+  it('lets the next begin when it fails, and never begins once aborted', async () => {
     const { turn, order, ends, all } = begun();
     const stop = new AbortController();
     const fourth = turn.run(() => Promise.resolve(order.push(3)), { signal: stop.signal });

@@ -101,7 +101,7 @@ describe('a token that the hub refuses', () => {
 
   it.each([
     ['once in five minutes', 403, 'token-2', 2],
-    ['once in a minute where the service has but one', 401, 'the-only-one', 3],
+    ['once a minute by the same token', 401, 'the-only-one', 3],
   ])('for a single collection is renewed %s', async (_, status, name, renewals) => {
     const script: Script = (request, response) =>
       (request.path.endsWith('/users') ? PAGE : answer(status))(request, response);
@@ -112,11 +112,16 @@ describe('a token that the hub refuses', () => {
     expect(seen.tokens).toHaveLength(renewals);
   });
 
-  it('after it has expired, with Retry-After, is waited for, and the next request has a new one', async () => {
+  it('with a Retry-After is waited for, and replaced for the next request', async () => {
     const expired = answer(401, {}, { 'retry-after': '1' });
     const scripts = [PAGE, expired, accepting(401, 'token-2')];
     const { ids, sleeps, tokens, requests } = await exchange(scripts, { reads: [{}, { atMs: 61_000 }] });
-    expect([ids, sleeps, tokens.length, requests]).toEqual([['a'], [1000], 2, 3]);
+    expect({ ids, sleeps, tokens: tokens.length, requests }).toEqual({
+      ids: ['a'],
+      sleeps: [1000],
+      tokens: 2,
+      requests: 3,
+    });
   });
 });
 
@@ -126,8 +131,8 @@ const TOKEN_MS = 8000;
 
 it.each([
   ['the hub accepts only 1 s after its issue', (ageMs: number) => ageMs >= 1000, null],
-  ['a late service returns until it expires, with the time left', (ageMs: number) => ageMs < 5500, 'left'],
-  ['a late service returns until it expires, with its lifetime', (ageMs: number) => ageMs < 5500, 'whole'],
+  ['its service returns it again, with the time left', (ageMs: number) => ageMs < 5500, 'left'],
+  ['its service returns it again, with its lifetime', (ageMs: number) => ageMs < 5500, 'whole'],
 ])('a young token costs a scan of 12 s no page where %s', async (_, accepts, caches) => {
   let nowMs = START_MS;
   const issuedAtMs: number[] = [];
@@ -181,22 +186,19 @@ describe('a token endpoint', () => {
     ['a 401 of a proxy', answer(401, '<h1>No'), /HTTP 401/, /clientSecret/],
     ['an unknown error code', refusing(400, 'try_later'), /HTTP 400/, /hub\.scope/],
     ['a redirect', answer(302, '', { location: 'http://127.0.0.1:1/' }), /redirect/, /hub\.tokenUrl/],
-  ])(
-    'that answers with %s is asked again later, and the error says what to check',
-    async (_, fault, what, remedy, code) => {
-      const tokenScript = inTurn(fault, token('t'));
-      const seen = await exchange([PAGE], { ...once, tokenScript, reads: [{}, { atMs: 16_000 }] });
-      const [{ error } = {}] = seen.outcomes;
-      expect(error).toMatchObject({
-        code: code ?? 'HUB_TOKEN_UNAVAILABLE',
-        retryable: code === undefined,
-        message: expect.stringMatching(what) as string,
-        remedy: expect.stringMatching(remedy) as string,
-      });
-      expect(String(error) + JSON.stringify([error, seen.events])).not.toContain('s3cret');
-      expect(seen.ids).toEqual(['a']);
-    },
-  );
+  ])('that answers with %s is asked again', async (_, fault, what, remedy, code) => {
+    const tokenScript = inTurn(fault, token('t'));
+    const seen = await exchange([PAGE], { ...once, tokenScript, reads: [{}, { atMs: 16_000 }] });
+    const [{ error } = {}] = seen.outcomes;
+    expect(error).toMatchObject({
+      code: code ?? 'HUB_TOKEN_UNAVAILABLE',
+      retryable: code === undefined,
+      message: expect.stringMatching(what) as string,
+      remedy: expect.stringMatching(remedy) as string,
+    });
+    expect(String(error) + JSON.stringify([error, seen.events])).not.toContain('s3cret');
+    expect(seen.ids).toEqual(['a']);
+  });
 
   it.each([
     [401, { error: 'invalid_client' }],
@@ -211,7 +213,7 @@ describe('a token endpoint', () => {
     });
   });
 
-  it('is asked for no collection before its Retry-After, and the error has the time until then', async () => {
+  it('is asked by no collection before its Retry-After, which the error has', async () => {
     const tokenScript = answer(503, {}, { 'retry-after': '20' });
     const reads = [{}, { of: 'orgs' as const, atMs: 19_000 }, { atMs: 20_000 }];
     const { outcomes, tokens } = await exchange([PAGE], { ...once, tokenScript, reads });
@@ -239,7 +241,7 @@ describe('a token endpoint', () => {
   });
 });
 
-describe('the wait after failures of the token endpoint in a row', () => {
+describe('a wait for a failing token endpoint', () => {
   const failure = (
     status: number,
     code: 'HUB_TOKEN_REFUSED' | 'HUB_TOKEN_UNAVAILABLE',
@@ -253,7 +255,7 @@ describe('the wait after failures of the token endpoint in a row', () => {
     ['HUB_TOKEN_UNAVAILABLE', 403, [500, 1000, 2000], 600_000],
     ['HUB_TOKEN_REFUSED', 401, [15_000, 30_000, 60_000], 600_000],
   ] as const)(
-    'grows up to a limit, and starts again after a token: %s, %i',
+    'grows to a limit, and begins again after a token: %s, %i',
     (code, status, first, longestMs) => {
       const gate = new TokenGate(() => 0);
       const waits = (count: number) =>
@@ -265,7 +267,7 @@ describe('the wait after failures of the token endpoint in a row', () => {
     },
   );
 
-  it('belongs to the request while it is short, to the sync once it is long, and is at most five minutes by a Retry-After', () => {
+  it('is left to the sync once it is long, and is at most five minutes', () => {
     const gate = new TokenGate(() => 0);
     const failures = Array.from({ length: 8 }, () => gate.shut(failure(401, 'HUB_TOKEN_UNAVAILABLE')));
     expect(failures.map(({ retryable }) => retryable)).toEqual([...Array(6).fill(true), false, false]);

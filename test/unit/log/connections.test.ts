@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -7,10 +6,7 @@ import { request, type RequestFor } from '../../../src/log/wire/kafka-broker.ts'
 import { createKafkaConnections, pingKafka } from '../../../src/log/kafka-client.ts';
 import type { Purpose } from '../../../src/log/wire/kafka-connections.ts';
 import { RequestFailure } from '../../../src/log/transaction-brokers.ts';
-
-const apiKeys = createRequire(import.meta.url)('kafkajs/src/protocol/requests/apiKeys') as Readonly<
-  Record<string, number>
->;
+import { apiKeys } from './support/asked-for.ts';
 
 /** A request that has arrived at a broker of the test. */
 interface Arrived {
@@ -21,13 +17,7 @@ interface Arrived {
 }
 
 /** Versions of Kafka's requests that the broker knows. */
-const VERSIONS: Readonly<Record<string, number>> = {
-  Metadata: 1,
-  ApiVersions: 0,
-  EndTxn: 1,
-  ListOffsets: 2,
-  Heartbeat: 3,
-};
+const VERSIONS: Readonly<Record<string, number>> = { Metadata: 1, ApiVersions: 0, EndTxn: 1 };
 const OK = Buffer.alloc(6);
 
 function text(value: string): Buffer {
@@ -133,7 +123,7 @@ describe('the connections of a process', () => {
     expect(broker.open()).toBe(3);
   });
 
-  it('leave one request unanswered when they break; what waits is unsent, and may be sent again', async () => {
+  it('leave one request unanswered when they break, and all that wait unsent', async () => {
     const arrived: string[] = [];
     const broker = await startBroker((each) => {
       arrived.push(tenantIn(each));
@@ -149,7 +139,7 @@ describe('the connections of a process', () => {
     expect(arrived).toEqual(tenants);
   });
 
-  it('keep a tenant whose request is refused apart from the others, and stay open', async () => {
+  it('keep a tenant whose request is refused apart, and stay open', async () => {
     const fenced = Buffer.concat([int32s(0), Buffer.from([0, 47])]);
     const broker = await startBroker((each) => each.answer(tenantIn(each) === 't1' ? fenced : OK));
     const kafka = connectionsTo(broker.address);
@@ -159,22 +149,7 @@ describe('the connections of a process', () => {
     expect(broker.connections).toHaveLength(2);
   });
 
-  it('let commits, questions and heartbeats pass while batches wait', async () => {
-    const broker = await startBroker((each) => {
-      if (each.name !== 'EndTxn' || tenantIn(each) !== 't0') each.answer(OK);
-    });
-    const kafka = connectionsTo(broker.address);
-    await kafka.partitionsOf(['t0.progress']);
-    const waiting = outcomeOf(kafka.ask(1, commitOf('t0'), 'batches'));
-    const heartbeat = request('Heartbeat', { groupId: 'g', groupGenerationId: 1, memberId: 'me' });
-    await kafka.ask(1, heartbeat, 'membership');
-    await kafka.ask(1, commitOf('t1'));
-    await kafka.partitionsOf(['t1.progress']);
-    kafka[Symbol.dispose]();
-    expect(await waiting).toBe('unanswered');
-  });
-
-  it('serve tenants in turn: none waits for more than one request of each other', async () => {
+  it('serve tenants in turn, with one request of each other at most between', async () => {
     const arrived: string[] = [];
     const broker = await startBroker((each) => {
       arrived.push(tenantIn(each));
@@ -190,20 +165,18 @@ describe('the connections of a process', () => {
     expect(arrived).toEqual([...tenants, ...tenants, ...tenants]);
   });
 
-  it('carry no batch for as long as a quota asks, while the commits of other tenants pass', async () => {
-    const arrived = new Map<string, number>();
+  it('carry commits while a quota lets no batch pass', async () => {
+    const arrived: string[] = [];
     const broker = await startBroker((each) => {
       const tenant = tenantIn(each);
-      arrived.set(tenant, performance.now());
+      arrived.push(tenant);
       each.answer(Buffer.concat([int32s(tenant === 'throttled' ? 300 : 0), Buffer.alloc(2)]));
     });
     const kafka = connectionsTo(broker.address);
     await kafka.partitionsOf(['t0.progress']);
     await kafka.ask(1, commitOf('throttled'), 'batches');
     await Promise.all([kafka.ask(1, commitOf('batch'), 'batches'), kafka.ask(1, commitOf('commit'))]);
-    expect([...arrived.keys()]).toEqual(['throttled', 'commit', 'batch']);
-    const [first = 0, , last = 0] = arrived.values();
-    expect(last - first).toBeGreaterThanOrEqual(290);
+    expect(arrived).toEqual(['throttled', 'commit', 'batch']);
   });
 
   it('to a broker that hangs are given up once, for all that wait, and closed', async () => {
@@ -222,7 +195,7 @@ describe('a question to any broker', () => {
     ['stays silent', () => undefined],
     ['closes them', (socket) => socket.destroy()],
   ])(
-    'is answered by the next address where the first accepts connections and %s',
+    'is answered by the next address where the first one %s',
     async (_, accept) => {
       const vain = createServer((socket) => accept(socket.on('error', () => undefined)));
       vain.listen(0, '127.0.0.1');

@@ -114,7 +114,7 @@ it.each([
   expect([seen.isOver, seen.offsets]).toEqual([true, [0, 1, 2, 3, 4].slice(0, end)]);
 });
 
-it('reading up to an end stops at the stable end while others keep committing beyond what is read already', async () => {
+it('reading up to an end stops at the stable end while others keep committing beyond it', async () => {
   const topics = laggingTopics({ progress: 5, dead: 5 });
   const seen = read(topics, { names: ['dead', 'busy'], awaitsDecision: true });
   await topics.stableEndMovesTo(3, 'dead');

@@ -47,7 +47,7 @@ function sendsOf(all: readonly Sized[]) {
   return [...batches.sends()];
 }
 
-it('each record is sent once and after the earlier ones of its partition, in batches that a broker accepts', () => {
+it('each record is sent once and after the earlier ones of its partition, in accepted batches', () => {
   const sized = fc.record({
     topic: fc.constantFrom('a', 'b'),
     partition: fc.nat(1),

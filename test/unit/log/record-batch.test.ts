@@ -207,13 +207,6 @@ describe('a request', () => {
     },
   );
 
-  it('of another kind has the length that it says', async () => {
-    const metadata = inKafkaJs('kafkajs/src/protocol/requests/metadata/v5/request') as Request;
-    const { buffer } = await sentFor(metadata({ topics: ['rollcall.north.users'] }));
-    expect(buffer.readInt32BE()).toBe(buffer.length - 4);
-    expect(buffer.includes('rollcall.north.users')).toBe(true);
-  });
-
   it('has bodies in the Confluent wire format, which do not change with the buffer of the body', () => {
     const body = Buffer.from('body');
     const framed = frame(0x01020304, body);

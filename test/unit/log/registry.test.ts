@@ -82,7 +82,7 @@ const refused = { code: 'REGISTRY_REFUSED' };
 const says = (text: string): string => expect.stringContaining(text) as string;
 
 describe('registering', () => {
-  it('many subjects of one schema costs two requests each, and asks once for the schema of their id', async () => {
+  it('many subjects of one schema costs two requests each, and one more', async () => {
     const { registry, register, requests } = await startRegistry();
     const subjects = Array.from({ length: 10 }, (_, tenant) => `t${tenant}.orgs`);
     for (const subject of subjects) expect(await register(subject)).toBe(1);
@@ -101,7 +101,7 @@ describe('registering', () => {
     expect(requests).toEqual(['GET /subjects', 'GET /schemas/ids/1']);
   });
 
-  it('an id that the registry did not know, or that had another schema, is taken once it is given to the schema', async () => {
+  it('takes an id that the registry once did not know, or gave another schema', async () => {
     const { registry, register, trouble } = await startRegistry();
     trouble.underIds.set(2, JSON.stringify(PROGRESS));
     for (const id of [1, 2]) await registry.decode(frame(id, BODY)).catch(() => undefined);
@@ -144,7 +144,7 @@ describe('registering', () => {
   );
 });
 
-it('a read-only registry gives the id of a schema that the subject has, and is named where one must be registered', async () => {
+it('a read-only registry gives the id of a known schema, and is named where one must be registered', async () => {
   const { registry, register, trouble, url } = await startRegistry();
   await register('t.orgs');
   const inspection = createRegistryInspection({ url });
@@ -187,7 +187,7 @@ it.each([
   await registry.ping();
 });
 
-it('ids given out again in another order stay lost for a tenant that has not registered its schemas again', async () => {
+it('ids given out in another order stay lost for a tenant until it registers its schemas again', async () => {
   const { registry, register, trouble } = await startRegistry();
   for (const tenant of ['first', 'second']) {
     await register(`${tenant}.orgs`);
@@ -213,7 +213,7 @@ it.each([
   ['of no schema', 'no JSON', undefined],
   ['of a schema that is not Avro', JSON.stringify(PROGRESS), 'JSON'],
 ])(
-  'a record under an id %s is decoded with the schema of its topic, at the cost of one request',
+  'a record under an id %s is decoded with the schema of its topic, by one request',
   async (_, under, schemaType) => {
     const { registry, requests, trouble } = await startRegistry();
     if (under !== undefined) trouble.underIds.set(7, under);

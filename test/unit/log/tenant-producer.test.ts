@@ -27,7 +27,7 @@ it('the producer of a tenant begins a task only when the one before has ended', 
   expect(events).toEqual(['first ends', 'second begins']);
 });
 
-it('the producer of a tenant is discarded after a failure: a task that waited gets none, a later one the next', async () => {
+it('the producer of a tenant is discarded after a failure, and the next task gets another one', async () => {
   const producer = createdProducer();
   const waiting = vi.fn<() => Promise<void>>();
   const one = producer.inTurn(() => Promise.reject(new Error('refused')), asError);

@@ -14,7 +14,7 @@ function schemasWith({ lost = [], unknown = [] }: { lost?: number[]; unknown?: n
   return schemas;
 }
 
-it('the schemas of a tenant of which one is lost forbid to publish, by name, and that one is to be registered again', () => {
+it('the schemas of a tenant forbid to publish while one of them is lost, and name that one', () => {
   expect(() => schemasWith({}).requireNoneLost()).not.toThrow();
   const schemas = schemasWith({ lost: [9] });
   expect(() => schemas.requireNoneLost()).toThrow(
@@ -23,7 +23,7 @@ it('the schemas of a tenant of which one is lost forbid to publish, by name, and
   expect([schemas.has('users'), schemas.has('orgs')]).toEqual([false, true]);
 });
 
-it('the schemas of a tenant remember the ids that the registry has lost, and neither the one in use nor an older version of the schema', async () => {
+it('the schemas of a tenant remember the ids that the registry has lost, and no ids in use', async () => {
   const schemas = schemasWith({ unknown: [7, 8] });
   const lostOf = async (...schemaIds: number[]) =>
     lostSchemaIds(await schemas.noteLost({ ...loaded('users', 0), schemaIds }));

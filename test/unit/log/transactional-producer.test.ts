@@ -84,7 +84,7 @@ it('a transactional producer adds all partitions at once, then asks each leader 
   expect(requests).toEqual(['add users,results', 'produce to 1', 'produce to 2', 'commit']);
 });
 
-it('a transactional producer sends a refused batch again with the same bytes to the new leader, and no other batch', async () => {
+it('a transactional producer sends a refused batch again with the same bytes to the new leader', async () => {
   let leaders: ReadonlyMap<string, number> = LEADERS;
   const produce: Produce = (node, request, attempt) => {
     if (node !== 1) return appended(node, request, attempt);
@@ -127,7 +127,7 @@ it('a transactional producer does not repeat a batch that no broker has answered
   expect(sent).toHaveLength(2);
 });
 
-it('a transactional producer does not repeat a commit that was not answered, but one that was refused for now', async () => {
+it('a transactional producer repeats a commit that was refused for now, and no unanswered one', async () => {
   const outcomes = [
     new RequestFailure('refused', { type: 'CONCURRENT_TRANSACTIONS' }),
     new RequestFailure('unanswered'),

@@ -26,7 +26,7 @@ function unreadable(key: string, content: string): KeyedRow {
   };
 }
 
-async function bench(options: { failCommit?: () => boolean } = {}) {
+async function bench() {
   const transactions: Transaction[] = [];
   let [ids, offset] = [0, 0];
   const state = createMemoryStore().tenant('north');
@@ -38,7 +38,6 @@ async function bench(options: { failCommit?: () => boolean } = {}) {
       encodeReject: (value) => Buffer.from(value.row ?? ''),
     },
     commit: (transaction) => {
-      if (options.failCommit?.() === true) throw new Error('the commit failed');
       transactions.push(transaction);
       offset += transaction.records.length;
       const offsets = { ...transaction.progress.offsets, 'p.north.users/0': offset };
@@ -63,7 +62,7 @@ async function bench(options: { failCommit?: () => boolean } = {}) {
     writer.end(sync);
   };
   const hashesOf = (...keys: string[]) => index.lookup('rows', keys, writer.progress?.transactionId ?? '');
-  return { writer, deletions, index, transactions, accept, load, published, hashesOf };
+  return { writer, deletions, transactions, accept, load, published, hashesOf };
 }
 
 function unseen(writer: CollectionWriter, sync: ActiveSync) {
@@ -111,7 +110,7 @@ it('neither a row that another sync has read nor an unknown one is removed', asy
   expect(writer.known.rows).toBe(1);
 });
 
-it('a new row, readable or not, does not hide that another one has vanished; an unreadable one counts as present', async () => {
+it('a new row does not hide that another one has vanished, and an unreadable one counts as present', async () => {
   for (const other of [row('c', 'x'), unreadable('c', 'bad')]) {
     const { writer, accept, load, published } = await bench();
     await load(row('a', 'x'), row('b', 'x'));
@@ -124,30 +123,6 @@ it('a new row, readable or not, does not hide that another one has vanished; an 
       other.decoded.kind === 'row' ? [3, 1] : [2, 2],
     );
   }
-});
-
-it('a commit that failed changes neither the index nor the progress, and stops every later decision', async () => {
-  let failing = false;
-  const { writer, hashesOf, accept } = await bench({ failCommit: () => failing });
-  const sync = beginSync(writer, 'FULL');
-  await accept(sync, row('a', 'x'));
-  await writer.flush(sync);
-  const before = writer.progress;
-  failing = true;
-  await accept(sync, row('b', 'x'));
-  await expect(writer.flush(sync)).rejects.toThrow('the commit failed');
-  expect(writer.progress).toBe(before);
-  await expect(accept(sync, row('c', 'x'))).rejects.toThrow('the commit failed');
-  expect(await hashesOf('a', 'b')).toEqual([hash('x'), null]);
-});
-
-it('a lost index stops every decision, and does not say that no row is missing', async () => {
-  const { writer, index, accept, load } = await bench();
-  await load(row('a', 'x'));
-  const next = beginSync(writer, 'FULL');
-  await index.rebuild();
-  await expect(unseen(writer, next)).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
-  await expect(accept(next, row('a', 'y'))).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
 });
 
 it('a slow page does not overwrite newer rows, even after a large load', async () => {
@@ -184,7 +159,7 @@ it('an unfinished sync moves neither the watermark nor the last complete sync', 
   expect(writer.progress?.watermarkMs).toBe(2_000);
 });
 
-it('what a full sync has settled of missing rows stands beside its removals, whichever sync commits them; its id only in its own last transaction, or where it began a hold', async () => {
+it('what a full sync has settled of missing rows stands beside its removals, whoever commits them', async () => {
   const { writer, deletions, accept } = await bench();
   const quick = beginSync(writer);
   await accept(quick, row('a', 'x'), row('b', 'x'));
@@ -264,7 +239,7 @@ async function play(steps: readonly Step[], contentOf: (version: number) => stri
 /** Every version has a content of its own, or every other one. */
 const contents = fc.constantFrom(1_000, 2);
 
-it("no key ever goes back to an older version, and each ends with the hub's version; each change is published once, under its own id, and the index equals the last record", async () => {
+it("no key goes back to an older version, and each change is published once, up to the hub's version", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), contents, async (steps, count) => {
       const { published, hub, hashesOf, transactions } = await play(steps, (version) =>

@@ -60,24 +60,16 @@ it.each<[boolean, string, Parameters<typeof sessionOf>[0]]>([
   [false, 'that shows none of them', { users: {} }],
   ...REFUSALS.flatMap((code): [boolean, string, Parameters<typeof sessionOf>[0]][] => {
     const find = failing(code);
-    const why = `that cannot be asked (${code}), whose list begins with`;
+    const why = `that answers ${code}, and lists`;
     return [
-      [true, `${why} a published row`, { users: { find, firstRow: 'published' } }],
-      [false, `${why} an unknown one`, { users: { find } }],
+      [true, `${why} a published row first`, { users: { find, firstRow: 'published' } }],
+      [false, `${why} an unknown row first`, { users: { find } }],
     ];
   }),
-  [
-    true,
-    'that shows rows of another collection, where the own are few',
-    { orgs: small, users: { rows: 5, find: found(1) } },
-  ],
-  [
-    false,
-    'that shows none of another collection, where the own are few',
-    { orgs: small, users: { rows: 5 } },
-  ],
+  [true, 'that shows rows of another collection', { orgs: small, users: { rows: 5, find: found(1) } }],
+  [false, 'that shows no rows of another collection', { orgs: small, users: { rows: 5 } }],
   [true, 'of which no collection has enough rows', { orgs: small, users: small }],
-])("whether a page of hardly any known row is this tenant's is %s for a hub %s", async (is, _hub, given) => {
+])('whether an unknown page is this tenant’s is %s for a hub %s', async (is, _hub, given) => {
   expect(await showsOwnRows((await sessionOf(given))[0], signal)).toBe(is);
 });
 
@@ -116,7 +108,7 @@ it.each(['HUB_FORBIDDEN', 'HUB_NOT_OFFERED'] as const)(
   },
 );
 
-it('a page of hardly any known row is not judged while the hub is unavailable, and not taken for this tenant’s while another collection is foreign', async () => {
+it('a page of hardly any known row is not taken for this tenant’s while it cannot be proven', async () => {
   const [away] = await sessionOf({ users: { find: failing('HUB_UNAVAILABLE') } });
   await expect(showsOwnRows(away, signal)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
   const [orgs, users] = await sessionOf({ orgs: small, users: small });
@@ -124,7 +116,7 @@ it('a page of hardly any known row is not judged while the hub is unavailable, a
   expect(await showsOwnRows(orgs, signal)).toBe(false);
 });
 
-it('while a collection is foreign, in the next session too, a full sync of another one that misses rows proves nothing', async () => {
+it('while one collection is foreign, a full sync of another one that misses rows proves nothing', async () => {
   const all = new Map<CollectionName, MirroredCollection>();
   const hubs = [new MadeHub(100, 'orgs'), new MadeHub(100, 'courses')] as const;
   const [orgs, courses] = hubs;

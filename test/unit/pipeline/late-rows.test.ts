@@ -51,7 +51,7 @@ it('a sync of some scopes sets no watermark where no sync of all of them has set
   expect(session.writer.progress).toMatchObject({ watermarkMs: null, lastCompleteFull: null });
 });
 
-it('incrementalOverlap raised at a restart applies to the very next incremental sync, and is applied once', async () => {
+it('incrementalOverlap raised at a restart applies once, to the very next incremental sync', async () => {
   const hub = loaded();
   await runSync(await hub.session({ overlapMs: 5 * MINUTE }), 'FULL', { signal });
   const loadedAtMs = hub.nowMs;
@@ -67,7 +67,7 @@ it('incrementalOverlap raised at a restart applies to the very next incremental 
 });
 
 it.each([
-  ['is not blamed where no incremental sync brought a row: a filter that selects nothing is', false, 2, true],
+  ['is not blamed for a filter that selects nothing', false, 2, true],
   ['that is too small shows at the next full sync', true, 1, null],
 ])('incrementalOverlap %s', async (_, filterSelects, rowsLate, filterSelectsNothing) => {
   const hub = loaded();

@@ -120,7 +120,7 @@ const trouble = (code: ErrorCode): RollcallError =>
   new RollcallError(code, 'it does not fit', { remedy: 'Mend it.' });
 const without = (...ids: string[]): string[] => TENANTS.filter((tenantId) => !ids.includes(tenantId));
 
-it('a start with many tenants opens ten tenants at a time, and serves the first before the last is opened', async () => {
+it('a start opens ten tenants at a time, and serves the first before the last is opened', async () => {
   const { begun, open, prepare } = heldOpenings();
   const { served } = worker(prepare);
   let most = 0;
@@ -134,7 +134,7 @@ it('a start with many tenants opens ten tenants at a time, and serves the first 
   expect([most, begun.length]).toEqual([AT_ONCE, TENANTS.length]);
 });
 
-it('a start with many tenants serves the others while openings hang, or fail and wait for their next attempt', async () => {
+it('a start serves the other tenants while openings hang or fail', async () => {
   const { served, failures } = worker((tenantId) => {
     const number = TENANTS.indexOf(tenantId);
     if (number < AT_ONCE) return new Promise(() => undefined);
@@ -174,7 +174,7 @@ it('a tenant that needs a person fails alone, and is tried again every five minu
   expect(served).toEqual([...others, 't3']);
 });
 
-it('a tenant that needs a person is taken back from a process that took it over when that one has ended, after seconds and not in turns', async () => {
+it('a tenant that needs a person is taken back within seconds when its other process has ended', async () => {
   let attempts = 0;
   const {
     served,
@@ -206,7 +206,7 @@ it('a tenant that needs a person ends the process once every other one has faile
   await expect(running).rejects.toMatchObject({ code: 'KAFKA_TOPIC_MISMATCH' });
 });
 
-it('a tenant that needs a person ends no process that has only some of the tenants, or that another process has superseded', async () => {
+it('a tenant that needs a person ends no process that has other tenants or was superseded', async () => {
   const { assign, ended } = worker(
     (tenantId) => Promise.reject(trouble(tenantId === 't4' ? 'OWNERSHIP_LOST' : 'KAFKA_TOPIC_MISMATCH')),
     FEW,
@@ -217,7 +217,7 @@ it('a tenant that needs a person ends no process that has only some of the tenan
   expect(ended).not.toHaveBeenCalled();
 });
 
-it('a tenant that is assigned to this process is mirrored until it is assigned to another one or the membership is lost, and from the next assignment on again', async () => {
+it('a tenant is mirrored for as long as it is assigned to this process', async () => {
   const { served, failures, stopped, assign, lose } = worker(opens);
   await passes(1_000);
   assign(without('t3'));
@@ -239,7 +239,7 @@ it('a tenant that is assigned to this process is mirrored until it is assigned t
   expect(served).toEqual(['t1', 't2']);
 });
 
-it('a tenant that is assigned to this process begins again when its configuration has changed, ends at once when that does not name it, and begins when it does and it is assigned; no other one', async () => {
+it('a tenant begins again when its configuration changes, and ends when that does not name it', async () => {
   const { served, stopped, assign, configure, rejoin } = worker(opens);
   await passes(1_000);
   configure(TENANTS, ['t3', 't5']);
@@ -286,7 +286,7 @@ it('a tenant that is changed and removed while it still ends its last transactio
   for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
 });
 
-it('a tenant that is assigned to this process has stopped before the process leaves the group, and is not changed any more when the process is ending', async () => {
+it('a tenant has stopped before its process leaves the group, and does not change any more', async () => {
   const { followed, left, served, configure, stop } = worker(opens);
   await vi.waitFor(() => expect(served).toEqual(TENANTS));
   const stopping = stop();

@@ -74,7 +74,7 @@ it.each([
   [...AFTERSCHOOL, 400, 'HUB_REQUEST_REFUSED'],
   [...AFTERSCHOOL, 503, 'HUB_UNAVAILABLE'],
 ])(
-  '%s are read except %s while it is answered with %i, and no row counts as missing',
+  '%s are read except %s while it is answered with %i, and none is missing',
   async (name, key, status, code) => {
     await using bench = await openBench(name);
     await bench.sync('FULL');

@@ -87,7 +87,7 @@ async function bench(count: number, { note = 'private', keepsNotes = false } = {
   };
 }
 
-it('republish absence-changes publishes every event without what the mapping drops, in transactions of 10,000 events and of some 8 MB', async () => {
+it('republish absence-changes publishes every event under the mapping, in bounded transactions', async () => {
   const { republish, sizes, last } = await bench(25_000);
   expect((await republish()).published).toBe(25_000);
   expect(sizes).toEqual([10_000, 10_000, 5_000]);
@@ -97,7 +97,7 @@ it('republish absence-changes publishes every event without what the mapping dro
   expect(large.sizes).toEqual([3, 2]);
 });
 
-it('republish absence-changes publishes the last event of an absence, once, as a snapshot, and none of one that was forgotten', async () => {
+it('republish absence-changes publishes the last event of each absence once, as a snapshot', async () => {
   const { before, publish, republish, last, sizes } = await bench(0);
   for (const step of [1, 2, 3]) before('a1', { step, note: 'private' });
   for (const event of [{ step: 1, note: null }, null]) await publish('a2', event);
@@ -114,7 +114,7 @@ it('republish absence-changes publishes only the named absences, and names those
 
 // The first reading finds the last events, the second one publishes them.
 it.each([1, 2])(
-  'republish absence-changes never publishes an event after a newer one that a sync decides meanwhile (in reading %i)',
+  'republish absence-changes never publishes an event after a newer one of a sync (in reading %i)',
   async (reading) => {
     const { at, publish, republish, last } = await bench(4);
     const publications: Promise<unknown>[] = [];

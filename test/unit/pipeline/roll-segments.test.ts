@@ -38,7 +38,7 @@ it('the partitions that hold data, rejects among them, are marked at once, and t
   expect([marked[0]?.atMs, marked.length]).toEqual([0, 30]);
 });
 
-it('the segment of any change is closed within two intervals, even if the process restarts more often than that', async () => {
+it('the segment of any change is closed within two intervals, however often the process restarts', async () => {
   for (const startsEveryMs of [30 * DAY_MS, 20 * HOUR_MS]) {
     const markersMs: number[] = [];
     for (let atMs = 0; atMs < 30 * DAY_MS; atMs += startsEveryMs)
@@ -58,7 +58,7 @@ it('the segment of any change is closed within two intervals, even if the proces
   }
 });
 
-it('marks are tried again soon while Kafka is unreachable, and end the session when an outcome is unknown', async () => {
+it('marks are tried again while Kafka is unreachable, and end the session at an unknown outcome', async () => {
   expect((await roll(0, HOUR_MS, 'KAFKA_UNREACHABLE'))[0]?.atMs).toBe(30_000);
   const code = 'KAFKA_OUTCOME_UNKNOWN';
   await expect(roll(0, HOUR_MS, code)).rejects.toMatchObject({ code });

@@ -20,28 +20,25 @@ const GIVEN: AbsenceFacts = { ...own, ...nothingLost, ...filled };
 const all = { hasLostTopics: true, hasLostAll: true, hasLostChangelog: true };
 const never = { derived: derivedOf(null) };
 
-test.each<[string, Partial<AbsenceFacts>, string]>([
-  ['nothing is lost', {}, 'changelog'],
-  ['Redis is lost', { position: null }, 'changelog'],
-  ['the changelog is lost while Redis is current', { hasLostChangelog: true }, 'index'],
-  ['the changelog is not complete yet', { progress: { ...progress, absenceState: undefined } }, 'index'],
-  ['the changelog is lost and Redis behind', { hasLostChangelog: true, position: behind }, 'lost'],
-  ['both are lost', { hasLostChangelog: true, position: null }, 'lost'],
-  ['a topic that it continues is lost', { hasLostTopics: true }, 'lost'],
-  ['all topics were recreated together', { ...all, hasEvents: false, hasChangelog: false }, 'nothing'],
-  ['all topics lost their records', all, 'lost'],
-  ['absences were never mirrored', { ...never, hasChangelog: false }, 'nothing'],
-  ['there is nothing at all', { progress: null, hasEvents: false, hasChangelog: false }, 'nothing'],
-  ['derived topics have no progress', never, 'lost'],
-  ['`progress` and the events are lost', { progress: null, hasEvents: false }, 'lost'],
-  ['only `progress` is lost', { progress: null }, 'changelog'],
-  ['`progress` and the changelog are lost', { progress: null, hasChangelog: false }, 'lost'],
-])(
-  'where %s, the index of absences comes from it, from nothing, or is lost: %o: %s',
-  (_name, facts, source) => {
-    expect(absenceSource({ ...GIVEN, ...facts })).toBe(source);
-  },
-);
+test.each<[string, string, Partial<AbsenceFacts>]>([
+  ['nothing is lost', 'changelog', {}],
+  ['Redis is lost', 'changelog', { position: null }],
+  ['the changelog is lost while Redis is current', 'index', { hasLostChangelog: true }],
+  ['the changelog is not complete yet', 'index', { progress: { ...progress, absenceState: undefined } }],
+  ['the changelog is lost and Redis behind', 'lost', { hasLostChangelog: true, position: behind }],
+  ['both are lost', 'lost', { hasLostChangelog: true, position: null }],
+  ['a topic that it continues is lost', 'lost', { hasLostTopics: true }],
+  ['all topics were recreated together', 'nothing', { ...all, hasEvents: false, hasChangelog: false }],
+  ['all topics lost their records', 'lost', all],
+  ['absences were never mirrored', 'nothing', { ...never, hasChangelog: false }],
+  ['there is nothing at all', 'nothing', { progress: null, hasEvents: false, hasChangelog: false }],
+  ['derived topics have no progress', 'lost', never],
+  ['`progress` and the events are lost', 'lost', { progress: null, hasEvents: false }],
+  ['only `progress` is lost', 'changelog', { progress: null }],
+  ['`progress` and the changelog are lost', 'lost', { progress: null, hasChangelog: false }],
+])('where %s, the index of absences comes from: %s', (_name, source, facts) => {
+  expect(absenceSource({ ...GIVEN, ...facts })).toBe(source);
+});
 
 test('lost absences need a decision, and the error names the command for it', () => {
   const error = absencesLost('north');

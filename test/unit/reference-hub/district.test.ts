@@ -11,7 +11,7 @@ const [student = '', other = ''] = district.ids('students');
 const idOf = (reference: unknown): string => (reference as { sourcedId: string }).sourcedId;
 const record = async (id: string): Promise<Row> =>
   (await test.get(ABSENCES, { filter: `sourcedId='${id}'` })).rows[0]!;
-it('an absence of the reference hub (2.2, 3): a record is replaced by a new one and deleted as a tombstone, and nothing else of it changes; purged, its chain is gone', async () => {
+it('a record of an absence at the reference hub is replaced by a new one, deleted, or purged (2.2, 3)', async () => {
   const [classId = ''] = district.ids('classes');
   const id = district.registerAbsence({ student, classId, ...TIMES });
   const first = await record(id);
@@ -55,8 +55,8 @@ it('an absence of the reference hub (2.2, 3): a record is replaced by a new one 
   expect([district.get('absences', id), district.get('absences', tail)]).toEqual([undefined, undefined]);
 });
 
-describe('modification times of the reference hub (spec 1 rule 3)', () => {
-  it('a changed row gets a new one, unless it is to keep the old one, and no other row does; it is served as it then is', async () => {
+describe('reference hub, spec 1 rule 3:', () => {
+  it('a changed row gets a new modification time, and no other row does', async () => {
     const since = new Date(clock.now()).toISOString();
     const changed = async (path: string): Promise<readonly Row[]> =>
       (await test.get(path, { filter: `dateLastModified>'${since}'` })).rows;
@@ -73,7 +73,7 @@ describe('modification times of the reference hub (spec 1 rule 3)', () => {
     expect(await changed(USERS)).toEqual([]);
   });
 
-  it('the nightly re-stamp changes that of every row and nothing else', async () => {
+  it('a nightly re-stamp changes every modification time, and nothing else', async () => {
     const names = ['users', 'students', 'absences', 'enrollments', 'results', 'categories'];
     const before = names.map((name) => district.snapshot(name));
     clock.advance(3_600_000);

@@ -27,7 +27,7 @@ function placesOf({ links }: Answer): object {
   return Object.fromEntries(Object.entries(links).map(([relation, url]) => [relation, placeOf(url)]));
 }
 
-describe('the reference hub gives the rows that the spec says', () => {
+describe('the reference hub gives', () => {
   const selections: [filter: string, ids: readonly string[]][] = [
     ['', all],
     [STUDENTS, district.ids('students')],
@@ -35,7 +35,7 @@ describe('the reference hub gives the rows that the spec says', () => {
   const begins = fc.oneof(fc.nat(all.length + 5), fc.constantFrom('', 'zzz', classId, ...all));
   const MEANINGLESS = { offset: 50, sort: 'nonsense', orderBy: 'sideways', colour: 'blue' };
 
-  it('4.3: from any offset or cursor, in pages of any size, each row of a filter once and in order, with its total and links', async () => {
+  it('4.3: from any offset or cursor, each row of a filter once and in order', async () => {
     const limits = fc.integer({ min: 20, max: all.length + 1 });
     await fc.assert(
       fc.asyncProperty(

@@ -18,7 +18,7 @@ it('the changes that wait become the new version, and there is none while nothin
   expect(() => datedChangelog(RELEASED, '0.3.0', '2027-02-03')).toThrow('[Unreleased]');
 });
 
-it('a place that names another version than package.json, or none, or a changelog in which changes wait, stops a release', () => {
+it('a place with another version than package.json, or a changelog with changes, stops a release', () => {
   const changelog = newestVersion(WAITING);
   const named = { 'package.json': '0.1.0', same: '0.1.0', chart: '0.2.0', tag: undefined, changelog };
   expect(disagreements(named)).toEqual([

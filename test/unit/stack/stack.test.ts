@@ -91,22 +91,18 @@ it.each([
     'printf "Progress (1): 1/2 MB\\r"; echo "[ERROR] Unknown host"; exit 1',
     /^(?!.*Progress)[^]*Maven could not fetch redis \(exit 1\)(?![^]*Progress)[^]*\[ERROR\] Unknown host/,
   ],
-])(
-  'what Maven did not bring is not installed, and the rest of an interrupted run is removed: %s',
-  async (_, script, says) => {
-    const bin = join(folder, 'bin');
-    const cache = join(folder, 'rollcall');
-    await mkdir(bin);
-    await mkdir(join(cache, 'download-half'), { recursive: true });
-    const head =
-      '#!/bin/sh\nfor arg; do case "$arg" in -DoutputDirectory=*) target="${arg#*=}";; esac; done\n';
-    await writeFile(join(bin, 'mvn'), head + script);
-    await chmod(join(bin, 'mvn'), 0o755);
-    vi.stubEnv('PATH', `${bin}${delimiter}${process.env['PATH']}`);
-    await expect(fetchParts(['redis'], { print: () => undefined })).rejects.toThrow(says);
-    expect(await readdir(cache)).toEqual([]);
-  },
-);
+])('what Maven did not bring is not installed, and leaves nothing behind: %s', async (_, script, says) => {
+  const bin = join(folder, 'bin');
+  const cache = join(folder, 'rollcall');
+  await mkdir(bin);
+  await mkdir(join(cache, 'download-half'), { recursive: true });
+  const head = '#!/bin/sh\nfor arg; do case "$arg" in -DoutputDirectory=*) target="${arg#*=}";; esac; done\n';
+  await writeFile(join(bin, 'mvn'), head + script);
+  await chmod(join(bin, 'mvn'), 0o755);
+  vi.stubEnv('PATH', `${bin}${delimiter}${process.env['PATH']}`);
+  await expect(fetchParts(['redis'], { print: () => undefined })).rejects.toThrow(says);
+  expect(await readdir(cache)).toEqual([]);
+});
 
 it('the work of several holders of a lock never overlaps, whether it fails, or an owner was killed', async () => {
   const lock = join(folder, 'lock');
@@ -160,7 +156,7 @@ it.each([
 const startHere = (command: string, ...args: string[]) =>
   startSupervised({ command, args, logFile: join(folder, 'log'), cwd: folder });
 
-it('the exit code of a command, its output and its end by a signal are reported, and a later signal throws nothing', async () => {
+it('the exit code of a command, its output and its end by a signal are reported', async () => {
   const child = await startHere('/bin/sh', '-c', 'echo said; exit 7');
   expect([await child.exited, child.isRunning()]).toEqual([7, false]);
   expect(await readFile(join(folder, 'log'), 'utf8')).toBe('said\n');

@@ -182,7 +182,7 @@ function describeReading(newIndex: NewIndex): void {
     for (const [at, key] of keys.entries()) if (at % 2 === 0) expect(met.get(key)).toEqual(before.get(key));
   });
 
-  it('removing what was read, and writing it again, neither skips an entry nor makes a scan endless', async () => {
+  it('what is removed and written again is not skipped, and ends', async () => {
     let again: IndexChange[] = [];
     const { met, yielded } = await readAmidWrites((batch) => {
       const changes = [...again, ...batch.map(([key]) => removed(key))];

@@ -83,7 +83,7 @@ it('an overlay beside a living owner writes nothing to the index below', async (
   expect(await live.lookup('rows', ['a', 'b', 'c', 'd'], 'tx-1')).toEqual([...before, null, null]);
 });
 
-it('an overlay follows a living owner through its transactions, and is refused after the index below was dropped', async () => {
+it('an overlay follows a living owner, and is refused once the index below was dropped', async () => {
   const { live, overlay } = await overlaid();
   const change = set('c');
   await live.apply('tx-1', positionAt(2), [change]);
@@ -94,7 +94,7 @@ it('an overlay follows a living owner through its transactions, and is refused a
   await expect(overlay.lookup('rows', [], 'tx-1')).rejects.toEqual(diverged);
 });
 
-it('an overlay on the memory of deletions shows its own changes over what lies below, and changes nothing there', async () => {
+it('an overlay on the memory of deletions shows its own changes, and changes nothing below it', async () => {
   const missing = (syncId: string) => ({ syncId, confirmAtMs: null, confirmsAll: false, keys: new Map() });
   const state = createMemoryStore().tenant('north');
   await state.deletions.setMissing('users', missing('1'));

@@ -52,7 +52,7 @@ it('the stack of the tests starts services of docker-compose.yml, at the ports t
   }
 });
 
-it('the brokers in docker-compose.yml are the voters of one cluster, and each tells clients where it is published', () => {
+it('the brokers in docker-compose.yml are one cluster, and each names its published address', () => {
   const brokers = Object.entries(services).filter(([, { image }]) => image?.startsWith('apache/kafka:'));
   const voters = brokers.map(
     ([name, { environment = {} }]) => `${environment['KAFKA_NODE_ID']}@${name}:9095`,
@@ -85,7 +85,7 @@ it("in docker-compose.yml Rollcall's configuration is valid, and names only serv
   expect(needed.toSorted()).toEqual(['hub', 'kafka-1', 'kafka-2', 'kafka-3', 'redis', 'registry']);
 });
 
-it('in docker-compose.yml Prometheus is configured to scrape Rollcall and to load its alerts, and Grafana to query Prometheus', () => {
+it('docker-compose.yml has Prometheus scrape Rollcall and load its alerts, and Grafana query it', () => {
   const read = (name: string) => readFileSync(join(CHECKOUT, 'examples/compose', name), 'utf8');
   const prometheus = parse(read('prometheus.yaml')) as {
     rule_files: string[];

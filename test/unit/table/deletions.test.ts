@@ -27,7 +27,7 @@ async function opened(settledBy: string) {
 const namedBy = async (deletions: Deletions, transactionId: string) =>
   (await deletions.beforeCommit(transactionId, null)).deletions?.settledBy;
 
-it('rows that came back leave what is left under the id of the transaction: what an older Redis remembers is void', async () => {
+it('rows that came back leave the rest under the id of the transaction, so that older memory is void', async () => {
   const { memory, deletions } = await opened('full-1');
   expect(await namedBy(deletions, 'tx-2')).toBe('tx-2');
   const after = await open(memory, 'tx-2');
@@ -45,7 +45,7 @@ it('rows that came back leave what is left to a session after a commit that fail
   expect(await namedBy(after, 'tx-3')).toBe('tx-3');
 });
 
-it('rows that came back name nothing where the log names a sync whose missing rows are not remembered yet', async () => {
+it('rows that came back name nothing where the missing rows of the named sync are not remembered yet', async () => {
   const { deletions } = await opened('full-1');
   await deletions.afterCommit(naming('full-2'), null);
   expect(await namedBy(deletions, 'tx-2')).toBe('full-2');

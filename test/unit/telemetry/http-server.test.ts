@@ -41,7 +41,7 @@ async function start(metricsText: () => Promise<string> = async () => 'up 1\n') 
   return { board, server, listen, get };
 }
 
-it('/readyz gives every reason with its remedy until it is withdrawn, while /livez stays well until an error that only a restart heals', async () => {
+it('/readyz gives every reason with its remedy, and /livez fails only where a restart heals', async () => {
   const { board, get } = await start();
   const evicts = { why: 'it evicts keys', remedy: 'Set noeviction.' };
   board.report('hub', NO_HUB);
@@ -87,12 +87,10 @@ describe('the server', () => {
     const { server } = await start();
     const [socket] = await openIdle(server, 1);
     socket?.write('GET /livez HTTP/1.1\r\nHost: x\r\n');
-    const startedMs = performance.now();
-    await server.close();
-    expect(performance.now() - startedMs).toBeLessThan(30_000);
+    await expect(server.close()).resolves.toBeUndefined();
   });
 
-  it('idle connections beyond the limit are closed, the oldest first, and never one that is being answered', async () => {
+  it('closes idle connections beyond its limit, the oldest first, and no answered one', async () => {
     const scrape = Promise.withResolvers<string>();
     const scraping = Promise.withResolvers<void>();
     const { server, get } = await start(() => {

@@ -35,7 +35,7 @@ it.each([
   ['lists ids twice', 'rowsRepeated', { ...stats, rowsRepeated: 2 }],
   ['has older rows than before', 'rowsOlder', { ...stats, rowsOlder: 2 }],
   ['does not show what it refers to', 'notShown', { ...stats, absences: { ...NOTHING, notShown: 2 } }],
-])('that a hub %s is reported in one line for each collection, without an id', (_, name, stats) => {
+])('that a hub %s is one line for each collection, without an id', (_, name, stats) => {
   const orgs = syncEnded({ stats, collection: 'orgs' });
   const lines = logged(syncEnded({ stats }), syncEnded({ stats }), orgs);
   const warning = { level: 'warn', [name]: 2 };
@@ -55,7 +55,7 @@ it('a hub that is away is not called one that differs from its specification', (
   ]);
 });
 
-it('a short scan keeps removals back where all that did not come is published, and else gets advice on paging', () => {
+it('a short scan keeps removals back where the rest is published, and else gets advice on paging', () => {
   const sync = { short: { rows: 190, total: 250, repeated: 0 }, why: 'short' };
   const warned = (outcome: 'complete' | 'inconclusive') =>
     logged(syncEnded({ ...sync, outcome })).filter(({ level }) => level === 'warn');
@@ -86,7 +86,7 @@ it('lost absences are logged once, in whichever session, and so is their end', (
   ]);
 });
 
-it('published absences are a debug line for each transaction, and a warning for those published while open', () => {
+it('published absences are a debug line a transaction, and those published while open a warning', () => {
   const event = (publishedOpen: number): PipelineEvent => ({
     type: 'absences-published',
     tally: { ...NOTHING, created: 2, shown: 2 },
@@ -105,7 +105,7 @@ it('published absences are a debug line for each transaction, and a warning for 
   expect(warned).toEqual([expect.objectContaining({ tenant: 'north', publishedOpen: 3 })]);
 });
 
-it('the line of a sync of absence versions shows the absences that followed, and that of another collection none', () => {
+it('the line of a sync shows the absences that followed, for absence versions alone', () => {
   const absences = { ...NOTHING, replaced: 2, shown: 2 };
   const sync = { mode: 'FULL', stats: { ...stats, mode: 'INCREMENTAL' } } as const;
   const versions = { ...sync, collection: 'absence-versions', stats: { ...sync.stats, absences } } as const;
@@ -133,7 +133,7 @@ describe('the log on a terminal', () => {
     expect(lines[1]).toContain('→\u001B[39m Check hub.baseUrl.');
   });
 
-  it('has one line about the index at a start, with counts, and no control characters', () => {
+  it('has one line about the index at a start, and no control characters', () => {
     const rebuilt = { ...caughtUp('users', null), how: 'rebuilt', why: 'Redis is empty' } as PipelineEvent;
     const starts = [
       { type: 'owned', owner: 'vm-1' },

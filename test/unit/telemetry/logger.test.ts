@@ -38,7 +38,7 @@ describe('redaction', () => {
     expect(text).not.toContain('S3CRET');
   });
 
-  it('removes secrets of a message and of a child logger, and leaves addresses and names that are none', () => {
+  it('removes secrets from messages and child loggers, and nothing else', () => {
     const { text } = written((logger) => {
       logger.info('got Bearer S3CRET.abc');
       logger.child({ password: 'S3CRET' }).info('x');
@@ -100,7 +100,7 @@ describe('errors', () => {
     ],
   ] as const;
 
-  it.each(quoting)('of others neither quote a row nor become the message of the line: %s', (_name, error) => {
+  it.each(quoting)('of others quote no row, wherever they stand: %s', (_name, error) => {
     const { text } = written((logger) => {
       logger.error({ err: error });
       logger.child({ err: error }).error('x');
@@ -112,7 +112,7 @@ describe('errors', () => {
     expect(text).not.toContain('Kari');
   });
 
-  it("in Rollcall's own code are logged with their class and place, without a message that may quote data", () => {
+  it("of Rollcall's own code are logged by class and place, without their message", () => {
     const error = caught(() => 'Anna' in ('Berg' as unknown as object));
     expect(JSON.stringify(errorLine(error))).not.toMatch(/Anna|Berg/);
     expect(errorLine(error)).toMatchObject({

@@ -90,7 +90,7 @@ it('an incomplete sync does not count as the last complete one, and a collection
   expect(text.filter((line) => line.startsWith(last))).toEqual([]);
 });
 
-it('metrics of contradictions are known from the start, kept by a transaction that does not check them, and corrected; counters exist before they count', async () => {
+it('contradictions are known from the start until corrected, and counters exist before they count', async () => {
   const start = { ...caughtUp('users', null), contradictions: 3 } as PipelineEvent;
   const line = (count: number): string => `rollcall_absence_contradictions{tenant="north"} ${count}`;
   expect(await linesAfter(start, { ...CHAINS, contradictions: 1 })).toContain(line(1));
@@ -135,7 +135,7 @@ it('metrics of a tenant with all collections are at most 450 series, syncs and f
   expect(series.length).toBeLessThanOrEqual(450);
 });
 
-it('metrics of the process sample the event loop rarely enough to leave an idle one asleep, and stay out of the shared registry', async () => {
+it('metrics of the process let an idle event loop sleep, and stay out of the shared registry', async () => {
   const sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
   const { registry, board } = boardOf(0);
   createMetrics(new Registry(), board, { process: true });

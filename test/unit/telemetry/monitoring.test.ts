@@ -93,7 +93,7 @@ describe('the runbooks', () => {
     expect(text.match(/^### /gm)).toHaveLength(wanted.length);
   });
 
-  it('are what "rollcall help" prints for each alert and each error code, and each alert names that command', () => {
+  it('are what "rollcall help" prints for each alert and error code, as each alert says', () => {
     for (const { alert, annotations } of alerts) expect(annotations.runbook).toBe(`rollcall help ${alert}`);
     for (const name of sections)
       expect(pageOn(name)).toMatch(new RegExp(`^### ${name}\\n\\n(?:.+\\n)+\\n1\\. `));

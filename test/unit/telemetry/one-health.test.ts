@@ -227,7 +227,7 @@ it.each<[name: string, ...Beat[]]>([
     [[manyRejects], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read'],
   ],
   [
-    'a sync in progress has the rows seen and expected, and is over when a full sync of some scopes ends, although its record is that of an incremental one',
+    'a sync in progress has the rows seen and expected, and is over when a full sync of some scopes ends',
     [[starts('FULL'), page], WELL, running],
     [[syncEnded({ ...sync('INCREMENTAL'), mode: 'FULL' })], WELL, NOTHING_RUNS],
   ],
@@ -263,7 +263,7 @@ it.each([
   await expectHealth(world, WELL);
 });
 
-it('a Core API that gives no answer for one student of many is ready, and that student counts as a reject', async () => {
+it('a Core API that gives no answer for one student of many is ready, and that student is a reject', async () => {
   const collection = 'schedules';
   const world = boardOf(START_MS, ['users', 'orgs', collection]);
   world.isWell();

@@ -91,7 +91,7 @@ it.each([AWAY, ...[302, 304, 402, 406, 409, 413, 451].map(refusedWith)])(
   },
 );
 
-it('an incremental sync that is short becomes a full one; if that is complete, the totals of filtered lists count no more', async () => {
+it('an incremental sync that is short becomes a full one', async () => {
   const way = { scope: '', ending: 'proper', byOffset: false, isComposed: false } as const;
   const scan: ScanEvidence = { ...way, distinctRows: 2, rowsWithoutId: 0, totalAtStart: 3, totalAtEnd: 3 };
   const short = { kind: 'becomes-full', because: 'short', stats: statsOf('INCREMENTAL') } as const;
@@ -138,7 +138,7 @@ it('a full sync that is due waits for its turn, while incremental syncs go on', 
   expect(permits.tryAcquire()).toBeTypeOf('function');
 });
 
-it('a full sync that is due is given up for what comes first, without an end of the incremental sync beside it', async () => {
+it('a full sync that is due is given up for what comes first', async () => {
   const { release, permits, syncs, modes } = await waiting();
   const first = new AbortController();
   const full = syncs.withFollowUps('FULL', { signal, untilTurn: first.signal });
@@ -173,7 +173,7 @@ async function failingRunner(
   return { runner: new CollectionRunner(own), events };
 }
 
-it('the loop of a collection whose full sync waits serves a request at once, ends with its signal, and leaves no place behind', async () => {
+it('a collection whose full sync waits serves a request at once, and leaves no place behind', async () => {
   const { permits, release, fullSyncs } = await takenTurn();
   const { runner, events } = await failingRunner(AWAY, { fullSyncs }, Date.now);
   const stop = new AbortController();
@@ -255,7 +255,7 @@ it.each([
   [15_000, 15_000],
   [31_536_000_000, 600_000],
 ])(
-  'the next attempt is not before the hub accepts requests again (%s ms), but after ten minutes at most: %i ms',
+  'the next attempt waits for the hub (%s ms), but ten minutes at most: %i ms',
   async (retryAfterMs, retryInMs) => {
     const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
     const { runner, events } = await failingRunner(error);
@@ -264,7 +264,7 @@ it.each([
   },
 );
 
-it('requests that wait are taken in the order in which they came, end a rest, and resolve or are rejected with what came of them', async () => {
+it('requests that wait are taken in their order, and each resolves or is rejected with its outcome', async () => {
   const requests = new SyncRequests(sleep);
   const first = requests.add('FULL', {});
   const second = requests.add('INCREMENTAL', {});

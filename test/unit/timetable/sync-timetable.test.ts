@@ -19,7 +19,7 @@ it.each([
     { mode: 'INCREMENTAL' },
   ],
   ['is the daily full one', { inMs: DAY + MINUTE }, { mode: 'FULL' }],
-])('the next sync of a collection whose changed scopes are known %s', (_name, given, expected) => {
+])('the next sync where changed scopes are known %s', (_name, given, expected) => {
   const {
     inMs,
     changed = ['s1'],

@@ -171,47 +171,47 @@ rule 2 (awaited ids): one that turns out to be of another student is taken out
   v1>v2. v2@2. → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1 → v1(v1)= v2(v2)=v2 !1
 rule 2 (awaited ids): a record without a student fits any
   v1>v2 v2<v1@-. → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2
-rule 2 (awaited ids): the key of an unpublished entry is never one, as it may turn out to be of another student
+rule 2 (awaited ids): the key of an unpublished entry is none, as it may be another student's
   v2<v1; v1@2; . → v2/1 CREATED v2, v1/1 CREATED v1, v1/2 DELETED v1 → v2(v2)=v2 v1(v1)= !1
 rule 2 (awaited ids): an entry that another one only names, and is refused there, stays open
   v1>v2; x<v2@2; → v1/1 CREATED v1, x/1 CREATED x → v1(v1 v2)=v1 x(x)=x ?v2 !2
 rule 3 (the absence id): it is the oldest version that was read at the first publication, and stays
   v2<v1. v1>v2. -v2. → v2/1 CREATED v2, v2/2 DELETED v2 VANISHED → v2(v1 v2)=
-rule 4 (continued): of two published absences with the middle version later, the older one ends, merged into the younger
+rule 4 (continued): of two published absences that a later version joins, the older one ends
   m z<a. a<m>z. → m/1 CREATED m, z/1 CREATED z, m/2 DELETED m MERGED z → m(m)= z(a z)=z !1
   m. z<a. a<m>z. m>a. → m/1 CREATED m, z/1 CREATED z, m/2 DELETED m MERGED z → m(m)= z(a z)=z !2
 rule 4 (continued): the older absence waits until the one that continues it is published
   v2. v1>v3 v3<v1>v4; v2>v3; . → v2/1 CREATED v2, v1/1 CREATED v1, v1/2 REPLACED v3, v2/2 DELETED v2 MERGED v1 → v2(v2)= v1(v1 v3 v4)=v3 !1
   e; a<b; e>a; . → e/1 CREATED e, a/1 CREATED a, e/2 DELETED e MERGED a → e(e)= a(b a)=a !1
-rule 4 (continued): where a replacement corrects the pupil, the wrong absence ends and names no other, the right one is new
+rule 4 (continued): a replacement that corrects the pupil ends one absence and begins another
   v1. v1>v2; v2@2; . → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1 → v1(v1)= v2(v2)=v2 !1
   v1. v1; v2<v1@2; . → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1 → v1(v1)= v2(v2)=v2 !1
 rule 4 (continued): a new version after the continued one restores its absence
   v1 v2<v1@2. v1>v3 v3<v1. → v1/1 CREATED v1, v2/1 CREATED v2, v1/2 DELETED v1, v1/3 RESTORED v3 → v1(v1 v3)=v3 v2(v2)=v2 !1
-rule 5 (tail and steps): each version after the one published last has its step, and then the deletion
+rule 5 (tail and steps): each version after the one published last has its step, then the deletion
   v1. v1>v2 v2<v1>v3 v3<v2!. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v3, v1/4 DELETED v3 → v1(v1 v2 v3)=
 rule 5 (tail and steps): a deleted version that leaves the hub does not revive the one before it
   v1>v2 v2<v1!. -v2. v1>v2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 → v1(v1 v2)=
-rule 5 (tail and steps): a version that was over and left before it was published ends the absence with the one published last
+rule 5 (tail and steps): a version that left unpublished ends the absence with the one published last
   v1. v1>v2 v3<v2!; -v3; . → v1/1 CREATED v1, v1/2 DELETED v1 → v1(v1 v2 v3)=
   v1 z. v1>v2 v3<v2>z; z<y v3<v2>z!; -v3; . → v1/1 CREATED v1, z/1 CREATED z, v1/2 DELETED v1 MERGED z → v1(v1 v2 v3)= z(y z)=z !1
 rule 5 (tail and steps): what stands before the version published last is never published
   v2<v1. v1>v2. → v2/1 CREATED v2 → v2(v1 v2)=v2
 rule 5 (tail and steps): a deletion that is withdrawn restores the absence
   v1!. v1; → v1/1 CREATED v1, v1/2 DELETED v1, v1/3 RESTORED v1 → v1(v1)=v1
-rule 6 (pages): while a sync runs, an absence is published up to its first awaited id, and no deletion beyond it
+rule 6 (pages): while a sync runs, nothing of an absence is published beyond its first awaited id
   v1>v2 v3<v2!; → v1/1 CREATED v1 → v1(v1 v2 v3)=v1 ?v2
   v1>v2 v3<v2!; . → v1/1 CREATED v1, v1/2 REPLACED v3, v1/3 DELETED v3 → v1(v1 v2 v3)=
 rule 6 (pages): the end of a sync ignores awaited ids
   v2<v1; → - → v2(v1 v2)= ?v1
   v2<v1; . → v2/1 CREATED v2 → v2(v1 v2)=v2
-rule 6 (pages): an absence whose record is not at hand is settled at the end of the sync, with each step
+rule 6 (pages): an absence whose record is not at hand is settled at the end of the sync
   v1 v2<v1 ~v2; → - → v1(v1 v2)=
   v1 v2<v1 ~v2; . → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2
-rule 7 (vanished): where the last one left names no successor, it is shown again, as replaced, at the end of the sync
+rule 7 (vanished): where the last one left names no successor, it is shown again after the sync
   v1 v2<v1. -v2; → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2
   v1 v2<v1. -v2; . → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v1 VANISHED → v1(v1 v2)=v1
-rule 7 (vanished): where it names one, the absence is deleted, and restored when the tail is back or no longer named
+rule 7 (vanished): where it names one, the absence is deleted, and restored with its tail
   v1>v2 v2<v1. -v2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED → v1(v1 v2)=
   v1>v2 v2<v1. -v2. v2<v1. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED, v1/4 RESTORED v2 → v1(v1 v2)=v2
   v1>v2 v2<v1. -v2. v1. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED, v1/4 RESTORED v1 → v1(v1 v2)=v1
@@ -222,18 +222,18 @@ rule 7 (vanished): the oldest versions may leave the hub without an event
   v1>v2 v2<v1. -v1. v2<v1>v3 v3<v2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v3 → v1(v1 v2 v3)=v3
 rule 7 (vanished): an id that was never read changes nothing
   v1>v2; -v2 -x; → v1/1 CREATED v1 → v1(v1 v2)=v1 ?v2
-rule 8 (another student): where a person was merged at the hub, the old absence ends, and the next full sync reads its records as new
+rule 8 (another student): a merged person's absence ends, and the next full sync reads a new one
   v1>v2 v2<v1. v1>v2@2 v2<v1@2; → v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2 !2 x2
   v1>v2 v2<v1. v1>v2@2 v2<v1@2; . → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED → x2
   v1>v2 v2<v1. v1>v2@2 v2<v1@2; . v1>v2@2 v2<v1@2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 DELETED v2 VANISHED, v1/1 CREATED v1, v1/2 REPLACED v2 → v1(v1 v2)=v2 x2
-rule 8 (another student): one version of several is rejected and counted, the rest stays, and it is taken again as its own student
+rule 8 (another student): one version of several is rejected, until it is its own student's again
   v1 v2<v1. v2<v1@2. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v1 VANISHED → v1(v1 v2)=v1 !1 x1
   v1 v2<v1. v2<v1@2. v2<v1. → v1/1 CREATED v1, v1/2 REPLACED v2, v1/3 REPLACED v1 VANISHED, v1/4 REPLACED v2 → v1(v1 v2)=v2 x1
-rule 9 (forgotten): nothing is published while the absence is over, and live again, it is created with step 1
+rule 9 (forgotten): nothing is published while the absence is over, and later it begins at step 1
   v1!. forget; v1!. → v1/1 CREATED v1, v1/2 DELETED v1 → v1(v1)=
   v1!. forget; v1>v2! v2<v1. → v1/1 CREATED v1, v1/2 DELETED v1, v1/1 CREATED v2 → v1(v1 v2)=v2
   v1!. forget; v1; → v1/1 CREATED v1, v1/2 DELETED v1, v1/1 CREATED v1 → v1(v1)=v1
-rule 10 (what is shown): a deleted version is hidden at once, although its deletion waits for an awaited id
+rule 10 (what is shown): a deleted version is hidden at once, even if its deletion waits
   v1. v1>v2!; → v1/1 CREATED v1 → v1(v1 v2)= ?v2
 `;
 
@@ -271,7 +271,7 @@ test('of more than 1,000 versions of an absence the oldest go, but not the one t
 
 const lone = { replaces: null, replacedBy: null, isDeleted: false, student: 1 };
 
-test('a lone absence takes six bytes, a chain of three fewer than 90 with its pointers, and damaged bytes are refused', () => {
+test('a lone absence takes six bytes, a chain of three fewer than 90, and damaged bytes are refused', () => {
   const [one = '', two = '', three = ''] = [1, 2, 3].map(
     (each) => `3f2504e0-4f89-41d3-9a0c-0305e82c330${each}`,
   );

@@ -41,7 +41,7 @@ it('a short scan says how many of the counted rows came, and how many came twice
   expect(explainShort({ ...shortfall, repeated: 0 })).toBe('190 of 250 rows came');
 });
 
-it('a full sync by offset needs three misses where no total agreed, between the totals while rows come and go', () => {
+it('a full sync by offset needs three misses where no total agreed', () => {
   for (const [given, missesNeeded] of [
     [{}, 2],
     [{ totalAtStart: null }, 3],

@@ -15,7 +15,7 @@ function of(
 const listed = (...given: Of[]) =>
   waitingList(given).map(({ collection, keys, sinceMs }) => `${collection} ${keys.join(' ')} ${sinceMs}`);
 
-it('the list of a tenant has all missing rows of collections on hold, and the confirmed ones of the others', () => {
+it('the list of a tenant has all missing rows of collections on hold, and the confirmed others', () => {
   const onHold = [of('users', { b: 1, a: 2 }, 100), of('classes', { c: 1, d: 2 }), of('orgs', {})];
   expect(listed(...onHold)).toEqual(['users a b 101', 'classes d 102']);
   expect(listed(of('users', { a: 1, b: 2 }))).toEqual([]);

@@ -182,7 +182,7 @@ it('while the rows of a collection may be another tenant’s, no surface offers 
   });
 });
 
-it('the status of a tenant has one decision for all that waits, and one for lost absences, with its command', () => {
+it('the status of a tenant has one decision for all that waits, and one for lost absences', () => {
   expect(statusOf([facts('users', onHold), orgs({ rowsOnHold: 2 })]).decisions).toHaveLength(1);
   const { headline, decisions } = statusOf([users], { areAbsencesLost: true });
   expect(headline).toContain('ABSENCES_LOST');
@@ -190,7 +190,7 @@ it('the status of a tenant has one decision for all that waits, and one for lost
   expect(decisions.map(({ commands }) => commands)).toEqual([[command]]);
 });
 
-it('the status of a tenant shows of a collection the last sync, the last complete full sync, what waits, derives or is not offered', () => {
+it('the status of a tenant shows the last syncs of a collection, and what waits in it', () => {
   const rejecting = facts('users', { rejected: 1, rejectedSince: 4, isWaiting: true });
   const { collections } = statusOf([rejecting, ...derived(notLoaded)], without('absence-versions'));
   expect(collections[0]).toMatchObject({

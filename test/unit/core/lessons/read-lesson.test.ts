@@ -63,7 +63,7 @@ it('the time of a lesson that cannot be read leaves its day unknown as a start, 
   }
 });
 
-it('where no lesson has a start, the error has the names of the fields it met and the setting, and no value', () => {
+it('where no lesson has a start, the error names the fields and the setting, and has no value', () => {
   const [met, other] = [{ begynner: AT.start, elev: 'Kari' }, { slutt: AT.end }];
   expect(() => readerOf()([met, other])).toThrow(
     expect.objectContaining({
@@ -95,7 +95,7 @@ it.each([
   },
 );
 
-it('the parts of a lesson are found under the configured names, also inside an object and in each element of a list', () => {
+it('the parts of a lesson are found under the configured names, in objects and in lists', () => {
   const lists = { class: 'grupper.id', teachers: 'ansatt', rooms: 'sted.rom' };
   const fields = { id: 'nr', title: 'fag.navn', end: 'tid.til', ...lists };
   const grupper = [{ id: 'a' }, { id: 'b' }];
@@ -118,7 +118,7 @@ it('the parts of a lesson are found under the configured names, also inside an o
   expect(valuesOf({ 'fag.navn': 'Norsk', fag: 'x' }, fields).title).toBeNull();
 });
 
-it('the parts of a lesson take one reference or id as well as a list, an empty list as a list, and every digit of a number', () => {
+it('the parts of a lesson take one reference or id as well as a list, and keep every digit', () => {
   const lesson = parseLossless(
     `{"id": 12345678901234567890, "class": [{"sourcedId": 98765432109876543210}]}`,
   );

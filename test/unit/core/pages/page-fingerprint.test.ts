@@ -51,7 +51,7 @@ function provenDigest(text: Buffer): string | null {
   return proveDigest(text, rowsIn(text));
 }
 
-test('a proven digest is the same after a re-stamp, and every text with it has the same rows but for their stamps', () => {
+test('every text with the digest of a page has the same rows but for their stamps', () => {
   fc.assert(
     fc.property(pages, stamps, spacings, changes, (page, later, space, change) => {
       const text = textOf(stamped(page), space);

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import type { KafkaRequest, RequestFor } from '../../../../src/log/wire/kafka-broker.ts';
 
-const apiKeys = createRequire(import.meta.url)('kafkajs/src/protocol/requests/apiKeys') as Readonly<
+/** The number of each request, by its name. */
+export const apiKeys = createRequire(import.meta.url)('kafkajs/src/protocol/requests/apiKeys') as Readonly<
   Record<string, number>
 >;
 

@@ -36,7 +36,7 @@ async function logOf(collection: CollectionName, records: readonly OutgoingRecor
   return log;
 }
 
-it('a plan counts records by collection and kind over all transactions, a reject for the collection of its row, and keeps no key unless it is asked to', async () => {
+it('a plan counts records by collection and kind, and keeps keys only if it is asked to', async () => {
   const records = [
     record('users', 'a', 'created'),
     record('users', 'b', 'updated'),

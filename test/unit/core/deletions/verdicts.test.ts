@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest';
+import type { ScanEvidence } from '../../../../src/core/deletions/evidence.ts';
+import { Verdicts } from '../../../../src/core/deletions/verdicts.ts';
+
+/** The scan of a scope that brought all ten of its rows. */
+function scan(scope: string, given: Partial<ScanEvidence> = {}): ScanEvidence {
+  const way = { ending: 'proper', byOffset: false, isComposed: false } as const;
+  const counts = { distinctRows: 10, rowsWithoutId: 0, totalAtStart: 10, totalAtEnd: 10 };
+  return { scope, ...way, ...counts, ...given };
+}
+
+const whole = scan('whole');
+const short = scan('short', { distinctRows: 8, repeatedRows: 1 });
+const refused = scan('refused', { ending: 'unread' });
+const nameless = scan('nameless', { rowsWithoutId: 1 });
+const broken = scan('broken', { ending: 'no-list' });
+
+/** What these scans prove of keys such as `whole|a`; `unread`: scopes that exist and that the sync did not read. */
+function verdictsOf(scans: readonly ScanEvidence[], unread: readonly string[] = []): Verdicts {
+  const scopes = new Set([...scans.map(({ scope }) => scope), ...unread]);
+  return new Verdicts(scans, scopes, (key) => key.split('|')[0] ?? '');
+}
+
+it('a full sync counts for the rows of complete scopes, and of those that exist no more', () => {
+  const { counts } = verdictsOf([whole, short, refused, nameless, broken], ['later']);
+  const all = ['whole|a', 'gone|a', 'short|a', 'refused|a', 'nameless|a', 'broken|a', 'later|a'];
+  expect(all.filter(counts)).toEqual(['whole|a', 'gone|a']);
+});
+
+it('a row needs three misses only where its own scope was read by offset without a total', () => {
+  const byOffset = scan('byOffset', { byOffset: true, totalAtEnd: null });
+  const { missesNeeded } = verdictsOf([whole, byOffset]);
+  expect(['byOffset|a', 'whole|a', 'gone|a'].map(missesNeeded)).toEqual([3, 2, 2]);
+});
+
+it('a full sync is in doubt where rows have no id or no list was read, not where rows are too few', () => {
+  const all = [whole, short, refused, nameless, broken];
+  expect(all.filter((each) => verdictsOf([whole, each]).hasDoubt)).toEqual([refused, nameless, broken]);
+  expect(['whole|a', 'short|a'].filter(verdictsOf(all).isShort)).toEqual(['short|a']);
+});
+
+it('a full sync with an answer that had no list is incomplete, and says why', () => {
+  const { inconclusive } = verdictsOf([whole, refused, short, broken]).judge({ unseen: [], known: 20 });
+  expect(inconclusive).toBe('a response had no list');
+});
+
+it('refused parents make a full sync incomplete only if all are refused and rows are known', () => {
+  const whyOf = (scans: ScanEvidence[], known: number) => verdictsOf(scans).judge({ unseen: [], known });
+  expect(whyOf([whole, refused], 10).inconclusive).toBeNull();
+  expect(whyOf([refused], 0).inconclusive).toBeNull();
+  expect(whyOf([refused], 10).inconclusive).toContain('the hub finds nothing');
+});
+
+it('a short full sync is complete if known rows of the same scope make up for those not shown', () => {
+  const judge = (scans: ScanEvidence[], ...unseen: string[]) =>
+    verdictsOf(scans).judge({ unseen, known: 10 });
+  const shortfall = { rows: 8, total: 10, repeated: 1 };
+  expect(judge([short], 'short|a', 'short|b')).toEqual({ inconclusive: null, short: shortfall });
+  const why = '8 of 10 rows came; 1 row came twice';
+  expect(judge([short, whole], 'short|a', 'whole|b')).toEqual({ inconclusive: why, short: shortfall });
+  // The rows of a composed scope are one record, of which nothing is known alone.
+  const composed = { ...short, isComposed: true };
+  expect(judge([composed], 'short|a', 'short|b')).toEqual({ inconclusive: why, short: shortfall });
+});
+
+it('a full sync settles something if a scope was read to its end, or if there was none to read', () => {
+  const settle = (scans: ScanEvidence[]) => verdictsOf(scans).settles(false);
+  for (const scans of [[], [whole], [short], [broken, whole]])
+    expect([scans, settle(scans)]).toEqual([scans, true]);
+  for (const scans of [[broken], [nameless], [refused]])
+    expect([scans, settle(scans)]).toEqual([scans, false]);
+});
+
+it('a lost list of missing rows is made again only by a sync that read every scope in full', () => {
+  const settle = (...scans: ScanEvidence[]) => verdictsOf(scans).settles(true);
+  expect(settle(whole, refused)).toBe(true);
+  for (const other of [short, nameless, broken])
+    expect([other.scope, settle(whole, other)]).toEqual([other.scope, false]);
+});
