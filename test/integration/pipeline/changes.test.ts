@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { openMirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
@@ -68,6 +68,39 @@ it('an incremental sync publishes exactly the changed rows, and its progress say
     lastCompleteFull: start['lastCompleteFull'],
     offsets: { ...Object(start['offsets']), [`${changed?.topic}/${changed?.partition}`]: changed?.offset },
   });
+});
+
+it('a row that vanishes becomes one tombstone by a full sync, and is created when it is back', async () => {
+  const { district, clock, faults, requests } = mirror.hub;
+  const [gone = ''] = district.ids('users');
+  const { dateLastModified: _, ...row } = district.get('users', gone) ?? {};
+  const back = (): string => district.put('users', { ...row, sourcedId: gone });
+  const before = await mirror.ends();
+  clock.advance(TEN_MINUTES_MS);
+  // One that is back when the confirming sync reads it is not removed.
+  faults.set('latency=500@users');
+  requests.clear();
+  district.remove('users', gone);
+  const sync = mirror.full('users');
+  await vi.waitFor(() => expect(requests.counts()['users']).toHaveProperty('200'), {
+    timeout: 10_000,
+    interval: 5,
+  });
+  back();
+  expect((await sync).get('users')).toMatchObject({ kind: 'complete', rowsOnHold: 0 });
+  faults.clear();
+  district.remove('users', gone);
+  await mirror.incremental('users');
+  expect(await mirror.ends()).toEqual(before);
+  expect((await mirror.full('users')).get('users')).toMatchObject({ stats: { rowsRemoved: 1 } });
+  await mirror.full('users');
+  back();
+  await mirror.full('users');
+  const published = await mirror.since(before);
+  expect(published.map(brief)).toEqual([`users ${gone} deleted`, `users ${gone} created`]);
+  const [deletion] = published;
+  expect([deletion?.value, deletion?.headers['content-hash']]).toEqual([null, undefined]);
+  expect(deletion?.headers).toMatchObject({ ce_specversion: '1.0', 'content-type': 'application/avro' });
 });
 
 it('dropped and pseudonymised values are never published, and ignored fields cause no record', async () => {
