@@ -10,6 +10,7 @@ import { Board } from '../src/telemetry/board.ts';
 import { startStatusServer } from '../src/telemetry/http-server.ts';
 import { launchChromium } from '../test/integration/page/browser.ts';
 import { ANSWERED, caughtUp, configOf, loaded, onHoldIn } from '../test/unit/telemetry/support/board-of.ts';
+import { pageOn } from '../src/cli/help.ts';
 
 const ROWS: Readonly<Partial<Record<CollectionName, number>>> = {
   orgs: 38,
@@ -64,7 +65,13 @@ Object.assign(stats, { rowsSeen: 9_858, totalAtStart: rowsOf('users') });
 emit({ type: 'sync-started', collection: 'users', mode: 'FULL' });
 emit({ type: 'sync-page', collection: 'users', stats, tally: unchangedRows(9_858) });
 
-const server = await startStatusServer({ host: '127.0.0.1', port: 0, board, metrics: new Registry() });
+const server = await startStatusServer({
+  host: '127.0.0.1',
+  port: 0,
+  board,
+  metrics: new Registry(),
+  help: pageOn,
+});
 try {
   const page = await browser.newPage({ viewport: { width: WIDTH, height: 600 } });
   await page.goto(`http://127.0.0.1:${server.port}/`);

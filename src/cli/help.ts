@@ -20,12 +20,17 @@ export function helpCommand(program: Command): Command {
       const verb = [program, ...program.commands].find((each) => each.name() === topic);
       // A checkout also has the verb `hub`, which explains itself.
       if (verb !== undefined && partOf(topic) === undefined) verb.outputHelp();
-      else process.stdout.write(commandsHere(pageOn(topic)));
+      else process.stdout.write(helpOn(topic));
     });
 }
 
 function pages(): string[] {
   return readdirSync(DOCS).flatMap((name) => (name.endsWith('.md') ? [name.slice(0, -'.md'.length)] : []));
+}
+
+/** {@link pageOn}, with commands as they are typed on this machine. */
+export function helpOn(topic: string): string {
+  return commandsHere(pageOn(topic));
 }
 
 /** The section of the runbooks on an error or an alert, why a part is not ready, a page or its section. Throws `USAGE_INVALID`. */

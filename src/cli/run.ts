@@ -14,6 +14,7 @@ import { startStatusServer } from '../telemetry/http-server.ts';
 import { createLogger, logLevelFrom, openLogDestination } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
+import { helpOn } from './help.ts';
 import { packageVersion } from './package-version.ts';
 import { watchService, type WatchedService } from '../telemetry/watch-service.ts';
 import { verbAction, type Verb } from './verb-action.ts';
@@ -61,7 +62,7 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   });
   const registry = new Registry();
   const count = createMetrics(registry, board, { process: true });
-  const server = await startStatusServer({ ...config.http, board, metrics: registry });
+  const server = await startStatusServer({ ...config.http, board, metrics: registry, help: helpOn });
   logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');
   for (const setting of unencrypted(config.kafka, config.tenants))
     logger.warn({ remedy: ENCRYPT }, `${setting}: ${UNENCRYPTED}`);

@@ -16,6 +16,8 @@ interface Answer {
 interface Shown {
   readonly board: Pick<Board, 'readiness' | 'json' | 'fatalReason'>;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
+  /** The text of `rollcall help` on a topic, to which the page links; throws for one that there is no help on. */
+  readonly help: (topic: string) => string;
 }
 
 /** The server of the status page, probes and metrics. Start it first and close it last, so that probes always get an answer. */
@@ -50,6 +52,8 @@ const PAGE: ReadonlyMap<string, Answer> = new Map(
     return [path, { status: 200, contentType, body }];
   }),
 );
+const HELP = /^\/help\/([\w-]{1,60})$/;
+const NOT_THERE = 'There is /, /status.json, /livez, /readyz, /metrics and /help/<topic>.';
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** Probes and scrapers need few. One connection more closes the oldest idle one. */
 const MAX_CONNECTIONS = 100;
@@ -58,7 +62,8 @@ const CHECK_TIMEOUTS_EVERY_MS = 1_000;
 const CLOSE_GRACE_MS = 500;
 
 /**
- * Serves the status page at `/`, `/status.json`, `/livez` (500 when only a restart helps), `/readyz` (503 when not ready, with reasons) and `/metrics`.
+ * Serves the status page at `/`, `/status.json`, `/livez` (500 when only a restart helps), `/readyz` (503 when not ready, with reasons), `/metrics`
+ * and `/help/<topic>`.
  * Throws `CONFIG_INVALID` when it cannot listen at the address.
  */
 export async function startStatusServer(
@@ -118,7 +123,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, shown
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-async function answer(url: string, { board, metrics }: Shown): Promise<Answer> {
+async function answer(url: string, { board, metrics, help }: Shown): Promise<Answer> {
   const [path = '', query] = url.split(/[?#]/);
   const fatal = board.fatalReason;
   switch (path) {
@@ -137,9 +142,18 @@ async function answer(url: string, { board, metrics }: Shown): Promise<Answer> {
         () => json(500, { error: 'The metrics cannot be read.' }),
       );
     default:
-      return (
-        PAGE.get(path) ?? json(404, { error: 'There is /, /status.json, /livez, /readyz and /metrics.' })
-      );
+      return PAGE.get(path) ?? helpOn(path, help) ?? json(404, { error: NOT_THERE });
+  }
+}
+
+function helpOn(path: string, help: Shown['help']): Answer | undefined {
+  const [, topic] = HELP.exec(path) ?? [];
+  if (topic === undefined) return undefined;
+  try {
+    const body = help(topic);
+    return { status: 200, contentType: 'text/plain; charset=utf-8', body };
+  } catch {
+    return undefined;
   }
 }
 

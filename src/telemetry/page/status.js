@@ -8,15 +8,18 @@ const STALE_MS = 15_000;
 /** More tenants have a line each, which opens on demand. */
 const OPEN_AT_MOST = 3;
 
-/** Colour and mark of each state of a tenant. */
+/** Colour, mark and words of each state of a tenant. */
 const LOOKS = {
-  'needs-person': ['bad', '✗'],
-  'in-trouble': ['bad', '✗'],
-  late: ['warn', '!'],
-  starting: ['warn', '…'],
-  loading: ['warn', '…'],
+  'needs-person': ['bad', '✗', 'needs a decision'],
+  'in-trouble': ['bad', '✗', 'in trouble'],
+  late: ['warn', '!', 'late'],
+  starting: ['warn', '…', 'starting'],
+  loading: ['warn', '…', 'first load'],
   well: ['good', '✓'],
 };
+
+/** The collections that are open, as `<tenant>/<collection>`. */
+const open = new Set();
 
 const main = document.querySelector('#main');
 const overall = document.querySelector('#overall');
@@ -30,8 +33,11 @@ async function ask() {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     // The collections only of tenants that are open.
-    const open = [...main.querySelectorAll('details[open]')].map(({ dataset }) => ['details', dataset.key]);
-    const url = `status.json?${new URLSearchParams(open)}`;
+    const details = [...main.querySelectorAll('details[open]')].map(({ dataset }) => [
+      'details',
+      dataset.key,
+    ]);
+    const url = `status.json?${new URLSearchParams(details)}`;
     const response = await fetch(url, { cache: 'no-store', signal });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     latest = await response.json();
@@ -110,9 +116,15 @@ const decisionsAt =
           ...commands.map((command) =>
             node('button', { 'data-command': command, 'aria-label': `Copy: ${command}` }, command),
           ),
+          helpLink('decide', 'how to decide'),
         ),
       ),
     );
+
+/** What `rollcall help` says of a topic. */
+function helpLink(topic, text) {
+  return node('a', { href: `help/${topic}` }, text);
+}
 
 /** What is not well, with the remedy. */
 const troublesAt = (nowMs) => (status) =>
@@ -127,7 +139,7 @@ const troublesAt = (nowMs) => (status) =>
         ` ${why}`,
         ...(since ? [', for ', age(since, nowMs)] : []),
       ),
-      node('p', { class: 'soft' }, `→ ${remedy}`),
+      node('p', { class: 'soft' }, `→ ${remedy} `, helpLink(part, `more on ${part}`)),
     ),
   );
 
@@ -135,7 +147,9 @@ const troublesAt = (nowMs) => (status) =>
 function tenantCard(status, nowMs, isFew) {
   const { tenant, state, headline, owner, isHere, collections } = status;
   const elsewhere = `Its collections: on the page of its owner, or by "${latest.statusCommand} --tenant ${tenant}".`;
-  const [color, mark] = LOOKS[state] ?? ['warn', '?'];
+  const [color, mark, words = headline] = LOOKS[state] ?? ['warn', '?'];
+  // With few tenants the reasons stand on top.
+  const said = isFew ? words : headline;
   return node(
     'details',
     { class: isFew ? 'card' : 'card line', 'data-key': tenant, ...(isFew ? { open: '' } : {}) },
@@ -143,65 +157,122 @@ function tenantCard(status, nowMs, isFew) {
       'summary',
       { class: 'wrap' },
       node('h2', {}, tenant),
-      node('span', { class: color }, `${mark} ${headline}`),
-      node('span', { class: 'soft' }, owner?.owner ?? 'no owner', ' · ', age(owner?.since, nowMs)),
+      node('span', { class: color }, `${mark} ${said}`),
+      node('span', { class: 'soft' }, ...ownerOf(owner, nowMs)),
     ),
     ...(isFew ? [] : [node('ul', {}, ...decisionsAt(nowMs)(status), ...troublesAt(nowMs)(status))]),
     collections ? table(status, nowMs) : node('p', { class: 'soft' }, isHere ? '…' : elsewhere),
   );
 }
 
-const COLUMNS = ['collection', 'rows now', 'last full', 'rows then', 'up to', 'rejects', 'on hold', 'sync'];
+function ownerOf(owner, nowMs) {
+  return owner === null
+    ? ['no process mirrors it']
+    : [`mirrored by ${owner.owner} for `, age(owner.since, nowMs)];
+}
+
+/** What is wrong comes first, since a narrow screen shows no more. */
+const COLUMNS = [
+  'collection',
+  'sync',
+  'on hold',
+  'rejects',
+  'complete up to',
+  'in Kafka',
+  'at the hub',
+  'last full sync',
+];
 
 const LEGEND =
-  'rows now: in the topic · rows then: at the hub in the last full sync · up to: every change at the hub before this time is published';
+  'complete up to: all older changes are published · in Kafka: rows in the topic now · at the hub: rows in the last full sync · derived: made from the collection above';
 
 /** A derived collection stands below its source. */
 function table({ tenant, collections }, nowMs) {
   const own = collections.filter(({ derivedFrom }) => derivedFrom === null);
   const below = (name) => collections.filter(({ derivedFrom }) => derivedFrom === name);
   const titles = COLUMNS.map((title) => node('th', { scope: 'col' }, title));
-  const rows = own.flatMap((each) => [each, ...below(each.collection)].map((one) => row(one, nowMs)));
+  const rows = own.flatMap((each) =>
+    [each, ...below(each.collection)].flatMap((one) => row(one, tenant, nowMs)),
+  );
   return node(
     'div',
-    // Reachable by keyboard, as it may scroll.
-    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Collections of ${tenant}` },
-    node('table', {}, node('thead', {}, node('tr', {}, ...titles)), node('tbody', {}, ...rows)),
-    node('p', { class: 'soft' }, LEGEND),
+    {},
+    node('p', { class: 'soft hint' }, 'The table scrolls sideways →'),
+    node(
+      'div',
+      // Reachable by keyboard, as it may scroll.
+      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Collections of ${tenant}` },
+      node('table', {}, node('thead', {}, node('tr', {}, ...titles)), node('tbody', {}, ...rows)),
+    ),
+    node('p', { class: 'soft legend' }, LEGEND),
   );
 }
 
-function row(each, nowMs) {
+/** The row of a collection, and below it what it did lately, if it is open. A derived one has no syncs of its own. */
+function row(each, tenant, nowMs) {
   const isDerived = each.derivedFrom !== null;
+  const key = `${tenant}/${each.collection}`;
+  const isOpen = open.has(key);
+  const mark = each.trouble ? '✗ ' : '';
+  const name = isDerived
+    ? `↳ ${each.collection}`
+    : node(
+        'button',
+        { class: 'name', 'data-collection': key, 'aria-expanded': isOpen },
+        `${mark}${each.collection}`,
+      );
   const cell = (color, ...content) => node('td', { class: color }, ...content);
   const number = (value, color) => cell(value > 0 ? color : 'soft', isDerived ? '–' : count(value));
+  const shown = node(
+    'tr',
+    { 'data-key': key },
+    node('th', { scope: 'row', class: each.trouble ? 'bad' : '' }, name),
+    sync(each, cell, nowMs),
+    number(each.rowsOnHold, 'bad'),
+    number(each.rejected, each.trouble?.part === 'rejects' ? 'bad' : 'warn'),
+    cell(each.late?.part === 'watermark' ? 'warn' : '', ...ago(each.watermark, nowMs)),
+    number(each.rowsNow, ''),
+    cell('', count(each.rowsThen)),
+    cell(each.late?.part === 'full' ? 'warn' : '', ...ago(each.lastCompleteFull, nowMs)),
+  );
+  return isOpen ? [shown, lately(each, key, nowMs)] : [shown];
+}
+
+/** The last syncs of a collection, why they failed, and why rows cannot be read. */
+function lately({ trouble, lately: { syncs, rejects } }, key, nowMs) {
+  const item = (...content) => node('li', {}, ...content);
+  const items = [
+    ...(trouble ? [item(`→ ${trouble.remedy}`)] : []),
+    ...syncs.map((each) =>
+      item(
+        `${KINDS[each.mode]} · `,
+        ...ago(each.endedAt, nowMs),
+        ` · ${count(each.rowsSeen)} rows in ${span(each.durationMs)}, ${count(each.rowsChanged)} changed · ${each.outcome}`,
+        each.why === null ? '' : `: ${each.why}`,
+      ),
+    ),
+    ...rejects.map(({ reason, rows }) => item(`rejected in the last full sync: ${count(rows)} × ${reason}`)),
+  ];
+  const none = 'No sync has changed anything or failed since this process took the tenant over.';
+  const list = node('ul', { class: 'soft' }, ...(items.length > 0 ? items : [item(none)]));
   return node(
     'tr',
-    {},
-    node(
-      'th',
-      { scope: 'row', class: each.trouble ? 'bad' : '' },
-      `${each.trouble ? '✗ ' : ''}${isDerived ? '↳ ' : ''}${each.collection}`,
-    ),
-    number(each.rowsNow, ''),
-    cell(each.late?.part === 'full' ? 'warn' : '', age(each.lastCompleteFull, nowMs)),
-    cell('', count(each.rowsThen)),
-    cell(each.late?.part === 'watermark' ? 'warn' : '', age(each.watermark, nowMs)),
-    number(each.rejected, each.trouble?.part === 'rejects' ? 'bad' : 'warn'),
-    number(each.rowsOnHold, 'bad'),
-    sync(each, cell, nowMs),
+    { 'data-key': `${key} lately` },
+    node('td', { class: 'lately', colspan: COLUMNS.length }, list),
   );
 }
+
+const KINDS = { FULL: 'full sync', INCREMENTAL: 'incremental sync' };
 
 function sync(status, cell, nowMs) {
   const { collection, isNotOffered, isWaiting, running, derivedFrom, sync: last, trouble } = status;
   if (isNotOffered) return cell('soft', 'not offered by the hub');
-  if (derivedFrom !== null) return cell('soft', `with ${derivedFrom}`);
+  if (derivedFrom !== null) return cell('soft', 'derived');
   if (running === null && trouble?.part === 'collection') return cell('bad', 'fails');
-  if (running === null && isWaiting) return cell('soft', 'full waits for its turn');
+  if (running === null && isWaiting) return cell('soft', 'waits for its turn');
   if (running === null) return cell('soft', last === null ? 'none yet' : 'idle');
   const { mode, seen, expected, startedAt } = running;
-  if (!expected) return cell('', `${mode === 'FULL' ? 'full' : 'incremental'} · ${count(seen)} rows`);
+  if (!expected) return cell('', `${KINDS[mode]} · ${count(seen)} rows`);
   const share = Math.min(1, seen / expected);
   const leftMs = ((nowMs - Date.parse(startedAt)) * (1 - share)) / share;
   const left = share > 0.02 ? `, ${span(leftMs)} left` : '';
@@ -234,7 +305,18 @@ function age(iso, nowMs) {
   return node('time', attributes, span(nowMs - Date.parse(iso)));
 }
 
+/** The same as words; a dash where the time is not known. */
+function ago(iso, nowMs) {
+  return iso ? [age(iso, nowMs), ' ago'] : ['–'];
+}
+
 main.addEventListener('click', ({ target }) => {
+  const key = target.closest('button[data-collection]')?.dataset.collection;
+  if (key !== undefined) {
+    if (!open.delete(key)) open.add(key);
+    show();
+    return;
+  }
   const button = target.closest('button[data-command]');
   if (button === null) return;
   const copied = navigator.clipboard?.writeText(button.dataset.command);

