@@ -22,17 +22,17 @@ function connectionsOf(pid: number, ports: readonly number[]): ReadonlyMap<numbe
       // It has been closed meanwhile.
     }
   }
-  const counts = new Map(ports.map((port) => [port, 0]));
+  // While connections come and go, Linux may list one twice.
+  const open = new Map(ports.map((port) => [port, new Set<string>()]));
   const lines = ['tcp', 'tcp6'].flatMap((name) =>
     readFileSync(`/proc/${pid}/net/${name}`, 'utf8').split('\n'),
   );
   for (const line of lines) {
     const [, , remote = '', state, , , , , , inode = ''] = line.trim().split(/\s+/);
     const port = Number.parseInt(remote.slice(remote.indexOf(':') + 1), 16);
-    const count = counts.get(port);
-    if (state === ESTABLISHED && count !== undefined && sockets.has(inode)) counts.set(port, count + 1);
+    if (state === ESTABLISHED && sockets.has(inode)) open.get(port)?.add(inode);
   }
-  return counts;
+  return new Map([...open].map(([port, inodes]) => [port, inodes.size]));
 }
 
 it('a process with many tenants has at most three connections to each broker, from its start on', async (context) => {

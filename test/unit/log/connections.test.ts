@@ -123,6 +123,17 @@ describe('the connections of a process', () => {
     expect(broker.open()).toBe(3);
   });
 
+  it('are no more where the configuration names a broker otherwise than it does itself', async () => {
+    const broker = await startBroker(({ answer }) => answer(OK));
+    const kafka = connectionsTo(broker.address.replace('127.0.0.1', 'localhost'));
+    await kafka.partitionsOf(['t0.progress']);
+    await kafka.partitionsOf(['t1.progress']);
+    await vi.waitFor(() => expect(broker.open()).toBe(1));
+    await kafka.ask(1, commitOf('t0'), 'batches');
+    expect(broker.connections).toHaveLength(3);
+    expect(broker.open()).toBe(2);
+  });
+
   it('leave one request unanswered when they break, and all that wait unsent', async () => {
     const arrived: string[] = [];
     const broker = await startBroker((each) => {
