@@ -33,7 +33,7 @@ example with \`mv\`. Each of [several processes](operations.md#several-processes
 | a tenant is removed | Rollcall stops mirroring it. Its topics, schemas and index stay until you run [\`rollcall topics purge\`](operations.md#what-the-configuration-no-longer-wants). |
 | \`deletions\` | Every tenant begins again. |
 | a secret, in its file or in the configuration | Rollcall uses it for the next connection, token or request. |
-| \`kafka\`, \`registry\`, \`redis\`, \`http\`, \`pseudonymise.key\`, an environment variable | The change takes effect only after a restart. Until then \`rollcall status\` says so. |
+| \`kafka\`, \`registry\`, \`redis\`, \`http\`, \`notify\`, \`pseudonymise.key\`, an environment variable | The change takes effect only after a restart. Until then \`rollcall status\` says so. |
 | a file that is not valid | Nothing changes, and new secrets are not used either. \`rollcall status\` and the metric \`rollcall_configuration_valid\` say so. |
 `;
 

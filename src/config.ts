@@ -4,7 +4,7 @@ import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import { errorCodeOf, type FillSources } from './config/variables.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY, type KeyPath } from './config/problem.ts';
-import { kafka, redis, registry } from './config/services.ts';
+import { kafka, notify, redis, registry } from './config/services.ts';
 import { tenant } from './config/tenant-settings.ts';
 import { readYaml } from './config/yaml-file.ts';
 import { RollcallError } from './errors.ts';
@@ -32,6 +32,7 @@ const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('Where probes, metrics and status page are served.'),
+  notify: notify.optional(),
   deletions: z
     .strictObject({
       holdAbove: z

@@ -13,6 +13,7 @@ import { Board } from '../telemetry/board.ts';
 import { startStatusServer } from '../telemetry/http-server.ts';
 import { createLogger, logLevelFrom, openLogDestination } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
+import { notify } from '../telemetry/notify.ts';
 import { createEventLog } from '../telemetry/log-events.ts';
 import { helpOn } from './help.ts';
 import { packageVersion } from './package-version.ts';
@@ -77,6 +78,9 @@ async function run({ host, output, signal, openConfig }: Verb): Promise<number> 
   const watched = servicesOf(assembly).map((service) =>
     watchService(service, { board, logger, signal: ended.signal }),
   );
+  // Whatever happens to notices, the mirror goes on.
+  const notifying = notify(config, { board, metrics: registry, logger, signal: ended.signal });
+  watched.push(notifying.catch((error: unknown) => logger.error({ error }, describeError(error))));
   try {
     await runWorker(assembly, {
       signal,

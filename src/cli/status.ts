@@ -38,7 +38,7 @@ export function command(): Command {
 The syncs of absence-versions also write absences and absence-changes (↳). With more than ten tenants, no collections are
 printed. --json prints the tenants of /status.json, with their collections.
 
-Exit codes, for all tenants, also with --wrong: 1 a tenant or a collection is in trouble, or no process mirrors the tenant any more; 3 nothing is in trouble, but something needs a decision; 0 neither.`,
+Exit codes, for all tenants, also with --wrong: 1 a tenant or a collection is in trouble or late, or no process mirrors the tenant any more; 3 nothing of that, but something needs a decision; 0 neither.`,
     )
     .action(verbAction(status));
 }

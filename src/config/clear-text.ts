@@ -1,13 +1,11 @@
 import type { KafkaConfig, TenantConfig } from '../config.ts';
-
-const LOOPBACK = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
+import { crossesInTheClear, LOOPBACK } from './fields.ts';
 
 /** The settings by which credentials or rows cross a network unencrypted, each once, with the address. */
 export function unencrypted(kafka: KafkaConfig, tenants: readonly TenantConfig[]): readonly string[] {
   const found = tenants.flatMap(({ hub }) =>
     (['baseUrl', 'tokenUrl'] as const).flatMap((name) => {
-      const { protocol, hostname, origin } = new URL(hub[name]);
-      return protocol === 'http:' && !LOOPBACK.test(hostname) ? [`hub.${name} ${origin}`] : [];
+      return crossesInTheClear(hub[name]) ? [`hub.${name} ${new URL(hub[name]).origin}`] : [];
     }),
   );
   const isFar = kafka.brokers.some((broker) => !LOOPBACK.test(broker.replace(/:\d+$/, '')));

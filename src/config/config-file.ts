@@ -13,7 +13,7 @@ export interface ConfigChange {
 }
 
 /** What the clients of a process are made of. A new key of pseudonyms changes every value, so it waits too. */
-const AT_START = ['kafka', 'registry', 'redis', 'http', 'pseudonymise'] as const;
+const AT_START = ['kafka', 'registry', 'redis', 'http', 'notify', 'pseudonymise'] as const;
 const NOTHING: ConfigChange = { added: [], changed: [], removed: [] };
 
 /** The configuration of a running process, which follows its file and those of `${file:/path}`. */

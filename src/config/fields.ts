@@ -106,6 +106,14 @@ export function address(...schemes: readonly string[]) {
     .transform((value) => value.replace(/\/+$/, ''));
 }
 
+export const LOOPBACK = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
+
+/** Whether what is sent to an address leaves the machine unencrypted. */
+export function crossesInTheClear(address: string): boolean {
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'http:' && !LOOPBACK.test(hostname);
+}
+
 /** An IANA time zone, for example `Europe/Oslo`. */
 export function timeZone() {
   return text(100).refine(isTimeZone, {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { COLLECTIONS, type TopicSuffix } from '../model/collections.ts';
-import { address, duration, flag, secret, text, wholeNumber } from './fields.ts';
+import { address, crossesInTheClear, duration, flag, secret, text, wholeNumber } from './fields.ts';
 import { Secret } from './redacted-secret.ts';
 
 /** Certificates are no secrets, but follow their files like the key that belongs to them. */
@@ -94,3 +94,31 @@ export const redis = z
     keyPrefix: text(100).prefault('rollcall').describe('First part of every key in Redis.'),
   })
   .describe('Where the index is. Without Redis it is in memory and is rebuilt at each start.');
+
+/** The receiver of notices. Its address is often a secret itself, as in Slack. */
+export const notify = z
+  .strictObject({
+    url: secret()
+      .refine((url) => isWebAddress(url.reveal()), {
+        error: 'is not an address: https://host/path is expected, without a user name or password',
+      })
+      .describe(
+        'Address that Rollcall posts to when something needs a person, and when it is over. Whoever knows the address of a chat can write there, so keep it secret.',
+      ),
+    token: secret().optional().describe('Sent as `Authorization: Bearer …`.'),
+    after: duration({ min: '1s', max: '1d' })
+      .prefault('2m')
+      .describe('What lasts for less than this is not posted.'),
+  })
+  .refine(({ url, token }) => token === undefined || !crossesInTheClear(url.reveal()), {
+    path: ['token'],
+    error: 'would cross the network unencrypted: use https:// in notify.url',
+  })
+  .transform(({ after, ...rest }) => ({ ...rest, afterMs: after }))
+  .describe('Where Rollcall says what needs a person. Without it, look at the status page or at the alerts.');
+
+function isWebAddress(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password } = new URL(value);
+  return ['https:', 'http:'].includes(protocol) && username === '' && password === '';
+}

@@ -118,7 +118,7 @@ export class Board {
    * group, or has tenants and none is ready.
    */
   readiness(): { readonly ready: boolean; readonly reasons: (NotReady & { readonly tenant?: string })[] } {
-    const ofProcess = this.#ofProcess();
+    const ofProcess = this.ofProcess();
     const tenants = this.tenants.map((monitor) => monitor.status());
     const ofTenants = tenants.flatMap(({ tenant, reasons, decisions }) => [
       ...reasons.map((each) => ({ tenant, ...each })),
@@ -132,7 +132,8 @@ export class Board {
     return { ready: ofProcess.length === 0 && isAnyReady, reasons: [...ofProcess, ...ofTenants] };
   }
 
-  #ofProcess(): NotReady[] {
+  /** What is wrong with the process itself, beside its tenants. */
+  ofProcess(): NotReady[] {
     const why = this.#fatal ?? 'the process is ending';
     const stop = { part: 'stop', why, remedy: 'See its last log lines, and start it again.' } as const;
     const services = SERVICES.flatMap((part) => this.#reported.get(part) ?? []);
@@ -200,7 +201,7 @@ export class Board {
       ready: this.readiness().ready,
       needsPerson: tenants.some(({ needsPerson }) => needsPerson),
       /** Of the process, beside those of its tenants. */
-      reasons: this.#ofProcess(),
+      reasons: this.ofProcess(),
       configuration: { since: isoOrNull(sinceMs), isValid, note },
       tenantsConfigured: this.configured.length,
       ...overviewOf(tenants),

@@ -41,6 +41,7 @@ Checks that the schema cannot express, or whose errors a person would not unders
   "config.kafka.sasl.password" (dig "kafka" "sasl" "password" "" $config)
   "config.registry.password" (dig "registry" "password" "" $config)
   "config.redis.password" (dig "redis" "password" "" $config)
+  "config.notify.token" (dig "notify" "token" "" $config)
   "config.pseudonymise.key" (dig "pseudonymise" "key" "" $config)
 -}}
 {{- range $index, $tenant := $config.tenants -}}

@@ -14,6 +14,8 @@ export function acceptCommand(tenant: string): string {
 
 /** Something that only a person can decide, with the command that does. */
 export interface Decision {
+  /** What kind it is: the code of the error, if there is one. */
+  readonly code: 'ABSENCES_LOST' | 'HUB_FOREIGN_DATA' | 'ROWS_ON_HOLD' | 'SCHEMA_LOST';
   readonly collections: readonly CollectionName[];
   readonly what: string;
   /** ISO 8601; null or left out: not known. */
@@ -37,6 +39,7 @@ export function decisionsOf(
   const unreadable = statuses.flatMap((each) => (each.lostSchemas.length > 0 ? [each.collection] : []));
   const decisions: Decision[] = [
     {
+      code: 'ABSENCES_LOST',
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
       what: 'absences are lost, and nothing of them is published (ABSENCES_LOST)',
       question:
@@ -44,6 +47,7 @@ export function decisionsOf(
       commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --reset --yes`],
     },
     {
+      code: 'HUB_FOREIGN_DATA',
       collections: foreign,
       what: `almost none of the rows that the hub returns for ${named(foreign)} match the published ones (HUB_FOREIGN_DATA)`,
       since: oldest(collections, foreignSince),
@@ -51,6 +55,7 @@ export function decisionsOf(
       commands: [acceptCommand(tenant)],
     },
     {
+      code: 'ROWS_ON_HOLD',
       collections: onHold,
       what: `${countOf(count, 'row')} ${count === 1 ? 'is' : 'are'} on hold in ${named(onHold)}`,
       since: oldest(collections, (progress) => progress?.deletions?.onHoldSinceMs ?? null),
@@ -63,6 +68,7 @@ export function decisionsOf(
       ),
     },
     {
+      code: 'SCHEMA_LOST',
       collections: unreadable,
       what: `the registry has lost the schema of older records of ${named(unreadable)} (SCHEMA_LOST)`,
       question: 'No consumer can read them until they are published again',

@@ -25,8 +25,8 @@ export const TENANT_PARTS = [
   'load',
 ] as const;
 
-/** `stop` concerns the process, and `decision` a tenant that may be well. */
-export type HealthPart = (typeof TENANT_PARTS)[number] | 'stop' | 'decision';
+/** `stop` and `configuration` concern the process, and `decision` a tenant that may be well. */
+export type HealthPart = (typeof TENANT_PARTS)[number] | 'stop' | 'configuration' | 'decision';
 
 /** Why a part is not well, for people and probes: without secrets and row content. */
 export interface NotReady {

@@ -104,9 +104,9 @@ function isStopped({ reasons: [first] }: Pick<TenantStatus, 'reasons'>): boolean
   return first !== undefined && STOPS_ALL.has(first.part);
 }
 
-/** Whether something is wrong, also where a decision heads the tenant. */
+/** Whether something is wrong or late, also where a decision heads the tenant. */
 export function isInTrouble({ reasons }: Pick<TenantStatus, 'reasons'>): boolean {
-  return reasons.some(({ part }) => STATES[part] === undefined);
+  return reasons.some(({ part }) => ['in-trouble', 'late'].includes(STATES[part] ?? 'in-trouble'));
 }
 
 function reasonsOf(

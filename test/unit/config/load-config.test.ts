@@ -56,6 +56,8 @@ describe('a problem', () => {
     [{ kafka: 'ssl: { cert: "-----BEGIN X-----" }' }, 'kafka.ssl.key', 'missing'],
     [{ root: 'redis: { url: "http://h" }' }, 'redis.url', 'redis://'],
     [{ root: 'pseudonymise: { key: short }' }, 'pseudonymise.key', '16'],
+    [{ root: 'notify: { url: "https://me:pw@chat.example/x" }' }, 'notify.url', 'without a user name'],
+    [{ root: 'notify: { url: "http://chat.example", token: t }' }, 'notify.token', 'unencrypted'],
     [{ root: 'http: { port: 65536 }' }, 'http.port', 'at most 65535'],
     [{ tenant: 'afterschools: one' }, 'afterschools', 'must be a list'],
     [{ tenant: 'afterschools: [5]' }, 'afterschools[0]', 'in quotes'],
@@ -299,7 +301,9 @@ it('examples/rollcall.yaml is accepted and names every key', () => {
   const text = fileOf('examples/rollcall.yaml');
   const names = [...text.matchAll(/[^$]\$\{([A-Z_]+)\}/g)].map((match) => match[1] ?? '');
   const env = Object.fromEntries(names.map((name) => [name, `${name}-0123456789`]));
-  const { tenants, kafka } = load(text, { env: { ...env, KAFKA_CA: PEM } });
+  const { tenants, kafka } = load(text, {
+    env: { ...env, KAFKA_CA: PEM, NOTIFY_URL: 'https://chat.example/hook?key=1' },
+  });
   // without the slashes at its end
   expect(tenants.map(({ hub }) => hub.baseUrl.endsWith('/'))).toEqual([false]);
   expect((kafka.ssl as Exclude<typeof kafka.ssl, boolean>).ca?.reveal()).toBe(PEM);

@@ -1,0 +1,155 @@
+import { countOf, forHow } from '../words.ts';
+import { named } from './decisions.ts';
+import type { HealthPart, NotReady } from './tenant-facts.ts';
+import type { TenantStatus } from './tenant-status.ts';
+
+/** Something that needs a person, as the receiver of `notify.url` gets it: no row content, no person, no secret. */
+export interface Notice {
+  /** The same in every process for as long as it lasts, so that a receiver can tell what it knows already. */
+  readonly id: string;
+  readonly status: 'begun' | 'over';
+  /** Null: the process itself. */
+  readonly tenant: string | null;
+  /** Empty: all of them. */
+  readonly collections: readonly string[];
+  /** The part that is not well, or the kind of the decision. */
+  readonly code: string;
+  readonly what: string;
+  /** ISO 8601; null: not known. */
+  readonly since: string | null;
+  readonly remedy: string;
+  readonly commands: readonly string[];
+}
+
+/** What the board shows now. */
+export interface Shown {
+  readonly notice: Notice;
+  /** How long it lasts before somebody is told, at least; Infinity: it follows from something that is told. */
+  readonly patienceMs: number;
+}
+
+const MINUTE_MS = 60_000;
+/** What often passes by itself is told when the alert on it would fire. */
+const PATIENCE_MS: Partial<Record<HealthPart, number>> = {
+  start: 15 * MINUTE_MS,
+  quota: 60 * MINUTE_MS,
+  short: 30 * MINUTE_MS,
+  removals: 30 * MINUTE_MS,
+  load: 6 * 60 * MINUTE_MS,
+};
+/** They follow from a part that comes before them, if one is not well. */
+const CONSEQUENCES: ReadonlySet<string> = new Set('pipeline owner start full watermark load'.split(' '));
+
+/** Each cause once: the decisions and the reasons of a tenant. */
+export function noticesOf(
+  { tenant, decisions, reasons, collections }: TenantStatus,
+  prefix: string,
+): Shown[] {
+  const scope = `${prefix}/${tenant}`;
+  const decided = decisions.map(({ what: why, since, question: remedy, ...decision }) =>
+    shownAs({ part: 'decision', why, remedy, since }, scope, { tenant, ...decision }),
+  );
+  const others = reasons.map((reason, at) => {
+    const { part } = reason;
+    const concerned = collections.filter(({ trouble, late }) => [trouble?.part, late?.part].includes(part));
+    const { notice, patienceMs } = shownAs(reason, scope, {
+      tenant,
+      code: part,
+      collections: concerned.map(({ collection }) => collection),
+      commands: [`rollcall status --tenant ${tenant}`],
+    });
+    return { notice, patienceMs: at > 0 && CONSEQUENCES.has(part) ? Infinity : patienceMs };
+  });
+  return [...decided, ...others];
+}
+
+/** What is wrong with the process itself. */
+export function processNotice(reason: NotReady, prefix: string): Shown {
+  const about = { tenant: null, code: reason.part, collections: [], commands: ['rollcall status'] };
+  return shownAs(reason, prefix, about);
+}
+
+function shownAs(
+  { part, why: what, remedy, since = null }: NotReady,
+  scope: string,
+  { tenant, code, collections, commands }: Pick<Notice, 'tenant' | 'code' | 'collections' | 'commands'>,
+): Shown {
+  const about = { tenant, collections, code, what, since, remedy, commands };
+  return {
+    notice: { id: `${scope}/${code}`, status: 'begun', ...about },
+    patienceMs: PATIENCE_MS[part] ?? 0,
+  };
+}
+
+interface Known {
+  notice: Notice;
+  /** Since when it could be told. */
+  firstMs: number;
+  lastMs: number;
+  isTold: boolean;
+}
+
+/** Remembers what a receiver has been told, and says what it is to be told next. Pure; it holds what the board shows, and no queue. */
+export class NoticeBook {
+  readonly #known = new Map<string, Known>();
+  readonly #afterMs: number;
+
+  /** `afterMs`: what lasts, or is over, for a shorter time is not told. */
+  constructor(afterMs: number) {
+    this.#afterMs = afterMs;
+  }
+
+  /**
+   * `starting`: the tenants of this process, and whether each is starting, so that it is not known yet what needs a person.
+   * The end of what another process mirrors by now is told by that one.
+   */
+  due(shown: readonly Shown[], nowMs: number, starting: ReadonlyMap<string, boolean>): Notice[] {
+    const begun = shown.flatMap(({ notice, patienceMs }): Notice[] => {
+      const known = this.#known.get(notice.id) ?? { notice, firstMs: nowMs, lastMs: nowMs, isTold: false };
+      this.#known.set(notice.id, Object.assign(known, { notice, lastMs: nowMs }));
+      if (patienceMs === Infinity) known.firstMs = nowMs;
+      const isDue = !known.isTold && nowMs - known.firstMs >= Math.max(this.#afterMs, patienceMs);
+      return isDue ? [notice] : [];
+    });
+    const over = [...this.#known.values()].flatMap((known): Notice[] => {
+      const { notice, lastMs, isTold } = known;
+      const { id, tenant } = notice;
+      if (lastMs === nowMs) return [];
+      if (!isTold || (tenant !== null && !starting.has(tenant))) this.#known.delete(id);
+      else if (tenant !== null && starting.get(tenant) === true) known.lastMs = nowMs;
+      else if (nowMs - lastMs >= this.#afterMs) return [{ ...notice, status: 'over' }];
+      return [];
+    });
+    return [...begun, ...over];
+  }
+
+  /** The receiver has got them. */
+  told(notices: readonly Notice[]): void {
+    for (const { id, status } of notices) {
+      const known = this.#known.get(id);
+      if (status === 'over') this.#known.delete(id);
+      else if (known !== undefined) known.isTold = true;
+    }
+  }
+}
+
+const MOST_LINES = 10;
+
+/** The notices as a message for a chat: a line for each cause, however many tenants it has. */
+export function textOf(notices: readonly Notice[], nowMs: number): string {
+  const lines = [...Map.groupBy(notices, ({ status, what }) => `${status} ${what}`).values()].map(
+    ([first, ...others]) => {
+      if (first === undefined) return '';
+      const { status, what, since, remedy, commands } = first;
+      const tenants = [first, ...others].map(({ tenant }) => tenant ?? 'the process');
+      const who =
+        others.length === 0 ? named(tenants) : `${countOf(tenants.length, 'tenant')} (${named(tenants)})`;
+      if (status === 'over') return `Rollcall, ${who}: over: ${what}`;
+      const todo = [`→ ${remedy}`, ...commands].join('\n    ');
+      return `Rollcall, ${who}: ${what}${forHow(since, nowMs)}\n${todo}`;
+    },
+  );
+  const more = lines.length - MOST_LINES;
+  const rest = more > 0 ? [`and ${more} more: rollcall status --wrong`] : [];
+  return [...lines.slice(0, MOST_LINES), ...rest].join('\n');
+}

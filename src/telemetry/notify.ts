@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
+import { jitteredPauseMs } from '../backoff.ts';
+import { commandsHere } from '../commands-here.ts';
+import type { Config } from '../config.ts';
+import {
+  NoticeBook,
+  noticesOf,
+  processNotice,
+  textOf,
+  type Notice,
+  type Shown,
+} from '../core/health/notices.ts';
+import type { TenantStatus } from '../core/health/tenant-status.ts';
+import { isoOrNull } from '../core/words.ts';
+import { systemCode } from '../errors.ts';
+import { createHttpAgent, type HttpAgent } from '../http-agent.ts';
+import type { Board } from './board.ts';
+
+const LOOK_EVERY_MS = 15_000;
+const AFTER_FAILURES = { firstMs: 5_000, longestMs: 5 * 60_000 } as const;
+const ANSWER_WITHIN_MS = 10_000;
+/** In one message; the next one has the others. */
+const MOST_NOTICES = 100;
+const RECEIVER = 'the receiver of notify.url';
+const REMEDY =
+  'Check notify.url, notify.token, and the log of the receiver. Rollcall tries again, with pauses of up to five minutes.';
+
+type Settings = NonNullable<Config['notify']>;
+
+interface NotifyOptions {
+  readonly board: Board;
+  readonly metrics: Registry;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly sleep?: (ms: number) => Promise<void>;
+  readonly answerWithinMs?: number;
+}
+
+/**
+ * Posts what needs a person to `notify.url`, and its end, until the signal aborts. One message is under way at a time. It says
+ * what the board shows then, so nothing queues up while the receiver does not answer.
+ */
+export async function notify({ notify: settings, kafka }: Config, options: NotifyOptions): Promise<void> {
+  if (settings === undefined) return;
+  const { board, signal } = options;
+  const sleep = options.sleep ?? ((ms) => delay(ms, undefined, { signal }));
+  const receiver = new Receiver(settings, options);
+  const book = new NoticeBook(settings.afterMs);
+  const lookEveryMs = Math.min(LOOK_EVERY_MS, settings.afterMs);
+  for (;;) {
+    const { failures } = receiver;
+    await sleep(failures === 0 ? lookEveryMs : jitteredPauseMs(AFTER_FAILURES, failures, Math.random)).catch(
+      () => undefined,
+    );
+    if (signal.aborted) break;
+    const statuses = board.tenants.map((monitor) => monitor.status());
+    const shown = shownOn(board, statuses, kafka.topicPrefix);
+    const due = book.due(shown, Date.now(), startingOf(statuses));
+    const notices = due.slice(0, MOST_NOTICES);
+    if (notices.length > 0 && (await receiver.takes(notices, signal))) book.told(notices);
+  }
+  // Otherwise a process that ends at once, again and again, would never have lasted long enough to tell.
+  const end = board.ofProcess().filter(({ why }) => why === board.fatalReason);
+  const notices = end.map((reason) => processNotice(reason, kafka.topicPrefix).notice);
+  if (notices.length > 0) await receiver.takes(notices, new AbortController().signal);
+  await receiver.close();
+}
+
+/** While the process itself is not well, what its tenants say follows from that. */
+function shownOn(board: Board, statuses: readonly TenantStatus[], prefix: string): Shown[] {
+  const { isValid, note } = board.configuration;
+  const invalid = isValid || note === null ? [] : [{ part: 'configuration', ...note } as const];
+  const ofProcess = board.ofProcess();
+  const ofTenants = statuses.flatMap((status) => noticesOf(status, prefix));
+  const hidden = ofTenants.map((each) => ({ ...each, patienceMs: Infinity }));
+  return [
+    ...[...ofProcess, ...invalid].map((reason) => processNotice(reason, prefix)),
+    ...(ofProcess.length > 0 ? hidden : ofTenants),
+  ];
+}
+
+/** The tenants of this process, and whether each one is starting. */
+function startingOf(statuses: readonly TenantStatus[]): ReadonlyMap<string, boolean> {
+  const isStarting = ({ reasons }: TenantStatus): boolean => reasons.some(({ part }) => part === 'start');
+  return new Map(statuses.map((status) => [status.tenant, isStarting(status)]));
+}
+
+/** What `notify.url` leads to. Its failures are counted, and logged once until it answers again. */
+class Receiver {
+  /** In a row. */
+  failures = 0;
+  readonly #settings: Settings;
+  readonly #logger: Logger;
+  readonly #agent: HttpAgent = createHttpAgent({ connections: 1 });
+  readonly #messages: Counter<'outcome'>;
+  readonly #answerWithinMs: number;
+
+  constructor(settings: Settings, { logger, metrics, answerWithinMs = ANSWER_WITHIN_MS }: NotifyOptions) {
+    this.#settings = settings;
+    this.#logger = logger;
+    this.#answerWithinMs = answerWithinMs;
+    this.#messages = new Counter({
+      name: 'rollcall_notifications_total',
+      help: 'Messages to notify.url, including repeated ones.',
+      labelNames: ['outcome'],
+      registers: [metrics],
+    });
+    for (const outcome of ['sent', 'failed']) this.#messages.inc({ outcome }, 0);
+  }
+
+  /** Returns whether the receiver has taken a message. */
+  async takes(notices: readonly Notice[], signal: AbortSignal): Promise<boolean> {
+    const problem = await this.#post(notices, signal);
+    if (signal.aborted) return false;
+    this.#messages.inc({ outcome: problem === null ? 'sent' : 'failed' });
+    if (problem === null && this.failures > 0) this.#logger.info(`${RECEIVER} takes messages again`);
+    if (problem !== null && this.failures === 0)
+      this.#logger.warn({ error: { remedy: REMEDY } }, `${RECEIVER} takes no message: ${problem}`);
+    this.failures = problem === null ? 0 : this.failures + 1;
+    return problem === null;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  /** Returns what went wrong, without the address, which may be a secret. */
+  async #post(states: readonly Notice[], signal: AbortSignal): Promise<string | null> {
+    const { url, token } = this.#settings;
+    const { origin, pathname, search } = new URL(url.reveal());
+    const nowMs = Date.now();
+    const message = { text: textOf(states, nowMs), at: isoOrNull(nowMs), states };
+    const deadline = AbortSignal.timeout(this.#answerWithinMs);
+    try {
+      const { statusCode, body } = await this.#agent.request({
+        origin,
+        path: `${pathname}${search}`,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json; charset=utf-8',
+          ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+        },
+        body: JSON.stringify(message, (_, value: unknown) =>
+          typeof value === 'string' ? commandsHere(value) : value,
+        ),
+        signal: AbortSignal.any([signal, deadline]),
+      });
+      // The status is the answer, however large its body is.
+      body.on('error', () => {}).destroy();
+      return statusCode >= 200 && statusCode < 300 ? null : `it answers ${statusCode}`;
+    } catch (error) {
+      if (deadline.aborted) return `it does not answer within ${this.#answerWithinMs / 1000} s`;
+      return `it cannot be reached (${systemCode(error) ?? 'no HTTP'})`;
+    }
+  }
+}

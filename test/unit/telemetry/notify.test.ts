@@ -1,0 +1,120 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { notify } from '../../../src/telemetry/notify.ts';
+import { load, yamlWith } from '../config/config-text.ts';
+import { answer, inTurn, serve, type Script } from '../hub/support/scripted-hub.ts';
+import { boardOf, caughtUp, onHoldIn } from './support/board-of.ts';
+
+const WITHIN = { timeout: 30_000, interval: 20 } as const;
+
+interface Message {
+  readonly text: string;
+  readonly states: readonly { readonly id: string; readonly status: string }[];
+}
+
+/** Lets a process with rows on hold tell a receiver. */
+async function tell(script: Script, answerWithinMs?: number) {
+  const receiver = await serve(script);
+  const world = boardOf(Date.now());
+  const ending = new AbortController();
+  const said: string[] = [];
+  const root = `notify: { url: "${receiver.origin}/hook-secret?sig=x", token: bearer-secret, after: 1s }`;
+  const ended = notify(load(yamlWith({ root })), {
+    board: world.board,
+    metrics: world.registry,
+    logger: createLogger({ level: 'info', destination: { write: (line) => void said.push(line) } }),
+    signal: ending.signal,
+    ...(answerWithinMs === undefined ? {} : { answerWithinMs }),
+    // Pauses after failures are cut short.
+    sleep: (ms) => delay(Math.min(ms, 50), undefined, { signal: ending.signal }),
+  });
+  const hold = (rows: number, onHoldSinceMs: number | null): void =>
+    world.emit(caughtUp('users', onHoldIn('users', rows, { nowMs: Date.now(), onHoldSinceMs })));
+  world.isWell();
+  hold(7, Date.now());
+  const stop = async (): Promise<void> => {
+    ending.abort();
+    await ended;
+  };
+  return {
+    board: world.board,
+    asked: receiver.asked,
+    said,
+    hold,
+    stop,
+    messages: () => receiver.asked.map(({ body }) => JSON.parse(body) as Message),
+    async count(outcome: string): Promise<number> {
+      const [, value] = (await world.registry.metrics()).split(
+        `rollcall_notifications_total{outcome="${outcome}"} `,
+      );
+      return Number.parseInt(value ?? '', 10);
+    },
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await receiver[Symbol.asyncDispose]();
+    },
+  };
+}
+
+it('a hold is posted as JSON with its commands and the token, and its end under the same id', async () => {
+  await using told = await tell(answer(200));
+  await vi.waitFor(() => expect(told.asked).toHaveLength(1), WITHIN);
+  told.hold(0, null);
+  await vi.waitFor(() => expect(told.asked).toHaveLength(2), WITHIN);
+  const path = '/hook-secret';
+  expect(told.asked[0]).toMatchObject({ method: 'POST', path, authorization: 'Bearer bearer-secret' });
+  const [first, second] = told.messages();
+  expect(first?.text).toMatch(
+    /^Rollcall, north: 7 rows are on hold in users, for \d+ s\n→ .*\n.* deletes list /,
+  );
+  expect([first, second].map((each) => each?.states)).toMatchObject(
+    ['begun', 'over'].map((status) => [{ id: 'rollcall/north/ROWS_ON_HOLD', status }]),
+  );
+});
+
+it.each<[string, Script]>([
+  ['answers 503', answer(503)],
+  ['redirects', answer(302, {}, { location: 'http://127.0.0.1:1/' })],
+  ['breaks the connection', (_, response) => void response.destroy()],
+])('a receiver that %s is asked again until it takes the message, and is logged once', async (_, fails) => {
+  await using told = await tell(inTurn(fails, fails, fails, answer(204)));
+  await vi.waitFor(async () => expect(await told.count('sent')).toBe(1), WITHIN);
+  expect([await told.count('failed'), new Set(told.asked.map(({ body }) => body.slice(0, 40))).size]).toEqual(
+    [3, 1],
+  );
+  expect(told.said.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+    expect.stringMatching(/^the receiver of notify\.url takes no message: it /),
+    'the receiver of notify.url takes messages again',
+  ]);
+  expect(told.said.join('')).not.toMatch(/secret|sig=x|127\.0\.0\.1/);
+});
+
+it('a receiver that hangs is given up after some seconds, and gets one message at a time', async () => {
+  const open: ServerResponse[] = [];
+  await using told = await tell((_, response) => void open.push(response), 500);
+  await vi.waitFor(() => expect(told.asked).toHaveLength(2), WITHIN);
+  expect([await told.count('failed'), told.said.join('')]).toEqual([
+    1,
+    expect.stringContaining('it does not answer within 0.5 s'),
+  ]);
+  expect(open.filter(({ destroyed }) => !destroyed)).toHaveLength(1);
+  await told.stop();
+});
+
+it('a receiver whose answer never ends has taken the message', async () => {
+  await using told = await tell((_, response) => void response.writeHead(200).write('o'));
+  await vi.waitFor(async () => expect(await told.count('sent')).toBe(1), WITHIN);
+  expect(told.asked).toHaveLength(1);
+});
+
+it('a process that ends because nothing else helps says why at once', async () => {
+  await using told = await tell(answer(200));
+  told.board.stop('Topics differ (KAFKA_TOPIC_MISMATCH)');
+  await told.stop();
+  const why = expect.stringMatching(
+    /^Rollcall, the process: Topics differ \(KAFKA_TOPIC_MISMATCH\)/,
+  ) as string;
+  expect(told.messages()).toMatchObject([{ text: why }]);
+});
