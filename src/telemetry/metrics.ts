@@ -15,6 +15,8 @@ const EVENT_LOOP_SAMPLED_EVERY_MS = 100;
 const SCOPE = ['tenant', 'collection'] as const;
 const ROW_OUTCOMES = ['unchanged', 'created', 'updated', 'rejected', 'skipped', 'removed'] as const;
 const OPERATIONS = ['created', 'replaced', 'deleted', 'restored'] as const;
+/** What is short is in rollcall_rows_short. */
+const TROUBLES = ['collection', 'rejects'] as const;
 const MODES = { FULL: 'full', INCREMENTAL: 'incremental' } as const satisfies Record<SyncMode, string>;
 
 /**
@@ -262,17 +264,26 @@ function registerGauges(registry: Registry, board: Board): void {
   registerCollectionGauges(gauges);
 }
 
-function registerCollectionGauges({ ofCollections, ofSyncs }: ReturnType<typeof boardGauges>): void {
+function registerCollectionGauges({
+  ofTenants,
+  ofCollections,
+  ofSyncs,
+}: ReturnType<typeof boardGauges>): void {
   ofCollections(
     'needs_decision',
     '1 while the collection needs a decision of a person: rows on hold, rows of another tenant, lost absences, or records whose schema is lost.',
     ({ collection }, _, { decisions }) =>
       decisions.some(({ collections }) => collections.includes(collection)) ? 1 : 0,
   );
-  ofCollections(
+  ofTenants(
     'collection_in_trouble',
-    '1 while the syncs of the collection fail, or many of its rows cannot be decoded or are not returned; others go on.',
-    ({ trouble }) => (trouble === null ? 0 : 1),
+    '1 while the syncs of the collection fail (part "collection"), or many of its rows cannot be decoded (rejects); others go on.',
+    ['collection', 'part'],
+    ({ tenant }, { collections }, gauge) => {
+      for (const { collection, derivedFrom, trouble } of collections)
+        for (const part of derivedFrom === null ? TROUBLES : [])
+          gauge.set({ tenant, collection, part }, trouble?.part === part ? 1 : 0);
+    },
   );
   ofCollections(
     'rows_on_hold',

@@ -147,7 +147,13 @@ const NOTHING_RUNS = /^(?!.*"running":\{)/s;
 const LATE = ['late', 'watermark'];
 const COLLECTION = ['in-trouble', 'collection'];
 const FAILS = /collection: users: The hub does not offer users \(HUB_NOT_OFFERED\), for 20 s/;
-const MARKED = [/"trouble":\{"part":"collection",/, `rollcall_collection_in_trouble${USERS} 1`] as const;
+const inTrouble = (part: string, value: number) =>
+  `rollcall_collection_in_trouble{tenant="north",collection="users",part="${part}"} ${value}\n`;
+const MARKED = [
+  /"trouble":\{"part":"collection",/,
+  inTrouble('collection', 1),
+  inTrouble('rejects', 0),
+] as const;
 const FAILED = ['in-trouble', 'failed'];
 const FULL_REDIS = ['in-trouble', 'pipeline', 'redis'];
 const behind = sync('INCREMENTAL', BEHIND_MS);
@@ -230,7 +236,7 @@ it.each<[name: string, ...Beat[]]>([
     'a collection whose syncs fail twice in a row is marked, and leaves the process ready, until one ends',
     [[refused('users')], WELL],
     [[20_000, refused('users')], COLLECTION, FAILS, ...MARKED],
-    [[syncEnded(sync('INCREMENTAL'))], WELL, `rollcall_collection_in_trouble${USERS} 0`],
+    [[syncEnded(sync('INCREMENTAL'))], WELL, inTrouble('collection', 0)],
   ],
   [
     'a hub that refuses all that it is asked for is not ready',
@@ -239,7 +245,7 @@ it.each<[name: string, ...Beat[]]>([
   ],
   [
     'a collection many of whose rows cannot be read is marked, and leaves the process ready',
-    [[manyRejects], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read'],
+    [[manyRejects], ['in-trouble', 'rejects'], '62 of 210 rows cannot be read', inTrouble('rejects', 1)],
   ],
   [
     'a sync in progress has the rows seen and expected, and is over when a full sync of some scopes ends',
