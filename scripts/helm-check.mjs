@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
 import { findBuilt, findHelm } from './go-programs.mjs';
 import { findSchemas } from './kubernetes-schemas.mjs';
 import { cache, checkout } from './setup.mjs';
@@ -27,6 +28,7 @@ function checkChart(helm, kubeconform) {
     ]),
     ...refused.map((values) => isRefused(helm, values)),
     ...restartProblems(helm),
+    ...estateProblems(helm),
     ...(kubeconform === undefined ? [] : strictProblems(helm, kubeconform, accepted)),
   ].filter((problem) => problem !== undefined);
   if (accepted.length === 0) problems.push('helm/rollcall/ci has no values to check the chart with');
@@ -108,6 +110,73 @@ function restartProblems(helm) {
     if (checksumWith('--set', `config.${change}`) === before)
       problems.push(`config.${change} restarts no Pod`);
   return problems;
+}
+
+/** What an estate adds reaches what it is meant for, and nothing else. @param {string} helm */
+function estateProblems(helm) {
+  const args = ['template', 'rollcall', chart, '--values', join(chart, 'ci', 'estate-values.yaml')];
+  const { stdout } = spawnSync(helm, args, { encoding: 'utf8' });
+  const objects = parseAllDocuments(stdout).flatMap((each) => each.toJS() ?? []);
+  const own = objects.filter(({ metadata }) => metadata.labels !== undefined);
+  const deployment = objects.find(({ kind }) => kind === 'Deployment');
+  const jobs = objects.filter(({ kind }) => kind === 'Job');
+  if (deployment === undefined || jobs.length !== 2)
+    return ['estate-values.yaml renders no Deployment and two Jobs'];
+  const pods = [deployment, ...jobs].map(({ spec }) => spec.template.spec);
+  const names = (/** @type {{ name: string }[]} */ some) => some.map(({ name }) => name).join(' ');
+  const secretsOf = (/** @type {any} */ pod) =>
+    (pod.containers[0].envFrom ?? []).map((/** @type {any} */ { secretRef }) => secretRef.name).join(' ');
+  const paths = (/** @type {any} */ { containers }) =>
+    containers[0].volumeMounts.map((/** @type {any} */ { mountPath }) => mountPath).join(' ');
+  const folders = ['config', 'secrets/north', 'secrets/kafka-tls']
+    .map((each) => `/etc/rollcall/${each}`)
+    .join(' ');
+  /** @type {[string, string | number, string | number][]} */
+  const facts = [
+    [
+      'objects with the common label',
+      own.filter(({ metadata }) => metadata.labels['example.org/cost-centre'] === '4711').length,
+      own.length,
+    ],
+    [
+      'objects with the common annotation',
+      own.filter(({ metadata }) => metadata.annotations?.['example.org/contact'] === 'operators').length,
+      own.length,
+    ],
+    [
+      'the name that selects Pods',
+      deployment.spec.selector.matchLabels['app.kubernetes.io/name'],
+      'rollcall',
+    ],
+    ['the name of the Pods', deployment.spec.template.metadata.labels['app.kubernetes.io/name'], 'rollcall'],
+    [
+      'containers of each Pod',
+      pods.map(({ containers }) => names(containers)).join(', '),
+      'rollcall ship-logs, rollcall, rollcall',
+    ],
+    [
+      'init containers of each Pod',
+      pods.map((pod) => names(pod.initContainers)).join(', '),
+      'fetch-ca, fetch-ca, fetch-ca',
+    ],
+    [
+      'Secrets of each Pod',
+      pods
+        .map(secretsOf)
+        .toSorted((one, other) => one.localeCompare(other))
+        .join(', '),
+      'rollcall, rollcall, rollcall rollcall-admin',
+    ],
+    ['folders of each Pod', pods.map(paths).join(', '), [folders, folders, folders].join(', ')],
+    [
+      'objects of the estate',
+      names(objects.filter(({ metadata }) => metadata.labels === undefined).map(({ metadata }) => metadata)),
+      'rollcall-notes rollcall-page',
+    ],
+  ];
+  return facts.flatMap(([what, is, expected]) =>
+    is === expected ? [] : [`${what}: ${is}, and not ${expected}`],
+  );
 }
 
 const helm = await findHelm(print);

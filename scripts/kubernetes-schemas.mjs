@@ -15,6 +15,7 @@ const KINDS = new Set([
   'Job',
   'NetworkPolicy',
   'PodDisruptionBudget',
+  'Ingress',
 ]);
 const CUSTOM = ['podmonitors', 'prometheusrules'];
 

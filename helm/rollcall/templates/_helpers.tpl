@@ -18,7 +18,11 @@ app.kubernetes.io/name: {{ include "rollcall.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{/* Labels that a selector may name come last, so that commonLabels cannot change them. */}}
 {{- define "rollcall.labels" -}}
+{{- with omit .Values.commonLabels "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/part-of" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" }}
+{{- toYaml . }}
+{{ end -}}
 {{ include "rollcall.selectorLabels" . }}
 app.kubernetes.io/part-of: {{ include "rollcall.name" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -56,4 +60,26 @@ prometheus.io/scrape: "true"
 prometheus.io/port: {{ .Values.config.http.port | quote }}
 prometheus.io/path: /metrics
 {{- end }}
+{{- end }}
+
+{{/* The annotations of an object. Takes a dict: root, and own, its own ones, which win; nothing if there are none. */}}
+{{- define "rollcall.annotations" -}}
+{{- with mergeOverwrite (deepCopy .root.Values.commonAnnotations) (default dict .own) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* The Secrets whose keys are files, as a JSON list: volume, secret, path. */}}
+{{- define "rollcall.secretFiles" -}}
+{{- $names := .Values.existingSecretFiles -}}
+{{- $mounts := list -}}
+{{- if kindIs "slice" $names -}}
+{{- range $index, $name := $names -}}
+{{- $mounts = append $mounts (dict "volume" (printf "secrets-%d" $index) "secret" $name "path" (printf "/etc/rollcall/secrets/%s" $name)) -}}
+{{- end -}}
+{{- else if $names -}}
+{{- $mounts = append $mounts (dict "volume" "secrets" "secret" $names "path" "/etc/rollcall/secrets") -}}
+{{- end -}}
+{{- toJson $mounts -}}
 {{- end }}

@@ -1,5 +1,7 @@
 {{/* What the Pod of the Deployment and those of the Jobs have in common: environment, files, and the user. */}}
+{{/* Takes a dict: root, and secret, the name of a further Secret whose keys win. */}}
 {{- define "rollcall.env" -}}
+{{- with .root -}}
 env:
   - name: ROLLCALL_CONFIG
     value: /etc/rollcall/config/rollcall.yaml
@@ -16,7 +18,7 @@ env:
   {{- with .Values.extraEnv }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- if or .Values.existingSecret .Values.extraEnvFrom }}
+{{- if or .Values.existingSecret .Values.extraEnvFrom $.secret }}
 envFrom:
   {{- with .Values.existingSecret }}
   - secretRef:
@@ -25,6 +27,11 @@ envFrom:
   {{- with .Values.extraEnvFrom }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+  {{- with $.secret }}
+  - secretRef:
+      name: {{ . }}
+  {{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -33,9 +40,9 @@ volumeMounts:
   - name: config
     mountPath: /etc/rollcall/config
     readOnly: true
-  {{- if .Values.existingSecretFiles }}
-  - name: secrets
-    mountPath: /etc/rollcall/secrets
+  {{- range include "rollcall.secretFiles" . | fromJsonArray }}
+  - name: {{ .volume }}
+    mountPath: {{ .path }}
     readOnly: true
   {{- end }}
   {{- with .Values.extraVolumeMounts }}
@@ -49,10 +56,10 @@ volumes:
   - name: config
     configMap:
       name: {{ .configMap }}
-  {{- with .root.Values.existingSecretFiles }}
-  - name: secrets
+  {{- range include "rollcall.secretFiles" .root | fromJsonArray }}
+  - name: {{ .volume }}
     secret:
-      secretName: {{ . }}
+      secretName: {{ .secret }}
       defaultMode: 0440
   {{- end }}
   {{- with .root.Values.extraVolumes }}
@@ -66,6 +73,14 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .Values.nodeSelector }}
@@ -82,9 +97,16 @@ tolerations:
 {{- end }}
 securityContext:
   {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- with .Values.initContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
-{{/* A Job that runs one verb to its end. Takes a dict: root, component, args, configMap. */}}
+{{/*
+A Job that runs one verb to its end. Takes a dict: root, component, args, configMap, and secret, if it has one of its own.
+It has no sidecar: with one it would never end.
+*/}}
 {{- define "rollcall.jobSpec" -}}
 backoffLimit: 2
 activeDeadlineSeconds: 300
@@ -104,7 +126,7 @@ template:
         image: {{ include "rollcall.image" .root | quote }}
         imagePullPolicy: {{ .root.Values.image.pullPolicy }}
         args: {{ toJson .args }}
-        {{- include "rollcall.env" .root | nindent 8 }}
+        {{- include "rollcall.env" (dict "root" .root "secret" .secret) | nindent 8 }}
         resources:
           requests:
             cpu: 50m
@@ -119,6 +141,9 @@ template:
 
 {{/* Other selector labels than the Deployment's, so that the Service never finds a Job. */}}
 {{- define "rollcall.jobLabels" -}}
+{{- with omit .root.Values.commonLabels "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/part-of" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" }}
+{{- toYaml . }}
+{{ end -}}
 app.kubernetes.io/name: {{ include "rollcall.name" .root }}-{{ .component }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/part-of: {{ include "rollcall.name" .root }}
