@@ -110,8 +110,9 @@ export const LOOPBACK = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
 
 /** Whether what is sent to an address leaves the machine unencrypted. */
 export function crossesInTheClear(address: string): boolean {
-  const { protocol, hostname } = new URL(address);
-  return protocol === 'http:' && !LOOPBACK.test(hostname);
+  // One that is no address has a problem of its own.
+  const url = URL.canParse(address) ? new URL(address) : null;
+  return url?.protocol === 'http:' && !LOOPBACK.test(url.hostname);
 }
 
 /** An IANA time zone, for example `Europe/Oslo`. */

@@ -57,6 +57,7 @@ describe('a problem', () => {
     [{ root: 'redis: { url: "http://h" }' }, 'redis.url', 'redis://'],
     [{ root: 'pseudonymise: { key: short }' }, 'pseudonymise.key', '16'],
     [{ root: 'notify: { url: "https://me:pw@chat.example/x" }' }, 'notify.url', 'without a user name'],
+    [{ root: 'notify: { url: chat.example, token: t }' }, 'notify.url', 'not an address'],
     [{ root: 'notify: { url: "http://chat.example", token: t }' }, 'notify.token', 'unencrypted'],
     [{ root: 'http: { port: 65536 }' }, 'http.port', 'at most 65535'],
     [{ tenant: 'afterschools: one' }, 'afterschools', 'must be a list'],
