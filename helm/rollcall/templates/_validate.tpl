@@ -41,6 +41,8 @@ Checks that the schema cannot express, or whose errors a person would not unders
   "config.kafka.sasl.password" (dig "kafka" "sasl" "password" "" $config)
   "config.registry.password" (dig "registry" "password" "" $config)
   "config.redis.password" (dig "redis" "password" "" $config)
+  "config.redis.sentinel.password" (dig "redis" "sentinel" "password" "" $config)
+  "config.redis.ssl.passphrase" (dig "redis" "ssl" "passphrase" "" $config)
   "config.pseudonymise.key" (dig "pseudonymise" "key" "" $config)
 -}}
 {{- range $index, $tenant := $config.tenants -}}
@@ -59,6 +61,10 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- if contains "-----BEGIN" (dig "key" "" $config.kafka.ssl) -}}
 {{- $found = append $found "config.kafka.ssl.key" -}}
 {{- end -}}
+{{- end -}}
+{{- $ssl := dig "redis" "ssl" dict $config -}}
+{{- if contains "-----BEGIN" (dig "key" "" $ssl) -}}
+{{- $found = append $found "config.redis.ssl.key" -}}
 {{- end -}}
 {{- $problems := list -}}
 {{- range $found -}}
