@@ -26,8 +26,7 @@ export async function indexSizes(config: Config, tenantId: string): Promise<Reco
 
 /** Removes all keys of a tenant from Redis, as if Redis was lost. */
 export async function dropTenant(config: Config, tenantId: string): Promise<void> {
-  const tenant = `{${indexPrefix(config)}:${tenantId}`;
-  for (const pattern of [`${tenant}}:*`, `${tenant}:*`]) await dropKeys(config, pattern);
+  await dropKeys(config, `{${indexPrefix(config)}:${tenantId}}:*`);
 }
 
 /** Removes all keys under the prefix of the configuration from Redis. */

@@ -14,6 +14,8 @@ export interface LocalRedisOptions {
   folder: string;
   /** Whether a client may use DEBUG, and change settings that Redis 7 and later protect. */
   allowsTrouble?: boolean | undefined;
+  /** Further settings, or others than the usual ones. */
+  settings?: Readonly<Record<string, string>> | undefined;
   signal: AbortSignal;
 }
 
@@ -38,9 +40,10 @@ export async function startLocalRedis({
   server,
   folder,
   allowsTrouble = false,
+  settings: further = {},
   signal,
 }: LocalRedisOptions): Promise<{ service: LocalService; url: string; data: string }> {
-  const port = await freePort();
+  const port = Number(further['port'] ?? (await freePort()));
   const data = join(folder, 'data');
   await mkdir(data, { recursive: true });
   const settings = {
@@ -51,6 +54,7 @@ export async function startLocalRedis({
     appendonly: 'yes',
     'maxmemory-policy': 'noeviction',
     ...(allowsTrouble && (await majorVersion(server)) >= 7 ? UNPROTECTED : {}),
+    ...further,
   };
   const url = `redis://127.0.0.1:${port}`;
   const service = await startLocalService(

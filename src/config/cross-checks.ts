@@ -18,7 +18,12 @@ export function crossCheck(value: unknown): Finding[] {
       ({ path, message }) => ({ path: ['tenants', index, ...path], message }),
     ),
   );
-  return [...repeatedIds(tenants), ...within, ...credentialFindings(root)];
+  return [
+    ...repeatedIds(tenants),
+    ...within,
+    ...credentialFindings(root),
+    ...redisFindings(mapOf(root['redis'])),
+  ];
 }
 
 function repeatedIds(tenants: readonly Written[]): Finding[] {
@@ -139,6 +144,18 @@ function credentialFindings(root: Written): Finding[] {
     ...missingPartner(mapOf(root['registry']), ['registry'], ['username', 'password']),
     ...missingPartner(tls, ['kafka', 'ssl'], ['cert', 'key']),
   ];
+}
+
+function redisFindings({ url, sentinel, cluster, ssl }: Written): Finding[] {
+  const findings = missingPartner(mapOf(ssl), ['redis', 'ssl'], ['cert', 'key']);
+  const isCluster = cluster === true || cluster === 'true';
+  if (isCluster && sentinel !== undefined)
+    findings.push({ path: ['redis', 'cluster'], message: 'must be left out where redis.sentinel is set' });
+  if (isCluster && /\/[1-9]\d*$/.test(String(url)))
+    findings.push({ path: ['redis', 'url'], message: 'names a database, and a Cluster has only database 0' });
+  if (ssl !== undefined && String(url).startsWith('redis://'))
+    findings.push({ path: ['redis', 'url'], message: 'must begin with rediss://, since redis.ssl is set' });
+  return findings;
 }
 
 function missingPartner(map: Written, path: KeyPath, [first, second]: readonly [string, string]): Finding[] {

@@ -97,10 +97,23 @@ function urlProblem(value: string, schemes: readonly string[]): string | null {
 
 /** An address of one of these schemes without credentials, query or fragment; trailing slashes are removed. */
 export function address(...schemes: readonly string[]) {
+  return checkedAddress((value) => urlProblem(value, schemes));
+}
+
+/** The same, with one host or several, which commas separate. */
+export function addresses(...schemes: readonly string[]) {
+  return checkedAddress((value) => {
+    const [, scheme = '', hosts = '', path = ''] = /^(\w+:\/\/)([^/]*)(.*)$/.exec(value) ?? [];
+    const problems = hosts.split(',').map((host) => urlProblem(scheme + host + path, schemes));
+    return problems.find((problem) => problem !== null) ?? null;
+  });
+}
+
+function checkedAddress(problemOf: (value: string) => string | null) {
   return z
     .string({ error: 'must be text' })
     .superRefine((value, context) => {
-      const problem = urlProblem(value, schemes);
+      const problem = problemOf(value);
       if (problem !== null) context.addIssue({ code: 'custom', message: problem });
     })
     .transform((value) => value.replace(/\/+$/, ''));

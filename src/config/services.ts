@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { COLLECTIONS, type TopicSuffix } from '../model/collections.ts';
-import { address, crossesInTheClear, duration, flag, secret, text, wholeNumber } from './fields.ts';
+import {
+  address,
+  addresses,
+  crossesInTheClear,
+  duration,
+  flag,
+  secret,
+  text,
+  wholeNumber,
+} from './fields.ts';
 import { Secret } from './redacted-secret.ts';
 
 /** Certificates are no secrets, but follow their files like the key that belongs to them. */
@@ -84,14 +93,42 @@ export const registry = z
 /** The connection to Redis. */
 export const redis = z
   .strictObject({
-    url: address('redis:', 'rediss:')
+    url: addresses('redis:', 'rediss:')
       .refine((url) => /^\w+:\/\/[^/]+(\/\d{1,5})?$/.test(url), {
         error: 'may have only a database number as its path, for example /0',
       })
-      .describe('Address: `redis://` or, with TLS, `rediss://`. The path is the database number.'),
+      .describe(
+        'Address: `redis://` or, with TLS, `rediss://`. The path is the database number. Several Sentinels or nodes of a Cluster stand in one address: `redis://a:6379,b:6379`.',
+      ),
+    sentinel: z
+      .strictObject({
+        master: text(255).describe('Name by which the Sentinels know the primary.'),
+        username: text().optional().describe('User name at the Sentinels.'),
+        password: secret().optional().describe('Password at the Sentinels.'),
+      })
+      .optional()
+      .describe('Set this map if `url` names Sentinels.'),
+    cluster: flag()
+      .prefault(false)
+      .describe('Whether `url` names nodes, or the configuration endpoint, of a Redis Cluster.'),
+    ssl: z
+      .strictObject({
+        ca: pem().optional().describe('CA certificate, PEM.'),
+        cert: pem().optional().describe('Client certificate, PEM.'),
+        key: pem().optional().describe('Key of the client certificate, PEM.'),
+        passphrase: secret().optional().describe('Passphrase of that key.'),
+        serverName: text(255)
+          .optional()
+          .describe('Host name in the certificates, if servers are reached by other addresses.'),
+      })
+      .optional()
+      .describe('Certificates for `rediss://`, for Redis and Sentinels.'),
     username: text().optional().describe('User name. Without it, Redis uses its default user.'),
     password: secret().optional().describe('Password.'),
-    keyPrefix: text(100).prefault('rollcall').describe('First part of every key in Redis.'),
+    keyPrefix: text(100)
+      .regex(/^[^{}\s]+$/, { error: 'must not contain braces or spaces' })
+      .prefault('rollcall')
+      .describe('First part of every key in Redis.'),
   })
   .describe('Where the index is. Without Redis it is in memory and is rebuilt at each start.');
 

@@ -11,15 +11,21 @@ export type RedisArgument = string | Buffer | number;
 
 /**
  * A command with thousands of arguments, some of them bytes. ioredis copies the list of arguments, makes three pieces of each
- * and measures every piece twice, which took half of what a write to the index cost this process. `parts`: the arguments, in
- * several lists, so that nobody has to join them.
+ * and measures every piece twice, which took half of what a write to the index cost this process. `keys`: those among the
+ * arguments, by which a Cluster is chosen a node. `parts`: the arguments, in several lists, so that nobody has to join them.
  */
 export class PackedCommand extends Command {
+  readonly #keys: readonly string[];
   readonly #parts: readonly (readonly RedisArgument[])[];
 
-  constructor(name: string, ...parts: readonly (readonly RedisArgument[])[]) {
+  constructor(name: string, keys: readonly string[], ...parts: readonly (readonly RedisArgument[])[]) {
     super(name);
+    this.#keys = keys;
     this.#parts = parts;
+  }
+
+  override getKeys(): string[] {
+    return [...this.#keys];
   }
 
   override toWritable(): Buffer {

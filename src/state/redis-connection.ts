@@ -1,16 +1,12 @@
-import { Redis } from 'ioredis';
+import { Cluster } from 'ioredis';
 import { RollcallError } from '../errors.ts';
 import { jitteredPauseMs, type Backoff } from '../backoff.ts';
 import { PackedCommand, type RedisArgument } from './packed-command.ts';
+import { addressOf, createRedisClient, type RedisClient, type RedisServers } from './redis-client.ts';
 import { explainRedisError, replyCode } from './redis-errors.ts';
 import type { RedisScript } from './redis-scripts.ts';
 
-export interface RedisConnectionOptions {
-  /** `redis://` or `rediss://`, with or without user name and password. */
-  readonly url: string;
-  readonly username?: string | undefined;
-  /** Called for each connection, so that a rotated password takes effect. */
-  readonly password?: (() => string) | undefined;
+export interface RedisConnectionOptions extends RedisServers {
   /** How long a command may take, ms. */
   readonly commandTimeoutMs?: number | undefined;
   /** How long connecting may take, ms. */
@@ -24,63 +20,55 @@ const SCAN_COUNT = 1_000;
 const RECONNECTIONS: Backoff = { firstMs: 50, longestMs: 5_000 };
 
 /**
- * One connection to Redis that reconnects by itself.
+ * One connection to Redis, or one to each node of a Cluster, that reconnects by itself.
  *
- * Commands are neither queued nor repeated. Without a connection a command waits for the running attempt to connect,
+ * Commands are neither queued nor repeated, but for those that a node of a Cluster sends elsewhere unexecuted. Without a connection a command waits for the running attempt to connect,
  * or fails at once if the last attempt failed. It fails when the connection breaks meanwhile. A command that timed out
  * may still reach Redis later, so a late write must be harmless: writes to the index name the transaction before them.
  */
 export class RedisConnection {
-  /** Host and port. */
+  /** For people. */
   readonly address: string;
-  readonly #client: Redis;
+  readonly #client: RedisClient;
   readonly #connectTimeoutMs: number;
   #waiting: Promise<void> | null = null;
   /** Why there is no connection; null while there is one, and before the first attempt. */
   #trouble: Error | null = null;
 
   constructor(options: RedisConnectionOptions) {
-    const { commandTimeoutMs = 10_000, connectTimeoutMs = 5_000, random = Math.random, password } = options;
-    const url = new URL(options.url);
-    this.address = `${url.hostname}:${url.port === '' ? '6379' : url.port}`;
+    const { commandTimeoutMs = 10_000, connectTimeoutMs = 5_000, random = Math.random } = options;
+    this.address = addressOf(options);
     this.#connectTimeoutMs = connectTimeoutMs;
-    this.#client = new Redis(options.url, {
-      ...(options.username === undefined ? {} : { username: options.username }),
-      ...(password === undefined ? {} : { password: password() }),
-      lazyConnect: true,
+    const ofServer = {
       protocol: 2,
       connectTimeout: connectTimeoutMs,
       commandTimeout: commandTimeoutMs,
       // Without this, a connection that a firewall silently dropped would fail each command for a quarter of an hour.
       socketTimeout: commandTimeoutMs + 1_000,
-      enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       disableClientInfo: true,
-      retryStrategy: (attempt) => {
-        if (password !== undefined) this.#client.options.password = password();
-        return jitteredPauseMs(RECONNECTIONS, attempt, random);
-      },
       // After a failover the old primary still answers, as a replica: only a new connection finds the new primary.
-      reconnectOnError: (error) => {
+      reconnectOnError: (error: Error) => {
         const isReplica = replyCode(error) === 'READONLY';
         if (isReplica) this.#trouble = error;
         return isReplica;
       },
-    });
-    this.#client.on('error', (error: Error) => {
-      // Redis resets the connection of one client too many, often before its reason can be read: the next attempt may.
-      if (!('code' in error) || error.code !== 'ECONNRESET') this.#trouble = error;
-    });
+    } as const;
+    const pauseMs = (attempt: number) => jitteredPauseMs(RECONNECTIONS, attempt, random);
+    this.#client = createRedisClient(options, ofServer, pauseMs);
+    this.#client.on('error', (error: Error) => this.#note(error));
+    // ioredis says in the end only that no Sentinel helped.
+    this.#client.on('sentinelError', (error: Error) => (this.#trouble = error));
     this.#client.on('ready', () => {
       this.#trouble = null;
     });
   }
 
   /** Runs commands; throws `INDEX_UNREACHABLE` or `INDEX_REFUSED`. */
-  async run<T>(commands: (client: Redis) => Promise<T>): Promise<T> {
+  async run<T>(commands: (client: RedisClient) => Promise<T>): Promise<T> {
     try {
-      if (this.#client.status !== 'ready') await this.#connected();
+      if (this.#client.status !== 'ready' || this.#waiting !== null) await this.#connected();
       return await commands(this.#client);
     } catch (error) {
       // A programming error is not an outage.
@@ -99,12 +87,12 @@ export class RedisConnection {
     return this.run(async (client) => {
       try {
         return Number(
-          await client.sendCommand(new PackedCommand('EVALSHA', [script.sha1, count], keys, ...args)),
+          await client.sendCommand(new PackedCommand('EVALSHA', keys, [script.sha1, count], keys, ...args)),
         );
       } catch (error) {
         if (replyCode(error) !== 'NOSCRIPT') throw error;
         return Number(
-          await client.sendCommand(new PackedCommand('EVAL', [script.source, count], keys, ...args)),
+          await client.sendCommand(new PackedCommand('EVAL', keys, [script.source, count], keys, ...args)),
         );
       }
     });
@@ -126,8 +114,25 @@ export class RedisConnection {
     } while (cursor !== '0');
   }
 
+  /** Returns what the server, or each primary of a Cluster, says of itself. */
+  infos(): Promise<readonly string[]> {
+    return this.run((client) => {
+      const servers = client instanceof Cluster ? client.nodes('master') : [client];
+      return Promise.all(servers.map((server) => server.info()));
+    });
+  }
+
   close(): void {
     this.#client.disconnect();
+  }
+
+  #note(error: Error): void {
+    if (error.message.startsWith('All sentinels are unreachable')) return;
+    // Redis resets the connection of one client too many, often before its reason can be read: the next attempt may.
+    if ('code' in error && error.code === 'ECONNRESET') return;
+    // No node of a Cluster helped; the last one says why.
+    const { lastNodeError } = error as { readonly lastNodeError?: Error | null };
+    this.#trouble = lastNodeError ?? error;
   }
 
   /** Connects, or waits for the running attempt; rejects with the reason of the first attempt that fails. */
@@ -158,6 +163,9 @@ export class RedisConnection {
       if (client.status === 'wait') client.connect().catch(() => undefined);
       if (client.status === 'end') onEnd();
       await promise;
+      // A node takes no commands while it connects.
+      if (client instanceof Cluster)
+        await Promise.allSettled(client.nodes('master').map((node) => node.connect()));
     } finally {
       clearTimeout(timer);
       clearTimeout(loadingTimer);
@@ -174,5 +182,8 @@ export class RedisConnection {
 
 /** Whether the client had no connection for a command; why, the last attempt may know. */
 function isDown(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith("Stream isn't writeable");
+  return (
+    error instanceof Error &&
+    /^(Stream isn't writeable|Connection is closed|Cluster isn't ready)/.test(error.message)
+  );
 }

@@ -49,15 +49,16 @@ export class RedisCoordination implements Coordination {
 
   readonly livingOwners: ReadHeartbeats = (tenantIds, facts = []) => {
     const fields = ['owner', 'ownedSinceMs', ...facts];
-    const commands = tenantIds.map((id) => ['hmget', this.#keys(id).owner, ...fields]);
-    return this.#connection.run(async (client) =>
-      ((await client.pipeline(commands).exec()) ?? []).map(([error, values]) => {
-        if (error !== null) throw error;
-        const [owner, ownedSinceMs, ...found] = values as (string | null)[];
-        if (!owner) return null;
-        const info = facts.flatMap((fact, at) => (found[at] ? [[fact, found[at]]] : []));
-        return { owner, ownedSinceMs: Number(ownedSinceMs), info: Object.fromEntries(info) };
-      }),
+    // Tenants may be at different nodes of a Cluster. No command waits for the one before it.
+    return this.#connection.run((client) =>
+      Promise.all(
+        tenantIds.map(async (id) => {
+          const [owner, ownedSinceMs, ...found] = await client.hmget(this.#keys(id).owner, ...fields);
+          if (!owner) return null;
+          const info = facts.flatMap((fact, at) => (found[at] ? [[fact, found[at]]] : []));
+          return { owner, ownedSinceMs: Number(ownedSinceMs), info: Object.fromEntries(info) };
+        }),
+      ),
     );
   };
 

@@ -2,7 +2,8 @@ import { isUntrusted, RollcallError, systemCode } from '../errors.ts';
 
 /** Rights that the Redis user needs. */
 const RIGHTS =
-  '+@read +@write +eval +evalsha +@transaction +@connection -@dangerous +info ~{<keyPrefix>:* ~{<keyPrefix>}:probe:*';
+  '~{<keyPrefix>:* +hget +hmget +hset +hdel +hlen +hscan +get +set +del +unlink +pexpire +llen +rpush +lpop +lrem ' +
+  '+multi +exec +eval +evalsha +select +info +cluster|slots +asking';
 
 const CREDENTIALS = 'Check redis.username and redis.password, or those in redis.url.';
 
@@ -23,17 +24,34 @@ const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>
     'refuses writes because it cannot save its data',
     'Check the log of Redis for a full or read-only disk.',
   ],
-  MOVED: [
-    'is a node of a Redis Cluster and has only part of the keys',
-    'Set redis.url to a Redis that is not a cluster, or to a proxy in front of the cluster.',
-  ],
+  MOVED: ['is a node of a Redis Cluster and has only part of the keys', 'Set redis.cluster to true.'],
   WRONGTYPE: [
     "has another program's data under Rollcall's keys",
     'Set redis.keyPrefix to a prefix that only Rollcall uses.',
   ],
-  // A name of Rollcall's own: Redis says it as `ERR`.
+  // Names of Rollcall's own: Redis says them as `ERR`.
+  NOCLUSTER: ['is not a Redis Cluster', 'Leave redis.cluster out.'],
   MAXCLIENTS: ['accepts no more clients', 'Raise maxclients of Redis, or close other connections to it.'],
 };
+
+/** What Sentinels say, by a part of the client's text, which names one of them. */
+const SENTINEL_REFUSALS: readonly (readonly [part: RegExp, what: string, remedy: string])[] = [
+  [
+    /invalid reply: null$/,
+    'the Sentinels know no primary of that name',
+    'Set redis.sentinel.master to a name that the command SENTINEL MASTERS lists.',
+  ],
+  [
+    /because ERR unknown command/,
+    'a server that redis.url names is no Sentinel',
+    'Set redis.url to the Sentinels (usually port 26379), or leave redis.sentinel out.',
+  ],
+  [
+    /because (NOAUTH|WRONGPASS|NOPERM)/,
+    'the Sentinels refuse the user name or password, or lack a right',
+    'Check redis.sentinel.username and redis.sentinel.password; the right is +sentinel|get-master-addr-by-name.',
+  ],
+];
 
 /** What passes without a person. */
 const TROUBLES: Readonly<Record<string, string>> = {
@@ -51,7 +69,11 @@ const TROUBLES: Readonly<Record<string, string>> = {
  * Before Redis 7 a script's error is `ERR Error running script …: @user_script:12: OOM …`.
  */
 export function replyCode(error: unknown): string | null {
-  if (!(error instanceof Error) || error.name !== 'ReplyError') return null;
+  if (!(error instanceof Error)) return null;
+  // The client has followed the nodes of a Cluster for a second or two.
+  const redirected = /^Too many Cluster redirections\. Last error: \w+: ([A-Z]+)/.exec(error.message)?.[1];
+  if (redirected !== undefined) return redirected === 'MOVED' ? 'TRYAGAIN' : redirected;
+  if (error.name !== 'ReplyError') return null;
   // Redis refuses a transaction when it refuses one of its commands, for example for lack of memory.
   const { previousErrors } = error as { readonly previousErrors?: readonly unknown[] };
   if (previousErrors !== undefined && previousErrors.length > 0) return replyCode(previousErrors[0]);
@@ -60,6 +82,7 @@ export function replyCode(error: unknown): string | null {
   const code = /^-?([A-Z]+)\b/.exec(error.message)?.[1] ?? 'ERR';
   if (code !== 'ERR') return code;
   if (error.message.includes('max number of clients')) return 'MAXCLIENTS';
+  if (error.message.includes('cluster support disabled')) return 'NOCLUSTER';
   // The first is of Redis up to 7.0, the second of later ones and of Valkey.
   if (/user executing the script can't|ACL failure in script/.test(error.message)) return 'NOPERM';
   // Before Redis 6, or with HELLO refused, a wrong password has no code of its own.
@@ -67,11 +90,12 @@ export function replyCode(error: unknown): string | null {
 }
 
 /**
- * Explains an error of the Redis client. `address` is host and port, without credentials.
+ * Explains an error of the Redis client.
  * The client's error is not the cause, since it contains the command's arguments, which are keys of rows.
  */
 export function explainRedisError(error: unknown, address: string): RollcallError {
   if (error instanceof RollcallError) return error;
+  if (isOfSentinel(error)) return explainSentinelError(error, address);
   const code = replyCode(error);
   if (code !== null) {
     const trouble = TROUBLES[code];
@@ -91,9 +115,23 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
   const trouble = troubleOf(error);
   return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} does not answer: ${trouble}`, {
     remedy: isUntrusted(trouble)
-      ? 'Use a host name that is in the certificate of Redis; trust its authority with NODE_EXTRA_CA_CERTS=<file>.'
-      : 'Check that Redis runs and is reachable from here, and check redis.url (rediss:// if Redis uses TLS).',
+      ? 'Use host names that are in the certificate of Redis, or set redis.ssl.serverName; set redis.ssl.ca to its authority.'
+      : 'Check that Redis runs and is reachable from here, and check redis.url (rediss:// if Redis uses TLS) and redis.ssl.',
   });
+}
+
+function isOfSentinel(error: unknown): error is Error {
+  return error instanceof Error && /^(failed to connect|connected) to sentinel /.test(error.message);
+}
+
+function explainSentinelError({ message }: Error, address: string): RollcallError {
+  const [, what, remedy] = SENTINEL_REFUSALS.find(([part]) => part.test(message)) ?? [];
+  return what === undefined || remedy === undefined
+    ? new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} cannot be found: no Sentinel answers`, {
+        remedy:
+          'Check that the Sentinels run, and check redis.url (rediss:// if Redis and Sentinels use TLS) and redis.ssl.',
+      })
+    : new RollcallError('INDEX_REFUSED', `Redis at ${address} cannot be found: ${what}`, { remedy });
 }
 
 /** How the client's texts begin, with a wording for people who do not know the client. No decision depends on them. */
@@ -103,6 +141,8 @@ const CLIENT_TEXTS: readonly (readonly [start: string, wording: string])[] = [
   ['Socket timeout', 'no reply in time'],
   ['Reached the max retries', 'the connection broke'],
   ["Stream isn't writeable", 'the connection is down'],
+  ['Connection is closed', 'the connection broke'],
+  ["Cluster isn't ready", 'no node of the Cluster is known'],
   ['Unknown RESP type', 'the server there is not Redis'],
 ];
 

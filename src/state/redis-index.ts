@@ -1,4 +1,4 @@
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { ChainableCommander } from 'ioredis';
 import { z } from 'zod';
 import { jsonOrNull } from '../core/json-or-null.ts';
 import { RollcallError } from '../errors.ts';
@@ -15,6 +15,7 @@ import {
   type IndexValues,
 } from './index-store.ts';
 import type { RedisArgument } from './packed-command.ts';
+import type { RedisClient } from './redis-client.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { countField, type CollectionKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
@@ -140,7 +141,7 @@ export class RedisIndex implements CollectionIndex {
       },
       lookup: async (area, keys) => {
         const key = memberOf(this.#keys.areas, area);
-        const ask = (client: Redis) => askValues(client.pipeline(), key, keys).exec();
+        const ask = (client: RedisClient) => askValues(client.pipeline(), key, keys).exec();
         return valuesIn(repliesIn(await this.#connection.run(ask)));
       },
       entries: (area) => this.entries(area),

@@ -2,21 +2,21 @@ import type { CollectionName } from '../model/collections.ts';
 import { areasOf, type IndexArea } from './index-store.ts';
 
 /*
- * The layout in Redis. `<p>` is the configured key prefix, `<t>` a tenant id. Keys with the same text in braces are in
- * one slot of a Redis Cluster, so that one script may use them together.
+ * The layout in Redis. `<p>` is the configured key prefix, `<t>` a tenant id, `<c>` a collection. All keys of a tenant have the
+ * same text in braces, so they are in one slot of a Redis Cluster, and one script or transaction may use them together.
  *
- *   {<p>:<t>:<collection>}:<area>     hash    key → value; each area of the collection's index (`index-store.ts`)
- *   {<p>:<t>:<collection>}:position   hash    transactionId   the last transaction in the index; '' unknown
- *                                             position        JSON
- *                                             <area>Count     number of keys in the area's hash; it reveals an area
- *                                                             that was evicted or deleted without its position
- *                                             replay          token of a replay that has not finished
- *   {<p>:<t>:<collection>}:missing    hash    `=<key>` → since when, ms since the epoch, and how often full syncs have
- *                                             missed it; `sync` → the one that settled it, and the confirming sync needed (JSON)
- *   {<p>:<t>}:owner                   hash    the heartbeat: owner, ownedSinceMs, and its facts by name; expires
- *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
- *   {<p>:<t>}:answer:<id>             string  progress or outcome of a request, JSON; expires
- *   {<p>}:probe:<random>              hash    exists for a moment, at the start
+ *   {<p>:<t>}:<c>:<area>     hash    key → value; each area of the collection's index (`index-store.ts`)
+ *   {<p>:<t>}:<c>:position   hash    transactionId   the last transaction in the index; '' unknown
+ *                                    position        JSON
+ *                                    <area>Count     number of keys in the area's hash; it reveals an area
+ *                                                    that was evicted or deleted without its position
+ *                                    replay          token of a replay that has not finished
+ *   {<p>:<t>}:<c>:missing    hash    `=<key>` → since when, ms since the epoch, and how often full syncs have
+ *                                    missed it; `sync` → the one that settled it, and the confirming sync needed (JSON)
+ *   {<p>:<t>}:owner          hash    the heartbeat: owner, ownedSinceMs, and its facts by name; expires
+ *   {<p>:<t>}:requests       list    requests to the owner, JSON, oldest first; expires
+ *   {<p>:<t>}:answer:<id>    string  progress or outcome of a request, JSON; expires
+ *   {<p>}:probe:<random>     hash    exists for a moment, at the start
  */
 
 export interface CollectionKeys {
@@ -40,7 +40,7 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
     requests: `${tenant}:requests`,
     answer: (requestId) => `${tenant}:answer:${requestId}`,
     collection(name) {
-      const collection = `{${keyPrefix}:${tenantId}:${name}}`;
+      const collection = `${tenant}:${name}`;
       return {
         areas: new Map(areasOf(name).map((area) => [area, `${collection}:${area}`])),
         position: `${collection}:position`,

@@ -22,8 +22,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   return {
     coordination: new RedisCoordination(connection, keyPrefix),
     async ready() {
-      await connection.run((client) => client.ping());
-      refuseEviction(await connection.run((client) => client.info('memory')), connection.address);
+      for (const info of await connection.infos())
+        requireSuitable(info, options.cluster === true, connection.address);
       await connection.script(SCRIPTS.probe, [probeKey(keyPrefix, newToken())], []);
     },
     tenant(tenantId) {
@@ -46,13 +46,24 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   };
 }
 
-/** Reads the policy from INFO, because managed services forbid CONFIG. */
-function refuseEviction(memoryInfo: string, address: string): void {
-  const [, policy = 'noeviction'] = /^maxmemory_policy:([^\r\n]*)/m.exec(memoryInfo) ?? [];
+/** By `redis_mode`, what a server is that the configuration takes for one Redis. */
+const OTHER_KINDS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
+  cluster: ['is a node of a Redis Cluster', 'Set redis.cluster to true.'],
+  sentinel: ['is a Sentinel', 'Set redis.sentinel.master to the name by which it knows the primary.'],
+};
+
+/** Reads mode and policy from INFO, because managed services forbid CONFIG. */
+function requireSuitable(info: string, isCluster: boolean, address: string): void {
+  const valueOf = (field: string) => new RegExp(`^${field}:([^\\r\\n]*)`, 'm').exec(info)?.[1];
+  const refuse = (what: string, remedy: string) => {
+    throw new RollcallError('INDEX_REFUSED', `Redis at ${address} ${what}`, { remedy });
+  };
+  const other = isCluster ? undefined : OTHER_KINDS[valueOf('redis_mode') ?? ''];
+  if (other !== undefined) refuse(...other);
+  const policy = valueOf('maxmemory_policy') ?? 'noeviction';
   if (policy === 'noeviction') return;
-  throw new RollcallError(
-    'INDEX_REFUSED',
-    `Redis at ${address} has maxmemory-policy ${policy} and may drop parts of the index when memory runs short`,
-    { remedy: 'Set maxmemory-policy to noeviction, or set redis.url to a Redis that only Rollcall uses.' },
+  refuse(
+    `has maxmemory-policy ${policy} and may drop parts of the index when memory runs short`,
+    'Set maxmemory-policy to noeviction, or set redis.url to a Redis that only Rollcall uses.',
   );
 }

@@ -42,6 +42,8 @@ Checks that the schema cannot express, or whose errors a person would not unders
   "config.registry.password" (dig "registry" "password" "" $config)
   "config.redis.password" (dig "redis" "password" "" $config)
   "config.notify.token" (dig "notify" "token" "" $config)
+  "config.redis.sentinel.password" (dig "redis" "sentinel" "password" "" $config)
+  "config.redis.ssl.passphrase" (dig "redis" "ssl" "passphrase" "" $config)
   "config.pseudonymise.key" (dig "pseudonymise" "key" "" $config)
 -}}
 {{- range $index, $tenant := $config.tenants -}}
@@ -60,6 +62,10 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- if contains "-----BEGIN" (dig "key" "" $config.kafka.ssl) -}}
 {{- $found = append $found "config.kafka.ssl.key" -}}
 {{- end -}}
+{{- end -}}
+{{- $ssl := dig "redis" "ssl" dict $config -}}
+{{- if contains "-----BEGIN" (dig "key" "" $ssl) -}}
+{{- $found = append $found "config.redis.ssl.key" -}}
 {{- end -}}
 {{- $problems := list -}}
 {{- range $found -}}

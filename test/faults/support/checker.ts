@@ -1,6 +1,7 @@
 import { inject, vi } from 'vitest';
 import { DERIVED_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
+import type { RedisServers } from '../../../src/state/redis-client.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 import { readTopicsAt, type Servers } from '../../integration/support/read-topics.ts';
 import { idOf } from '../../integration/support/rows.ts';
@@ -14,8 +15,10 @@ export interface CheckedTenant {
   readonly topicPrefix: string;
   /** Default `north`. */
   readonly tenantId?: string | undefined;
-  /** Addresses of its topics, schemas and index; default: the stack of the tests. */
-  readonly servers?: (Servers & { readonly redisUrl: string }) | undefined;
+  /** Addresses of its topics and schemas; default: the stack of the tests. */
+  readonly servers?: Servers | undefined;
+  /** Where its index is; default: the Redis of the stack. */
+  readonly redis?: RedisServers | undefined;
 }
 
 /** `clocksAgree`: false if the clock of the machine was made to jump. */
@@ -76,7 +79,7 @@ export async function allProblems(tenant: CheckedTenant, options: CheckOptions =
   const evidence = await readEvidence(tenant);
   const problems = [...notAsTheHub(tenant, evidence), ...wronglyPublished(tenant, evidence, options)];
   const store = createRedisStore({
-    url: (tenant.servers ?? inject('stack')).redisUrl,
+    ...(tenant.redis ?? { url: inject('stack').redisUrl }),
     keyPrefix: `${tenant.topicPrefix}:${tenant.topicPrefix}`,
   });
   try {

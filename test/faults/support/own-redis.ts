@@ -28,9 +28,7 @@ export interface OwnRedis extends AsyncDisposable {
  * @param needsTls whether it must speak TLS, for which those of some grounds were not built; then it is the usual one
  */
 export async function startOwnRedis(needsTls = false): Promise<OwnRedis> {
-  const inPath = needsTls ? findInPath('redis-server') : redisInPath();
-  const part = needsTls ? 'redis' : partOf('redis');
-  const server = inPath ?? join((await fetchParts([part], { print: () => undefined }))[part], 'redis-server');
+  const server = await redisServer(needsTls);
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-own-redis-'));
   const endJanitor = removeWhenGone(folder);
   const { signal } = new AbortController();
@@ -65,4 +63,11 @@ export async function startOwnRedis(needsTls = false): Promise<OwnRedis> {
       endJanitor();
     },
   };
+}
+
+/** Returns the path of the redis-server to test with; `needsTls` as for {@link startOwnRedis}. */
+export async function redisServer(needsTls = false): Promise<string> {
+  const inPath = needsTls ? findInPath('redis-server') : redisInPath();
+  const part = needsTls ? 'redis' : partOf('redis');
+  return inPath ?? join((await fetchParts([part], { print: () => undefined }))[part], 'redis-server');
 }

@@ -4,6 +4,7 @@ import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts
 import { DERIVED_COLLECTIONS } from '../../../src/model/collections.ts';
 import { sleep } from '../../../src/runtime.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
+import type { RedisServers } from '../../../src/state/redis-client.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 import {
   configTextOf,
@@ -24,7 +25,7 @@ export interface TenantOptions {
   readonly seed: number;
   /** In place of those of the stack. */
   readonly kafka?: OwnKafka | undefined;
-  readonly redis?: { readonly url: string } | undefined;
+  readonly redis?: RedisServers | undefined;
   /** Collections of rows that change and are compared; default: {@link CHURNED}, with what is derived from them. */
   readonly rows?: readonly string[] | undefined;
   /** Collections that are mirrored besides. */
@@ -43,6 +44,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
   readonly hub: ReferenceHub;
   readonly churn: Churn;
   readonly servers: StackAddresses;
+  readonly redis: RedisServers;
   /** Between Rollcall and the parts. */
   readonly proxies: Readonly<Record<'hub' | 'registry' | 'redis', Proxy>>;
   /** About one transaction a page; removals are intended, the guard has tests of its own. */
@@ -64,9 +66,13 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
     this.servers = {
       kafkaBrokers: kafka?.brokers ?? stack.kafkaBrokers,
       registryUrl: stack.registryUrl,
-      redisUrl: redis?.url ?? stack.redisUrl,
+      redisUrl: stack.redisUrl,
       replicationFactor,
     };
+    const { url, sentinel, cluster }: RedisServers = redis ?? { url: stack.redisUrl };
+    this.redis = { url, sentinel, cluster };
+    // Sentinels and nodes of a Cluster name the addresses of others.
+    const isOne = !url.includes(',');
     const brokers = kafka?.network.proxies.map(({ address }) => address) ?? stack.kafkaBrokers;
     const derived = rows.includes('absence-versions') ? DERIVED_COLLECTIONS : [];
     this.mirrored = {
@@ -83,7 +89,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
         // A process that follows a killed one waits so long for it.
         kafka: { session: '6s', brokers, replicationFactor, ...options.kafkaSettings },
         registry: { url: via(stack.registryUrl, proxies.registry) },
-        redis: { url: via(this.servers.redisUrl, proxies.redis), keyPrefix: this.topicPrefix },
+        redis: { ...this.redis, url: isOne ? via(url, proxies.redis) : url, keyPrefix: this.topicPrefix },
       },
     };
   }
@@ -199,7 +205,7 @@ export class TroubledTenant implements CheckedTenant, AsyncDisposable {
   async pullFull(withinMs: number): Promise<void> {
     const { topicPrefix } = this;
     const store = createRedisStore({
-      url: this.servers.redisUrl,
+      ...this.redis,
       keyPrefix: `${topicPrefix}:${topicPrefix}`,
     });
     const signal = AbortSignal.timeout(withinMs);
@@ -244,7 +250,7 @@ export async function troubledTenant(options: TenantOptions): Promise<TroubledTe
   const proxies = {
     hub: await startProxy(`127.0.0.1:${hub.port}`),
     registry: await startProxy(new URL(registryUrl).host),
-    redis: await startProxy(new URL(options.redis?.url ?? redisUrl).host),
+    redis: await startProxy(new URL(options.redis?.url.split(',')[0] ?? redisUrl).host),
   };
   return new TroubledTenant(hub, proxies, options);
 }

@@ -78,8 +78,8 @@ async function harm(): Promise<{ kinds: string[]; keys: string[] }> {
 async function spoilIndex(): Promise<string[]> {
   const client = new Redis(inject('stack').redisUrl);
   const corrupt: string[] = [];
-  for (const area of ['users}:rows', 'absence-versions}:rows', 'absence-versions}:absences']) {
-    const [name = ''] = await client.keys(`{${mirror.topicPrefix}:*:north:${area}`);
+  for (const area of ['users:rows', 'absence-versions:rows', 'absence-versions:absences']) {
+    const [name = ''] = await client.keys(`{${mirror.topicPrefix}:*:north}:${area}`);
     const keys = (await client.hkeys(name)).slice(0, 5);
     for (const key of keys) await client.hset(name, key, Buffer.alloc(17, 1));
     corrupt.push(...keys);

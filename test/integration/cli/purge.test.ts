@@ -34,7 +34,7 @@ it('what the configuration no longer wants stays until it is purged by name, and
   }
   async function redisKeys(collection: string): Promise<string[]> {
     const redis = new Redis(inject('stack').redisUrl);
-    const keys = await redis.keys(`{${topicPrefix}:${topicPrefix}:north:${collection}}*`);
+    const keys = await redis.keys(`{${topicPrefix}:${topicPrefix}:north}:${collection}:*`);
     redis.disconnect();
     return keys;
   }

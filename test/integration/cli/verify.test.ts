@@ -108,7 +108,7 @@ describe('verify', async () => {
     expect(await verify(inMemory)).toEqual({ code: 1, found: [lost] });
     const [corrupt = '', forgotten = ''] = ids('courses');
     const redis = new Redis(inject('stack').redisUrl);
-    const [rows = ''] = await redis.keys(`{${tenant.topicPrefix}:*:north:courses}:rows`);
+    const [rows = ''] = await redis.keys(`{${tenant.topicPrefix}:*:north}:courses:rows`);
     await redis.hset(rows, corrupt, Buffer.alloc(16, 7));
     const before = await redis.hgetBuffer(rows, forgotten);
     // The number of keys stays as the position says, or the loss would be noticed at once.

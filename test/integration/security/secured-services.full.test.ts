@@ -26,12 +26,13 @@ await grantKafkaRights(admin);
 beforeEach(() => void vi.stubEnv('NODE_EXTRA_CA_CERTS', certificates.ca));
 
 /** A configuration with the correct credentials, or others. */
-function configWith(given: { kafka: object; redis?: string; registry?: string }): string {
+function configWith(given: { kafka: object; redis?: string; registry?: string; redisSsl?: object }): string {
   const user = { username: 'rollcall' };
+  const ssl = { ca: inFile(certificates.ca), ...redis.client, ...given.redisSsl };
   return secured.configWith({
     kafka: { replicationFactor: 1, ...given.kafka },
     registry: { url: registry.url, ...user, password: given.registry ?? SECRETS.registry },
-    redis: { url: redis.url, ...user, password: given.redis ?? SECRETS.redis },
+    redis: { url: redis.url, ssl, ...user, password: given.redis ?? SECRETS.redis },
   });
 }
 
@@ -89,6 +90,11 @@ it.each([
     ['certificate', 'kafka.ssl.ca'],
   ],
   [
+    'no certificate of the client where Redis wants one',
+    () => ({ kafka: right(), redisSsl: { cert: undefined, key: undefined, passphrase: undefined } }),
+    ['Redis at 127.0.0.1', 'redis.ssl'],
+  ],
+  [
     'no TLS where Kafka wants it',
     () => ({ kafka: { ...right(), ssl: false } }),
     ['Kafka failed', 'kafka.ssl'],
@@ -105,9 +111,10 @@ it.each([
 
 it('services whose certificates have an unknown authority are reported with the remedy', async () => {
   vi.stubEnv('NODE_EXTRA_CA_CERTS', undefined);
-  await using check = startProcess(configWith({ kafka: right() }), 'check');
+  const redisSsl = { ca: undefined };
+  await using check = startProcess(configWith({ kafka: right(), redisSsl }), 'check');
   await check.endsWith(1);
-  expect(check.output().match(/NODE_EXTRA_CA_CERTS=<file>/g)).toHaveLength(2);
+  expect(check.output().match(/NODE_EXTRA_CA_CERTS=<file>|set redis\.ssl\.ca/g)).toHaveLength(2);
 });
 
 it('a running process uses a replaced secret from a file for its next request or connection', async () => {

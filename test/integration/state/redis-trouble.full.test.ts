@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import type { RollcallError } from '../../../src/errors.ts';
 import { areasOf } from '../../../src/state/index-store.ts';
 import type { StateStore } from '../../../src/state/index-store.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
@@ -51,7 +52,7 @@ describe.each(['users', 'absence-versions'] as const)(
   'an index of %s is unknown, not empty,',
   (collection) => {
     const index = () => newStore().tenant('north').collection(collection);
-    const keyOf = (part: string) => `{rc:north:${collection}}:${part}`;
+    const keyOf = (part: string) => `{rc:north}:${collection}:${part}`;
     const areas = areasOf(collection);
     const full = areas.flatMap((area) => ['a', 'b'].map((key) => Object.assign(set(key), { area })));
 
@@ -142,15 +143,16 @@ it('a wrong or missing password is reported as refused, not as an outage, and no
 });
 
 it('missing rights are found at the start, and the rights named in the remedy are enough', async () => {
-  const rights = ['~{rc:*', '~{rc}:probe:*'];
-  await admin.acl('SETUSER', 'poor', 'reset', 'on', '>p', ...rights, '+@read', '+ping', '+info');
-  await expect(newStore({ username: 'poor', password: () => 'p' }).ready()).rejects.toMatchObject({
-    ...refused,
-    remedy: expect.stringContaining('+evalsha'),
-  });
-  const named = '+@read +@write +eval +evalsha +@transaction +@connection -@dangerous +info'.split(' ');
-  await admin.acl('SETUSER', 'enough', 'reset', 'on', '>p', ...rights, ...named);
-  const store = newStore({ username: 'enough', password: () => 'p' });
+  await admin.acl('SETUSER', 'poor', 'reset', 'on', '>p', '~*', '+@read', '+info');
+  const keyPrefix = 'rc:rollcall';
+  const error: unknown = await newStore({ keyPrefix, username: 'poor', password: () => 'p' })
+    .ready()
+    .catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ ...refused, remedy: expect.stringContaining('+evalsha') });
+  const [, named = ''] = /Grant the Redis user: (.+)$/.exec((error as RollcallError).remedy) ?? [];
+  const rights = named.replace('<keyPrefix>', 'rc').split(' ');
+  await admin.acl('SETUSER', 'enough', 'reset', 'on', '>p', ...rights);
+  const store = newStore({ keyPrefix, username: 'enough', password: () => 'p' });
   await store.ready();
   const tenant = store.tenant('north');
   const { deletions } = tenant;
@@ -207,7 +209,7 @@ const REFUSALS: readonly (readonly [is: string, says: string, remedy: string, be
     () => admin.replicaof('127.0.0.1', '1'),
     () => admin.replicaof('NO', 'ONE'),
   ],
-  ['does not permit what a script does', 'does not permit', '+@write', permit('-hset'), permit('+@all')],
+  ['does not permit what a script does', 'does not permit', '+hset', permit('-hset'), permit('+@all')],
   ['cannot save', 'cannot save', 'disk', failToSave, saveNoMore],
   ['loads its data', 'still loading', 'retries', loadSlowly, () => loaded],
 ];
@@ -259,9 +261,9 @@ it.each(REFUSALS)(
 it("another program's data under Rollcall's keys is refused, and the position does not move past it", async () => {
   const index = newStore().tenant('north').collection('users');
   await index.apply(null, positionAt(1), [set('a')]);
-  await admin.set('{rc:north:users}:rejects', 'not a hash');
+  await admin.set('{rc:north}:users:rejects', 'not a hash');
   await expect(index.apply('tx-1', positionAt(2), [set('b')])).rejects.toMatchObject(refused);
-  await admin.del('{rc:north:users}:rejects');
+  await admin.del('{rc:north}:users:rejects');
   expect(await index.lookup('rows', ['b'], 'tx-1')).toEqual([null]);
 });
 

@@ -24,6 +24,7 @@ it.each([
   ['MISCONF Errors writing to the AOF file', 'save'],
   ['ERR max number of clients reached', 'no more clients'],
   ['ERR something new', 'does not know'],
+  ['ERR This instance has cluster support disabled', 'not a Redis Cluster'],
   ['READONLY You cannot write against a read only replica.', 'replica', 'INDEX_UNREACHABLE'],
   ['LOADING Redis is loading the dataset in memory', 'loading', 'INDEX_UNREACHABLE'],
 ])('%s is explained as what it is: %s', (message, word, code = 'INDEX_REFUSED') => {
@@ -56,6 +57,16 @@ it.each([refused, new AggregateError([refused])])(
     expect(explainRedisError(error, 'a:1')).toMatchObject({ code: 'INDEX_UNREACHABLE', message });
   },
 );
+
+it.each([
+  ['TRYAGAIN Multiple keys request during rehashing of slot', 'is moving keys'],
+  ['CLUSTERDOWN The cluster is down', 'cluster is down'],
+  ['MOVED 3999 127.0.0.1:6381', 'is moving keys'],
+])('a Cluster whose nodes answered only %s is waited for: it %s', (last, word) => {
+  const error = new Error(`Too many Cluster redirections. Last error: ReplyError: ${last}`);
+  const message = expect.stringContaining(word);
+  expect(explainRedisError(error, 'a:1')).toMatchObject({ code: 'INDEX_UNREACHABLE', message });
+});
 
 it('an explained error of Redis stays as it is', () => {
   const error = new RollcallError('INDEX_DIVERGED', 'elsewhere', { remedy: 'None.' });

@@ -1,0 +1,91 @@
+import { describe } from 'vitest';
+import { IS_FULL } from '../../run/rounds.ts';
+import { strikeEach, type Fault } from '../support/faults.ts';
+import { startRedisCluster, type RedisCluster } from '../support/redis-cluster.ts';
+import { startSentinelRedis, type SentinelRedis } from '../support/redis-sentinel.ts';
+import type { TroubledTenant } from '../support/tenant.ts';
+
+type SentinelFault = Fault<{ redis: SentinelRedis }>;
+
+const SENTINEL: readonly SentinelFault[] = [
+  {
+    name: 'the primary was killed and came back after a failover',
+    isBrief: true,
+    async strike(tenant, { redis }) {
+      const old = await redis.primary();
+      old.service.kill('SIGKILL');
+      await redis.failedOver(old);
+      await tenant.ready();
+      await tenant.flows();
+      await old.service.restart();
+    },
+  },
+  {
+    name: 'the primary hung and went on after a failover',
+    async strike(tenant, { redis }) {
+      const old = await redis.primary();
+      old.service.kill('SIGSTOP');
+      await redis.failedOver(old);
+      old.service.kill('SIGCONT');
+    },
+  },
+  {
+    name: 'two failovers by command',
+    async strike(tenant, { redis }) {
+      for (let times = 0; times < 2; times += 1) {
+        const old = await redis.primary();
+        await redis.failOver();
+        await redis.failedOver(old);
+        await tenant.ready();
+        await tenant.flows();
+      }
+    },
+  },
+];
+
+function slotOf(tenant: TroubledTenant, redis: RedisCluster): Promise<number> {
+  return redis.slotOf(`{${tenant.topicPrefix}:${tenant.topicPrefix}:north}:owner`);
+}
+
+type ClusterFault = Fault<{ redis: RedisCluster }>;
+
+const CLUSTER: readonly ClusterFault[] = [
+  {
+    name: 'the slot of the tenant moved away and back',
+    isBrief: true,
+    async strike(tenant, { redis }) {
+      const slot = await slotOf(tenant, redis);
+      for (let times = 0; times < 2; times += 1) {
+        await redis.move(slot, () => tenant.child.says('is moving keys'));
+        await tenant.ready();
+        await tenant.flows();
+      }
+    },
+  },
+  {
+    name: 'the node of the tenant was killed and came back',
+    async strike(tenant, { redis }) {
+      const slot = await slotOf(tenant, redis);
+      const old = await redis.primaryOf(slot);
+      old.service.kill('SIGKILL');
+      await tenant.notReady('redis');
+      await tenant.ready();
+      await tenant.flows();
+      await old.service.restart();
+    },
+  },
+];
+
+describe('Sentinel', () => {
+  strikeEach<{ redis: SentinelRedis }>(SENTINEL, async (strike) => {
+    await using redis = await startSentinelRedis();
+    await strike({ redis });
+  });
+});
+
+describe('Cluster', () => {
+  strikeEach<{ redis: RedisCluster }>(CLUSTER, async (strike) => {
+    await using redis = await startRedisCluster({ replicas: IS_FULL ? 1 : 0 });
+    await strike({ redis });
+  });
+});

@@ -1,0 +1,118 @@
+import { vi } from 'vitest';
+import { canListen, freePort } from '../../../stack/free-port.ts';
+import { redisFolder, startRedisNode, type RedisNode } from './redis-sentinel.ts';
+
+/** A Redis Cluster of three primaries, each with as many replicas as wanted. */
+export interface RedisCluster extends AsyncDisposable {
+  /** All nodes. */
+  readonly url: string;
+  readonly cluster: true;
+  readonly nodes: readonly RedisNode[];
+  /** The slot of a key. */
+  slotOf(key: string): Promise<number>;
+  /** The primary that has a slot now. */
+  primaryOf(slot: number): Promise<RedisNode>;
+  /** Moves a slot to another primary; calls `amid` when some of its keys have moved. */
+  move(slot: number, amid: () => Promise<void>): Promise<void>;
+}
+
+export const SLOTS = 16_384;
+const SOON = { timeout: 120_000, interval: 100 };
+
+export async function startRedisCluster({ replicas = 0 } = {}): Promise<RedisCluster> {
+  const parts = new AsyncDisposableStack();
+  const folder = await redisFolder(parts);
+  const start = async (): Promise<RedisNode> => {
+    const port = String(await portForNode());
+    return startRedisNode(parts, folder, { port, 'cluster-enabled': 'yes', 'cluster-node-timeout': '2000' });
+  };
+  const primaries = await Promise.all([1, 2, 3].map(start));
+  const others = await Promise.all(primaries.flatMap(() => Array.from({ length: replicas }, start)));
+  const nodes = [...primaries, ...others];
+  const [first] = primaries as [RedisNode];
+  for (const [at, { admin, port }] of primaries.entries()) {
+    const slots = Array.from({ length: SLOTS }, (_, slot) => slot).filter(
+      (slot) => Math.floor((slot * primaries.length) / SLOTS) === at,
+    );
+    await admin.call('CLUSTER', 'ADDSLOTS', ...slots);
+    if (at > 0) await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', port);
+  }
+  for (const { port } of others) await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', port);
+  await agree(nodes);
+  for (const [at, { admin }] of others.entries()) {
+    const of = await idOf(primaries[at % 3] as RedisNode);
+    await vi.waitFor(() => admin.call('CLUSTER', 'REPLICATE', of), SOON);
+  }
+  if (replicas > 0) await vi.waitUntil(async () => (await linkedReplicas(others)) === others.length, SOON);
+  const primaryOf = async (slot: number): Promise<RedisNode> => {
+    for (const { admin, service } of nodes) {
+      if (!service.isRunning()) continue;
+      const shards = await admin.cluster('SLOTS');
+      const port = shards.find(([from, to]) => from <= slot && slot <= to)?.[2]?.[1];
+      const found = nodes.find((node) => node.port === port);
+      if (found !== undefined) return found;
+    }
+    throw new Error(`no primary has slot ${slot}`);
+  };
+  return {
+    url: `redis://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    cluster: true,
+    nodes,
+    slotOf: (key) => first.admin.cluster('KEYSLOT', key),
+    primaryOf,
+    async move(slot, amid) {
+      const from = await primaryOf(slot);
+      const to = primaries.find((node) => node !== from) as RedisNode;
+      await moveSlot({ slot, from, to, primaries }, amid);
+    },
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+
+/** As `redis-cli --cluster reshard` does, one key at a time. */
+async function moveSlot(
+  { slot, from, to, primaries }: { slot: number; from: RedisNode; to: RedisNode; primaries: RedisNode[] },
+  amid: () => Promise<void>,
+): Promise<void> {
+  const [fromId, toId] = [await idOf(from), await idOf(to)];
+  await to.admin.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId);
+  await from.admin.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId);
+  let moved = 0;
+  for (;;) {
+    const [key] = (await from.admin.call('CLUSTER', 'GETKEYSINSLOT', slot, 1)) as string[];
+    if (key === undefined) break;
+    await from.admin.call('MIGRATE', '127.0.0.1', to.port, key, 0, 10_000);
+    moved += 1;
+    if (moved === 3) await amid();
+  }
+  if (moved < 3) throw new Error(`slot ${slot} had ${moved} keys only`);
+  for (const { admin } of [to, from, ...primaries.filter((node) => node !== to && node !== from)])
+    await admin.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId);
+}
+
+/** The bus of a Cluster is 10,000 ports above. */
+export async function portForNode(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (await canListen(port + 10_000)) return port;
+  }
+}
+
+async function idOf({ admin }: RedisNode): Promise<string> {
+  return String(await admin.call('CLUSTER', 'MYID'));
+}
+
+/** Waits until all nodes know all, and serve all slots. */
+async function agree(nodes: readonly RedisNode[]): Promise<void> {
+  for (const { admin } of nodes)
+    await vi.waitFor(async () => {
+      const info = await admin.cluster('INFO');
+      const isAgreed = /cluster_state:ok/.test(info) && info.includes(`cluster_known_nodes:${nodes.length}`);
+      if (!isAgreed) throw new Error(info);
+    }, SOON);
+}
+
+async function linkedReplicas(nodes: readonly RedisNode[]): Promise<number> {
+  const infos = await Promise.all(nodes.map(({ admin }) => admin.info('replication')));
+  return infos.filter((info) => /^role:slave/m.test(info) && /^master_link_status:up/m.test(info)).length;
+}
