@@ -7,6 +7,7 @@ For those who write \`rollcall.yaml\`. The tables explain every key. The last se
 
 - \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it.
 - [examples/rollcall.yaml](../examples/rollcall.yaml) shows every key. Editors can use [config.schema.json](../config.schema.json).
+- [Estates](estates.md) shows log-in with tokens, certificates, proxies, and the settings for some clouds.
 - Rollcall reads \`./rollcall.yaml\`, unless \`--config\` or \`ROLLCALL_CONFIG\` names another file.
 
 In any value:
@@ -121,7 +122,8 @@ function typeOf(property: JsonSchema): string {
     if (Array.isArray(schema['enum'])) return schema['enum'].map((value) => `\`${String(value)}\``);
     if (schema.properties !== undefined) return ['map'];
     if (schema.type === 'array') return ['list'];
-    if (schema.type === 'object') return ['map by collection'];
+    if (schema.type === 'object')
+      return [schema.propertyNames?.enum === undefined ? 'map' : 'map by collection'];
     if (typeof schema['pattern'] === 'string' && schema['pattern'].endsWith(DURATION)) return ['duration'];
     if (schema.type === 'integer' || schema.type === 'number') return [boundsOf(schema)];
     if (schema.type === 'boolean') return ['`true`', '`false`'];

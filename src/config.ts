@@ -68,6 +68,7 @@ const configSchema = z.strictObject({
 export type Config = z.output<typeof configSchema>;
 export type TenantConfig = Config['tenants'][number];
 export type KafkaConfig = Config['kafka'];
+export type OAuthClient = NonNullable<Config['registry']['oauth']>;
 export type { CollectionSettings } from './config/tenant-settings.ts';
 
 /** Returns the mirrored collections of a tenant, in the order of the model. */
@@ -101,7 +102,16 @@ export interface JsonSchema {
 /** Returns the JSON Schema (draft 2020-12) of the file; `config.schema.json` allows `${…}` for its values too. */
 export function configJsonSchema(): JsonSchema {
   // Through JSON, Zod's schema becomes a plain tree.
-  return JSON.parse(JSON.stringify(z.toJSONSchema(configSchema, { io: 'input' }))) as JsonSchema;
+  return JSON.parse(
+    JSON.stringify(z.toJSONSchema(configSchema, { io: 'input', override: useAnyOf })),
+  ) as JsonSchema;
+}
+
+/** `oneOf` would refuse a placeholder, which fits each of the alternatives. */
+function useAnyOf({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.oneOf === undefined) return;
+  jsonSchema.anyOf = jsonSchema.oneOf;
+  delete jsonSchema.oneOf;
 }
 
 /** Where a configuration comes from. */

@@ -140,5 +140,12 @@ export function systemCode(error: unknown, depth = 0): string | null {
 
 /** Whether a code of OpenSSL or Node says that a certificate is not trusted. */
 export function isUntrusted(code: unknown): boolean {
-  return typeof code === 'string' && /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
+  return (
+    typeof code === 'string' && /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code) && !refusesOurs(code)
+  );
+}
+
+/** Whether a code says that the other side refuses the certificate of this client, or wants one (the alerts of RFC 8446 6.2). */
+export function refusesOurs(code: unknown): boolean {
+  return typeof code === 'string' && /ALERT_.*(CERT|_CA$|HANDSHAKE)/.test(code);
 }

@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { stringify } from 'yaml';
 import { named } from '../core/health/decisions.ts';
 import { countOf } from '../core/words.ts';
 import type { Config } from '../config.ts';
@@ -22,6 +23,7 @@ import { chooseFrom, chooseTenant, chooseTenants, type Scope } from './choose.ts
 import { exitCode } from './exit-code.ts';
 import type { Output } from './output.ts';
 import { verbAction, type Verb } from './verb-action.ts';
+import { strimziResources } from './strimzi.ts';
 import { quietAssembly, requireKafka } from './with-assembly.ts';
 
 /** A topic with the configuration's prefix that it does not want. */
@@ -35,13 +37,35 @@ interface TopicsFlags extends Scope {
   readonly yes?: boolean | undefined;
 }
 
+interface ListFlags extends Scope {
+  readonly as?: 'strimzi' | undefined;
+  readonly cluster: string;
+}
+
 /** `rollcall topics list|apply|recreate|purge`: compares topics with the contract and the configuration. */
 export function command(): Command {
   const list = new Command('list')
     .description('Shows every configured topic, and topics left from earlier configurations.')
     .option('--tenant <id>', 'only this tenant')
-    .addHelpText('after', '\nExit codes: 0 every topic fits; 1 a topic is missing or differs.')
-    .action(verbAction<Scope>((verb) => compareTopics(verb, false)));
+    .addOption(
+      new Option(
+        '--as <format>',
+        'print resources for the Strimzi operator instead, without asking Kafka',
+      ).choices(['strimzi']),
+    )
+    .option('--cluster <name>', 'the name of the Kafka resource, with --as', 'my-cluster')
+    .addHelpText(
+      'after',
+      `
+With --as strimzi it prints, as YAML, a KafkaTopic for each configured topic, and a KafkaUser with the rights that Rollcall needs.
+
+Exit codes: 0 every topic fits; 1 a topic is missing or differs.`,
+    )
+    .action(
+      verbAction<ListFlags>(async (verb) =>
+        verb.flags.as === undefined ? compareTopics(verb, false) : printFor(verb),
+      ),
+    );
   const apply = new Command('apply')
     .description('Creates missing topics, corrects settings that differ, and shows the topics as list does.')
     .option('--tenant <id>', 'only this tenant')
@@ -87,6 +111,21 @@ Exit codes: 0 deleted; 1 failed; 2 the topic is configured, or a process runs fo
     .addCommand(apply.summary('create missing topics, correct settings'))
     .addCommand(recreation.summary('delete topics and create them again, for another number of partitions'))
     .addCommand(removal.summary('delete topics that are no longer configured'));
+}
+
+/** Prints what a cluster has to have, for those who keep it in files. Returns the exit code. */
+function printFor({ output, loadConfig, flags: { tenant, cluster } }: Verb<ListFlags>): number {
+  const config = loadConfig({ withoutHub: true });
+  const topics = chooseTenants(config, tenant).flatMap((each) => topicsOf(config, each));
+  const resources = strimziResources(config.kafka, topics, cluster);
+  output.line(
+    resources
+      .map((each) => stringify(each))
+      .join('---\n')
+      .trimEnd(),
+  );
+  output.data(resources);
+  return exitCode({});
 }
 
 /** `applies`: creates what is missing and corrects settings before. */

@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto';
 import { listOf, mapOf, type Finding, type KeyPath } from './problem.ts';
 import { collectionOf } from './schedules.ts';
 import { protectedFieldsOf } from '../core/rows/mapping-rules.ts';
@@ -139,15 +140,21 @@ function isMirrored(collections: unknown, name: string): boolean {
 }
 
 function credentialFindings(root: Written): Finding[] {
-  const tls = mapOf(mapOf(root['kafka'])['ssl']);
+  const registry = mapOf(root['registry']);
+  const logIns = ['username', 'bearerToken', 'oauth'].filter((key) => registry[key] !== undefined);
   return [
-    ...missingPartner(mapOf(root['registry']), ['registry'], ['username', 'password']),
-    ...missingPartner(tls, ['kafka', 'ssl'], ['cert', 'key']),
+    ...missingPartner(registry, ['registry'], ['username', 'password']),
+    ...logIns.slice(1).map((key) => ({
+      path: ['registry', key],
+      message: `is one way to log in too many: ${logIns[0]} is set, too`,
+    })),
+    ...certificateFindings(mapOf(mapOf(root['kafka'])['ssl']), ['kafka', 'ssl']),
+    ...certificateFindings(mapOf(registry['ssl']), ['registry', 'ssl']),
   ];
 }
 
 function redisFindings({ url, sentinel, cluster, ssl }: Written): Finding[] {
-  const findings = missingPartner(mapOf(ssl), ['redis', 'ssl'], ['cert', 'key']);
+  const findings = certificateFindings(mapOf(ssl), ['redis', 'ssl']);
   const isCluster = cluster === true || cluster === 'true';
   if (isCluster && sentinel !== undefined)
     findings.push({ path: ['redis', 'cluster'], message: 'must be left out where redis.sentinel is set' });
@@ -156,6 +163,20 @@ function redisFindings({ url, sentinel, cluster, ssl }: Written): Finding[] {
   if (ssl !== undefined && String(url).startsWith('redis://'))
     findings.push({ path: ['redis', 'url'], message: 'must begin with rediss://, since redis.ssl is set' });
   return findings;
+}
+
+function certificateFindings(tls: Written, path: KeyPath): Finding[] {
+  const { key, passphrase } = tls;
+  const lone = missingPartner(tls, path, ['cert', 'key']);
+  if (typeof key !== 'string' || !key.includes('ENCRYPTED')) return lone;
+  if (typeof passphrase !== 'string')
+    return [...lone, { path: [...path, 'passphrase'], message: 'is missing; key is encrypted' }];
+  try {
+    createPrivateKey({ key, passphrase });
+    return lone;
+  } catch {
+    return [...lone, { path: [...path, 'passphrase'], message: 'does not decrypt key' }];
+  }
 }
 
 function missingPartner(map: Written, path: KeyPath, [first, second]: readonly [string, string]): Finding[] {

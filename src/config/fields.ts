@@ -84,6 +84,22 @@ export function secret(minLength = 1) {
     .transform((value) => new Secret(value));
 }
 
+/** How a client gets tokens from a token service. */
+export const tokenClient = {
+  tokenUrl: address('https:', 'http:').describe('Token endpoint (OAuth 2, client credentials).'),
+  clientId: text().describe('Client id.'),
+  clientSecret: secret().describe('Client secret.'),
+  clientAuth: z
+    .enum(['basic', 'post'])
+    .prefault('basic')
+    .describe('Where the client id and secret are sent: in an HTTP Basic header, or in the form.'),
+  scope: z
+    .string({ error: 'must be text' })
+    .max(2000)
+    .prefault('')
+    .describe('OAuth scopes to request, separated by spaces.'),
+};
+
 function urlProblem(value: string, schemes: readonly string[]): string | null {
   if (!URL.canParse(value)) return `is not an address: ${schemes[0]}//host/path is expected`;
   const url = new URL(value);

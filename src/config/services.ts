@@ -8,16 +8,73 @@ import {
   flag,
   secret,
   text,
+  tokenClient,
   wholeNumber,
 } from './fields.ts';
 import { Secret } from './redacted-secret.ts';
 
+/** Large enough for the bundle of a system's authorities. */
+const MOST_PEM_CHARACTERS = 1_048_576;
+
 /** Certificates are no secrets, but follow their files like the key that belongs to them. */
 function pem() {
-  return text(100_000)
+  return text(MOST_PEM_CHARACTERS)
     .regex(/-----BEGIN [A-Z ]+-----/, { error: 'is not PEM: "-----BEGIN …" is expected' })
     .transform((value) => new Secret(value));
 }
+
+/** TLS of the connections to a service. */
+function tls() {
+  return z.strictObject({
+    ca: pem().optional().describe('CA certificates, PEM. They replace those of the system.'),
+    cert: pem().optional().describe('Client certificate, PEM.'),
+    key: pem().optional().describe('Key of the client certificate, PEM.'),
+    passphrase: secret().optional().describe('Passphrase of that key, if the key is encrypted.'),
+    rejectUnauthorized: flag()
+      .prefault(true)
+      .describe('`false` accepts any certificate. Never use it in production.'),
+  });
+}
+
+/** A client of a token service (OAuth 2.0, client credentials). */
+const oauthClient = {
+  ...tokenClient,
+  audience: text().optional().describe('Audience to request, for token services that want one.'),
+  ca: pem().optional().describe('CA certificates of the token service, PEM.'),
+};
+
+/** How a process logs in to Kafka. */
+const sasl = z.discriminatedUnion(
+  'mechanism',
+  [
+    z.strictObject({
+      mechanism: z
+        .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
+        .describe('SASL mechanism with a user name and a password.'),
+      username: text().describe('User name.'),
+      password: secret().describe('Password.'),
+    }),
+    z.strictObject({
+      mechanism: z
+        .literal('oauthbearer')
+        .describe('SASL mechanism with tokens, which Rollcall gets from a token service.'),
+      ...oauthClient,
+      extensions: z
+        .record(z.string().regex(/^[A-Za-z]+$/), text())
+        .optional()
+        .describe(
+          'SASL extensions by name, for brokers that want them: `logicalCluster` and `identityPoolId` at Confluent Cloud.',
+        ),
+    }),
+    z.strictObject({
+      mechanism: z
+        .literal('aws-msk-iam')
+        .describe('Log-in to Amazon MSK with the IAM credentials of this process.'),
+      region: text(100).describe('AWS region of the cluster.'),
+    }),
+  ],
+  { error: 'must be one of plain, scram-sha-256, scram-sha-512, oauthbearer, aws-msk-iam' },
+);
 
 /** The connection to Kafka, and the settings of topics. */
 export const kafka = z
@@ -49,30 +106,10 @@ export const kafka = z
       .prefault('10s')
       .describe('After so long without contact to Kafka, a process loses its tenants to others.'),
     ssl: z
-      .union(
-        [
-          flag(),
-          z.strictObject({
-            ca: pem().optional().describe('CA certificate, PEM.'),
-            cert: pem().optional().describe('Client certificate, PEM.'),
-            key: pem().optional().describe('Key of the client certificate, PEM.'),
-            rejectUnauthorized: flag()
-              .prefault(true)
-              .describe('`false` accepts any certificate. Never use it in production.'),
-          }),
-        ],
-        { error: 'must be true, false or a map of settings' },
-      )
+      .union([flag(), tls()], { error: 'must be true, false or a map of settings' })
       .prefault(false)
       .describe('Whether connections use TLS; a map also sets certificates.'),
-    sasl: z
-      .strictObject({
-        mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).describe('SASL mechanism.'),
-        username: text().describe('User name.'),
-        password: secret().describe('Password.'),
-      })
-      .optional()
-      .describe('Log-in by SASL. Without this map, Rollcall does not log in.'),
+    sasl: sasl.optional().describe('Log-in by SASL. Without this map, Rollcall does not log in.'),
   })
   .transform(({ session, ...rest }) => ({ ...rest, sessionMs: session }))
   .describe('Kafka.');
@@ -87,6 +124,12 @@ export const registry = z
     url: address('https:', 'http:').describe('Address of a Confluent-compatible schema registry.'),
     username: text().optional().describe('User name. Without it, Rollcall does not log in.'),
     password: secret().optional().describe('Password of that user.'),
+    bearerToken: secret().optional().describe('Token to send, in place of a user name.'),
+    oauth: z
+      .strictObject(oauthClient)
+      .optional()
+      .describe('Tokens from a token service, in place of a user name. The keys are those of `kafka.sasl`.'),
+    ssl: tls().optional().describe('Certificates for `https://`. The keys are those of `kafka.ssl`.'),
   })
   .describe('The schema registry.');
 

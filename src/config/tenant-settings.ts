@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { COLLECTIONS, collectionNamed, type CollectionName } from '../model/collections.ts';
 import { collectionOf, type WhichStudents, schedules } from './schedules.ts';
-import { address, duration, flag, secret, text, timeZone, wholeNumber } from './fields.ts';
+import { address, duration, flag, text, timeZone, tokenClient, wholeNumber } from './fields.ts';
 
 const collectionName = z.enum(COLLECTIONS);
 
@@ -38,18 +38,7 @@ const collectionSettingsSchema = z
 const hub = z
   .strictObject({
     baseUrl: address('https:', 'http:').describe('Address of the hub, with the tenant in its path.'),
-    tokenUrl: address('https:', 'http:').describe('Token endpoint (OAuth 2, client credentials).'),
-    clientId: text().describe('Client id.'),
-    clientSecret: secret().describe('Client secret.'),
-    clientAuth: z
-      .enum(['basic', 'post'])
-      .prefault('basic')
-      .describe('Where the client id and secret are sent: in an HTTP Basic header, or in the form.'),
-    scope: z
-      .string({ error: 'must be text' })
-      .max(2000)
-      .prefault('')
-      .describe('OAuth scopes to request, separated by spaces.'),
+    ...tokenClient,
     pageSize: wholeNumber({ min: 1, max: 10_000 }).prefault(1000).describe('Rows to request per page.'),
     paging: z
       .enum(['auto', 'keyset', 'sourced-id-filter', 'offset'])

@@ -87,7 +87,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): TenantHu
     requestTimeoutMs,
     maxResponseBytes,
   });
-  const tokens = createTokenSource(settings, { http, now, onEvent });
+  const tokens = createTokenSource(settings, { of: 'hub', http, now, onEvent });
   const all = new Semaphore(maxConcurrentRequests, host.all);
   const retry = { ...DEFAULT_RETRY_POLICY, ...tools.retry };
 

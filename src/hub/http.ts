@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { isUntrusted, systemCode } from '../errors.ts';
-import { createHttpAgent } from '../http-agent.ts';
+import { createHttpAgent, ProxyError, type Certificates } from '../http-agent.ts';
 import { CHECK_THE_WAY, HubError, LARGE_BYTES, LargeAnswer } from './hub-error.ts';
 
 const gunzipAsync = promisify(gunzip);
@@ -131,6 +131,10 @@ function isTls(code: string): boolean {
  * `where` names the resource without its query, `setting` the setting that its address comes from.
  */
 function networkError(error: unknown, { where, setting }: { where: string; setting: string }): HubError {
+  if (error instanceof ProxyError)
+    return new HubError('HUB_UNREACHABLE', `Cannot read ${where}: ${error.message}`, {
+      remedy: error.remedy,
+    });
   const code = codeOf(error);
   if (code === '' || code === 'UND_ERR_INVALID_ARG') throw error;
   const [what, remedy] = explain(code);
@@ -154,8 +158,9 @@ export function createHttpClient(options: {
   /** The time for a request and its complete answer: a hub may begin late, or pause in the middle. */
   requestTimeoutMs: number;
   maxResponseBytes: number;
+  certificates?: () => Certificates;
 }): HttpClient {
-  const { connections, requestTimeoutMs, maxResponseBytes } = options;
+  const { connections, requestTimeoutMs, maxResponseBytes, certificates } = options;
   const agent = createHttpAgent({
     connections,
     // One request per connection, so that the pool's size bounds the requests that run at the same time.
@@ -163,7 +168,8 @@ export function createHttpClient(options: {
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: CONNECT_MS },
+    connectTimeoutMs: CONNECT_MS,
+    certificates,
   });
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
@@ -202,7 +208,8 @@ export function createHttpClient(options: {
         request.signal.throwIfAborted();
         if (error instanceof HubError) throw error;
         if (deadline.aborted) {
-          const what = `no complete answer within hub.requestTimeout (${requestTimeoutMs / 1000} s)`;
+          const limit = request.setting.startsWith('hub.') ? 'hub.requestTimeout' : 'the time limit';
+          const what = `no complete answer within ${limit} (${requestTimeoutMs / 1000} s)`;
           throw new HubError('HUB_TIMEOUT', `Cannot read ${request.where}: ${what}`, {
             remedy:
               'If this continues, raise hub.requestTimeout, or ask the people who run the hub why it is slow.',

@@ -24,26 +24,28 @@ function fieldsOf(body: Buffer): Record<string, unknown> | null {
   }
 }
 
-/** The codes of RFC 6749 5.2, with the usual remedy. Other text may quote credentials, so Rollcall does not repeat it. */
+/**
+ * The codes of RFC 6749 5.2, with the usual remedy. `{}`: the settings of the client. Other
+ * text may quote credentials, so Rollcall does not repeat it.
+ */
 const REMEDIES: ReadonlyMap<unknown, string> = new Map([
   [
     'invalid_client',
-    'Check hub.clientId and hub.clientSecret, and whether the server wants hub.clientAuth basic or post.',
+    'Check {}.clientId and {}.clientSecret, and whether the server wants {}.clientAuth basic or post.',
   ],
-  ['invalid_scope', 'Check hub.scope: the server does not know it or does not grant it to this client.'],
+  ['invalid_scope', 'Check {}.scope: the server does not know it or does not grant it to this client.'],
   ['unauthorized_client', 'Have this client allowed to use the client_credentials grant.'],
-  ['unsupported_grant_type', 'Check hub.tokenUrl: this server does not offer the client_credentials grant.'],
+  ['unsupported_grant_type', 'Check {}.tokenUrl: this server does not offer the client_credentials grant.'],
   [
     'invalid_request',
-    'Check hub.scope (some servers require one) and try the other hub.clientAuth (basic or post).',
+    'Check {}.scope (some servers require one) and try the other {}.clientAuth (basic or post).',
   ],
-  [
-    'invalid_grant',
-    'Check hub.clientId and hub.clientSecret, and that the client is not disabled or expired.',
-  ],
+  ['invalid_grant', 'Check {}.clientId and {}.clientSecret, and that the client is not disabled or expired.'],
 ]);
 
 interface AnswerContext {
+  /** The settings that the client comes from. */
+  readonly of: string;
   readonly where: string;
   readonly nowMs: number;
 }
@@ -51,7 +53,7 @@ interface AnswerContext {
 /** The error for an answer that may differ next time: everything except a final refusal as in RFC 6749 5.2. */
 function unavailable(response: HttpResponse, context: AnswerContext, what: string, remedy: string): HubError {
   return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${context.where} ${what}`, {
-    remedy: `If this continues, ${remedy}`,
+    remedy: `If this continues, ${remedy.replaceAll('{}', context.of)}`,
     status: response.status,
     retryAfterMs: parseRetryAfter(response.header('retry-after'), context.nowMs),
   });
@@ -65,12 +67,16 @@ function errorOfStatus(response: HttpResponse, context: AnswerContext): HubError
     const asksToWait = parseRetryAfter(response.header('retry-after'), context.nowMs) !== undefined;
     if (remedy !== undefined && !asksToWait) {
       const message = `No token: ${context.where} answered ${String(code)} (HTTP ${status})`;
-      return new HubError('HUB_TOKEN_REFUSED', message, { remedy, status, retryable: false });
+      return new HubError('HUB_TOKEN_REFUSED', message, {
+        remedy: remedy.replaceAll('{}', context.of),
+        status,
+        retryable: false,
+      });
     }
   }
   if (status >= 300 && status < 400) {
     const what = 'answered with a redirect, and Rollcall does not send credentials to another address';
-    return unavailable(response, context, what, 'set hub.tokenUrl to the target of the redirect.');
+    return unavailable(response, context, what, 'set {}.tokenUrl to the target of the redirect.');
   }
   const shape = looksLikeHtml(response) ? ' with an HTML page' : '';
   const what = `answered HTTP ${status}${shape}`;
@@ -79,9 +85,9 @@ function errorOfStatus(response: HttpResponse, context: AnswerContext): HubError
 
 function remedyOfStatus(status: number): string {
   if (status >= 500 || status === 429 || status === 408) return 'check the token service.';
-  if (status === 404 || status === 405) return 'check hub.tokenUrl: there is no token endpoint.';
-  if (status === 401 || status === 403) return 'check hub.clientId, hub.clientSecret and hub.clientAuth.';
-  return 'check hub.tokenUrl, hub.clientAuth and hub.scope.';
+  if (status === 404 || status === 405) return 'check {}.tokenUrl: there is no token endpoint.';
+  if (status === 401 || status === 403) return 'check {}.clientId, {}.clientSecret and {}.clientAuth.';
+  return 'check {}.tokenUrl, {}.clientAuth and {}.scope.';
 }
 
 function lifetimeMsOf(expiresIn: unknown): number {
@@ -95,13 +101,13 @@ function grantOf(response: HttpResponse, context: AnswerContext): TokenGrant {
   if (fields === null) {
     const what = looksLikeHtml(response) ? 'an HTML page' : 'a body that is not a JSON object';
     const remedy =
-      'check hub.tokenUrl: it must be the OAuth 2.0 token endpoint, not a web page of the service.';
+      'check {}.tokenUrl: it must be the OAuth 2.0 token endpoint, not a web page of the service.';
     throw unavailable(response, context, `answered with ${what}`, remedy);
   }
   const accessToken = fields['access_token'];
   // The token goes into a header: anything but visible ASCII (RFC 6750 2.1) would break it or inject another.
   if (typeof accessToken !== 'string' || !/^[\u0021-\u007e]+$/.test(accessToken)) {
-    throw unavailable(response, context, 'returned no usable access_token', 'check hub.tokenUrl.');
+    throw unavailable(response, context, 'returned no usable access_token', 'check {}.tokenUrl.');
   }
   const type = fields['token_type'];
   if (typeof type === 'string' && type.toLowerCase() !== 'bearer') {

@@ -1,6 +1,6 @@
 import type { HubEvent } from '../core/hub-events.ts';
 import type { HttpClient } from './http.ts';
-import { HubError } from './hub-error.ts';
+import { CHECK_THE_WAY, HubError } from './hub-error.ts';
 import type { HubSettings } from './hub.ts';
 import { readTokenAnswer } from './token-answer.ts';
 import { TokenGate } from './token-gate.ts';
@@ -13,9 +13,13 @@ const MARGIN_MS = 30_000;
  */
 const SHORTEST_USE_MS = 5_000;
 
-type TokenSettings = Pick<HubSettings, 'tokenUrl' | 'clientId' | 'clientSecret' | 'clientAuth' | 'scope'>;
+type TokenSettings = Pick<HubSettings, 'tokenUrl' | 'clientId' | 'clientSecret' | 'clientAuth' | 'scope'> & {
+  readonly audience?: string | undefined;
+};
 
 interface TokenTools {
+  /** The settings that these are, for remedies. */
+  readonly of: 'hub' | 'kafka.sasl' | 'registry.oauth';
   readonly http: HttpClient;
   readonly now: () => number;
   readonly onEvent: (event: HubEvent) => void;
@@ -47,10 +51,11 @@ function formEncode(text: string): string {
 }
 
 function requestOf(settings: TokenSettings): { headers: Record<string, string>; body: string } {
-  const { clientId, clientAuth, scope } = settings;
+  const { clientId, clientAuth, scope, audience } = settings;
   const secret = settings.clientSecret.reveal();
   const form = new URLSearchParams({ grant_type: 'client_credentials' });
   if (scope !== '') form.set('scope', scope);
+  if (audience !== undefined) form.set('audience', audience);
   const headers: Record<string, string> = {
     'content-type': 'application/x-www-form-urlencoded',
     accept: 'application/json',
@@ -66,20 +71,24 @@ function requestOf(settings: TokenSettings): { headers: Record<string, string>; 
 }
 
 /** Turns a network failure of the token endpoint into `HUB_TOKEN_UNAVAILABLE`. */
-function asTokenError(error: unknown): unknown {
+function asTokenError(error: unknown, of: TokenTools['of']): unknown {
   if (!(error instanceof HubError) || error.code.startsWith('HUB_TOKEN')) return error;
   return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${error.message}`, {
     // The remedies of other errors speak of pages.
-    remedy: error.remedy.includes('hub.tokenUrl')
-      ? error.remedy
-      : 'If this continues, check the service at hub.tokenUrl.',
+    remedy:
+      error.code === 'HUB_UNREACHABLE' && error.remedy !== CHECK_THE_WAY
+        ? error.remedy
+        : `If this continues, check the service at ${of}.tokenUrl.`,
     retryable: error.retryable,
     cause: error,
   });
 }
 
 /** OAuth 2.0 client credentials (RFC 6749 4.4); tokens are cached until shortly before they expire. */
-export function createTokenSource(settings: TokenSettings, { http, now, onEvent }: TokenTools): TokenSource {
+export function createTokenSource(
+  settings: TokenSettings,
+  { of, http, now, onEvent }: TokenTools,
+): TokenSource {
   const url = new URL(settings.tokenUrl);
   const where = `the token endpoint ${url.origin}${url.pathname}`;
   let cached: { readonly token: Token; readonly usableUntilMs: number } | null = null;
@@ -100,9 +109,9 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
       ...requestOf(settings),
       signal,
       where,
-      setting: 'hub.tokenUrl',
+      setting: `${of}.tokenUrl`,
     });
-    const grant = readTokenAnswer(response, { where, nowMs: now() });
+    const grant = readTokenAnswer(response, { of, where, nowMs: now() });
     const token: Token = { value: grant.accessToken, obtainedAtMs: now(), accepted: false };
     const marginMs = Math.min(MARGIN_MS, grant.lifetimeMs / 4);
     const usableMs = Math.max(SHORTEST_USE_MS, grant.lifetimeMs - marginMs);
@@ -124,7 +133,7 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
     try {
       return await obtain();
     } catch (cause) {
-      const error = asTokenError(cause);
+      const error = asTokenError(cause, of);
       if (error instanceof HubError) {
         const { code, status } = error;
         onEvent({ type: 'request-failed', target: 'token', code, status, durationMs: now() - startedAtMs });

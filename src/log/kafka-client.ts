@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import { Kafka, logLevel, type LogEntry, type SASLOptions } from 'kafkajs';
+import { Kafka, logLevel, type LogEntry, type Mechanism, type SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import { brokersOf, request } from './wire/kafka-broker.ts';
 import { kafkaError } from './kafka-errors.ts';
@@ -12,7 +12,7 @@ export interface KafkaConnection {
   /** Called for each connection, so that replaced certificates take effect. */
   readonly tls: boolean | (() => ConnectionOptions);
   /** kafkajs keeps this very object, and reads the password at each authentication: a getter lets a rotated one take effect. */
-  readonly sasl: SASLOptions | undefined;
+  readonly sasl: SASLOptions | Mechanism | undefined;
   /** A member of a group may wait so long for the group's leader (worker-group.ts). */
   readonly sessionMs: number;
 }

@@ -1,5 +1,5 @@
 import { named } from '../core/health/decisions.ts';
-import { isUntrusted, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
+import { isUntrusted, refusesOurs, RollcallError, systemCode, type ErrorCode } from '../errors.ts';
 import { innermost, MAX_CAUSES, type KafkaFailure } from './kafka-failure.ts';
 
 /** Returns a RollcallError that was thrown within kafkajs or a transaction; null when there is none. */
@@ -158,6 +158,12 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
     remedy:
       'Set kafka.replicationFactor to at most the number of brokers (1 for a single one), or start the missing brokers.',
   },
+  UNSUPPORTED_SASL_MECHANISM: {
+    code: 'KAFKA_REFUSED',
+    message: (doing) => `Kafka does not offer the mechanism of kafka.sasl.mechanism while ${doing}`,
+    remedy:
+      'Set kafka.sasl.mechanism to one that this listener offers (sasl.enabled.mechanisms of the brokers), or kafka.brokers to the port of another listener.',
+  },
   INVALID_TIMESTAMP: {
     code: 'KAFKA_REFUSED',
     message: (doing) => `Kafka refused the clock time of this machine while ${doing}`,
@@ -208,9 +214,11 @@ function explanationOf(failure: KafkaFailure): Explanation {
   return {
     code: 'KAFKA_UNREACHABLE',
     message: (doing) => `Kafka failed while ${doing}: ${reasonOf(failure)}`,
-    remedy: isUntrusted(failure.code)
-      ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
-      : 'Check kafka.brokers, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
+    remedy: refusesOurs(failure.code)
+      ? 'Check kafka.ssl.cert and key: the brokers do not take the certificate of this client, or want one.'
+      : isUntrusted(failure.code)
+        ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
+        : 'Check kafka.brokers, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
   };
 }
 

@@ -1,3 +1,4 @@
+import { hasCode } from '../errors.ts';
 import { RequestFailure } from './transaction-brokers.ts';
 
 export const MAX_CAUSES = 5;
@@ -39,6 +40,8 @@ export function isOfConnection({ name }: Pick<KafkaFailure, 'name'>): boolean {
 
 /** Makes a {@link RequestFailure} of what kafkajs throws; others, such as a refused login, stay as they are. */
 export function failureOf(error: unknown, without: 'unsent' | 'unanswered'): unknown {
+  // The login has no token now; soon it may have one.
+  if (hasCode(error, 'KAFKA_UNREACHABLE')) return new RequestFailure(without, { cause: error });
   const failure = innermost(error);
   const { name, type } = failure;
   if (name === 'KafkaJSProtocolError' && type !== undefined)

@@ -9,6 +9,13 @@ const { TOPIC } = kafkajs.ConfigResourceTypes;
 /** What a mirror uses of Kafka, by kind. A name that ends with `*` stands for all names that begin so. */
 export type UsedResources = Readonly<Record<Right['on'], readonly string[]>>;
 
+/** The operations that a mirror needs, by kind of what they are on. In Kafka, Read and Write include Describe. */
+export const NEEDED_OPERATIONS: Readonly<Record<Right['on'], readonly Right['operation'][]>> = {
+  topic: ['Create', 'Describe', 'DescribeConfigs', 'Read', 'Write'],
+  group: ['Read'],
+  'transactional-id': ['Write'],
+};
+
 /** No topic has a partition of this number. */
 const NO_PARTITION = 2 ** 31 - 1;
 /** No producer has this id, and no group is in this generation. */

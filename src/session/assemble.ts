@@ -1,14 +1,18 @@
+import type { SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
 import type { PipelineEvent } from '../core/pipeline-events.ts';
-import { createKafkaConnections } from '../log/kafka-client.ts';
+import { createKafkaConnections, type KafkaConnection } from '../log/kafka-client.ts';
+import { oauthLogin } from '../log/oauth-login.ts';
 import type { KafkaConnections } from '../log/wire/kafka-connections.ts';
 import { Registry } from '../log/registry/registry.ts';
 import type { RegistryConnection } from '../log/registry/registry-http.ts';
+import { awsTokens } from './aws-tokens.ts';
 import { compileSchemas } from './compiled-schemas.ts';
 import { HubHosts } from './hub-hosts.ts';
 import { openStateStore } from './state-store.ts';
+import { tokensOf } from './token-services.ts';
 import { startTenant, type Shared, type StartedTenant } from './started-tenant.ts';
 
 export interface AssemblyOptions {
@@ -58,22 +62,39 @@ function kafkaOf(config: Config, logger: Logger): KafkaConnections {
       clientId: 'rollcall',
       sessionMs,
       tls: typeof ssl === 'boolean' ? ssl : () => revealed(ssl),
-      sasl: sasl && {
-        mechanism: sasl.mechanism,
-        username: sasl.username,
-        get password() {
-          return sasl.password.reveal();
-        },
-      },
+      sasl: sasl && loginOf(sasl),
     },
     logger,
   );
 }
 
-function revealed({ ca, cert, key, rejectUnauthorized }: Exclude<Config['kafka']['ssl'], boolean>) {
-  return { rejectUnauthorized, ca: ca?.reveal(), cert: cert?.reveal(), key: key?.reveal() };
+function loginOf(sasl: NonNullable<Config['kafka']['sasl']>): KafkaConnection['sasl'] {
+  if (sasl.mechanism === 'oauthbearer') return oauthLogin(tokensOf(sasl, 'kafka.sasl'), sasl.extensions);
+  if (sasl.mechanism === 'aws-msk-iam') return oauthLogin(awsTokens(sasl.region));
+  return {
+    mechanism: sasl.mechanism,
+    username: sasl.username,
+    get password() {
+      return sasl.password.reveal();
+    },
+  } as SASLOptions;
 }
 
-export function registryConnection({ url, username, password }: Config['registry']): RegistryConnection {
-  return { url, username, password: password === undefined ? undefined : () => password.reveal() };
+function revealed({ rejectUnauthorized, ...pem }: NonNullable<Config['registry']['ssl']>) {
+  const [ca, cert, key, passphrase] = [pem.ca, pem.cert, pem.key, pem.passphrase].map((each) =>
+    each?.reveal(),
+  );
+  return { rejectUnauthorized, ca, cert, key, passphrase };
+}
+
+export function registryConnection(registry: Config['registry']): RegistryConnection {
+  const { url, username, password, bearerToken, oauth, ssl } = registry;
+  const fixed = bearerToken && { get: async () => bearerToken.reveal(), refused: () => false };
+  return {
+    url,
+    username,
+    password: password && (() => password.reveal()),
+    tokens: oauth === undefined ? fixed : tokensOf(oauth, 'registry.oauth'),
+    certificates: ssl && (() => revealed(ssl)),
+  };
 }

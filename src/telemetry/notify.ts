@@ -93,7 +93,7 @@ class Receiver {
   failures = 0;
   readonly #settings: Settings;
   readonly #logger: Logger;
-  readonly #agent: HttpAgent = createHttpAgent({ connections: 1 });
+  readonly #agent: HttpAgent = createHttpAgent({ connections: 1, connectTimeoutMs: ANSWER_WITHIN_MS });
   readonly #messages: Counter<'outcome'>;
   readonly #answerWithinMs: number;
 

@@ -39,6 +39,9 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- $found := list -}}
 {{- $secrets := dict
   "config.kafka.sasl.password" (dig "kafka" "sasl" "password" "" $config)
+  "config.kafka.sasl.clientSecret" (dig "kafka" "sasl" "clientSecret" "" $config)
+  "config.registry.bearerToken" (dig "registry" "bearerToken" "" $config)
+  "config.registry.oauth.clientSecret" (dig "registry" "oauth" "clientSecret" "" $config)
   "config.registry.password" (dig "registry" "password" "" $config)
   "config.redis.password" (dig "redis" "password" "" $config)
   "config.notify.token" (dig "notify" "token" "" $config)
@@ -58,9 +61,16 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- if and (contains "@" $redisUrl) (not (contains "${" $redisUrl)) -}}
 {{- $found = append $found "config.redis.url (the password in it)" -}}
 {{- end -}}
-{{- if kindIs "map" (dig "kafka" "ssl" nil $config) -}}
-{{- if contains "-----BEGIN" (dig "key" "" $config.kafka.ssl) -}}
-{{- $found = append $found "config.kafka.ssl.key" -}}
+{{- range $part := list "kafka" "registry" -}}
+{{- $ssl := dig $part "ssl" nil $config -}}
+{{- if kindIs "map" $ssl -}}
+{{- if contains "-----BEGIN" (dig "key" "" $ssl) -}}
+{{- $found = append $found (printf "config.%s.ssl.key" $part) -}}
+{{- end -}}
+{{- $passphrase := dig "passphrase" "" $ssl -}}
+{{- if and $passphrase (not (regexMatch "^\\$\\{[^}]+\\}$" $passphrase)) -}}
+{{- $found = append $found (printf "config.%s.ssl.passphrase" $part) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- $ssl := dig "redis" "ssl" dict $config -}}

@@ -24,7 +24,9 @@ export async function* checkKafka(
 ): AsyncGenerator<Finding> {
   const { config, kafka } = assembly;
   const { brokers, sasl, topicPrefix } = config.kafka;
-  const as = sasl === undefined ? '' : `, as ${sasl.username}`;
+  const user =
+    sasl && ('username' in sasl ? sasl.username : 'clientId' in sasl ? sasl.clientId : sasl.mechanism);
+  const as = user === undefined ? '' : `, as ${user}`;
   const topics = tenants.flatMap((tenant) => topicsOf(config, tenant));
   const used = usedResources(config, tenants);
   await requireKafka(assembly, signal);

@@ -22,7 +22,7 @@ export function statusError(status: number, { url, what }: { url: string; what: 
   if (status === 401 || status === 403)
     return refused(
       `The schema registry refused access to ${what} (HTTP ${status})`,
-      'Check registry.username and registry.password, and the rights of that user.',
+      'Check registry.username and registry.password (or bearerToken, or oauth), and the rights of that user.',
     );
   if (status === NOT_FOUND)
     return refused(

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jsonOrNull } from '../../core/json-or-null.ts';
-import { isUntrusted, RollcallError, systemCode } from '../../errors.ts';
-import { createHttpAgent } from '../../http-agent.ts';
+import { isUntrusted, refusesOurs, RollcallError, systemCode } from '../../errors.ts';
+import { createHttpAgent, ProxyError, type Certificates } from '../../http-agent.ts';
+import type { Tokens } from '../oauth-login.ts';
 
 export const NOT_FOUND = 404;
 
@@ -20,6 +21,10 @@ export interface RegistryConnection {
   readonly username?: string | undefined;
   /** Called for each request, so that the password stays nowhere as plain text. */
   readonly password?: (() => string) | undefined;
+  /** In place of user name and password. */
+  readonly tokens?: Tokens | undefined;
+  /** Called for each request, so that replaced certificates take effect. */
+  readonly certificates?: (() => Certificates) | undefined;
 }
 
 export interface RegistryAnswer {
@@ -49,16 +54,23 @@ export interface RegistryRequest {
 /** Sends a request to a schema registry, and may repeat it. Throws `REGISTRY_UNREACHABLE` when there is no answer. */
 export type RegistryHttp = (options: RegistryRequest) => Promise<RegistryAnswer>;
 
-export function createRegistryHttp({ url, username, password }: RegistryConnection): RegistryHttp {
+const REFUSED = 401;
+
+export function createRegistryHttp(connection: RegistryConnection): RegistryHttp {
+  const { url, username, password, tokens, certificates } = connection;
   const agent = createHttpAgent({
     connections: CONNECTIONS,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    certificates,
     headersTimeout: TIMEOUT_MS,
     bodyTimeout: TIMEOUT_MS,
     maxResponseSize: MAX_RESPONSE_BYTES,
   });
 
-  async function send({ method, path, body, signal }: RegistryRequest): Promise<RegistryAnswer> {
+  async function send(
+    { method, path, body, signal }: RegistryRequest,
+    authorization: string | undefined,
+  ): Promise<RegistryAnswer> {
     const { origin, pathname, search } = new URL(`${url}${path}`);
     const response = await agent.request({
       origin,
@@ -67,7 +79,7 @@ export function createRegistryHttp({ url, username, password }: RegistryConnecti
       headers: {
         accept: 'application/vnd.schemaregistry.v1+json, application/json',
         'content-type': 'application/vnd.schemaregistry.v1+json',
-        ...(username === undefined ? {} : { authorization: basic(username, password?.() ?? '') }),
+        ...(authorization === undefined ? {} : { authorization }),
       },
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
@@ -78,9 +90,14 @@ export function createRegistryHttp({ url, username, password }: RegistryConnecti
   return async (options) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const answer = await send(options);
-        if (answer.status < 500 || attempt === ATTEMPTS) return answer;
+        const token = await tokens?.get();
+        const asUser = username === undefined ? undefined : basic(username, password?.() ?? '');
+        const answer = await send(options, token === undefined ? asUser : `Bearer ${token}`);
+        const mayBeExpired =
+          answer.status === REFUSED && token !== undefined && tokens?.refused(token) === true;
+        if ((answer.status < 500 && !mayBeExpired) || attempt === ATTEMPTS) return answer;
       } catch (error) {
+        if (error instanceof RollcallError) throw error;
         options.signal?.throwIfAborted();
         if (attempt === ATTEMPTS || isTimeout(error)) throw unreachable(url, error);
       }
@@ -99,11 +116,21 @@ function isTimeout(error: unknown): boolean {
 }
 
 function unreachable(url: string, error: unknown): RollcallError {
+  const message = `The schema registry at ${url} is unreachable`;
+  if (error instanceof ProxyError)
+    return new RollcallError('REGISTRY_UNREACHABLE', `${message}: ${error.message}`, {
+      remedy: error.remedy,
+    });
   const isNotHttp = error instanceof Error && error.name === 'HTTPParserError';
   const why = systemCode(error) ?? (isNotHttp ? 'the answer is not HTTP' : 'no answer');
-  return new RollcallError('REGISTRY_UNREACHABLE', `The schema registry at ${url} is unreachable: ${why}`, {
-    remedy: isUntrusted(why)
-      ? 'Use a host name that is in the certificate of the registry; trust its authority with NODE_EXTRA_CA_CERTS=<file>.'
-      : 'Check registry.url, and that the registry is up and reachable from here.',
-  });
+  return new RollcallError('REGISTRY_UNREACHABLE', `${message}: ${why}`, { remedy: remedyOf(why, url) });
+}
+
+function remedyOf(why: string, url: string): string {
+  // A server that wants a certificate closes the connection after the handshake (TLS 1.3).
+  if (refusesOurs(why) || (why === 'UND_ERR_SOCKET' && url.startsWith('https:')))
+    return 'Check registry.ssl.cert and key: the registry may want another certificate of this client. Check that it is up, too.';
+  return isUntrusted(why)
+    ? 'Use a host name that is in the certificate of the registry; trust its authority with registry.ssl.ca, or with NODE_EXTRA_CA_CERTS=<file>.'
+    : 'Check registry.url, and that the registry is up and reachable from here.';
 }

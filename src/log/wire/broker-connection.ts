@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BrokerAt, KafkaBroker, RequestFor } from './kafka-broker.ts';
+import type { BrokerAt, KafkaBroker, KafkaSocket, RequestFor } from './kafka-broker.ts';
 import { failureOf, innermost, isOfConnection } from '../kafka-failure.ts';
 import { RequestFailure } from '../transaction-brokers.ts';
 
@@ -10,6 +10,8 @@ interface WaitingRequest {
 }
 
 const OPEN_WITHIN_MS = 10_000;
+/** The broker ends a connection that is used after its session has ended. */
+const LOG_IN_BEFORE_MS = 10_000;
 
 /**
  * A connection to one broker, which opens with the first request, and again after it broke.
@@ -79,6 +81,7 @@ export class BrokerConnection {
     try {
       const broker = (this.#broker ??= await this.#newBroker());
       await within(OPEN_WITHIN_MS, broker.connect());
+      logInAgainInTime(broker.connectionPool.pool[0]);
       const request = requestFor(broker);
       isSent = true;
       const answer = await within(this.#answerWithinMs, broker.connectionPool.pool[0].send(request));
@@ -91,6 +94,15 @@ export class BrokerConnection {
       if (!isSent || isOfConnection(innermost(error))) this.breakOff(failureOf(error, 'unsent'));
     }
   }
+}
+
+/**
+ * `connect` also logs in again on a connection whose session is about to end (KIP-368), with nothing sent that is unanswered. A
+ * session may be shorter than the usual time before, since it ends with the token: it would never count as logged in.
+ */
+function logInAgainInTime(connection: KafkaSocket): void {
+  const sessionMs = connection.sessionLifetime.toNumber();
+  connection.reauthenticationThreshold = Math.min(LOG_IN_BEFORE_MS, Math.floor(sessionMs / 4));
 }
 
 /** Rejects with the failure of a connection when the time is over. */

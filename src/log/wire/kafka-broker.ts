@@ -23,8 +23,12 @@ export interface KafkaBroker {
   disconnect(): Promise<void>;
 }
 
-interface KafkaSocket {
+export interface KafkaSocket {
   readonly socket?: Socket;
+  /** ms; 0: the broker ends no session. */
+  readonly sessionLifetime: { toNumber(): number };
+  /** How long before the end of the session kafkajs logs in again, ms. */
+  reauthenticationThreshold: number;
   /** Rejects with an error that has the `type` of Kafka's protocol where the broker refuses. */
   send(request: KafkaRequest): Promise<unknown>;
   /** Rejects what has been sent. */

@@ -5,7 +5,7 @@ import { startProcess } from '../support/running.ts';
 import { grantKafkaRights, redisRights } from './support/documented-rights.ts';
 import { inFile, startSecuredParts } from './support/secured-parts.ts';
 import { startSecuredRedis } from './support/secured-redis.ts';
-import { startSecuredRegistry } from './support/secured-registry.ts';
+import { isUser, startSecuredRegistry } from './support/secured-registry.ts';
 
 const SECRETS = {
   plain: 'S3CRET-plain',
@@ -20,7 +20,7 @@ afterAll(() => parts.disposeAsync());
 const secured = await startSecuredParts(parts, SECRETS);
 const { certificates, admin } = secured;
 const redis = parts.use(await startSecuredRedis(certificates, redisRights(), SECRETS.redis));
-const registry = parts.use(await startSecuredRegistry(certificates, SECRETS.registry));
+const registry = parts.use(await startSecuredRegistry(certificates, isUser(SECRETS.registry)));
 await grantKafkaRights(admin);
 // A private authority, as docs/operations.md says.
 beforeEach(() => void vi.stubEnv('NODE_EXTRA_CA_CERTS', certificates.ca));
@@ -54,6 +54,15 @@ it.each([
     () => {
       const { ca, client } = secured.certificates;
       const ssl = { ca: inFile(ca), cert: inFile(client.cert), key: inFile(client.key) };
+      return { brokers: secured.kafka.mutualTls, ssl };
+    },
+  ],
+  [
+    'a certificate whose key is encrypted',
+    () => {
+      const { ca, client } = secured.certificates;
+      const { cert, encryptedKey, passphrase } = client;
+      const ssl = { ca: inFile(ca), cert: inFile(cert), key: inFile(encryptedKey), passphrase };
       return { brokers: secured.kafka.mutualTls, ssl };
     },
   ],

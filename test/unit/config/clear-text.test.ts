@@ -22,5 +22,7 @@ it('each setting that sends credentials or rows unencrypted to another machine i
   const found = (of: object) => unencrypted(kafka({ sasl, ...of }), []);
   expect(found({})).toEqual(['kafka.sasl without kafka.ssl']);
   expect(found({ ssl: true })).toEqual([]);
+  const byTokens = { ssl: true, sasl: { mechanism: 'oauthbearer', tokenUrl: 'http://id.example/token' } };
+  expect(found(byTokens)).toEqual(['kafka.sasl.tokenUrl http://id.example']);
   expect(found({ brokers: ['localhost:9092', '127.0.0.1:9093'] })).toEqual([]);
 });

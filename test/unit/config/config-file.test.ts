@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConfigFile } from '../../../src/config/config-file.ts';
+import type { Secret } from '../../../src/config/redacted-secret.ts';
 import { jsonWith, tenantOf } from './config-text.ts';
 
 const NOTHING = { added: [], changed: [], removed: [] };
@@ -108,7 +109,8 @@ describe('a secret', () => {
     });
     const { kafka, redis, pseudonymise } = file.config;
     const { cert, key } = kafka.ssl as Exclude<typeof kafka.ssl, boolean>;
-    const revealed = () => [kafka.sasl?.password, redis?.password, cert, key].map((each) => each?.reveal());
+    const logIn = kafka.sasl as { readonly password: Secret };
+    const revealed = () => [logIn.password, redis?.password, cert, key].map((each) => each?.reveal());
     const { '/kafka': sasl, '/redis': password, '/cert': newCert, '/key': newKey } = rotate(2);
     expect(file.changed()).toEqual(NOTHING);
     expect(revealed()).toEqual([sasl, password, newCert, newKey]);

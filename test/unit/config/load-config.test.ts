@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
@@ -52,6 +53,10 @@ describe('a problem', () => {
     [{ hub: 'pageSize: 0' }, 'hub.pageSize', 'at least 1'],
     [{ hub: 'paging: keysets' }, 'hub.paging', 'keyset'],
     [{ kafka: 'sasl: {}' }, 'kafka.sasl.mechanism', 'is missing'],
+    [{ kafka: 'sasl: { mechanism: oauth }' }, 'kafka.sasl.mechanism', 'scram-sha-512, oauthbearer'],
+    [{ kafka: 'sasl: { mechanism: aws-msk-iam }' }, 'kafka.sasl.region', 'is missing'],
+    [{ kafka: 'sasl: { mechanism: oauthbearer }' }, 'kafka.sasl.tokenUrl', 'is missing'],
+    [{ kafka: 'sasl: { mechanism: oauthbearer, username: u }' }, 'kafka.sasl.username', 'not a known key'],
     [{ kafka: 'ssl: { ca: /ca.pem }' }, 'kafka.ssl.ca', 'not PEM'],
     [{ kafka: 'ssl: { cert: "-----BEGIN X-----" }' }, 'kafka.ssl.key', 'missing'],
     [{ root: 'redis: { url: "http://h" }' }, 'redis.url', 'redis://'],
@@ -81,6 +86,31 @@ describe('a problem', () => {
   ])('is refused by its path, with a hint: %o: %s %s', (parts, path, hint) => {
     const message = refusalOf(yamlWith(parts));
     for (const part of [/line \d+: /, path, hint]) expect(message).toMatch(part);
+  });
+
+  it.each([
+    ['username: u', 'registry.password is missing'],
+    ['bearerToken: t, username: u, password: p', 'registry.bearerToken is one way to log in too many'],
+    ['oauth: { clientId: c }', 'registry.oauth.tokenUrl is missing'],
+    [`ssl: { cert: "${PEM}" }`, 'registry.ssl.key is missing'],
+  ])('of the registry is refused: %s', (settings, expected) => {
+    const message = refusalOf(yamlWith().replace('8081" }', `8081", ${settings} }`));
+    expect(message).toContain(expected);
+  });
+
+  it('of a passphrase is that an encrypted key has none, or another one', () => {
+    const { privateKey } = generateKeyPairSync('ec', {
+      namedCurve: 'P-256',
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'right' },
+    });
+    const withPassphrase = (passphrase: string) =>
+      yamlWith({ kafka: `ssl: { cert: "${PEM}", key: "\${file:/key}"${passphrase} }` });
+    const options = { files: { '/key': privateKey } };
+    expect(refusalOf(withPassphrase(''), options)).toContain('kafka.ssl.passphrase is missing');
+    expect(refusalOf(withPassphrase(', passphrase: wrong'), options)).toContain('does not decrypt key');
+    const { ssl } = load(withPassphrase(', passphrase: right'), options).kafka;
+    expect((ssl as Exclude<typeof ssl, boolean>).key?.reveal()).toBe(privateKey.trimEnd());
   });
 
   it.each([
@@ -311,6 +341,27 @@ it('`progress` has one partition whatever is configured, and a map without defau
     topics.map((topic) => partitionsOf(load(yamlWith({ kafka: `partitions: ${written}` })).kafka, topic));
   expect(partitions('12', 'progress', 'users')).toEqual([1, 12]);
   expect(partitions('{ results: 6 }', 'results', 'rejects')).toEqual([6, 3]);
+});
+
+it('a bundle of the authorities of a system is accepted, up to 1 MiB', () => {
+  const yaml = yamlWith({ kafka: 'ssl: { ca: "${file:/ca}" }' });
+  const bundle = PEM.repeat(30_000);
+  const { ssl } = load(yaml, { files: { '/ca': bundle } }).kafka;
+  expect((ssl as Exclude<typeof ssl, boolean>).ca?.reveal()).toBe(bundle);
+  expect(refusalOf(yaml, { files: { '/ca': PEM.repeat(40_000) } })).toContain('longer than 1048576');
+});
+
+it('each configuration in docs/estates.md is accepted', () => {
+  const page = readFileSync(new URL('../../../docs/estates.md', import.meta.url), 'utf8');
+  const [tenant] = yamlWith().split('kafka:');
+  const all = [...page.matchAll(/```yaml\n([^]*?)```/g)].map(([, yaml = '']) => `${tenant}${yaml}`);
+  expect(all.length).toBeGreaterThan(4);
+  for (const yaml of all) {
+    const names = [...yaml.matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name = '']) => [name, 'value'] as const);
+    const files = [...yaml.matchAll(/\$\{file:([^}]+)\}/g)].map(([, path = '']) => [path, PEM] as const);
+    const from = { env: Object.fromEntries(names), files: Object.fromEntries(files) };
+    expect(load(yaml, from).tenants).toHaveLength(1);
+  }
 });
 
 it('examples/rollcall.yaml is accepted and names every key', () => {

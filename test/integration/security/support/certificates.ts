@@ -14,9 +14,14 @@ export interface Certificates {
 export interface Certified {
   readonly cert: string;
   readonly key: string;
+  /** The same key, encrypted by the passphrase. */
+  readonly encryptedKey: string;
+  readonly passphrase: string;
   /** Key and certificate in one file, as Kafka wants them. */
   readonly both: string;
 }
+
+const PASSPHRASE = 'S3CRET-passphrase';
 
 /** Makes an authority, a certificate of a server and one of a client with openssl, valid for two days. */
 export async function makeCertificates(folder: string): Promise<Certificates> {
@@ -38,8 +43,10 @@ export async function makeCertificates(folder: string): Promise<Certificates> {
       extension,
     ];
     await openssl([...request, '-keyout', key, '-out', cert, '-subj', `/CN=${name}`, ...own]);
+    const encryptedKey = at(`${name}-encrypted.key`);
+    await openssl(['pkcs8', '-topk8', '-in', key, '-out', encryptedKey, '-passout', `pass:${PASSPHRASE}`]);
     await writeFile(both, `${await readFile(key, 'utf8')}${await readFile(cert, 'utf8')}`);
-    return { key, cert, both };
+    return { key, encryptedKey, passphrase: PASSPHRASE, cert, both };
   };
   const server = await certify('server', 'subjectAltName=IP:127.0.0.1,DNS:localhost');
   return { ca: at('ca.pem'), server, client: await certify('rollcall', 'extendedKeyUsage=clientAuth') };

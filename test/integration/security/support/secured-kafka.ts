@@ -1,4 +1,5 @@
 import { freePort } from '../../../../stack/free-port.ts';
+import type { KafkaSettings } from '../../../../stack/kafka-settings.ts';
 import { startTestKafka } from '../../support/local-kafka.ts';
 import type { Certificates } from './certificates.ts';
 
@@ -23,8 +24,10 @@ export async function startSecuredKafka(options: {
   readonly folder: string;
   readonly certificates: Certificates;
   readonly passwords: { readonly plain: string; readonly scram: string };
+  /** The settings by which they take tokens, too. */
+  readonly tokenSettings?: KafkaSettings | undefined;
 }): Promise<SecuredKafka> {
-  const { folder, certificates, passwords } = options;
+  const { folder, certificates, passwords, tokenSettings } = options;
   const sasl = new Map<number, number>();
   const mutualTls = new Map<number, number>();
   for (const id of BROKER_IDS) {
@@ -38,7 +41,7 @@ export async function startSecuredKafka(options: {
       { name: 'SASL', port: sasl.get(id) ?? 0, protocol: 'SASL_SSL' },
       { name: 'MTLS', port: mutualTls.get(id) ?? 0, protocol: 'SSL' },
     ],
-    settings: security(certificates, passwords.plain),
+    settings: { ...security(certificates, passwords.plain), ...tokenSettings },
     credentials: SCRAM.map((name) => `${name}=[name=rollcall,password=${passwords.scram}]`),
   });
   return {

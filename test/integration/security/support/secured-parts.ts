@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { startReferenceHub } from '../../../../reference-hub/start-reference-hub.ts';
+import type { KafkaSettings } from '../../../../stack/kafka-settings.ts';
 import { removeWhenGone } from '../../../../stack/supervised-process.ts';
 import { makeCertificates } from './certificates.ts';
 import { startSecuredKafka } from './secured-kafka.ts';
@@ -13,13 +14,14 @@ export type SecuredParts = Awaited<ReturnType<typeof startSecuredParts>>;
 export async function startSecuredParts(
   parts: AsyncDisposableStack,
   passwords: { readonly plain: string; readonly scram: string },
+  tokenSettings?: KafkaSettings,
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-secured-'));
   parts.defer(removeWhenGone(folder));
   parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const certificates = await makeCertificates(join(folder, 'certificates'));
   const kafka = parts.use(
-    await startSecuredKafka({ folder: join(folder, 'kafka'), certificates, passwords }),
+    await startSecuredKafka({ folder: join(folder, 'kafka'), certificates, passwords, tokenSettings }),
   );
   const hub = await startReferenceHub({ students: 10, seed: 5 });
   parts.defer(() => hub.stop());

@@ -6,20 +6,22 @@ import type { AddressInfo } from 'node:net';
 import { inject } from 'vitest';
 import type { Certificates } from './certificates.ts';
 
-/** The registry of the test run behind HTTPS, a user name and a password, as a proxy of a platform has it. */
+/** The registry of the test run behind HTTPS and a log-in, as a proxy of a platform has it. */
 export interface SecuredRegistry extends AsyncDisposable {
   readonly url: string;
 }
 
 export async function startSecuredRegistry(
-  { server: { cert, key } }: Certificates,
-  password: string,
+  { ca, server: { cert, key } }: Certificates,
+  /** By the header `authorization`; null: by a certificate of the client. */
+  letsIn: ((authorization: string) => boolean) | null,
 ): Promise<SecuredRegistry> {
   const target = new URL(inject('stack').registryUrl);
-  const wanted = `Basic ${btoa(`rollcall:${password}`)}`;
-  const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (request, response) => {
+  const [ownCert, ownKey, authority] = [cert, key, ca].map((path) => readFileSync(path));
+  const tls = { cert: ownCert, key: ownKey, ca: authority, requestCert: letsIn === null };
+  const server = createServer(tls, (request, response) => {
     const { method, headers, url: path } = request;
-    if (headers.authorization !== wanted) {
+    if (letsIn?.(headers.authorization ?? '') === false) {
       response.writeHead(401).end();
       return;
     }
@@ -38,4 +40,9 @@ export async function startSecuredRegistry(
       await once(server.close(), 'close');
     },
   };
+}
+
+/** Lets in the user `rollcall` with that password. */
+export function isUser(password: string): (authorization: string) => boolean {
+  return (authorization) => authorization === `Basic ${btoa(`rollcall:${password}`)}`;
 }

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { KafkaConfig } from '../config.ts';
+import { NEEDED_OPERATIONS } from '../log/rights.ts';
+import { topicSettings, type WantedTopic } from '../log/topic-settings.ts';
+
+const API = 'kafka.strimzi.io/v1';
+/** As Strimzi calls them. */
+const TYPES = { topic: 'topic', group: 'group', 'transactional-id': 'transactionalId' } as const;
+const KINDS = ['topic', 'group', 'transactional-id'] as const;
+
+/** The topics, and a user with the rights that Rollcall needs, as resources of the Strimzi operator. */
+export function strimziResources(
+  kafka: KafkaConfig,
+  topics: readonly WantedTopic[],
+  cluster: string,
+): readonly object[] {
+  const labels = { 'strimzi.io/cluster': cluster };
+  return [...topics.map((topic) => topicResource(topic, labels)), userResource(kafka, labels)];
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+function topicResource({ name, suffix, partitions, replicationFactor }: WantedTopic, labels: Labels): object {
+  const config = Object.fromEntries(topicSettings(suffix).map((setting) => [setting.name, setting.value]));
+  return {
+    apiVersion: API,
+    kind: 'KafkaTopic',
+    metadata: { name: resourceName(name), labels },
+    spec: { topicName: name, partitions, replicas: replicationFactor, config },
+  };
+}
+
+function userResource({ topicPrefix, ssl, sasl }: KafkaConfig, labels: Labels): object {
+  const { username, clientId = 'rollcall' } = { ...sasl } as { username?: string; clientId?: string };
+  const userName = username ?? clientId;
+  // Without an authentication Strimzi only grants the rights, to a user whom the brokers know otherwise.
+  const isByCertificate = sasl === undefined && typeof ssl === 'object' && ssl.cert !== undefined;
+  const type = isByCertificate ? 'tls' : sasl?.mechanism === 'scram-sha-512' ? 'scram-sha-512' : null;
+  const acls = KINDS.map((kind) => ({
+    resource: { type: TYPES[kind], name: `${topicPrefix}.`, patternType: 'prefix' },
+    operations: NEEDED_OPERATIONS[kind],
+  }));
+  return {
+    apiVersion: API,
+    kind: 'KafkaUser',
+    // The user is called as the resource is.
+    metadata: { name: resourceName(userName) === userName ? userName : 'rollcall', labels },
+    spec: {
+      ...(type !== null && { authentication: { type } }),
+      authorization: { type: 'simple', acls },
+    },
+  };
+}
+
+/** The name itself where Kubernetes takes it (RFC 1123); otherwise one like it that no other name leads to. */
+function resourceName(name: string): string {
+  const taken = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]+/g, '-')
+    .replaceAll(/^[.-]+|[.-]+$/g, '');
+  if (taken === name) return name;
+  return `${taken}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+}
