@@ -7,6 +7,7 @@ import type { Person } from '../model/progress.ts';
 import type { Assembly } from '../session/assemble.ts';
 import type { StartedTenant } from '../session/started-tenant.ts';
 import { mirrored, type OwnerRequestKind } from '../owner/owner-request.ts';
+import { LONGEST_REASON } from '../owner/person.ts';
 import { openSession } from '../session/open-session.ts';
 import { sleep } from '../runtime.ts';
 import { keepHeartbeat } from '../state/keep-heartbeat.ts';
@@ -55,9 +56,14 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
   }
 }
 
-/** Who gives this command. */
-export function personHere(reason: string | undefined): Person {
-  return { by: userName(), from: hostname(), reason: reason ?? null };
+/** Who gives this command, with the reason unless it is blank. Throws `USAGE_INVALID` for a reason that is too long. */
+export function personHere(reason = ''): Person {
+  const text = reason.trim();
+  if (text.length > LONGEST_REASON)
+    throw new RollcallError('USAGE_INVALID', `The reason has ${text.length} characters`, {
+      remedy: `Shorten it to ${LONGEST_REASON} characters.`,
+    });
+  return { by: userName(), from: hostname(), reason: text === '' ? null : text };
 }
 
 /** A container may have no name for its user. */

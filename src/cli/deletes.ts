@@ -1,10 +1,14 @@
 import { Command } from 'commander';
-import { syncedCollections, type Config } from '../config.ts';
+import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
+import { whyHold, type GuardLimits } from '../core/deletions/guard.ts';
+import { needsReason, partsOf, type Part, type PartRows } from '../core/deletions/parts.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { sourceOf } from '../model/collections.ts';
-import { APPROVE, approvalRefused, type ApproveOutcome } from '../owner/deletes.ts';
-import { readSchoolsOnHold, type SchoolCount } from '../owner/schools-on-hold.ts';
+import type { KnownProgress } from '../log/progress-reader.ts';
+import { APPROVE, approvalRefused, requestFor, type ApproveOutcome } from '../owner/deletes.ts';
+import { readSchools, type KnownSchools } from '../owner/schools-on-hold.ts';
+import type { Assembly } from '../session/assemble.ts';
 import { readWaiting, type Waiting } from '../sync/read-waiting.ts';
 import { asOwner, personHere } from './as-owner.ts';
 import { choose, chooseTenant, chooseTenants, type Scope } from './choose.ts';
@@ -23,13 +27,15 @@ export function command(): Command {
     .description('Shows the deletions that wait for a decision, since when, and why. Changes nothing.')
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'show only these collections')
-    .addHelpText('after', `\nRows that come back leave the list by themselves.\n${EXIT_CODES}`)
+    .addHelpText('after', PARTS)
     .action(verbAction(listDeletes));
   const approval = new Command('approve')
-    .description('Runs a full sync at once, and removes the listed rows that it does not find either.')
-    .argument('<digest>', 'identifies the list that "deletes list" has shown; only this list is approved')
+    .description(
+      'Runs a full sync at once, and removes the rows of the named parts that it does not find either.',
+    )
+    .argument('<digest...>', 'identify parts that "deletes list" has shown; no other row is removed')
     .option('--tenant <id>', 'the tenant; needed if there are several')
-    .option('--reason <text>', 'the reason, for "deletes history"')
+    .option('--reason <text>', 'the reason, for "deletes history"; needed for 90 % or more of a collection')
     .addHelpText('after', EXIT_CODES)
     .action(verbAction(approve));
   const history = new Command('history')
@@ -44,12 +50,77 @@ export function command(): Command {
     .addCommand(history.summary('what was decided, by whom, and why'));
 }
 
+const PARTS = `
+A part has the rows that a school has lost together, of all collections, or the other missing rows of one collection. A school is a
+part of its own if half or more of its rows of a collection are missing; only the ten largest are. Rows of results, categories,
+schedules and other collections that name no school are in the part of their collection.
+
+  rows        missing rows, and how many rows of this school, or of this collection, are published
+  why         why these rows are on hold now
+
+Rows that come back leave the list by themselves. Each change of a part gives the part another digest.
+${EXIT_CODES}`;
+
 const HISTORY = `
 The kinds: "hold": removals need a decision from then on; "healed": all rows that were missing then are back; "approved":
 removals; "accepted": rows unlike the published ones, by "pull --accept-new"; "reset": absences, by "state rebuild --reset".
 The topic progress keeps these decisions for good.`;
 
-type Listed = Waiting['collections'][number] & { readonly schools: readonly SchoolCount[] };
+/** What waits for a decision in a tenant, as `--json` gives it. */
+interface Parted extends Waiting {
+  readonly parts: readonly ReturnType<typeof described>[];
+}
+
+/** Reads whole topics if rows are on hold. */
+async function readParts(
+  assembly: Assembly,
+  tenant: TenantConfig,
+  options: { known: KnownProgress | null | undefined; signal: AbortSignal },
+): Promise<Parted> {
+  const { known, signal } = options;
+  const tenantId = tenant.id;
+  const names = syncedCollections(tenant).map(({ name }) => name);
+  const progress = new Map(names.map((name) => [name, known?.progress.get(name) ?? null]));
+  const waiting = await readWaiting(assembly.store.tenant(tenantId).deletions, progress);
+  if (waiting.rows === 0) return { ...waiting, parts: [] };
+  const collections = waiting.collections.map(({ collection }) => collection);
+  const found = await readSchools(assembly, { tenantId, collections, signal });
+  const limits = assembly.config.deletions.holdAbove;
+  const parts = partsOf(waiting.collections, found.schools);
+  return { ...waiting, parts: parts.map((part) => described(part, { ...found, waiting, limits })) };
+}
+
+type Known = Pick<KnownSchools, 'names'> & { readonly waiting: Waiting; readonly limits: GuardLimits };
+
+function described(part: Part, { names, ...known }: Known) {
+  const { digest, rows, school: id } = part;
+  return {
+    digest,
+    rows,
+    needsReason: needsReason(part),
+    school: id === null ? null : { id, name: names.get(id) ?? null },
+    collections: part.collections.map((each) => ({
+      collection: each.collection,
+      rows: each.keys.length,
+      known: each.known,
+      since: isoOrNull(each.sinceMs),
+      why: whyOf(each, known),
+      keys: each.keys,
+    })),
+  };
+}
+
+/** Why rows of a collection are on hold now: by the guard, alone or with the other missing rows of the collection. */
+function whyOf(
+  { collection, keys, knownOfAll: known }: PartRows,
+  { waiting, limits }: Omit<Known, 'names'>,
+): string {
+  const listed = waiting.collections.find((each) => each.collection === collection);
+  if (listed?.isOnHold !== true) return 'waits because other collections are on hold';
+  if (keys.length === listed.count) return listed.why ?? 'too many at once';
+  const alone = whyHold({ missing: keys.length, removedToday: 0, known }, limits);
+  return alone ?? `waits because ${collection} is on hold`;
+}
 
 async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<number> {
   const config = withLists(loadConfig({ withoutHub: true }));
@@ -57,91 +128,114 @@ async function listDeletes({ output, signal, loadConfig, flags }: Verb<Scope>): 
   const only = new Set<string>(collections.map(sourceOf));
   await using assembly = quietAssembly(config);
   const logs = await readLogs(assembly, tenants, signal);
-  const shown: object[] = [];
+  const all: object[] = [];
   let waits = false;
   for (const tenant of tenants) {
-    const tenantId = tenant.id;
-    const known = logs.get(tenantId)?.progress;
-    const names = syncedCollections(tenant).map(({ name }) => name);
-    const progress = new Map(names.map((name) => [name, known?.get(name) ?? null]));
-    const waiting = await readWaiting(assembly.store.tenant(tenantId).deletions, progress);
-    const listed: Listed[] = [];
-    for (const list of waiting.collections) {
-      const schools = await readSchoolsOnHold(assembly, { tenantId, list, signal });
-      listed.push({ ...list, schools });
-    }
-    output.line(output.colors.bold(tenantId));
-    if (listed.length === 0) output.line('  no row is on hold');
-    else
-      show(
-        output,
-        listed.filter(({ collection }) => only.size === 0 || only.has(collection)),
-      );
-    const { digest, rows } = waiting;
-    const refusal = approvalRefused(tenantId, waiting);
-    if (refusal !== null) output.line(`\n  ${refusal.message} (${refusal.code})\n  → ${refusal.remedy}`);
-    else if (digest !== null) {
-      output.line(`\n  One list of ${countOf(rows, 'row')}: ${digest}. If the hub has really lost them:`);
-      output.line(`  ${output.colors.cyan('→')} rollcall deletes approve ${digest} --tenant ${tenantId}`);
-    }
-    waits ||= listed.length > 0;
-    const asJson = listed.map(({ sinceMs, ...list }) => Object.assign(list, { since: isoOrNull(sinceMs) }));
-    shown.push({ tenant: tenantId, digest, rows, collections: asJson });
+    const parted = await readParts(assembly, tenant, { known: logs.get(tenant.id), signal });
+    const isShown = (each: { readonly collection: string }) => only.size === 0 || only.has(each.collection);
+    const parts = parted.parts.filter((part) => part.collections.some(isShown));
+    output.line(output.colors.bold(tenant.id));
+    if (parted.collections.length === 0) output.line('  no row is on hold');
+    else show(output, tenant.id, { ...parted, parts });
+    waits ||= parted.collections.length > 0;
+    all.push({
+      tenant: tenant.id,
+      rows: parted.rows,
+      parts: parted.parts,
+      incomplete: incompleteOf(parted),
+    });
   }
-  output.data({ waits, tenants: shown });
+  output.data({ waits, tenants: all });
   return exitCode({ needsPerson: waits });
+}
+
+/** Collections on hold without a list, or with more missing rows than a list can hold. */
+function incompleteOf({ collections }: Waiting) {
+  return collections.flatMap(({ collection, keys, count, isLost }) =>
+    isLost || count > keys.length ? [{ collection, count, isLost }] : [],
+  );
 }
 
 const MOST_SHOWN = 10;
 
-/** Prints what an approval would remove. */
-function show(output: Output, listed: readonly Listed[]): void {
-  output.table(
-    ['  collection', 'missing', 'since', 'why'],
-    listed.map((each) => [
-      `  ${each.collection}`,
-      formatCount(each.count),
-      formatAge(each.sinceMs, Date.now()),
-      whyOf(each),
-    ]),
-  );
-  for (const { collection, keys, count, schools } of listed) {
-    output.line(`\n  ${collection}:`);
-    // A whole school shows at a glance.
-    const named = schools.map(({ id, name, rows }) => `${printable(name ?? id)} ${formatCount(rows)}`);
-    const more = named.length > MOST_SHOWN ? ` and ${named.length - MOST_SHOWN} more` : '';
-    if (named.length > 0) output.line(`    by school: ${named.slice(0, MOST_SHOWN).join(' · ')}${more}`);
-    for (const key of keys.slice(0, MOST_SHOWN)) output.line(`    ${printable(key)}`);
-    if (count > MOST_SHOWN)
-      output.line(`    and ${countOf(count - MOST_SHOWN, 'other')} (--json names all of the list)`);
+/** Prints what each approval would remove, and what to do. */
+function show(output: Output, tenantId: string, parted: Parted): void {
+  const { parts } = parted;
+  if (parts.length > 0)
+    output.table(
+      ['  part', 'school', 'collection', 'rows', 'since', 'why'],
+      parts.flatMap(({ digest, school, collections }) =>
+        collections.map((each, at) => [
+          `  ${at === 0 ? digest : ''}`,
+          school === null ? '-' : printable(school.name ?? school.id),
+          each.collection,
+          `${formatCount(each.rows)} of ${formatCount(each.known)}`,
+          formatAge(each.since === null ? null : Date.parse(each.since), Date.now()),
+          each.why,
+        ]),
+      ),
+    );
+  else if (parted.rows > 0) output.line('  no row of these collections is on hold');
+  for (const { digest, rows, collections } of parts) {
+    output.line(`\n  ${digest}:`);
+    const keys = collections.flatMap((each) => each.keys).slice(0, MOST_SHOWN);
+    for (const key of keys) output.line(`    ${printable(key)}`);
+    if (rows > MOST_SHOWN)
+      output.line(`    and ${countOf(rows - MOST_SHOWN, 'other')} (--json names all of the list)`);
   }
+  for (const { collection, count, isLost } of incompleteOf(parted))
+    output.line(
+      isLost
+        ? `\n  ${collection}: the list of its missing rows was lost; the next complete full sync lists them again (rollcall pull --full)`
+        : `\n  ${collection}: ${countOf(count, 'row')} missing, more than a list can hold: only those above can be approved`,
+    );
+  showWhatToDo(output, tenantId, parted);
 }
 
-function whyOf({ isLost, isOnHold, why }: Listed): string {
-  if (isLost) return 'the list was lost; the next complete full sync lists it again (rollcall pull --full)';
-  return isOnHold ? (why ?? 'too many at once') : 'waits because of the others';
+function showWhatToDo(output: Output, tenantId: string, parted: Parted): void {
+  const arrow = output.colors.cyan('→');
+  const refusal = approvalRefused(tenantId, parted);
+  if (refusal !== null) output.line(`\n  ${refusal.message} (${refusal.code})\n  ${arrow} ${refusal.remedy}`);
+  if (refusal !== null || parted.parts.length === 0) return;
+  output.line('\n  Are the rows of a part really gone? Approve this part:');
+  for (const { digest, needsReason } of parted.parts) {
+    const reason = needsReason ? ' --reason "<text>"' : '';
+    output.line(`  ${arrow} rollcall deletes approve ${digest} --tenant ${tenantId}${reason}`);
+  }
+  output.line(
+    '  Are they not gone? Correct the cause at the hub, and wait: the next complete full sync that finds them ends the hold by itself.',
+  );
 }
 
 async function approve(verb: Verb<Scope & { readonly reason?: string }>): Promise<number> {
-  const { output, signal, args, flags } = verb;
+  const { output, signal, flags } = verb;
   const config = withLists(verb.loadConfig());
   const tenant = chooseTenant(config, flags.tenant);
-  const [digest = ''] = args;
+  const person = personHere(flags.reason);
+  const digests = [...new Set(verb.args)];
   await using assembly = quietAssembly(config);
-  const outcome = await asOwner(assembly, {
-    tenantId: tenant.id,
-    request: APPROVE,
-    parameters: { digest, person: personHere(flags.reason) },
-    output,
-    signal,
-  });
-  output.data({ digest, ...outcome });
-  const { isSame, rows, collections, waiting } = outcome;
+  const known = (await readLogs(assembly, [tenant], signal)).get(tenant.id);
+  const parted = await readParts(assembly, tenant, { known, signal });
+  const refusal = approvalRefused(tenant.id, parted);
+  if (refusal !== null) throw refusal;
+  const chosen = parted.parts.filter(({ digest }) => digests.includes(digest));
+  const outcome: ApproveOutcome =
+    chosen.length < digests.length
+      ? { isSame: false, collections: [], waiting: parted.rows }
+      : await asOwner(assembly, {
+          tenantId: tenant.id,
+          request: APPROVE,
+          parameters: { parts: chosen.map((part) => requestFor(part, parted)), person },
+          output,
+          signal,
+        });
+  output.data({ digests, ...outcome });
+  const { isSame, collections, waiting } = outcome;
   if (isSame) showApproved(output, outcome);
   else if (waiting === 0) output.line('no row is on hold');
   else
     output.note(
-      `✗ ${digest} is not the list any more: ${countOf(rows, 'row')} now; nothing was removed\n→ Look again: rollcall deletes list`,
+      `✗ not all of these parts are on the list any more: ${digests.map(printable).join(' ')}; nothing was removed\n→ Look again: rollcall deletes list --tenant ${tenant.id}`,
     );
   return exitCode({
     hasFailed: collections.some((each) => each.outcome !== 'done'),
@@ -159,7 +253,7 @@ function showApproved(output: Output, { collections, waiting }: ApproveOutcome):
     ]),
   );
   noteFailures(output, collections);
-  if (waiting > 0) output.note(`! ${countOf(waiting, 'row')} need another decision\n→ rollcall deletes list`);
+  if (waiting > 0) output.note(`! ${countOf(waiting, 'row')} still need a decision\n→ rollcall deletes list`);
 }
 
 async function showHistory({ output, signal, loadConfig, flags }: Verb<Scope>): Promise<void> {

@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { isNearlyAllOf } from '../core/deletions/guard.ts';
+import { bitsOf, chosenOf, type PartRows } from '../core/deletions/parts.ts';
+import { digestOf } from '../core/deletions/waiting-list.ts';
 import { acceptCommand, named, WRONG_TENANT_REMEDY } from '../core/health/decisions.ts';
 import { describeError, isFromHub, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -7,13 +10,30 @@ import type { Approved } from '../table/deletions.ts';
 import { ownerRequest, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
 
-const parameters = z.strictObject({
-  /** The digest of the list that was approved. */
-  digest: z.string(),
-  person,
-});
+const MOST_PARTS = 100;
+/** Enough for more keys than a list holds. */
+const LONGEST_BITS = 100_000;
 
-/** The result for one collection of the list; survives JSON. */
+/** A part of the list: its digest, and its rows of each collection as `bitsOf` of the collection's waiting keys. */
+const part = z.strictObject({ digest: z.string(), rows: z.record(z.string(), z.string().max(LONGEST_BITS)) });
+
+const parameters = z.strictObject({ parts: z.array(part).min(1).max(MOST_PARTS), person });
+
+/** Names a part to the owner, which has the same list. */
+export function requestFor(
+  { digest, collections }: { digest: string; collections: readonly Pick<PartRows, 'collection' | 'keys'>[] },
+  waiting: Pick<Waiting, 'collections'>,
+): z.infer<typeof part> {
+  const keysOf = (name: CollectionName) =>
+    waiting.collections.find(({ collection }) => collection === name)?.keys ?? [];
+  const rows = collections.map(({ collection, keys }) => [
+    collection,
+    bitsOf(keysOf(collection), new Set(keys)),
+  ]);
+  return { digest, rows: Object.fromEntries(rows) as Record<string, string> };
+}
+
+/** The result for one collection of the approved parts; survives JSON. */
 export interface ApprovedCollection {
   readonly collection: CollectionName;
   /** `inconclusive`: the full sync does not count, `failed`: the hub failed. Nothing was removed then. */
@@ -27,36 +47,61 @@ export interface ApprovedCollection {
 }
 
 export interface ApproveOutcome {
-  /** False: the list is another one now, and nothing was removed. */
+  /** False: a part is another one now, and nothing was removed. */
   readonly isSame: boolean;
-  /** Rows on the list as it is now, before anything was removed. */
-  readonly rows: number;
   readonly collections: readonly ApprovedCollection[];
   /** Rows that wait for a decision afterwards. */
   readonly waiting: number;
 }
 
-/** `rollcall deletes approve`: a full sync of the collections concerned, which removes what is listed and still missing. */
+/** `rollcall deletes approve`: a full sync of the collections concerned, which removes the rows of the parts that are still missing. */
 export const APPROVE = ownerRequest({
   kind: 'approve',
   parameters,
-  async handle({ digest, person: by }, work): Promise<ApproveOutcome> {
+  async handle({ parts, person: by }, work): Promise<ApproveOutcome> {
     const waiting = await waitingOf(work);
     const refusal = approvalRefused(work.tenant.tenantId, waiting);
     if (refusal !== null) throw refusal;
-    const { rows, digest: present, collections: list } = waiting;
-    if (present !== digest) return { isSame: false, rows, collections: [], waiting: rows };
+    const { rows, collections: list } = waiting;
+    const chosen = parts.map(({ digest, rows: bits }) => {
+      const lists = list.map(({ collection, keys }) => ({
+        collection,
+        keys: chosenOf(keys, bits[collection] ?? ''),
+      }));
+      return { digest, lists: lists.filter(({ keys }) => keys.length > 0) };
+    });
+    if (chosen.some(({ digest, lists }) => digestOf(lists) !== digest))
+      return { isSame: false, collections: [], waiting: rows };
+    const all = chosen.flatMap(({ digest, lists }) => lists.map((each) => ({ ...each, digest })));
+    const byCollection = [...Map.groupBy(all, ({ collection }) => collection)];
     const atMs = work.tenant.runtime.now();
-    const collections = await Promise.all(
-      list
-        .filter(({ keys }) => keys.length > 0)
-        .map(({ collection, keys }) => {
-          return approve(work, collection, { keys: new Set(keys), given: { ...by, digest, atMs } });
-        }),
-    );
-    return { isSame: true, rows, collections, waiting: (await waitingOf(work)).rows };
+    const approvals = byCollection.map(([collection, of]) => {
+      const digest = of.map((each) => each.digest).join(' ');
+      return {
+        collection,
+        keys: new Set(of.flatMap(({ keys }) => keys)),
+        given: { ...by, digest, atMs },
+      };
+    });
+    if (by.reason === null) requireNoReason(approvals, work);
+    const collections = await Promise.all(approvals.map((each) => approve(work, each)));
+    return { isSame: true, collections, waiting: (await waitingOf(work)).rows };
   },
 });
+
+type Approval = Approved & { readonly collection: CollectionName };
+
+/** Throws `USAGE_INVALID` if an approval would leave hardly any row of a collection. */
+function requireNoReason(approvals: readonly Approval[], { writers }: OwnerWork): void {
+  const nearlyAll = approvals.flatMap(({ collection, keys }) =>
+    isNearlyAllOf(keys.size, writers.get(collection)?.known.rows ?? 0) ? [collection] : [],
+  );
+  if (nearlyAll.length === 0) return;
+  const what = `Nothing was removed: these are 90 % or more of all rows of ${named(nearlyAll)}, and no reason is given`;
+  const remedy =
+    'If the hub has really lost them, add --reason "<text>". "rollcall deletes history" keeps it.';
+  throw new RollcallError('USAGE_INVALID', what, { remedy });
+}
 
 /** Why nothing can be approved: first a person decides whose data the hub shows, for another tenant's has none of the rows. */
 export function approvalRefused(tenantId: string, { foreign }: Waiting): RollcallError | null {
@@ -72,11 +117,7 @@ function waitingOf({ tenant, runners }: OwnerWork): Promise<Waiting> {
 }
 
 /** Throws the errors of log and index: the request is then repeated in a new session. */
-async function approve(
-  work: OwnerWork,
-  collection: CollectionName,
-  approved: Approved,
-): Promise<ApprovedCollection> {
+async function approve(work: OwnerWork, { collection, ...approved }: Approval): Promise<ApprovedCollection> {
   const listed = approved.keys.size;
   const nothing = { collection, listed, removed: 0, back: 0 };
   try {

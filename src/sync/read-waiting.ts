@@ -1,5 +1,5 @@
 import { ofLog } from '../core/deletions/missing.ts';
-import { digestOf, waitingList, type WaitingRows } from '../core/deletions/waiting-list.ts';
+import { waitingList, type WaitingRows } from '../core/deletions/waiting-list.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { foreignSince, type Progress } from '../model/progress.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
@@ -15,8 +15,6 @@ export interface Waiting {
   })[];
   /** Number of keys on the list. */
   readonly rows: number;
-  /** Null without keys. */
-  readonly digest: string | null;
   /** Collections whose rows at the hub may be another tenant's: that is to be decided first. */
   readonly foreign: readonly CollectionName[];
 }
@@ -28,7 +26,7 @@ export async function readWaiting(
 ): Promise<Waiting> {
   const isOnHold = [...progress.values()].some((each) => each?.deletions?.onHoldSinceMs != null);
   const foreign = [...progress].flatMap(([name, each]) => (foreignSince(each) === null ? [] : [name]));
-  if (!isOnHold) return { collections: [], rows: 0, digest: null, foreign };
+  if (!isOnHold) return { collections: [], rows: 0, foreign };
   const known = await Promise.all(
     [...progress].map(async ([collection, record]) => {
       const { settledBy = null, onHoldSinceMs = null } = record?.deletions ?? {};
@@ -46,10 +44,9 @@ export async function readWaiting(
       const count = hasMore ? Math.max(each.keys.length, missed) : each.keys.length;
       const isOfNow = !each.isOnHold || count >= missed;
       const why = isOfNow ? (deletions?.why ?? null) : `${missed - count} of ${missed} missing rows are back`;
-      return { ...each, count, why };
+      return Object.assign({}, each, { count, why });
     }),
     rows,
-    digest: rows === 0 ? null : digestOf(list),
     foreign,
   };
 }

@@ -7,6 +7,18 @@ export interface GuardLimits {
 
 const SMALL_COLLECTION_ROWS = 5;
 
+/** Whether half or more is missing of five rows or more. */
+export function isMostOf(missing: number, known: number): boolean {
+  return known >= SMALL_COLLECTION_ROWS && missing * 2 >= known;
+}
+
+const NEARLY_ALL = 0.9;
+
+/** Whether the removal of so many rows of a collection leaves hardly any: a person gives the reason for it. */
+export function isNearlyAllOf(missing: number, known: number): boolean {
+  return missing > 0 && missing >= known * NEARLY_ALL;
+}
+
 /**
  * Why the missing rows of a collection need a decision; null when they do not. The day's removals count as well, so that
  * a mass deletion cannot come in slices; those that a person approved do not.
@@ -27,7 +39,7 @@ export function whyHold(
   const lost = rows.missing + rows.removedToday;
   const of = rows.known + rows.removedToday;
   const counted = `${lost} of ${of} rows${rows.removedToday > 0 ? ' today' : ''}`;
-  if (of >= SMALL_COLLECTION_ROWS && lost * 2 >= of) return `half or more is missing: ${counted}`;
+  if (isMostOf(lost, of)) return `half or more is missing: ${counted}`;
   if (lost > limits.rows && lost > of * limits.ratio)
     return `${counted} are missing, more than ${limits.rows} and more than ${percent(limits.ratio)} %`;
   return null;

@@ -83,10 +83,14 @@ export function settle(judged: Judged): Settlement {
   for (const key of gone) counted.delete(key);
   const known = judged.known - gone.length;
   const missing = counted.size + judged.unlisted;
-  const stands = approved === null && holdStands(judged, counted);
+  const stands = holdStands(judged, counted);
   const beyond = whyHoldNow(judged, { missing, known });
   const holdBegins = !stands && beyond !== null;
-  const onHoldSinceMs = stands ? judged.onHoldSinceMs : holdBegins ? latest(counted, judged.atMs) : null;
+  const onHoldSinceMs = stands
+    ? standsSince(judged, counted)
+    : holdBegins
+      ? latest(counted, judged.atMs)
+      : null;
   const due = [...counted].flatMap(([key, { times }]) =>
     judged.counts(key) && times >= missesNeeded(key) ? [key] : [],
   );
@@ -122,11 +126,27 @@ function countMisses(judged: Judged): Map<string, Miss> {
   return counted;
 }
 
-/** A hold stands while a row is missing that was missing at its begin. */
-function holdStands({ onHoldSinceMs, isListLost }: Judged, missing: MissingKeys): boolean {
+/**
+ * A hold stands while a row is missing that was missing at its begin. After an approval it stands for every listed row that was not
+ * approved: who approves a part has seen the others, and left them.
+ */
+function holdStands(judged: Judged, missing: MissingKeys): boolean {
+  const { onHoldSinceMs, isListLost, approved } = judged;
   if (onHoldSinceMs === null) return false;
   if (isListLost) return missing.size > 0;
+  if (approved !== null) return unapproved(judged, missing).size > 0;
   return [...missing.values()].some(({ sinceMs }) => sinceMs <= onHoldSinceMs);
+}
+
+/** Rows of the list that a person has approved in part, without the approved ones. */
+function unapproved({ before, approved }: Judged, missing: MissingKeys): MissingKeys {
+  return new Map([...missing].filter(([key]) => before.has(key) && approved?.has(key) === false));
+}
+
+/** From then on, rows that go missing do not prolong the hold. */
+function standsSince(judged: Judged, missing: MissingKeys): number | null {
+  const { onHoldSinceMs } = judged;
+  return onHoldSinceMs === null ? null : latest(unapproved(judged, missing), onHoldSinceMs);
 }
 
 /** When the newest row was first missed: by a process whose clock may have been ahead. */

@@ -19,8 +19,8 @@ export interface WaitingRows {
   readonly collection: CollectionName;
   /** Sorted. */
   readonly keys: readonly string[];
-  /** When the oldest was first missed, ms since the epoch; null without keys. */
-  readonly sinceMs: number | null;
+  /** When each of the keys was first missed. */
+  readonly misses: MissingKeys;
   readonly isOnHold: boolean;
   /** The collection is on hold, and its keys are lost: the next complete full sync lists them. */
   readonly isLost: boolean;
@@ -40,15 +40,11 @@ export function waitingList(tenant: readonly MissingOfCollection[]): readonly Wa
       .map(([key]) => key)
       .sort();
     if (keys.length === 0 && !isOnHold) return [];
-    const sinceMs = keys.reduce(
-      (oldest, key) => Math.min(oldest, each.keys?.get(key)?.sinceMs ?? oldest),
-      Number.POSITIVE_INFINITY,
-    );
     return [
       {
         collection: each.collection,
         keys,
-        sinceMs: keys.length === 0 ? null : sinceMs,
+        misses: each.keys ?? new Map(),
         isOnHold,
         isLost: isOnHold && each.keys === null,
       },
@@ -67,7 +63,7 @@ export function isOtherOnHold(
   );
 }
 
-/** A digest (12 hex digits) of a waiting list; it depends on collections and keys alone. */
+/** A digest (12 hex digits) of rows that wait; it depends on collections and keys alone. */
 export function digestOf(list: readonly Pick<WaitingRows, 'collection' | 'keys'>[]): string {
   const named = list.map(({ collection, keys }) => [collection, ...[...keys].sort()]);
   const text = JSON.stringify(named.sort((one, other) => ((one[0] ?? '') < (other[0] ?? '') ? -1 : 1)));

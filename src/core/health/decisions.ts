@@ -22,7 +22,7 @@ export interface Decision {
   readonly since?: string | null;
   /** What to decide, and so to look at first. */
   readonly question: string;
-  /** Where rows are on hold, the first command shows more; `<digest>` is what it shows. */
+  /** Where rows are on hold, the command shows their parts, and prints the commands that approve them. */
   readonly commands: readonly string[];
 }
 
@@ -62,10 +62,8 @@ export function decisionsOf(
       question:
         foreign.length > 0
           ? `First decide whose rows of ${named(foreign)} the hub shows: before that no deletion can be approved. They are listed by`
-          : `Look first; only if the hub has really lost them, approve`,
-      commands: (foreign.length > 0 ? ['list'] : ['list', 'approve <digest>']).map(
-        (words) => `rollcall deletes ${words} --tenant ${tenant}`,
-      ),
+          : 'Look what is missing, of which schools, since when and why; each part that is really gone can be approved by itself',
+      commands: [`rollcall deletes list --tenant ${tenant}`],
     },
     {
       code: 'SCHEMA_LOST',

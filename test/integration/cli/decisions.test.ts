@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { afterAll, expect, it, vi } from 'vitest';
 import { idOf } from '../support/rows.ts';
+import { openMirror } from '../support/mirror.ts';
 import { startProcess } from '../support/running.ts';
 import { rollcall, startOwner, startRollcall } from './support/rollcall.ts';
 import { COLLECTIONS, startTestTenant } from './support/test-tenant.ts';
@@ -25,16 +26,29 @@ const shows = (code: number, text: string, config = tenant.config) =>
     return ended;
   }, WITHIN);
 
-interface Listed {
+interface Part {
   readonly digest: string;
-  readonly rows: number;
-  readonly collections: readonly { readonly keys: readonly string[]; readonly schools: readonly object[] }[];
+  readonly school: { readonly name: string } | null;
+  readonly collections: readonly {
+    readonly collection: string;
+    readonly rows: number;
+    readonly known: number;
+    readonly keys: readonly string[];
+  }[];
 }
+interface Listed {
+  readonly rows: number;
+  readonly parts: readonly Part[];
+}
+const keysOf = (parts: readonly Part[]) =>
+  parts.flatMap(({ collections }) => collections.flatMap(({ keys }) => keys));
+const digestsOf = (parts: readonly Part[]) => parts.map(({ digest }) => digest).join(' ');
 /** What `deletes history` keeps. */
 const decided = async () =>
   (await say('deletes history --json')).json<{ decisions: { kind: string; collection: string }[] }>()
     .decisions;
-const listed = async () => (await say('deletes list --json')).json<{ tenants: [Listed] }>().tenants[0];
+const listed = async (config = tenant.config) =>
+  (await say('deletes list --json', config)).json<{ tenants: [Listed] }>().tenants[0];
 
 it('status says that no process mirrors the tenant before the first run, and within a minute of a kill', async () => {
   const config = tenant.configWith({ settings: { kafka: { session: '6s' } } });
@@ -57,16 +71,14 @@ it('after a full sync of empty lists, pull, status and /status.json say that a p
   const { stdout } = await say('status');
   expect(stdout).toMatch(/: \d+ rows are on hold in .*courses/);
   // A line alone can be copied.
-  for (const words of ['list', 'approve <digest>'])
-    expect(stdout).toMatch(new RegExp(`^ +\\S*rollcall deletes ${words} --tenant north$`, 'm'));
-  const { collections } = await listed();
-  expect(collections.flatMap(({ schools }) => schools).length).toBeGreaterThan(0);
-  const keys = collections.flatMap((each) => each.keys);
+  expect(stdout).toMatch(/^ +\S*rollcall deletes list --tenant north$/m);
+  const { parts } = await listed();
+  const keys = keysOf(parts);
   expect(keys).toHaveLength(COLLECTIONS.flatMap((name) => tenant.hub.district.ids(name)).length);
   await using run = await startOwner(tenant.config);
   await vi.waitFor(async () => {
     const text = await (await run.get('/status.json')).text();
-    expect(text).toContain('rollcall deletes approve <digest>');
+    expect(text).toContain('rollcall deletes list --tenant north');
     expect(keys.filter((key) => text.includes(`"${key}"`))).toEqual([]);
   }, WITHIN);
   await run.stop();
@@ -80,44 +92,52 @@ it('after a full sync of empty lists, pull, status and /status.json say that a p
 
 it('deletes approve needs the digest of the current list, and removes only what the hub still lacks', async () => {
   const { district, faults } = tenant.hub;
-  const gone = [...district.ids('courses')].sort().slice(0, -20);
+  const gone = [...district.ids('courses')].sort().slice(0, -30);
   const [first = ''] = gone;
   const row = district.get('courses', first) ?? {};
   for (const id of gone) district.remove('courses', id);
   await tenant.full('courses');
   const ended = await say('deletes list --json');
   expect([ended.code, ended.stderr]).toEqual([3, '']);
-  const onHold = [{ collection: 'courses', count: gone.length, keys: gone, isOnHold: true }];
-  const ofTenant = { tenant: 'north', rows: gone.length, collections: onHold };
-  expect(ended.json()).toMatchObject({ waits: true, tenants: [ofTenant] });
+  expect(ended.json()).toMatchObject({ waits: true, tenants: [{ tenant: 'north', rows: gone.length }] });
+  const { parts } = await listed();
+  expect(keysOf(parts).toSorted()).toEqual(gone);
   const { stdout } = await say('deletes list --collection courses');
   expect(stdout).toContain('half or more is missing');
-  expect([stdout.includes(gone[9] ?? ''), stdout.includes(gone[10] ?? '')]).toEqual([true, false]);
-  // What a person can judge: how many of which school, by its name.
+  const [named, unnamed] = [
+    parts[0]?.collections[0]?.keys[9] ?? '',
+    parts[0]?.collections[0]?.keys[10] ?? '',
+  ];
+  expect([stdout.includes(named), stdout.includes(unnamed)]).toEqual([true, false]);
+  // What a person can judge: how many of which school, by its name, and of how many.
   const ofSchool = gone.filter((id) => id.startsWith('course-')).length;
-  expect(stdout).toMatch(new RegExp(`by school: .*Oppdiktet skole ${ofSchool}`));
+  expect(stdout).toMatch(new RegExp(`Oppdiktet skole +courses +${ofSchool} of \\d+`));
 
   const other = await say('deletes approve 0123456789ab');
   expect([other.code, other.stderr]).toEqual([
     3,
-    expect.stringContaining('0123456789ab is not the list any more'),
+    expect.stringContaining('not all of these parts are on the list any more: 0123456789ab'),
   ]);
   // Without a digest nobody can have looked at the list.
   expect((await say('deletes approve')).code).toBe(2);
-  const { digest, rows } = await listed();
+  const { rows } = await listed();
+  const digests = digestsOf(parts);
   for (const [fault, outcome] of [
     ['missing-list', 'inconclusive'],
     ['not-offered', 'failed'],
   ] as const) {
     faults.set(fault);
-    const tried = await say(`deletes approve ${digest} --json`);
+    const tried = await say(`deletes approve ${digests} --json`);
     expect([tried.code, tried.json()]).toMatchObject([1, { collections: [{ outcome, removed: 0 }] }]);
     faults.clear();
   }
   district.put('courses', row);
   const reason = 'the school has closed';
-  const approved = await rollcall(tenant.config, 'deletes', 'approve', digest, '--json', '--reason', reason);
-  const done = { digest, isSame: true, waiting: 0 };
+  const approve = ['deletes', 'approve', ...digests.split(' '), '--json', '--reason'];
+  const tooLong = await rollcall(tenant.config, ...approve, 'a'.repeat(501));
+  expect([tooLong.code, tooLong.stderr]).toEqual([2, expect.stringContaining('Shorten it')]);
+  const approved = await rollcall(tenant.config, ...approve, reason);
+  const done = { digests: digests.split(' '), isSame: true, waiting: 0 };
   const collections = [{ collection: 'courses', outcome: 'done', removed: rows - 1, back: 1 }];
   expect([approved.code, approved.json()]).toMatchObject([0, { ...done, collections }]);
   expect((await say('deletes list')).code).toBe(0);
@@ -125,7 +145,7 @@ it('deletes approve needs the digest of the current list, and removes only what 
     tenant: 'north',
     kind: 'approved',
     collection: 'courses',
-    digest,
+    digest: digests,
     reason,
     rows,
     removed: rows - 1,
@@ -138,16 +158,16 @@ it('deletes approve needs the digest of the current list, and removes only what 
 });
 
 it('deletes approve is handled by the running process, which continues', async () => {
-  for (const id of [...tenant.hub.district.ids('courses')].slice(0, 12))
+  for (const id of [...tenant.hub.district.ids('courses')].slice(0, 14))
     tenant.hub.district.remove('courses', id);
   await tenant.full('courses');
   await using owner = await startOwner(tenant.config);
-  const approved = await say(`deletes approve ${(await listed()).digest}`);
+  const approved = await say(`deletes approve ${digestsOf((await listed()).parts)}`);
   expect([approved.code, approved.stderr]).toEqual([
     0,
     expect.stringContaining('asking the process that runs'),
   ]);
-  expect(approved.stdout).toMatch(/courses\s+removed\s+12\s+12\s+0/);
+  expect(approved.stdout).toMatch(/courses\s+removed\s+14\s+14\s+0/);
   const ofCourses = (await decided()).filter(({ collection }) => collection === 'courses');
   expect(ofCourses.slice(2).map(({ kind }) => kind)).toEqual(['hold', 'approved', 'hold', 'approved']);
   expect(JSON.stringify(ofCourses)).not.toContain('course-');
@@ -182,12 +202,12 @@ it('deletes approve removes nothing while the rows of a collection may be anothe
   }
   const inOther = (words: string) => say(words, other.config);
   expect((await inOther('pull --full --collection users')).code).toBe(3);
-  const list = (await inOther('deletes list --json')).json<{ tenants: [Listed] }>().tenants[0];
+  const digests = digestsOf((await listed(other.config)).parts);
   const offersNoApproval = async (): Promise<void> => {
     const said = `${(await inOther('deletes list')).stdout}${(await inOther('status')).stdout}`;
     expect(said).toMatch(/HUB_FOREIGN_DATA[^]*--accept-new[^]*HUB_FOREIGN_DATA[^]*--accept-new/);
     expect(said).not.toContain('deletes approve');
-    const approval = await inOther(`deletes approve ${list.digest}`);
+    const approval = await inOther(`deletes approve ${digests}`);
     expect([approval.code, approval.stderr]).toEqual([1, expect.stringContaining('help HUB_FOREIGN_DATA')]);
   };
   await offersNoApproval();
@@ -204,5 +224,111 @@ it('deletes approve removes nothing while the rows of a collection may be anothe
     district.put('users', row);
   }
   expect((await inOther('pull --full --collection users')).code).toBe(0);
-  expect((await inOther(`deletes approve ${list.digest}`)).code).toBe(0);
+  // Hardly any course is left.
+  const unexplained = await inOther(`deletes approve ${digests}`);
+  expect([unexplained.code, unexplained.stderr]).toEqual([2, expect.stringContaining('--reason "<text>"')]);
+  expect((await inOther(`deletes approve ${digests} --reason closed`)).code).toBe(0);
+});
+
+/* Two events at once: a school is lost, and pupils of two others have left. */
+const two = await startTestTenant();
+afterAll(() => two[Symbol.asyncDispose]());
+const inTwo = (words: string) => say(words, two.config);
+const coursesOf = (at: string): string[] => Array.from({ length: 60 }, (_, n) => `${at}-course-${n + 10}`);
+const lost = coursesOf('lost');
+const leavers = ['one', 'two'].flatMap((at) => coursesOf(at).slice(0, 10));
+
+function putCourses(courses: readonly string[]): void {
+  for (const id of courses) {
+    const school = { href: '', sourcedId: id.split('-')[0] ?? '', type: 'org' };
+    two.hub.district.put('courses', { sourcedId: id, title: id, org: school });
+  }
+}
+
+function putSchool(at: string): void {
+  const { district } = two.hub;
+  const [known = ''] = district.ids('orgs');
+  district.put('orgs', { ...district.get('orgs', known), sourcedId: at, name: `Skole ${at}` });
+  putCourses(coursesOf(at));
+}
+
+/** Of the records of each course, whether it has a value. */
+async function recordsOf(courses: readonly string[]): Promise<boolean[][]> {
+  const { hub, topicPrefix } = two;
+  await using mirror = await openMirror({ hub, topicPrefix, collections: COLLECTIONS });
+  const records = await mirror.records('courses');
+  return courses.map((id) => records.filter(({ key }) => key === id).map(({ value }) => value !== null));
+}
+
+it('deletes list shows a lost school and leavers of other schools as two parts', async () => {
+  const { district } = two.hub;
+  for (const at of ['lost', 'one', 'two']) putSchool(at);
+  await two.full(...COLLECTIONS);
+  for (const id of [...lost, ...leavers]) district.remove('courses', id);
+  district.remove('orgs', 'lost');
+  await two.full('courses');
+  for (let times = 0; times < 2; times += 1) await two.full('orgs');
+
+  const { parts } = await listed(two.config);
+  const told = parts.map(({ school, collections }) => [
+    school?.name,
+    ...collections.map(({ collection, rows, known }) => `${collection} ${rows} of ${known}`),
+  ]);
+  expect(told).toEqual([
+    ['Skole lost', 'orgs 1 of 1', 'courses 60 of 60'],
+    [undefined, expect.stringMatching(/^courses 20 of \d+$/)],
+  ]);
+  const { stdout } = await inTwo('deletes list');
+  for (const { digest } of parts)
+    expect(stdout).toContain(`rollcall deletes approve ${digest} --tenant north`);
+  expect(stdout).toContain('ends the hold by itself');
+});
+
+it('the approval of a lost school removes its rows, and leavers stay on hold until they are back', async () => {
+  const [school, rest] = (await listed(two.config)).parts;
+  const approved = await inTwo(`deletes approve ${school?.digest} --json`);
+  expect([approved.code, approved.json()]).toMatchObject([3, { isSame: true, waiting: leavers.length }]);
+  expect(await recordsOf(lost)).toEqual(lost.map(() => [true, false]));
+  // A further full sync removes nothing that nobody has approved.
+  expect((await inTwo('pull --full')).code).toBe(3);
+  expect(await recordsOf(leavers)).toEqual(leavers.map(() => [true]));
+  expect(digestsOf((await listed(two.config)).parts)).toBe(rest?.digest);
+  putCourses(leavers);
+  expect((await inTwo('pull --full')).code).toBe(0);
+  expect((await inTwo('deletes list')).code).toBe(0);
+});
+
+it('after a wrong approval, pull --full publishes the rows again once the hub returns them', async () => {
+  putSchool('lost');
+  expect((await inTwo('pull --full')).code).toBe(0);
+  expect(await recordsOf(lost)).toEqual(lost.map(() => [true, false, true]));
+  expect((await inTwo('verify')).code).toBe(0);
+});
+
+it('an absence whose removal was approved by mistake is deleted with an event, and created again', async () => {
+  await using other = await startTestTenant();
+  const collections = ['absence-versions', 'absences', 'absence-changes'] as const;
+  const config = other.configWith({ collections });
+  expect((await say('pull --full', config)).code).toBe(0);
+  other.hub.faults.set('empty-list@absence-versions');
+  expect((await say('pull --full', config)).code).toBe(3);
+  const digests = digestsOf((await listed(config)).parts);
+  expect((await say(`deletes approve ${digests} --reason mistake`, config)).code).toBe(0);
+  other.hub.faults.clear();
+  expect((await say('pull --full', config)).code).toBe(0);
+  const { hub, topicPrefix } = other;
+  await using mirror = await openMirror({ hub, topicPrefix, collections });
+  const records = await mirror.records('absence-changes');
+  const live = [...(await mirror.view('absences')).keys()];
+  const storyOf = (id: string): string =>
+    records
+      .flatMap(({ key, value }) => (key === id ? [value] : []))
+      .map((value) =>
+        value === null ? 'null' : [value['operation'], value['step'], value['cause']].join(' '),
+      )
+      .join(', ');
+  expect(live.length).toBeGreaterThan(20);
+  const chain = 'CREATED 1 HUB(, REPLACED \\d HUB)*';
+  const story = new RegExp(`^${chain}, DELETED \\d VANISHED, null, ${chain}$`);
+  expect(live.map(storyOf).filter((each) => !story.test(each))).toEqual([]);
 });

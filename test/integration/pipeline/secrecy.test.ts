@@ -76,7 +76,7 @@ it('no row content, id or secret is in any log line, metric, error, status page 
   // The page shows what /status.json has: a decision about courses, and why collections are not ready.
   // Times of syncs are by the hub's clock, on whose day some rows have a date.
   const status = mirror.statusText().replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"a time"');
-  expect(status).toContain('rollcall deletes approve <digest> --tenant north');
+  expect(status).toContain('rollcall deletes list --tenant north');
   expect(status).toContain('"part":"hub"');
   const shown = [
     ...mirror.logLines,

@@ -243,6 +243,19 @@ const SEVERAL_COLLECTIONS = plantedIn('tenant-restarts', [
     own: (ownership) => withDeletions(ownership, { onHoldSinceMs: null }),
   },
   {
+    name: 'the approval of a part ends the hold of the other rows',
+    finds: 'a hold ended although rows are missing still',
+    log: (log) =>
+      withOther(log, {
+        commit: async (transaction) => {
+          const isApproval = transaction.decisions?.some(({ kind }) => kind === 'approved') === true;
+          const { progress } = transaction;
+          const ended = isApproval ? changed(progress, { onHoldSinceMs: null }) : progress;
+          return log.commit({ ...transaction, progress: ended });
+        },
+      }),
+  },
+  {
     name: 'an approval releases more than was listed',
     finds: BEYOND_LIMITS,
     approves: (_listed, { broker, collections }) =>

@@ -129,7 +129,7 @@ function problemsOfHolds(
   return onHold.map((what) => `removed while ${what} was on hold: ${collection} ${key}`);
 }
 
-/** A hold ends only when each row that was missing at its begin was shown again, or a person has approved. */
+/** A hold ends only when each row that was missing at its begin was shown again, or a person has approved its removal. */
 function problemsOfEndedHolds(world: TenantWorld, collection: CollectionName): string[] {
   const { broker, approvals, losses } = world;
   if (losses.length > 0 || collection === 'class-students') return [];
@@ -151,12 +151,16 @@ function problemsOfEndedHolds(world: TenantWorld, collection: CollectionName): s
     }
     if (isOnHold || hold === null) continue;
     const sinceMs = hold.atMs - DECIDED_BEFORE_MS;
-    const isGiven = approvals.some(({ atMs }) => atMs >= sinceMs && atMs <= committedAtMs);
-    const gone = hold.missing.filter(
-      (key) => present.has(key) && !shownAt(world, collection, key).some((each) => each.atMs >= sinceMs),
+    const given = approvals.filter(
+      (each) => each.collection === collection && each.atMs >= sinceMs && each.atMs <= committedAtMs,
     );
-    if (!isGiven && gone.length > 0)
-      problems.push(`a hold ended although rows are missing still: ${collection}`);
+    const gone = hold.missing.filter(
+      (key) =>
+        present.has(key) &&
+        !given.some(({ keys }) => keys.has(key)) &&
+        !shownAt(world, collection, key).some((each) => each.atMs >= sinceMs),
+    );
+    if (gone.length > 0) problems.push(`a hold ended although rows are missing still: ${collection}`);
     hold = null;
   }
   return problems;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countBySchool, schoolOf } from '../../../src/owner/schools-on-hold.ts';
+import { schoolOf } from '../../../src/owner/schools-on-hold.ts';
 
 const ref = (sourcedId: string) => ({ sourcedId, href: null, type: null });
 
@@ -11,11 +11,4 @@ it.each([
   ['none without a value', null, null],
 ])('a row on hold counts for %s', (_, value, school) => {
   expect(schoolOf(value)).toBe(school);
-});
-
-it('rows on hold are listed by school, the one with the most rows first', () => {
-  expect(countBySchool(['a', 'b', null, 'b'], new Map([['b', 'Oppdiktet skole']]))).toEqual([
-    { id: 'b', name: 'Oppdiktet skole', rows: 2 },
-    { id: 'a', name: null, rows: 1 },
-  ]);
 });

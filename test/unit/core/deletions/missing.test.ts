@@ -104,13 +104,34 @@ it.each<[string, Partial<Judged>[], Partial<Outcome>[]]>([
   ],
   [
     'that are approved are removed alone, also while another collection is on hold',
-    [ten, { missed: [...keys(8), 'leaver'], approved, isOtherOnHold: true }],
+    [ten, { missed: [...keys(8), 'leaver'], approved, isOtherOnHold: true, atMs: 2_000 }],
     [onHold(10, 10), { remove: keys(8), ...waits }],
   ],
   [
     'that are approved end the hold, so that ordinary leavers need no second decision',
     [ten, { missed: [...keys(10), 'leaver'], approved, atMs: 2_000 }, { ...missing('leaver'), known: 90 }],
     [onHold(10, 10), { remove: keys(10), ...waits }, { remove: ['leaver'] }],
+  ],
+  [
+    'stay on hold, however few, when others are approved',
+    [
+      ten,
+      { missed: keys(9), approved: new Set(keys(8)) },
+      { ...missing('row-8'), known: 92 },
+      { ...missing('row-8'), known: 92, approved: new Set(['row-8']) },
+    ],
+    [onHold(10, 10), { remove: keys(8), ...onHold(1, 0) }, onHold(1, 0), { remove: ['row-8'] }],
+  ],
+  [
+    'stay on hold if they were listed and are not approved',
+    [
+      ten,
+      { missed: [...keys(10), 'later'], atMs: 2_000 },
+      { missed: [...keys(10), 'later'], approved, atMs: 3_000 },
+      { ...missing('later'), known: 90, atMs: 4_000 },
+      { known: 90, atMs: 5_000 },
+    ],
+    [onHold(10, 10), onHold(11, 1), { remove: keys(10), ...onHold(1, 0, 2_000) }, onHold(1, 0, 2_000), {}],
   ],
   [
     'beside the approved ones are left to the guard',
@@ -164,9 +185,11 @@ it('no row is removed that was not missed twice in a row or is on hold, unless i
       let missedBefore = new Set<string>();
       for (const [atMs, { missed, isOtherOnHold, approved: listed }] of syncs.entries()) {
         const given = listed === null ? null : new Set(listed);
+        const wasOnHold: boolean = settled?.onHoldSinceMs != null;
         settled = next(settled, { missed, approved: given, isOtherOnHold, atMs, known: 40 });
         for (const key of settled.remove) {
-          const isFree = settled.onHoldSinceMs === null && !isOtherOnHold && missedBefore.has(key);
+          const isLeft = given !== null && wasOnHold && missedBefore.has(key);
+          const isFree = settled.onHoldSinceMs === null && !isOtherOnHold && missedBefore.has(key) && !isLeft;
           expect(given?.has(key) === true || isFree).toBe(true);
           expect(missed).toContain(key);
         }
