@@ -31,7 +31,10 @@ const REMEDIES: ReadonlyMap<unknown, string> = new Map([
     'Check hub.clientId and hub.clientSecret, and whether the server wants hub.clientAuth basic or post.',
   ],
   ['invalid_scope', 'Check hub.scope: the server does not know it or does not grant it to this client.'],
-  ['unauthorized_client', 'Have this client allowed to use the client_credentials grant.'],
+  [
+    'unauthorized_client',
+    'Ask the people who run the token service to allow this client the client_credentials grant.',
+  ],
   ['unsupported_grant_type', 'Check hub.tokenUrl: this server does not offer the client_credentials grant.'],
   [
     'invalid_request',
