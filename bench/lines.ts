@@ -87,7 +87,7 @@ export const LINES: readonly Line[] = [
     value: ({ chains }) => (chains?.replaced ? valueOf(chains.replaced) : undefined),
   },
   {
-    ...line('rebuild', 'the index made again, 100,000 rows', {
+    ...line('rebuild', 'the index rebuilt, 100,000 rows', {
       part: 'chains',
       target: 2,
       stretch: 0.5,
@@ -110,7 +110,7 @@ export const LINES: readonly Line[] = [
     value: ({ chains }) => chains && { spread: scaled(spreadOf([chains.peakMiBAtTheEnd]), MB_IN_MIB) },
   },
   {
-    ...line('pages', 'rows/s at 200 ms a page, 8 requests at once, times one', {
+    ...line('pages', 'rows/s at 200 ms a page: 8 requests at once, as a multiple of one at a time', {
       part: 'pages',
       target: 7,
       stretch: 7.8,
@@ -169,7 +169,7 @@ export const LINES: readonly Line[] = [
     value: ({ chains }) => chains && bytesEach(chains.index, Object.keys(chains.index)),
   },
   {
-    ...line('peers-first', 'CPU of a first pull, times Redpanda Connect (safe)', {
+    ...line('peers-first', "CPU of a first pull, as a multiple of Redpanda Connect's (safe)", {
       part: 'peers',
       target: 0.4,
     }),
@@ -181,7 +181,7 @@ export const LINES: readonly Line[] = [
       }),
   },
   {
-    ...line('peers-peak', 'the same of peak resident size', {
+    ...line('peers-peak', 'the same for peak resident size', {
       part: 'peers',
       target: 1,
     }),
@@ -189,10 +189,14 @@ export const LINES: readonly Line[] = [
     value: ({ peers }) => peerMemory(peers),
   },
   {
-    ...line('peers-unchanged', 'CPU of an unchanged pull, running process, times the best peer', {
-      part: 'peers',
-      target: 0.12,
-    }),
+    ...line(
+      'peers-unchanged',
+      "CPU of an unchanged pull, running process, as a multiple of the best peer's",
+      {
+        part: 'peers',
+        target: 0.12,
+      },
+    ),
     digits: 2,
     value: ({ peers }) =>
       peerTimes(peers, 'unchanged', {

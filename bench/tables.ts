@@ -56,10 +56,10 @@ export function growthCells(sizes: readonly GrowthNumbers[]): string[][] {
   return [
     line('absence records, with absences and changes', ({ rows }) => whole(rows)),
     line('fetch + JSON.parse, µs a row', ({ fetchAndParse }) => spread(fetchAndParse)),
-    line('first full sync by a new process, times that', ({ first }) => first.toFixed(1)),
+    line('first full sync by a new process, as a multiple of that', ({ first }) => first.toFixed(1)),
     line('records published', ({ firstRecords }) => whole(firstRecords)),
     line('rows a second', ({ firstRowsPerSecond }) => whole(firstRowsPerSecond)),
-    line('unchanged full sync, times that', ({ unchanged }) => spread(unchanged)),
+    line('unchanged full sync, as a multiple of that', ({ unchanged }) => spread(unchanged)),
     line('rows a second', ({ unchangedRowsPerSecond }) => whole(unchangedRowsPerSecond.median)),
     line('100 changed rows, ms of CPU', ({ incrementalCpuMs }) => spread(incrementalCpuMs, 0)),
     line('100 changed rows, ms until committed', ({ incrementalCommittedMs }) =>
@@ -138,12 +138,12 @@ function linesForDocs(lines: readonly LineResult[]): string {
     .toSorted(([, one], [, other]) => one.length - other.length)
     .map(([numbers, of], group) => {
       const isRest = group > 0 && group === groups.length - 1;
-      return `${isRest ? 'the others' : of.map(({ name }) => name).join(', ')}: ${numbers}`;
+      return `${numbers} for ${isRest ? 'the others' : of.map(({ name }) => name).join(', ')}`;
     });
   const short = cells.map(([title = '', value = '', target = '', , verdict = '']) =>
     [title, value].concat(verdict === '' ? target : `${target}: ${verdict}`),
   );
-  return `${markdownTable(short)}\nRows, rounds, load: ${conditions.join('; ')}.\n`;
+  return `${markdownTable(short)}\nNumber of rows, number of rounds and load of the machine: ${conditions.join('; ')}.\n`;
 }
 
 function peersForDocs(peers: PeerNumbers): string {

@@ -14,8 +14,7 @@ export function unencrypted(kafka: KafkaConfig, tenants: readonly TenantConfig[]
 }
 
 function openAddress(setting: string, address: string): readonly string[] {
-  const { protocol, hostname, origin } = new URL(address);
-  return protocol === 'http:' && !LOOPBACK.test(hostname) ? [`${setting} ${origin}`] : [];
+  return crossesInTheClear(address) ? [`${setting} ${new URL(address).origin}`] : [];
 }
 
 export const UNENCRYPTED = 'credentials or rows cross the network unencrypted';

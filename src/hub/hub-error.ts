@@ -104,7 +104,7 @@ export function asksForSmallerPages(error: HubError): SmallerPagesReason | null 
 export function endlessPaging(where: string, pages: number): HubError {
   const what = `Cannot page through ${where}: the list has not ended after ${pages} pages`;
   const remedy =
-    "Check the hub's links to the next page. If the collection is really so large, raise hub.pageSize.";
+    "Check the hub's links to the next page. If the collection really is that large, raise hub.pageSize.";
   return new HubError('HUB_PAGING_BROKEN', what, { remedy });
 }
 

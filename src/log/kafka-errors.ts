@@ -124,7 +124,7 @@ const NOT_ENDED: Explanation = {
   message: (doing, { type }) =>
     `Kafka has not ended the last transaction of the tenant yet, while ${doing}: ${type}`,
   remedy:
-    'Kafka writes the end of a transaction to each of its partitions, which needs min.insync.replicas of the replicas in sync. Start the brokers that are down; Rollcall then continues by itself.',
+    'Kafka writes the end of a transaction to each partition of the transaction. For this, min.insync.replicas of the replicas must be in sync. Start the brokers that are down; Rollcall then continues by itself.',
 };
 
 const FENCED: Explanation = {
@@ -174,7 +174,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
     code: 'KAFKA_REFUSED',
     message: (doing) => `Kafka refused a batch of records as too large while ${doing}`,
     remedy:
-      'Raise message.max.bytes of the brokers, or max.message.bytes of the topics, to its default of 1048588. If it is that already, a single record is larger: raise it further.',
+      'Raise message.max.bytes of the brokers, or max.message.bytes of the topics, to its default of 1048588. If it already has this value, a single record is larger: raise it further.',
   },
   UNKNOWN_TOPIC_OR_PARTITION: {
     code: 'KAFKA_TOPIC_MISSING',

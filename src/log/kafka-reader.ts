@@ -208,6 +208,6 @@ function stalled([first]: readonly Stretch[]): RollcallError {
   const message = `Reading ${name} made no progress for ${STALLED_AFTER_MS / 1000} s`;
   return new RollcallError('KAFKA_UNREACHABLE', message, {
     remedy:
-      "Check that all partitions have a leader and that no other program's transaction hangs on these topics.",
+      'Check that all partitions have a leader and that no other program has left a transaction open on these topics.',
   });
 }

@@ -11,7 +11,7 @@ import { TenantMonitor } from './tenant-monitor.ts';
 const JOINING: NotReady = {
   part: 'start',
   why: 'the process is joining the group of the workers that share the tenants',
-  remedy: 'Wait: the group waits for a worker that was killed for up to kafka.session.',
+  remedy: 'Wait: for up to kafka.session, the group waits for a worker that was killed.',
 };
 
 /** They are asked by the process. */

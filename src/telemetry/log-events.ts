@@ -7,12 +7,12 @@ import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
 import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
 
 const DELETION_WORDS = {
-  hold: 'rows are missing that need a decision: nothing of the tenant is removed meanwhile',
+  hold: 'rows are missing that need a decision: no row of the tenant is removed meanwhile',
   healed: 'all rows of this collection that were missing are back: its removals need no decision any more',
   missing: 'rows are missing: they are removed if another full sync misses them too',
   approved: 'removals that a person approved are published',
   accepted: 'a person has accepted rows unlike the published ones',
-  reset: 'a person resets absences: what was published of them is nulled',
+  reset: 'a person resets absences: a null is published for every key of absences and absence-changes',
 } as const;
 
 const SHORT = 'the hub counts more rows than it returned';
@@ -36,7 +36,7 @@ const DEVIATIONS = [
   ],
   [
     'rowsOlder',
-    'rows came that are older than the published ones, and are published: does a replica of the hub lag?',
+    'the hub returned rows that are older than the published ones, and Rollcall publishes them: does a replica of the hub lag?',
   ],
   ['notShown', 'the hub does not show versions that absences refer to: such an absence may have two ids'],
   ['idsNotAsked', 'absences refer to more versions than the hub is asked for in one sync'],

@@ -57,7 +57,7 @@ function registerCounters(registry: Registry) {
   return {
     rows: new Counter({
       name: 'rollcall_rows_total',
-      help: 'Rows that the hub delivered, by what followed, and removals of rows that it no longer has.',
+      help: 'Rows that the hub returned, by what Rollcall did with them, and removals of rows that the hub no longer has.',
       labelNames: [...SCOPE, 'outcome'],
       registers,
     }),
@@ -255,7 +255,7 @@ function registerGauges(registry: Registry, board: Board): void {
   );
   ofTenants(
     'absence_contradictions',
-    'Number of absences whose records at the hub do not fit each other at present.',
+    'Number of absences whose records at the hub contradict each other at present.',
     [],
     ({ tenant, contradictions }, _, gauge) => {
       if (contradictions !== null) gauge.set({ tenant }, contradictions);
@@ -304,7 +304,7 @@ function registerCollectionGauges({
   );
   ofSyncs(
     'last_complete_sync_timestamp_seconds',
-    'When the last complete sync ended, in seconds since the epoch; 0 while there was no full one.',
+    'When the last complete sync ended, in seconds since the epoch; 0 until there has been a full one.',
     ({ completedMs }, mode) => (completedMs[mode] === null ? null : completedMs[mode] / 1000),
   );
   ofSyncs('sync_in_progress', '1 while a sync runs.', ({ running }, mode) => (running.has(mode) ? 1 : 0));

@@ -22,7 +22,7 @@ const TAKING_OVER: Reason = {
 };
 const NOT_ASKED: Reason = {
   why: 'the hub has not answered yet',
-  remedy: 'Wait. If this stays, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
+  remedy: 'Wait. If this continues, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
 };
 const PART_OF: Readonly<Record<ErrorSource, HealthPart>> = {
   hub: 'hub',

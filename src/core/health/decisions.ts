@@ -41,7 +41,7 @@ export function decisionsOf(
     {
       code: 'ABSENCES_LOST',
       collections: areAbsencesLost === true ? ['absence-versions'] : [],
-      what: 'absences are lost, and nothing of them is published (ABSENCES_LOST)',
+      what: 'absences are lost, and Rollcall publishes no absences (ABSENCES_LOST)',
       question:
         'Bring back a copy of absences, absence-changes, and absence-state or the index in Redis, or reset absences',
       commands: [`rollcall state rebuild --tenant ${tenant} --collection absences --reset --yes`],

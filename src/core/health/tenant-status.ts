@@ -184,7 +184,8 @@ export function heardOf(living: OwnerHeartbeat | null, own: string): Heard {
     version === own
       ? 'its owner reports no health: a command works on it, or it is moving to another process'
       : `version ${printable(version)} mirrors the tenant, and this is ${own}`;
-  const remedy = 'Wait some seconds; of another version ask that one, or look at its status page.';
+  const remedy =
+    'Wait some seconds. For a process of another version, run "rollcall status" with that version, or look at its status page.';
   return { owner: living, isOwnerAlive: true, reported: [{ part: 'owner', why, remedy }] };
 }
 

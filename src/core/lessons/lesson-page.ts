@@ -17,10 +17,10 @@ export function readLessonPage(body: unknown): LessonPage {
   if (Array.isArray(body)) return { lessons: body, next: null };
   const { value, '@odata.nextLink': next } = isJsonObject(body) ? body : {};
   if (Array.isArray(value)) return { lessons: value, next: typeof next === 'string' ? next : null };
-  throw unreadableLessons("the hub's answer is no list, and has none under `value`", {
+  throw unreadableLessons("the hub's answer is not a list, and has no list under `value`", {
     met: [body],
     remedy:
-      'Rollcall reads no other body. Let the hub or a proxy send one of these two (rollcall help schedules), or leave schedules out with collections.schedules.enabled: false.',
+      'Rollcall reads only a list, or an object with a list under `value`. Let the hub or a proxy send one of these (rollcall help schedules), or leave schedules out with collections.schedules.enabled: false.',
   });
 }
 
