@@ -17,7 +17,7 @@ In any value:
 - A duration is a number with a unit: \`500ms\`, \`60s\`, \`5m\`, \`24h\`, \`30d\`.
 
 An unknown key, a missing variable or a bad value ends the program with exit code 2. The error lists all mistakes, each with its line and
-path.
+path. For a mistyped key, it names the key that was probably meant.
 `;
 
 const FOOT = `## Changes while it runs
@@ -76,7 +76,7 @@ function tablesBelow({ path, schema }: Section): Section[] {
 
 /** The rows of a map's keys; `shown`: the contents of maps that have rows already, which are not repeated. */
 function rowsOf(schema: JsonSchema, prefix: string, shown: Set<string>): string[] {
-  const required = new Set(schema['required'] as string[] | undefined);
+  const required = new Set(schema.required);
   return Object.entries(schema.properties ?? {}).flatMap(([key, property]) => {
     const path = join(prefix, key);
     const cells = [`\`${path}\``, valueOf(property, required.has(key)), property.description ?? ''];

@@ -6,6 +6,7 @@ import { describeIssue, problemsOf } from './config/issues.ts';
 import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY, type KeyPath } from './config/problem.ts';
 import { kafka, notify, redis, registry } from './config/services.ts';
 import { tenant } from './config/tenant-settings.ts';
+import type { JsonSchema } from './config/shape.ts';
 import { readYaml } from './config/yaml-file.ts';
 import { RollcallError } from './errors.ts';
 import { COLLECTIONS, collectionNamed, type Collection, type TopicSuffix } from './model/collections.ts';
@@ -68,6 +69,7 @@ const configSchema = z.strictObject({
 export type Config = z.output<typeof configSchema>;
 export type TenantConfig = Config['tenants'][number];
 export type KafkaConfig = Config['kafka'];
+export type { JsonSchema } from './config/shape.ts';
 export type { CollectionSettings } from './config/tenant-settings.ts';
 
 /** Returns the mirrored collections of a tenant, in the order of the model. */
@@ -83,19 +85,6 @@ export function syncedCollections(tenant: TenantConfig): Collection[] {
 /** Returns the number of partitions for the creation of a topic; `progress` has one, which is read in order (contract). */
 export function partitionsOf(kafka: KafkaConfig, suffix: TopicSuffix): number {
   return suffix === 'progress' ? 1 : (kafka.partitions[suffix] ?? kafka.partitions.default);
-}
-
-/** What is read of a JSON Schema. */
-export interface JsonSchema {
-  type?: string | undefined;
-  properties?: Record<string, JsonSchema> | undefined;
-  propertyNames?: { enum?: string[] | undefined } | undefined;
-  items?: JsonSchema | undefined;
-  anyOf?: JsonSchema[] | undefined;
-  additionalProperties?: JsonSchema | boolean | undefined;
-  description?: string | undefined;
-  default?: unknown;
-  [keyword: string]: unknown;
 }
 
 /** Returns the JSON Schema (draft 2020-12) of the file; `config.schema.json` allows `${…}` for its values too. */
@@ -120,7 +109,7 @@ export function loadConfig({ path, withoutHub = false, ...sources }: ConfigSourc
   if (file.value === undefined && file.problems.length > 0) throw problemsError(path, file.problems);
   const result = configSchema.safeParse(file.value, { error: describeIssue });
   const found = [
-    ...(result.success ? [] : problemsOf(result.error.issues, file)),
+    ...(result.success ? [] : problemsOf(result.error.issues, { ...file, schema: configJsonSchema() })),
     ...crossCheck(file.value).map(({ path, message }) => ({ path, message, line: file.lineOf(path) })),
   ];
   // A value that could not be filled in has its problem already.

@@ -3,6 +3,7 @@ import type { Config, TenantConfig } from '../config.ts';
 import type { CollectionStatus } from '../core/health/collection-status.ts';
 import { heardOf, isInTrouble, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
 import type { Heard, TenantStatus } from '../core/health/tenant-status.ts';
+import { UNMET_REMEDY } from '../core/rows/unmet-settings.ts';
 import { explainLate } from '../core/watermark.ts';
 import { countOf, forHow, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
@@ -150,6 +151,11 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
       output.line(
         `  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(filterSelectsNothing)}`,
       );
+  for (const { collection, unmet } of tenant.collections)
+    for (const sentence of unmet)
+      output.line(`  ${colors.yellow('!')} ${collection}: ${printable(sentence)}`);
+  if (tenant.collections.some(({ unmet }) => unmet.length > 0))
+    output.line(`  ${colors.cyan('→')} ${UNMET_REMEDY}`);
   if (tenant.collections.length === 0) return;
   output.line();
   const grouped = Map.groupBy(tenant.collections, (each) => each.derivedFrom ?? each.collection);

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { COVERED_REMEDY, SHORT_REMEDY } from '../core/deletions/evidence.ts';
+import { UNMET_REMEDY } from '../core/rows/unmet-settings.ts';
 import { explainLate } from '../core/watermark.ts';
 import { describeError, hasCode, type RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
@@ -61,14 +62,16 @@ export function createEventLog(
     logEvent(own, event, isNews && !(isLoss && withoutAbsences.has(tenant)));
     if (isLoss) withoutAbsences.add(tenant);
     if (event.type !== 'sync-ended') return;
-    const { collection, stats } = event;
+    const { collection, stats, unmet = [] } = event;
+    const isNewOf = (what: string): boolean => said.size < said.add(`${tenant}/${collection}/${what}`).size;
+    for (const sentence of unmet)
+      if (isNewOf(sentence)) own.warn({ collection, error: { remedy: UNMET_REMEDY } }, sentence);
     if (collection === 'absence-versions' && withoutAbsences.delete(tenant))
       own.info('absences are published again');
     const counts = { ...stats, ...stats.absences };
     // Such a hub does so at every sync: once for each collection is enough. The line names no id.
     for (const [name, words] of DEVIATIONS)
-      if (counts[name] > 0 && said.size < said.add(`${tenant}/${collection}/${name}`).size)
-        own.warn({ collection, [name]: counts[name] }, words);
+      if (counts[name] > 0 && isNewOf(name)) own.warn({ collection, [name]: counts[name] }, words);
   };
 }
 

@@ -31,11 +31,36 @@ describe('a problem', () => {
       '  line 8: tenants[0].hub.pageSize must be a whole number',
       '  line 9: tenants[1].id is the same as tenants[0].id; ids must differ',
       '  line 14: tenants[1].hub.clientSecret needs the environment variable HUB_SECRET, which is not set',
-      '  line 19: htpp is not a known key',
+      '  line 19: htpp is not a known key; did you mean http?',
     ]);
     expect(error.remedy).toMatch(/^Correct the configuration/);
     expect(exitCodeOf(error)).toBe(EXIT.badUse);
     expect(refusal(() => load(yamlWith(), { env: {} })).remedy).toMatch(/^Set each variable/);
+  });
+
+  it.each([
+    [{ hub: 'clientSceret: x' }, 'hub.clientSceret is not a known key; did you mean clientSecret?'],
+    [
+      { tenant: 'collections: { result: {} }' },
+      'collections.result is not a known key; did you mean results?',
+    ],
+    [{ tenant: 'collections: { users: { Drop: [] } }' }, 'users.Drop is not a known key; did you mean drop?'],
+    [{ root: 'htpp: {}' }, 'line 11: htpp is not a known key; did you mean http?'],
+    [{ root: 'telemetry: {}' }, 'telemetry is not a known key\n'],
+  ])('that is a mistyped key is reported with the key that was meant: %o', (parts, message) => {
+    expect(`${refusalOf(yamlWith(parts))}\n`).toContain(message);
+  });
+
+  it('names all that a missing section needs at once', () => {
+    const message = refusalOf('tenants: [{ id: north }]\nkafka: { sasl: {} }');
+    for (const line of [
+      'tenants[0].hub is missing; it needs baseUrl, tokenUrl, clientId, clientSecret',
+      'registry is missing; it needs url',
+      'kafka.brokers is missing',
+      'kafka.sasl.username is missing',
+    ])
+      expect(message).toContain(line);
+    expect(refusalOf('{}')).toContain('tenants is missing; it needs id, hub.baseUrl, hub.tokenUrl');
   });
 
   it.each([

@@ -45,6 +45,15 @@ it.each([
   ]);
 });
 
+it('a setting that nothing at the hub fits is logged once for each collection, with what to do', () => {
+  const unmet = ['drop: no row has the field emial; did you mean email?'];
+  const lines = logged(syncEnded({ unmet }), syncEnded({ unmet }), syncEnded({ unmet, collection: 'orgs' }));
+  expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([
+    { collection: 'users', msg: unmet[0], error: { remedy: expect.stringContaining('Correct') as string } },
+    { collection: 'orgs', msg: unmet[0] },
+  ]);
+});
+
 it('a hub that is away is not called one that differs from its specification', () => {
   const away = { type: 'circuit-opened', retryInMs: 5_000 } as const;
   const differs = { type: 'hub-differs', target: 'users', how: 'it ignores the limit' } as const;
