@@ -5,7 +5,8 @@ const HEAD = `# Configuration
 For those who write \`rollcall.yaml\`. The tables explain every key. The last section says what happens when you change a key
 [while Rollcall runs](#changes-while-it-runs).
 
-- \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it.
+- \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it, and warns of secrets in clear text.
+- \`rollcall check --offline\` tests the file alone, for a pipeline without secrets. It lists the variables and files that the configuration needs.
 - [examples/rollcall.yaml](../examples/rollcall.yaml) shows every key. Editors can use [config.schema.json](../config.schema.json).
 - Rollcall reads \`./rollcall.yaml\`, unless \`--config\` or \`ROLLCALL_CONFIG\` names another file.
 

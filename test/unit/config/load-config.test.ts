@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { enabledCollections, loadConfig, partitionsOf } from '../../../src/config.ts';
+import { checkText, enabledCollections, loadConfig, partitionsOf } from '../../../src/config.ts';
 import { parseDurationMs } from '../../../src/config/fields.ts';
 import { EXIT, exitCodeOf } from '../../../src/cli/exit-code.ts';
 import { RollcallError } from '../../../src/errors.ts';
@@ -122,8 +122,19 @@ describe('a problem', () => {
   });
 
   it.each([
-    ['a quote that does not end', 'a: "b\nc', /line \d+: .*missing char.*column \d+/],
-    ['a tab', 'a:\n\tb: 1', /line 2: .*tab.*column 1/],
+    ['a quote that does not end', 'a: "b\nc', /line 2: .*a quote or a bracket is missing.*column 2/],
+    ['a tab', 'a:\n\tb: 1', /line 2: .*a tab indents the line; use spaces.*column 1/],
+    ['a colon in a value', 'kafka:\n  password: a: b', /": ", which needs quotes.*\n    2 \| password: …$/],
+    [
+      'a colon that lacks',
+      'kafka\n  brokers: [x]',
+      /line 1: .*a colon and a space are missing after the key/,
+    ],
+    ['a wrong indentation', 'a:\n  b: 1\n c: 2', /line 3: .*indented otherwise than its neighbours/],
+    ['a key that stands twice', 'a: 1\na: 2', /line 2: .*the same key stands above already/],
+    ['a value with an @', 'a: @b', /line 1: .*needs quotes around the value/],
+    ['a backslash in quotes', 'a: "C:\\x"', /line 1: .*use single quotes/],
+    ['a second document', 'a: 1\n---\nb: 2', /line 2: .*only one is read/],
     ['nothing', '', /is empty/],
     ['a list', '- a', /must be a map/],
     ['a very deep file', '['.repeat(20_000), /rollcall\.yaml/],
@@ -134,6 +145,17 @@ describe('a problem', () => {
     ],
   ])('of YAML is refused with its place: %s', (_name, yaml, expected) => {
     expect(refusalOf(yaml)).toMatch(expected);
+  });
+
+  it('of a text is found whatever the environment has, and what the text needs of it is named once', () => {
+    const check = (text: string) => checkText({ path: 'rollcall.yaml', readFile: () => text });
+    const parts = { hub: 'pageSize: ${SIZE}', kafka: 'ssl: { ca: "${file:/ca.pem}" }' };
+    const needs = ['environment variable HUB_SECRET', 'environment variable SIZE', 'file /ca.pem'];
+    expect(check(`${yamlWith(parts)}http: { port: "\${SIZE}" }`)).toEqual(needs.map((each) => `the ${each}`));
+    expect(refusal(() => check(yamlWith({ ...parts, root: 'htpp: {}' }))).message).toMatch(
+      /^rollcall.yaml: line 13: htpp is not/,
+    );
+    expect(() => check(yamlWith({ hub: 'scope: "${a b}"' }))).toThrow('neither a variable');
   });
 
   it.each([
