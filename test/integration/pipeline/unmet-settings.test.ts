@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { openMirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 
-it('run warns once of a field that no row has and of an afterschool that the hub does not know, and status shows both', async () => {
+it('run warns once of fields that no row has and afterschools that are not known, and status shows them', async () => {
   const users = { drop: ['emial', 'email'], ignore: ['shoeSize'] };
   const schedules = { drop: ['teachres'] };
   await using mirror = await openMirror({
