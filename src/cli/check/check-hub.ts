@@ -58,7 +58,7 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   yield ok('token', `from ${tenant.hub.tokenUrl}, good for ${formatDuration(token.lifetimeMs)}`);
   // One cause often stops all of them.
   if (all.length > 1 && failed.length === all.length && new Set(failed.map(codeOf)).size === 1)
-    return yield failureOf('collections', failed[0]);
+    return yield ofAll(failureOf('collections', failed[0]), failed[0]);
   if (all.some(({ isEmpty }) => isEmpty) && all.every(({ isEmpty }) => isEmpty ?? true)) {
     const remedy =
       'If the hub has data: check the rights of this client, hub.scope, and the tenant prefix in hub.baseUrl.';
@@ -66,6 +66,14 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   }
   for (const { finding, unmet = [] } of all) yield* [finding, ...unmet];
 }
+
+/** What refuses every collection is no right on one of them. */
+function ofAll(finding: Finding, error: unknown): Finding {
+  return codeOf(error) === 'HUB_FORBIDDEN' ? { ...finding, remedy: NO_RIGHT_REMEDY } : finding;
+}
+
+const NO_RIGHT_REMEDY =
+  'It refuses the token for every collection: check that hub.tokenUrl and hub.baseUrl belong to the same environment and tenant, that hub.clientId is the client that was given rights there, and hub.scope.';
 
 function codeOf(error: unknown): string | null {
   return error instanceof RollcallError ? error.code : null;

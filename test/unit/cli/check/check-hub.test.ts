@@ -151,7 +151,7 @@ describe('check of a collection', () => {
     );
     for (const [code, remedy] of [
       [404, 'hub.baseUrl'],
-      [403, ''],
+      [403, 'hub.tokenUrl and hub.baseUrl belong to the same environment'],
     ] as const) {
       const { levels, findings, asked } = await check(answer(code), { tenant });
       expect(levels).toEqual(['token ok', 'collections failure']);
