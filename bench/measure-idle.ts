@@ -65,7 +65,7 @@ async function measureStarts(
   throw new Error('no round was made');
 }
 
-/** Starts a process, and ends it when no full sync and no change has been logged for some seconds. */
+/** Starts a process, and ends it when no change has been logged for some seconds. */
 async function load(configFile: string, signal: AbortSignal): Promise<void> {
   let lastAtMs = Number.POSITIVE_INFINITY;
   await using rollcall = startRollcall(configFile, ({ msg }) => {

@@ -5,7 +5,8 @@ const HEAD = `# Configuration
 For those who write \`rollcall.yaml\`. The tables explain every key. The last section says what happens when you change a key
 [while Rollcall runs](#changes-while-it-runs).
 
-- \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it.
+- \`rollcall init\` writes a configuration that you fill in. \`rollcall check\` tests it, and warns of secrets in clear text.
+- \`rollcall check --offline\` tests the file alone, for a pipeline without secrets. It lists the variables and files that the configuration needs.
 - [examples/rollcall.yaml](../examples/rollcall.yaml) shows every key. Editors can use [config.schema.json](../config.schema.json).
 - [Estates](estates.md) shows log-in with tokens, certificates, proxies, and the settings for some clouds.
 - Rollcall reads \`./rollcall.yaml\`, unless \`--config\` or \`ROLLCALL_CONFIG\` names another file.
@@ -18,7 +19,7 @@ In any value:
 - A duration is a number with a unit: \`500ms\`, \`60s\`, \`5m\`, \`24h\`, \`30d\`.
 
 An unknown key, a missing variable or a bad value ends the program with exit code 2. The error lists all mistakes, each with its line and
-path.
+path. For a mistyped key, it names the key that was probably meant.
 `;
 
 const FOOT = `## Changes while it runs
@@ -77,7 +78,7 @@ function tablesBelow({ path, schema }: Section): Section[] {
 
 /** The rows of a map's keys; `shown`: the contents of maps that have rows already, which are not repeated. */
 function rowsOf(schema: JsonSchema, prefix: string, shown: Set<string>): string[] {
-  const required = new Set(schema['required'] as string[] | undefined);
+  const required = new Set(schema.required);
   return Object.entries(schema.properties ?? {}).flatMap(([key, property]) => {
     const path = join(prefix, key);
     const cells = [`\`${path}\``, valueOf(property, required.has(key)), property.description ?? ''];

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { crossCheck } from './config/cross-checks.ts';
 import { duration, ratio, secret, text, wholeNumber } from './config/fields.ts';
-import { errorCodeOf, type FillSources } from './config/variables.ts';
+import { errorCodeOf, NEEDS, type FillSources } from './config/variables.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
-import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY, type KeyPath } from './config/problem.ts';
+import { formatPath, problemsError, remedyFor, SMALLEST_REMEDY } from './config/problem.ts';
+import type { KeyPath, Problem } from './config/problem.ts';
 import { kafka, notify, redis, registry } from './config/services.ts';
 import { tenant } from './config/tenant-settings.ts';
-import { readYaml } from './config/yaml-file.ts';
+import type { JsonSchema } from './config/shape.ts';
+import { readYaml, type YamlFile } from './config/yaml-file.ts';
 import { RollcallError } from './errors.ts';
 import { COLLECTIONS, collectionNamed, type Collection, type TopicSuffix } from './model/collections.ts';
 
@@ -69,6 +71,7 @@ export type Config = z.output<typeof configSchema>;
 export type TenantConfig = Config['tenants'][number];
 export type KafkaConfig = Config['kafka'];
 export type OAuthClient = NonNullable<Config['registry']['oauth']>;
+export type { JsonSchema } from './config/shape.ts';
 export type { CollectionSettings } from './config/tenant-settings.ts';
 
 /** Returns the mirrored collections of a tenant, in the order of the model. */
@@ -84,19 +87,6 @@ export function syncedCollections(tenant: TenantConfig): Collection[] {
 /** Returns the number of partitions for the creation of a topic; `progress` has one, which is read in order (contract). */
 export function partitionsOf(kafka: KafkaConfig, suffix: TopicSuffix): number {
   return suffix === 'progress' ? 1 : (kafka.partitions[suffix] ?? kafka.partitions.default);
-}
-
-/** What is read of a JSON Schema. */
-export interface JsonSchema {
-  type?: string | undefined;
-  properties?: Record<string, JsonSchema> | undefined;
-  propertyNames?: { enum?: string[] | undefined } | undefined;
-  items?: JsonSchema | undefined;
-  anyOf?: JsonSchema[] | undefined;
-  additionalProperties?: JsonSchema | boolean | undefined;
-  description?: string | undefined;
-  default?: unknown;
-  [keyword: string]: unknown;
 }
 
 /** Returns the JSON Schema (draft 2020-12) of the file; `config.schema.json` allows `${…}` for its values too. */
@@ -124,21 +114,40 @@ export interface ConfigSources extends FillSources {
 
 /** Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and its path. */
 export function loadConfig({ path, withoutHub = false, ...sources }: ConfigSources): Config {
-  const read = readYaml(readConfigFile(path, sources.readFile), sources);
-  const file = withoutHub ? { ...read, problems: read.problems.filter(({ path }) => !isOfHub(path)) } : read;
+  const file = readYaml(readConfigFile(path, sources.readFile), sources);
+  const { problems, result } = judge(file, (problem) => withoutHub && isOfHub(problem.path));
+  if (result?.success === true && problems.length === 0) return result.data;
+  throw problemsError(path, problems, remedyFor(problems, file.value));
+}
+
+/**
+ * Checks the text of a configuration, whatever the environment and other files hold. Returns what it needs of them, such as
+ * `the environment variable HUB_ID`. Throws `CONFIG_INVALID`.
+ */
+export function checkText({ path, readFile }: Pick<ConfigSources, 'path' | 'readFile'>): readonly string[] {
+  const readNone = (): string => {
+    throw new Error('no other file is read');
+  };
+  const file = readYaml(readConfigFile(path, readFile), { env: {}, readFile: readNone });
+  const { problems } = judge(file, ({ message }) => NEEDS.test(message));
+  if (problems.length > 0) throw problemsError(path, problems, remedyFor(problems, file.value));
+  return [...new Set(file.problems.map(({ message }) => NEEDS.exec(message)?.[1] ?? ''))];
+}
+
+/** `mayBeOpen`: whether a value that could not be filled in need not be. */
+function judge(file: YamlFile, mayBeOpen: (problem: Problem) => boolean) {
+  const ofText = file.problems.filter((problem) => !mayBeOpen(problem));
   // A file that is not YAML has no value, and the schema's problems would be noise.
-  if (file.value === undefined && file.problems.length > 0) throw problemsError(path, file.problems);
+  if (file.value === undefined && ofText.length > 0) return { problems: ofText, result: null };
   const result = configSchema.safeParse(file.value, { error: describeIssue });
   const found = [
-    ...(result.success ? [] : problemsOf(result.error.issues, file)),
+    ...(result.success ? [] : problemsOf(result.error.issues, { ...file, schema: configJsonSchema() })),
     ...crossCheck(file.value).map(({ path, message }) => ({ path, message, line: file.lineOf(path) })),
   ];
   // A value that could not be filled in has its problem already.
-  const unfilled = new Set(file.problems.map((problem) => formatPath(problem.path)));
-  const problems = [...file.problems, ...found.filter((problem) => !unfilled.has(formatPath(problem.path)))];
-  if (!result.success || problems.length > 0)
-    throw problemsError(path, problems, remedyFor(problems, file.value));
-  return result.data;
+  const unfilled = new Set(file.problems.map(({ path }) => formatPath(path)));
+  const problems = [...ofText, ...found.filter(({ path }) => !unfilled.has(formatPath(path)))];
+  return { problems, result };
 }
 
 /** A credential of the hub; a value that cannot be filled in stays as it is written. */

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { enabledCollections } from '../config.ts';
-import { ENCRYPT, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
+import { checkText, enabledCollections } from '../config.ts';
+import { ENCRYPT, secretsInClear, UNENCRYPTED, unencrypted } from '../config/clear-text.ts';
 import { countOf, printable } from '../core/words.ts';
 import type { Assembly } from '../session/assemble.ts';
 import { topicsOf } from '../session/started-tenant.ts';
@@ -23,10 +24,14 @@ export function command(): Command {
       'Checks configuration, Kafka, rights, topics, schema registry, Redis and hubs. It changes nothing.',
     )
     .option('--tenant <id>', "check only this tenant's hub, topics and schemas")
+    .option('--offline', 'check only the file: contact no service, and need no value of a variable')
     .addHelpText(
       'after',
       `
   ✓ right   ! works, but worth knowing   ✗ must be fixed
+
+--offline is for a pipeline that has no secrets and reaches no service. It lists the variables and files that the
+configuration needs, whether they exist or not. Their values are not checked.
 
 Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistakes (all of them are listed).`,
     )
@@ -39,12 +44,35 @@ const MARKS = {
   failure: { mark: '✗', color: 'red' },
 } as const;
 
-async function check({ output, signal, configPath, loadConfig, flags }: Verb<Scope>): Promise<number> {
+async function check(verb: Verb<Scope & { readonly offline?: boolean }>): Promise<number> {
+  const { configPath, signal, flags } = verb;
+  if (flags.offline === true) {
+    const needs = checkText({ path: configPath, readFile: (path) => readFileSync(path, 'utf8') });
+    return report(verb, [{ title: 'Configuration', findings: () => findingsOfText(configPath, needs) }]);
+  }
+  await using assembly = quietAssembly(verb.loadConfig());
+  return await report(verb, probesOf(assembly, { tenant: flags.tenant, configPath, signal }));
+}
+
+/** `needs`: variables and files. */
+async function* findingsOfText(configPath: string, needs: readonly string[]): AsyncGenerator<Finding> {
+  yield ok(configPath, 'no mistake in the file; nothing else was looked at');
+  for (const need of needs) yield ok('needs', need);
+  yield* inClear(configPath);
+}
+
+const IN_CLEAR_REMEDY =
+  'Write ${NAME} for an environment variable, or ${file:/path} for a file. Change the secret if others could read this file.';
+
+function inClear(configPath: string): readonly Finding[] {
+  const paths = secretsInClear(readFileSync(configPath, 'utf8'));
+  return paths.map((path) => warning(path, 'the secret stands in the file in clear text', IN_CLEAR_REMEDY));
+}
+
+/** Prints what the probes find, and returns the exit code. */
+async function report({ output, signal }: Verb, probes: readonly Probe[]): Promise<number> {
   const { colors } = output;
-  const config = loadConfig();
   const all: (Finding & { section: string; tenant?: string })[] = [];
-  await using assembly = quietAssembly(config);
-  const probes = probesOf(assembly, { tenant: flags.tenant, configPath, signal });
   for (let at = 0; at < probes.length; at += AT_ONCE) {
     const some = probes.slice(at, at + AT_ONCE).map((probe) => ({ probe, found: findingsOf(probe) }));
     for (const { probe, found } of some) {
@@ -91,6 +119,7 @@ function probesOf(
         yield ok(configPath, text);
         for (const setting of unencrypted(assembly.config.kafka, tenants))
           yield warning('encryption', `${setting}: ${UNENCRYPTED}`, ENCRYPT);
+        yield* inClear(configPath);
       },
     },
     { title: 'Kafka', findings: () => checkKafka(assembly, tenants, signal) },

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { commandsHere } from '../commands-here.ts';
+import { wrapped } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 
 const DOCS = new URL('../../docs/', import.meta.url);
@@ -20,8 +21,27 @@ export function helpCommand(program: Command): Command {
       const verb = [program, ...program.commands].find((each) => each.name() === topic);
       // A checkout also has the verb `hub`, which explains itself.
       if (verb !== undefined && partOf(topic) === undefined) verb.outputHelp();
-      else process.stdout.write(helpOn(topic));
+      else process.stdout.write(withoutTables(helpOn(topic), process.stdout.columns ?? 100));
     });
+}
+
+/** The tables of a page as lists: their rows can be far longer than a line of the terminal. */
+export function withoutTables(page: string, columns: number): string {
+  let titles: readonly string[] = [];
+  const shown = page.split('\n').flatMap((line, at, all) => {
+    if (!line.startsWith('|')) return [line];
+    const cells = line.slice(1, -1).split(/(?<!\\)\|/);
+    const [first = '', ...others] = cells.map((cell) => cell.trim().replaceAll(/\\(?=\|)|\*\*/g, ''));
+    if (all[at + 1]?.startsWith('|--') === true) titles = others;
+    if (line.startsWith('|--') || titles === others) return [];
+    const lines = others.flatMap((cell, column) => {
+      const title = titles[column] ?? '';
+      return cell === '' ? [] : wrapped(title === '' ? cell : `${title}: ${cell}`, columns, '    ');
+    });
+    lines.unshift(first);
+    return lines;
+  });
+  return shown.join('\n');
 }
 
 function pages(): string[] {

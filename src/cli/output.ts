@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import picocolors from 'picocolors';
 import { commandsHere } from '../commands-here.ts';
+import { wrapped } from '../core/words.ts';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
 
@@ -12,8 +13,17 @@ export interface Output {
   readonly colors: Colors;
   /** A line for people, on stdout; nothing with `--json`. */
   line(text?: string): void;
-  /** Aligned rows for people, on stdout; nothing with `--json`. A column of numbers alone is aligned right. */
-  table(titles: readonly string[], rows: readonly (readonly string[])[]): void;
+  /** A mark and a text, on as many lines as the terminal needs. */
+  item(mark: string, text: string): void;
+  /**
+   * Aligned rows for people, on stdout; nothing with `--json`. A column of numbers alone is aligned right. `dispensable`: titles of
+   * the columns to leave out, one after another, where the terminal is not wide enough.
+   */
+  table(
+    titles: readonly string[],
+    rows: readonly (readonly string[])[],
+    dispensable?: readonly string[],
+  ): void;
   /** A value for programs: one line of JSON on stdout; nothing without `--json`. */
   data(value: unknown): void;
   /** A remark, on stderr. */
@@ -24,6 +34,8 @@ export interface Output {
 
 export interface OutputStream {
   readonly isTTY?: boolean | undefined;
+  /** The width of a terminal. */
+  readonly columns?: number | undefined;
   /** The descriptor of a stream of the process. */
   readonly fd?: number | undefined;
   write(text: string): unknown;
@@ -38,6 +50,8 @@ export interface Host extends Pick<NodeJS.Process, 'env' | 'exitCode'> {
 }
 
 const PROGRESS_EVERY_MS = 2_000;
+/** Of what is no terminal: nothing is wrapped or left out. */
+const WIDEST = 100_000;
 
 export function createOutput(options: {
   host: Pick<Host, 'stdout' | 'stderr' | 'env'>;
@@ -49,19 +63,28 @@ export function createOutput(options: {
 }): Output {
   const { json, nowMs } = options;
   const { stdout, stderr, env } = options.host;
+  const columns = stdout.isTTY === true ? (stdout.columns ?? WIDEST) : WIDEST;
   const colors = picocolors.createColors(wantsColors(stdout, env, options.color));
   let progressAtMs = Number.NEGATIVE_INFINITY;
   const print = (stream: OutputStream, text: string): void => void stream.write(`${text}\n`);
+  const table: Output['table'] = (titles, rows, [least, ...others] = []) => {
+    const [first = '', ...lines] = formatTable(titles, rows);
+    const isWide = [first, ...lines].some((line) => stripVTControlCharacters(line).length > columns);
+    const keep = <T>(cells: readonly T[]): T[] => cells.filter((_, at) => titles[at] !== least);
+    if (isWide && least !== undefined) table(keep(titles), rows.map(keep), others);
+    else if (!json) print(stdout, [colors.dim(first), ...lines].join('\n'));
+  };
   return {
     json,
     colors,
     line(text = '') {
       if (!json) print(stdout, commandsHere(text));
     },
-    table(titles, rows) {
-      const [first = '', ...lines] = formatTable(titles, rows);
-      if (!json) print(stdout, [colors.dim(first), ...lines].join('\n'));
+    item(mark, text) {
+      const [first = '', ...lines] = wrapped(commandsHere(text), columns, '    ');
+      if (!json) print(stdout, [`${mark} ${first.trimStart()}`, ...lines].join('\n'));
     },
+    table,
     data(value) {
       if (json) print(stdout, JSON.stringify(value));
     },

@@ -34,7 +34,7 @@ export function command(): Command {
       'after',
       `
 On http.host:http.port it serves a status page at /, the same data at /status.json, and /livez, /readyz and /metrics.
-On a terminal it prints a line for each full sync, and for each sync that changes something. Elsewhere it logs JSON lines.
+On a terminal it prints a line for each sync that changes something. Elsewhere it logs JSON lines.
 ROLLCALL_LOG_LEVEL sets the lowest level that it logs: debug, info (the default), warn or error.
 When you edit the configuration, it adds, changes and removes tenants within seconds, or at once after SIGHUP.
 

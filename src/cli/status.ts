@@ -1,8 +1,10 @@
 import { Command } from 'commander';
 import type { Config, TenantConfig } from '../config.ts';
 import type { CollectionStatus } from '../core/health/collection-status.ts';
+import { completeAndFresh } from '../core/health/complete-and-fresh.ts';
 import { heardOf, isInTrouble, overviewOf, tenantStatus, UNKNOWN } from '../core/health/tenant-status.ts';
 import type { Heard, TenantStatus } from '../core/health/tenant-status.ts';
+import { UNMET_REMEDY } from '../core/rows/unmet-settings.ts';
 import { explainLate } from '../core/watermark.ts';
 import { countOf, forHow, formatAge, formatCount, isoOrNull, printable } from '../core/words.ts';
 import { describeError, RollcallError } from '../errors.ts';
@@ -22,10 +24,13 @@ export function command(): Command {
       'Prints the health of each tenant, as its process reports it. Without a report it reads the topic progress.',
     )
     .option('--tenant <id>', 'only this tenant')
-    .option('--wrong', 'only tenants that are not well')
+    .option('--wrong', 'only what is wrong: tenants that are not well, and of these such collections')
     .addHelpText(
       'after',
       `
+The first line of each tenant says whether its copy is complete and fresh. "up to 1 min ago": every change at the hub before
+that is published. "not complete": the topics lack rows or have rows too many; "not fresh": changes are missing.
+
   rows now    in the topic, as the process that mirrors the tenant counts them
   last full   start of the last complete full sync, by the hub's clock: all that the hub had then is published
   rows then   keys of the topic that this sync found at the hub
@@ -36,7 +41,7 @@ export function command(): Command {
   ✗           the collection's syncs fail, or many of its rows cannot be read or are not returned; others go on
 
 The syncs of absence-versions also write absences and absence-changes (↳). With more than ten tenants, no collections are
-printed. --json prints the tenants of /status.json, with their collections.
+printed. On a narrow terminal the least important columns are left out. --json prints the tenants of /status.json, with their collections.
 
 Exit codes, for all tenants, also with --wrong: 1 a tenant or a collection is in trouble or late, or no process mirrors the tenant any more; 3 nothing of that, but something needs a decision; 0 neither.`,
     )
@@ -62,10 +67,16 @@ async function status(verb: Verb<Scope & { readonly wrong?: boolean }>): Promise
   const shown = tenants.filter(({ state }) => !flags.wrong || state !== 'well');
   const isBrief = shown.length > MOST_IN_DETAIL;
   if (wanted.length > 1) output.line(`${summary}\n`);
-  for (const each of shown) show(output, isBrief ? { ...each, collections: [] } : each, nowMs);
+  for (const each of shown) {
+    const collections = isBrief ? [] : flags.wrong ? each.collections.filter(isWrong) : each.collections;
+    show(output, { ...each, collections }, { answer: completeAndFresh(each, nowMs), nowMs });
+  }
+  if (flags.wrong && shown.length === 0) output.line(`${output.colors.green('✓')} nothing is wrong`);
   const notes = [...new Map(heard.flatMap(({ note }) => (note ? [[note.why, note]] : []))).values()];
-  for (const { why, remedy } of notes)
-    output.line(`${output.colors.yellow('!')} ${why}\n  ${output.colors.cyan('→')} ${remedy}\n`);
+  for (const { why, remedy } of notes) {
+    output.item(output.colors.yellow('!'), why);
+    output.item(`  ${output.colors.cyan('→')}`, remedy);
+  }
   if (config.redis === undefined)
     output.line(
       `${output.colors.yellow('!')} no Redis is configured: it is unknown whether a process is running`,
@@ -127,18 +138,28 @@ function fromLog(
   });
 }
 
-function show(output: Output, tenant: TenantStatus, nowMs: number): void {
+function isWrong(each: CollectionStatus): boolean {
+  const { trouble, late, rowsOnHold, rejected, lastCompleteFull, isNotOffered, unmet } = each;
+  const isLoading = lastCompleteFull === null && !isNotOffered;
+  return trouble !== null || late !== null || rowsOnHold + rejected + unmet.length > 0 || isLoading;
+}
+
+function show(
+  output: Output,
+  tenant: TenantStatus,
+  { answer, nowMs }: { readonly answer: string; readonly nowMs: number },
+): void {
   const { colors } = output;
   const isBad = tenant.state === 'needs-person' || tenant.state === 'in-trouble';
   const paint = tenant.state === 'well' ? colors.green : isBad ? colors.red : colors.yellow;
   const mark = tenant.state === 'well' ? '✓' : isBad ? '✗' : '!';
-  output.line(`${paint(mark)} ${colors.bold(tenant.tenant)}  ${paint(tenant.headline)}`);
+  output.item(paint(mark), `${tenant.tenant}  ${answer}: ${tenant.headline}`);
   if (tenant.owner !== null) {
     const how = tenant.isOwnerAlive === false ? 'not running; last taken over' : 'taken over';
     output.line(`  ${how} by ${printable(tenant.owner.owner)}, ${age(tenant.owner.since, nowMs)}`);
   }
   const [reason] = tenant.state === 'needs-person' ? [] : tenant.reasons;
-  if (reason !== undefined) output.line(`  ${colors.cyan('→')} ${reason.remedy}`);
+  if (reason !== undefined) output.item(`  ${colors.cyan('→')}`, reason.remedy);
   // One command a line can be copied.
   for (const [at, { what, since, question, commands }] of tenant.decisions.entries()) {
     if (at > 0) output.line(`  ${colors.red('✗')} needs a decision: ${what}${forHow(since, nowMs)}`);
@@ -147,9 +168,15 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
   }
   for (const { collection, rowsLate, filterSelectsNothing } of tenant.collections)
     if (rowsLate > 0)
-      output.line(
-        `  ${colors.yellow('!')} ${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(filterSelectsNothing)}`,
+      output.item(
+        `  ${colors.yellow('!')}`,
+        `${collection}: ${countOf(rowsLate, 'row')}: ${explainLate(filterSelectsNothing)}`,
       );
+  for (const { collection, unmet } of tenant.collections)
+    for (const sentence of unmet)
+      output.item(`  ${colors.yellow('!')}`, `${collection}: ${printable(sentence)}`);
+  if (tenant.collections.some(({ unmet }) => unmet.length > 0))
+    output.item(`  ${colors.cyan('→')}`, UNMET_REMEDY);
   if (tenant.collections.length === 0) return;
   output.line();
   const grouped = Map.groupBy(tenant.collections, (each) => each.derivedFrom ?? each.collection);
@@ -167,8 +194,10 @@ function show(output: Output, tenant: TenantStatus, nowMs: number): void {
         formatCount(each.rowsOnHold),
         formatCount(each.rejected),
       ]),
+    ['rows then', 'sync', 'last full', 'rejects'],
   );
-  output.line(colors.dim(`  ${UP_TO}\n`));
+  output.item(' ', UP_TO);
+  output.line();
 }
 
 const UP_TO =

@@ -1,16 +1,21 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { KafkaMessage } from 'kafkajs';
+import { isoTimes } from '../core/avro/iso-times.ts';
 import { jsonOrNull } from '../core/json-or-null.ts';
 import { countOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { readStretches, type Stretch } from '../log/kafka-reader.ts';
 import { UndecodableRecord } from '../log/registry/registry-errors.ts';
 import type { Registry } from '../log/registry/registry.ts';
+import { readSchemaFiles } from '../log/registry/schema-files.ts';
 import { fetchOffsets, type TopicQuestions } from '../log/topic-offsets.ts';
+import { describeSettings } from '../log/topic-settings.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
-import { topicName } from '../model/topic-names.ts';
+import { partsOfTopic, topicName } from '../model/topic-names.ts';
 import { chooseFrom, chooseTenants, type Scope } from './choose.ts';
+import { formatTable } from './output.ts';
+import { Receipt, TITLES } from './tail/receipt.ts';
 import { verbAction, type Verb } from './verb-action.ts';
 import { quietAssembly, requireKafka } from './with-assembly.ts';
 
@@ -33,16 +38,19 @@ export function command(): Command {
     .option('--tenant <id>', 'only this tenant')
     .option('--to-end', 'print the existing records, then end', false)
     .option('--about <id>', 'print the existing records that contain this id, then end', notEmpty)
-    .option('--values', 'print the decoded values, too', false)
+    .option('--values', 'print the decoded values, too, with times as ISO 8601', false)
     .addHelpText(
       'after',
       `
 Use --about to find what the topics hold about one pupil, for example. It reads every topic of the tenant to its end, and
-searches every field for the id as a whole word ("rollcall help remove-a-pupil" says where it does not search).
+searches every field for the id as a whole word ("rollcall help remove-a-pupil" says where it does not search). It ends with a
+table on stderr, for your files: how many records contain the id in each topic, from when to when, how many keys still do,
+and by when Kafka has deleted the values and keys that were removed.
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
   rollcall tail --tenant north --about 42                 what every topic holds about that user
+  rollcall tail --about 42 > records 2> receipt           the same, and the table for your files
   rollcall tail rejects --to-end --values | jq -r .value.reason | sort | uniq -c
 
 Without --to-end or --about it runs until Ctrl-C. Exit code: 0.`,
@@ -68,6 +76,7 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
   let shown = 0;
   await using assembly = quietAssembly(config);
   const search = about === undefined ? null : new IdSearch(about);
+  const receipt = new Receipt();
   try {
     await requireKafka(assembly, signal);
     const stretches = await stretchesOf(assembly.kafka, names, toEnd);
@@ -81,8 +90,11 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
       onMessages: async ({ topic, partition, messages }) => {
         for (const message of messages) {
           const found = await readRecord(assembly.registry, { topic, message }, { search, ...flags });
-          if (found === null) continue;
           const { offset, timestamp } = message;
+          const of = { topic, key: String(message.key), atMs: Number(timestamp) };
+          if (search !== null)
+            receipt.note({ ...of, isRemoval: message.value === null, isAbout: found !== null });
+          if (found === null) continue;
           const at = { offset: Number(offset), timestamp: new Date(Number(timestamp)).toISOString() };
           const record = { topic, partition, ...at, ...found };
           output.line(jsonLine(record));
@@ -91,13 +103,25 @@ async function tail({ output, signal, loadConfig, args, flags }: Verb<TailFlags>
         }
       },
     });
-    if (about !== undefined) output.note(`searched to the end: ${topics.join(', ')}`);
+    if (about !== undefined) {
+      // A reader may lack the right to see them: the times are then not known.
+      const settings = await describeSettings(assembly.kafka, receipt.topics).catch(
+        () => new Map<string, never>(),
+      );
+      output.note(`searched to the end, at ${new Date().toISOString()}: ${topics.join(', ')}`);
+      // On stderr, since stdout has the records.
+      const rows = receipt.rows(settings);
+      if (rows.length > 0) output.note([...formatTable(TITLES, rows), RECEIPT_HOLDS].join('\n'));
+    }
   } catch (error) {
     // A stop, also while connecting, is a normal end.
     if (!signal.aborted) throw error;
   }
   output.note(countOf(shown, 'record'));
 }
+
+const RECEIPT_HOLDS =
+  'These times hold while "rollcall run" runs and nobody changes the settings of these topics.';
 
 /** What to read of each partition. */
 async function stretchesOf(
@@ -137,8 +161,21 @@ async function readRecord(
     search.isIn(key) ||
     (framed !== null && (value === undefined ? search.isInBytes(framed) : search.isIn(value)));
   if (!isWanted) return null;
-  const shown = framed === null ? { value: null } : values && { value: value ?? framed.toString('base64') };
+  const shown =
+    framed === null
+      ? { value: null }
+      : values && { value: forPeople(topic, value) ?? framed.toString('base64') };
   return { key, headers: headersOf(message), ...shown };
+}
+
+const converters = new Map<string, (value: unknown) => unknown>();
+
+/** A decoded value with times as ISO 8601. */
+function forPeople(topic: string, value: unknown): unknown {
+  const suffix = partsOfTopic(topic)?.suffix ?? '';
+  if (converters.size === 0)
+    for (const [name, schema] of readSchemaFiles()) converters.set(name, isoTimes(schema));
+  return value === undefined ? undefined : converters.get(suffix)?.(value);
 }
 
 /** The value of a record; undefined if it is no Avro, as in `absence-state`. Throws `REGISTRY_…`. */

@@ -27,6 +27,7 @@ export function command(): Command {
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
     .option('--repair', 'publish what is missing: rebuild the index, then run a full sync')
+    .option('--ids', 'print the keys of the first differences, too')
     .addHelpText('after', HELP)
     .action(verbAction(verify));
 }
@@ -39,8 +40,9 @@ Kinds of differences, between the topic and the index or the hub:
   reject-missing, reject-left-over  rejects lacks a row that cannot be read, or has a row too many
 
 Some differences are no fault: "next sync" means that the next sync settles it; "next full", that the next full sync does.
+Keys are printed only with --ids or --json, since they may be those of persons.
 
---repair rebuilds the index, runs a full sync, and verifies again. It publishes no step of an absence again, so a gap stays.
+--repair rebuilds the index, runs a full sync, says how many records it has published, and verifies again. It publishes no step of an absence again, so a gap stays.
 Too many removals at once still need a decision.
 
 Exit codes: 0 equal, or equal after the next syncs; 1 something differs, or could not be compared; 3 the only differences
@@ -86,7 +88,9 @@ interface VerifyOptions {
   readonly signal: AbortSignal;
 }
 
-async function verify(verb: Verb<Scope & { readonly repair?: boolean }>): Promise<number> {
+async function verify(
+  verb: Verb<Scope & { readonly repair?: boolean; readonly ids?: boolean }>,
+): Promise<number> {
   const { output, signal, flags } = verb;
   const config = verb.loadConfig();
   const { tenants, collections: asked } = choose(config, flags);
@@ -102,8 +106,8 @@ async function verify(verb: Verb<Scope & { readonly repair?: boolean }>): Promis
     const syncs = flags.repair === true ? await repair(assembly, before, options) : null;
     const now = syncs === null ? before : await verifyTenant(assembly, options);
     output.line(output.colors.bold(tenant.id));
-    noteFailures(output, syncs ?? []);
-    show(output, now);
+    if (syncs !== null) showRepaired(output, syncs);
+    show(output, now, flags.ids === true);
     last.push(...now);
     results.push({ tenant: tenant.id, collections: now, repaired: syncs });
   }
@@ -235,8 +239,19 @@ async function repair(
 
 const SHOWN_AT_MOST = 20;
 
-/** Prints a table, the first differences, the result in one sentence, and what to do. */
-function show(output: Output, reports: readonly CollectionReport[]): void {
+/** Prints how many records a repair has published. */
+function showRepaired(output: Output, syncs: readonly PullOutcome[]): void {
+  noteFailures(output, syncs);
+  const rows = syncs.map(({ collection, created, updated, removed, rejected, derived }) => {
+    const records = [created, updated, removed, rejected, derived.absences, derived.changes];
+    return [`  ${collection}`, ...records.map(formatCount)];
+  });
+  const titles = ['created', 'updated', 'removed', 'rejects', 'absences', 'absence-changes'];
+  output.table(['  published by the repair', ...titles], rows, titles.toReversed());
+}
+
+/** Prints a table, the differences by kind, or the first of them, the result, and what to do. */
+function show(output: Output, reports: readonly CollectionReport[], hasKeys: boolean): void {
   const states = Object.keys(STATES) as Difference['state'][];
   output.table(
     ['  collection', '', 'hub', 'topic', ...Object.values(STATES)],
@@ -249,7 +264,15 @@ function show(output: Output, reports: readonly CollectionReport[]): void {
     ]),
   );
   const differences = reports.flatMap((each) => each.differences);
-  if (differences.length > 0) {
+  if (differences.length > 0 && !hasKeys) {
+    const kinds = Map.groupBy(differences, ({ collection, kind, state }) =>
+      [collection, kind, STATES[state]].join(),
+    );
+    output.table(
+      ['  collection', 'kind', '', 'keys'],
+      Array.from(kinds, ([group, some]) => [...`  ${group}`.split(','), formatCount(some.length)]),
+    );
+  } else if (differences.length > 0) {
     output.table(
       ['  collection', 'kind', '', 'key'],
       differences
@@ -282,10 +305,20 @@ function isPending({ state }: Difference): boolean {
   return state !== 'wrong' && state !== 'on-hold';
 }
 
-/** The result in one sentence. */
+/** Differences that follow from how Rollcall works, and what becomes of them. */
+const EXPECTED = [
+  [['next-sync'], 'that the next sync settles'],
+  [['next-full', 'first-miss'], 'that the next full sync settles'],
+  [['on-hold'], 'on hold, which a person must decide about'],
+] as const;
+
+/** The result in one sentence, and in another one what is no fault. */
 function verdictOf(reports: readonly CollectionReport[]): string {
   const offered = reports.filter(({ outcome }) => outcome !== 'not-offered');
-  const pending = offered.flatMap(({ differences }) => differences.filter(isPending)).length;
-  const but = pending === 0 ? '' : `, but for ${countOf(pending, 'difference')} that the next syncs settle`;
-  return `${offered.filter(isEqual).length} of ${countOf(offered.length, 'collection')} are equal${but}.`;
+  const expected = EXPECTED.flatMap(([states, what]) => {
+    const count = states.flatMap((state) => inState(offered, state)).length;
+    return count === 0 ? [] : [`${countOf(count, 'row')} ${what}`];
+  });
+  const equal = `${offered.filter(isEqual).length} of ${countOf(offered.length, 'collection')} are equal.`;
+  return expected.length === 0 ? equal : `${equal}\nAs expected: ${expected.join('; ')}.`;
 }

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
+import { didYouMean } from '../core/did-you-mean.ts';
 import type { KeyPath, Problem } from './problem.ts';
+import { keysAt, neededAt, type JsonSchema } from './shape.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -21,22 +23,29 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string {
 /** Turns the schema's issues into problems with paths. */
 export function problemsOf(
   issues: readonly Issue[],
-  { value, lineOf }: { value: unknown; lineOf: (path: KeyPath) => number | null },
+  file: { value: unknown; lineOf: (path: KeyPath) => number | null; schema: JsonSchema },
 ): Problem[] {
+  const { lineOf, schema } = file;
   return issues.flatMap(flatten).flatMap((issue): Problem[] => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-    const unknown = (at: KeyPath): Problem => ({ path: at, message: 'is not a known key', line: lineOf(at) });
+    const unknown = (at: KeyPath): Problem => {
+      const suggestion = didYouMean(String(at.at(-1)), keysAt(schema, at.slice(0, -1)));
+      return { path: at, message: `is not a known key${suggestion}`, line: lineOf(at) };
+    };
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknown([...path, key]));
     if (issue.code === 'invalid_key') return [unknown(path)];
-    return [{ path, message: absence(value, path) ?? issue.message, line: lineOf(path) }];
+    return [{ path, message: absence(file, path) ?? issue.message, line: lineOf(path) }];
   });
 }
 
 /** Returns the problem of a key without a value, which replaces the schema's message; null for a key with a value. */
-function absence(value: unknown, path: KeyPath): string | null {
+function absence({ value, schema }: { value: unknown; schema: JsonSchema }, path: KeyPath): string | null {
   const found = path.reduce<unknown>((parent, part) => ownValue(parent, part), value);
   if (path.length === 0 && (found === null || found === undefined)) return 'is empty';
-  if (found === undefined) return 'is missing';
+  if (found === undefined) {
+    const needed = neededAt(schema, path);
+    return needed.length === 0 ? 'is missing' : `is missing; it needs ${needed.join(', ')}`;
+  }
   return found === null ? 'has no value: set one, or remove the key' : null;
 }
 

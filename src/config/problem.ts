@@ -54,7 +54,7 @@ export function remedyFor(problems: readonly Problem[], value: unknown): string 
 export function problemsError(
   file: string,
   problems: readonly Problem[],
-  remedy = 'Correct the configuration; examples/rollcall.yaml shows every key with its meaning.',
+  remedy = 'Correct the configuration; "rollcall help configuration" explains every key.',
 ): RollcallError {
   const sorted = [...problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   const lines = sorted.slice(0, MAX_SHOWN).map(formatProblem);

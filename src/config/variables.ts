@@ -12,6 +12,8 @@ export interface Filled {
 }
 
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)(\}?)/g;
+/** A problem of a variable or file without a value, and in it which one. */
+export const NEEDS = /^needs (the environment variable \w+|the file .*), which /;
 /** Begins the problem of a variable without a value. */
 export const NEEDS_VARIABLE = 'needs the environment variable';
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;

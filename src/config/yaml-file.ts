@@ -1,5 +1,5 @@
 import { LineCounter, isAlias, isMap, isNode, isPair, isScalar, isSeq, parseDocument, visit } from 'yaml';
-import type { Document, Node, YAMLError } from 'yaml';
+import type { Document, ErrorCode, Node, YAMLError } from 'yaml';
 import { fillText, type FillSources } from './variables.ts';
 import type { KeyPath, Problem } from './problem.ts';
 
@@ -27,7 +27,7 @@ export function readYaml(text: string, sources: FillSources): YamlFile {
   const syntax = [...document.errors, ...document.warnings];
   if (syntax.length > 0) {
     // Only the first ones, since the others are mostly their consequences.
-    const problems = syntax.slice(0, 3).map((error) => syntaxProblem(error, lines));
+    const problems = syntax.slice(0, 3).map((error) => syntaxProblem(error, text, lines));
     return { value: undefined, problems, lineOf: () => null };
   }
   return fillDocument(document, { lines, sources });
@@ -93,11 +93,26 @@ function lineOfNode(node: unknown, lines: LineCounter): number | null {
   return start === undefined ? null : lines.linePos(start).line;
 }
 
-/** The parser's message may quote the file, and thus a secret. */
-function syntaxProblem({ code, pos }: YAMLError, lines: LineCounter): Problem {
+const PLAIN_WORDS: Partial<Record<ErrorCode, string>> = {
+  BAD_DQ_ESCAPE: 'a backslash within double quotes begins no known character; use single quotes',
+  BAD_INDENT: 'the line is indented otherwise than its neighbours, or a bracket above it is not closed',
+  BAD_SCALAR_START: 'the value begins with a character that needs quotes around the value',
+  BLOCK_AS_IMPLICIT_KEY: 'the value contains ": ", which needs quotes around the value',
+  DUPLICATE_KEY: 'the same key stands above already',
+  MISSING_CHAR: 'a colon, a quote or a bracket is missing here or above',
+  MULTILINE_IMPLICIT_KEY: 'a colon and a space are missing after the key',
+  MULTIPLE_DOCS: '"---" begins a second document; only one is read',
+  TAB_AS_INDENT: 'a tab indents the line; use spaces',
+  UNEXPECTED_TOKEN: 'a part of the line stands where nothing may follow; does the value need quotes?',
+};
+
+/** The parser's message, and all of the line but its key, may hold a secret. */
+function syntaxProblem({ code, pos }: YAMLError, text: string, lines: LineCounter): Problem {
   const { line, col } = lines.linePos(pos[0]);
-  const what = code.toLowerCase().replaceAll('_', ' ');
-  return { path: [], message: `is not YAML: ${what} (column ${col})`, line };
+  const what = PLAIN_WORDS[code] ?? code.toLowerCase().replaceAll('_', ' ');
+  const [key] = /^\s*(?:- )?[A-Za-z][A-Za-z-]{0,40}:/.exec(text.split('\n')[line - 1] ?? '') ?? [];
+  const shown = key === undefined ? '' : `\n    ${line} | ${key.trim()} …`;
+  return { path: [], message: `is not YAML: ${what} (column ${col})${shown}`, line };
 }
 
 function broken(message: string): YamlFile {

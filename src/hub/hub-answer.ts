@@ -99,7 +99,7 @@ function codesIn(body: Buffer): string {
   return codes.length === 0 ? '' : `: ${[...new Set(codes)].join(' ')}`;
 }
 
-const ASK = 'If this continues, ask the people who run the hub; "rollcall check" shows what it answers.';
+const ASK = 'If this continues, ask the people who run the hub.';
 const LIMITED =
   'If this continues, lower hub.maxConcurrentRequests, or ask the people who run the hub for a higher limit.';
 

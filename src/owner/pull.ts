@@ -4,7 +4,7 @@ import { hasCode, RollcallError } from '../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { SyncOptions, SyncResult } from '../sync/sync-result.ts';
-import { commonestReasons, type RejectReason } from '../core/sync-stats.ts';
+import { commonestReasons, noTally, type DerivedTally, type RejectReason } from '../core/sync-stats.ts';
 import { inOrder } from '../timetable/in-order.ts';
 import { mirrored, ownerRequest, type OwnedCollection, type OwnerWork } from './owner-request.ts';
 import { person } from './person.ts';
@@ -35,6 +35,8 @@ export interface PullOutcome {
   readonly updated: number;
   readonly removed: number;
   readonly rejected: number;
+  /** Records in the topics of absences that follow from these rows. */
+  readonly derived: { readonly absences: number; readonly changes: number };
   /** The most frequent reasons of rejects; they name fields, never values. */
   readonly rejectReasons: readonly RejectReason[];
   readonly rowsOnHold: number;
@@ -105,6 +107,7 @@ export function pullOutcome(
     updated: stats?.rowsUpdated ?? 0,
     removed: stats?.rowsRemoved ?? 0,
     rejected: stats?.rowsRejected ?? 0,
+    derived: derivedRecords(stats?.absences ?? noTally()),
     rejectReasons: stats === undefined ? [] : commonestReasons(stats, MOST_REASONS),
     rowsOnHold: result?.rowsOnHold ?? 0,
     missing: result?.kind === 'complete' ? result.unconfirmed : 0,
@@ -119,6 +122,10 @@ export function pullOutcome(
           ? error.remedy
           : null,
   };
+}
+
+function derivedRecords({ shown, hidden, created, replaced, deleted, restored, forgotten }: DerivedTally) {
+  return { absences: shown + hidden, changes: created + replaced + deleted + restored + forgotten };
 }
 
 /** A 404 for a collection that was loaded is a failure. */

@@ -86,7 +86,7 @@ class Session implements TenantSession {
     return new AbsenceView({ ...this.#tenant, absences }, source, this.#signal);
   }
 
-  #sourceOf({ name, reader, parentIds = [] }: TenantCollection): Source {
+  #sourceOf({ name, reader, unmet, parentIds = [] }: TenantCollection): Source {
     const { hub, schedules, runtime } = this.#tenant;
     const collection = collectionNamed(name);
     switch (name) {
@@ -95,7 +95,7 @@ class Session implements TenantSession {
         return classStudentsSource({ hub, collection, classes: 'classes', classIds });
       }
       case 'afterschool-users':
-        return nestedSource({ hub, collection, reader, parentIds });
+        return nestedSource({ hub, collection, reader, parentIds, unmet });
       case 'schedules': {
         if (schedules === undefined) throw new Error('there are no settings of schedules');
         const clock = createZoneClock(schedules.timeZone);

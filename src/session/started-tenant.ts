@@ -8,7 +8,10 @@ import {
   type TenantConfig,
 } from '../config.ts';
 import { DayReader } from '../core/lessons/read-days.ts';
+import { OWN_FIELDS } from '../core/rows/mapping-rules.ts';
+import { UnmetSettings } from '../core/rows/unmet-settings.ts';
 import { type TenantHub, createHub } from '../hub/create-hub.ts';
+import type { ReadSchedule } from '../hub/hub.ts';
 import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { topicName } from '../model/topic-names.ts';
 import type { KafkaConnections } from '../log/wire/kafka-connections.ts';
@@ -72,8 +75,8 @@ export function startTenant(shared: Shared, tenantConfig: TenantConfig, emit: Em
   const { topicPrefix } = config.kafka;
   const tenantId = tenantConfig.id;
   const hasAbsences = tenantConfig.collections['absence-changes'].enabled;
-  const schedules = scheduleSettings(inputs);
   const collections = syncedCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
+  const schedules = scheduleSettings(inputs, collections.find(({ name }) => name === 'schedules')?.unmet);
   const topics = topicsOf(config, tenantConfig);
   const ids = new TenantSchemas(registry);
   const now = (): number => Date.now();
@@ -185,11 +188,34 @@ function tenantAbsences(
   };
 }
 
+/** Finds what of a collection's settings nothing at the hub fits, once it is told of rows. */
+export function unmetSettingsOf(
+  files: SchemaFiles,
+  { collections, schedules }: TenantConfig,
+  name: CollectionName,
+): UnmetSettings {
+  const ofLessons = Object.values(schedules.fields).map((path) => path.replace(/\..*/, ''));
+  const ofRows = files.get(name)?.fields.map((field) => field.name) ?? [];
+  const known = name === 'schedules' ? ofLessons : ofRows;
+  const ofHub = known.filter((field) => field !== 'additionalFields' && !OWN_FIELDS.has(field));
+  return new UnmetSettings(collections[name], ofHub);
+}
+
 function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: CollectionName): TenantCollection {
   const settings = tenantConfig.collections[name];
+  const unmet = unmetSettingsOf(compiled.files, tenantConfig, name);
+  const reader = compiled.reader(name, settings);
   return {
     name,
-    reader: compiled.reader(name, settings),
+    unmet,
+    // Tenants share the reader, but not their hubs.
+    reader: {
+      ...reader,
+      read(row) {
+        unmet.noteRow(row);
+        return reader.read(row);
+      },
+    },
     encodeReject: (value) => compiled.codecs.rejects.toBuffer(value),
     incrementalEveryMs:
       name === 'schedules'
@@ -202,14 +228,22 @@ function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: Collec
   };
 }
 
-function scheduleSettings({ config, tenantConfig, hub }: TenantInputs): Tenant['schedules'] {
+function scheduleSettings(
+  { config, tenantConfig, hub }: TenantInputs,
+  unmet: UnmetSettings | undefined,
+): Tenant['schedules'] {
   const settings = tenantConfig.collections.schedules;
   if (!settings.enabled) return undefined;
   const { fields, ...rest } = tenantConfig.schedules;
   const { timeZone } = settings.fullSync;
   const pseudonymiseKey = config.pseudonymise?.key.reveal();
   const reader = new DayReader({ ...settings, fields, timeZone, pseudonymiseKey });
-  return { ...rest, timeZone, readSchedule: hub.readSchedule, reader, changes: new ChangedScopes() };
+  const readSchedule: ReadSchedule = async (request) => {
+    const answer = await hub.readSchedule(request);
+    for (const lesson of answer.lessons) unmet?.noteRow(lesson);
+    return answer;
+  };
+  return { ...rest, timeZone, readSchedule, reader, changes: new ChangedScopes() };
 }
 
 /** How many subjects of one tenant to register at the same time. */

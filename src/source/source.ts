@@ -7,6 +7,7 @@ import { HubError, LARGE_BYTES } from '../hub/hub-error.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, keyOfAll, splitCompositeKey } from '../model/keys.ts';
 import { shortfallOf } from '../core/deletions/evidence.ts';
+import type { UnmetSettings } from '../core/rows/unmet-settings.ts';
 import type { ChangedScopes } from '../table/tenant.ts';
 import type { OpenOptions, Reading, SourceEnd, SourcePage } from './source-scan.ts';
 
@@ -70,15 +71,21 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
 
 /** A collection below parents: key = `<parent id>|<sourcedId>`. */
 export function nestedSource(
-  rows: Omit<RowsSource, 'parentId'> & { readonly parentIds: readonly string[] },
+  rows: Omit<RowsSource, 'parentId'> & {
+    readonly parentIds: readonly string[];
+    /** Is told which parents the hub finds. */
+    readonly unmet?: Pick<UnmetSettings, 'noteParent'> | undefined;
+  },
 ): Source {
-  const { parentIds, ...ofAll } = rows;
+  const { parentIds, unmet, ...ofAll } = rows;
   return {
     scopeOf: (key) => splitCompositeKey(key)?.[0] ?? '',
     rejectKeyOf: keyOfAll,
     async begin() {
       return readingOf(new Set(parentIds), (parentId, scan) =>
-        unlessNotFound(readRows({ ...ofAll, parentId }, { ...scan, pages: undefined })),
+        unlessNotFound(readRows({ ...ofAll, parentId }, { ...scan, pages: undefined }), (isFound) =>
+          unmet?.noteParent(parentId, isFound),
+        ),
       );
     },
   };
@@ -110,11 +117,15 @@ export function classStudentsSource(options: {
 /** If the hub does not find a parent, the scan has no rows, which proves nothing. The scans of the other parents continue. */
 async function* unlessNotFound(
   pages: AsyncGenerator<SourcePage, ScanEnd>,
+  note?: (isFound: boolean) => void,
 ): AsyncGenerator<SourcePage, SourceEnd> {
   try {
-    return yield* pages;
+    const end = yield* pages;
+    note?.(true);
+    return end;
   } catch (error) {
     if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED') throw error;
+    note?.(false);
     return { reason: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0, isUnread: true };
   }
 }

@@ -1,6 +1,7 @@
 import type { AbsenceChangeValue, EncodeEvent } from '../core/absences/event-encoder.ts';
 import type { AbsenceVersionValue } from '../core/absences/absence-version.ts';
 import type { RowReader } from '../core/rows/decoded-row.ts';
+import type { UnmetSettings } from '../core/rows/unmet-settings.ts';
 import type { GuardLimits } from '../core/deletions/guard.ts';
 import type { FullSyncTime } from '../core/full-sync-time.ts';
 import type { DayReader } from '../core/lessons/read-days.ts';
@@ -35,6 +36,8 @@ export interface TenantCollection {
   readonly size: TransactionSize;
   /** The parents that the configuration names; only for `afterschool-users`. */
   readonly parentIds?: readonly string[] | undefined;
+  /** Is told of the rows and parents that are read; for all sessions. */
+  readonly unmet?: UnmetSettings | undefined;
 }
 
 /** A tenant in this process, from its start to its end: what it reads, writes and remembers. */

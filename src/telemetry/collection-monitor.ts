@@ -65,6 +65,7 @@ export class CollectionMonitor {
   readonly #failures: Partial<Record<SyncMode, { count: number; reason: Reason } | undefined>> = {};
   #late = { rowsLate: 0, filterSelectsNothing: false };
   lately: Lately = { syncs: [], rejects: [] };
+  #unmet: readonly string[] = [];
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -125,6 +126,7 @@ export class CollectionMonitor {
       ...this.#settings,
       progress: this.progress,
       ...this.#late,
+      unmet: this.#unmet,
       rowsNow: this.rows,
       rejectsNow: this.rejects,
       // Another tenant's data needs a decision, which says more.
@@ -184,6 +186,7 @@ export class CollectionMonitor {
     const rowsChanged = rowsCreated + rowsUpdated + rowsRemoved;
     if (event.mode === 'FULL' || outcome !== 'complete' || rowsChanged + rowsRejected > 0)
       this.#remember(event, nowMs, { outcome, why: event.why, rowsSeen: stats.rowsSeen, rowsChanged });
+    this.#unmet = event.unmet ?? this.#unmet;
     const { rowsLate } = stats;
     if (rowsLate !== null)
       this.#late = { rowsLate, filterSelectsNothing: stats.filterSelectsNothing === true };

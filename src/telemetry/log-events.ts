@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import { COVERED_REMEDY, SHORT_REMEDY } from '../core/deletions/evidence.ts';
+import { UNMET_REMEDY } from '../core/rows/unmet-settings.ts';
 import { explainLate } from '../core/watermark.ts';
-import { describeError, hasCode, type RollcallError } from '../errors.ts';
+import { OF_WHOLE_HUB } from '../core/health/api-watch.ts';
+import { describeError, hasCode, RollcallError } from '../errors.ts';
 import type { HubEvent } from '../core/hub-events.ts';
 import { commonestReasons, type DerivedTally } from '../core/sync-stats.ts';
 import type { DeletionEvent, PipelineEvent } from '../core/pipeline-events.ts';
@@ -49,6 +51,7 @@ export function createEventLog(
   const said = new Set<string>();
   const recovered = new Map<string, CaughtUp[]>();
   const withoutAbsences = new Set<string>();
+  const failing = new Set<string>();
   return (tenant, event, isNews) => {
     const own = logger.child({ tenant });
     if (event.type === 'owned') recovered.set(tenant, []);
@@ -60,16 +63,27 @@ export function createEventLog(
     const isLoss = event.type === 'sync-failed' && hasCode(event.error, 'ABSENCES_LOST');
     logEvent(own, event, isNews && !(isLoss && withoutAbsences.has(tenant)));
     if (isLoss) withoutAbsences.add(tenant);
+    // The end of a failure of the whole hub is one line for all collections.
+    if (event.type === 'sync-failed' && isNews && !isLoss && !isOfWholeHub(event.error))
+      failing.add(`${tenant}/${event.collection}`);
     if (event.type !== 'sync-ended') return;
-    const { collection, stats } = event;
+    const { collection, stats, unmet = [] } = event;
+    if (event.outcome === 'complete' && failing.delete(`${tenant}/${collection}`))
+      own.info({ collection }, 'the syncs of this collection succeed again');
+    const isNewOf = (what: string): boolean => said.size < said.add(`${tenant}/${collection}/${what}`).size;
+    for (const sentence of unmet)
+      if (isNewOf(sentence)) own.warn({ collection, error: { remedy: UNMET_REMEDY } }, sentence);
     if (collection === 'absence-versions' && withoutAbsences.delete(tenant))
       own.info('absences are published again');
     const counts = { ...stats, ...stats.absences };
     // Such a hub does so at every sync: once for each collection is enough. The line names no id.
     for (const [name, words] of DEVIATIONS)
-      if (counts[name] > 0 && said.size < said.add(`${tenant}/${collection}/${name}`).size)
-        own.warn({ collection, [name]: counts[name] }, words);
+      if (counts[name] > 0 && isNewOf(name)) own.warn({ collection, [name]: counts[name] }, words);
   };
+}
+
+function isOfWholeHub(error: unknown): boolean {
+  return error instanceof RollcallError && OF_WHOLE_HUB.test(error.code);
 }
 
 type CaughtUp = Extract<PipelineEvent, { type: 'caught-up' }>;
@@ -108,26 +122,9 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
     case 'tenant-failed':
       logFailure(logger, isNews, { error: event.error, retryInMs: event.retryInMs });
       return;
-    case 'sync-ended': {
-      const { collection, outcome, why, short, durationMs } = event;
-      const { absences: tally, rejectReasons, ...stats } = event.stats;
-      const absences = nonZero(tally);
-      const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
-      const level = outcome === 'inconclusive' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
-      const details = {
-        ...(absences === null ? {} : { absences }),
-        ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
-      };
-      logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
-      const isCovered = outcome === 'complete';
-      const said = isCovered
-        ? `removals wait, because ${SHORT}. ${COVERED_REMEDY}`
-        : `${SHORT}. ${SHORT_REMEDY}`;
-      if (short !== null) logger.warn({ collection, ...short }, said);
-      if (stats.rowsLate)
-        logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.filterSelectsNothing));
+    case 'sync-ended':
+      logSyncEnd(logger, event);
       return;
-    }
     case 'absences-published':
       logger.debug(
         { absences: nonZero(event.tally), publishedOpen: event.publishedOpen },
@@ -156,10 +153,30 @@ function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
   }
 }
 
+function logSyncEnd(logger: Logger, event: Extract<PipelineEvent, { type: 'sync-ended' }>): void {
+  const { collection, outcome, why, short, durationMs } = event;
+  const { absences: tally, rejectReasons, ...stats } = event.stats;
+  const absences = nonZero(tally);
+  const { rowsCreated, rowsUpdated, rowsRemoved, rowsRejected } = stats;
+  const changed = absences !== null || rowsCreated + rowsUpdated + rowsRemoved + rowsRejected > 0;
+  const level = outcome === 'inconclusive' ? 'warn' : changed ? 'info' : 'debug';
+  const details = {
+    ...(absences === null ? {} : { absences }),
+    ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
+  };
+  logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
+  const isCovered = outcome === 'complete';
+  const said = isCovered ? `removals wait, because ${SHORT}. ${COVERED_REMEDY}` : `${SHORT}. ${SHORT_REMEDY}`;
+  if (short !== null) logger.warn({ collection, ...short }, said);
+  if (stats.rowsLate)
+    logger.warn({ collection, rowsLate: stats.rowsLate }, explainLate(stats.filterSelectsNothing));
+}
+
 /** Who decided, and why, stands in the decision's record alone: it may name somebody. */
 function logDeletion(logger: Logger, event: DeletionEvent): void {
   const nobody = { by: undefined, from: undefined, reason: undefined };
-  logger.warn({ ...event, ...nobody }, DELETION_WORDS[event.kind]);
+  const isGoodOrUsual = event.kind === 'healed' || event.kind === 'missing';
+  logger[isGoodOrUsual ? 'info' : 'warn']({ ...event, ...nobody }, DELETION_WORDS[event.kind]);
 }
 
 function logCompared(logger: Logger, isNews: boolean, mismatch: RollcallError | null): void {

@@ -181,6 +181,8 @@ export class Syncs {
               : null,
         short: result.kind === 'becomes-full' ? null : result.short,
         stats: result.stats,
+        // Only a full sync reads enough rows.
+        unmet: result.stats.mode === 'FULL' ? settings.unmet?.sentences : undefined,
         durationMs: runtime.now() - startedAtMs,
         rows: writer.known.rows,
         rejects: writer.known.rejects,

@@ -6,13 +6,16 @@ import { fieldNames } from '../../core/lessons/lesson-page.ts';
 import { createLessonReader } from '../../core/lessons/read-lesson.ts';
 import { windowAround } from '../../core/lessons/window.ts';
 import { modifiedTimeOf } from '../../core/rows/timestamps.ts';
+import { UNMET_REMEDY, type UnmetSettings } from '../../core/rows/unmet-settings.ts';
 import { countOf, formatDuration } from '../../core/words.ts';
 import { RollcallError } from '../../errors.ts';
 import { createHub, type TenantHub } from '../../hub/create-hub.ts';
 import { concernsOneRequest } from '../../hub/hub-error.ts';
 import type { HubPage, ReadOptions, ScanEnd } from '../../hub/hub.ts';
 import { readableId } from '../../hub/page.ts';
+import { readSchemaFiles } from '../../log/registry/schema-files.ts';
 import { collectionNamed, type Collection, type CollectionName } from '../../model/collections.ts';
+import { unmetSettingsOf } from '../../session/started-tenant.ts';
 import { evidenceOf } from '../../source/source-scan.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
@@ -34,6 +37,8 @@ interface Asked {
 /** What `check` saw of one collection. `error`: why it could not be read. */
 interface Looked {
   readonly finding: Finding;
+  /** What it says of the settings, beside the finding. */
+  readonly unmet?: readonly Finding[];
   readonly isEmpty?: boolean;
   readonly error?: unknown;
 }
@@ -53,40 +58,82 @@ export async function* checkHub(tenant: TenantConfig, signal: AbortSignal): Asyn
   yield ok('token', `from ${tenant.hub.tokenUrl}, good for ${formatDuration(token.lifetimeMs)}`);
   // One cause often stops all of them.
   if (all.length > 1 && failed.length === all.length && new Set(failed.map(codeOf)).size === 1)
-    return yield failureOf('collections', failed[0]);
+    return yield ofAll(failureOf('collections', failed[0]), failed[0]);
   if (all.some(({ isEmpty }) => isEmpty) && all.every(({ isEmpty }) => isEmpty ?? true)) {
     const remedy =
       'If the hub has data: check the rights of this client, hub.scope, and the tenant prefix in hub.baseUrl.';
     yield warning('collections', 'all answers are empty', remedy);
   }
-  for (const { finding } of all) yield finding;
+  for (const { finding, unmet = [] } of all) yield* [finding, ...unmet];
 }
+
+/** What refuses every collection is no right on one of them. */
+function ofAll(finding: Finding, error: unknown): Finding {
+  return codeOf(error) === 'HUB_FORBIDDEN' ? { ...finding, remedy: NO_RIGHT_REMEDY } : finding;
+}
+
+const NO_RIGHT_REMEDY =
+  'It refuses the token for every collection: check that hub.tokenUrl and hub.baseUrl belong to the same environment and tenant, that hub.clientId is the client that was given rights there, and hub.scope.';
 
 function codeOf(error: unknown): string | null {
   return error instanceof RollcallError ? error.code : null;
 }
 
 async function look(asked: Asked, collection: Collection): Promise<Looked> {
+  const { name } = collection;
+  const unmet = unmetSettingsOf(readSchemaFiles(), asked.tenant, name);
+  const looked = await lookAt(asked, collection, unmet);
+  const remedy = UNMET_REMEDY;
+  const [first, ...others] = unmet.sentences.map((sentence) => warning(name, sentence, remedy));
+  // An afterschool that the hub does not know says nothing of hub.baseUrl.
+  if (first !== undefined && codeOf(looked.error) === 'HUB_NOT_OFFERED')
+    return { ...looked, finding: first, unmet: others };
+  return { ...looked, unmet: first === undefined ? [] : [first, ...others] };
+}
+
+async function lookAt(asked: Asked, collection: Collection, unmet: UnmetSettings): Promise<Looked> {
   const { tenant } = asked;
   const { name, path } = collection;
   try {
     if (name === 'schedules') {
       const { students } = tenant.schedules;
       const student = typeof students === 'string' ? await firstId(asked, 'students') : students[0];
-      return { finding: student === undefined ? untested(name) : await lessonsFinding(asked, student) };
+      if (student === undefined) return { finding: untested(name) };
+      return { finding: await lessonsFinding(asked, student, unmet) };
     }
     const isNested = path.includes('{id}');
     const parent =
-      name === 'afterschool-users' ? tenant.afterschools[0] : isNested && firstId(asked, 'classes');
+      name === 'afterschool-users'
+        ? knownAfterschool(asked, collection, unmet)
+        : isNested && firstId(asked, 'classes');
     const parentId = (await parent) || undefined;
     return isNested && parentId === undefined
       ? { finding: untested(name) }
-      : await rowsFinding(asked, { collection, parentId });
+      : await rowsFinding(asked, { collection, parentId }, unmet);
   } catch (error) {
     const found = failureOf(name, error);
     // The other collections are mirrored without one that the hub does not offer.
     return { finding: codeOf(error) === 'HUB_NOT_OFFERED' ? { ...found, level: 'warning' } : found, error };
   }
+}
+
+/** More requests than that would be a load test. */
+const MOST_AFTERSCHOOLS = 200;
+
+/** Asks for each afterschool, since the hub lists them nowhere. Returns the first one that it knows; throws if it knows none. */
+async function knownAfterschool(
+  asked: Asked,
+  collection: Collection,
+  unmet: UnmetSettings,
+): Promise<string | undefined> {
+  const ids = asked.tenant.afterschools.slice(0, MOST_AFTERSCHOOLS);
+  const reads = ids.map((parentId) => beginOf(asked, { collection, parentId }, () => true));
+  const answers = await Promise.allSettled(reads);
+  const failed = answers.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+  for (const [at, { status }] of answers.entries()) unmet.noteParent(ids[at] ?? '', status === 'fulfilled');
+  const other = failed.find((error) => codeOf(error) !== 'HUB_NOT_OFFERED');
+  if (other !== undefined || failed.length === ids.length) throw other ?? failed[0];
+  return ids.find((_, at) => answers[at]?.status === 'fulfilled');
 }
 
 function untested(name: CollectionName): Finding {
@@ -120,12 +167,13 @@ async function firstId(asked: Asked, name: CollectionName): Promise<string | und
 }
 
 /** Reads until the hub shows how it pages. */
-async function rowsFinding(asked: Asked, of: Of): Promise<Looked> {
+async function rowsFinding(asked: Asked, of: Of, unmet: UnmetSettings): Promise<Looked> {
   const { name } = of.collection;
   const decided = () =>
     asked.events.find((event) => event.type === 'paging-decided' && event.collection === name);
   const { pages, end } = await beginOf(asked, of, (count) => count === MOST_PAGES || decided() !== undefined);
   const rows = pages.flatMap((page) => page.rows);
+  for (const row of rows) unmet.noteRow(row);
   const rowsWithoutId = rows.filter((row) => readableId(row) === null).length;
   const distinctRows = new Set(rows.map((row) => readableId(row) ?? row)).size;
   const verdict = end === null ? null : judgeScope(evidenceOf('', end, { distinctRows, rowsWithoutId }));
@@ -177,11 +225,16 @@ const INCONCLUSIVE_REMEDY =
 const PARTS = ['end', 'class', 'id', 'title', 'teachers', 'rooms', 'cancelled'] as const;
 
 /** Whether the hub returns the lessons of a student, and whether the configured names match. Throws where no lesson has the start. */
-async function lessonsFinding({ hub, tenant, signal }: Asked, student: string): Promise<Finding> {
+async function lessonsFinding(
+  { hub, tenant, signal }: Asked,
+  student: string,
+  unmet: UnmetSettings,
+): Promise<Finding> {
   const { fields } = tenant.schedules;
   const { timeZone } = tenant.collections.schedules.fullSync;
   const window = windowAround(localDate(Date.now(), timeZone), tenant.schedules);
   const { lessons } = await hub.readSchedule({ student, ...window, signal });
+  for (const lesson of lessons) unmet.noteRow(lesson);
   if (lessons.length === 0) return ok('schedules', 'answers; no lessons of the tested student in these days');
   const read = createLessonReader({ fields, timeZone })(lessons);
   const missing = PARTS.filter((part) =>

@@ -9,7 +9,14 @@ import type { CollectionFacts, NotReady, TenantFacts } from './tenant-facts.ts';
 /** The facts of a collection that are shown as they are. */
 type ShownFacts = Pick<
   CollectionFacts,
-  'collection' | 'hasIncremental' | 'isWaiting' | 'running' | 'rowsNow' | 'rowsLate' | 'filterSelectsNothing'
+  | 'collection'
+  | 'hasIncremental'
+  | 'isWaiting'
+  | 'running'
+  | 'rowsNow'
+  | 'rowsLate'
+  | 'filterSelectsNothing'
+  | 'unmet'
 >;
 
 /** As `/status.json` gives it; times are ISO 8601. */
@@ -49,7 +56,7 @@ const WATERMARK_GRACE_MS = 10 * 60_000;
 /** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
   const { collection, progress, rowsNow, rejectsNow, rowsLate, filterSelectsNothing, hasIncremental } = facts;
-  const { isWaiting, running } = facts;
+  const { isWaiting, running, unmet } = facts;
   const full = progress?.lastCompleteFull ?? null;
   const { derivedFrom } = collectionNamed(collection);
   const isNotOffered = tenant.notOffered.includes(derivedFrom ?? collection);
@@ -79,6 +86,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     rejected,
     rowsLate,
     filterSelectsNothing,
+    unmet,
     lostSchemas: lostSchemaIds(progress),
     rowsShort: short === null ? 0 : short.total - short.rows,
     late: isSynced ? (lateness(facts, tenant) ?? (wait && { part: 'removals', ...wait })) : null,

@@ -75,6 +75,11 @@ it('tail --about prints each record in whose key or value the id stands, over al
   async function about(id: string): Promise<string[]> {
     const { code, stdout, stderr } = await rollcall(mirror.configText, 'tail', '--about', id);
     expect([code, stderr]).toEqual([0, expect.stringContaining(mirror.topic('progress'))]);
+    const inVersions = new RegExp(
+      `^${mirror.topic('absence-versions')} +\\d+ .*Z +[1-9]\\d* +still published`,
+      'm',
+    );
+    if (id !== 'nobody') expect(stderr).toMatch(inVersions);
     expect(stdout).not.toContain('"value":{');
     const records = lines(stdout).map((line) => JSON.parse(line) as { topic: string; key: string });
     return records.map(({ topic, key }) => `${topic} ${key}`).toSorted();
@@ -98,4 +103,7 @@ it('tail --about prints each record in whose key or value the id stands, over al
     containing(second),
   );
   expect(await about('nobody')).toEqual([]);
+  const { stdout } = await rollcall(mirror.configText, 'tail', 'absences', '--about', student, '--values');
+  const [shown] = lines(stdout).map((line) => JSON.parse(line) as { value: { fromTime: string } });
+  expect(shown?.value.fromTime).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 });

@@ -176,7 +176,10 @@ describe('where no process runs', () => {
 
   it('status shows the rows even while Redis is away, and says that it is away', async () => {
     const { code, stdout } = await say('status', withoutRedis);
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/^✗ \S+  redis: /m)]);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^✗ north {2}not fresh, up to \d+ (s|min) ago: redis: /m),
+    ]);
     expect(stdout).toMatch(new RegExp(`^ *users +- .* ago +${users()} `, 'm'));
     expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
   });

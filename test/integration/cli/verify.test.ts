@@ -122,7 +122,9 @@ describe('verify', async () => {
       lost,
     ].toSorted();
     expect(await verify(tenant.config)).toEqual({ code: 1, found });
-    expect(await verify(tenant.config, '--repair')).toEqual({ code: 0, found: [] });
+    const repaired = await rollcall(tenant.config, 'verify', '--repair');
+    const published = /^ {2}published by the repair +created [^]*^ {2}users +1 +0 +0 /m;
+    expect([repaired.code, repaired.stdout]).toEqual([0, expect.stringMatching(published)]);
     expect(await verify(tenant.config)).toEqual({ code: 0, found: [] });
   });
 
@@ -146,8 +148,12 @@ describe('verify', async () => {
       found: [...brought, left[0] ?? '', `wrong orgs different ${unstamped}`].toSorted(),
     });
     const { stdout } = await rollcall(tenant.config, 'verify', '--collection', 'orgs');
-    expect(stdout).toContain('but for 4 differences that the next syncs settle.');
-    expect(stdout).toContain('missing for the first time');
+    const [first, second] = ['2 rows that the next sync settles', '2 rows that the next full sync settles'];
+    expect(stdout).toContain(`As expected: ${first}; ${second}.`);
+    expect(stdout).toMatch(/^ {2}orgs +left-over +missing for the first time +1$/m);
+    expect(stdout).not.toContain(gone);
+    const withIds = await rollcall(tenant.config, 'verify', '--collection', 'orgs', '--ids');
+    expect(withIds.stdout).toContain(gone);
     expect(await endOffsets(topics)).toEqual(ends);
 
     // The first syncs of an owner publish all; then it rests for longer than the test.
@@ -174,6 +180,7 @@ describe('verify', async () => {
     const { stdout, stderr } = await rollcall(tenant.config, 'verify', '--collection', 'users', 'courses');
     expect(stderr).toContain('users: the next full sync will put rows on hold: half or more');
     expect(stdout).toContain('1 of 2 collections are equal.');
+    expect(stdout).toContain(`As expected: ${gone.length} rows on hold, which a person must decide about.`);
     expect(stdout).toContain('"rollcall deletes list", after the next full sync');
     await tenant.full('users');
     expect(await verify(tenant.config, '--collection', 'users')).toEqual(rowsOnHold);

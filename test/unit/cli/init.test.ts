@@ -5,11 +5,12 @@ import { afterAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { runProgram } from '../../../src/cli/program.ts';
 import { VERBS } from '../../../src/cli/verbs.ts';
+import { secretsInClear } from '../../../src/config/clear-text.ts';
 import { SMALLEST_CONFIG } from '../../../src/config/problem.ts';
 import { load, refusal } from '../config/config-text.ts';
 
 const TEMPLATE = readFileSync(new URL('../../../src/cli/init/rollcall.yaml', import.meta.url), 'utf8');
-const env = { HUB_ID: 'rollcall', HUB_SECRET: 'hub-secret' };
+const env = { HUB_ID: 'rollcall', HUB_SECRET: 'hub-secret', KAFKA_PASSWORD: 'broker-secret' };
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-init-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -25,10 +26,27 @@ it('init writes a configuration that is accepted as it is, and never overwrites 
   expect([readFileSync(path, 'utf8'), said]).toEqual(['mine', expect.stringContaining(`${path} exists`)]);
 });
 
-it('the configuration of init shows no setting that would be refused without its #', () => {
+it('check --offline needs no value of a variable and no service, and warns of a secret in clear text', async () => {
+  const path = join(folder, 'offline.yaml');
+  let said = '';
+  const stream = { write: (text: string) => void (said += text) };
+  const host = { env: {}, exitCode: undefined, stdout: stream, stderr: stream, on: () => {}, off: () => {} };
+  const check = () => runProgram(['check', '--offline', '--config', path], VERBS, host);
+  writeFileSync(path, TEMPLATE.replace('${HUB_SECRET}', 'geheim'));
+  expect(await check()).toBe(0);
+  expect(said).toMatch(
+    /needs +the environment variable HUB_ID\n.*clientSecret +the secret stands .* clear text/,
+  );
+  writeFileSync(path, TEMPLATE.replace('brokers', 'broker'));
+  expect([await check(), said.includes('geheim')]).toEqual([2, false]);
+  expect(said).toContain('did you mean brokers?');
+});
+
+it('the configuration of init shows no setting that would be refused without its #, and no secret', () => {
   const everything = TEMPLATE.replaceAll(/^(\s*)#(?=\S)/gm, '$1');
   expect(everything).toMatch(/^ {4}incrementalEvery: 60s$/m);
   expect(load(everything, { env }).kafka.ssl).toBe(true);
+  expect(secretsInClear(everything)).toEqual([]);
 });
 
 it('the configuration of init begins with the smallest one, which the refusal of an empty file shows', () => {

@@ -45,6 +45,34 @@ it('tables align a column of numbers right, and colours in a cell do not shift t
   expect(formatTable(['name', 'rows', ''], rows)).toEqual(lines);
 });
 
+/** What a terminal of 30 columns shows. */
+function onTerminal(show: (output: ReturnType<typeof createOutput>) => void): string[] {
+  let said = '';
+  const stdout = { isTTY: true, columns: 30, write: (text: string) => void (said += text) };
+  const host = { stdout, stderr: stdout, env: { NO_COLOR: '1' } };
+  show(createOutput({ host, json: false, nowMs: () => 0 }));
+  return said.trimEnd().split('\n');
+}
+
+it('a table leaves out as many of its least important columns as a narrow terminal asks for, and no more', () => {
+  const titles = ['collection', 'rows now', 'rows then', 'up to'];
+  const rows = [['users', '7', '7', '1 d ago']];
+  expect(onTerminal((output) => output.table(titles, rows, ['rows then', 'rows now']))).toEqual([
+    'collection  rows now  up to',
+    'users              7  1 d ago',
+  ]);
+  expect(onTerminal((output) => output.table(titles, rows))[0]).toMatch(/rows then +up to/);
+});
+
+it('a long text is broken between words at the width of the terminal, and not in a pipe', () => {
+  const text = 'Check hub.baseUrl and the credentials, then wait for a minute.';
+  const lines = ['→ Check hub.baseUrl and the', '    credentials, then wait for', '    a minute.'];
+  expect(onTerminal((output) => output.item('→', text))).toEqual(lines);
+  const { output, said } = printing();
+  output.item('→', text);
+  expect(said.stdout).toBe(`→ ${text}\n`);
+});
+
 it('tables may have more rows than a function may have arguments', () => {
   const rows = Array.from({ length: 200_000 }, () => ['x']);
   expect(formatTable(['key'], rows)).toHaveLength(200_001);
@@ -100,10 +128,11 @@ it.each<[what: string, said: string, outcomes: Partial<PullOutcome>[]]>([
 });
 
 it('a full sync that proved nothing stays inconclusive after a confirming sync of some of its scopes', () => {
-  const counts = { created: 0, updated: 0, removed: 0 };
+  const counts = { created: 0, updated: 0, removed: 0, derived: { absences: 0, changes: 1 } };
   const doubt = { outcome: 'inconclusive', why: 'a response had no list' } as const;
   const first = { ...counts, ...doubt, mode: 'FULL' } as PullOutcome;
   const last = { ...counts, outcome: 'complete', why: null, mode: 'INCREMENTAL', removed: 1 } as PullOutcome;
-  expect(withConfirming(first, last)).toMatchObject({ ...doubt, removed: 1 });
+  const derived = { absences: 0, changes: 2 };
+  expect(withConfirming(first, last)).toMatchObject({ ...doubt, removed: 1, derived });
   expect(withConfirming(first, { ...last, mode: 'FULL' })).toMatchObject({ outcome: 'complete', removed: 1 });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KafkaConfig, TenantConfig } from '../../../src/config.ts';
-import { unencrypted } from '../../../src/config/clear-text.ts';
+import { secretsInClear, unencrypted } from '../../../src/config/clear-text.ts';
 
 const hubs = (...addresses: [baseUrl: string, tokenUrl: string][]): TenantConfig[] =>
   addresses.map(([baseUrl, tokenUrl]) => ({ hub: { baseUrl, tokenUrl } }) as unknown as TenantConfig);
@@ -25,4 +25,19 @@ it('each setting that sends credentials or rows unencrypted to another machine i
   const byTokens = { ssl: true, sasl: { mechanism: 'oauthbearer', tokenUrl: 'http://id.example/token' } };
   expect(found(byTokens)).toEqual(['kafka.sasl.tokenUrl http://id.example']);
   expect(found({ brokers: ['localhost:9092', '127.0.0.1:9093'] })).toEqual([]);
+});
+
+it('each secret in clear text is named by its path, and none that a variable or a file holds', () => {
+  const hub = '{ clientId: id, clientSecret: s, tokenUrl: "https://id.example" }';
+  const text = `tenants: [{ hub: ${hub} }]
+kafka: { ssl: { key: "\${file:/key.pem}" }, sasl: { username: u, password: "\${P}" } }
+redis: { password: geheim, keyPrefix: rollcall }
+pseudonymise: { key: 0123456789abcdef }
+notify: { url: "https://chat.example/x", token: "\${T}" }`;
+  expect(secretsInClear(text)).toEqual([
+    'tenants[0].hub.clientSecret',
+    'redis.password',
+    'pseudonymise.key',
+    'notify.url',
+  ]);
 });

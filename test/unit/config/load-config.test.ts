@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { enabledCollections, loadConfig, partitionsOf } from '../../../src/config.ts';
+import { checkText, enabledCollections, loadConfig, partitionsOf } from '../../../src/config.ts';
 import { parseDurationMs } from '../../../src/config/fields.ts';
 import { EXIT, exitCodeOf } from '../../../src/cli/exit-code.ts';
 import { RollcallError } from '../../../src/errors.ts';
@@ -32,11 +32,36 @@ describe('a problem', () => {
       '  line 8: tenants[0].hub.pageSize must be a whole number',
       '  line 9: tenants[1].id is the same as tenants[0].id; ids must differ',
       '  line 14: tenants[1].hub.clientSecret needs the environment variable HUB_SECRET, which is not set',
-      '  line 19: htpp is not a known key',
+      '  line 19: htpp is not a known key; did you mean http?',
     ]);
     expect(error.remedy).toMatch(/^Correct the configuration/);
     expect(exitCodeOf(error)).toBe(EXIT.badUse);
     expect(refusal(() => load(yamlWith(), { env: {} })).remedy).toMatch(/^Set each variable/);
+  });
+
+  it.each([
+    [{ hub: 'clientSceret: x' }, 'hub.clientSceret is not a known key; did you mean clientSecret?'],
+    [
+      { tenant: 'collections: { result: {} }' },
+      'collections.result is not a known key; did you mean results?',
+    ],
+    [{ tenant: 'collections: { users: { Drop: [] } }' }, 'users.Drop is not a known key; did you mean drop?'],
+    [{ root: 'htpp: {}' }, 'line 11: htpp is not a known key; did you mean http?'],
+    [{ root: 'telemetry: {}' }, 'telemetry is not a known key\n'],
+  ])('that is a mistyped key is reported with the key that was meant: %o', (parts, message) => {
+    expect(`${refusalOf(yamlWith(parts))}\n`).toContain(message);
+  });
+
+  it('names all that a missing section needs at once', () => {
+    const message = refusalOf('tenants: [{ id: north }]\nkafka: { sasl: { mechanism: plain } }');
+    for (const line of [
+      'tenants[0].hub is missing; it needs baseUrl, tokenUrl, clientId, clientSecret',
+      'registry is missing; it needs url',
+      'kafka.brokers is missing',
+      'kafka.sasl.username is missing',
+    ])
+      expect(message).toContain(line);
+    expect(refusalOf('{}')).toContain('tenants is missing; it needs id, hub.baseUrl, hub.tokenUrl');
   });
 
   it.each([
@@ -127,8 +152,19 @@ describe('a problem', () => {
   });
 
   it.each([
-    ['a quote that does not end', 'a: "b\nc', /line \d+: .*missing char.*column \d+/],
-    ['a tab', 'a:\n\tb: 1', /line 2: .*tab.*column 1/],
+    ['a quote that does not end', 'a: "b\nc', /line 2: .*a quote or a bracket is missing.*column 2/],
+    ['a tab', 'a:\n\tb: 1', /line 2: .*a tab indents the line; use spaces.*column 1/],
+    ['a colon in a value', 'kafka:\n  password: a: b', /": ", which needs quotes.*\n    2 \| password: …$/],
+    [
+      'a colon that lacks',
+      'kafka\n  brokers: [x]',
+      /line 1: .*a colon and a space are missing after the key/,
+    ],
+    ['a wrong indentation', 'a:\n  b: 1\n c: 2', /line 3: .*indented otherwise than its neighbours/],
+    ['a key that stands twice', 'a: 1\na: 2', /line 2: .*the same key stands above already/],
+    ['a value with an @', 'a: @b', /line 1: .*needs quotes around the value/],
+    ['a backslash in quotes', 'a: "C:\\x"', /line 1: .*use single quotes/],
+    ['a second document', 'a: 1\n---\nb: 2', /line 2: .*only one is read/],
     ['nothing', '', /is empty/],
     ['a list', '- a', /must be a map/],
     ['a very deep file', '['.repeat(20_000), /rollcall\.yaml/],
@@ -139,6 +175,17 @@ describe('a problem', () => {
     ],
   ])('of YAML is refused with its place: %s', (_name, yaml, expected) => {
     expect(refusalOf(yaml)).toMatch(expected);
+  });
+
+  it('of a text is found whatever the environment has, and what the text needs of it is named once', () => {
+    const check = (text: string) => checkText({ path: 'rollcall.yaml', readFile: () => text });
+    const parts = { hub: 'pageSize: ${SIZE}', kafka: 'ssl: { ca: "${file:/ca.pem}" }' };
+    const needs = ['environment variable HUB_SECRET', 'environment variable SIZE', 'file /ca.pem'];
+    expect(check(`${yamlWith(parts)}http: { port: "\${SIZE}" }`)).toEqual(needs.map((each) => `the ${each}`));
+    expect(refusal(() => check(yamlWith({ ...parts, root: 'htpp: {}' }))).message).toMatch(
+      /^rollcall.yaml: line 13: htpp is not/,
+    );
+    expect(() => check(yamlWith({ hub: 'scope: "${a b}"' }))).toThrow('neither a variable');
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { command as hub } from '../../../reference-hub/verb.ts';
-import { helpCommand, pageOn } from '../../../src/cli/help.ts';
+import { helpCommand, pageOn, withoutTables } from '../../../src/cli/help.ts';
 import { VERBS } from '../../../src/cli/verbs.ts';
 import { TENANT_PARTS } from '../../../src/core/health/tenant-facts.ts';
 import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC } from '../../../src/model/collections.ts';
@@ -98,6 +98,18 @@ it('what "rollcall help" prints names only topics of help that exist', () => {
   for (const topic of asked)
     for (const [, next = ''] of pageOn(topic).matchAll(/rollcall help ([\w#-]+)/g)) asked.add(next);
   expect(asked.size).toBeGreaterThan(40);
+});
+
+it('help prints the table of every key of the configuration within the width of a terminal', () => {
+  const lines = withoutTables(pageOn('configuration'), 80).split('\n');
+  const at = lines.indexOf('`kafka.replicationFactor`');
+  expect(lines.slice(at + 1, at + 3)).toEqual([
+    '    value; default: 1 to 100; `3`',
+    '    Replication factor of new topics.',
+  ]);
+  const ofTables = lines.filter((line) => /^ {4}\S/.test(line));
+  expect(ofTables.length).toBeGreaterThan(150);
+  expect(Math.max(...ofTables.map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
 
 const GLOBAL_OPTIONS = ['--config', '--help', '--json', '--no-color', '--version'];

@@ -45,6 +45,15 @@ it.each([
   ]);
 });
 
+it('a setting that nothing at the hub fits is logged once for each collection, with what to do', () => {
+  const unmet = ['drop: no row has the field emial; did you mean email?'];
+  const lines = logged(syncEnded({ unmet }), syncEnded({ unmet }), syncEnded({ unmet, collection: 'orgs' }));
+  expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([
+    { collection: 'users', msg: unmet[0], error: { remedy: expect.stringContaining('Correct') as string } },
+    { collection: 'orgs', msg: unmet[0] },
+  ]);
+});
+
 it('a hub that is away is not called one that differs from its specification', () => {
   const away = { type: 'circuit-opened', retryInMs: 5_000 } as const;
   const differs = { type: 'hub-differs', target: 'users', how: 'it ignores the limit' } as const;
@@ -80,10 +89,51 @@ it('lost absences are logged once, in whichever session, and so is their end', (
   const lines = logged(lost, lost, ended, ended).filter(({ level }) => level !== 'debug');
   expect(lines.map(({ msg }) => msg)).toEqual([
     'Absences are lost (ABSENCES_LOST)',
-    'a sync ended',
     'absences are published again',
-    'a sync ended',
   ]);
+});
+
+it.each([
+  ['full', 'changes nothing', 'debug', {}],
+  ['full', 'creates a row', 'info', { rowsCreated: 1 }],
+  ['full', 'rejects a row', 'info', { rowsRejected: 1 }],
+  ['incremental', 'changes nothing', 'debug', { mode: 'INCREMENTAL' as const }],
+  ['incremental', 'removes a row', 'info', { mode: 'INCREMENTAL' as const, rowsRemoved: 1 }],
+])('the end of a %s sync that %s is logged at level %s', (_, _what, level, more) => {
+  expect(logged(syncEnded({ stats: { ...stats, ...more } }))).toMatchObject([{ level, msg: 'a sync ended' }]);
+});
+
+it('rows that are missing for the first time, and rows that are back, are logged at level info', () => {
+  const missing = { kind: 'missing', collection: 'users', rows: 3, confirmAt: null } as const;
+  const decision = {
+    collection: 'users',
+    atMs: 0,
+    rows: 3,
+    removed: 0,
+    by: null,
+    from: null,
+    reason: null,
+  } as const;
+  const levels = [missing, { ...decision, kind: 'healed' as const }, { ...decision, kind: 'hold' as const }];
+  const lines = logged(...levels.map((event) => ({ type: 'deletion', event }) as PipelineEvent));
+  expect(lines.map(({ level, kind }) => [level, kind])).toEqual([
+    ['info', 'missing'],
+    ['info', 'healed'],
+    ['warn', 'hold'],
+  ]);
+});
+
+it('a collection whose syncs failed is told once to succeed again, but not where the whole hub was away', () => {
+  const failed = (code: 'HUB_FORBIDDEN' | 'HUB_UNREACHABLE'): PipelineEvent => {
+    const error = new RollcallError(code, 'No', { remedy: 'Ask.' });
+    return { type: 'sync-failed', collection: 'users', mode: 'FULL', error, durationMs: 1, retryInMs: 5 };
+  };
+  const after = (code: 'HUB_FORBIDDEN' | 'HUB_UNREACHABLE') =>
+    logged(failed(code), syncEnded(), syncEnded()).filter(({ level }) => level === 'info');
+  expect(after('HUB_FORBIDDEN')).toMatchObject([
+    { collection: 'users', msg: 'the syncs of this collection succeed again' },
+  ]);
+  expect(after('HUB_UNREACHABLE')).toEqual([]);
 });
 
 it('published absences are a debug line a transaction, and those published while open a warning', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { checkHub } from '../../../../src/cli/check/check-hub.ts';
 import { failureOf, findingsOf, type Finding } from '../../../../src/cli/check/finding.ts';
 import { modelHub, type Behaviour } from '../../hub/support/model-hub.ts';
@@ -11,6 +12,7 @@ import {
   testHub,
   type Script,
 } from '../../hub/support/scripted-hub.ts';
+import { COLLECTIONS } from '../../../../src/model/collections.ts';
 import { load, yamlWith } from '../../config/config-text.ts';
 
 /** Checks a hub that answers for users by this script, and for others by another one. */
@@ -149,7 +151,7 @@ describe('check of a collection', () => {
     );
     for (const [code, remedy] of [
       [404, 'hub.baseUrl'],
-      [403, ''],
+      [403, 'hub.tokenUrl and hub.baseUrl belong to the same environment'],
     ] as const) {
       const { levels, findings, asked } = await check(answer(code), { tenant });
       expect(levels).toEqual(['token ok', 'collections failure']);
@@ -162,6 +164,39 @@ describe('check of a collection', () => {
       remedy: expect.stringContaining('hub.scope') as string,
     });
     expect(empty.findings.find(({ subject }) => subject === 'collections')).toEqual(warned);
+  });
+});
+
+describe('check of settings', () => {
+  const PERSON = list([{ sourcedId: 'a', email: 'x', shoeSize: 41 }]);
+
+  it.each([
+    ['drop: [emial]', ['users ok', 'users warning'], /emial; did you mean email\?$/],
+    ['ignore: [shoesize]', ['users ok', 'users warning'], /^ignore: no row has the field shoesize$/],
+    ['drop: [email, shoeSize]', ['users ok'], /^1 row$/],
+  ])('warns of a field that no row has, and of no other: %s', async (settings, levels, text) => {
+    const others = Object.fromEntries(COLLECTIONS.map((name) => [name, { enabled: name === 'users' }]));
+    const collections = { ...others, users: parse(`{ ${settings} }`) as object };
+    const found = await check(PERSON, { tenant: `collections: ${JSON.stringify(collections)}` });
+    expect([found.levels.slice(1), found.findings.at(-1)?.text]).toEqual([
+      levels,
+      expect.stringMatching(text),
+    ]);
+  });
+
+  it('warns of each afterschool that the hub does not know, and blames no address for it', async () => {
+    const script: Script = (request, response) =>
+      (request.path.includes('/sfo-1/') ? PERSON : answer(404))(request, response);
+    const only = (ids: string) =>
+      check(script, { tenant: `collections: [afterschool-users]\nafterschools: ${ids}` });
+    const some = await only('[sfo-2, sfo-1]');
+    expect(some.levels).toEqual(['token ok', 'afterschool-users ok', 'afterschool-users warning']);
+    const none = await only('[sfo-2]');
+    for (const { findings } of [some, none])
+      expect(findings.at(-1)).toMatchObject({
+        text: 'afterschools: the hub does not know sfo-2',
+        remedy: expect.not.stringContaining('hub.baseUrl') as string,
+      });
   });
 });
 

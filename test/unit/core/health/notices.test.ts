@@ -93,7 +93,7 @@ it('a notice names tenant, collections, time and commands, and has the same id i
     collections: ['users'],
     what: '7 rows are on hold in users',
     since: '2026-11-20T12:00:00.000Z',
-    commands: ['rollcall deletes list --tenant north', 'rollcall deletes approve <digest> --tenant north'],
+    commands: ['rollcall deletes list --tenant north'],
   });
 });
 

@@ -51,7 +51,7 @@ function facts(collection: CollectionName, options: Options = {}): CollectionFac
     deletions: { ...day, onHoldSinceMs, foreignSinceMs, short },
   });
   const fullSync = { at: '04:00', timeZone: 'Europe/Oslo' };
-  const counts = { rowsLate: 0, rowsNow: null, rejectsNow: null, failing: null };
+  const counts = { rowsLate: 0, unmet: [], rowsNow: null, rejectsNow: null, failing: null };
   const sync = { filterSelectsNothing: false, isWaiting: false, running: null };
   const incremental = { hasIncremental: true, incrementalEveryMs: MINUTE_MS };
   return { collection, ...incremental, fullSync, progress, ...counts, ...sync, ...more };

@@ -1,0 +1,50 @@
+import type { KeyPath } from './problem.ts';
+
+/** What is read of a JSON Schema. */
+export interface JsonSchema {
+  type?: string | undefined;
+  properties?: Record<string, JsonSchema> | undefined;
+  propertyNames?: { enum?: string[] | undefined } | undefined;
+  required?: string[] | undefined;
+  items?: JsonSchema | undefined;
+  anyOf?: JsonSchema[] | undefined;
+  additionalProperties?: JsonSchema | boolean | undefined;
+  description?: string | undefined;
+  default?: unknown;
+  [keyword: string]: unknown;
+}
+
+/** The keys that the map at a path may have, by the schema of the whole file. */
+export function keysAt(schema: JsonSchema, path: KeyPath): readonly string[] {
+  return schemasAt(schema, path).flatMap(
+    ({ properties = {}, propertyNames }) => propertyNames?.enum ?? Object.keys(properties),
+  );
+}
+
+/** The values without a default in the map or list at a path, each by its path within it: `hub.baseUrl`. */
+export function neededAt(schema: JsonSchema, path: KeyPath): readonly string[] {
+  return schemasAt(schema, path).flatMap(neededIn);
+}
+
+function neededIn({ items, properties = {}, required = [] }: JsonSchema): readonly string[] {
+  if (items !== undefined) return neededIn(items);
+  return required.flatMap((key) => {
+    const within = neededIn(properties[key] ?? {});
+    return within.length === 0 ? [key] : within.map((each) => `${key}.${each}`);
+  });
+}
+
+function schemasAt(schema: JsonSchema, path: KeyPath): readonly JsonSchema[] {
+  return path.reduce<readonly JsonSchema[]>(
+    (schemas, part) =>
+      schemas.flatMap(({ properties, additionalProperties, items }) => {
+        const child = typeof part === 'number' ? items : (properties?.[part] ?? additionalProperties);
+        return typeof child === 'object' ? branchesOf(child) : [];
+      }),
+    branchesOf(schema),
+  );
+}
+
+function branchesOf(schema: JsonSchema): readonly JsonSchema[] {
+  return schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(branchesOf);
+}

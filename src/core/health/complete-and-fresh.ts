@@ -1,0 +1,25 @@
+import { formatAge } from '../words.ts';
+import type { HealthPart } from './tenant-facts.ts';
+import type { TenantStatus } from './tenant-status.ts';
+
+/** With these the topics lack rows, or have some too many; with any other part they are not up to date. */
+const INCOMPLETE: ReadonlySet<HealthPart> = new Set(['short', 'rejects', 'removals', 'load']);
+
+/** Whether the copy of a tenant is complete and fresh, in one line: yes, and up to when; or no, and since when. */
+export function completeAndFresh(
+  { state, reasons, decisions, collections }: TenantStatus,
+  nowMs: number,
+): string {
+  const watermarks = collections.flatMap(({ hasIncremental, isNotOffered, watermark }) =>
+    hasIncremental && !isNotOffered && watermark !== null ? [watermark] : [],
+  );
+  const [oldest] = watermarks.toSorted();
+  const upTo = oldest === undefined ? '' : `, up to ${formatAge(Date.parse(oldest), nowMs)}`;
+  if (state === 'well') return `complete and fresh${upTo}`;
+  const isComplete = decisions.length === 0 && !reasons.some(({ part }) => INCOMPLETE.has(part));
+  const isFresh = reasons.every(({ part }) => INCOMPLETE.has(part));
+  const what = isComplete ? 'not fresh' : isFresh ? 'not complete' : 'neither complete nor fresh';
+  const [first] = [...reasons, ...decisions].flatMap((each) => each.since ?? []).toSorted();
+  const since = first === undefined ? '' : ` since ${first.replace(/:\d\d\.\d+Z$/, 'Z')}`;
+  return `${what}${since}${isFresh ? '' : upTo}`;
+}

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import type { TenantFacts } from '../../../../src/core/health/tenant-facts.ts';
+import { completeAndFresh } from '../../../../src/core/health/complete-and-fresh.ts';
+import { tenantStatus, UNKNOWN } from '../../../../src/core/health/tenant-status.ts';
+import { monitorsOf } from '../../../../src/telemetry/collection-monitor.ts';
+import { configOf, loaded } from '../../telemetry/support/board-of.ts';
+
+const NOW_MS = Date.parse('2026-11-20T12:00:00Z');
+const since = '2026-11-20T07:15:42.123Z';
+const away = { part: 'kafka', why: 'no answer', remedy: 'Wait.', since } as const;
+const later = { ...away, part: 'short', since: '2026-11-20T09:00:00.000Z' } as const;
+
+function answer(more: Partial<TenantFacts>, isLoaded = true): string {
+  const [tenant] = configOf(['north'], ['users']).config.tenants;
+  if (tenant === undefined) throw new Error('no tenant');
+  const collections = [...monitorsOf(tenant)].map(([name, monitor]) => {
+    monitor.progress = isLoaded ? loaded(name, NOW_MS) : null;
+    return monitor.facts();
+  });
+  const facts = { ...UNKNOWN, tenant: 'north', nowMs: NOW_MS, isOwnerAlive: true, collections, ...more };
+  return completeAndFresh(tenantStatus(facts), NOW_MS);
+}
+
+it.each<[string, Partial<TenantFacts>, boolean?]>([
+  ['complete and fresh, up to 6 min ago', {}],
+  ['not fresh since 2026-11-20T07:15Z, up to 6 min ago', { reported: [away] }],
+  ['not complete since 2026-11-20T09:00Z', { reported: [later] }],
+  ['neither complete nor fresh since 2026-11-20T07:15Z, up to 6 min ago', { reported: [later, away] }],
+  ['not complete', {}, false],
+  ['not fresh, up to 6 min ago', { isOwnerAlive: false }],
+])('a copy is called "%s" by what is wrong with its tenant, and since when', (said, facts, isLoaded) => {
+  expect(answer(facts, isLoaded)).toBe(said);
+});
