@@ -2,9 +2,10 @@
 
 import os
 import signal
+import uuid
 from datetime import datetime, timezone
 
-from confluent_kafka import Consumer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -34,6 +35,34 @@ class Values:
 
     def of(self, message):
         return self._decode(message.value(), SerializationContext(message.topic(), MessageField.VALUE))
+
+
+class TopicLife:
+    """The life of a topic, as `progress` says. Another id: the topic was recreated, or lost records, and old positions mean nothing."""
+
+    def __init__(self, topics, collection, values):
+        self.id = None  # until Rollcall has published something in the topic
+        self.is_read = False
+        self._collection, self._values = collection, values
+        # No group commits anything: each start reads everything.
+        self._consumer = open_consumer(f"life-{uuid.uuid4()}", **{"enable.partition.eof": True})
+        self._consumer.assign([TopicPartition(f"{topics}.progress", 0, OFFSET_BEGINNING)])
+
+    def read(self, timeout=0):
+        """Reads what has come by now, and returns the id."""
+        while (message := self._consumer.poll(timeout)) is not None:
+            if message.error() is None:
+                if message.key().decode() == self._collection and message.value() is not None:
+                    self.id = self._values.of(message)["lifeId"]
+            elif message.error().code() == KafkaError._PARTITION_EOF:
+                self.is_read = True
+                break
+            else:
+                raise SystemExit(str(message.error()))
+        return self.id
+
+    def close(self):
+        self._consumer.close()
 
 
 class UntilSignal:

@@ -28,6 +28,7 @@ final class Reactions implements AutoCloseable {
     run(
         "create table if not exists positions (topic text, partition integer, next integer not null,"
             + " primary key (topic, partition))");
+    run("create table if not exists life (id text not null)");
     run(
         "create table if not exists reactions (ce_id text primary key, absence_id text not null, action text not null,"
             + " facts text not null, sent integer not null default 0)");
@@ -44,20 +45,32 @@ final class Reactions implements AutoCloseable {
     }
   }
 
-  void forgetPosition(String topic, int partition) {
-    try {
-      run("delete from positions where topic = ? and partition = ?", topic, partition);
-    } catch (SQLException error) {
-      throw new IllegalStateException(error);
+  /** Forgets the positions if they count in another life of the topic. */
+  void beginLife(String id) throws SQLException {
+    run("begin immediate");
+    if (!isOfLife(id)) {
+      run("delete from positions");
+      run("delete from life");
+      run("insert into life values (?)", id);
     }
+    run("commit");
   }
 
-  /** One transaction: the reactions to some events, and the positions behind them. */
-  void take(ConsumerRecords<String, GenericRecord> records) throws SQLException {
+  private boolean isOfLife(String id) throws SQLException {
+    return number("select count(*) from life where id = ?", id) == 1;
+  }
+
+  /**
+   * One transaction: the reactions to some events, and the positions behind them. False, and nothing is taken, if another
+   * process of the group has begun another life of the topic.
+   */
+  boolean take(ConsumerRecords<String, GenericRecord> records, String life) throws SQLException {
     run("begin immediate");
     try {
-      for (ConsumerRecord<String, GenericRecord> record : records) takeOne(record);
+      boolean isOfLife = isOfLife(life);
+      if (isOfLife) for (ConsumerRecord<String, GenericRecord> record : records) takeOne(record);
       run("commit");
+      return isOfLife;
     } catch (SQLException | RuntimeException error) {
       run("rollback");
       throw error;
