@@ -17,6 +17,8 @@ from datetime import timedelta
 
 from confluent_kafka import OFFSET_BEGINNING
 
+from rollcall_types.absence_changes import AbsenceChange
+
 from rollcall_topics import TopicLife, UntilSignal, Values, iso, now, open_consumer
 
 SCHEMA = """
@@ -61,7 +63,7 @@ class Reactions:
 
     def take(self, messages, values, life):
         """One transaction: the reactions to some events, and the positions behind them."""
-        changes = [(message, values.of(message)) for message in messages]
+        changes = [(message, values.of(message, AbsenceChange)) for message in messages]
         self.db.execute("begin immediate")
         try:
             if not self.is_of_life(life):  # another process of the group has begun another life
@@ -84,21 +86,21 @@ class Reactions:
 
     def react(self, ce_id, change):
         # What was there before Rollcall's first load, or before this program, is no news.
-        if change["snapshot"] or iso(change["detectedAt"]) < self.started:
+        if change.snapshot or iso(change.detectedAt) < self.started:
             return
-        facts = json.dumps({name: iso(change["version"][name]) for name in ("fromTime", "toTime")})
-        row = [ce_id, change["absenceId"], self.action(change), facts]
+        facts = json.dumps({"fromTime": iso(change.version.fromTime), "toTime": iso(change.version.toTime)})
+        row = [ce_id, change.absenceId, self.action(change), facts]
         self.db.execute("insert or ignore into reactions (ce_id, absence_id, action, facts) values (?, ?, ?, ?)", row)
 
     def action(self, change):
-        end = change["version"]["toTime"]
-        if change["cause"] == "MERGED":  # nothing happened to the student
+        end = change.version.toTime
+        if change.cause == "MERGED":  # nothing happened to the student
             return "nothing"
         if end is not None and end < now() - self.too_late_after:
             return "nothing"
-        if change["cause"] != "HUB":  # it left the hub; nobody withdrew it: let a person ask
+        if change.cause != "HUB":  # it left the hub; nobody withdrew it: let a person ask
             return "ask"
-        return MESSAGES.get(change["operation"], "ask")
+        return MESSAGES.get(change.operation, "ask")
 
     def send(self):
         query = "select ce_id, absence_id, action, facts from reactions where sent = 0 and action <> 'nothing' order by rowid"

@@ -1,4 +1,4 @@
-"""What both programs need to read Rollcall's topics: confluent-kafka and its own Avro deserialiser, nothing of Rollcall."""
+"""What both programs need to read Rollcall's topics: confluent-kafka, its own Avro deserialiser, and types made of the schemas."""
 
 import os
 import signal
@@ -9,6 +9,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartiti
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from rollcall_types.progress import Progress
 
 
 def open_consumer(group, **settings):
@@ -27,14 +28,15 @@ def open_consumer(group, **settings):
 
 
 class Values:
-    """Decodes the values of topics. Times become datetimes in UTC, days dates; null stays None."""
+    """Decodes the values of topics into types that make.sh has made. Times become datetimes in UTC, days dates; null stays None."""
 
     def __init__(self):
         url = os.environ.get("ROLLCALL_REGISTRY_URL", "http://localhost:8081")
         self._decode = AvroDeserializer(SchemaRegistryClient({"url": url}))
 
-    def of(self, message):
-        return self._decode(message.value(), SerializationContext(message.topic(), MessageField.VALUE))
+    def of(self, message, type):
+        value = self._decode(message.value(), SerializationContext(message.topic(), MessageField.VALUE))
+        return None if value is None else type.parse_obj(value)
 
 
 class TopicLife:
@@ -53,7 +55,7 @@ class TopicLife:
         while (message := self._consumer.poll(timeout)) is not None:
             if message.error() is None:
                 if message.key().decode() == self._collection and message.value() is not None:
-                    self.id = self._values.of(message)["lifeId"]
+                    self.id = self._values.of(message, Progress).lifeId
             elif message.error().code() == KafkaError._PARTITION_EOF:
                 self.is_read = True
                 break

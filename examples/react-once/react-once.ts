@@ -21,30 +21,10 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { EachBatchPayload } from 'kafkajs';
-import { openConsumer } from '../open-consumer.ts';
-import { misused, readOptions } from '../read-options.ts';
+import { openConsumer } from '../support/open-consumer.ts';
+import { misused, readOptions } from '../support/read-options.ts';
 import { followLife, recreated } from '../support/topic-life.ts';
-
-/** The fields of an absence record that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
-interface Version {
-  readonly sourcedId: string;
-  readonly fromTime: number | null;
-  readonly toTime: number | null;
-  readonly student: { readonly sourcedId: string } | null;
-  readonly classesAffected: { readonly sourcedId: string } | null;
-}
-
-/** The fields of an event that this program uses (avro/absence-changes.avsc). On an unknown value a person should look. */
-interface AbsenceChange {
-  readonly absenceId: string;
-  readonly step: number;
-  readonly operation: string;
-  readonly version: Version;
-  readonly previousVersion: Version | null;
-  readonly snapshot: boolean;
-  readonly cause: string;
-  readonly detectedAt: number;
-}
+import type { AbsenceChange, AbsenceVersion } from '../types/absence-changes.d.ts';
 
 /** Messages to a guardian, work for a person, and events without a reaction. */
 type Action = 'tell' | 'correct' | 'withdraw' | 'ask' | 'nothing';
@@ -183,7 +163,7 @@ function react(id: string, change: AbsenceChange): void {
 function reactionTo({ absenceId, operation, cause, version, previousVersion }: AbsenceChange): Action {
   // Nothing happened to the student: the absence `mergedInto` continues. Data under this id belongs to that one.
   if (cause === 'MERGED') return 'nothing';
-  const isTooLate = version.toTime !== null && version.toTime < Date.now() - tooLateMs;
+  const isTooLate = version.toTime != null && version.toTime < Date.now() - tooLateMs;
   if (isTooLate) return 'nothing';
   // The record has left the hub, but nobody withdrew it: send nothing; a person should find out.
   if (cause !== 'HUB') return 'ask';
@@ -207,9 +187,9 @@ function reactionTo({ absenceId, operation, cause, version, previousVersion }: A
 }
 
 /** The content of a message, with ids only: other differences between two versions cause no message. */
-function factsOf({ student, fromTime, toTime, classesAffected }: Version): string {
-  const from = fromTime === null ? null : new Date(fromTime).toISOString();
-  const to = toTime === null ? null : new Date(toTime).toISOString();
+function factsOf({ student, fromTime, toTime, classesAffected }: AbsenceVersion): string {
+  const from = fromTime == null ? null : new Date(fromTime).toISOString();
+  const to = toTime == null ? null : new Date(toTime).toISOString();
   return JSON.stringify({
     student: student?.sourcedId ?? null,
     from,

@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Consumer, Kafka } from 'kafkajs';
-import type { TopicConsumer } from '../open-consumer.ts';
-
-/** The fields of a value in `progress` that this file uses (avro/progress.avsc). */
-interface Progress {
-  readonly lifeId: string | null;
-}
+import type { Progress } from '../types/progress.d.ts';
+import type { TopicConsumer } from './open-consumer.ts';
 
 /** The life of a topic, as `progress` says. */
 export interface TopicLife extends AsyncDisposable {
@@ -51,8 +47,9 @@ export async function followLife(
         // After a reconnection the consumer begins again. Older records tell of former lives.
         if (Number(offset) <= seen || value === null || String(key) !== collection) continue;
         const { lifeId } = (await registry.decode(value)) as Progress;
-        if (isKnown && lifeId !== null && lifeId !== life) ended.reject(new Error(recreated(collection)));
-        if (lifeId !== null) life = lifeId;
+        if (lifeId == null) continue;
+        if (isKnown && lifeId !== life) ended.reject(new Error(recreated(collection)));
+        life = lifeId;
       }
     },
   });

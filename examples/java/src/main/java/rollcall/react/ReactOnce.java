@@ -9,13 +9,13 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Properties;
-import org.apache.avro.generic.GenericRecord;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.StringDeserializer;
+import rollcall.AbsenceChange;
 
 /**
  * Reacts to each change of an absence exactly once in effect, from the topic `absence-changes`, until SIGTERM.
@@ -35,13 +35,15 @@ public final class ReactOnce {
   private ReactOnce() {}
 
   public static void main(String[] args) throws Exception {
+    // Avro loads only classes that a program trusts: those that Maven makes of Rollcall's schemas.
+    System.setProperty("org.apache.avro.SERIALIZABLE_PACKAGES", "rollcall");
     String topics = System.getenv().getOrDefault("ROLLCALL_TOPICS", "rollcall.north");
     String topic = topics + "." + COLLECTION;
     long hours = Long.parseLong(System.getenv().getOrDefault("TOO_LATE_AFTER_HOURS", "24"));
     Properties settings = settings(Path.of(args[0]), args.length > 2 ? args[2] : "react-once-java");
     try (var reactions = new Reactions(args[1], Duration.ofHours(hours));
         var life = new TopicLife(settings, topics, COLLECTION);
-        var consumer = new KafkaConsumer<String, GenericRecord>(settings)) {
+        var consumer = new KafkaConsumer<String, AbsenceChange>(settings)) {
       Thread main = Thread.currentThread();
       Thread stop = new Thread(() -> stop(life, consumer, main));
       Runtime.getRuntime().addShutdownHook(stop);
@@ -50,7 +52,7 @@ public final class ReactOnce {
       reactions.beginLife(id);
       consumer.subscribe(List.of(topic), whereTheDatabaseIs(consumer, reactions));
       while (true) {
-        ConsumerRecords<String, GenericRecord> records = consumer.poll(Duration.ofSeconds(1));
+        ConsumerRecords<String, AbsenceChange> records = consumer.poll(Duration.ofSeconds(1));
         String now = life.now();
         if ((now != null && !now.equals(id)) || !reactions.take(records, id)) {
           Runtime.getRuntime().removeShutdownHook(stop);

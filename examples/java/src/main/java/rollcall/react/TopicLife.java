@@ -3,14 +3,14 @@ package rollcall.react;
 import java.time.Duration;
 import java.util.List;
 import java.util.Properties;
-import org.apache.avro.generic.GenericRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import rollcall.Progress;
 
 /** The life of a topic, as `progress` says. Another id: the topic was recreated, or lost records, and old positions mean nothing. */
 final class TopicLife implements AutoCloseable {
-  private final KafkaConsumer<String, GenericRecord> progress;
+  private final KafkaConsumer<String, Progress> progress;
   private final TopicPartition partition;
   private final String collection;
   private String id;
@@ -38,10 +38,8 @@ final class TopicLife implements AutoCloseable {
   }
 
   private void read(Duration wait) {
-    for (ConsumerRecord<String, GenericRecord> record : progress.poll(wait)) {
-      if (!record.key().equals(collection) || record.value() == null) continue;
-      Object life = record.value().get("lifeId");
-      id = life == null ? null : life.toString();
+    for (ConsumerRecord<String, Progress> record : progress.poll(wait)) {
+      if (record.key().equals(collection) && record.value() != null) id = record.value().getLifeId();
     }
   }
 
