@@ -82,7 +82,7 @@ async function published(topics: string): Promise<{ collection: string; sequence
 }
 
 it(
-  'the tables of examples/postgres-sink equal the hub after re-stamps, a hold, a recreated topic and a killed Connect',
+  'postgres-sink equals the hub after a hold, re-stamps, a recreated topic and kill -9 of Connect',
   async ({ signal }) => {
     await fetchConnect(signal);
     const hub = await startTestHub({ live: true });
