@@ -17,6 +17,9 @@ from datetime import datetime, timedelta
 
 from confluent_kafka import KafkaError, TopicPartition
 
+from rollcall_types.absences import Absence
+from rollcall_types.progress import Progress
+
 from rollcall_topics import UntilSignal, Values, iso, now, open_consumer
 
 LOOK_AGAIN_SECONDS = 30
@@ -30,15 +33,15 @@ class Table:
         self.positions = {}
 
     def take(self, message, values):
-        value = values.of(message)
         key = message.key().decode()
         if message.topic() == self.absences_topic:
-            if value is None:  # withdrawn, gone, or part of another absence
+            absence = values.of(message, Absence)
+            if absence is None:  # withdrawn, gone, or part of another absence
                 self.absences.pop(key, None)
             else:
-                self.absences[key] = value
+                self.absences[key] = absence
         elif key == "absences":
-            self.progress = value
+            self.progress = values.of(message, Progress)
         self.passed(message.topic(), message.partition(), message.offset() + 1)
 
     def passed(self, topic, partition, position):
@@ -47,10 +50,10 @@ class Table:
         self.positions[name] = max(self.positions.get(name, 0), position)
 
     def full(self):
-        return None if self.progress is None else self.progress["lastCompleteFull"]
+        return None if self.progress is None else self.progress.lastCompleteFull
 
     def life(self):
-        return None if self.progress is None else self.progress["lifeId"]
+        return None if self.progress is None else self.progress.lifeId
 
     def is_complete(self):
         full = self.full()
@@ -58,33 +61,33 @@ class Table:
             return False
         return all(
             self.positions.get(name, 0) > offset
-            for name, offset in full["offsets"].items()
+            for name, offset in full.offsets.items()
             if name.startswith(f"{self.absences_topic}/")
         )
 
     def rows(self, at):
         found = []
         for absence_id, absence in self.absences.items():
-            begin, end = absence["fromTime"], absence["toTime"]
+            begin, end = absence.fromTime, absence.toTime
             if begin is None or end is None or not begin <= at < end:
                 continue
             found.append({
                 "absenceId": absence_id,
-                "student": reference(absence["student"]),
+                "student": reference(absence.student),
                 "from": iso(begin),
                 "to": iso(end),
-                "class": reference(absence["classesAffected"]),  # None: the whole day, or outside of class
+                "class": reference(absence.classesAffected),  # None: the whole day, or outside of class
             })
         return sorted(found, key=lambda row: row["absenceId"])
 
 
 def reference(value):
-    return None if value is None else value["sourcedId"]
+    return None if value is None else value.sourcedId
 
 
 def show(table, options, shown):
     at = options.at or now()
-    watermark, complete_as_of = table.progress["watermark"], table.full()["startedAt"]
+    watermark, complete_as_of = table.progress.watermark, table.full().startedAt
     limit = now() - timedelta(minutes=options.old_after)
     old = watermark is None or min(watermark, complete_as_of) < limit
     rows = table.rows(at)

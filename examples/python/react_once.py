@@ -5,6 +5,9 @@
 The reactions to some events and the positions behind them are one transaction of one database (SQLite). So the program may be killed
 at any time: either both are there, or neither is and the event comes again. The database, not Kafka, says where to go on.
 Sending is a step of its own, here a line of output; a crash may repeat it, so the `ce_id` goes along.
+
+Positions count in one life of the topic. If the topic was recreated, or lost records, the program ends with 1. The next start
+forgets the positions and reads from the beginning.
 """
 
 import argparse
@@ -14,15 +17,22 @@ from datetime import timedelta
 
 from confluent_kafka import OFFSET_BEGINNING
 
-from rollcall_topics import UntilSignal, Values, iso, now, open_consumer
+from rollcall_types.absence_changes import AbsenceChange
+
+from rollcall_topics import TopicLife, UntilSignal, Values, iso, now, open_consumer
 
 SCHEMA = """
 create table if not exists started (at text not null);
 create table if not exists positions (topic text, partition integer, next integer not null, primary key (topic, partition));
+create table if not exists life (id text not null);
 create table if not exists reactions (
   ce_id text primary key, absence_id text not null, action text not null, facts text not null, sent integer not null default 0
 );
 """
+COLLECTION = "absence-changes"
+RECREATED = (
+    f"The topic of {COLLECTION} was recreated, or lost records. Start this program again: it then reads the topic from the beginning."
+)
 MESSAGES = {"CREATED": "tell", "RESTORED": "tell", "REPLACED": "correct", "DELETED": "withdraw"}
 
 
@@ -39,14 +49,25 @@ class Reactions:
         row = self.db.execute(query, [topic, partition]).fetchone()
         return None if row is None else row[0]
 
-    def forget_position(self, topic, partition):
-        self.db.execute("delete from positions where topic = ? and partition = ?", [topic, partition])
+    def begin_life(self, life):
+        """Forgets the positions if they count in another life of the topic."""
+        self.db.execute("begin immediate")
+        if not self.is_of_life(life):
+            self.db.execute("delete from positions")
+            self.db.execute("delete from life")
+            self.db.execute("insert into life values (?)", [life])
+        self.db.execute("commit")
 
-    def take(self, messages, values):
+    def is_of_life(self, life):
+        return self.db.execute("select id from life").fetchone() == (life,)
+
+    def take(self, messages, values, life):
         """One transaction: the reactions to some events, and the positions behind them."""
-        changes = [(message, values.of(message)) for message in messages]
+        changes = [(message, values.of(message, AbsenceChange)) for message in messages]
         self.db.execute("begin immediate")
         try:
+            if not self.is_of_life(life):  # another process of the group has begun another life
+                raise SystemExit(RECREATED)
             for message, change in changes:
                 self.take_one(message, change)
             self.db.execute("commit")
@@ -65,21 +86,21 @@ class Reactions:
 
     def react(self, ce_id, change):
         # What was there before Rollcall's first load, or before this program, is no news.
-        if change["snapshot"] or iso(change["detectedAt"]) < self.started:
+        if change.snapshot or iso(change.detectedAt) < self.started:
             return
-        facts = json.dumps({name: iso(change["version"][name]) for name in ("fromTime", "toTime")})
-        row = [ce_id, change["absenceId"], self.action(change), facts]
+        facts = json.dumps({"fromTime": iso(change.version.fromTime), "toTime": iso(change.version.toTime)})
+        row = [ce_id, change.absenceId, self.action(change), facts]
         self.db.execute("insert or ignore into reactions (ce_id, absence_id, action, facts) values (?, ?, ?, ?)", row)
 
     def action(self, change):
-        end = change["version"]["toTime"]
-        if change["cause"] == "MERGED":  # nothing happened to the student
+        end = change.version.toTime
+        if change.cause == "MERGED":  # nothing happened to the student
             return "nothing"
         if end is not None and end < now() - self.too_late_after:
             return "nothing"
-        if change["cause"] != "HUB":  # it left the hub; nobody withdrew it: let a person ask
+        if change.cause != "HUB":  # it left the hub; nobody withdrew it: let a person ask
             return "ask"
-        return MESSAGES.get(change["operation"], "ask")
+        return MESSAGES.get(change.operation, "ask")
 
     def send(self):
         query = "select ce_id, absence_id, action, facts from reactions where sent = 0 and action <> 'nothing' order by rowid"
@@ -97,36 +118,36 @@ def main():
     options = parser.parse_args()
     reactions = Reactions(options.db, timedelta(hours=options.too_late_after))
     reactions.send()  # what a crash may have left
-    values, going_on, consumer = Values(), UntilSignal(), open_consumer(options.group)
+    values, going_on = Values(), UntilSignal()
+    consumer, topic_life = open_consumer(options.group), TopicLife(options.topics, COLLECTION, values)
 
     def go_on_where_the_database_is(consumer, partitions):
         for part in partitions:
-            part.offset = begin_of(consumer, part, reactions)
+            stored = reactions.position(part.topic, part.partition)
+            part.offset = OFFSET_BEGINNING if stored is None else stored
         consumer.assign(partitions)
 
-    consumer.subscribe([f"{options.topics}.absence-changes"], on_assign=go_on_where_the_database_is)
     try:
+        # Until Rollcall has published something in the topic.
+        while going_on and not (topic_life.read(timeout=1) and topic_life.is_read):
+            pass
+        if not going_on:
+            return
+        life = topic_life.id
+        reactions.begin_life(life)
+        consumer.subscribe([f"{options.topics}.{COLLECTION}"], on_assign=go_on_where_the_database_is)
         while going_on:
             messages = consumer.consume(500, timeout=1)
             for message in messages:
                 if message.error() is not None:
                     raise SystemExit(str(message.error()))
-            reactions.take(messages, values)
+            if topic_life.read() not in (None, life):
+                raise SystemExit(RECREATED)
+            reactions.take(messages, values, life)
             reactions.send()
     finally:
+        topic_life.close()
         consumer.close()
-
-
-def begin_of(consumer, part, reactions):
-    stored = reactions.position(part.topic, part.partition)
-    if stored is None:
-        return OFFSET_BEGINNING
-    _, end = consumer.get_watermark_offsets(part, timeout=10)
-    if stored <= end:
-        return stored
-    # Behind the end: the topic was lost and is filled again. What comes again is `snapshot`, or known by its ce_id.
-    reactions.forget_position(part.topic, part.partition)
-    return OFFSET_BEGINNING
 
 
 if __name__ == "__main__":

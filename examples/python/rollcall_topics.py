@@ -1,13 +1,15 @@
-"""What both programs need to read Rollcall's topics: confluent-kafka and its own Avro deserialiser, nothing of Rollcall."""
+"""What both programs need to read Rollcall's topics: confluent-kafka, its own Avro deserialiser, and types made of the schemas."""
 
 import os
 import signal
+import uuid
 from datetime import datetime, timezone
 
-from confluent_kafka import Consumer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from rollcall_types.progress import Progress
 
 
 def open_consumer(group, **settings):
@@ -26,14 +28,43 @@ def open_consumer(group, **settings):
 
 
 class Values:
-    """Decodes the values of topics. Times become datetimes in UTC, days dates; null stays None."""
+    """Decodes the values of topics into types that make.sh has made. Times become datetimes in UTC, days dates; null stays None."""
 
     def __init__(self):
         url = os.environ.get("ROLLCALL_REGISTRY_URL", "http://localhost:8081")
         self._decode = AvroDeserializer(SchemaRegistryClient({"url": url}))
 
-    def of(self, message):
-        return self._decode(message.value(), SerializationContext(message.topic(), MessageField.VALUE))
+    def of(self, message, type):
+        value = self._decode(message.value(), SerializationContext(message.topic(), MessageField.VALUE))
+        return None if value is None else type.parse_obj(value)
+
+
+class TopicLife:
+    """The life of a topic, as `progress` says. Another id: the topic was recreated, or lost records, and old positions mean nothing."""
+
+    def __init__(self, topics, collection, values):
+        self.id = None  # until Rollcall has published something in the topic
+        self.is_read = False
+        self._collection, self._values = collection, values
+        # No group commits anything: each start reads everything.
+        self._consumer = open_consumer(f"life-{uuid.uuid4()}", **{"enable.partition.eof": True})
+        self._consumer.assign([TopicPartition(f"{topics}.progress", 0, OFFSET_BEGINNING)])
+
+    def read(self, timeout=0):
+        """Reads what has come by now, and returns the id."""
+        while (message := self._consumer.poll(timeout)) is not None:
+            if message.error() is None:
+                if message.key().decode() == self._collection and message.value() is not None:
+                    self.id = self._values.of(message, Progress).lifeId
+            elif message.error().code() == KafkaError._PARTITION_EOF:
+                self.is_read = True
+                break
+            else:
+                raise SystemExit(str(message.error()))
+        return self.id
+
+    def close(self):
+        self._consumer.close()
 
 
 class UntilSignal:

@@ -14,32 +14,17 @@
  * at any time: either both are there, or neither is and the events come again. The database, not Kafka, says where to go
  * on; what the program commits to Kafka is only for those who watch its lag. Sending a message is a separate step, here a
  * line of output. A crash may repeat it, so pass the `ce_id` on, by which the receiver can recognise a repetition.
+ *
+ * Positions count in one life of the topic. The program keeps its `lifeId`, and compares it with the one in `progress`. If the
+ * topic was recreated, or lost records, the program ends with 1. The next start forgets the positions and reads from the
+ * beginning: what comes again is a snapshot, or known by its `ce_id`.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { EachBatchPayload } from 'kafkajs';
-import { openConsumer } from '../open-consumer.ts';
-import { misused, readOptions } from '../read-options.ts';
-
-/** The fields of an absence record that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
-interface Version {
-  readonly sourcedId: string;
-  readonly fromTime: number | null;
-  readonly toTime: number | null;
-  readonly student: { readonly sourcedId: string } | null;
-  readonly classesAffected: { readonly sourcedId: string } | null;
-}
-
-/** The fields of an event that this program uses (avro/absence-changes.avsc). On an unknown value a person should look. */
-interface AbsenceChange {
-  readonly absenceId: string;
-  readonly step: number;
-  readonly operation: string;
-  readonly version: Version;
-  readonly previousVersion: Version | null;
-  readonly snapshot: boolean;
-  readonly cause: string;
-  readonly detectedAt: number;
-}
+import { openConsumer } from '../support/open-consumer.ts';
+import { misused, readOptions } from '../support/read-options.ts';
+import { followLife, recreated } from '../support/topic-life.ts';
+import type { AbsenceChange, AbsenceVersion } from '../types/absence-changes.d.ts';
 
 /** Messages to a guardian, work for a person, and events without a reaction. */
 type Action = 'tell' | 'correct' | 'withdraw' | 'ask' | 'nothing';
@@ -53,6 +38,8 @@ const options = readOptions(import.meta.filename, {
 const tooLateMs = Number(options['too-late-after']) * 3_600_000;
 if (!(tooLateMs >= 0)) misused('--too-late-after takes a number of hours');
 
+const COLLECTION = 'absence-changes';
+const TOPIC = `${options.topics}.${COLLECTION}`;
 /** How Kafka's protocol names the first offset there is. */
 const BEGINNING = '-2';
 /** How long to wait for another process that uses the same file. */
@@ -65,6 +52,7 @@ db.exec(`
   create table if not exists positions (
     topic text, partition integer, next integer not null, primary key (topic, partition)
   );
+  create table if not exists life (id text not null);
   create table if not exists reactions (
     ce_id text primary key, absence_id text not null, step integer not null, action text not null,
     facts text not null, sent integer not null default 0
@@ -75,6 +63,7 @@ db.exec(`
 const startedAt = Number(db.prepare('select at from started').get()?.['at']);
 const position = db.prepare('select next from positions where topic = ? and partition = ?');
 const setPosition = db.prepare('insert or replace into positions values (?, ?, ?)');
+const lifeOfPositions = db.prepare('select id from life');
 const known = db.prepare('select 1 from reactions where ce_id = ?');
 const lastMessage = db.prepare(`
   select action, facts from reactions
@@ -87,7 +76,7 @@ const unsent = db.prepare(`select ce_id, absence_id, action, facts from reaction
 const markSent = db.prepare('update reactions set sent = 1 where ce_id = ?');
 
 send(); // what a crash may have left
-const { registry, consumer, ended } = await openConsumer([`${options.topics}.absence-changes`], {
+const { kafka, registry, consumer, ended } = await openConsumer([TOPIC, `${options.topics}.progress`], {
   groupId: options.group,
   sessionTimeout: SESSION_TIMEOUT_MS,
 });
@@ -99,18 +88,35 @@ consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     }
   }
 });
-await consumer.connect();
-// Also where the topic was lost and filled again, and so is shorter than the position: events that are known cause nothing.
-await consumer.subscribe({ topic: `${options.topics}.absence-changes`, fromBeginning: true });
-await consumer.run({ autoCommit: false, eachBatch: take });
+const topicLife = await followLife({ kafka, registry, ended }, options.topics, COLLECTION);
+let life = '';
 try {
+  // Ctrl-C ends the program while Rollcall has published nothing yet.
+  life = (await Promise.race([topicLife.id, ended.promise])) ?? '';
+  if (life !== '') {
+    beginLife(life);
+    await consumer.connect();
+    await consumer.subscribe({ topic: TOPIC, fromBeginning: true });
+    await consumer.run({ autoCommit: false, eachBatch: take });
+  }
   await ended.promise;
 } catch (error) {
   console.error(String(error));
   process.exitCode = 1;
 } finally {
+  await topicLife[Symbol.asyncDispose]();
   await consumer.disconnect();
   db.close();
+}
+
+/** Forgets the positions if they count in another life of the topic. */
+function beginLife(id: string): void {
+  db.exec('begin immediate');
+  if (lifeOfPositions.get()?.['id'] !== id) {
+    db.exec('delete from positions; delete from life');
+    db.prepare('insert into life values (?)').run(id);
+  }
+  db.exec('commit');
 }
 
 async function take({ batch }: EachBatchPayload): Promise<void> {
@@ -124,10 +130,13 @@ async function take({ batch }: EachBatchPayload): Promise<void> {
   const next = Number(batch.lastOffset()) + 1;
   db.exec('begin immediate');
   try {
+    // Another process of the group may have begun another life, which this one has not noticed yet.
+    if (lifeOfPositions.get()?.['id'] !== life) {
+      db.exec('rollback');
+      return ended.reject(new Error(recreated(COLLECTION)));
+    }
     // Another process of the group may have been here: it took over, and this one has not noticed yet.
-    const stored = positionOf(topic, partition) ?? 0;
-    // A position behind the end: the topic was lost and is filled again.
-    const done = Number(batch.highWatermark) < stored ? 0 : stored;
+    const done = positionOf(topic, partition) ?? 0;
     for (const { id, offset, change } of events) if (offset >= done) react(id, change);
     setPosition.run(topic, partition, Math.max(next, done));
     db.exec('commit');
@@ -154,7 +163,7 @@ function react(id: string, change: AbsenceChange): void {
 function reactionTo({ absenceId, operation, cause, version, previousVersion }: AbsenceChange): Action {
   // Nothing happened to the student: the absence `mergedInto` continues. Data under this id belongs to that one.
   if (cause === 'MERGED') return 'nothing';
-  const isTooLate = version.toTime !== null && version.toTime < Date.now() - tooLateMs;
+  const isTooLate = version.toTime != null && version.toTime < Date.now() - tooLateMs;
   if (isTooLate) return 'nothing';
   // The record has left the hub, but nobody withdrew it: send nothing; a person should find out.
   if (cause !== 'HUB') return 'ask';
@@ -178,9 +187,9 @@ function reactionTo({ absenceId, operation, cause, version, previousVersion }: A
 }
 
 /** The content of a message, with ids only: other differences between two versions cause no message. */
-function factsOf({ student, fromTime, toTime, classesAffected }: Version): string {
-  const from = fromTime === null ? null : new Date(fromTime).toISOString();
-  const to = toTime === null ? null : new Date(toTime).toISOString();
+function factsOf({ student, fromTime, toTime, classesAffected }: AbsenceVersion): string {
+  const from = fromTime == null ? null : new Date(fromTime).toISOString();
+  const to = toTime == null ? null : new Date(toTime).toISOString();
   return JSON.stringify({
     student: student?.sourcedId ?? null,
     from,

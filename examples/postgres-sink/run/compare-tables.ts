@@ -1,27 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
+import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';
 import type { Database } from './postgres.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Topics that are keyed by `sourcedId`; their tables have the same names in snake case. */
-const ROWS = [
-  'orgs',
-  'academic-sessions',
-  'courses',
-  'classes',
-  'users',
-  'students',
-  'teachers',
-  'enrollments',
-  'categories',
-  'line-items',
-  'results',
-  'assessment-line-items',
-  'assessment-results',
-  'absence-summaries',
-  'absence-versions',
-];
 /** Arrays of records, which the sink cannot write, and the password, which no one should. */
 const NOT_CARRIED = new Set(
   'agents children learningObjectiveSet password resources roles school terms userIds userProfiles'.split(
@@ -47,10 +30,12 @@ export interface ComparedTable {
   readonly differences: readonly string[];
 }
 
-/** Compares each table with what the hub has now. */
+/** Compares each table with what the hub has now. The tables of collections are keyed by `sourced_id` and named in snake case. */
 export async function* compareTables(database: Database, hub: ReferenceHub): AsyncGenerator<ComparedTable> {
-  for (const collection of ROWS) {
+  const tables = new Set((await database.rows<{ table: string }>(TABLES)).map(({ table }) => table));
+  for (const collection of ROW_COLLECTIONS) {
     const table = snake(collection);
+    if (!tables.has(table)) continue;
     const rows = await database.rows<Row>(`SELECT * FROM ${table}`);
     yield { table, rows: rows.length, differences: differences(rows, hub.district.snapshot(collection)) };
   }
@@ -67,6 +52,8 @@ export async function* compareTables(database: Database, hub: ReferenceHub): Asy
     differences: wrong.map(({ absence_id, why }) => `${absence_id}: ${why}`),
   };
 }
+
+const TABLES = `SELECT table_name AS "table" FROM information_schema.tables WHERE table_schema = 'public'`;
 
 /** The history of each absence is without gaps, and ends with what `absences` shows. */
 const HISTORY_AGAINST_ABSENCES = `

@@ -26,6 +26,8 @@ export interface Connect extends AsyncDisposable {
   positions(connector: string): Promise<string>;
   /** Throws StackError with the reason where a task has failed. */
   check(): Promise<void>;
+  /** Kills it as `kill -9` does, and starts it again. */
+  killAndStart(): Promise<void>;
 }
 
 /** Starts Kafka Connect with all connectors of this folder; resolves when their tasks run. */
@@ -78,6 +80,7 @@ export async function startConnect(
         if (failed !== undefined) throw new StackError(`the sink ${name} has failed:\n${failed.trace}`);
       }
     },
+    killAndStart: () => service.restart(),
     async [Symbol.asyncDispose]() {
       await service.stop();
       await rm(folder, { recursive: true, force: true });

@@ -23,14 +23,13 @@ import { assemble } from '../../../src/session/assemble.ts';
 import { TenantRun } from '../../../src/worker/tenant-run.ts';
 import { StackError } from '../../../stack/errors.ts';
 import { startStack, type Stack } from '../../../stack/start-stack.ts';
-import { misused, readOptions } from '../../read-options.ts';
+import { misused, readOptions } from '../../support/read-options.ts';
 import { compareTables } from './compare-tables.ts';
-import { fetchConnect, startConnect, type Connect } from './connect.ts';
-import { openDatabase, type Database } from './postgres.ts';
+import { fetchConnect, startConnect } from './connect.ts';
+import { openDatabase } from './postgres.ts';
+import { addressesOf, EXAMPLE, takePositions, untilTaken, type Published, type Sink } from './sink.ts';
 
-const EXAMPLE = join(import.meta.dirname, '..');
 const TENANT = 'north';
-const LOOK_AGAIN_MS = 1_000;
 /** The longest time that a timer takes. */
 const FOREVER_MS = 2 ** 31 - 1;
 
@@ -65,58 +64,9 @@ redis: { url: "${stack.redisUrl}", keyPrefix: "${name}" }
   return loadConfig({ path: 'the example', env: {}, readFile: () => yaml });
 }
 
-interface Sink {
-  readonly connect: Connect;
-  readonly database: Database;
-}
-
-/** Has the table `positions` say how far the connectors are. */
-async function takePositions({ connect, database }: Sink): Promise<void> {
-  await connect.check();
-  for (const connector of connect.connectors) {
-    const offsets = await connect.positions(connector);
-    await database.runFile(join(EXAMPLE, 'positions.sql'), { offsets });
-  }
-}
-
-/** Waits until the tables hold all that Rollcall has published by now, and lack nothing. */
-async function untilTaken(sink: Sink, run: TenantRun, signal: AbortSignal): Promise<void> {
-  const { connect, database } = sink;
-  const published = [...(run.session?.writers.values() ?? [])].flatMap(({ progress }) => progress ?? []);
-  await until(signal, async () => {
-    await connect.check();
-    const rows = await database.rows<Taken>('SELECT collection, sequence FROM progress');
-    const taken = new Map(rows.map((row) => [row.collection, row.sequence ?? 0]));
-    return published.every(({ collection, sequence }) => (taken.get(collection) ?? 0) >= sequence);
-  });
-  // While the district changes there is always a later record, so the last one of now is what counts.
-  const last = await database.rows<Last>(LAST_PUBLISHED);
-  await until(signal, async () => {
-    await takePositions(sink);
-    const rows = await database.rows<{ partition: string; next: number }>(POSITIONS);
-    const next = new Map(rows.map((row) => [row.partition, row.next]));
-    const isBeyond = last.every(({ partition, offset }) => (next.get(partition) ?? 0) > offset);
-    return isBeyond && (await database.rows('SELECT FROM copy_state WHERE NOT whole')).length === 0;
-  });
-}
-
-const POSITIONS = "SELECT topic || '/' || partition AS partition, next_offset AS next FROM positions";
-/** Of the topics that have a table here. */
-const LAST_PUBLISHED = `SELECT o.key AS partition, o.value::bigint AS offset
-  FROM copy_state c JOIN progress USING (collection), each(offsets) o WHERE o.key LIKE '%.' || c.collection || '/%'`;
-
-interface Last {
-  readonly partition: string;
-  readonly offset: number;
-}
-
-interface Taken {
-  readonly collection: string;
-  readonly sequence: number | null;
-}
-
-async function until(signal: AbortSignal, isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await delay(LOOK_AGAIN_MS, undefined, { signal });
+/** What Rollcall has published by now. */
+function publishedBy(run: TenantRun): Published[] {
+  return [...(run.session?.writers.values() ?? [])].flatMap(({ progress }) => progress ?? []);
 }
 
 async function answer(sink: Sink): Promise<void> {
@@ -189,25 +139,13 @@ async function example(signal: AbortSignal): Promise<number> {
     print(`  Rollcall    topics ${name}.${TENANT}.*`);
     return await mirror(configFor(stack, hub, name), signal, async (run, firstLoad) => {
       await firstLoad;
-      await using connect = await startConnect(addresses(stack, `${name}.${TENANT}`, database), signal);
+      await using connect = await startConnect(addressesOf(stack, `${name}.${TENANT}`, database), signal);
       print(`  Connect     ${connect.url}/connectors?expand=status`);
       return await watch({ connect, database }, { run, hub, signal });
     });
   } finally {
     await hub.stop();
   }
-}
-
-/** What worker.properties and the connectors take from the environment. */
-function addresses(stack: Stack, topics: string, { url }: Database): Record<string, string> {
-  return {
-    ROLLCALL_KAFKA_BROKERS: stack.kafkaBrokers.join(','),
-    ROLLCALL_TOPICS: topics,
-    APICURIO_URL: stack.registryUrl.replace(/\/apis\/.*$/, '/apis/registry/v2'),
-    POSTGRES_JDBC_URL: `jdbc:postgresql://${url.host}${url.pathname}`,
-    POSTGRES_USER: decodeURIComponent(url.username),
-    POSTGRES_PASSWORD: decodeURIComponent(url.password),
-  };
 }
 
 interface Watched {
@@ -218,7 +156,7 @@ interface Watched {
 
 /** Shows the answers after the first load and after some changes, and compares at the end; returns the exit code. */
 async function watch(sink: Sink, { run, hub, signal }: Watched): Promise<number> {
-  await untilTaken(sink, run, signal);
+  await untilTaken(sink, publishedBy(run), signal);
   await sink.database.runFile(join(EXAMPLE, 'lives.sql'));
   print('\n── the tables hold the first load; from here on, changes are news');
   await answer(sink);
@@ -226,7 +164,7 @@ async function watch(sink: Sink, { run, hub, signal }: Watched): Promise<number>
   print('── the district stops changing; full syncs run until every row that left it is removed');
   hub.living.freeze();
   await readUntilNothingIsMissing(run, { signal, onRound: () => undefined });
-  await untilTaken(sink, run, signal);
+  await untilTaken(sink, publishedBy(run), signal);
   await answer(sink);
   return compare(sink, hub);
 }

@@ -60,14 +60,19 @@ function liveOn({ district, clock, living }: ReferenceHub): void {
   district.deleteAbsence(district.registerAbsence(absence));
 }
 
-it('examples/absent-now.ts waits for missing topics, absent_now.py ends, and both name them', async () => {
+it('absent-now.ts waits for missing topics, absent_now.py ends, and both name them', async () => {
   const topicPrefix = newTopicPrefix();
   const topics = `${topicPrefix}.north`;
   await using inPython = startTable('Python', topics);
   // As `npm run example` starts it.
   const setup = fileURLToPath(new URL('../../../scripts/with-setup.mjs', import.meta.url));
   const args = ['--topics', topics, '--once', '--json'];
-  await using example = startProgram([process.execPath, setup, exampleFile('absent-now.ts'), ...args]);
+  await using example = startProgram([
+    process.execPath,
+    setup,
+    exampleFile('absent-now/absent-now.ts'),
+    ...args,
+  ]);
   await example.says('Waiting for');
   expect(example.output().trim()).toBe(
     `Waiting for ${topics}.absences and ${topics}.progress: "rollcall run" creates them.`,

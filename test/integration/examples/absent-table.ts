@@ -51,7 +51,7 @@ export function prints(example: Running): AbsentNow[] {
 }
 
 export const TABLE_COMMANDS = {
-  TypeScript: [process.execPath, exampleFile('absent-now.ts')],
+  TypeScript: [process.execPath, exampleFile('absent-now/absent-now.ts')],
   Python: [PYTHON, exampleFile('python/absent_now.py')],
 } as const;
 export type Language = keyof typeof TABLE_COMMANDS;

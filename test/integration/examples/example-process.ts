@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
@@ -28,19 +28,23 @@ export function startProgram(
   });
 }
 
-const requirements = exampleFile('python/requirements.txt');
-const version = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
+const sources = ['make.sh', 'requirements.txt'].map((name) => exampleFile(`python/${name}`));
+const schemas = globSync(fileURLToPath(new URL('../../../avro/*.avsc', import.meta.url))).toSorted();
+const digest = [...sources, ...schemas].reduce(
+  (hash, path) => hash.update(readFileSync(path)),
+  createHash('sha256'),
+);
+const version = digest.digest('hex').slice(0, 12);
 const environment = fileURLToPath(new URL(`../../../node_modules/.cache/python-${version}`, import.meta.url));
 /** The interpreter with the libraries of examples/python, once {@link buildPython} has installed them. */
 export const PYTHON = join(environment, 'bin', 'python');
 
-/** Installs what requirements.txt names, once for each content of it and for all test files that run at a time. */
+/** Runs make.sh, once for each content of it, of requirements.txt and of the schemas, and for all test files that run at a time. */
 export async function buildPython(): Promise<void> {
   await withPidLock(`${environment}.lock`, async () => {
     const isMade = join(environment, 'complete');
     if (existsSync(isMade)) return;
-    await succeed('python3', ['-m', 'venv', environment]);
-    await succeed(PYTHON, ['-m', 'pip', 'install', '--quiet', '-r', requirements]);
+    await succeed(exampleFile('python/make.sh'), [environment]);
     writeFileSync(isMade, '');
   });
 }

@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { doubledRecords } from '../../oracle/rows.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
+import { startProcess } from '../support/running.ts';
 import { buildJava, buildPython } from './example-process.ts';
 import { Reactor } from './reactor.ts';
 
@@ -14,7 +15,11 @@ beforeAll(async () => {
 }, 600_000);
 
 /** Expects one reaction to each event that is news, in the order of its absence, and no other reaction. */
-async function expectEachOnce(mirror: Mirror, reactor: Reactor, startedAtMs = 0): Promise<number> {
+async function expectEachOnce(
+  mirror: Mirror,
+  reactor: Reactor,
+  { startedAtMs = 0, reactionsBefore = 0 } = {},
+): Promise<number> {
   const records = await mirror.records('absence-changes');
   expect(doubledRecords(records)).toEqual([]);
   const events = records.filter(
@@ -22,7 +27,7 @@ async function expectEachOnce(mirror: Mirror, reactor: Reactor, startedAtMs = 0)
       value !== null && value['snapshot'] === false && publishedAtMs >= startedAtMs,
   );
   const wanted = Map.groupBy(events, ({ key }) => key);
-  const found = Map.groupBy(reactor.reactions(), ({ absenceId }) => absenceId);
+  const found = Map.groupBy(reactor.reactions().slice(reactionsBefore), ({ absenceId }) => absenceId);
   const reactions = Object.fromEntries([...found].map(([key, all]) => [key, all.map(({ ceId }) => ceId)]));
   expect([reactor.language, reactions]).toEqual([
     reactor.language,
@@ -87,7 +92,7 @@ it('in react-once.ts each operation and cause gets the reaction that docs/consum
   // One absence that continues as another.
   expect(reactor.actionsOn(rest)).toEqual(['tell', 'nothing']);
   expect(reactor.actionsOn(other)).toEqual(['tell']);
-  expect(await expectEachOnce(mirror, reactor, startedAtMs)).toBe(14);
+  expect(await expectEachOnce(mirror, reactor, { startedAtMs })).toBe(14);
 });
 it('each event gets exactly one reaction in each language, although the program fails and is killed', async () => {
   await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
@@ -160,4 +165,52 @@ it('each event gets exactly one reaction in each language, although the program 
     const said = again.lines().map((line) => line.split(' ').at(-1));
     expect([new Set(said).size, said.length < reactions]).toEqual([said.length, true]);
   });
+});
+
+it('in TypeScript, Python and Java a recreated topic is noticed, and each event in it gets one reaction', async () => {
+  await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
+  const { living, clock } = mirror.hub;
+  await using all = new AsyncDisposableStack();
+  const reactors = (['TypeScript', 'Python', 'Java'] as const).map((language) =>
+    all.use(new Reactor(mirror, language)),
+  );
+  const each = (work: (reactor: Reactor) => Promise<unknown>) => Promise.all(reactors.map(work));
+  const liveOn = async (): Promise<void> => {
+    clock.advance(MINUTE_MS);
+    living.step(40);
+    await mirror.incremental();
+  };
+  const recreate = async (): Promise<void> => {
+    await mirror.close();
+    const words = ['topics', 'recreate', 'absence-versions', '--tenant', 'north', '--yes'];
+    await startProcess(mirror.configText, ...words).endsWith(0);
+    await mirror.open();
+    await mirror.full();
+  };
+  const life = async () => (await mirror.view('progress')).get('absence-changes')?.value?.['lifeId'];
+  await mirror.full();
+  await each(async (reactor) => {
+    reactor.start();
+    await reactor.begun();
+  });
+  await liveOn();
+  await each(async (reactor) => {
+    await reactor.readAll();
+    await expectEachOnce(mirror, reactor);
+    await reactor.process.stop();
+  });
+
+  // The new topic is longer than the old one was, so that no position is beyond its end.
+  await recreate();
+  for (let times = 0; times < 3; times += 1) await liveOn();
+  const newLife = await life();
+  await each(async (reactor) => {
+    const reactionsBefore = reactor.reactions().length;
+    const started = reactor.start();
+    await started.until('it had begun the new life', () => reactor.life() === newLife);
+    await reactor.readAll();
+    expect(await expectEachOnce(mirror, reactor, { reactionsBefore })).toBeGreaterThan(30);
+  });
+
+  await Promise.all([recreate(), each((reactor) => reactor.process.endsWith(1))]);
 });

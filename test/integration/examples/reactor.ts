@@ -124,6 +124,11 @@ export class Reactor implements AsyncDisposable {
     }));
   }
 
+  /** The life of the topic that the positions count in. */
+  life(): unknown {
+    return this.#query('select id from life')[0]?.['id'];
+  }
+
   actionsOn(absenceId: string): string[] {
     return this.reactions().flatMap((reaction) =>
       reaction.absenceId === absenceId ? [reaction.action] : [],

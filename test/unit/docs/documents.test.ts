@@ -72,12 +72,18 @@ it('docs/privacy.md says of every topic what it holds, how long, and who needs t
 
 const JAVA = 'examples/java/src/main/java/rollcall/react';
 it.each([
-  ['ts', ['examples/consumer.ts']],
+  ['ts', ['examples/consumer/consumer.ts', 'examples/absent-now/absent-now.ts']],
   ['java', [`${JAVA}/ReactOnce.java`, `${JAVA}/Reactions.java`]],
-  ['python', ['examples/python/rollcall_topics.py', 'examples/python/react_once.py']],
+  [
+    'python',
+    ['rollcall_topics.py', 'react_once.py', 'absent_now.py'].map((name) => `examples/python/${name}`),
+  ],
 ])('docs/consuming.md shows lines of the examples in %s as they are, in order', (language, examples) => {
-  const block = new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'm').exec(read('docs/consuming.md'));
-  const shown = (block?.[1] ?? '').split('\n').filter((line) => line !== '' && !line.endsWith(' ⋮'));
+  const blocks = read('docs/consuming.md').matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'));
+  const shown = Array.from(blocks, ([, block = '']) => block)
+    .join('')
+    .split('\n')
+    .filter((line) => line !== '' && !line.endsWith(' ⋮'));
   const lines = examples.flatMap((path) => read(path).split('\n'));
   const missing = shown.filter((line) => {
     const found = lines.indexOf(line);

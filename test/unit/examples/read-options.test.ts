@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 it.each([
-  ['absent-now.ts', ['--topics', '--at', '--old-after', '--once', '--json']],
+  ['absent-now/absent-now.ts', ['--topics', '--at', '--old-after', '--once', '--json']],
   ['postgres-sink/run/main.ts', ['--for', '--postgres', '--students', '--changes-per-minute']],
   ['react-once/react-once.ts', ['--topics', '--db', '--group', '--too-late-after']],
 ])('the example %s shows all its options with --help, to which a wrong one points', (program, options) => {

@@ -14,6 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.table.api.EnvironmentSettings;
+import org.apache.flink.table.api.StatementSet;
 import org.apache.flink.table.api.TableEnvironment;
 import org.apache.flink.table.api.TableResult;
 
@@ -33,12 +34,16 @@ public final class RunSql {
     String[] statements = sql.replaceAll("(?m)^--.*$", "").split(";\\s*(\\n|$)");
     var settings = EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(configured(statements));
     TableEnvironment tables = TableEnvironment.create(settings.build());
-    TableResult last = null;
+    // Together they are one job, which goes on from one checkpoint.
+    StatementSet inserts = tables.createStatementSet();
     for (String statement : statements) {
-      if (!statement.isBlank() && !SETTING.matcher(statement).matches()) last = tables.executeSql(statement);
+      if (statement.isBlank() || SETTING.matcher(statement).matches()) continue;
+      if (statement.stripLeading().startsWith("INSERT")) inserts.addInsertSql(statement);
+      else tables.executeSql(statement);
     }
+    TableResult running = inserts.execute();
     System.out.println("running");
-    if (last != null) last.await();
+    running.await();
   }
 
   private static Configuration configured(String[] statements) {

@@ -8,14 +8,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Properties;
-import org.apache.avro.generic.GenericRecord;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.StringDeserializer;
+import rollcall.AbsenceChange;
 
 /**
  * Reacts to each change of an absence exactly once in effect, from the topic `absence-changes`, until SIGTERM.
@@ -25,22 +25,42 @@ import org.apache.kafka.common.serialization.StringDeserializer;
  * The file of properties is the consumer's: addresses and the deserialiser of the values. ROLLCALL_TOPICS is
  * {@code <prefix>.<tenant>}, default rollcall.north; TOO_LATE_AFTER_HOURS, default 24: no message about an absence that
  * ended longer ago.
+ *
+ * Positions count in one life of the topic. If the topic was recreated, or lost records, the program ends with 1. The next
+ * start forgets the positions and reads from the beginning.
  */
 public final class ReactOnce {
+  private static final String COLLECTION = "absence-changes";
+
   private ReactOnce() {}
 
   public static void main(String[] args) throws Exception {
-    String topic = System.getenv().getOrDefault("ROLLCALL_TOPICS", "rollcall.north") + ".absence-changes";
+    // Avro loads only classes that a program trusts: those that Maven makes of Rollcall's schemas.
+    System.setProperty("org.apache.avro.SERIALIZABLE_PACKAGES", "rollcall");
+    String topics = System.getenv().getOrDefault("ROLLCALL_TOPICS", "rollcall.north");
+    String topic = topics + "." + COLLECTION;
     long hours = Long.parseLong(System.getenv().getOrDefault("TOO_LATE_AFTER_HOURS", "24"));
     Properties settings = settings(Path.of(args[0]), args.length > 2 ? args[2] : "react-once-java");
     try (var reactions = new Reactions(args[1], Duration.ofHours(hours));
-        var consumer = new KafkaConsumer<String, GenericRecord>(settings)) {
+        var life = new TopicLife(settings, topics, COLLECTION);
+        var consumer = new KafkaConsumer<String, AbsenceChange>(settings)) {
       Thread main = Thread.currentThread();
-      Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(consumer, main)));
+      Thread stop = new Thread(() -> stop(life, consumer, main));
+      Runtime.getRuntime().addShutdownHook(stop);
       reactions.send(); // what a crash may have left
+      String id = life.first();
+      reactions.beginLife(id);
       consumer.subscribe(List.of(topic), whereTheDatabaseIs(consumer, reactions));
       while (true) {
-        reactions.take(consumer.poll(Duration.ofSeconds(1)));
+        ConsumerRecords<String, AbsenceChange> records = consumer.poll(Duration.ofSeconds(1));
+        String now = life.now();
+        if ((now != null && !now.equals(id)) || !reactions.take(records, id)) {
+          Runtime.getRuntime().removeShutdownHook(stop);
+          System.err.println(
+              "The topic of " + COLLECTION + " was recreated, or lost records. Start this program again: it then reads the topic"
+                  + " from the beginning.");
+          System.exit(1);
+        }
         reactions.send();
       }
     } catch (WakeupException stopped) {
@@ -48,7 +68,8 @@ public final class ReactOnce {
     }
   }
 
-  private static void stop(KafkaConsumer<?, ?> consumer, Thread main) {
+  private static void stop(TopicLife life, KafkaConsumer<?, ?> consumer, Thread main) {
+    life.wakeup();
     consumer.wakeup();
     try {
       main.join();
@@ -77,15 +98,8 @@ public final class ReactOnce {
     return new ConsumerRebalanceListener() {
       @Override
       public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
-        Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
         for (TopicPartition partition : partitions) {
-          long stored = reactions.position(partition.topic(), partition.partition());
-          // Behind the end: the topic was lost and is filled again. What comes again is `snapshot`, or known by its ce_id.
-          if (stored > ends.get(partition)) {
-            reactions.forgetPosition(partition.topic(), partition.partition());
-            stored = 0;
-          }
-          consumer.seek(partition, stored);
+          consumer.seek(partition, reactions.position(partition.topic(), partition.partition()));
         }
       }
 

@@ -9,10 +9,11 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
-import org.apache.avro.generic.GenericRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.common.header.Header;
+import rollcall.AbsenceChange;
+import rollcall.AbsenceVersion;
 
 /** Reactions and positions in one database (SQLite): the reactions to events and the positions behind them change together. */
 final class Reactions implements AutoCloseable {
@@ -28,6 +29,7 @@ final class Reactions implements AutoCloseable {
     run(
         "create table if not exists positions (topic text, partition integer, next integer not null,"
             + " primary key (topic, partition))");
+    run("create table if not exists life (id text not null)");
     run(
         "create table if not exists reactions (ce_id text primary key, absence_id text not null, action text not null,"
             + " facts text not null, sent integer not null default 0)");
@@ -44,51 +46,63 @@ final class Reactions implements AutoCloseable {
     }
   }
 
-  void forgetPosition(String topic, int partition) {
-    try {
-      run("delete from positions where topic = ? and partition = ?", topic, partition);
-    } catch (SQLException error) {
-      throw new IllegalStateException(error);
+  /** Forgets the positions if they count in another life of the topic. */
+  void beginLife(String id) throws SQLException {
+    run("begin immediate");
+    if (!isOfLife(id)) {
+      run("delete from positions");
+      run("delete from life");
+      run("insert into life values (?)", id);
     }
+    run("commit");
   }
 
-  /** One transaction: the reactions to some events, and the positions behind them. */
-  void take(ConsumerRecords<String, GenericRecord> records) throws SQLException {
+  private boolean isOfLife(String id) throws SQLException {
+    return number("select count(*) from life where id = ?", id) == 1;
+  }
+
+  /**
+   * One transaction: the reactions to some events, and the positions behind them. False, and nothing is taken, if another
+   * process of the group has begun another life of the topic.
+   */
+  boolean take(ConsumerRecords<String, AbsenceChange> records, String life) throws SQLException {
     run("begin immediate");
     try {
-      for (ConsumerRecord<String, GenericRecord> record : records) takeOne(record);
+      boolean isOfLife = isOfLife(life);
+      if (isOfLife) for (ConsumerRecord<String, AbsenceChange> record : records) takeOne(record);
       run("commit");
+      return isOfLife;
     } catch (SQLException | RuntimeException error) {
       run("rollback");
       throw error;
     }
   }
 
-  private void takeOne(ConsumerRecord<String, GenericRecord> record) throws SQLException {
+  private void takeOne(ConsumerRecord<String, AbsenceChange> record) throws SQLException {
     // Another process of the group may have been here: it took over, and this one has not noticed yet.
     if (position(record.topic(), record.partition()) > record.offset()) return;
     if (record.value() != null) react(record); // null: the absence is forgotten
     run("insert or replace into positions values (?, ?, ?)", record.topic(), record.partition(), record.offset() + 1);
   }
 
-  private void react(ConsumerRecord<String, GenericRecord> record) throws SQLException {
-    GenericRecord change = record.value();
+  private void react(ConsumerRecord<String, AbsenceChange> record) throws SQLException {
+    AbsenceChange change = record.value();
     // What was there before Rollcall's first load, or before this program, is no news.
-    if ((Boolean) change.get("snapshot") || time(change, "detectedAt").isBefore(started)) return;
-    GenericRecord version = (GenericRecord) change.get("version");
-    String facts = time(version, "fromTime") + " " + time(version, "toTime");
+    if (change.getSnapshot() || change.getDetectedAt().isBefore(started)) return;
+    AbsenceVersion version = change.getVersion();
+    String facts = version.getFromTime() + " " + version.getToTime();
     run(
         "insert or ignore into reactions (ce_id, absence_id, action, facts) values (?, ?, ?, ?)",
         text(record.headers().lastHeader("ce_id")), record.key(), actionFor(change), facts);
   }
 
-  private String actionFor(GenericRecord change) {
-    String cause = change.get("cause").toString();
-    Instant end = time((GenericRecord) change.get("version"), "toTime");
+  private String actionFor(AbsenceChange change) {
+    String cause = change.getCause();
+    Instant end = change.getVersion().getToTime();
     if (cause.equals("MERGED")) return "nothing"; // nothing happened to the student
     if (end != null && end.isBefore(Instant.now().minus(tooLateAfter))) return "nothing";
     if (!cause.equals("HUB")) return "ask"; // it left the hub; nobody withdrew it: let a person ask
-    return switch (change.get("operation").toString()) {
+    return switch (change.getOperation()) {
       case "CREATED", "RESTORED" -> "tell";
       case "REPLACED" -> "correct";
       case "DELETED" -> "withdraw";
@@ -107,12 +121,6 @@ final class Reactions implements AutoCloseable {
         run("update reactions set sent = 1 where ce_id = ?", id);
       }
     }
-  }
-
-  /** A generic record holds a time as the logical type's milliseconds, or as an Instant where conversions are on. */
-  private static Instant time(GenericRecord record, String field) {
-    Object value = record.get(field);
-    return value instanceof Long millis ? Instant.ofEpochMilli(millis) : (Instant) value;
   }
 
   private static String text(Header header) {

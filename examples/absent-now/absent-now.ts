@@ -1,8 +1,8 @@
 /**
  * Shows who is absent now: keeps a table of the current absences that are not over yet, from the topic `absences`.
  *
- *   npm run -s example -- examples/absent-now.ts                    # prints the table, and again whenever it changes
- *   npm run -s example -- examples/absent-now.ts --once --json      # for programs: one line of JSON, then ends
+ *   npm run -s example -- examples/absent-now/absent-now.ts                 # prints the table, and again whenever it changes
+ *   npm run -s example -- examples/absent-now/absent-now.ts --once --json   # for programs: one line of JSON, then ends
  *
  *   --topics <prefix>.<tenant>   default rollcall.north
  *   --at <ISO time>              who is absent then, instead of now
@@ -17,16 +17,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { EachBatchPayload } from 'kafkajs';
-import { openConsumer } from './open-consumer.ts';
-import { misused, readOptions } from './read-options.ts';
-
-/** The fields of a value in `absences` that this program uses (avro/absences.avsc). Times in ms since the epoch. */
-interface Absence {
-  readonly fromTime: number | null;
-  readonly toTime: number | null;
-  readonly student: { readonly sourcedId: string } | null;
-  readonly classesAffected: { readonly sourcedId: string } | null;
-}
+import { openConsumer } from '../support/open-consumer.ts';
+import { misused, readOptions } from '../support/read-options.ts';
+import type { Absence } from '../types/absences.d.ts';
+import type { CompleteFullSync, Progress } from '../types/progress.d.ts';
 
 /** A row of the table. */
 interface Absent {
@@ -36,16 +30,6 @@ interface Absent {
   readonly to: string | null;
   /** Null: the whole day, or outside of class. */
   readonly class: string | null;
-}
-
-/** The fields of a value in `progress` that this program uses (avro/progress.avsc). */
-interface Progress {
-  readonly watermark: number | null;
-  readonly lifeId: string | null;
-  readonly lastCompleteFull: {
-    readonly startedAt: number;
-    readonly offsets: Readonly<Record<string, number>>;
-  } | null;
 }
 
 const options = readOptions(import.meta.filename, {
@@ -68,7 +52,7 @@ const LOOK_AGAIN_MS = 30_000;
 const notOver = new Map<string, Absence>();
 /** Last offset read, by `<topic>/<partition>`. */
 const passed = new Map<string, number>();
-let full: Progress['lastCompleteFull'] = null;
+let full: CompleteFullSync | null = null;
 let watermark: number | null = null;
 let life: string | null = null;
 let printed = '';
@@ -120,12 +104,12 @@ function takeAbsence(absenceId: string, absence: Absence | null): void {
 }
 
 function takeProgress({ lastCompleteFull, watermark: upTo, lifeId }: Progress): void {
-  watermark = upTo;
+  watermark = upTo ?? null;
   if (isProgressRead() && life !== null && lifeId !== life) {
     ended.reject(new Error('The topic was recreated, or lost records. Start this program again.'));
   }
-  life = lifeId;
-  full = lastCompleteFull;
+  life = lifeId ?? null;
+  full = lastCompleteFull ?? null;
 }
 
 /** An older record of `progress` may no longer be true. */
@@ -149,7 +133,7 @@ function print(completeAsOf: number): void {
   const now = timeOfInterest();
   for (const [id, { toTime }] of notOver) if ((toTime ?? 0) <= now) notOver.delete(id);
   const absent = [...notOver]
-    .filter(([, { fromTime }]) => fromTime !== null && fromTime <= now)
+    .filter(([, { fromTime }]) => fromTime != null && fromTime <= now)
     .map(([absenceId, { student, fromTime, toTime, classesAffected }]): Absent => ({
       absenceId,
       student: student?.sourcedId ?? null,
@@ -193,6 +177,6 @@ function offsetPassed(partition: string): number {
   return passed.get(partition) ?? -1;
 }
 
-function iso(timeMs: number | null): string | null {
-  return timeMs === null ? null : new Date(timeMs).toISOString();
+function iso(timeMs: number | null | undefined): string | null {
+  return timeMs == null ? null : new Date(timeMs).toISOString();
 }

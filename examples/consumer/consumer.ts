@@ -1,6 +1,7 @@
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel } from 'kafkajs';
-import { waitForTopics } from './wait-for-topics.ts';
+import { waitForTopics } from '../support/wait-for-topics.ts';
+import type { AbsenceChange } from '../types/absence-changes.d.ts';
 
 const TOPIC = 'rollcall.north.absence-changes';
 const registry = new SchemaRegistry({
@@ -24,14 +25,7 @@ await consumer.run({
   },
 });
 
-/** Some fields of avro/absence-changes.avsc; times in ms since the epoch. */
-interface AbsenceChange {
-  readonly operation: string;
-  readonly step: number;
-  readonly snapshot: boolean;
-  readonly version: { readonly fromTime: number | null; readonly toTime: number | null };
-}
-
-function time(ms: number | null): string {
-  return ms === null ? 'open' : new Date(ms).toISOString();
+/** Times are milliseconds since the epoch. */
+function time(ms: number | null | undefined): string {
+  return ms == null ? 'open' : new Date(ms).toISOString();
 }

@@ -1,0 +1,26 @@
+// Made from avro/absences.avsc.
+export interface GuidRef {
+	sourcedId: string;
+	type?: null | undefined | string;
+	href?: null | undefined | string;
+}
+
+export interface Absence {
+	absenceId: string;
+	sourcedId: string;
+	status?: null | undefined | string;
+	dateLastModified?: null | undefined | number;
+	fromTime?: null | undefined | number;
+	toTime?: null | undefined | number;
+	absenceDurationUnit?: null | undefined | string;
+	absenceDurationValue?: null | undefined | number;
+	student?: null | undefined | GuidRef;
+	school?: null | undefined | GuidRef[];
+	schoolId?: null | undefined | string;
+	term?: null | undefined | GuidRef;
+	classesAffected?: null | undefined | GuidRef;
+	replaces?: null | undefined | GuidRef;
+	replacedBy?: null | undefined | GuidRef;
+	deletedTime?: null | undefined | number;
+	additionalFields?: null | undefined | string;
+}

@@ -1,0 +1,26 @@
+// Made from avro/assessment-line-items.avsc.
+export interface GuidRef {
+	sourcedId: string;
+	type?: null | undefined | string;
+	href?: null | undefined | string;
+}
+
+export interface LearningObjectiveSet {
+	source?: null | undefined | string;
+	learningObjectiveIds?: null | undefined | string[];
+}
+
+export interface AssessmentLineItem {
+	sourcedId: string;
+	status?: null | undefined | string;
+	dateLastModified?: null | undefined | number;
+	title?: null | undefined | string;
+	description?: null | undefined | string;
+	class?: null | undefined | GuidRef;
+	parentAssessmentLineItem?: null | undefined | GuidRef;
+	scoreScale?: null | undefined | GuidRef;
+	resultValueMin?: null | undefined | number;
+	resultValueMax?: null | undefined | number;
+	learningObjectiveSet?: null | undefined | LearningObjectiveSet[];
+	additionalFields?: null | undefined | string;
+}

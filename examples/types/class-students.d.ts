@@ -1,0 +1,5 @@
+// Made from avro/class-students.avsc.
+export interface ClassStudents {
+	classId: string;
+	students: string[];
+}
