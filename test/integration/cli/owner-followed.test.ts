@@ -14,7 +14,13 @@ it('a command whose owner is killed asks the next owner, which continues afterwa
   await mirror.full();
   const first = startProcess(mirror.configText, 'run');
   // Its own first sync is over, so it makes every later full sync for the command.
-  await first.says('"rowsSeen"');
+  await first.until('its first sync is over', async () => {
+    const metrics = await first.get('/metrics').then(
+      (answer) => answer.text(),
+      () => '',
+    );
+    return /^rollcall_sync_duration_seconds_count\{.*\} [1-9]/m.test(metrics);
+  });
   mirror.hub.faults.set('latency=1000@users');
   mirror.hub.requests.clear();
   const command = startRollcall(mirror.configText, 'pull', '--full');
