@@ -81,7 +81,11 @@ function sumOrNull(totals: readonly (number | null)[]): number | null {
   return totals.reduce((sum, total) => (sum === null || total === null ? null : sum + total), 0);
 }
 
-/** A row skipped as stale may have been the newer one: it must be read again (invariant 2). */
+/**
+ * The watermark after the sync. It stays where it was after a sync that skipped a stale row, which the next sync must
+ * read again (invariant 2), and after a sync of a part of the scopes. Incremental syncs also leave it where it was while
+ * the last full sync is inconclusive.
+ */
 function watermarkAfter(
   { own, sync, reading }: RunningSync,
   scans: readonly ScanEvidence[],

@@ -79,10 +79,10 @@ export interface TenantAbsences {
   /** The reader of `absence-versions`. */
   readonly reader: Pick<RowReader, 'encode' | 'mapping' | 'hashOf' | 'readAgain'>;
   /**
-   * Absences that ended before this time (ms since the epoch) are not kept by student. `Infinity`: no absence is kept
-   * by student, because the mapping takes the student out.
+   * Absences that ended before this time (ms since the epoch) are not kept by student. Null: no absence is kept by
+   * student, because the mapping takes the student out.
    */
-  readonly absentSinceMs: () => number;
+  readonly absentSinceMs: () => number | null;
   /** How long after a deletion the key of the absence in `absence-changes` becomes null, ms. */
   readonly forgetAfterMs: number;
   /** Called with the students whose current absences a committed transaction has changed. */

@@ -31,7 +31,7 @@ export interface CollectionStatus extends ShownFacts {
   readonly watermark: string | null;
   readonly sync: { readonly mode: SyncMode; readonly complete: boolean; readonly startedAt: string } | null;
   readonly rowsOnHold: number;
-  /** Unreadable rows now; as far as nobody counts them, in the last complete full sync, or in a sync since. */
+  /** Unreadable rows. While no session counts them: those of the last complete full sync, or of the last sync if it had more. */
   readonly rejected: number;
   /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
   readonly lostSchemas: readonly number[];
@@ -115,7 +115,7 @@ function troubleOf(facts: CollectionFacts, { tenant }: TenantFacts, rejected: nu
   };
 }
 
-/** The log counts them, and the hold of the collection or of another one says whether the number still holds. */
+/** The log has the number. It is out of date if neither the collection nor another one is on hold. */
 function rowsOnHoldOf({ collection, progress }: CollectionFacts, { collections }: TenantFacts): number {
   const onHold = collections.map((each) => ({
     collection: each.collection,

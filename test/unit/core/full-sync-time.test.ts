@@ -22,7 +22,7 @@ it.each([
   expect(due(at, now, zone)).toEqual(expected);
 });
 
-it('the days before, which lateness looks at, are calculated once too', () => {
+it('the daily times of earlier days are calculated once for all questions about lateness', () => {
   const calculated = vi.spyOn(Cron.prototype, 'previousRuns');
   for (let second = 10; second < 20; second += 1) {
     expect(due('04:20', `2026-01-15T12:00:${second}Z`)).toBe('2026-01-15T03:20:00.000Z');

@@ -21,7 +21,7 @@ function verdictsOf(scans: readonly ScanEvidence[], unread: readonly string[] = 
   return new Verdicts(scans, scopes, (key) => key.split('|')[0] ?? '');
 }
 
-it('a full sync counts for the rows of complete scopes, and of those that exist no more', () => {
+it('a full sync counts for rows of complete scopes, and for rows of scopes that no longer exist', () => {
   const { counts } = verdictsOf([whole, short, refused, nameless, broken], ['later']);
   const all = ['whole|a', 'gone|a', 'short|a', 'refused|a', 'nameless|a', 'broken|a', 'later|a'];
   expect(all.filter(counts)).toEqual(['whole|a', 'gone|a']);
