@@ -1,5 +1,5 @@
 import { syncedCollections, type TenantConfig } from '../../config.ts';
-import { explainShort, judgeScope, SHORT_REMEDY } from '../../core/deletions/evidence.ts';
+import { explainShort, scopeVerdict, SHORT_REMEDY } from '../../core/deletions/evidence.ts';
 import { localDate } from '../../core/full-sync-time.ts';
 import type { HubEvent } from '../../core/hub-events.ts';
 import { fieldNames } from '../../core/lessons/lesson-page.ts';
@@ -176,7 +176,7 @@ async function rowsFinding(asked: Asked, of: Of, unmet: UnmetSettings): Promise<
   for (const row of rows) unmet.noteRow(row);
   const rowsWithoutId = rows.filter((row) => readableId(row) === null).length;
   const distinctRows = new Set(rows.map((row) => readableId(row) ?? row)).size;
-  const verdict = end === null ? null : judgeScope(evidenceOf('', end, { distinctRows, rowsWithoutId }));
+  const verdict = end === null ? null : scopeVerdict(evidenceOf('', end, { distinctRows, rowsWithoutId }));
   if (verdict?.kind === 'short') {
     const { shortfall } = verdict;
     return { finding: failure(name, explainShort(shortfall), SHORT_REMEDY) };

@@ -68,8 +68,8 @@ const INCONCLUSIVE = {
   unread: 'the hub finds nothing that the rows belong to, or refuses it',
 } as const;
 
-/** Whether a scan is complete for its scope, whatever the paging. */
-export function judgeScope(scan: ScanEvidence): ScopeVerdict {
+/** What a scan proves about the rows of its scope that it did not bring, whatever the paging. */
+export function scopeVerdict(scan: ScanEvidence): ScopeVerdict {
   const { ending, rowsWithoutId, byOffset } = scan;
   if (ending !== 'proper')
     return { kind: 'inconclusive', why: INCONCLUSIVE[ending], isUnread: ending === 'unread' };
