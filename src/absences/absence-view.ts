@@ -278,10 +278,9 @@ export class AbsenceView implements View {
       if (table.isFull) await sync.commit();
     }
     const absent = table.staged.keysOf('absent');
-    const sinceMs = absentSinceMs();
+    const sinceMs = absentSinceMs() ?? Infinity;
     for await (const batch of index.entries('absent')) {
-      const isOutlived = (value: Buffer) => sinceMs === null || decodeAbsent(value).toMs < sinceMs;
-      const outlived = batch.filter(([id, value]) => isOutlived(value) && !absent.has(id));
+      const outlived = batch.filter(([id, value]) => decodeAbsent(value).toMs < sinceMs && !absent.has(id));
       const changes = outlived.map(([key]): IndexChange => ({ area: 'absent', key, value: null }));
       if (changes.length > 0) table.add(sync.active, { ...NOTHING, changes });
       if (table.isFull) await sync.commit();

@@ -39,12 +39,11 @@ async function republish(verb: Verb<Scope & { readonly key?: string[] }>): Promi
   const { output, signal, args, flags } = verb;
   const config = verb.loadConfig();
   const collection = chooseFrom('collection', args[0] ?? '', COLLECTIONS);
-  const chosen = choose(config, { tenant: flags.tenant, collection: [collection] });
-  const tenants = chosen.tenants.filter((tenant) => tenant.collections[collection].enabled);
+  const { tenants } = choose(config, { tenant: flags.tenant, collection: [collection] });
   const keys = [...new Set(flags.key ?? [])];
   await using assembly = quietAssembly(config, (_tenant, event) => showSyncs(output, event));
   const results: ({ tenant: string } & Republished)[] = [];
-  for (const { id: tenant } of tenants) {
+  for (const { id: tenant } of tenants.filter(({ collections }) => collections[collection].enabled)) {
     const parameters = { collection, keys };
     const options = { tenantId: tenant, request: REPUBLISH, parameters, output, signal };
     results.push({ tenant, ...(await asOwner(assembly, options)) });

@@ -223,14 +223,10 @@ async function purge({ output, signal, loadConfig, args, flags }: Verb<TopicsFla
 function purgeable(topic: string, wanted: ReadonlySet<string>) {
   const parts = partsOfTopic(topic);
   if (parts !== null && !wanted.has(topic)) return parts;
-  const [why, remedy] =
-    parts === null
-      ? [
-          'is no name that Rollcall gives to a topic',
-          '"rollcall topics list" shows the full names of topics.',
-        ]
-      : ['is still configured', 'Take its collection or tenant out of the configuration first.'];
-  throw new RollcallError('USAGE_INVALID', `${topic} ${why}: nothing was deleted`, { remedy });
+  const why = parts === null ? 'is no name that Rollcall gives to a topic' : 'is still in the configuration';
+  throw new RollcallError('USAGE_INVALID', `${topic} ${why}: nothing was deleted`, {
+    remedy: 'Only what has left the configuration can be purged: "rollcall topics list" shows it.',
+  });
 }
 
 async function recreate({ output, signal, loadConfig, args, flags }: Verb<TopicsFlags>): Promise<number> {

@@ -1,7 +1,7 @@
-import { hasAgreed, scopeVerdict, type ScanEvidence } from '../core/deletions/evidence.ts';
+import { hasAgreed, verdictOn, type ScanEvidence } from '../core/deletions/evidence.ts';
 import { Verdicts, type SyncVerdict } from '../core/deletions/verdicts.ts';
 import { isOtherOnHold } from '../core/deletions/waiting-list.ts';
-import { localDate } from '../core/full-sync-time.ts';
+import { localDate } from '../core/daily-time.ts';
 import { isoOrNull } from '../core/words.ts';
 import { hasSeen } from '../table/active-sync.ts';
 import type { Settlement } from '../table/deletions.ts';
@@ -34,12 +34,11 @@ export async function completeFull(run: RunningSync, { scans, watermarkMs }: Sca
   return why === null ? { kind: 'complete', ...ended, unconfirmed } : { kind: 'inconclusive', ...ended, why };
 }
 
-/** What a full sync proves. `notFound`: number of published rows that it did not find, those to be removed included. */
-interface FullSyncEnd extends SyncVerdict {
-  readonly notFound: number;
-  /** What has become of the missing rows; null: the sync settled nothing. */
-  readonly settlement: Settlement | null;
-}
+/**
+ * What a full sync proves. `notFound`: number of published rows that it did not find, those to be removed included.
+ * `settlement`: what has become of the missing rows; null: the sync settled nothing.
+ */
+type FullSyncEnd = SyncVerdict & { readonly notFound: number; readonly settlement: Settlement | null };
 
 /** Settles what a full sync missed, and stages the removals. Rows that wait are remembered after its last commit. */
 async function settleMissing(run: RunningSync, scans: readonly ScanEvidence[]): Promise<FullSyncEnd> {
@@ -62,7 +61,7 @@ async function findAndSettle(run: RunningSync, verdicts: Verdicts, table: Table)
   const atMs = tenant.runtime.now();
   const day = localDate(atMs, settings.fullSync.timeZone);
   const known = knownBefore(run, day);
-  const verdict = verdicts.ofWholeSync({ unseen: unseen.keys, known });
+  const verdict = verdicts.ofSync({ unseen: unseen.keys, known });
   if (!verdicts.provesAnything(deletions.isListLost)) return { ...verdict, notFound, settlement: null };
   const settlement = deletions.settle({
     syncId: sync.stats.syncId,
@@ -100,9 +99,8 @@ async function findUnseen({ sync, becameEmpty }: RunningSync, verdicts: Verdicts
  * subtracted, if this sync also has values that became empty: the collection then removes rows in this way.
  */
 function knownBefore({ own, knownRowsBefore, becameEmpty }: RunningSync, day: string): number {
-  return becameEmpty.size === 0
-    ? knownRowsBefore
-    : Math.max(0, knownRowsBefore - own.deletions.removedOn(day));
+  if (becameEmpty.size === 0) return knownRowsBefore;
+  return Math.max(0, knownRowsBefore - own.deletions.removedOn(day));
 }
 
 /** While the rows of another collection may be another tenant's, a row that the hub does not show proves nothing. */
@@ -122,10 +120,8 @@ function isOtherOnHoldBeside({ settings, all }: MirroredCollection): boolean {
   return isOtherOnHold(settings.name, known);
 }
 
-async function stageRemovals(
-  { own, sync, becameEmpty }: RunningSync,
-  { remove, rowsOnHold }: Settlement,
-): Promise<void> {
+async function stageRemovals({ own, sync, becameEmpty }: RunningSync, settlement: Settlement): Promise<void> {
+  const { remove, rowsOnHold } = settlement;
   sync.stats.rowsOnHold = rowsOnHold;
   const emptied = remove.flatMap((key) => becameEmpty.get(key) ?? []);
   if (emptied.length > 0) await own.writer.publish(sync, emptied);
@@ -147,7 +143,7 @@ function reportMissing({ tenant, settings }: MirroredCollection, settlement: Set
  */
 function mayClearRejects(scan: ScanEvidence): boolean {
   const hasSkippedNone = !scan.byOffset || scan.distinctRows === 0 || hasAgreed(scan);
-  return scan.ending === 'proper' && scopeVerdict(scan).kind !== 'short' && hasSkippedNone;
+  return scan.ending === 'proper' && verdictOn(scan).kind !== 'short' && hasSkippedNone;
 }
 
 /** Removes the rejects of unreadable rows that have left the hub, or that have other content now. Rejects of scopes in doubt stay. */

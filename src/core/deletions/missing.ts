@@ -84,7 +84,10 @@ export function decideMissing(facts: MissingFacts): MissingOutcome {
   const known = facts.known - gone.length;
   const missing = counted.size + facts.unlisted;
   const stands = holdStands(facts, counted);
-  const beyond = whyHoldNow(facts, { missing, known });
+  const beyond =
+    facts.unlisted > 0
+      ? `${missing} rows are missing, more than a list can hold`
+      : whyHold({ missing, removedToday, known }, facts.limits);
   const holdBegins = !stands && beyond !== null;
   const onHoldSinceMs = stands
     ? standsSince(facts, counted)
@@ -152,12 +155,4 @@ function standsSince(facts: MissingFacts, missing: MissingKeys): number | null {
 /** When the newest row was first missed: by a process whose clock may have been ahead. */
 function latest(missing: MissingKeys, atMs: number): number {
   return [...missing.values()].reduce((newest, { sinceMs }) => Math.max(newest, sinceMs), atMs);
-}
-
-function whyHoldNow(
-  { unlisted, removedToday, limits }: MissingFacts,
-  { missing, known }: { missing: number; known: number },
-): string | null {
-  if (unlisted > 0) return `${missing} rows are missing, more than a list can hold`;
-  return whyHold({ missing, removedToday, known }, limits);
 }

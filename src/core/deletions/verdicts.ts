@@ -1,6 +1,6 @@
 import {
   explainShort,
-  scopeVerdict,
+  verdictOn,
   MISSES_NEEDED,
   type ScanEvidence,
   type ScopeVerdict,
@@ -22,7 +22,7 @@ export class Verdicts {
 
   /** `scopes`: those that exist, whether the sync has read them or not. `scopeOf`: the scope that a key belongs to. */
   constructor(scans: readonly ScanEvidence[], scopes: ReadonlySet<string>, scopeOf: (key: string) => string) {
-    this.#byScope = new Map(scans.map((scan) => [scan.scope, scopeVerdict(scan)]));
+    this.#byScope = new Map(scans.map((scan) => [scan.scope, verdictOn(scan)]));
     this.#scopes = scopes;
     this.#scopeOf = scopeOf;
   }
@@ -51,13 +51,7 @@ export class Verdicts {
    * does not find has no rows to copy, and one that it refuses is a reject, unless that is so of all. `unseen`: keys that it did not
    * find; `known`: number of rows before it.
    */
-  ofWholeSync({
-    unseen,
-    known,
-  }: {
-    readonly unseen: readonly string[];
-    readonly known: number;
-  }): SyncVerdict {
+  ofSync({ unseen, known }: { readonly unseen: readonly string[]; readonly known: number }): SyncVerdict {
     const all = [...this.#byScope];
     const doubts = all.flatMap(([, verdict]) => (verdict.kind === 'inconclusive' ? [verdict] : []));
     const isAllUnread = known > 0 && doubts.length === all.length && doubts.every(({ isUnread }) => isUnread);

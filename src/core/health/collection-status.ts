@@ -1,6 +1,6 @@
 import { explainShort, removalsWait, SHORT_REMEDY } from '../deletions/evidence.ts';
 import { isOtherOnHold } from '../deletions/waiting-list.ts';
-import { lastFullSyncDue } from '../full-sync-time.ts';
+import { lastDailyTime } from '../daily-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
 import { formatCount, formatDuration, isoOrNull } from '../words.ts';
@@ -132,7 +132,7 @@ function lateness(facts: CollectionFacts, tenant: TenantFacts): NotReady | null 
   // Progress has the hub's time.
   const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
   if (progress === null || progress.lastCompleteFull === null) return null;
-  const dueMs = lastFullSyncDue(fullSync, nowMs - FULL_GRACE_MS);
+  const dueMs = lastDailyTime(fullSync, nowMs - FULL_GRACE_MS);
   if (progress.lastCompleteFull.startedAtMs < dueMs) {
     const waits = facts.isWaiting ? ', and waits for its turn' : '';
     const why = `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago${waits}`;

@@ -40,7 +40,7 @@ it('a full sync is in doubt where rows have no id or no list was read, not where
 });
 
 it('a full sync with an answer that had no list is incomplete, and says why', () => {
-  const { whyInconclusive } = verdictsOf([whole, refused, short, broken]).ofWholeSync({
+  const { whyInconclusive } = verdictsOf([whole, refused, short, broken]).ofSync({
     unseen: [],
     known: 20,
   });
@@ -48,8 +48,7 @@ it('a full sync with an answer that had no list is incomplete, and says why', ()
 });
 
 it('refused parents make a full sync incomplete only if all are refused and rows are known', () => {
-  const whyOf = (scans: ScanEvidence[], known: number) =>
-    verdictsOf(scans).ofWholeSync({ unseen: [], known });
+  const whyOf = (scans: ScanEvidence[], known: number) => verdictsOf(scans).ofSync({ unseen: [], known });
   expect(whyOf([whole, refused], 10).whyInconclusive).toBeNull();
   expect(whyOf([refused], 0).whyInconclusive).toBeNull();
   expect(whyOf([refused], 10).whyInconclusive).toContain('the hub finds nothing');
@@ -57,7 +56,7 @@ it('refused parents make a full sync incomplete only if all are refused and rows
 
 it('a short full sync is complete if known rows of the same scope make up for those not shown', () => {
   const verdictOn = (scans: ScanEvidence[], ...unseen: string[]) =>
-    verdictsOf(scans).ofWholeSync({ unseen, known: 10 });
+    verdictsOf(scans).ofSync({ unseen, known: 10 });
   const shortfall = { rows: 8, total: 10, repeated: 1 };
   expect(verdictOn([short], 'short|a', 'short|b')).toEqual({ whyInconclusive: null, short: shortfall });
   const why = '8 of 10 rows came; 1 row came twice';
